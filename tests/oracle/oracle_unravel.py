@@ -33,3 +33,21 @@ def elimination(n, m, xss):
         return a
 
     return [step(xs) for xs in xss]
+
+
+@oracle(UNRAVEL, "[]i32")
+def padded(k, longest, counts):
+    out = {row + j * len(counts): row * 100 + j for row, count in enumerate(counts) for j in range(min(count, longest))}
+    return [out.get(at, 0) for at in range(k)]
+
+
+@oracle(UNRAVEL, "[]i64")
+def scattered(longest, counts):
+    out = {j * len(counts) + row: row * longest + j for row, count in enumerate(counts) for j in range(min(count, longest))}
+    return [out.get(at, -1) for at in range(len(counts) * longest)]
+
+
+@oracle(UNRAVEL, "[]i64")
+def triangle(n, m):
+    out = {j * n + row: row * m + j + row * j for row in range(n) for j in range(min(row + 1, m))}
+    return [out.get(at, 0) for at in range(n * m)]

@@ -281,7 +281,8 @@ pub struct Launch {
     /// Buffers whose block no other buffer variable in the body denotes.
     pub distinct: Vec<Var>,
     /// Buffers in which iterations may write the same place, where a scatter has
-    /// several values for it: any of them stays. Nothing else may be written twice.
+    /// several values for it: any of them stays. Nothing else may be written twice, and
+    /// what the body reads under other names lies elsewhere.
     pub scattered: Vec<Var>,
     /// Arrays in the scratchpad of a kernel's blocks whose sizes are known when it is
     /// launched.

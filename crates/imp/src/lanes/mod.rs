@@ -33,6 +33,7 @@
 //! | [`steps`] | which accesses go along rows |
 //! | [`rows`] | which loops go over rows that may have few elements |
 //! | [`unravel`] | which loops go over pairs of indices |
+//! | [`ends`] | loops that do nothing from some index on end there |
 //! | [`twins`] | copies of these by how many; of loops of few iterations beside those of many |
 //! | [`emit`], [`body`] | vector code |
 //!
@@ -44,6 +45,7 @@ mod chain;
 mod choose;
 mod cost;
 mod emit;
+mod ends;
 mod expand;
 mod indices;
 mod legal;
@@ -87,6 +89,9 @@ fn vectorise_function(function: &mut Function, context: &mut Context) {
     flat.retain(|_, _| context.fuel.take());
     if !flat.is_empty() {
         twins::split(function, &places, &flat);
+        places = Places::new(function);
+    }
+    if ends::end_early(function, &places, &mut context.fuel) {
         places = Places::new(function);
     }
     let mut rows = rows::short(function, &places, context.options.machine);

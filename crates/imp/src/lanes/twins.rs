@@ -56,6 +56,12 @@ pub(super) fn split(function: &mut Function, places: &Places, twins: &BTreeMap<u
     let body = std::mem::take(&mut function.body);
     function.body = split.block(body, Places::FIRST);
     function.vars = split.vars;
+    // Those that are no task's.
+    for (old, new) in split.renamed {
+        if function.owned.contains(&old) {
+            function.owned.push(new);
+        }
+    }
 }
 
 struct Split<'p> {

@@ -12,7 +12,8 @@
 //! Programs flatten two dimensions into one where that suits another machine. In two loops
 //! what depends on one index is the same for all of a row, lanes lie side by side in what the
 //! other index reads, and nothing is divided ([`twins`](super::twins) makes the copies). Narrow
-//! numbers have the value of the index below 2^31, which is asked for with the rest.
+//! numbers have the value of the index below 2^31, which is asked for with the rest. The order
+//! is the same, so loops need not be independent.
 
 use super::rows::look;
 use super::twins::Twin;
@@ -57,7 +58,7 @@ pub(super) fn flat(function: &Function, places: &Places) -> BTreeMap<u32, Twin> 
 }
 
 fn rows(f: &For) -> Option<Rows> {
-    if f.how != (How::Seq { independent: true }) {
+    if !matches!(f.how, How::Seq { .. }) {
         return None;
     }
     let mut divided = f.body.iter().filter_map(divides).peekable();
@@ -65,14 +66,17 @@ fn rows(f: &For) -> Option<Rows> {
     divided.peek()?;
     let index = indices(f);
     let rows = divided.find(|(x, ..)| index.contains(x))?.2;
-    let mut count = 0;
-    each_stmt(&f.body, &mut |_| count += 1);
+    let (mut count, mut shared) = (0, false);
+    each_stmt(&f.body, &mut |stmt| {
+        count += 1;
+        shared |= matches!(stmt, Stmt::For(inner) if inner.how.launch().is_some());
+    });
     let own = rows.size == f.var || sets(&f.body).contains_key(&rows.size);
-    (count <= MOST && !own).then_some(rows)
+    (count <= MOST && !own && !shared).then_some(rows)
 }
 
 /// How often statements set variables.
-fn sets(stmts: &[Stmt]) -> FxHashMap<Var, usize> {
+pub(super) fn sets(stmts: &[Stmt]) -> FxHashMap<Var, usize> {
     let mut sets = FxHashMap::default();
     each_stmt(stmts, &mut |stmt| {
         names(stmt, &mut |var, used| {
@@ -86,17 +90,22 @@ fn sets(stmts: &[Stmt]) -> FxHashMap<Var, usize> {
 
 /// The variables of a loop's body that have the value of its index throughout, where that is
 /// small.
-fn indices(f: &For) -> FxHashSet<Var> {
+pub(super) fn indices(f: &For) -> FxHashSet<Var> {
     let sets = sets(&f.body);
-    let narrow = f.body.iter().filter_map(|stmt| {
-        let Stmt::Set(var, Expr::Convert(ConvOp::SExt | ConvOp::ZExt, PrimType::I64, to, x)) = stmt
-        else {
+    let same = f.body.iter().filter_map(|stmt| {
+        let Stmt::Set(var, e) = stmt else {
             return None;
         };
-        let index = **x == Expr::Var(f.var) && matches!(to, PrimType::I32 | PrimType::I64);
-        (index && sets.get(var) == Some(&1)).then_some(*var)
+        let index = if let Expr::Convert(ConvOp::SExt | ConvOp::ZExt, PrimType::I64, to, x) = e
+            && matches!(to, PrimType::I32 | PrimType::I64)
+        {
+            x
+        } else {
+            e
+        };
+        (*index == Expr::Var(f.var) && sets.get(var) == Some(&1)).then_some(*var)
     });
-    narrow.chain([f.var]).collect()
+    same.chain([f.var]).collect()
 }
 
 /// What a statement divides, whether it has the quotient or the remainder, and by what.

@@ -1,0 +1,368 @@
+//! Loops that do nothing from some index on end there.
+//!
+//! ```text
+//! for j in lo .. hi {                      if lo < hi {
+//!   t = ts[k]                                t = ts[k]
+//!   n = ns[t]                                n = ns[t]
+//!   if j < n { at = .. }                     for j in lo .. min(hi, n) {
+//!   else { at = -1 }                =>         if j < n { at = .. }
+//!   if at <u m { ys[at] = x }                  else { at = -1 }
+//! }                                            if at <u m { ys[at] = x }
+//!                                            }
+//!                                          }
+//! ```
+//!
+//! Programs pad rows of different lengths to the longest, so that they are one regular
+//! array, and ask of each element whether it is one. A loop along such a row visits the
+//! elements that there are. A condition is found by trial: where it no longer holds, and what
+//! follows from that is known, nothing is left that anybody could notice. Then what the bound
+//! is made of moves before the loop; loads do where the loop writes nothing that they read.
+//!
+//! Needs: numbered statements ([`Places`]). Guarantees: what is written, in the same order.
+
+use super::legal;
+use super::unravel::{indices, sets};
+use crate::generate::expr::{add, and, compare, max, min};
+use crate::places::Places;
+use crate::syntax::{Access, Expr, For, Function, How, Stmt, Var, VarInfo};
+use crate::walk::{divides, each_stmt, in_expr, names};
+use ir::Fuel;
+use prim::{BinOp, CmpOp, ConvOp, PrimType, Scalar};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// Statements of a loop's body at most.
+const MOST: usize = 200;
+/// Conditions that are tried at most.
+const TRIED: usize = 4;
+
+/// Ends the loops of a function early, each for one unit of fuel, and says whether there are
+/// any: statements have other numbers then.
+pub(super) fn end_early(function: &mut Function, places: &Places, fuel: &mut Fuel) -> bool {
+    let mut ends = Ends {
+        vars: &function.vars,
+        places,
+        fuel,
+        scattered: Vec::new(),
+        any: false,
+    };
+    ends.block(&mut function.body, Places::FIRST);
+    ends.any
+}
+
+struct Ends<'f> {
+    vars: &'f [VarInfo],
+    places: &'f Places,
+    fuel: &'f mut Fuel,
+    /// Buffers into which the launches around scatter; what they read lies elsewhere.
+    scattered: Vec<Var>,
+    /// Whether a loop ends early.
+    any: bool,
+}
+
+/// A condition that decides from some index on, and what it is then.
+struct Bound {
+    cond: Expr,
+    then: bool,
+    /// With what the index is compared, as what type.
+    with: Expr,
+    ty: PrimType,
+    /// Whether the condition decides behind that one only.
+    behind: bool,
+}
+
+impl Ends<'_> {
+    fn block(&mut self, stmts: &mut [Stmt], mut at: u32) {
+        stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
+            for stmt in stmts {
+                match stmt {
+                    Stmt::If(_, yes, no) => {
+                        self.block(yes, at + 1);
+                        self.block(no, self.places.other(at));
+                    }
+                    Stmt::While(_, body) => self.block(body, at + 1),
+                    Stmt::For(f) if f.how.is_kernel() => {}
+                    Stmt::For(f) => {
+                        let before = self.scattered.len();
+                        if let How::Tasks(launch) = &f.how {
+                            self.scattered.extend(&launch.scattered);
+                        }
+                        self.block(&mut f.body, at + 1);
+                        self.scattered.truncate(before);
+                        if let Some(ended) = self.ended(f, at) {
+                            *stmt = ended;
+                            self.any = true;
+                        }
+                    }
+                    crate::leaf_stmt!() => {}
+                }
+                at = self.places.end(at);
+            }
+        });
+    }
+
+    /// What takes a loop's place, if it ends early.
+    fn ended(&mut self, f: &For, at: u32) -> Option<Stmt> {
+        if !matches!(f.how, How::Seq { .. }) || !is_simple(&f.body) {
+            return None;
+        }
+        let sets = sets(&f.body);
+        let before = self.before(f, &sets);
+        let moved: FxHashSet<Var> = before.iter().filter_map(set).collect();
+        let same = |var: Var| var != f.var && (!sets.contains_key(&var) || moved.contains(&var));
+        let index = indices(f);
+        let bounds = bounds(&f.body, &index, &same);
+        let bound = bounds.into_iter().take(TRIED).find(|bound| {
+            let mut known = Known {
+                bound,
+                vars: FxHashMap::default(),
+            };
+            known.is_idle(&f.body)
+        })?;
+        // No variable is handed on to the next turn, or to what follows the loop.
+        legal::examine(self.vars, self.places, f, at).ok()?;
+        if !self.fuel.take() {
+            return None;
+        }
+        let mut body = f.body.clone();
+        body.retain(|stmt| set(stmt).is_none_or(|var| !moved.contains(&var)));
+        let ended = Stmt::For(For {
+            how: f.how.clone(),
+            var: f.var,
+            from: f.from.clone(),
+            to: bound.end(f),
+            body,
+        });
+        if before.is_empty() {
+            return Some(ended);
+        }
+        let runs = compare(CmpOp::SLt, f.from.clone(), f.to.clone());
+        let mut stmts = before;
+        stmts.push(ended);
+        Some(Stmt::If(runs, stmts, Vec::new()))
+    }
+
+    /// The first statements of a loop that do the same in each turn.
+    fn before(&self, f: &For, sets: &FxHashMap<Var, usize>) -> Vec<Stmt> {
+        let written = written(&f.body);
+        let independent = f.how == (How::Seq { independent: true });
+        let apart = |access: &Access| {
+            independent
+                || !written.contains(&access.buffer)
+                    && written.iter().all(|buffer| self.scattered.contains(buffer))
+        };
+        let mut same: FxHashSet<Var> = FxHashSet::default();
+        let mut before = Vec::new();
+        for stmt in &f.body {
+            let Some(var) = set(stmt) else {
+                break;
+            };
+            let mut steady = sets.get(&var) == Some(&1);
+            if let Stmt::Load(_, access) = stmt {
+                steady &= apart(access);
+            }
+            names(stmt, &mut |used, _| {
+                let own = used == f.var || sets.contains_key(&used);
+                steady &= used == var || !own || same.contains(&used);
+            });
+            if steady {
+                same.insert(var);
+                before.push(stmt.clone());
+            }
+        }
+        before
+    }
+}
+
+impl Bound {
+    /// Where a loop ends. Indices are what conditions compare if they fit.
+    fn end(&self, f: &For) -> Expr {
+        let mut with = self.with.clone();
+        if self.ty != PrimType::I64 {
+            with = Expr::Convert(ConvOp::SExt, self.ty, PrimType::I64, Box::new(with));
+        }
+        if self.behind {
+            // Behind the largest one there is none.
+            with = add(min(with, Expr::i64(i64::MAX - 1)), Expr::i64(1));
+        }
+        let end = min(f.to.clone(), with);
+        if self.ty == PrimType::I64 {
+            // Any number: what is counted from the start on must not wrap.
+            return max(end, f.from.clone());
+        }
+        let least = |x, y| compare(CmpOp::SLe, x, y);
+        let fits = and(
+            least(Expr::i64(0), f.from.clone()),
+            least(f.to.clone(), Expr::i64(i32::MAX.into())),
+        );
+        Expr::Select(
+            PrimType::I64,
+            Box::new(fits),
+            Box::new(end),
+            Box::new(f.to.clone()),
+        )
+    }
+}
+
+/// Whether a body is short, and all it may write stands in conditionals.
+fn is_simple(body: &[Stmt]) -> bool {
+    let plain = |stmt: &Stmt| matches!(stmt, Stmt::Set(..) | Stmt::Load(..) | Stmt::If(..));
+    let mut count = 0;
+    let asks = body.iter().any(|stmt| matches!(stmt, Stmt::If(..)));
+    asks && body.iter().all(plain) && {
+        each_stmt(body, &mut |_| count += 1);
+        count <= MOST
+    }
+}
+
+/// The variable that a statement sets.
+fn set(stmt: &Stmt) -> Option<Var> {
+    let (Stmt::Set(var, _) | Stmt::Load(var, _)) = stmt else {
+        return None;
+    };
+    Some(*var)
+}
+
+/// Whether a statement, without those in it, writes no memory.
+fn is_pure(stmt: &Stmt) -> bool {
+    let computes = matches!(stmt, Stmt::Set(..) | Stmt::Load(..) | Stmt::Check { .. });
+    computes || matches!(stmt, Stmt::If(..) | Stmt::While(..) | Stmt::For(_))
+}
+
+/// The buffers that statements may write.
+fn written(body: &[Stmt]) -> FxHashSet<Var> {
+    let mut written = FxHashSet::default();
+    each_stmt(body, &mut |stmt| {
+        if let Stmt::Store(access, _) = stmt {
+            written.insert(access.buffer);
+        } else if !is_pure(stmt) {
+            names(stmt, &mut |var, _| {
+                written.insert(var);
+            });
+        }
+    });
+    written
+}
+
+/// The comparisons of a loop's index with what is the same in each turn, which a body's
+/// statements make.
+fn bounds(body: &[Stmt], index: &FxHashSet<Var>, same: &dyn Fn(Var) -> bool) -> Vec<Bound> {
+    let mut found = Vec::new();
+    for stmt in body {
+        if let Stmt::Set(_, e) | Stmt::If(e, ..) = stmt {
+            compared(e, index, same, &mut found);
+        }
+    }
+    found
+}
+
+fn compared(e: &Expr, index: &FxHashSet<Var>, same: &dyn Fn(Var) -> bool, found: &mut Vec<Bound>) {
+    if let Expr::Binary(BinOp::And | BinOp::Or, PrimType::Bool, x, y) = e {
+        compared(x, index, same, found);
+        compared(y, index, same, found);
+        return;
+    }
+    let Expr::Compare(op, ty, x, y) = e else {
+        return;
+    };
+    let either = match op {
+        CmpOp::SLt => [(x, y, false, false), (y, x, true, true)],
+        CmpOp::SLe => [(x, y, false, true), (y, x, true, false)],
+        CmpOp::Eq | CmpOp::ULt | CmpOp::ULe | CmpOp::FLt | CmpOp::FLe | CmpOp::BLt | CmpOp::BLe => {
+            return;
+        }
+    };
+    for (x, with, then, behind) in either {
+        let is_index = matches!(&**x, Expr::Var(x) if index.contains(x));
+        let mut steady = !divides(with);
+        in_expr(with, &mut |var, _| steady &= same(var));
+        if is_index && steady && matches!(ty, PrimType::I32 | PrimType::I64) {
+            found.push(Bound {
+                cond: e.clone(),
+                then,
+                with: Expr::clone(with),
+                ty: *ty,
+                behind,
+            });
+        }
+    }
+}
+
+/// What is known of variables where a condition is decided.
+#[derive(Clone)]
+struct Known<'b> {
+    bound: &'b Bound,
+    vars: FxHashMap<Var, Scalar>,
+}
+
+impl Known<'_> {
+    /// Whether statements set variables and do nothing else.
+    fn is_idle(&mut self, stmts: &[Stmt]) -> bool {
+        stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
+            stmts.iter().all(|stmt| {
+                if let Stmt::If(cond, yes, no) = stmt {
+                    return self.is_idle_if(cond, yes, no);
+                }
+                if let Stmt::Set(var, e) = stmt
+                    && let Some(value) = self.value(e)
+                {
+                    self.vars.insert(*var, value);
+                } else if let Some(var) = set(stmt) {
+                    self.vars.remove(&var);
+                } else {
+                    return false;
+                }
+                true
+            })
+        })
+    }
+
+    fn is_idle_if(&mut self, cond: &Expr, yes: &[Stmt], no: &[Stmt]) -> bool {
+        match self.value(cond) {
+            Some(Scalar::Bool(true)) => self.is_idle(yes),
+            Some(_) => self.is_idle(no),
+            None => {
+                let mut other = self.clone();
+                let idle = self.is_idle(yes) && other.is_idle(no);
+                let both = |var: &Var, value: &mut Scalar| other.vars.get(var) == Some(value);
+                self.vars.retain(both);
+                idle
+            }
+        }
+    }
+
+    /// An expression's value, where it is known.
+    fn value(&self, e: &Expr) -> Option<Scalar> {
+        if *e == self.bound.cond {
+            return Some(Scalar::Bool(self.bound.then));
+        }
+        if let Expr::Const(value) = e {
+            return Some(*value);
+        }
+        if let Expr::Var(var) = e {
+            return self.vars.get(var).copied();
+        }
+        if let Expr::Select(_, cond, yes, no) = e {
+            let holds = self.value(cond)? == Scalar::Bool(true);
+            return self.value(if holds { yes } else { no });
+        }
+        if let Expr::Binary(op @ (BinOp::And | BinOp::Or), PrimType::Bool, x, y) = e {
+            return self.either(x, y, *op == BinOp::Or);
+        }
+        // An index outside of every array.
+        if let Expr::Compare(CmpOp::ULt, PrimType::I64, x, _) = e {
+            let outside = self.value(x)? == Scalar::I64(-1);
+            return outside.then_some(Scalar::Bool(false));
+        }
+        None
+    }
+
+    /// What two conditions come to, of which either decides if it has a value.
+    fn either(&self, x: &Expr, y: &Expr, decides: bool) -> Option<Scalar> {
+        let decides = Scalar::Bool(decides);
+        let (x, y) = (self.value(x), self.value(y));
+        if x == Some(decides) || y == Some(decides) {
+            return Some(decides);
+        }
+        x.and(y)
+    }
+}
