@@ -32,7 +32,7 @@ pub mod rename;
 
 pub use rename::{
     Import, Substitution, binders, free_names, free_names_exp, free_names_lambda, import_body,
-    refresh_body, refresh_lambda, same_but_names, substitute_body, substitute_exp,
+    refresh_body, refresh_lambda, same_but_names, same_but_origin, substitute_body, substitute_exp,
     substitute_lambda, substitute_param, substitute_stm, substitute_type,
 };
 

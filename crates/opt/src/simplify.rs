@@ -44,6 +44,7 @@ mod rewrite;
 mod scalar;
 mod scatter;
 pub(crate) mod seg;
+mod shared;
 mod small;
 pub(crate) mod soac;
 mod steady;
@@ -62,7 +63,9 @@ use ir::types::{Dim, Type};
 use ir::walk::{Visit, with_stack};
 use ir::{Context, Fuel, Name, NameTable, PassError, Prov, TypeEnv};
 use range::Ranges;
+pub(crate) use rewrite::add_certs;
 use rustc_hash::FxHashMap;
+use shared::Known;
 use smallvec::SmallVec;
 use std::rc::Rc;
 
@@ -176,6 +179,7 @@ fn walk<L: OptLevel>(
         known_size: vec![u32::MAX; n],
         scopes: vec![Scope::new(ScopeKind::Root)],
         cse: FxHashMap::default(),
+        known_exps: FxHashMap::default(),
         ranges: Ranges::default(),
         both: FxHashMap::default(),
         waiting: FxHashMap::default(),
@@ -250,6 +254,8 @@ struct Scope<L: Level> {
     /// Whether the body runs as often as what is around it.
     once: bool,
     cse: Vec<(u64, Name)>,
+    /// Conditionals and calls that stand here.
+    exps: Vec<u64>,
     facts: Vec<(u32, bool)>,
     /// Names that became known as sizes here, and what was known before.
     sizes: Vec<(Name, u32)>,
@@ -270,6 +276,7 @@ impl<L: Level> Scope<L> {
             kind,
             once: false,
             cse: Vec::new(),
+            exps: Vec::new(),
             facts: Vec::new(),
             sizes: Vec::new(),
             guard: Guard::Unknown,
@@ -301,6 +308,8 @@ pub struct Simplifier<'a, L: Level> {
     known_size: Vec<u32>,
     scopes: Vec<Scope<L>>,
     cse: FxHashMap<u64, SmallVec<[Name; 1]>>,
+    /// Conditionals and calls, by their hashes.
+    known_exps: FxHashMap<u64, Vec<Known>>,
     ranges: Ranges,
     /// Truth values that are false where the first does not hold, and the second where it does.
     both: FxHashMap<Name, (Atom, Atom)>,
@@ -478,6 +487,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
                 names.retain(|other| *other != name);
             }
         }
+        self.forget_exps(&scope.exps, depth);
         for (name, before) in scope.sizes.into_iter().rev() {
             self.known_size[name.index()] = before;
         }
@@ -559,7 +569,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
             Exp::Loop { params, form, body } => self.loop_(pat, aux, params, form, body),
             Exp::Apply { fun, args } => {
                 let args = self.results(args);
-                self.push(pat, aux, Exp::Apply { fun, args });
+                self.push_once(pat, aux, Exp::Apply { fun, args });
             }
             Exp::Op(op) => L::simplify(self, pat, aux, op),
         }
@@ -582,14 +592,5 @@ impl<L: Level> Visit<L> for Uses {
             self.elements[array.index()] += 1;
         }
         self.walk_stm(stm);
-    }
-}
-
-/// Adds the certificates that are not there yet.
-pub(crate) fn add_certs(certs: &mut Certs, more: &[Name]) {
-    for cert in more {
-        if !certs.contains(cert) {
-            certs.push(*cert);
-        }
     }
 }

@@ -18,8 +18,9 @@ use crate::tuning::{self, Assignment};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-/// Stack that compiled code leaves to the runtime and the system, in bytes.
-pub const STACK_MARGIN: usize = 128 << 10;
+/// Stack that compiled code leaves to the runtime and the system, and its own frames, which
+/// are checked where they begin, in bytes: private arrays of all lanes lie in them twice.
+pub const STACK_MARGIN: usize = 256 << 10;
 /// Stack assumed below the present place where the system tells nothing.
 const UNKNOWN_STACK: usize = 512 << 10;
 

@@ -294,10 +294,12 @@ impl Planner<'_> {
         let mut costs = Costs::vector(&shapes, self.machine).knowing(&self.likely);
         costs.block(&f.body);
         let (weights, loops) = (costs.weights, costs.loops);
-        shapes.lanes = match forced {
-            Some(lanes) => lanes,
-            None => self.width(f, &mut shapes, weights, loops),
-        };
+        if let Some(lanes) = forced {
+            shapes.lanes = lanes;
+        } else {
+            shapes.lanes = self.width(f, &mut shapes, weights, loops);
+            shapes.fit_private();
+        }
         shapes.check_private()?;
         let groups = (trips(f) / f64::from(shapes.lanes)).ceil();
         let mut costs = Costs::vector(&shapes, self.machine).knowing(&self.likely);

@@ -79,6 +79,13 @@ impl Shapes<'_> {
         Err(NoLanes::Allocates)
     }
 
+    /// Halves the number of lanes while private arrays are too large for it, down to two.
+    pub(super) fn fit_private(&mut self) {
+        while self.lanes > 2 && self.check_private().is_err() {
+            self.lanes /= 2;
+        }
+    }
+
     /// Refuses private arrays that are too large for this number of lanes.
     pub(super) fn check_private(&self) -> Result<(), NoLanes> {
         if self.bytes.saturating_mul(u64::from(self.lanes)) <= PRIVATE_BYTES {

@@ -228,6 +228,27 @@ pub fn same_but_names<L: Level>(one: &Body<L>, other: &Body<L>) -> bool {
     *one == copy
 }
 
+/// Whether two expressions of a function are the same but for what they call the names
+/// that they bind and where they come from.
+pub fn same_but_origin<L: Level>(one: &Exp<L>, other: &Exp<L>) -> bool {
+    let mut names = Names::default();
+    Visit::<L>::exp(&mut names, one);
+    let without = |exp: &Exp<L>| {
+        let mut bound = names.bound.iter().copied();
+        let mut copy = exp.clone();
+        VisitMut::<L>::exp(
+            &mut Copier {
+                map: &mut Substitution::default(),
+                fresh: |name| bound.next().unwrap_or(name),
+                prov: |_| Prov::NONE,
+            },
+            &mut copy,
+        );
+        copy
+    };
+    without(one) == without(other)
+}
+
 /// As [`refresh_body`], for a lambda; its parameters are fresh too.
 pub fn refresh_lambda<L: Level>(
     lambda: &Lambda<L>,

@@ -236,7 +236,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
             then_body,
             else_body,
         };
-        self.push(pat, aux, exp);
+        self.push_once(pat, aux, exp);
     }
 
     /// A loop, nothing of it rewritten yet.

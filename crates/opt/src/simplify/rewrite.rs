@@ -4,7 +4,7 @@
 //! types, annotations and results of bodies have no place for certificates and
 //! take only replacements without.
 
-use super::{Certs, Simplifier, Sub, add_certs};
+use super::{Certs, Simplifier, Sub};
 use crate::level::OptLevel;
 use ir::Name;
 use ir::poly::Poly;
@@ -154,4 +154,13 @@ impl<L: Level> VisitMut<L> for Rewriter<'_> {
     fn body(&mut self, _: &mut Body<L>) {}
 
     fn lambda(&mut self, _: &mut Lambda<L>) {}
+}
+
+/// Adds the certificates that are not there yet.
+pub(crate) fn add_certs(certs: &mut Certs, more: &[Name]) {
+    for cert in more {
+        if !certs.contains(cert) {
+            certs.push(*cert);
+        }
+    }
 }

@@ -1,0 +1,208 @@
+//! Conditionals and calls that compute the same once: equal ones are shared, and
+//! conditionals of scalars leave loops and lambdas that they do not depend on.
+//!
+//! ```text
+//! let a = if c then { .. x .. } else { .. }        let a = if c then { .. x .. } else { .. }
+//! loop (s = 0) for i < n do {                      loop (s = 0) for i < n do {
+//!   let b = if c then { .. x .. } else { .. }        in s + a
+//!   in s + b                                  ──►  }
+//! }
+//! ```
+//!
+//! Without this, what a function of scalars with a conditional in it gives (a sine) would
+//! be computed again in each turn of a loop once the function is inlined, unlike an
+//! operation. Two are equal but for the names in them and where they come from. What is
+//! shared gives scalars, so nobody can tell one from two; what moves cannot fail.
+//!
+//! Needs: expressions that are simplified. Guarantees: each is looked at up to a number of
+//! statements, those in conditionals around it included, so that deep nests cost no more.
+
+use super::{ScopeKind, Simplifier, cse};
+use crate::level::OptLevel;
+use ir::Name;
+use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Level, Param, Stm};
+use ir::walk::{Visit, same_but_origin};
+use rustc_hash::{FxHashMap, FxHasher};
+use std::hash::{Hash, Hasher};
+
+/// Expressions with more statements than this are left as they are.
+const MANY: usize = 512;
+/// So many expressions with one hash are known, the latest.
+const CANDIDATES: usize = 8;
+
+/// An expression that others may be equal to: its first result, and where its statement
+/// stands in its scope.
+#[derive(Clone, Copy)]
+pub(super) struct Known {
+    first: Name,
+    at: usize,
+}
+
+impl<L: OptLevel> Simplifier<'_, L> {
+    /// Emits a conditional or a call whose parts are simplified, unless an equal one is
+    /// known, as far out as it may go.
+    pub(super) fn push_once(&mut self, pat: Vec<Param<L>>, aux: Aux, exp: Exp<L>) {
+        let scalars = pat.iter().all(|param| param.ty.is_prim());
+        let (true, Some(first)) = (scalars, pat.first().map(|param| param.name)) else {
+            self.push(pat, aux, exp);
+            return;
+        };
+        let Some(found) = Found::of(&exp) else {
+            self.push(pat, aux, exp);
+            return;
+        };
+        if let Some(names) = self.equal_to(&found, &aux, &exp)
+            && self.rewrite()
+        {
+            self.bind_all(pat, &aux, &names);
+            return;
+        }
+        let mut depth = self.current();
+        if found.moves {
+            depth = self.outermost(&found, &aux);
+            if depth < self.current() && !self.rewrite() {
+                depth = self.current();
+            }
+        }
+        let at = self.scopes[depth].out.len();
+        self.push_at(depth, pat, aux, exp);
+        let known = self.known_exps.entry(found.hash).or_default();
+        if known.len() == CANDIDATES {
+            known.remove(0);
+        }
+        known.push(Known { first, at });
+        self.scopes[depth].exps.push(found.hash);
+    }
+
+    /// A scope of this depth ends, in which expressions with these hashes stand.
+    pub(super) fn forget_exps(&mut self, hashes: &[u64], depth: u32) {
+        for hash in hashes {
+            if let Some(known) = self.known_exps.get_mut(hash) {
+                known.retain(|known| self.depth[known.first.index()] != depth);
+            }
+        }
+    }
+
+    /// What an equal expression is bound to that needs no other certificates.
+    fn equal_to(&self, found: &Found, aux: &Aux, exp: &Exp<L>) -> Option<Vec<Atom>> {
+        let candidates = self.known_exps.get(&found.hash)?;
+        candidates.iter().rev().find_map(|known| {
+            let stm = self.scopes[self.depth_of(known.first)].out.get(known.at)?;
+            let equal = stm.pat.first().map(|param| param.name) == Some(known.first)
+                && stm.aux.certs.iter().all(|cert| aux.certs.contains(cert))
+                && stm.aux.attrs == aux.attrs
+                && same_but_origin(&stm.exp, exp);
+            equal.then(|| stm.pat.iter().map(|param| Atom::Var(param.name)).collect())
+        })
+    }
+
+    /// The outermost scope that knows all that the expression mentions, through loops and
+    /// lambdas.
+    fn outermost(&self, found: &Found, aux: &Aux) -> usize {
+        let names = found.free.iter().chain(&aux.certs);
+        let least = names.map(|name| self.depth_of(*name)).max().unwrap_or(0);
+        let mut depth = self.current();
+        while depth > least && matches!(self.scopes[depth].kind, ScopeKind::Inner { runs: _ }) {
+            depth -= 1;
+        }
+        depth
+    }
+}
+
+/// What is found in an expression.
+struct Found {
+    /// The same for equal expressions.
+    hash: u64,
+    /// The names that it uses and does not bind.
+    free: Vec<Name>,
+    /// Whether it can do nothing but give scalars.
+    moves: bool,
+}
+
+impl Found {
+    /// `None` of an expression that is large, or more than operations, conditionals and calls.
+    fn of<L: Level>(exp: &Exp<L>) -> Option<Self> {
+        let mut finder = Finder {
+            hasher: FxHasher::default(),
+            bound: FxHashMap::default(),
+            free: Vec::new(),
+            left: MANY,
+            shared: true,
+            moves: true,
+        };
+        Visit::<L>::exp(&mut finder, exp);
+        finder.shared.then(|| Self {
+            hash: finder.hasher.finish(),
+            free: finder.free,
+            moves: finder.moves,
+        })
+    }
+}
+
+struct Finder {
+    hasher: FxHasher,
+    /// The names bound inside, with numbers.
+    bound: FxHashMap<Name, usize>,
+    free: Vec<Name>,
+    /// So many more statements are looked at.
+    left: usize,
+    shared: bool,
+    moves: bool,
+}
+
+impl<L: Level> Visit<L> for Finder {
+    fn name(&mut self, name: &Name) {
+        if let Some(number) = self.bound.get(name) {
+            number.hash(&mut self.hasher);
+        } else {
+            name.hash(&mut self.hasher);
+            self.free.push(*name);
+        }
+    }
+
+    fn binder(&mut self, name: &Name) {
+        self.bound.insert(*name, self.bound.len());
+    }
+
+    fn atom(&mut self, atom: &Atom) {
+        match atom {
+            Atom::Var(name) => Visit::<L>::name(self, name),
+            Atom::Const(value) => value.hash(&mut self.hasher),
+        }
+    }
+
+    fn stm(&mut self, stm: &Stm<L>) {
+        self.moves &= stm.aux.certs.is_empty();
+        self.walk_stm(stm);
+    }
+
+    fn body(&mut self, body: &Body<L>) {
+        match self.left.checked_sub(body.stms.len()) {
+            Some(left) if self.shared => {
+                self.left = left;
+                self.walk_body(body);
+            }
+            Some(_) | None => self.shared = false,
+        }
+    }
+
+    fn exp(&mut self, exp: &Exp<L>) {
+        std::mem::discriminant(exp).hash(&mut self.hasher);
+        match exp {
+            Exp::Basic(_) | Exp::If { .. } => self.walk_exp(exp),
+            Exp::Apply { fun, args: _ } => {
+                fun.hash(&mut self.hasher);
+                self.moves = false;
+                self.walk_exp(exp);
+            }
+            Exp::Loop { .. } | Exp::Op(_) => self.shared = false,
+        }
+    }
+
+    fn basic(&mut self, op: &BasicOp) {
+        std::mem::discriminant(op).hash(&mut self.hasher);
+        self.shared &= !matches!(op, BasicOp::Opaque(_) | BasicOp::UpdateAcc { .. });
+        self.moves &= op.is_scalar() && cse::mobility(op) == cse::Mobility::Free;
+        Visit::<L>::walk_basic(self, op);
+    }
+}
