@@ -282,13 +282,15 @@ impl<'a> Parser<'a> {
         let pipeline = (!word.is_empty()).then(|| word.to_owned());
         let text = self.braces()?;
         let mut words = text.split_whitespace();
-        let mut counts = Vec::new();
+        let mut counts: Vec<(String, u64)> = Vec::new();
         while let Some(name) = words.next() {
             let count = words.next().and_then(|count| count.parse().ok());
             let Some(count) = count else {
                 let message = format!("how often should `{name}` occur?");
                 return Err(SpecError::new(line, message));
             };
+            // What is said last of an operation counts.
+            counts.retain(|(before, _)| before != name);
             counts.push((name.to_owned(), count));
         }
         Ok(Structure {

@@ -4,12 +4,14 @@
 //! Names are those that test blocks use: the kinds of expressions (`Screma`, `Hist`,
 //! `WithAcc`, `Loop`, `If`, `Apply`; after flattening `SegMap`, `SegRed`, `SegScan`,
 //! `SegHist`, with operators as `SegBinOp`) with what is inside them, and the basic
-//! operations (`BasicOp` for each, and `BinOp`, `Index`, `Replicate`, ..). A copy
-//! counts as a `Replicate` over no dimensions, a selection as an `If`, a function of
-//! the mathematical library as an `Apply`. Numbers that combinators count by (`iota`,
-//! read as inputs only) are no array and count as nothing, nor do checks of the sizes of
-//! an entry point's arguments, which blocks take to be outside of the program. Types, sizes and results are
-//! no operations, and functions that flattening adds are not looked into.
+//! operations (`BasicOp` for each, and `BinOp`, `Index`, `Replicate`, ..). A segmap of one
+//! point, the work of one thread of a device, is a `GPUBody`. A copy counts as a `Replicate`
+//! over no dimensions, a selection as an `If`, a function of the mathematical library (a
+//! square root is one) as an `Apply`, a fused product and sum as two `BinOp`. Numbers that
+//! combinators count by (`iota`, read as inputs only) are no array and count as nothing, nor
+//! do checks of the sizes of an entry point's arguments, which blocks take to be outside of
+//! the program. Types, sizes and results are no operations, and functions that flattening
+//! adds are not looked into.
 
 use crate::seg::{SegKind, SegOp};
 use crate::soac::{Screma, Soac};
@@ -18,6 +20,7 @@ use crate::syntax::{
 };
 use crate::walk::{Operation, Visit};
 use crate::{FunName, Name, Program, Segs};
+use prim::UnOp;
 use rustc_hash::FxHashSet;
 
 /// Operations that are looked for: a name, perhaps with names of what it stands in
@@ -94,6 +97,7 @@ impl Counted for SegOp<Segs> {
             Self::Seg(seg) => match &seg.kind {
                 SegKind::Folds(folds) if !folds.scans.is_empty() => "SegScan",
                 SegKind::Folds(folds) if !folds.reduces.is_empty() => "SegRed",
+                SegKind::Folds(_) if seg.is_one_point() => "GPUBody",
                 SegKind::Folds(_) => "SegMap",
                 SegKind::Hist(_) => "SegHist",
                 SegKind::FlatMap => "SegFlatMap",
@@ -215,8 +219,12 @@ impl<L: Level<Op: Counted>> Visit<L> for Counter<'_> {
     fn exp(&mut self, exp: &Exp<L>) {
         match exp {
             Exp::Basic(op) => {
-                self.seen("BasicOp");
-                self.seen(basic(op));
+                // A product and a sum.
+                let fused = matches!(op, BasicOp::Fma(..));
+                for _ in 0..=usize::from(fused) {
+                    self.seen("BasicOp");
+                    self.seen(basic(op));
+                }
             }
             Exp::If {
                 cond: _,
@@ -255,7 +263,7 @@ fn checks_arguments<L: Level>(exp: &Exp<L>) -> bool {
 fn basic(op: &BasicOp) -> &'static str {
     match op {
         BasicOp::Atom(_) => "SubExp",
-        BasicOp::Unary(..) => "UnOp",
+        BasicOp::Unary(op, ..) => unary(*op),
         BasicOp::Binary(..) | BasicOp::Fma(..) => "BinOp",
         BasicOp::Compare(..) | BasicOp::SizeAtLeast { .. } => "CmpOp",
         BasicOp::Param { .. } => "UserParam",
@@ -281,9 +289,64 @@ fn basic(op: &BasicOp) -> &'static str {
     }
 }
 
+/// What unary operators are called: some are functions of the mathematical library.
+fn unary(op: UnOp) -> &'static str {
+    match op {
+        UnOp::FSqrt | UnOp::FFloor | UnOp::FCeil | UnOp::FRound | UnOp::FTrunc => "Apply",
+        UnOp::Neg
+        | UnOp::Not
+        | UnOp::Abs
+        | UnOp::SSignum
+        | UnOp::USignum
+        | UnOp::Clz
+        | UnOp::Ctz
+        | UnOp::Popc
+        | UnOp::FNeg
+        | UnOp::FAbs
+        | UnOp::FSignum
+        | UnOp::FExp2Eighths => "UnOp",
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_one_thread_computes_is_a_gpu_body() {
+        let program: Program<Segs> = crate::text::parse(
+            "segs
+machine gpu
+
+fun main(n_0: i64, xs_1: [n_0]f32) : (f32)
+{
+  let s_2: [1]f32 = segmap level 1 (one_3 < 1) chunks (1, 1, 1, 1) : (f32) -> {
+    let x_4: f32 = xs_1[0i64]
+    let root_5: f32 = fsqrt.f32 x_4
+    let sum_6: f32 = fma.f32 x_4 x_4 root_5
+    in (sum_6)
+  }
+  let ys_7: [n_0]f32 = segmap level 1 (i_8 < n_0) chunks (1, 1, 1, 1) : (f32) -> {
+    let y_9: f32 = s_2[0i64]
+    in (y_9)
+  }
+  let r_10: f32 = ys_7[0i64]
+  in (r_10)
+}
+",
+        )
+        .expect("it is well formed");
+        let names = [
+            "/GPUBody",
+            "/GPUBody/Index",
+            "/GPUBody/Apply",
+            "BinOp",
+            "SegMap",
+            "/Index",
+        ];
+        let counts = count(&program, &names.map(Pattern::new));
+        assert_eq!(counts, [1, 1, 1, 2, 1, 1]);
+    }
 
     #[test]
     fn patterns_fit_at_the_end_or_all() {

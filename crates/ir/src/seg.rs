@@ -271,6 +271,13 @@ pub struct Seg<L: Level> {
     pub keeps: Option<Lambda<L>>,
 }
 
+impl<L: Level> Seg<L> {
+    /// Whether it is a map of one point, the work of one thread.
+    pub fn is_one_point(&self) -> bool {
+        self.kind.is_map() && matches!(self.space.dims[..], [(_, Dim::Const(1))])
+    }
+}
+
 /// An operation of a segmented level.
 #[allow(
     clippy::large_enum_variant,

@@ -10,6 +10,7 @@
 //! - `dce`: what no result needs is removed.
 //! - `fuse`: combinators that feed each other become one.
 //! - `fma`: products that are added become fused multiply-adds.
+//! - `migrate`: scalars that stay on a device, where reading them would wait for it.
 //! - `survey`: checks and copies that are left, for an account of what was done.
 //!
 //! Passes work on one function at a time but for inlining; what they need to
@@ -26,6 +27,7 @@ mod inline;
 mod jam;
 mod join;
 mod level;
+mod migrate;
 pub mod passes;
 mod simplify;
 mod sink;

@@ -4,7 +4,7 @@
 //! all by [`run`].
 
 use crate::level::OptLevel;
-use crate::{fma, fuse, inline, jam, join, simplify, sink, tables};
+use crate::{fma, fuse, inline, jam, join, migrate, simplify, sink, tables};
 use ir::syntax::Function;
 use ir::{Context, FunName, Level, PassError, Program, Segs, Soacs};
 use rustc_hash::FxHashMap;
@@ -80,6 +80,11 @@ pub const SEGS: &[Pass<Segs>] = &[
         name: "sink",
         description: "reads that one arm alone uses go into it, where threads wait for memory",
         run: |program, context| per_function(program, context, sink::sink),
+    },
+    Pass {
+        name: "migrate",
+        description: "scalars stay on a device where reading them back would wait for it",
+        run: migrate::migrate,
     },
 ];
 

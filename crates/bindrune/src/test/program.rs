@@ -254,7 +254,7 @@ fn warned(patterns: &[Message], session: &mut Session, program: &Program) -> Res
 /// the last before products and sums become one.
 const OPTIMISED: &str = "fuse";
 /// The same for the pipeline `gpu`: the last before what cannot be a kernel goes to the host.
-const FLATTENED: &str = "sink";
+const FLATTENED: &str = "migrate";
 
 /// Counts operations of the optimised program, and of that for a GPU, where test blocks
 /// ask for that.

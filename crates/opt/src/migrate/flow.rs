@@ -1,0 +1,161 @@
+//! The least cut of a network: which nodes stay on the source's side.
+//!
+//! By Dinic's method: as long as the sink can be reached, all shortest ways are filled at
+//! once. The side is the smallest of all least cuts: what the source still reaches.
+
+/// What is never cut.
+pub(super) const UNCUT: u64 = u64::MAX / 4;
+
+/// So many rounds are made at most, each in about linear time.
+const MOST_ROUNDS: usize = 64;
+
+const NONE: u32 = u32::MAX;
+
+/// Nodes and arcs between them that carry so much. An arc and its reverse are
+/// neighbours in the tables.
+pub(super) struct Network {
+    /// The first arc of each node.
+    first: Vec<u32>,
+    /// The arc after each arc of the same node.
+    next: Vec<u32>,
+    /// Where each arc leads.
+    to: Vec<u32>,
+    /// How much more each arc carries.
+    left: Vec<u64>,
+}
+
+impl Network {
+    /// So many nodes, and no arcs.
+    pub(super) fn new(nodes: usize) -> Self {
+        Self {
+            first: vec![NONE; nodes],
+            next: Vec::new(),
+            to: Vec::new(),
+            left: Vec::new(),
+        }
+    }
+
+    /// Adds an arc that carries so much.
+    pub(super) fn arc(&mut self, from: u32, to: u32, carries: u64) {
+        for (from, to, carries) in [(from, to, carries), (to, from, 0)] {
+            let arc = self.to.len() as u32;
+            self.to.push(to);
+            self.left.push(carries);
+            self.next.push(self.first[from as usize]);
+            self.first[from as usize] = arc;
+        }
+    }
+
+    /// Which nodes are on the source's side of the least cut; nothing if finding out
+    /// takes too long.
+    pub(super) fn source_side(&mut self, source: u32, sink: u32) -> Option<Vec<bool>> {
+        for _ in 0..MOST_ROUNDS {
+            let levels = self.levels(source);
+            if levels[sink as usize] == NONE {
+                return Some(levels.into_iter().map(|level| level != NONE).collect());
+            }
+            self.fill(source, sink, &levels);
+        }
+        None
+    }
+
+    /// How many arcs that carry more lie between the source and each node.
+    fn levels(&self, source: u32) -> Vec<u32> {
+        let mut levels = vec![NONE; self.first.len()];
+        levels[source as usize] = 0;
+        let mut queue = vec![source];
+        let mut at = 0;
+        while let Some(&node) = queue.get(at) {
+            at += 1;
+            let mut arc = self.first[node as usize];
+            while arc != NONE {
+                let to = self.to[arc as usize];
+                if self.left[arc as usize] > 0 && levels[to as usize] == NONE {
+                    levels[to as usize] = levels[node as usize] + 1;
+                    queue.push(to);
+                }
+                arc = self.next[arc as usize];
+            }
+        }
+        levels
+    }
+
+    /// Fills ways to the sink that go up by a level with each arc, until there are none.
+    fn fill(&mut self, source: u32, sink: u32, levels: &[u32]) {
+        // The arc that is tried next at each node.
+        let mut current = self.first.clone();
+        let mut way: Vec<u32> = Vec::new();
+        loop {
+            let node = way.last().map_or(source, |arc| self.to[*arc as usize]);
+            if node == sink {
+                self.push(&mut way);
+                continue;
+            }
+            let arc = current[node as usize];
+            if arc == NONE {
+                let Some(back) = way.pop() else {
+                    return;
+                };
+                let before = self.to[back as usize ^ 1];
+                current[before as usize] = self.next[back as usize];
+                continue;
+            }
+            let to = self.to[arc as usize] as usize;
+            if self.left[arc as usize] > 0 && levels[to] == levels[node as usize] + 1 {
+                way.push(arc);
+            } else {
+                current[node as usize] = self.next[arc as usize];
+            }
+        }
+    }
+
+    /// Sends as much along a way as it carries, and goes back to where it is full.
+    fn push(&mut self, way: &mut Vec<u32>) {
+        let carries = way.iter().map(|arc| self.left[*arc as usize]).min();
+        let carries = carries.unwrap_or(0);
+        let mut full = way.len();
+        for (at, arc) in way.iter().enumerate().rev() {
+            self.left[*arc as usize] -= carries;
+            self.left[*arc as usize ^ 1] += carries;
+            if self.left[*arc as usize] == 0 {
+                full = at;
+            }
+        }
+        way.truncate(full);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Network, UNCUT};
+
+    #[test]
+    fn the_cut_that_costs_least_is_found() {
+        // Two values that are read, one that is made of both.
+        let mut network = Network::new(8);
+        for (from, to, carries) in [
+            (0, 2, UNCUT),
+            (0, 4, UNCUT),
+            (2, 3, 1),
+            (4, 5, 1),
+            (3, 6, UNCUT),
+            (5, 6, UNCUT),
+            (6, 7, 1),
+            (7, 1, UNCUT),
+        ] {
+            network.arc(from, to, carries);
+        }
+        let side = network.source_side(0, 1).expect("it is quick");
+        assert_eq!(side, [true, false, true, true, true, true, true, false]);
+    }
+
+    #[test]
+    fn of_equal_cuts_the_one_at_the_source_is_taken() {
+        let mut network = Network::new(4);
+        network.arc(0, 2, 3);
+        network.arc(2, 3, 3);
+        network.arc(3, 1, 3);
+        let side = network.source_side(0, 1).expect("it is quick");
+        assert_eq!(side, [true, false, false, false]);
+    }
+}

@@ -1,0 +1,224 @@
+//! How statements join groups, and what groups give.
+//!
+//! A group learns of each name from outside what it is called inside: what the host has is
+//! what it is, what another group has computed is read from its storage, and a check that
+//! another group has made is made again.
+
+use super::groups::{Given, Group, OPEN, START, Site, basic, param, read};
+use super::rewrite::Rewrite;
+use ir::syntax::{Atom, BasicOp, Exp, Param, Stm};
+use ir::types::{Dim, Type};
+use ir::walk::{stm_names, substitute_stm};
+use ir::{Name, Prov, Segs};
+
+impl Rewrite<'_> {
+    /// The storage of a scalar of the device's.
+    pub(super) fn storage_of(&mut self, name: Name) -> Name {
+        if let Some(storage) = self.storage.get(&name) {
+            return *storage;
+        }
+        let storage = self.fresh_storage(name);
+        let own = storage.name;
+        if let Some(site) = self.sites.get(&name).copied() {
+            self.give(site.scope, site.item, name, storage);
+            self.sites.insert(own, site);
+        }
+        self.storage.insert(name, own);
+        own
+    }
+
+    /// Storage with a value; that of the host's is made once, outside of loops in which it
+    /// does not change.
+    pub(super) fn storage_of_atom(&mut self, atom: Atom) -> Name {
+        if let Some(name) = atom.var()
+            && self.moved.contains(&name)
+        {
+            return self.storage_of(name);
+        }
+        let mut scopes = self.scopes.iter().rev();
+        if let Some(storage) = scopes.find_map(|scope| scope.stores.get(&atom)) {
+            return *storage;
+        }
+        let bound = atom.var().and_then(|name| self.sites.get(&name));
+        let bound = bound.map_or(0, |site| site.scope);
+        let mut at = self.at();
+        while at > bound && self.scopes[at].is_loop {
+            at -= 1;
+        }
+        let storage = match atom {
+            Atom::Const(value) => {
+                let ty = Type::array(value.ty(), [Dim::Const(1)]);
+                let name = self.names.fresh("stored");
+                self.types.set(name, ty.clone());
+                let op = BasicOp::Replicate {
+                    shape: [Dim::Const(1)].into_iter().collect(),
+                    value: atom,
+                };
+                let item = self.scopes[at].push(basic(param(name, ty), op, Prov::NONE));
+                self.sites.insert(name, Site { scope: at, item });
+                name
+            }
+            Atom::Var(name) => {
+                let storage = self.fresh_storage(name);
+                let own = storage.name;
+                let ty = self.scalar_of(name);
+                let copy = self.fresh(name, ty);
+                let inner = copy.name;
+                let (at, item) = self.join(at, basic(copy, BasicOp::Atom(atom), Prov::NONE));
+                self.give(at, item, inner, storage);
+                self.sites.insert(own, Site { scope: at, item });
+                own
+            }
+        };
+        self.scopes[at].stores.insert(atom, storage);
+        storage
+    }
+
+    /// A statement joins a group of a scope: which one.
+    pub(super) fn join(&mut self, at: usize, mut stm: Stm<Segs>) -> (usize, usize) {
+        let mut names = Vec::new();
+        stm_names(&stm, |name| names.push(name));
+        let mut first = START;
+        for name in &names {
+            first = first.max(self.earliest(at, *name));
+        }
+        let item = if first == OPEN {
+            OPEN
+        } else {
+            self.scopes[at].first_behind(first)
+        };
+        for name in names {
+            self.resolve(at, item, name);
+        }
+        if let (Exp::Basic(BasicOp::Assert { .. }), Some(cert)) = (&stm.exp, stm.pat.first()) {
+            self.checks.insert(cert.name, stm.clone());
+        }
+        substitute_stm(&mut stm, &self.scopes[at].group(item).inner);
+        for bound in &mut stm.pat {
+            self.bind(at, item, bound);
+        }
+        self.scopes[at].group(item).stms.push(stm);
+        (at, item)
+    }
+
+    /// The first item at which a group of a scope may stand that uses a name.
+    pub(super) fn earliest(&self, at: usize, name: Name) -> usize {
+        let is_moved = self.moved.contains(&name);
+        let held = self.storage.get(&name).filter(|_| is_moved);
+        let name = held.copied().unwrap_or(name);
+        match self.sites.get(&name) {
+            Some(site) if site.scope == at && site.item == OPEN => OPEN,
+            // A group may use what it binds itself.
+            Some(site) if site.scope == at && (is_moved || self.is_given(*site)) => site.item,
+            Some(site) if site.scope == at => site.item + 1,
+            Some(_) | None => START,
+        }
+    }
+
+    pub(super) fn is_given(&self, site: Site) -> bool {
+        let scope = self.scopes.get(site.scope);
+        scope.is_some_and(|scope| scope.is_group(site.item))
+    }
+
+    /// A group comes to know a name from outside.
+    pub(super) fn resolve(&mut self, at: usize, item: usize, name: Name) {
+        if self.scopes[at].group(item).inner.contains_key(&name) {
+            return;
+        }
+        let site = self.sites.get(&name).copied();
+        let is_array = self.types.get(name).is_some_and(Type::is_array);
+        if is_array {
+            let class = self.aliases.class(name);
+            self.scopes[at].group(item).arrays.insert(class);
+        }
+        if site == Some(Site { scope: at, item }) {
+            return;
+        }
+        if !self.moved.contains(&name) {
+            self.touch_outside(at, name);
+            return;
+        }
+        if let Some(check) = self.checks.get(&name).cloned() {
+            self.check_again(at, item, name, check);
+            return;
+        }
+        let storage = self.storage_of(name);
+        if self.sites.get(&storage) == Some(&Site { scope: at, item }) {
+            return;
+        }
+        self.touch_outside(at, storage);
+        let ty = self.scalar_of(name);
+        let own = self.fresh(name, ty);
+        let group = self.scopes[at].group(item);
+        group.inner.insert(name, own.name.into());
+        group.stms.push(read(storage, own, Prov::NONE));
+    }
+
+    /// A group of a scope uses a name of another scope.
+    pub(super) fn touch_outside(&mut self, at: usize, name: Name) {
+        if self.sites.get(&name).is_some_and(|site| site.scope != at) {
+            self.touch(name);
+        }
+    }
+
+    /// Another group has made a check: this one makes it, too.
+    pub(super) fn check_again(&mut self, at: usize, item: usize, cert: Name, mut check: Stm<Segs>) {
+        let mut names = Vec::new();
+        stm_names(&check, |name| names.push(name));
+        for name in names {
+            self.resolve(at, item, name);
+        }
+        let again = self.fresh(cert, Type::Cert);
+        let group = self.scopes[at].group(item);
+        substitute_stm(&mut check, &group.inner);
+        group.inner.insert(cert, again.name.into());
+        check.pat = vec![again];
+        group.stms.push(check);
+    }
+
+    /// A group binds a name; what the host needs has another one in it.
+    pub(super) fn bind(&mut self, at: usize, item: usize, bound: &mut Param<Segs>) {
+        let name = bound.name;
+        let site = Site { scope: at, item };
+        let group = self.scopes[at].group(item);
+        group.bound.push(name);
+        match bound.ty {
+            Type::Prim(_) => {
+                self.moved.insert(name);
+                self.sites.insert(name, site);
+                if self.plan.moves(name) && !self.plan.stays(name) {
+                    let scalar = bound.clone();
+                    self.rename(at, item, bound);
+                    let storage = self.storage_of(name);
+                    if item == OPEN {
+                        self.scopes[at].open.reads.push(scalar);
+                    } else {
+                        self.push(read(storage, scalar, Prov::NONE));
+                    }
+                }
+            }
+            Type::Array { .. } => {
+                let outer = bound.clone();
+                self.rename(at, item, bound);
+                let group = self.scopes[at].group(item);
+                group.results.push(Given {
+                    inner: bound.name,
+                    scalar: false,
+                    outer,
+                });
+                self.sites.insert(name, site);
+            }
+            Type::Cert | Type::Acc { .. } | Type::Mem(_) => {
+                self.moved.insert(name);
+                self.sites.insert(name, site);
+            }
+        }
+    }
+
+    pub(super) fn rename(&mut self, at: usize, item: usize, bound: &mut Param<Segs>) {
+        let own = self.fresh(bound.name, bound.ty.clone());
+        let group: &mut Group = self.scopes[at].group(item);
+        group.inner.insert(bound.name, own.name.into());
+        *bound = own;
+    }
+}
