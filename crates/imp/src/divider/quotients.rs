@@ -1,7 +1,8 @@
 //! Which quotients of singles in a loop's body are computed by multiplications.
 //!
 //! Those that the next turn waits for stay: what they need was set by the turn before, in
-//! variables or in memory.
+//! variables or in memory. So do those of bodies with loops of their own, whose turns are what
+//! takes time there.
 
 use super::{LANES, QUOTIENT_BY_PRODUCTS, RECIPROCAL_BY_PRODUCTS, WORTH};
 use crate::syntax::{Expr, ROOT_LANES, Stmt, Var, VarInfo};
@@ -10,12 +11,12 @@ use prim::{BinOp, PrimType, Scalar, UnOp};
 use rustc_hash::FxHashSet;
 use target::Machine;
 
-/// Marks as many quotients of a body, inner loops left out, as make it faster; reciprocals
-/// first, which take fewer steps.
+/// Marks as many quotients of a body without loops as make it faster; reciprocals first, which
+/// take fewer steps.
 pub(super) fn share(vars: &[VarInfo], machine: Machine, body: &mut [Stmt]) {
     let (none, mut any) = (FxHashSet::default(), false);
     block(body, &mut |e| any |= has_quotient(vars, &none, e));
-    if !any {
+    if !any || has_loops(body) {
         return;
     }
     let mut load = Load {
@@ -51,6 +52,16 @@ pub(super) fn share(vars: &[VarInfo], machine: Machine, body: &mut [Stmt]) {
     if shared > 0 {
         block(body, &mut |e| mark(vars, &load.waiting, &mut left, e));
     }
+}
+
+fn has_loops(stmts: &[Stmt]) -> bool {
+    stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
+        stmts.iter().any(|stmt| match stmt {
+            Stmt::For(_) | Stmt::While(..) => true,
+            Stmt::If(_, yes, no) => has_loops(yes) || has_loops(no),
+            crate::leaf_stmt!() => false,
+        })
+    })
 }
 
 /// What a body has to do, in cycles.
@@ -206,4 +217,35 @@ fn block(stmts: &mut [Stmt], f: &mut dyn FnMut(&mut Expr)) {
             }
         }
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use target::Make;
+
+    #[test]
+    fn bodies_with_loops_wait_for_these() {
+        let splat = |x| Box::new(Expr::Splat(ROOT_LANES, Box::new(x)));
+        let (one, y) = (Expr::Const(Scalar::F32(1.0)), Expr::Var(Var(0)));
+        let quotient = Expr::Binary(BinOp::FDiv, PrimType::F32, splat(one), splat(y));
+        let two = [Var(1), Var(2)].map(|var| Stmt::Set(var, quotient.clone()));
+        let machine = Machine {
+            make: Make::INTEL,
+            ..Machine::of(64)
+        };
+        let shared = |mut body: Vec<Stmt>| {
+            share(&[], machine, &mut body);
+            let mut count = 0;
+            block(&mut body, &mut |e| {
+                count += usize::from(matches!(e, Expr::SharedQuotient(..)));
+            });
+            count
+        };
+        assert_eq!(shared(two.to_vec()), 1);
+        let inner = Stmt::While(Var(3), Vec::new());
+        let asks = Stmt::If(Expr::Var(Var(3)), vec![inner.clone()], Vec::new());
+        assert_eq!(shared([two.to_vec(), vec![inner]].concat()), 0);
+        assert_eq!(shared([two.to_vec(), vec![asks]].concat()), 0);
+    }
 }
