@@ -34,7 +34,6 @@ from kept import Kept
 from lanes import compiler
 from sizes import programs
 
-KEPT = WORK / "reference.kept.json"
 # Those that are the fastest most often come first, as they bound the others. With
 # `--backend` the reference's back end for the same devices is the only one.
 BACKENDS = ["ispc", "multicore", "c"]
@@ -121,15 +120,21 @@ def ours(path, runs, options):
     return measured([*command, "--no-convergence-phase", "--no-tuning", path.name], path.parent)
 
 
-def code(path, options):
-    """What stays as long as the compiler makes the same of a program: its LLVM text and the
-    runtime's source."""
+def runtime():
+    """What stays as long as the runtime's source does."""
     text = hashlib.sha256()
     for source in sorted((ROOT / "crates" / "runtime" / "src").rglob("*.rs")):
         text.update(source.read_bytes())
-    dump = [compiler(), "dev", "--stage", "llvm", path.name]
+    return text
+
+
+def code(path, of_runtime, options):
+    """What stays as long as the compiler makes the same of a program: its text for LLVM, or
+    its kernels, and the runtime."""
+    text = of_runtime.copy()
+    dump = [compiler(), "dev", "--stage", options.backend or "llvm", path.name]
     text.update(subprocess.run(dump, cwd=path.parent, capture_output=True).stdout)
-    return f"{text.hexdigest()}{options.backend or ''}"
+    return text.hexdigest()
 
 
 def close(turn):
@@ -188,11 +193,12 @@ def figure_reference(options, notes):
     folder = Path(folder).resolve()
     backends = [options.backend] if options.backend else BACKENDS
     folders, end = copies(folder, backends, notes), time.monotonic() + options.seconds
-    kept = Kept(KEPT, f"{options.rounds} rounds of {options.runs}", by_compiler=False)
-    rows, made = kept.data["rows"], {}
+    file = WORK / f"reference{options.backend or ''}.kept.json"
+    kept = Kept(file, f"{options.rounds} rounds of {options.runs}", by_compiler=False)
+    rows, made, of_runtime = kept.data["rows"], {}, runtime()
     for path in programs(folder):
         name = str(path.relative_to(folder))
-        made[name] = code(folders["bindrune"] / name, options)
+        made[name] = code(folders["bindrune"] / name, of_runtime, options)
         if name in rows and rows[name].get("code") != made[name]:
             del rows[name]
     for path in programs(folder):

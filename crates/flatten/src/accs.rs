@@ -23,7 +23,8 @@
 //! tasks, histograms of columns ([`columns`]).
 //!
 //! Needs: a verified program of combinators. Guarantees: every operator of a
-//! `withacc` works on scalars. Bound names keep their names but for accumulators.
+//! `withacc` works on scalars. Bound names keep their names but for accumulators and in
+//! histograms.
 
 mod columns;
 mod hist;
@@ -310,31 +311,30 @@ impl Pass {
         out
     }
 
-    fn soac(&mut self, b: &mut Build<'_>, pat: Vec<Param<Soacs>>, aux: &Aux, mut soac: Soac) {
-        if let Soac::Hist {
-            width,
-            inputs,
-            map,
-            ops,
-        } = soac
-        {
-            let by_rows = hist::by_rows(&ops, &self.replicates);
-            if by_rows && !self.nests && columns::pays(b, &ops) {
-                columns::histogram(b, pat, (width, &inputs, map), ops, &self.replicates);
-                return;
-            }
-            if by_rows {
-                let (inputs, lambda) = hist::accumulated(b, width, &inputs, map, ops);
-                self.with_acc(b, pat, inputs, lambda);
-                return;
-            }
-            soac = Soac::Hist {
+    fn soac(&mut self, b: &mut Build<'_>, pat: Vec<Param<Soacs>>, aux: &Aux, soac: Soac) {
+        let mut soac = match soac {
+            Soac::Hist {
                 width,
                 inputs,
                 map,
                 ops,
-            };
-        }
+            } if hist::by_rows(&ops, &self.replicates) => {
+                if !self.nests && columns::pays(b, &ops) {
+                    columns::histogram(b, pat, (width, &inputs, map), ops, &self.replicates);
+                } else {
+                    let (inputs, lambda) = hist::accumulated(b, width, &inputs, &map, ops);
+                    self.with_acc(b, pat, inputs, lambda);
+                }
+                return;
+            }
+            soac @ (Soac::Screma(_)
+            | Soac::Hist { .. }
+            | Soac::WithAcc { .. }
+            | Soac::Stream { .. }
+            | Soac::FlatMap { .. }
+            | Soac::Jvp { .. }
+            | Soac::Vjp { .. }) => soac,
+        };
         match &mut soac {
             Soac::Screma(Screma {
                 width,

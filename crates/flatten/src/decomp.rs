@@ -132,7 +132,7 @@ pub(crate) fn inside<L: Level<Op: InOrder<L>>>(
         width,
         streams,
         depth,
-        ..WHOLE
+        ..Decomp::WHOLE
     })
 }
 
@@ -162,20 +162,9 @@ pub(crate) fn scan_inside<L: Level<Op: InOrder<L>>>(
         width,
         streams,
         depth: block(operators),
-        ..WHOLE
+        ..Decomp::WHOLE
     })
 }
-
-/// All points in one chunk, one after another.
-const WHOLE: Decomp = Decomp {
-    writes: 0,
-    grain: 1,
-    max_chunks: 1,
-    width: 1,
-    streams: 1,
-    depth: 1,
-    cost: 1,
-};
 
 fn exact(operators: &[&Operator<Segs>]) -> bool {
     operators.iter().all(|op| is_exact(&op.op))

@@ -52,6 +52,24 @@ pub fn each_stmt<'s>(stmts: &'s [Stmt], f: &mut dyn FnMut(&'s Stmt)) {
     });
 }
 
+/// Whether there are so many statements at most, at any depth; looks at no more than these.
+pub(crate) fn is_at_most(stmts: &[Stmt], most: usize) -> bool {
+    fn count(stmts: &[Stmt], left: &mut usize) -> bool {
+        stmts.iter().all(|stmt| {
+            let Some(less) = left.checked_sub(1) else {
+                return false;
+            };
+            *left = less;
+            match stmt {
+                Stmt::If(_, yes, no) => count(yes, left) && count(no, left),
+                Stmt::While(_, body) | Stmt::For(For { body, .. }) => count(body, left),
+                crate::leaf_stmt!() => true,
+            }
+        })
+    }
+    count(stmts, &mut { most })
+}
+
 /// As [`each_stmt`], to change them.
 pub(crate) fn each_stmt_mut(stmts: &mut [Stmt], f: &mut dyn FnMut(&mut Stmt)) {
     stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {

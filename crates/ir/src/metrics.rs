@@ -291,21 +291,11 @@ fn basic(op: &BasicOp) -> &'static str {
 
 /// What unary operators are called: some are functions of the mathematical library.
 fn unary(op: UnOp) -> &'static str {
-    match op {
-        UnOp::FSqrt | UnOp::FFloor | UnOp::FCeil | UnOp::FRound | UnOp::FTrunc => "Apply",
-        UnOp::Neg
-        | UnOp::Not
-        | UnOp::Abs
-        | UnOp::SSignum
-        | UnOp::USignum
-        | UnOp::Clz
-        | UnOp::Ctz
-        | UnOp::Popc
-        | UnOp::FNeg
-        | UnOp::FAbs
-        | UnOp::FSignum
-        | UnOp::FExp2Eighths => "UnOp",
-    }
+    let in_library = matches!(
+        op,
+        UnOp::FSqrt | UnOp::FFloor | UnOp::FCeil | UnOp::FRound | UnOp::FTrunc
+    );
+    if in_library { "Apply" } else { "UnOp" }
 }
 
 #[cfg(test)]

@@ -111,6 +111,17 @@ pub struct Stretches {
 pub const FULL_CHUNKS: i64 = 16;
 
 impl Decomp {
+    /// All points in one chunk, one after another.
+    pub const WHOLE: Self = Self {
+        grain: 1,
+        max_chunks: 1,
+        width: 1,
+        streams: 1,
+        depth: 1,
+        cost: 1,
+        writes: 0,
+    };
+
     /// The number of chunks of `n` points.
     pub fn chunks(self, n: i64) -> i64 {
         (n / self.grain.max(self.step(n))).clamp(1, self.max_chunks.max(1))

@@ -483,6 +483,29 @@ pub fn used_names<L: Level>(exp: &Exp<L>, f: impl FnMut(Name)) {
     Uses(f).exp(exp);
 }
 
+/// The arrays that an expression itself consumes, not what bodies in it do; `call` says of a
+/// function whether it consumes the argument at a place. An accumulator's arrays were consumed
+/// by its `withacc`: nothing beside it denotes them.
+pub fn consumed_by<L: Level>(exp: &Exp<L>, call: impl Fn(&FunName, usize) -> bool) -> Vec<Name> {
+    match exp {
+        Exp::Basic(BasicOp::Update { array, .. } | BasicOp::FlatUpdate { array, .. }) => {
+            vec![*array]
+        }
+        Exp::Basic(_) | Exp::If { .. } => Vec::new(),
+        Exp::Loop { params, .. } => {
+            let consumed = params.iter().filter(|param| param.consumed);
+            consumed.filter_map(|param| param.init.var()).collect()
+        }
+        Exp::Apply { fun, args } => {
+            let args = args.iter().enumerate();
+            args.filter(|(i, _)| call(fun, *i))
+                .filter_map(|(_, arg)| arg.var())
+                .collect()
+        }
+        Exp::Op(op) => op.consumed(),
+    }
+}
+
 /// Calls `f` with each name that a statement uses, in its certificates and types too.
 pub fn stm_names<L: Level>(stm: &Stm<L>, f: impl FnMut(Name)) {
     struct Uses<F>(F);

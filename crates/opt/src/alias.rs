@@ -219,9 +219,7 @@ impl<L: Level> Visit<L> for Collect<'_> {
                 let sig = self.sigs.get(fun);
                 for (i, arg) in args.iter().enumerate() {
                     let Atom::Var(arg) = arg else { continue };
-                    if sig.is_none_or(|sig| sig.consumed.get(i) != Some(&false))
-                        && self.tracked(*arg)
-                    {
+                    if self.sigs.consumes(fun, i) && self.tracked(*arg) {
                         self.consume(*arg);
                     }
                 }

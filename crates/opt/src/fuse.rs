@@ -53,8 +53,8 @@ use graph::{Graph, Needs, inputs};
 use indexmap::IndexMap;
 use ir::decision::{Apart, Kind, Party};
 use ir::soac::Soac;
-use ir::syntax::{Atom, BasicOp, Body, Exp, Function, Lambda, Stm};
-use ir::walk::{Operation as _, Visit, VisitMut, with_stack};
+use ir::syntax::{BasicOp, Body, Exp, Function, Lambda, Stm};
+use ir::walk::{Visit, VisitMut, consumed_by, with_stack};
 use ir::{Context, Fuel, Name, NameTable, PassError, Prov, ProvTable, Soacs, TypeEnv, decision};
 use merge::Way;
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
@@ -271,7 +271,8 @@ impl VisitMut<Soacs> for Fuser<'_> {
     fn exp(&mut self, exp: &mut Exp<Soacs>) {
         self.walk_exp(exp);
         if let Some(mut open) = self.open.pop() {
-            self.consumed(exp, &mut open.needs.consumed);
+            let consumed = consumed_by(exp, |fun, i| self.signatures.consumes(fun, i));
+            open.needs.consumed.extend(consumed);
             self.open.push(open);
         }
     }
@@ -363,33 +364,6 @@ impl Fuser<'_> {
     fn bound(&mut self, name: Name) {
         if let Some(open) = self.open.last() {
             self.marks[name.index()].1 = open.id;
-        }
-    }
-
-    /// Adds what an expression itself consumes.
-    fn consumed(&self, exp: &Exp<Soacs>, names: &mut Vec<Name>) {
-        match exp {
-            // An accumulator's arrays were consumed by its `withacc`: nothing beside
-            // it denotes them.
-            Exp::Basic(BasicOp::Update { array, .. } | BasicOp::FlatUpdate { array, .. }) => {
-                names.push(*array);
-            }
-            Exp::Basic(_) | Exp::If { .. } => {}
-            Exp::Loop { params, .. } => {
-                let consumed = params.iter().filter(|p| p.consumed);
-                names.extend(consumed.filter_map(|p| p.init.var()));
-            }
-            Exp::Apply { fun, args } => {
-                let signature = self.signatures.get(fun);
-                for (i, arg) in args.iter().enumerate() {
-                    let consumed =
-                        signature.is_none_or(|signature| signature.consumed.get(i) != Some(&false));
-                    if let (true, Atom::Var(name)) = (consumed, arg) {
-                        names.push(*name);
-                    }
-                }
-            }
-            Exp::Op(op) => names.extend(op.consumed()),
         }
     }
 

@@ -394,18 +394,34 @@ fn inside_combinators<L: Level>(
 
 /// How many statements there are, at any depth.
 pub(crate) fn size_of<L: Level>(body: &Body<L>) -> usize {
-    struct Size(usize);
+    counted(body, usize::MAX)
+}
+
+/// Whether there are so many statements at most, at any depth; looks at no more than these.
+pub(crate) fn is_at_most<L: Level>(body: &Body<L>, most: usize) -> bool {
+    counted(body, most) <= most
+}
+
+/// How many statements there are, or more than `most`.
+fn counted<L: Level>(body: &Body<L>, most: usize) -> usize {
+    struct Size {
+        count: usize,
+        most: usize,
+    }
     impl<L: Level> Visit<L> for Size {
         fn stm(&mut self, stm: &Stm<L>) {
-            self.0 += 1;
+            if self.count > self.most {
+                return;
+            }
+            self.count += 1;
             if !matches!(stm.exp, Exp::Basic(_)) {
                 self.exp(&stm.exp);
             }
         }
     }
-    let mut size = Size(0);
+    let mut size = Size { count: 0, most };
     Visit::<L>::body(&mut size, body);
-    size.0
+    size.count
 }
 
 fn has_operations<L: Level>(body: &Body<L>) -> bool {

@@ -20,7 +20,7 @@
 //! (lanes or none, by the size). Needs nothing; guarantees that all values stay, and that the
 //! rest of each turn goes in order.
 
-use crate::inline::size_of;
+use crate::inline::is_at_most;
 use crate::passes::Signatures;
 use crate::sink::is_arithmetic;
 use ir::folds::Folds;
@@ -139,7 +139,7 @@ impl Jam<'_> {
         let carried: FxHashSet<Name> = params.iter().map(|p| p.param.name).collect();
         let sizes = params.iter().flat_map(|p| p.param.ty.shape().iter());
         let own = |dim: &Dim| matches!(dim, Dim::Var(name) if carried.contains(name));
-        if sizes.into_iter().any(own) || size_of(body) > MOST_STATEMENTS {
+        if sizes.into_iter().any(own) || !is_at_most(body, MOST_STATEMENTS) {
             return None;
         }
         let mut early = vec![false; at];

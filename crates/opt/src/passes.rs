@@ -125,6 +125,12 @@ impl Signatures {
         Self(program.functions.iter().map(signature).collect())
     }
 
+    /// Whether a function consumes an argument; so does one that nothing is known of.
+    pub(crate) fn consumes(&self, fun: &FunName, argument: usize) -> bool {
+        let signature = self.get(fun);
+        signature.is_none_or(|signature| signature.consumed.get(argument) != Some(&false))
+    }
+
     /// The signature of a function.
     pub fn get(&self, fun: &FunName) -> Option<&Signature> {
         self.0.get(fun)

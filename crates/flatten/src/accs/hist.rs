@@ -10,22 +10,22 @@
 //!
 //! Any other operator is applied in order, which a histogram already says.
 
-use super::{Build, on_arrays};
+use super::{Build, inline, on_arrays};
+use crate::rules::accumulator;
 use ir::interchange::operator_map;
-use ir::soac::{AccInput, HistOp, Operator, Screma, Soac};
-use ir::syntax::{Aux, BasicOp, Body, Exp, Lambda, Param, Stm};
-use ir::types::{Dim, Type};
-use ir::{Atom, Folds, Name, Soacs};
+use ir::soac::{AccInput, HistOp};
+use ir::syntax::{BasicOp, Lambda};
+use ir::types::Dim;
+use ir::{Atom, Name, Soacs};
 use rustc_hash::FxHashMap;
 
 /// Whether some operator works on arrays, and all that do are maps that start from copies of
 /// one scalar.
 pub(super) fn by_rows(ops: &[HistOp<Soacs>], replicates: &FxHashMap<Name, Atom>) -> bool {
     let repeats = |ne: &Atom| ne.var().is_some_and(|ne| replicates.contains_key(&ne));
-    let is_map =
-        |op: &Operator<Soacs>| operator_map(op).is_some() && op.neutral.iter().all(repeats);
-    let mut arrays = ops.iter().map(|op| &op.op).filter(|op| on_arrays(op));
-    ops.iter().any(|op| on_arrays(&op.op)) && arrays.all(is_map)
+    let arrays = || ops.iter().map(|op| &op.op).filter(|op| on_arrays(op));
+    let mut maps = arrays().map(|op| operator_map(op).is_some() && op.neutral.iter().all(repeats));
+    arrays().next().is_some() && maps.all(|is_map| is_map)
 }
 
 /// The accumulators of a histogram, and the lambda that updates them at all points.
@@ -33,84 +33,51 @@ pub(super) fn accumulated(
     b: &mut Build<'_>,
     width: Dim,
     inputs: &[Name],
-    map: Lambda<Soacs>,
+    map: &Lambda<Soacs>,
     ops: Vec<HistOp<Soacs>>,
 ) -> (Vec<AccInput<Soacs>>, Lambda<Soacs>) {
-    let (mut tokens, mut outer, mut inner) = (Vec::new(), Vec::new(), Vec::new());
-    let (mut accs, mut updates, mut updated) = (Vec::new(), Vec::new(), Vec::new());
-    let Lambda {
-        mut params,
-        body: Body { mut stms, result },
-        ret: _,
-    } = map;
-    let n_indices = ops.iter().map(|op| op.shape.len()).sum();
-    let (mut indices, mut values) = result.split_at(n_indices);
-    for HistOp { shape, dests, op } in ops {
-        let token = b.param("token", Type::Cert);
-        let ty = Type::Acc {
-            token: token.name,
-            shape: shape.clone(),
-            elems: op.op.ret.clone(),
-        };
-        let (index, value);
-        (index, indices) = indices.split_at(shape.len());
-        (value, values) = values.split_at(dests.len());
-        let own = b.param("acc", ty.clone());
-        let next = b.param("acc", ty.clone());
-        updates.push(Stm {
-            pat: vec![next.clone()],
-            aux: Aux::at(b.prov),
-            exp: Exp::Basic(BasicOp::UpdateAcc {
-                acc: own.name,
-                index: index.iter().copied().collect(),
-                values: value.to_vec(),
-            }),
-        });
-        updated.push(next);
-        inner.push(own);
-        outer.push(b.param("acc", ty.clone()));
+    let (mut tokens, mut params) = (Vec::new(), Vec::new());
+    for HistOp { shape, op, .. } in &ops {
+        let [token, acc] = accumulator(b, op.op.ret.clone(), shape);
         tokens.push(token);
-        accs.push(AccInput {
-            shape,
-            arrays: dests,
-            op: Some(op),
-        });
+        params.push(acc);
     }
-    stms.append(&mut updates);
-    params.append(&mut inner);
-    let types: Vec<Type> = updated.iter().map(|acc| acc.ty.clone()).collect();
-    let each = Lambda {
-        params,
-        body: Body {
-            stms,
-            result: atoms(&updated),
-        },
-        ret: types.clone(),
-    };
-    let pat: Vec<Param<Soacs>> = types.iter().map(|ty| b.param("acc", ty.clone())).collect();
-    let result = atoms(&pat);
-    let inputs = inputs.iter().copied();
-    let all = Stm {
-        pat,
-        aux: Aux::at(b.prov),
-        exp: Exp::Op(Soac::Screma(Screma {
-            width,
-            inputs: inputs.chain(outer.iter().map(|acc| acc.name)).collect(),
-            map: each,
-            folds: Folds::default(),
-        })),
-    };
+    let accs: Vec<Name> = params.iter().map(|acc| acc.name).collect();
+    let rows: Vec<Name> = inputs.iter().chain(&accs).copied().collect();
+    let body = b.body(|b| {
+        let updated = b.map("acc", width, &rows, |b, names| {
+            let (point, accs) = names.split_at(inputs.len());
+            let results = inline(b, map, &atoms(point));
+            let n_indices = ops.iter().map(|op| op.shape.len()).sum();
+            let (mut indices, mut values) = results.split_at(n_indices);
+            let update = |(op, acc): (&HistOp<Soacs>, &Name)| {
+                let (index, value);
+                (index, indices) = indices.split_at(op.shape.len());
+                (value, values) = values.split_at(op.dests.len());
+                let update = BasicOp::UpdateAcc {
+                    acc: *acc,
+                    index: index.iter().copied().collect(),
+                    values: value.to_vec(),
+                };
+                b.let_basic("acc", update).into()
+            };
+            ops.iter().zip(accs).map(update).collect()
+        });
+        atoms(&updated)
+    });
     let lambda = Lambda {
-        params: tokens.into_iter().chain(outer).collect(),
-        body: Body {
-            stms: vec![all],
-            result,
-        },
-        ret: types,
+        ret: params.iter().map(|acc| acc.ty.clone()).collect(),
+        params: tokens.into_iter().chain(params).collect(),
+        body,
     };
-    (accs, lambda)
+    let accs = ops.into_iter().map(|HistOp { shape, dests, op }| AccInput {
+        shape,
+        arrays: dests,
+        op: Some(op),
+    });
+    (accs.collect(), lambda)
 }
 
-fn atoms(params: &[Param<Soacs>]) -> Vec<Atom> {
-    params.iter().map(|param| param.name.into()).collect()
+fn atoms(names: &[Name]) -> Vec<Atom> {
+    names.iter().map(|name| Atom::Var(*name)).collect()
 }

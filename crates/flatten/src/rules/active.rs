@@ -138,7 +138,7 @@ impl Distribution<'_, '_> {
         let nest = nest.with_dims(ctx, &rest);
         let places: Vec<Atom> = nest.indices().collect();
         let mut builder = ctx.builder::<Segs>(aux);
-        let [token, acc] = accumulator(&mut builder, *elem, shape);
+        let [token, acc] = accumulator(&mut builder, vec![Type::Prim(*elem)], shape);
         let ty = acc.ty.clone();
         let mut builder = ctx.builder::<Soacs>(aux);
         let value = builder.index("x", new, &places);

@@ -45,7 +45,7 @@ mod versions;
 
 pub(crate) use distribute::distribute;
 pub(crate) use lift::{Lift, Lifted, Signature, lifted};
-pub(crate) use updates::owned;
+pub(crate) use updates::{accumulator, owned};
 
 use crate::context::Ctx;
 use crate::host::unsupported;

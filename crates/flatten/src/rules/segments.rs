@@ -219,7 +219,7 @@ impl Distribution<'_, '_> {
                 return Err(PassError::bug("no segment"));
             };
             let mut builder = ctx.builder::<Segs>(&aux);
-            let [token, acc] = accumulator(&mut builder, elem, &shape);
+            let [token, acc] = accumulator(&mut builder, vec![Type::Prim(elem)], &shape);
             inputs.push(AccInput {
                 shape,
                 arrays: vec![room],

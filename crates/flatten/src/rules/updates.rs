@@ -9,13 +9,10 @@ use crate::manifest::Point;
 use crate::nest::Nest;
 use crate::position::Position;
 use ir::soac::{AccInput, HistOp, Operator, Screma, Soac};
-use ir::syntax::{
-    Atom, Aux, BasicOp, Body, DimIndex, Exp, Lambda, Level, LoopParam, Param, ReshapeKind, Stm,
-};
+use ir::syntax::{Atom, Aux, BasicOp, Body, DimIndex, Exp, Lambda, Level, Param, ReshapeKind, Stm};
 use ir::types::{Shape, Type};
-use ir::walk::{Operation as _, Substitution, free_names_exp, substitute_stm, with_stack};
+use ir::walk::{Substitution, consumed_by, free_names_exp, substitute_stm, with_stack};
 use ir::{Builder, Name, PassError, Segs, Soacs};
-use prim::PrimType;
 use rustc_hash::FxHashSet;
 
 impl Distribution<'_, '_> {
@@ -159,18 +156,18 @@ fn from_neutral(
     after
 }
 
-/// The parameters of a `withacc` for one array: the token, and the accumulator, whose
-/// updates are writes.
-pub(super) fn accumulator<L: Level<Ann = ()>>(
+/// The parameters of a `withacc` for arrays with these elements: the token, and the
+/// accumulator.
+pub(crate) fn accumulator<L: Level<Ann = ()>>(
     builder: &mut Builder<'_, L>,
-    elem: PrimType,
+    elems: Vec<Type>,
     shape: &Shape,
 ) -> [Param<L>; 2] {
     let token = builder.param("token", Type::Cert);
     let ty = Type::Acc {
         token: token.name,
         shape: shape.clone(),
-        elems: vec![Type::Prim(elem)],
+        elems,
     };
     let acc = builder.param("acc", ty);
     [token, acc]
@@ -187,7 +184,7 @@ fn scatter(
         return Err(PassError::bug("an update of no array"));
     };
     let mut builder = ctx.builder::<Soacs>(aux);
-    let [token, acc] = accumulator(&mut builder, *elem, shape);
+    let [token, acc] = accumulator(&mut builder, vec![Type::Prim(*elem)], shape);
     let ty = acc.ty.clone();
     let done = scattered(&mut builder, (value, acc.name), slice, &mut Vec::new());
     let body = builder.finish(vec![done.into()]);
@@ -347,7 +344,7 @@ impl Owner<'_, '_, '_> {
         let mut all = Vec::with_capacity(body.stms.len());
         for mut stm in std::mem::take(&mut body.stms) {
             substitute_stm(&mut stm, &copies);
-            let consumed = self.consumed(&stm.exp);
+            let consumed = consumed_by(&stm.exp, |fun, i| self.ctx.consumes(fun, i));
             let mut own = Substitution::default();
             for name in consumed {
                 let ty = self.ctx.type_of(name)?;
@@ -412,27 +409,6 @@ impl Owner<'_, '_, '_> {
         };
         if may {
             self.views.extend(arrays);
-        }
-    }
-
-    /// What a statement consumes itself.
-    fn consumed(&self, exp: &Exp<Soacs>) -> Vec<Name> {
-        match exp {
-            Exp::Basic(BasicOp::Update { array, .. } | BasicOp::FlatUpdate { array, .. }) => {
-                vec![*array]
-            }
-            Exp::Basic(_) | Exp::If { .. } => Vec::new(),
-            Exp::Loop { params, .. } => {
-                let consumed = |p: &LoopParam<Soacs>| p.init.var().filter(|_| p.consumed);
-                params.iter().filter_map(consumed).collect()
-            }
-            Exp::Apply { fun, args } => {
-                let args = args.iter().enumerate();
-                args.filter(|(i, _)| self.ctx.consumes(fun, *i))
-                    .filter_map(|(_, arg)| arg.var())
-                    .collect()
-            }
-            Exp::Op(op) => op.consumed(),
         }
     }
 }

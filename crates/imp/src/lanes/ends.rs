@@ -25,7 +25,7 @@ use super::unravel::{indices, sets};
 use crate::generate::expr::{add, and, compare, max, min};
 use crate::places::Places;
 use crate::syntax::{Access, Expr, For, Function, How, Stmt, Var, VarInfo};
-use crate::walk::{divides, each_stmt, in_expr, names};
+use crate::walk::{divides, each_stmt, in_expr, is_at_most, names};
 use ir::Fuel;
 use prim::{BinOp, CmpOp, ConvOp, PrimType, Scalar};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -206,12 +206,8 @@ impl Bound {
 /// Whether a body is short, and all it may write stands in conditionals.
 fn is_simple(body: &[Stmt]) -> bool {
     let plain = |stmt: &Stmt| matches!(stmt, Stmt::Set(..) | Stmt::Load(..) | Stmt::If(..));
-    let mut count = 0;
     let asks = body.iter().any(|stmt| matches!(stmt, Stmt::If(..)));
-    asks && body.iter().all(plain) && {
-        each_stmt(body, &mut |_| count += 1);
-        count <= MOST
-    }
+    asks && body.iter().all(plain) && is_at_most(body, MOST)
 }
 
 /// The variable that a statement sets.

@@ -22,7 +22,7 @@ use crate::rename::{each_var_mut, replace};
 use crate::syntax::{Expr, For, Function, How, Stmt, Var, VarInfo};
 use crate::walk::{Use, each_stmt, names};
 use prim::{CmpOp, ConvOp, PrimType, Scalar};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 use target::tasks::{SHORTEST_DEAR, SHORTEST_ROWS, SHORTEST_UNRAVELLED};
 
@@ -57,9 +57,16 @@ pub(super) fn split(function: &mut Function, places: &Places, twins: &BTreeMap<u
     function.body = split.block(body, Places::FIRST);
     function.vars = split.vars;
     // Those that are no task's.
-    for (old, new) in split.renamed {
-        if function.owned.contains(&old) {
-            function.owned.push(new);
+    list_copies(&mut function.owned, &split.renamed);
+}
+
+/// Adds the copies of those that are listed.
+fn list_copies(list: &mut Vec<Var>, renamed: &[(Var, Var)]) {
+    let mut listed: FxHashSet<Var> = list.iter().copied().collect();
+    for (old, new) in renamed {
+        if listed.contains(old) {
+            listed.insert(*new);
+            list.push(*new);
         }
     }
 }
@@ -107,17 +114,14 @@ impl Split<'_> {
         let before = self.renamed.len();
         f.body = self.block(f.body, at + 1);
         if let How::Tasks(launch) = &mut f.how {
-            for (old, new) in self.renamed.drain(before..) {
-                for own in [
-                    &mut launch.locals,
-                    &mut launch.owned,
-                    &mut launch.distinct,
-                    &mut launch.scattered,
-                ] {
-                    if own.contains(&old) {
-                        own.push(new);
-                    }
-                }
+            let renamed = self.renamed.split_off(before);
+            for own in [
+                &mut launch.locals,
+                &mut launch.owned,
+                &mut launch.distinct,
+                &mut launch.scattered,
+            ] {
+                list_copies(own, &renamed);
             }
         }
         f

@@ -19,7 +19,7 @@ use super::rows::look;
 use super::twins::Twin;
 use crate::places::Places;
 use crate::syntax::{Expr, For, Function, How, Stmt, Var};
-use crate::walk::{Use, each_stmt, names};
+use crate::walk::{Use, each_stmt, is_at_most, names};
 use prim::{BinOp, ConvOp, PrimType};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
@@ -66,13 +66,15 @@ fn rows(f: &For) -> Option<Rows> {
     divided.peek()?;
     let index = indices(f);
     let rows = divided.find(|(x, ..)| index.contains(x))?.2;
-    let (mut count, mut shared) = (0, false);
+    if !is_at_most(&f.body, MOST) {
+        return None;
+    }
+    let mut shared = false;
     each_stmt(&f.body, &mut |stmt| {
-        count += 1;
         shared |= matches!(stmt, Stmt::For(inner) if inner.how.launch().is_some());
     });
     let own = rows.size == f.var || sets(&f.body).contains_key(&rows.size);
-    (count <= MOST && !own && !shared).then_some(rows)
+    (!own && !shared).then_some(rows)
 }
 
 /// How often statements set variables.

@@ -147,17 +147,6 @@ impl Scope {
     }
 }
 
-/// One point is the work of one thread.
-const DECOMP: Decomp = Decomp {
-    grain: 1,
-    max_chunks: 1,
-    width: 1,
-    streams: 1,
-    depth: 1,
-    cost: 1,
-    writes: 0,
-};
-
 impl Group {
     fn finish(self, level: u8, names: &mut NameTable, stms: &mut Vec<Stm<Segs>>) {
         let mut provs = self.stms.iter().map(|stm| stm.aux.prov);
@@ -202,7 +191,8 @@ impl Group {
                 result,
             },
             ret,
-            decomp: DECOMP,
+            // One point is the work of one thread.
+            decomp: Decomp::WHOLE,
             keeps: None,
         };
         stms.push(Stm {

@@ -12,7 +12,7 @@ use crate::passes::Signatures;
 use ir::seg::SegOp;
 use ir::syntax::{Atom, BasicOp, Body, DimIndex, Exp, Function, LoopForm, LoopParam, Param, Stm};
 use ir::types::{Dim, Type};
-use ir::walk::{Operation, Substitution, stm_names, substitute_stm, with_stack};
+use ir::walk::{Substitution, consumed_by, stm_names, substitute_stm, with_stack};
 use ir::{Name, NameTable, Prov, Segs, TypeEnv};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -321,7 +321,7 @@ impl Rewrite<'_> {
         for name in names {
             self.touch(name);
         }
-        for name in self.consumed(&stm) {
+        for name in consumed_by(&stm.exp, |fun, i| self.signatures.consumes(fun, i)) {
             self.consume(name);
         }
         let at = self.at();
@@ -355,32 +355,6 @@ impl Rewrite<'_> {
         let own = scalar.name;
         self.push(read(storage, scalar, Prov::NONE));
         Some(own)
-    }
-
-    /// What a statement consumes itself.
-    fn consumed(&self, stm: &Stm<Segs>) -> Vec<Name> {
-        match &stm.exp {
-            Exp::Basic(
-                BasicOp::Update { array, .. }
-                | BasicOp::FlatUpdate { array, .. }
-                | BasicOp::UpdateAcc { acc: array, .. },
-            ) => vec![*array],
-            Exp::Basic(_) | Exp::If { .. } => Vec::new(),
-            Exp::Loop { params, .. } => {
-                let consumed = params.iter().filter(|param| param.consumed);
-                consumed.filter_map(|param| param.init.var()).collect()
-            }
-            Exp::Apply { fun, args } => {
-                let signature = self.signatures.get(fun);
-                let is_consumed =
-                    |i: usize| signature.is_none_or(|it| it.consumed.get(i) != Some(&false));
-                let args = args.iter().enumerate();
-                args.filter(|(i, _)| is_consumed(*i))
-                    .filter_map(|(_, arg)| arg.var())
-                    .collect()
-            }
-            Exp::Op(op) => op.consumed(),
-        }
     }
 
     /// Groups that read an array have to be placed before it is consumed.
