@@ -1,16 +1,17 @@
 """The reference compiler's benchmark programs (the folder in `BENCHMARKS`, a copy of
 `diku-dk/futhark-benchmarks`) beside its own back ends.
 
-`bindrune bench` and `futhark bench` take turns on the data sets of each program's
-test blocks, in copies of the folder, one for each of them; what `futhark bench` compiles
-there is kept: a second run only measures. In place of the data sets whose files are not
-there, as they are downloads, programs have some that `inputs` makes. The ratio of a data
-set is that of neighbours in time, the fastest peer's median over ours within a round, and
-of these the median over the rounds; that of a program the geometric mean over its data
-sets. A peer that takes much longer than ours, or than the fastest one so far, is stopped,
-as only the fastest one counts; its ratio is then what it was stopped at, so at least that.
-One that was far behind another on all data sets of the first round takes no part in the
-others. Programs with a data set of some tenths of a second run once a turn.
+`bindrune bench` measures both, on the data sets of each program's test blocks, in copies of
+the folder, one for each back end; what the reference compiler compiles there, to servers, is
+kept: a second run only measures (`serve.py` calls them). In place of the data sets whose
+files are not there, as they are downloads, programs have some that `inputs` makes. All run
+once in a first round. Those peers that are far behind another one there on all data sets, or
+behind ours by much, take no part in the others, as only the fastest one counts. The ratio of
+a data set is that of neighbours in time, the fastest peer's median over ours within a round,
+and of these the median over the rounds; that of a program the geometric mean over its data
+sets. A peer that takes much longer than ours, or than the fastest one so far, is stopped; its
+ratio is then what it was stopped at, so at least that. Programs with a data set of some
+tenths of a second run once a turn.
 
 What was measured is kept in `build/bench/reference.kept.json`, so that the figure can be
 measured in pieces (`--case`, `--seconds`). A program is measured again when the compiler
@@ -28,7 +29,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from contest import CFLAGS, ROOT, WORK, tool
+from contest import CFLAGS, HERE, ROOT, WORK, tool
 from inputs.blocks import install
 from kept import Kept
 from lanes import compiler
@@ -45,8 +46,12 @@ SLOWER = 6
 BEHIND = 2
 # And one that took so many times as long as the fastest in the first round is far behind.
 FAR = 1.5
-# What `futhark bench` says of a data set that was stopped.
-STOPPED = "Execution exceeded"
+# As is one that took so many times as long as ours.
+AHEAD = 4
+# What `bindrune bench` says of a data set that was stopped.
+STOPPED = "it does not end in time"
+# Seconds that reading a data set may take beside.
+READING = 5
 # Microseconds of a data set of ours above which a program runs once a turn.
 LONG = 300_000
 # Microseconds below which a data set says more of clocks than of code.
@@ -71,11 +76,13 @@ def copies(folder, backends, notes):
     return found
 
 
-def measured(command, cwd, env=None):
+def measured(path, runs, limit, options=()):
     """Medians in microseconds by entry point and data set; infinite if it was stopped."""
     out = WORK / "reference.json"
     out.unlink(missing_ok=True)
-    subprocess.run([*command, f"--json={out}"], cwd=cwd, env=env, capture_output=True)
+    command = [compiler(), "bench", f"--runs={runs}", f"--timeout={limit}", f"--json={out}"]
+    command += ["--no-convergence-phase", "--no-tuning", *options, path.name]
+    subprocess.run(command, cwd=path.parent, capture_output=True, env={**os.environ, "BINDRUNE": compiler()})
     try:
         found = json.loads(out.read_text())
     except (FileNotFoundError, json.JSONDecodeError):
@@ -84,11 +91,10 @@ def measured(command, cwd, env=None):
     for program, entry in found.items():
         point = program.partition(".fut:")[2] or "main"
         for dataset, result in entry["datasets"].items():
-            # Of data sets without names the two show the values in different ways.
             dataset = re.sub(r"^(#\d+) .*", r"\1", dataset)
             if isinstance(result, dict) and result.get("runtimes"):
                 times[point, dataset] = statistics.median(result["runtimes"])
-            elif isinstance(result, str) and result.startswith(STOPPED):
+            elif isinstance(result, str) and STOPPED in result:
                 times[point, dataset] = math.inf
     return times
 
@@ -99,25 +105,26 @@ def bound(own, peers, runs):
     longest = 0
     for key, time in own.items():
         longest = max(longest, min([SLOWER * time, *(BEHIND * peer[key] for peer in peers if key in peer)]))
-    return math.ceil(longest / 1e6 * (runs + 1)) + 1
+    return math.ceil(longest / 1e6 * (runs + 1)) + READING
 
 
 def theirs(futhark, backend, path, limit, runs):
     """Times of one of the reference's back ends, whose runs of a data set are stopped after
     `limit` seconds; compiles what is not there yet."""
-    executable = path.with_suffix("")
-    command = [futhark, "bench", f"--backend={backend}", f"--runs={runs}", f"--timeout={limit}"]
-    command += ["--no-convergence-phase", "--no-tuning", f"--futhark={futhark}"]
-    if executable.exists():
-        command.append("--skip-compilation")
-    env = {**os.environ, "CFLAGS": CFLAGS}
-    return measured([*command, path.name], path.parent, env)
+    server = path.with_suffix(".server")
+    if not server.exists():
+        command = [futhark, backend, "--server", path.name, "-o", server.name]
+        env = {**os.environ, "CFLAGS": CFLAGS}
+        subprocess.run(command, cwd=path.parent, capture_output=True, env=env)
+    called = path.with_suffix("")
+    called.write_text(f"#!/bin/sh\nexec python3 {HERE / 'serve.py'} {server} \"$@\"\n")
+    called.chmod(0o755)
+    return measured(path, runs, limit, ["--skip-compilation"]) if server.exists() else {}
 
 
 def ours(path, runs, options):
-    command = [compiler(), "bench", f"--runs={runs}", f"--timeout={LIMIT}"]
-    command += [f"--backend={options.backend}"] if options.backend else []
-    return measured([*command, "--no-convergence-phase", "--no-tuning", path.name], path.parent)
+    times = measured(path, runs, LIMIT, [f"--backend={options.backend}"] if options.backend else [])
+    return {key: time for key, time in times.items() if time < math.inf}
 
 
 def runtime():
@@ -138,42 +145,49 @@ def code(path, of_runtime, options):
 
 
 def close(turn):
-    """Those that were not far behind another peer on all data sets of a round."""
-    peers = {who: times for who, times in turn.items() if who != "bindrune"}
-    fastest = {}
+    """Those that were not far behind another peer, or ours, on all data sets of a round."""
+    own, peers = turn["bindrune"], {who: times for who, times in turn.items() if who != "bindrune"}
+    fastest = {key: AHEAD / FAR * time for key, time in own.items()}
     for times in peers.values():
         for key, time in times.items():
             fastest[key] = min(time, fastest.get(key, math.inf))
     near = lambda times: any(time <= FAR * fastest[key] < math.inf for key, time in times.items())
-    return ["bindrune", *(who for who, times in peers.items() if near(times))]
+    return [who for who, times in peers.items() if near(times)]
+
+
+def round_of(futhark, folders, place, peers, runs, options):
+    """What ours and some peers take, by who, in the order of a round."""
+    turn = {}
+    for who in peers:
+        if who == "bindrune":
+            turn[who] = ours(folders[who] / place, runs, options)
+        else:
+            others = [times for other, times in turn.items() if other != "bindrune"]
+            limit = bound(turn.get("bindrune", peers[who] or {}), others, runs)
+            turn[who] = theirs(futhark, who, folders[who] / place, limit, runs)
+    return turn
 
 
 def compare(futhark, folders, folder, path, options):
     """One program: of each data set the fastest peer's time, ours and the ratio."""
-    place, rounds, there = path.relative_to(folder), [], list(folders)
-    own, peers = ours(folders["bindrune"] / place, 1, options), {}
-    runs = 1 if max(own.values(), default=0) > LONG else options.runs
-    for i in range(options.rounds):
-        turn = {}
-        for who in there[:: -1 if i % 2 else 1]:
-            if who == "bindrune":
-                own = turn[who] = ours(folders[who] / place, runs, options)
-            elif own:
-                others = [times for other, times in peers.items() if other != who]
-                limit = bound(own, others, runs)
-                peers[who] = turn[who] = theirs(futhark, who, folders[who] / place, limit, runs)
-        if not own:
-            return {}
-        rounds.append(turn)
-        there = close(rounds[0])
+    place = path.relative_to(folder)
+    first = round_of(futhark, folders, place, dict.fromkeys(folders), 1, options)
+    if not first["bindrune"]:
+        return {}
+    runs = 1 if max(first["bindrune"].values()) > LONG else options.runs
+    rounds, there = [], close(first)
+    for i in range(options.rounds if there else 0):
+        turns = ["bindrune", *there][:: -1 if i % 2 else 1]
+        rounds.append(round_of(futhark, folders, place, dict.fromkeys(turns, first["bindrune"]), runs, options))
     rows = {}
-    for key in rounds[0]["bindrune"]:
-        own = [turn["bindrune"].get(key) for turn in rounds]
+    for key in first["bindrune"]:
         ratios = {}
         for who in list(folders)[1:]:
-            peer = [(turn[who].get(key), b) for turn, b in zip(rounds, own) if who in turn]
-            if all(own) and all(a for a, _ in peer):
-                ratios[who] = statistics.median(SLOWER if a == math.inf else a / b for a, b in peer)
+            turns = [turn for turn in rounds if who in turn] or [first]
+            pairs = [(turn[who].get(key), turn["bindrune"].get(key)) for turn in turns]
+            if all(a and b for a, b in pairs):
+                ratios[who] = statistics.median(SLOWER if a == math.inf else a / b for a, b in pairs)
+        own = [turn["bindrune"].get(key, 0) for turn in rounds or [first]]
         if ratios and max(own) >= SHORT:
             best = min(ratios, key=ratios.get)
             rows[" ".join(key)] = {"bindrune": statistics.median(own), "peer": best, "ratio": ratios[best]}
@@ -195,23 +209,22 @@ def figure_reference(options, notes):
     folders, end = copies(folder, backends, notes), time.monotonic() + options.seconds
     file = WORK / f"reference{options.backend or ''}.kept.json"
     kept = Kept(file, f"{options.rounds} rounds of {options.runs}", by_compiler=False)
-    rows, made, of_runtime = kept.data["rows"], {}, runtime()
+    rows, of_runtime = kept.data["rows"], runtime()
     for path in programs(folder):
         name = str(path.relative_to(folder))
-        made[name] = code(folders["bindrune"] / name, of_runtime, options)
-        if name in rows and rows[name].get("code") != made[name]:
-            del rows[name]
-    for path in programs(folder):
-        name = str(path.relative_to(folder))
-        if options.case not in name or name in rows:
+        if options.case not in name:
             continue
+        made = code(folders["bindrune"] / name, of_runtime, options)
+        if rows.get(name, {}).get("code") == made:
+            continue
+        rows.pop(name, None)
         if time.monotonic() > end:
             notes.add(f"reference: {name} and those behind it were not begun")
             break
         found = compare(futhark, folders, folder, path, options)
         if found:
             ratio = mean([row["ratio"] for row in found.values()])
-            rows[name] = {"sets": found, "ratio": ratio, "code": made[name]}
+            rows[name] = {"sets": found, "ratio": ratio, "code": made}
             kept.save()
             print(name, rows[name], flush=True)
         else:

@@ -87,3 +87,10 @@ def known_element(xs):
     for _ in range(4):
         acc += 16 + len(xs) + elements[acc % 5]
     return acc
+
+
+RELIED_ON = "tests/programs/failures/relied_on.fut"
+listed(RELIED_ON, "sums_of_rows", ["[]i32"], lambda xss, indices: [sum(xss[i]) for i in indices])
+listed(RELIED_ON, "scaled_rows", ["[][][]i32"], lambda xss, iss, scale: [
+    [[scale * x for x in xss[i]] for i in row] for row in iss])
+listed(RELIED_ON, "coerced_sums", ["[]i32"], lambda xs, n, k: [sum(xs)] * k)

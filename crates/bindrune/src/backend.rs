@@ -128,13 +128,23 @@ impl Executable {
         }
     }
 
-    /// An executable that is there already.
-    pub const fn existing(path: PathBuf, backend: Backend) -> Self {
-        Self {
-            path,
+    /// The executable that lies beside a program already.
+    ///
+    /// # Errors
+    /// That there is none.
+    pub fn beside(source: &Path, backend: Backend) -> Result<Self, String> {
+        let path = source.with_extension("");
+        if !path.is_file() {
+            return Err(format!(
+                "there is no executable {}, and --skip-compilation wants it",
+                path.display()
+            ));
+        }
+        Ok(Self {
+            path: std::path::absolute(&path).map_err(|e| e.to_string())?,
             backend,
             tuning: Vec::new(),
-        }
+        })
     }
 
     /// Its tuning parameters, a line each: the name, and in parentheses what it is.

@@ -71,6 +71,9 @@ pub struct Args {
     /// say how much it gains.
     #[arg(long, conflicts_with_all = ["no_tuning", "no_convergence_phase"])]
     untuned_vs_tuned: bool,
+    /// Take the executables that lie beside the programs.
+    #[arg(long)]
+    skip_compilation: bool,
     /// An option for the compiler, such as `--fp=strict`.
     #[arg(long, value_name = "OPT", allow_hyphen_values = true)]
     pass_compiler_option: Vec<String>,
@@ -122,6 +125,7 @@ fn go(args: &Args) -> Result<ExitCode, ExitCode> {
         pass: &args.pass_option,
         tuning: &args.tuning,
         gaps: args.untuned_vs_tuned,
+        skip_compilation: args.skip_compilation,
         pass_compiler: &args.pass_compiler_option,
         work: backend::work_folder()?,
     };
@@ -168,6 +172,8 @@ struct Bench<'a> {
     tuning: &'a tuning::Files,
     /// Whether the gap to the tuned program is wanted.
     gaps: bool,
+    /// Whether executables are there.
+    skip_compilation: bool,
     /// Options for the compiler.
     pass_compiler: &'a [String],
     work: tempfile::TempDir,
@@ -218,7 +224,12 @@ impl Bench<'_> {
             None
         } else {
             let path = self.work.path().join("program");
-            match Executable::build(file, path, self.backend, self.pass_compiler, forever) {
+            let made = if self.skip_compilation {
+                Executable::beside(file, self.backend)
+            } else {
+                Executable::build(file, path, self.backend, self.pass_compiler, forever)
+            };
+            match made {
                 Ok(mut executable) => {
                     let given = self.tuning.of(file);
                     match given.and_then(|given| executable.tune(&given, limit)) {

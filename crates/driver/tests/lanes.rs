@@ -7,7 +7,7 @@
 mod support;
 
 use driver::decision::Kind;
-use driver::{Decision, Ir, Lanes, Observer, PassInfo, Stage};
+use driver::{Decision, Ir, Lanes, Observer, PassInfo};
 use harness::evaluate::Failure;
 use harness::processors::runnable;
 use runtime::{Config, Context, Error, Output};
@@ -70,6 +70,10 @@ impl Observer for Chosen {
 /// no loop runs in lanes.
 fn outcomes(program: &Program, cpu: &str, mode: Lanes) -> Result<Option<Vec<Outcome>>, String> {
     let mut session = program.session();
+    if mode == Lanes::Off {
+        // What LLVM makes of it is held against the evaluator elsewhere.
+        session.options.llvm_level = 0;
+    }
     session.options.lanes = mode;
     cpu.clone_into(&mut session.options.cpu);
     let ir = session
@@ -77,17 +81,12 @@ fn outcomes(program: &Program, cpu: &str, mode: Lanes) -> Result<Option<Vec<Outc
         .and_then(|typed| session.lower(&typed))
         .map_err(|failure| shown(&session, &failure))?;
     let mut chosen = Chosen(mode == Lanes::Off);
-    if let Some(lanes) = Stage::from_name("lanes") {
-        session
-            .advance(ir.clone(), lanes, &mut chosen)
-            .map_err(|failure| shown(&session, &failure))?;
-    }
+    let image = session
+        .image(ir, &mut chosen)
+        .map_err(|failure| shown(&session, &failure))?;
     if !chosen.0 {
         return Ok(None);
     }
-    let image = session
-        .image(ir, &mut ())
-        .map_err(|failure| shown(&session, &failure))?;
     let config = Config {
         num_threads: Some(1),
         ..Config::default()

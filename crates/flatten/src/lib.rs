@@ -28,6 +28,7 @@ mod accs;
 mod context;
 mod decomp;
 mod dimensions;
+mod empty;
 mod functions;
 mod growing;
 mod host;

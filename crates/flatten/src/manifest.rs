@@ -12,7 +12,7 @@
 use crate::context::{Arm, Ctx, Guard, InSeg, atoms};
 use crate::nest::{Manifest, Nest};
 use crate::position::Position;
-use crate::{decomp, lanes, rules};
+use crate::{decomp, empty, lanes, rules};
 use ir::decision::{Operation, Runs};
 use ir::folds::Folds;
 use ir::seg::{Seg, SegKind, SegOp, SegSpace};
@@ -81,6 +81,9 @@ pub(crate) fn segop(
     let Some(level) = inside.around else {
         return Err(PassError::bug("a segop at no level"));
     };
+    let mut aux = aux;
+    aux.certs
+        .extend(empty::checks(ctx, nest, inside, &point, &aux, out)?);
     let may_share = ctx.stack.for_folds(level).is_some() && ctx.lanes.inside;
     let mut copies = may_share.then(|| point.clone());
     let shared = seg(ctx, nest, inside, point, (Arm::Shared, Vec::new()))?;

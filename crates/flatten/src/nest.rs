@@ -23,7 +23,7 @@ use ir::types::{Dim, Type};
 use ir::walk::{
     Substitution, free_names, free_names_lambda, refresh_body, refresh_lambda, used_names,
 };
-use ir::{PassError, Prov, Soacs};
+use ir::{Builder, PassError, Prov, Soacs};
 use prim::{BinOp, PrimType};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -58,6 +58,15 @@ pub(crate) struct Segments {
     pub(crate) ids: Name,
     /// How many elements there are.
     pub(crate) total: Name,
+}
+
+/// Checks of a nest around another one.
+pub(crate) struct Shallow<'a, 'p> {
+    pub(crate) nest: &'a Nest<'p>,
+    /// Certificates that it binds.
+    pub(crate) certs: Vec<Name>,
+    /// Widths of the dimensions that the other one has inside.
+    pub(crate) inner: Vec<Dim>,
 }
 
 /// A nest made manifest over a body.
@@ -208,7 +217,7 @@ impl<'p> Nest<'p> {
         if let [(only, _)] = self.dims.as_slice() {
             segment.name = *only;
         }
-        let mut left = segment.name;
+        let point = segment.name;
         let slice = vec![DimIndex::Fix(index.into())];
         nest.bind_op(
             segment,
@@ -217,26 +226,7 @@ impl<'p> Nest<'p> {
                 slice,
             },
         );
-        for (i, (outer, width)) in self.dims.iter().enumerate().rev() {
-            let Some(width) = width.atom().filter(|_| self.dims.len() > 1) else {
-                break;
-            };
-            let own = Param {
-                name: *outer,
-                ty: Type::I64,
-                ann: (),
-            };
-            if i == 0 {
-                nest.bind_op(own, BasicOp::Atom(left.into()));
-                break;
-            }
-            let op = |op| BasicOp::Binary(op, PrimType::I64, left.into(), width);
-            nest.bind_op(own, op(BinOp::SRem));
-            let rest = ctx.fresh::<Soacs>("rest", Type::I64);
-            let next = rest.name;
-            nest.bind_op(rest, op(BinOp::SQuot));
-            left = next;
-        }
+        nest.bind_indices(ctx, &self.dims, point);
         nest.segments = nest.binds.len();
         let place = ctx.fresh::<Soacs>("j", Type::I64);
         let name = place.name;
@@ -248,6 +238,46 @@ impl<'p> Nest<'p> {
         );
         nest.bind_op(place, from);
         (nest, name)
+    }
+
+    /// The same points along one dimension, where there are several.
+    pub(crate) fn flat<'q>(&'q self, ctx: &mut Ctx<'_>, points: Atom) -> Nest<'q>
+    where
+        'p: 'q,
+    {
+        let mut nest = self.child(Vec::new());
+        let index = ctx.fresh::<Soacs>("k", Type::I64).name;
+        nest.dims = vec![(index, Builder::<Soacs>::dim(points))];
+        nest.bound.insert(index, None);
+        nest.bind_indices(ctx, &self.dims, index);
+        nest.segments = nest.binds.len();
+        nest
+    }
+
+    /// Binds the indices of several dimensions to those of a point, which are counted as
+    /// one.
+    fn bind_indices(&mut self, ctx: &mut Ctx<'_>, dims: &[(Name, Dim)], point: Name) {
+        let mut left = point;
+        for (i, (outer, width)) in dims.iter().enumerate().rev() {
+            let Some(width) = width.atom().filter(|_| dims.len() > 1) else {
+                break;
+            };
+            let own = Param {
+                name: *outer,
+                ty: Type::I64,
+                ann: (),
+            };
+            if i == 0 {
+                self.bind_op(own, BasicOp::Atom(left.into()));
+                break;
+            }
+            let op = |op| BasicOp::Binary(op, PrimType::I64, left.into(), width);
+            self.bind_op(own, op(BinOp::SRem));
+            let rest = ctx.fresh::<Soacs>("rest", Type::I64);
+            let next = rest.name;
+            self.bind_op(rest, op(BinOp::SQuot));
+            left = next;
+        }
     }
 
     fn element(&self, name: Name) -> Option<(Name, usize)> {
@@ -432,6 +462,41 @@ impl<'p> Nest<'p> {
         certs.sort_unstable();
         certs.dedup();
         certs
+    }
+
+    /// The checks of those that need these names which nests around make that have fewer
+    /// dimensions, outside of segments.
+    pub(crate) fn shallow_checks(&self, mut names: Vec<Name>) -> Vec<Shallow<'_, 'p>> {
+        names.extend(self.checks());
+        let needed = self.needed(names);
+        let needed = needed.iter().flat_map(|stm| &stm.pat);
+        let certs: Vec<Name> = needed
+            .filter(|param| param.ty == Type::Cert)
+            .map(|param| param.name)
+            .collect();
+        let mut found: Vec<Shallow<'_, 'p>> = Vec::new();
+        if certs.is_empty() {
+            return found;
+        }
+        for nest in self.frames() {
+            let own = certs.iter().filter(|cert| nest.bound.contains_key(cert));
+            let depth = nest.dims.len();
+            match found.last_mut() {
+                Some(last) if last.nest.dims.len() == depth => last.certs.extend(own),
+                _ if depth < self.dims.len() => found.push(Shallow {
+                    nest,
+                    certs: own.copied().collect(),
+                    inner: self.widths().skip(depth).collect(),
+                }),
+                _ => {}
+            }
+            if nest.segments > 0 {
+                // Around here there are other dimensions.
+                break;
+            }
+        }
+        found.retain(|shallow| !shallow.certs.is_empty());
+        found
     }
 
     /// What the indices are called in a space.

@@ -15,6 +15,8 @@ pub struct Device {
     /// Points that a thread of such a block takes at least, where there are more blocks
     /// than one.
     pub grain: i64,
+    /// Points that a thread takes at least where a block has several segments.
+    pub few: i64,
     /// How what points share goes through the scratchpad.
     pub tiles: Tiles,
     /// How scans go through the scratchpad.
@@ -76,7 +78,8 @@ pub struct Tiles {
 
 impl Default for Device {
     /// What the paper on redomap takes: blocks of 256 threads, as many blocks as one
-    /// block can combine. No GPU was at hand to choose the tiles on: a square is as wide as
+    /// block can combine. No GPU was at hand to choose the others on: four neighbouring
+    /// singles are half of what is read at once; a square is as wide as
     /// threads run in step on most, 16 points of a thread leave registers for what each
     /// carries, and two tiles of doubles stay below [`TILE_BYTES`]. All of today make
     /// progress: blocks stay where they are until they end, and where processors run them,
@@ -86,6 +89,7 @@ impl Default for Device {
             block: 256,
             blocks: 1024,
             grain: 16,
+            few: 4,
             tiles: Tiles {
                 square: 32,
                 points: 4,
@@ -107,6 +111,7 @@ impl Device {
         block: 8,
         blocks: 5,
         grain: 2,
+        few: 1,
         tiles: Tiles {
             square: 4,
             points: 2,

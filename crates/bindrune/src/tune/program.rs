@@ -138,15 +138,7 @@ pub fn prepare(tuning: &Tuning<'_>, file: &Path, spec: &Spec) -> Result<Prepared
     let forever = Duration::from_secs(u64::from(u32::MAX));
     let options = &tuning.args.pass_compiler_option;
     let executable = if tuning.args.skip_compilation {
-        let path = file.with_extension("");
-        if !path.is_file() {
-            return Err(format!(
-                "there is no executable {}, and --skip-compilation wants it",
-                path.display()
-            ));
-        }
-        let path = std::path::absolute(&path).map_err(|e| e.to_string())?;
-        Executable::existing(path, tuning.backend)
+        Executable::beside(file, tuning.backend)?
     } else {
         let path = tuning.work.path().join("program");
         Executable::build(file, path, tuning.backend, options, forever)?

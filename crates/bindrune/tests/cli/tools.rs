@@ -118,6 +118,26 @@ fn bench_measures_every_data_set_and_benchcmp_compares() {
         done.text()
     );
     bindrune(&["benchcmp", &first, &program], "").fails(&["p.fut"]);
+    // Executables that are there, if they are.
+    let skip = [
+        "bench",
+        "-r1",
+        "--skip-compilation",
+        "--no-convergence-phase",
+        &program,
+    ];
+    let done = bindrune(&skip, "");
+    assert!(
+        done.code == 1 && done.text().contains("there is no executable"),
+        "{done:?}"
+    );
+    bindrune(&["build", &program, "-o", &folder.path("p")], "").quiet();
+    folder.file(
+        "p.fut",
+        "-- ==\n-- input { 4i64 } output { 6i64 }\nentry main (n: i64) : i64 = n\n",
+    );
+    let done = bindrune(&skip, "").quiet();
+    assert!(done.text().contains("1 runs"), "{done:?}");
 }
 
 #[test]

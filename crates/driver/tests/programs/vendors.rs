@@ -138,6 +138,8 @@ fn nvrtc_takes_the_kernels_of_all_programs() {
                 "--ftz=false",
                 "--prec-div=true",
                 "--prec-sqrt=true",
+                // What matters here is said before code is optimised.
+                "--Ofast-compile=max",
                 &arch,
             ];
             nvrtc.compile(source, &options)?;

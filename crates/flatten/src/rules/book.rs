@@ -39,15 +39,12 @@ pub(super) fn is_parallel(bound: Bound<'_>, stm: &Stm<Soacs>, wanted: bool) -> b
     if !wanted || !bound.is_regular(&param.ty) {
         return false;
     }
-    // A check of a point's own says nothing outside of the point.
-    let checked =
-        bound.nest.checks().is_empty() && !stm.aux.certs.iter().any(|cert| bound.is_variant(*cert));
-    let reshapes = matches!(op, BasicOp::Reshape { .. }) && bound.irregular && checked;
     if let BasicOp::Rearrange { array, .. } | BasicOp::Reshape { array, .. } = op {
-        if matches!(op, BasicOp::Reshape { .. }) && !reshapes {
-            return false;
-        }
-        bound.nest.array_of(*array).is_some()
+        // A check of a point's own says nothing outside of the point.
+        let mut own = stm.aux.certs.iter().filter(|cert| bound.is_variant(**cert));
+        let checked = bound.nest.checks().is_empty() && own.next().is_none();
+        let reshapes = matches!(op, BasicOp::Rearrange { .. }) || bound.irregular;
+        checked && reshapes && bound.nest.array_of(*array).is_some()
     } else {
         is_elementwise(op)
     }
@@ -206,6 +203,10 @@ pub(super) fn operation(
         out.extend(builder.take_stms());
         bind(ctx, param, BasicOp::Copy(view), &aux, out);
         return Ok(());
+    }
+    if !nest.checks().is_empty() {
+        // Points make checks, not arrays of all points.
+        return elementwise(ctx, nest, at, param, aux, op, out);
     }
     if let BasicOp::Copy(array) = op
         && irregular::goes(ctx, at)

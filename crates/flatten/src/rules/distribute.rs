@@ -17,6 +17,7 @@ use crate::context::Ctx;
 use crate::manifest::Point;
 use crate::nest::{Nest, Segments};
 use crate::position::Position;
+use ir::soac::Soac;
 use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Param, Stm};
 use ir::types::{Dim, Type};
 use ir::walk::{Substitution, stm_names, substitute_type};
@@ -205,9 +206,14 @@ impl Distribution<'_, '_> {
             self.once(ctx, stm, out);
             return Ok(());
         }
-        // What may be empty at a point has no element there that checks what must hold.
+        // Nothing in these has to make the statement's checks. Segops see to that by
+        // themselves (`empty`).
         let mut checks: Vec<Name> = stm.aux.certs.to_vec();
-        checks.retain(|cert| self.nest.is_variant(*cert));
+        let may_leave_out = matches!(
+            stm.exp,
+            Exp::Loop { .. } | Exp::If { .. } | Exp::Op(Soac::WithAcc { .. })
+        );
+        checks.retain(|cert| may_leave_out && self.nest.is_variant(*cert));
         let at_point = !checks.is_empty() && way == Way::Regular;
         // Results go where they are wanted, if in one place only.
         let mut own = Vec::with_capacity(stm.pat.len());

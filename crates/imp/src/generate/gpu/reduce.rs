@@ -1,18 +1,22 @@
 //! Reductions in two kernels: the blocks of the first reduce chunks of the segments, a
-//! block of the second what those of one segment came to.
+//! block of the second what those of one segment came to. Where segments are one chunk
+//! each, the first gives their results; where they are short, a block has several.
 //!
 //! ```text
 //! block of a chunk    thread: acc = ne; for its points { <body>; acc = op acc x }
 //!                     part[thread] = acc; part is reduced in pairs of neighbours
 //!                     partial[block] = part[0]
 //! block of a segment  the same with the partials for points; result = part[0]
+//!
+//! group of a segment  the same for the 1, 2, 4, .. threads that have a few points each;
+//!                     result = part[the first of them]
 //! ```
 //!
 //! Neighbours combine left to right, so operators need not commute; of those that do,
 //! threads take points that lie a block apart.
 
 use super::segments::{Chunk, Segments};
-use crate::generate::expr::{add, binary, compare, mul, sub};
+use crate::generate::expr::{add, binary, compare, div, min, mul, sub};
 use crate::generate::function::Gen;
 use crate::generate::operators::{at, operator_types};
 use crate::syntax::{Expr, Stmt, Var};
@@ -53,51 +57,143 @@ impl Gen<'_, '_> {
     ) -> Result<(), PassError> {
         let (reduced, mapped) = folds.results(pat);
         let reduction = Reduction::of(folds, reduced)?;
+        let types = &reduction.types;
         let segments = self.segments(&seg.space)?;
+        let group = self.group(&segments);
         let all = self.all_chunks(&segments);
-        let partials = self.device_arrays("partial", &reduction.types, &all, prov);
+        // Segments of one chunk have no partial results.
+        let more = sub(segments.chunks.clone(), Expr::i64(1));
+        let kept = min(all.clone(), mul(all.clone(), more.clone()));
+        let kept = self.name_value(kept, PrimType::I64, "kept");
+        let partials = self.device_arrays("partial", types, &kept, prov);
+        let totals = self.totals(&segments, &reduction, prov);
         let any_order = folds.reduces.iter().all(|op| op.comm);
-        self.kernel(("segred", prov), all, |g, block| {
-            let Chunk { from, to, .. } = g.chunk_of(&segments, block)?;
-            let part = g.scratchpad("part", &reduction.types, prov)?;
+        let groups = binary(
+            BinOp::LShr,
+            Expr::i64(self.layout().block),
+            group.halvings.clone(),
+        );
+        let groups = self.name_value(groups, PrimType::I64, "groups");
+        let blocks = add(all.clone(), sub(groups.clone(), Expr::i64(1)));
+        let blocks = self.name_value(div(blocks, groups.clone()), PrimType::I64, "blocks");
+        let is_whole = compare(CmpOp::Eq, segments.chunks.clone(), Expr::i64(1));
+        self.kernel(("segred", prov), blocks, |g, block| {
+            let part = g.scratchpad("part", types, prov)?;
             g.threads(prov, |g, thread| {
-                let accs = g.neutral(&reduction.operators, &reduction.types)?;
-                g.share_out((&from, &to), any_order, &thread, |g, i| {
-                    g.bind_index_to(segments.index, i);
-                    g.point(&seg.body, |g, results| {
-                        let values = folds.values(&results);
-                        let reduced = g.values(values.reduced, &reduction.types)?;
-                        g.combine(&reduction.operators, &accs, &reduced)?;
-                        g.write_elements(mapped, &seg.space.dims, values.mapped)
+                let own = binary(BinOp::LShr, thread.clone(), group.halvings.clone());
+                let number = add(mul(Expr::Var(block), groups), own);
+                let number = g.name_value(number, PrimType::I64, "chunk_number");
+                let place = sub(group.threads.clone(), Expr::i64(1));
+                let place = binary(BinOp::And, thread.clone(), place);
+                let place = g.name_value(place, PrimType::I64, "place");
+                let Chunk { from, to, .. } = g.chunk_of(&segments, number.clone())?;
+                let accs = g.neutral(&reduction.operators, types)?;
+                let body = g.collect(|g| {
+                    let among = (&place, &group.threads);
+                    g.share_out_among((&from, &to), any_order, among, |g, i| {
+                        g.bind_index_to(segments.index, i);
+                        g.point(&seg.body, |g, results| {
+                            let values = folds.values(&results);
+                            let reduced = g.values(values.reduced, types)?;
+                            g.combine(&reduction.operators, &accs, &reduced)?;
+                            g.write_elements(mapped, &seg.space.dims, values.mapped)
+                        })
                     })
                 })?;
-                g.reduce_block(&reduction, &part, &accs, &thread)?;
-                g.first_thread(&thread, |g| {
-                    let types = &reduction.types;
-                    let sums = g.load_all(&part, types, Expr::i64(0), "sum");
-                    g.store_all(&partials, types, Expr::Var(block), &sums);
-                    Ok(())
-                })
+                let inside = compare(CmpOp::SLt, number.clone(), all);
+                g.emit(Stmt::If(inside.clone(), body, Vec::new()));
+                g.reduce_groups(&reduction, &part, &accs, (&thread, group.halvings))?;
+                let body = g.collect(|g| {
+                    g.first_thread(&place, |g| {
+                        let sums = g.load_all(&part, types, thread, "sum");
+                        let whole =
+                            g.collect(|g| g.write_total(&segments, &reduction, &totals, &sums))?;
+                        let piece = g.collect(|g| {
+                            g.store_all(&partials, types, number, &sums);
+                            Ok(())
+                        })?;
+                        g.emit(Stmt::If(is_whole, whole, piece));
+                        Ok(())
+                    })
+                })?;
+                g.emit(Stmt::If(inside, body, Vec::new()));
+                Ok(())
             })
         })?;
-        self.reduce_partials(&segments, &reduction, &partials, prov)
+        let body =
+            self.collect(|g| g.reduce_partials(&segments, &reduction, (&partials, &totals), prov))?;
+        let several = compare(CmpOp::SLt, Expr::i64(0), more);
+        self.emit(Stmt::If(several, body, Vec::new()));
+        self.release_arrays(&partials);
+        self.read_totals(&reduction, &totals)
     }
 
-    /// What the chunks of each segment came to is reduced to the results.
-    pub(super) fn reduce_partials(
+    /// What the chunks of each segment came to is reduced to the results; the places of the
+    /// former are given back.
+    pub(super) fn reduce_chunks(
         &mut self,
         segments: &Segments<'_>,
         reduction: &Reduction<'_>,
         partials: &[Var],
         prov: Prov,
     ) -> Result<(), PassError> {
-        let types = &reduction.types;
-        let scalars = segments.outer.is_empty();
-        let totals = if scalars {
-            self.device_arrays("total", types, &Expr::i64(1), prov)
+        let totals = self.totals(segments, reduction, prov);
+        self.reduce_partials(segments, reduction, (partials, &totals), prov)?;
+        self.release_arrays(partials);
+        self.read_totals(reduction, &totals)
+    }
+
+    /// Places on the device for results that are scalars.
+    fn totals(
+        &mut self,
+        segments: &Segments<'_>,
+        reduction: &Reduction<'_>,
+        prov: Prov,
+    ) -> Vec<Var> {
+        if segments.outer.is_empty() {
+            self.device_arrays("total", &reduction.types, &Expr::i64(1), prov)
         } else {
             Vec::new()
-        };
+        }
+    }
+
+    /// The host reads results that are scalars.
+    fn read_totals(&mut self, reduction: &Reduction<'_>, totals: &[Var]) -> Result<(), PassError> {
+        let types = reduction.types.iter();
+        for ((param, &total), &elem) in reduction.pat.iter().zip(totals).zip(types) {
+            let var = self
+                .bind_borrowed(param)
+                .ok_or_else(|| PassError::bug("what is reduced has no variable"))?;
+            self.load(var, at(total, elem, Expr::i64(0)));
+        }
+        self.release_arrays(totals);
+        Ok(())
+    }
+
+    /// Writes what the segment at hand comes to.
+    fn write_total(
+        &mut self,
+        segments: &Segments<'_>,
+        reduction: &Reduction<'_>,
+        totals: &[Var],
+        sums: &[Var],
+    ) -> Result<(), PassError> {
+        if segments.outer.is_empty() {
+            self.store_all(totals, &reduction.types, Expr::i64(0), sums);
+            return Ok(());
+        }
+        self.write_vars(reduction.pat, segments.outer, sums)
+    }
+
+    /// What the chunks of each segment came to is reduced to the results.
+    fn reduce_partials(
+        &mut self,
+        segments: &Segments<'_>,
+        reduction: &Reduction<'_>,
+        (partials, totals): (&[Var], &[Var]),
+        prov: Prov,
+    ) -> Result<(), PassError> {
+        let types = &reduction.types;
         let count = segments.count.clone();
         self.kernel(("segred.total", prov), count, |g, block| {
             g.bind_point(segments.outer, &Expr::Var(block))?;
@@ -115,23 +211,10 @@ impl Gen<'_, '_> {
                 g.reduce_block(reduction, &part, &accs, &thread)?;
                 g.first_thread(&thread, |g| {
                     let sums = g.load_all(&part, types, Expr::i64(0), "sum");
-                    if scalars {
-                        g.store_all(&totals, types, Expr::i64(0), &sums);
-                        return Ok(());
-                    }
-                    g.write_vars(reduction.pat, segments.outer, &sums)
+                    g.write_total(segments, reduction, totals, &sums)
                 })
             })
-        })?;
-        self.release_arrays(partials);
-        for ((param, &total), &elem) in reduction.pat.iter().zip(&totals).zip(types) {
-            let var = self
-                .bind_borrowed(param)
-                .ok_or_else(|| PassError::bug("what is reduced has no variable"))?;
-            self.load(var, at(total, elem, Expr::i64(0)));
-        }
-        self.release_arrays(&totals);
-        Ok(())
+        })
     }
 
     /// The threads' values are reduced in the scratchpad, to its first element.
@@ -142,36 +225,42 @@ impl Gen<'_, '_> {
         accs: &[Var],
         thread: &Expr,
     ) -> Result<(), PassError> {
+        let rounds = Expr::i64(i64::from(self.layout().block.trailing_zeros()));
+        self.reduce_groups(reduction, part, accs, (thread, rounds))
+    }
+
+    /// The values of threads that go together are reduced in the scratchpad, to the element
+    /// of the first of them; so often can they be halved.
+    fn reduce_groups(
+        &mut self,
+        reduction: &Reduction<'_>,
+        part: &[Var],
+        accs: &[Var],
+        (thread, halvings): (&Expr, Expr),
+    ) -> Result<(), PassError> {
         let Reduction {
             operators, types, ..
         } = reduction;
         self.store_all(part, types, thread.clone(), accs);
         self.barrier();
-        let rounds = i64::from(self.layout().block.trailing_zeros());
-        self.for_seq(
-            "round",
-            Expr::i64(0),
-            Expr::i64(rounds),
-            false,
-            |g, round| {
-                let distance = binary(BinOp::Shl, Expr::i64(1), Expr::Var(round));
-                let distance = g.name_value(distance, PrimType::I64, "distance");
-                let pair = sub(mul(distance.clone(), Expr::i64(2)), Expr::i64(1));
-                let first = binary(BinOp::And, thread.clone(), pair);
-                let body = g.collect(|g| {
-                    let left = g.load_all(part, types, thread.clone(), "left");
-                    let other = add(thread.clone(), distance);
-                    let right = g.load_all(part, types, other, "right");
-                    g.combine(operators, &left, &right)?;
-                    g.store_all(part, types, thread.clone(), &left);
-                    Ok(())
-                })?;
-                let is_first = compare(CmpOp::Eq, first, Expr::i64(0));
-                g.emit(Stmt::If(is_first, body, Vec::new()));
-                g.barrier();
+        self.for_seq("round", Expr::i64(0), halvings, false, |g, round| {
+            let distance = binary(BinOp::Shl, Expr::i64(1), Expr::Var(round));
+            let distance = g.name_value(distance, PrimType::I64, "distance");
+            let pair = sub(mul(distance.clone(), Expr::i64(2)), Expr::i64(1));
+            let first = binary(BinOp::And, thread.clone(), pair);
+            let body = g.collect(|g| {
+                let left = g.load_all(part, types, thread.clone(), "left");
+                let other = add(thread.clone(), distance);
+                let right = g.load_all(part, types, other, "right");
+                g.combine(operators, &left, &right)?;
+                g.store_all(part, types, thread.clone(), &left);
                 Ok(())
-            },
-        )
+            })?;
+            let is_first = compare(CmpOp::Eq, first, Expr::i64(0));
+            g.emit(Stmt::If(is_first, body, Vec::new()));
+            g.barrier();
+            Ok(())
+        })
     }
 
     /// What the first thread of a block does.

@@ -82,7 +82,7 @@ impl Gen<'_, '_> {
         };
         let size = self.layout().block;
         self.kernel(("segscan", prov), all, |g, block| {
-            let Chunk { segment, from, to } = g.chunk_of(&segments, block)?;
+            let Chunk { segment, from, to } = g.chunk_of(&segments, Expr::Var(block))?;
             let part = g.scratchpad("part", &scan.types, prov)?;
             let sums = g.scratchpad("sum", &reduction.types, prov)?;
             let width = sub(to.clone(), from.clone());
@@ -161,7 +161,7 @@ impl Gen<'_, '_> {
         if reduction.types.is_empty() {
             return Ok(());
         }
-        self.reduce_partials(&segments, &reduction, &partials, prov)
+        self.reduce_chunks(&segments, &reduction, &partials, prov)
     }
 
     /// Places for what is mapped and taken up again.

@@ -3,7 +3,8 @@
 //! The innermost dimension of a space are the points of a segment. Each segment falls
 //! apart into so many chunks that there are no more than a block can combine of all
 //! segments together, and each thread of a block has a few points at least; a block takes
-//! a chunk. All of that follows from sizes.
+//! a chunk. Segments that are too short for a block are chunks of a group of its threads,
+//! as many as have a few points each. All of that follows from sizes.
 
 use crate::generate::expr::{add, binary, compare, div, max, min, mul, sub};
 use crate::generate::function::Gen;
@@ -13,7 +14,7 @@ use ir::name::Name;
 use ir::seg::SegSpace;
 use ir::types::Dim;
 use ir::{PassError, Prov};
-use prim::{BinOp, CmpOp, PrimType};
+use prim::{BinOp, CmpOp, PrimType, Scalar, UnOp};
 
 /// The segments of a space.
 pub(super) struct Segments<'s> {
@@ -35,6 +36,14 @@ pub(super) struct Chunk {
     pub(super) segment: Expr,
     pub(super) from: Expr,
     pub(super) to: Expr,
+}
+
+/// Threads of a block that take a chunk together, neighbours.
+pub(super) struct Group {
+    /// How often they can be halved: there are `1 << halvings` of them.
+    pub(super) halvings: Expr,
+    /// How many there are.
+    pub(super) threads: Expr,
 }
 
 impl Gen<'_, '_> {
@@ -66,18 +75,36 @@ impl Gen<'_, '_> {
         self.name_value(all, PrimType::I64, "all")
     }
 
-    /// The chunk of the block at hand; the outer indices are its segment's.
+    /// The threads of a block that take a chunk: all where a segment has several.
+    pub(super) fn group(&mut self, segments: &Segments<'_>) -> Group {
+        let device = self.layout();
+        let enough = div_up(segments.width.clone(), device.few);
+        let fewer = sub(max(enough, Expr::i64(1)), Expr::i64(1));
+        let zeros = Expr::Unary(UnOp::Clz, PrimType::I64, Box::new(fewer));
+        let most = Expr::i64(i64::from(device.block.trailing_zeros()));
+        let halvings = min(sub(Expr::i64(64), zeros), most);
+        let halvings = self.name_value(halvings, PrimType::I64, "halvings");
+        let threads = binary(BinOp::Shl, Expr::i64(1), halvings.clone());
+        let threads = self.name_value(threads, PrimType::I64, "threads");
+        Group { halvings, threads }
+    }
+
+    /// A chunk by its number; the outer indices are its segment's.
     pub(super) fn chunk_of(
         &mut self,
         segments: &Segments<'_>,
-        block: Var,
+        number: Expr,
     ) -> Result<Chunk, PassError> {
         let chunks = segments.chunks.clone();
-        let segment = div(Expr::Var(block), chunks.clone());
-        let segment = self.name_value(segment, PrimType::I64, "segment");
-        self.bind_point(segments.outer, &segment)?;
-        let chunk = binary(BinOp::UMod, Expr::Var(block), chunks.clone());
-        let chunk = self.name_value(chunk, PrimType::I64, "chunk");
+        let (segment, chunk) = if segments.outer.is_empty() {
+            (Expr::i64(0), number)
+        } else {
+            let segment = div(number.clone(), chunks.clone());
+            let segment = self.name_value(segment, PrimType::I64, "segment");
+            self.bind_point(segments.outer, &segment)?;
+            let chunk = binary(BinOp::UMod, number, chunks.clone());
+            (segment, self.name_value(chunk, PrimType::I64, "chunk"))
+        };
         let (from, to) = self.bounds(segments.width.clone(), chunks, chunk);
         Ok(Chunk { segment, from, to })
     }
@@ -87,23 +114,39 @@ impl Gen<'_, '_> {
     /// so that threads side by side read what lies side by side.
     pub(crate) fn share_out(
         &mut self,
-        (from, to): (&Expr, &Expr),
+        range: (&Expr, &Expr),
         any_order: bool,
         thread: &Expr,
         f: impl FnOnce(&mut Self, Expr) -> Result<(), PassError>,
     ) -> Result<(), PassError> {
-        let size = self.layout().block;
+        let all = Expr::i64(self.layout().block);
+        self.share_out_among(range, any_order, (thread, &all), f)
+    }
+
+    /// The same over so many threads.
+    pub(super) fn share_out_among(
+        &mut self,
+        (from, to): (&Expr, &Expr),
+        any_order: bool,
+        (thread, threads): (&Expr, &Expr),
+        f: impl FnOnce(&mut Self, Expr) -> Result<(), PassError>,
+    ) -> Result<(), PassError> {
         let width = sub(to.clone(), from.clone());
         let width = self.name_value(width, PrimType::I64, "own_width");
         if !any_order {
-            let (lo, hi) = self.bounds(width, Expr::i64(size), thread.clone());
+            let (lo, hi) = self.bounds(width, threads.clone(), thread.clone());
             let (lo, hi) = (add(from.clone(), lo), add(from.clone(), hi));
             return self.for_seq("i", lo, hi, false, |g, i| f(g, Expr::Var(i)));
         }
-        let rounds = div_up(width, size);
+        let others = if let Expr::Const(Scalar::I64(n)) = threads {
+            Expr::i64(n - 1)
+        } else {
+            sub(threads.clone(), Expr::i64(1))
+        };
+        let rounds = div(add(width, others), threads.clone());
         let (from, to) = (from.clone(), to.clone());
         self.for_seq("round", Expr::i64(0), rounds, false, |g, round| {
-            let first = mul(Expr::Var(round), Expr::i64(size));
+            let first = mul(Expr::Var(round), threads.clone());
             let i = add(from, add(first, thread.clone()));
             let i = g.name_value(i, PrimType::I64, "i");
             let body = g.collect(|g| f(g, i.clone()))?;
