@@ -29,6 +29,7 @@ mod join;
 mod level;
 mod migrate;
 pub mod passes;
+mod picks;
 mod simplify;
 mod sink;
 mod splice;

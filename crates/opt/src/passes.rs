@@ -4,7 +4,7 @@
 //! all by [`run`].
 
 use crate::level::OptLevel;
-use crate::{fma, fuse, inline, jam, join, migrate, simplify, sink, tables};
+use crate::{fma, fuse, inline, jam, join, migrate, picks, simplify, sink, tables};
 use ir::syntax::Function;
 use ir::{Context, FunName, Level, PassError, Program, Segs, Soacs};
 use rustc_hash::FxHashMap;
@@ -41,6 +41,11 @@ pub const SOACS: &[Pass<Soacs>] = &[
         name: "fuse",
         description: "combinators that feed each other become one; simplify what that makes",
         run: |program, context| per_function(program, context, fuse::fuse),
+    },
+    Pass {
+        name: "picks",
+        description: "elements picked from rows are read where the rows lie, if they are read together",
+        run: |program, context| per_function(program, context, picks::picks),
     },
     Pass {
         name: "fma",

@@ -214,7 +214,7 @@ impl Gen<'_, '_> {
             count: Expr::i64(1),
             chunks: tiled.count,
         };
-        self.reduce_chunks(&segments, &reduction, &partials, prov)
+        self.reduce_chunks(segments, &reduction, partials, prov)
     }
 
     fn tiled_scan<'s>(

@@ -15,8 +15,8 @@
 //! Neighbours combine left to right, so operators need not commute; of those that do,
 //! threads take points that lie a block apart.
 
-use super::segments::{Chunk, Segments};
-use crate::generate::expr::{add, binary, compare, div, min, mul, sub};
+use super::segments::{Chunk, Group, Member, Segments};
+use crate::generate::expr::{add, binary, compare, min, mul, sub};
 use crate::generate::function::Gen;
 use crate::generate::operators::{at, operator_types};
 use crate::syntax::{Expr, Stmt, Var};
@@ -33,6 +33,15 @@ pub(super) struct Reduction<'s> {
     pub(super) types: Vec<PrimType>,
     /// What the results are bound to.
     pub(super) pat: &'s [Param<Mems>],
+}
+
+/// Chunks of segments, and where what they come to lies.
+struct Chunks<'s> {
+    segments: Segments<'s>,
+    /// What each comes to, where a segment has several.
+    partials: Vec<Var>,
+    /// What all of them come to, where there is one segment.
+    totals: Vec<Var>,
 }
 
 impl<'s> Reduction<'s> {
@@ -55,41 +64,64 @@ impl Gen<'_, '_> {
         folds: &Folds<Mems>,
         prov: Prov,
     ) -> Result<(), PassError> {
-        let (reduced, mapped) = folds.results(pat);
+        let (reduced, _) = folds.results(pat);
         let reduction = Reduction::of(folds, reduced)?;
         let types = &reduction.types;
         let segments = self.segments(&seg.space)?;
-        let group = self.group(&segments);
         let all = self.all_chunks(&segments);
         // Segments of one chunk have no partial results.
         let more = sub(segments.chunks.clone(), Expr::i64(1));
         let kept = min(all.clone(), mul(all.clone(), more.clone()));
         let kept = self.name_value(kept, PrimType::I64, "kept");
-        let partials = self.device_arrays("partial", types, &kept, prov);
-        let totals = self.totals(&segments, &reduction, prov);
+        let chunks = Chunks {
+            partials: self.device_arrays("partial", types, &kept, prov),
+            totals: self.totals(&segments, &reduction, prov),
+            segments,
+        };
+        let block = self.whole_block();
+        if chunks.segments.outer.is_empty() {
+            self.reduce_each(pat, seg, (folds, &reduction), (&chunks, &all, &block), prov)?;
+        } else {
+            let few = self.few_threads(&chunks.segments);
+            let is_less = compare(CmpOp::SLt, few.halvings.clone(), block.halvings.clone());
+            let what = (folds, &reduction);
+            let short =
+                self.collect(|g| g.reduce_each(pat, seg, what, (&chunks, &all, &few), prov))?;
+            let long =
+                self.collect(|g| g.reduce_each(pat, seg, what, (&chunks, &all, &block), prov))?;
+            self.emit(Stmt::If(is_less, short, long));
+        }
+        let body = self.collect(|g| g.reduce_partials(&chunks, &reduction, prov))?;
+        let several = compare(CmpOp::SLt, Expr::i64(0), more);
+        self.emit(Stmt::If(several, body, Vec::new()));
+        self.release_arrays(&chunks.partials);
+        self.read_totals(&reduction, &chunks.totals)
+    }
+
+    /// A kernel in which groups of threads reduce a chunk each: to a result if it is a
+    /// whole segment.
+    fn reduce_each(
+        &mut self,
+        pat: &[Param<Mems>],
+        seg: &Seg<Mems>,
+        (folds, reduction): (&Folds<Mems>, &Reduction<'_>),
+        (chunks, all, group): (&Chunks<'_>, &Expr, &Group),
+        prov: Prov,
+    ) -> Result<(), PassError> {
+        let (_, mapped) = folds.results(pat);
+        let types = &reduction.types;
+        let segments = &chunks.segments;
         let any_order = folds.reduces.iter().all(|op| op.comm);
-        let groups = binary(
-            BinOp::LShr,
-            Expr::i64(self.layout().block),
-            group.halvings.clone(),
-        );
-        let groups = self.name_value(groups, PrimType::I64, "groups");
-        let blocks = add(all.clone(), sub(groups.clone(), Expr::i64(1)));
-        let blocks = self.name_value(div(blocks, groups.clone()), PrimType::I64, "blocks");
         let is_whole = compare(CmpOp::Eq, segments.chunks.clone(), Expr::i64(1));
+        let blocks = self.blocks_for(group, all);
         self.kernel(("segred", prov), blocks, |g, block| {
             let part = g.scratchpad("part", types, prov)?;
             g.threads(prov, |g, thread| {
-                let own = binary(BinOp::LShr, thread.clone(), group.halvings.clone());
-                let number = add(mul(Expr::Var(block), groups), own);
-                let number = g.name_value(number, PrimType::I64, "chunk_number");
-                let place = sub(group.threads.clone(), Expr::i64(1));
-                let place = binary(BinOp::And, thread.clone(), place);
-                let place = g.name_value(place, PrimType::I64, "place");
-                let Chunk { from, to, .. } = g.chunk_of(&segments, number.clone())?;
+                let own = g.member(group, (block, &thread), all);
+                let Chunk { from, to, .. } = g.chunk_of(segments, own.chunk.clone())?;
                 let accs = g.neutral(&reduction.operators, types)?;
-                let body = g.collect(|g| {
-                    let among = (&place, &group.threads);
+                g.inside(&own, |g| {
+                    let among = (&own.place, &group.threads);
                     g.share_out_among((&from, &to), any_order, among, |g, i| {
                         g.bind_index_to(segments.index, i);
                         g.point(&seg.body, |g, results| {
@@ -100,47 +132,55 @@ impl Gen<'_, '_> {
                         })
                     })
                 })?;
-                let inside = compare(CmpOp::SLt, number.clone(), all);
-                g.emit(Stmt::If(inside.clone(), body, Vec::new()));
-                g.reduce_groups(&reduction, &part, &accs, (&thread, group.halvings))?;
-                let body = g.collect(|g| {
-                    g.first_thread(&place, |g| {
+                let halvings = group.halvings.clone();
+                g.reduce_groups(reduction, &part, &accs, (&thread, halvings))?;
+                g.inside(&own, |g| {
+                    g.first_thread(&own.place, |g| {
                         let sums = g.load_all(&part, types, thread, "sum");
-                        let whole =
-                            g.collect(|g| g.write_total(&segments, &reduction, &totals, &sums))?;
+                        let whole = g.collect(|g| g.write_total(chunks, reduction, &sums))?;
                         let piece = g.collect(|g| {
-                            g.store_all(&partials, types, number, &sums);
+                            g.store_all(&chunks.partials, types, own.chunk.clone(), &sums);
                             Ok(())
                         })?;
                         g.emit(Stmt::If(is_whole, whole, piece));
                         Ok(())
                     })
-                })?;
-                g.emit(Stmt::If(inside, body, Vec::new()));
-                Ok(())
+                })
             })
-        })?;
-        let body =
-            self.collect(|g| g.reduce_partials(&segments, &reduction, (&partials, &totals), prov))?;
-        let several = compare(CmpOp::SLt, Expr::i64(0), more);
-        self.emit(Stmt::If(several, body, Vec::new()));
-        self.release_arrays(&partials);
-        self.read_totals(&reduction, &totals)
+        })
+    }
+
+    /// What a thread does whose group has a chunk.
+    fn inside(
+        &mut self,
+        own: &Member,
+        f: impl FnOnce(&mut Self) -> Result<(), PassError>,
+    ) -> Result<(), PassError> {
+        let Some(inside) = &own.inside else {
+            return f(self);
+        };
+        let body = self.collect(f)?;
+        self.emit(Stmt::If(inside.clone(), body, Vec::new()));
+        Ok(())
     }
 
     /// What the chunks of each segment came to is reduced to the results; the places of the
     /// former are given back.
     pub(super) fn reduce_chunks(
         &mut self,
-        segments: &Segments<'_>,
+        segments: Segments<'_>,
         reduction: &Reduction<'_>,
-        partials: &[Var],
+        partials: Vec<Var>,
         prov: Prov,
     ) -> Result<(), PassError> {
-        let totals = self.totals(segments, reduction, prov);
-        self.reduce_partials(segments, reduction, (partials, &totals), prov)?;
-        self.release_arrays(partials);
-        self.read_totals(reduction, &totals)
+        let chunks = Chunks {
+            totals: self.totals(&segments, reduction, prov),
+            segments,
+            partials,
+        };
+        self.reduce_partials(&chunks, reduction, prov)?;
+        self.release_arrays(&chunks.partials);
+        self.read_totals(reduction, &chunks.totals)
     }
 
     /// Places on the device for results that are scalars.
@@ -173,26 +213,26 @@ impl Gen<'_, '_> {
     /// Writes what the segment at hand comes to.
     fn write_total(
         &mut self,
-        segments: &Segments<'_>,
+        chunks: &Chunks<'_>,
         reduction: &Reduction<'_>,
-        totals: &[Var],
         sums: &[Var],
     ) -> Result<(), PassError> {
-        if segments.outer.is_empty() {
-            self.store_all(totals, &reduction.types, Expr::i64(0), sums);
+        let outer = chunks.segments.outer;
+        if outer.is_empty() {
+            self.store_all(&chunks.totals, &reduction.types, Expr::i64(0), sums);
             return Ok(());
         }
-        self.write_vars(reduction.pat, segments.outer, sums)
+        self.write_vars(reduction.pat, outer, sums)
     }
 
     /// What the chunks of each segment came to is reduced to the results.
     fn reduce_partials(
         &mut self,
-        segments: &Segments<'_>,
+        chunks: &Chunks<'_>,
         reduction: &Reduction<'_>,
-        (partials, totals): (&[Var], &[Var]),
         prov: Prov,
     ) -> Result<(), PassError> {
+        let segments = &chunks.segments;
         let types = &reduction.types;
         let count = segments.count.clone();
         self.kernel(("segred.total", prov), count, |g, block| {
@@ -205,13 +245,13 @@ impl Gen<'_, '_> {
             g.threads(prov, |g, thread| {
                 let accs = g.neutral(&reduction.operators, types)?;
                 g.share_out((&from, &to), false, &thread, |g, i| {
-                    let values = g.load_all(partials, types, i, "partial");
+                    let values = g.load_all(&chunks.partials, types, i, "partial");
                     g.combine(&reduction.operators, &accs, &values)
                 })?;
                 g.reduce_block(reduction, &part, &accs, &thread)?;
                 g.first_thread(&thread, |g| {
                     let sums = g.load_all(&part, types, Expr::i64(0), "sum");
-                    g.write_total(segments, reduction, totals, &sums)
+                    g.write_total(chunks, reduction, &sums)
                 })
             })
         })

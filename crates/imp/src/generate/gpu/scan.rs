@@ -161,7 +161,7 @@ impl Gen<'_, '_> {
         if reduction.types.is_empty() {
             return Ok(());
         }
-        self.reduce_chunks(&segments, &reduction, &partials, prov)
+        self.reduce_chunks(segments, &reduction, partials, prov)
     }
 
     /// Places for what is mapped and taken up again.

@@ -44,6 +44,18 @@ pub(super) struct Group {
     pub(super) halvings: Expr,
     /// How many there are.
     pub(super) threads: Expr,
+    /// How many groups a block has; none if all threads are one.
+    groups: Option<Expr>,
+}
+
+/// What a thread has of its group.
+pub(super) struct Member {
+    /// The number of the group's chunk.
+    pub(super) chunk: Expr,
+    /// The thread's place in the group.
+    pub(super) place: Expr,
+    /// Whether there is such a chunk, where there may be none.
+    pub(super) inside: Option<Expr>,
 }
 
 impl Gen<'_, '_> {
@@ -75,8 +87,18 @@ impl Gen<'_, '_> {
         self.name_value(all, PrimType::I64, "all")
     }
 
-    /// The threads of a block that take a chunk: all where a segment has several.
-    pub(super) fn group(&mut self, segments: &Segments<'_>) -> Group {
+    /// All threads of a block.
+    pub(super) fn whole_block(&self) -> Group {
+        let block = self.layout().block;
+        Group {
+            halvings: Expr::i64(i64::from(block.trailing_zeros())),
+            threads: Expr::i64(block),
+            groups: None,
+        }
+    }
+
+    /// The threads of a block that have a few points of a segment each.
+    pub(super) fn few_threads(&mut self, segments: &Segments<'_>) -> Group {
         let device = self.layout();
         let enough = div_up(segments.width.clone(), device.few);
         let fewer = sub(max(enough, Expr::i64(1)), Expr::i64(1));
@@ -86,7 +108,47 @@ impl Gen<'_, '_> {
         let halvings = self.name_value(halvings, PrimType::I64, "halvings");
         let threads = binary(BinOp::Shl, Expr::i64(1), halvings.clone());
         let threads = self.name_value(threads, PrimType::I64, "threads");
-        Group { halvings, threads }
+        let groups = binary(BinOp::LShr, Expr::i64(device.block), halvings.clone());
+        Group {
+            halvings,
+            threads,
+            groups: Some(self.name_value(groups, PrimType::I64, "groups")),
+        }
+    }
+
+    /// The blocks whose groups take so many chunks.
+    pub(super) fn blocks_for(&mut self, group: &Group, chunks: &Expr) -> Expr {
+        let Some(groups) = &group.groups else {
+            return chunks.clone();
+        };
+        let blocks = add(chunks.clone(), sub(groups.clone(), Expr::i64(1)));
+        self.name_value(div(blocks, groups.clone()), PrimType::I64, "blocks")
+    }
+
+    /// What a thread of a block has of its group, of which so many chunks are taken.
+    pub(super) fn member(
+        &mut self,
+        group: &Group,
+        (block, thread): (Var, &Expr),
+        chunks: &Expr,
+    ) -> Member {
+        let Some(groups) = &group.groups else {
+            return Member {
+                chunk: Expr::Var(block),
+                place: thread.clone(),
+                inside: None,
+            };
+        };
+        let own = binary(BinOp::LShr, thread.clone(), group.halvings.clone());
+        let chunk = add(mul(Expr::Var(block), groups.clone()), own);
+        let chunk = self.name_value(chunk, PrimType::I64, "chunk_number");
+        let others = sub(group.threads.clone(), Expr::i64(1));
+        let place = binary(BinOp::And, thread.clone(), others);
+        Member {
+            place: self.name_value(place, PrimType::I64, "place"),
+            inside: Some(compare(CmpOp::SLt, chunk.clone(), chunks.clone())),
+            chunk,
+        }
     }
 
     /// A chunk by its number; the outer indices are its segment's.
