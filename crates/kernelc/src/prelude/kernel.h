@@ -36,14 +36,15 @@ BR_FN void br_signal(volatile BR_GLOBAL i32 *at, i32 value) {
 #define BR_UNLESS_FAILED if (ctx->check != 0) return;
 
 /* In a kernel whose threads wait for each other, and fail: how many barriers the first of
-   its block that failed had seen. All see the same of what failed before. */
+   its block that failed had seen. All see the same of what failed before. Nobody may ask
+   whether a thread goes on, where nothing stands behind the last barrier. */
 #define BR_STOPPING                                                                                \
     BR_SHARED volatile i32 br_stop;                                                                \
     i32 br_seen = 0;                                                                               \
     bool br_goes_on = true;                                                                        \
     if (BR_THREAD == 0) br_stop = ctx->check == 0 ? 0x7fffffff : -1;                               \
     BR_BARRIER                                                                                     \
-    if (br_stop < 0) return;
+    if (!br_goes_on || br_stop < 0) return;
 #define BR_LEAVE                                                                                   \
     br_goes_on = false;                                                                            \
     br_lowest_i32(&br_stop, br_seen);
