@@ -49,6 +49,13 @@ pub(crate) fn checks(
     Ok(certs)
 }
 
+/// Whether an expression makes checks where inner dimensions are empty: it says that they hold.
+pub(crate) fn is_check(exp: &Exp<Segs>) -> bool {
+    let yes = Atom::Const(Scalar::Bool(true));
+    matches!(exp, Exp::If { else_body, .. }
+        if else_body.stms.is_empty() && else_body.result.as_slice() == [yes])
+}
+
 /// Whether any of these sizes is zero, unless it is known that none is.
 fn any_empty(
     ctx: &mut Ctx<'_>,
