@@ -24,6 +24,7 @@ import math
 import os
 import re
 import shutil
+import signal
 import statistics
 import subprocess
 import time
@@ -50,6 +51,8 @@ FAR = 1.5
 AHEAD = 4
 # What `bindrune bench` says of a data set that was stopped.
 STOPPED = "it does not end in time"
+# Seconds that compiling a peer may take.
+COMPILING = 300
 # Seconds that reading a data set may take beside.
 READING = 5
 # Microseconds of a data set of ours above which a program runs once a turn.
@@ -108,14 +111,23 @@ def bound(own, peers, runs):
     return math.ceil(longest / 1e6 * (runs + 1)) + READING
 
 
+def compile_server(command, folder):
+    """Runs a compiler, which is stopped after a time with all that it began."""
+    env, silent = {**os.environ, "CFLAGS": CFLAGS}, subprocess.DEVNULL
+    made = subprocess.Popen(command, cwd=folder, env=env, stdout=silent, stderr=silent, start_new_session=True)
+    try:
+        made.wait(COMPILING)
+    except subprocess.TimeoutExpired:
+        os.killpg(made.pid, signal.SIGKILL)
+        made.wait()
+
+
 def theirs(futhark, backend, path, limit, runs):
     """Times of one of the reference's back ends, whose runs of a data set are stopped after
     `limit` seconds; compiles what is not there yet."""
     server = path.with_suffix(".server")
     if not server.exists():
-        command = [futhark, backend, "--server", path.name, "-o", server.name]
-        env = {**os.environ, "CFLAGS": CFLAGS}
-        subprocess.run(command, cwd=path.parent, capture_output=True, env=env)
+        compile_server([futhark, backend, "--server", path.name, "-o", server.name], path.parent)
     called = path.with_suffix("")
     called.write_text(f"#!/bin/sh\nexec python3 {HERE / 'serve.py'} {server} \"$@\"\n")
     called.chmod(0o755)
@@ -146,8 +158,8 @@ def code(path, of_runtime, options):
 
 def close(turn):
     """Those that were not far behind another peer, or ours, on all data sets of a round."""
-    own, peers = turn["bindrune"], {who: times for who, times in turn.items() if who != "bindrune"}
-    fastest = {key: AHEAD / FAR * time for key, time in own.items()}
+    peers = {who: times for who, times in turn.items() if who != "bindrune"}
+    fastest = {key: AHEAD / FAR * time for key, time in turn["bindrune"].items()}
     for times in peers.values():
         for key, time in times.items():
             fastest[key] = min(time, fastest.get(key, math.inf))
@@ -155,42 +167,42 @@ def close(turn):
     return [who for who, times in peers.items() if near(times)]
 
 
-def round_of(futhark, folders, place, peers, runs, options):
-    """What ours and some peers take, by who, in the order of a round."""
+def round_of(futhark, folders, place, order, own, runs, options):
+    """What ours and some peers take, by who; `own` is what ours took so far."""
     turn = {}
-    for who in peers:
+    for who in order:
         if who == "bindrune":
-            turn[who] = ours(folders[who] / place, runs, options)
+            own = turn[who] = ours(folders[who] / place, runs, options)
         else:
             others = [times for other, times in turn.items() if other != "bindrune"]
-            limit = bound(turn.get("bindrune", peers[who] or {}), others, runs)
-            turn[who] = theirs(futhark, who, folders[who] / place, limit, runs)
+            turn[who] = theirs(futhark, who, folders[who] / place, bound(own, others, runs), runs)
     return turn
 
 
 def compare(futhark, folders, folder, path, options):
     """One program: of each data set the fastest peer's time, ours and the ratio."""
     place = path.relative_to(folder)
-    first = round_of(futhark, folders, place, dict.fromkeys(folders), 1, options)
-    if not first["bindrune"]:
+    first = round_of(futhark, folders, place, folders, {}, 1, options)
+    own = first["bindrune"]
+    if not own:
         return {}
-    runs = 1 if max(first["bindrune"].values()) > LONG else options.runs
+    runs = 1 if max(own.values()) > LONG else options.runs
     rounds, there = [], close(first)
     for i in range(options.rounds if there else 0):
-        turns = ["bindrune", *there][:: -1 if i % 2 else 1]
-        rounds.append(round_of(futhark, folders, place, dict.fromkeys(turns, first["bindrune"]), runs, options))
+        order = ["bindrune", *there][:: -1 if i % 2 else 1]
+        rounds.append(round_of(futhark, folders, place, order, own, runs, options))
     rows = {}
-    for key in first["bindrune"]:
+    for key in own:
         ratios = {}
         for who in list(folders)[1:]:
             turns = [turn for turn in rounds if who in turn] or [first]
             pairs = [(turn[who].get(key), turn["bindrune"].get(key)) for turn in turns]
             if all(a and b for a, b in pairs):
                 ratios[who] = statistics.median(SLOWER if a == math.inf else a / b for a, b in pairs)
-        own = [turn["bindrune"].get(key, 0) for turn in rounds or [first]]
-        if ratios and max(own) >= SHORT:
+        times = [turn["bindrune"].get(key, 0) for turn in rounds or [first]]
+        if ratios and max(times) >= SHORT:
             best = min(ratios, key=ratios.get)
-            rows[" ".join(key)] = {"bindrune": statistics.median(own), "peer": best, "ratio": ratios[best]}
+            rows[" ".join(key)] = {"bindrune": statistics.median(times), "peer": best, "ratio": ratios[best]}
     return rows
 
 
@@ -210,26 +222,30 @@ def figure_reference(options, notes):
     file = WORK / f"reference{options.backend or ''}.kept.json"
     kept = Kept(file, f"{options.rounds} rounds of {options.runs}", by_compiler=False)
     rows, of_runtime = kept.data["rows"], runtime()
+    shown, left = {}, []
     for path in programs(folder):
         name = str(path.relative_to(folder))
         if options.case not in name:
             continue
         made = code(folders["bindrune"] / name, of_runtime, options)
         if rows.get(name, {}).get("code") == made:
+            shown[name] = rows[name]
             continue
         rows.pop(name, None)
         if time.monotonic() > end:
-            notes.add(f"reference: {name} and those behind it were not begun")
-            break
+            left.append(name)
+            continue
         found = compare(futhark, folders, folder, path, options)
         if found:
             ratio = mean([row["ratio"] for row in found.values()])
-            rows[name] = {"sets": found, "ratio": ratio, "code": made}
+            rows[name] = shown[name] = {"sets": found, "ratio": ratio, "code": made}
             kept.save()
             print(name, rows[name], flush=True)
         else:
             notes.add(f"reference: {name} has no data set that all can run")
-    return {"rows": rows}
+    if left:
+        notes.add(f"reference: not begun: {', '.join(left)}")
+    return {"rows": shown}
 
 
 def report_reference(results):

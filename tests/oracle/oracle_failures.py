@@ -9,6 +9,7 @@ BOUNDS = "tests/programs/failures/bounds.fut"
 ARITHMETIC = "tests/programs/failures/arithmetic.fut"
 SIZES = "tests/programs/failures/sizes.fut"
 ASSERTIONS = "tests/programs/failures/assertions.fut"
+RELIED_ON = "tests/programs/failures/relied_on.fut"
 BEYOND = "tests/programs/failures/beyond_reference.fut"
 
 
@@ -81,7 +82,7 @@ listed(BEYOND, "rotated", ["[][]i32"], lambda xss, r: [
     xss[(i + r) % len(xss)] for i in range(len(xss))] or Empty(shape_of(xss, 2)))
 
 
-@oracle("tests/programs/failures/relied_on.fut", "i64")
+@oracle(RELIED_ON, "i64")
 def known_element(xs):
     acc, elements = 0, [15] * len(xs)
     for _ in range(4):
@@ -89,7 +90,6 @@ def known_element(xs):
     return acc
 
 
-RELIED_ON = "tests/programs/failures/relied_on.fut"
 listed(RELIED_ON, "sums_of_rows", ["[]i32"], lambda xss, indices: [sum(xss[i]) for i in indices])
 listed(RELIED_ON, "scaled_rows", ["[][][]i32"], lambda xss, iss, scale: [
     [[scale * x for x in xss[i]] for i in row] for row in iss])

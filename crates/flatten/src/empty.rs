@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! Σ, c = assert p, ys = xs <c> ⊢ reduce op ys
-//!   =>  let held  = if m == 0 then segred (Σ) (&&) { c = assert p; true <c> } else true
+//!   =>  let held  = if m == 0 and Σ has points
+//!                   then (segmap (Σ) { c = assert p; true <c> })[0, .., 0] else true
 //!       let c'    = assert held
 //!       segred (Σ, j < m) (op) { c = assert p; ys = xs <c>; ys[j] } <c'>
 //! ```
@@ -16,16 +17,17 @@
 //! (`rules::irregular`).
 
 use crate::context::Ctx;
-use crate::manifest::{self, Kind, Point};
+use crate::manifest::{self, Point};
 use crate::nest::{Nest, Shallow};
 use crate::position::Position;
-use ir::folds::Folds;
-use ir::soac::Operator;
 use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, MsgPart, Param, Stm};
 use ir::types::{Dim, Type};
 use ir::walk::free_names;
-use ir::{Name, PassError, Segs, Soacs};
+use ir::{Builder, Name, PassError, Segs, Soacs};
 use prim::{BinOp, CmpOp, PrimType, Scalar};
+
+/// What is said of checks that hold.
+const YES: Atom = Atom::Const(Scalar::Bool(true));
 
 /// Appends what makes the checks of a segop's points where its inner dimensions are empty;
 /// gives certificates for them.
@@ -38,48 +40,55 @@ pub(crate) fn checks(
     out: &mut Vec<Stm<Segs>>,
 ) -> Result<Vec<Name>, PassError> {
     let mut certs = Vec::new();
-    for mut shallow in nest.shallow_checks(free_names(&point.body)) {
-        // Where one of these is empty, no point makes a check.
-        let around: Vec<Dim> = shallow.nest.widths().collect();
-        shallow.inner.retain(|size| !around.contains(size));
-        if let Some(empty) = any_empty(ctx, &shallow.inner, aux, out) {
-            certs.push(held(ctx, &shallow, inside, empty, aux, out)?);
+    for shallow in nest.shallow_checks(|| free_names(&point.body)) {
+        if let Some(alone) = points_alone(ctx, &shallow, aux, out) {
+            certs.push(held(ctx, &shallow, inside, alone, aux, out)?);
         }
     }
     Ok(certs)
 }
 
-/// Whether an expression makes checks where inner dimensions are empty: it says that they hold.
-pub(crate) fn is_check(exp: &Exp<Segs>) -> bool {
-    let yes = Atom::Const(Scalar::Bool(true));
-    matches!(exp, Exp::If { else_body, .. }
-        if else_body.stms.is_empty() && else_body.result.as_slice() == [yes])
-}
-
-/// Whether any of these sizes is zero, unless it is known that none is.
-fn any_empty(
+/// Whether there are points without any inside of them, unless it is known that there are not.
+fn points_alone(
     ctx: &mut Ctx<'_>,
-    sizes: &[Dim],
+    shallow: &Shallow<'_, '_>,
     aux: &Aux,
     out: &mut Vec<Stm<Segs>>,
 ) -> Option<Atom> {
+    let around: Vec<Dim> = shallow.nest.widths().collect();
+    // Where one of these is empty, there are no points.
+    let inner = shallow.inner.iter().filter(|size| !around.contains(size));
     let mut builder = ctx.builder::<Segs>(aux);
-    let mut any: Option<Name> = None;
-    for size in sizes {
-        let size = match size {
-            Dim::Const(1..) => continue,
-            Dim::Const(_) => return Some(Atom::Const(Scalar::Bool(true))),
-            Dim::Var(name) => Atom::Var(*name),
-            Dim::Ext(_) => return None,
-        };
-        let empty = builder.compare(CmpOp::Eq, PrimType::I64, size, Atom::i64(0));
-        any = Some(match any {
-            Some(any) => builder.binary(BinOp::Or, PrimType::Bool, any.into(), empty.into()),
-            None => empty,
-        });
-    }
+    let empty = any_zero(&mut builder, inner)?;
+    let alone = match any_zero(&mut builder, around.iter()) {
+        None => empty,
+        Some(none) => {
+            let some = builder.unary(prim::UnOp::Not, PrimType::Bool, none);
+            let alone = builder.binary(BinOp::And, PrimType::Bool, empty, some.into());
+            alone.into()
+        }
+    };
     out.extend(builder.take_stms());
-    any.map(Atom::Var)
+    Some(alone)
+}
+
+/// Whether any of these sizes is zero, unless it is known that none is.
+fn any_zero<'d>(
+    builder: &mut Builder<'_, Segs>,
+    sizes: impl Iterator<Item = &'d Dim>,
+) -> Option<Atom> {
+    let mut any: Option<Atom> = None;
+    for size in sizes.filter(|size| !matches!(size, Dim::Const(1..))) {
+        let zero = builder.compare(CmpOp::Eq, PrimType::I64, size.atom()?, Atom::i64(0));
+        any = Some(
+            match any {
+                Some(any) => builder.binary(BinOp::Or, PrimType::Bool, any, zero.into()),
+                None => zero,
+            }
+            .into(),
+        );
+    }
+    any
 }
 
 /// Appends the checks of points under a condition, and gives a certificate for them.
@@ -87,25 +96,23 @@ fn held(
     ctx: &mut Ctx<'_>,
     shallow: &Shallow<'_, '_>,
     inside: Position,
-    empty: Atom,
+    alone: Atom,
     aux: &Aux,
     out: &mut Vec<Stm<Segs>>,
 ) -> Result<Name, PassError> {
     let here = Aux::at(aux.prov);
     let held: Param<Soacs> = ctx.fresh("held", Type::BOOL);
-    let then_body = ctx.made(std::slice::from_ref(&held), |ctx, own, stms| {
-        all_points(ctx, shallow, inside, own, &here, stms)
-    })?;
+    let name = held.name;
+    let then_body = all_points(ctx, shallow, inside, &here)?;
     let else_body = Body {
         stms: Vec::new(),
-        result: vec![Atom::Const(Scalar::Bool(true))],
+        result: vec![YES],
     };
-    let name = held.name;
     out.push(Stm {
         pat: ctx.params(vec![held]),
         aux: here,
         exp: Exp::If {
-            cond: empty,
+            cond: alone,
             then_body,
             else_body,
         },
@@ -117,43 +124,40 @@ fn held(
     Ok(cert)
 }
 
-/// Appends a reduction over all points that make the checks.
+/// What the first of all points says, which make the checks.
 fn all_points(
     ctx: &mut Ctx<'_>,
     shallow: &Shallow<'_, '_>,
     inside: Position,
-    pat: Vec<Param<Soacs>>,
     aux: &Aux,
-    out: &mut Vec<Stm<Segs>>,
-) -> Result<(), PassError> {
-    let yes = Atom::Const(Scalar::Bool(true));
+) -> Result<Body<Segs>, PassError> {
     let made: Param<Soacs> = ctx.fresh("made", Type::BOOL);
     let result = vec![made.name.into()];
-    let mut certain = Aux::at(aux.prov);
+    let mut certain = aux.clone();
     certain.certs = shallow.certs.iter().copied().collect();
     let stms = vec![Stm {
         pat: vec![made],
         aux: certain,
-        exp: Exp::Basic(BasicOp::Atom(yes)),
+        exp: Exp::Basic(BasicOp::Atom(YES)),
     }];
-    let mut builder = ctx.builder::<Soacs>(aux);
-    let all = Operator {
-        op: builder.binary_lambda(BinOp::And, PrimType::Bool),
-        neutral: vec![yes],
-        comm: true,
-    };
-    let point = Point {
-        body: Body { stms, result },
-        ret: vec![Type::BOOL],
-        kind: Kind::Folds(Folds::reduce(vec![all])),
-    };
-    let widths: Vec<Dim> = shallow.nest.widths().collect();
-    if widths.len() == 1 {
-        return manifest::segop(ctx, shallow.nest, inside, point, pat, aux.clone(), out);
-    }
+    let point = Point::map(Body { stms, result }, vec![Type::BOOL]);
+    let all: Param<Soacs> = ctx.fresh("all", shallow.nest.expand(&Type::BOOL));
+    let (array, first) = (all.name, vec![Atom::i64(0); all.ty.rank()]);
+    let mut stms = Vec::new();
+    manifest::segop(
+        ctx,
+        shallow.nest,
+        inside,
+        point,
+        vec![all],
+        aux.clone(),
+        &mut stms,
+    )?;
     let mut builder = ctx.builder::<Segs>(aux);
-    let points = builder.product(&widths);
-    out.extend(builder.take_stms());
-    let flat = shallow.nest.flat(ctx, points);
-    manifest::segop(ctx, &flat, inside, point, pat, aux.clone(), out)
+    let held = builder.index("held", array, &first);
+    stms.extend(builder.take_stms());
+    Ok(Body {
+        stms,
+        result: vec![held.into()],
+    })
 }

@@ -23,7 +23,7 @@ use ir::types::{Dim, Type};
 use ir::walk::{
     Substitution, free_names, free_names_lambda, refresh_body, refresh_lambda, used_names,
 };
-use ir::{Builder, PassError, Prov, Soacs};
+use ir::{PassError, Prov, Soacs};
 use prim::{BinOp, PrimType};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -217,7 +217,7 @@ impl<'p> Nest<'p> {
         if let [(only, _)] = self.dims.as_slice() {
             segment.name = *only;
         }
-        let point = segment.name;
+        let mut left = segment.name;
         let slice = vec![DimIndex::Fix(index.into())];
         nest.bind_op(
             segment,
@@ -226,7 +226,26 @@ impl<'p> Nest<'p> {
                 slice,
             },
         );
-        nest.bind_indices(ctx, &self.dims, point);
+        for (i, (outer, width)) in self.dims.iter().enumerate().rev() {
+            let Some(width) = width.atom().filter(|_| self.dims.len() > 1) else {
+                break;
+            };
+            let own = Param {
+                name: *outer,
+                ty: Type::I64,
+                ann: (),
+            };
+            if i == 0 {
+                nest.bind_op(own, BasicOp::Atom(left.into()));
+                break;
+            }
+            let op = |op| BasicOp::Binary(op, PrimType::I64, left.into(), width);
+            nest.bind_op(own, op(BinOp::SRem));
+            let rest = ctx.fresh::<Soacs>("rest", Type::I64);
+            let next = rest.name;
+            nest.bind_op(rest, op(BinOp::SQuot));
+            left = next;
+        }
         nest.segments = nest.binds.len();
         let place = ctx.fresh::<Soacs>("j", Type::I64);
         let name = place.name;
@@ -238,46 +257,6 @@ impl<'p> Nest<'p> {
         );
         nest.bind_op(place, from);
         (nest, name)
-    }
-
-    /// The same points along one dimension, where there are several.
-    pub(crate) fn flat<'q>(&'q self, ctx: &mut Ctx<'_>, points: Atom) -> Nest<'q>
-    where
-        'p: 'q,
-    {
-        let mut nest = self.child(Vec::new());
-        let index = ctx.fresh::<Soacs>("k", Type::I64).name;
-        nest.dims = vec![(index, Builder::<Soacs>::dim(points))];
-        nest.bound.insert(index, None);
-        nest.bind_indices(ctx, &self.dims, index);
-        nest.segments = nest.binds.len();
-        nest
-    }
-
-    /// Binds the indices of several dimensions to those of a point, which are counted as
-    /// one.
-    fn bind_indices(&mut self, ctx: &mut Ctx<'_>, dims: &[(Name, Dim)], point: Name) {
-        let mut left = point;
-        for (i, (outer, width)) in dims.iter().enumerate().rev() {
-            let Some(width) = width.atom().filter(|_| dims.len() > 1) else {
-                break;
-            };
-            let own = Param {
-                name: *outer,
-                ty: Type::I64,
-                ann: (),
-            };
-            if i == 0 {
-                self.bind_op(own, BasicOp::Atom(left.into()));
-                break;
-            }
-            let op = |op| BasicOp::Binary(op, PrimType::I64, left.into(), width);
-            self.bind_op(own, op(BinOp::SRem));
-            let rest = ctx.fresh::<Soacs>("rest", Type::I64);
-            let next = rest.name;
-            self.bind_op(rest, op(BinOp::SQuot));
-            left = next;
-        }
     }
 
     fn element(&self, name: Name) -> Option<(Name, usize)> {
@@ -466,36 +445,37 @@ impl<'p> Nest<'p> {
 
     /// The checks of those that need these names which nests around make that have fewer
     /// dimensions, outside of segments.
-    pub(crate) fn shallow_checks(&self, mut names: Vec<Name>) -> Vec<Shallow<'_, 'p>> {
-        names.extend(self.checks());
-        let needed = self.needed(names);
-        let needed = needed.iter().flat_map(|stm| &stm.pat);
-        let certs: Vec<Name> = needed
-            .filter(|param| param.ty == Type::Cert)
-            .map(|param| param.name)
-            .collect();
+    pub(crate) fn shallow_checks(&self, names: impl FnOnce() -> Vec<Name>) -> Vec<Shallow<'_, 'p>> {
+        let frames: Vec<&Nest<'_>> = self.frames().collect();
+        // Around segments there are other dimensions.
+        let last = frames.iter().position(|frame| frame.segments > 0);
+        let shallow = |at: usize| {
+            last.is_none_or(|last| at <= last) && frames[at].dims.len() < self.dims.len()
+        };
+        let is_check = |stm: &Stm<Soacs>| stm.pat.iter().any(|param| param.ty == Type::Cert);
         let mut found: Vec<Shallow<'_, 'p>> = Vec::new();
-        if certs.is_empty() {
+        if !(0..frames.len()).any(|at| shallow(at) && frames[at].binds.iter().any(is_check)) {
             return found;
         }
-        for nest in self.frames() {
-            let own = certs.iter().filter(|cert| nest.bound.contains_key(cert));
-            let depth = nest.dims.len();
-            match found.last_mut() {
-                Some(last) if last.nest.dims.len() == depth => last.certs.extend(own),
-                _ if depth < self.dims.len() => found.push(Shallow {
-                    nest,
-                    certs: own.copied().collect(),
+        let needed = self.needed_at([names(), self.checks()].concat());
+        for (at, bind) in needed {
+            let stm = &frames[at].binds[bind];
+            if !shallow(at) || !is_check(stm) {
+                continue;
+            }
+            // The innermost of its depth knows what all of them bind.
+            let depth = frames[at].dims.len();
+            let innermost = frames.iter().find(|frame| frame.dims.len() == depth);
+            let certs = stm.pat.iter().map(|param| param.name);
+            match found.iter_mut().find(|it| it.nest.dims.len() == depth) {
+                Some(known) => known.certs.extend(certs),
+                None => found.push(Shallow {
+                    nest: innermost.unwrap_or(&frames[at]),
+                    certs: certs.collect(),
                     inner: self.widths().skip(depth).collect(),
                 }),
-                _ => {}
-            }
-            if nest.segments > 0 {
-                // Around here there are other dimensions.
-                break;
             }
         }
-        found.retain(|shallow| !shallow.certs.is_empty());
         found
     }
 
@@ -526,7 +506,16 @@ impl<'p> Nest<'p> {
     }
 
     /// The bindings that these names need, in order.
-    fn needed(&self, mut names: Vec<Name>) -> Vec<Stm<Soacs>> {
+    fn needed(&self, names: Vec<Name>) -> Vec<Stm<Soacs>> {
+        let frames: Vec<&Nest<'_>> = self.frames().collect();
+        let order = self.needed_at(names).into_iter();
+        order
+            .map(|(frame, bind)| frames[frame].binds[bind].clone())
+            .collect()
+    }
+
+    /// Where these are: in which of the frames, inwards out, and which of its bindings.
+    fn needed_at(&self, mut names: Vec<Name>) -> Vec<(usize, usize)> {
         let frames: Vec<&Nest<'_>> = self.frames().collect();
         let mut found: FxHashSet<(usize, usize)> = FxHashSet::default();
         let mut order = Vec::new();
@@ -551,8 +540,6 @@ impl<'p> Nest<'p> {
             let depth = frame as isize;
             (!segment, if segment { depth } else { -depth }, bind)
         });
-        let stms = order.into_iter();
-        stms.map(|(frame, bind)| frames[frame].binds[bind].clone())
-            .collect()
+        order
     }
 }

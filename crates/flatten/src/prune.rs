@@ -14,9 +14,8 @@
 //!
 //! What goes into the counts are segops, those in loops ten times, and the dearer of
 //! branches: one segop alone needs no second way to run it. A reduction and a scan of
-//! one map count as one, checks for empty dimensions (`empty`) not at all.
+//! one map count as one.
 
-use crate::empty::is_check;
 use ir::decision::{Kind, Pruned};
 use ir::forest::{first_unless, keep_arm};
 use ir::name::{FunName, ProvTable};
@@ -268,7 +267,6 @@ fn flattest(mut body: &Body<Segs>) -> &Body<Segs> {
                     compared.extend(stm.pat.iter().map(|param| param.name));
                 }
                 Exp::Basic(_) => {}
-                exp @ Exp::If { .. } if is_check(exp) => {}
                 Exp::If {
                     cond, else_body, ..
                 } if cond.var().is_some_and(|name| compared.contains(&name)) => {
@@ -307,7 +305,6 @@ fn comes_apart(body: &Body<Segs>, rank: usize) -> u32 {
         let compared = compared(body);
         let each = body.stms.iter().map(|stm| match &stm.exp {
             Exp::Basic(_) | Exp::Apply { .. } => 0,
-            exp @ Exp::If { .. } if is_check(exp) => 0,
             // Versions of one of the parts.
             Exp::If {
                 cond,
@@ -352,7 +349,6 @@ fn shared(body: &Body<Segs>, level: u8, width: i64) -> u32 {
         let mut before: Option<&Seg<Segs>> = None;
         let each = body.stms.iter().map(|stm| match &stm.exp {
             Exp::Basic(_) | Exp::Apply { .. } => 0,
-            exp @ Exp::If { .. } if is_check(exp) => 0,
             Exp::If {
                 then_body,
                 else_body,

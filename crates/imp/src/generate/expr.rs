@@ -15,10 +15,10 @@ pub(crate) fn add(a: Expr, b: Expr) -> Expr {
 
 /// `a - b` on `i64`.
 pub(crate) fn sub(a: Expr, b: Expr) -> Expr {
-    if b == Expr::i64(0) {
-        a
-    } else {
-        binary(BinOp::Sub, a, b)
+    match (&a, &b) {
+        (_, Expr::Const(Scalar::I64(0))) => a,
+        (Expr::Const(Scalar::I64(x)), Expr::Const(Scalar::I64(y))) => Expr::i64(x.wrapping_sub(*y)),
+        _ => binary(BinOp::Sub, a, b),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Operators of reductions, scans and histograms: their values in variables and
 //! buffers, and one application.
 
-use super::expr::{add, binary};
+use super::expr::{add, binary, sub};
 use super::function::Gen;
 use crate::syntax::{Access, Expr, Stmt, Var};
 use ir::soac::Operator;
@@ -128,5 +128,11 @@ pub(crate) fn at(buffer: Var, elem: PrimType, index: Expr) -> Access {
 
 /// `ceil(a / b)` for `b` above 0 and `a` not below.
 pub(crate) fn div_up(a: Expr, b: i64) -> Expr {
-    binary(BinOp::UDiv, add(a, Expr::i64(b - 1)), Expr::i64(b))
+    div_up_by(a, Expr::i64(b))
+}
+
+/// The same for a `b` that need not be known.
+pub(crate) fn div_up_by(a: Expr, b: Expr) -> Expr {
+    let others = sub(b.clone(), Expr::i64(1));
+    binary(BinOp::UDiv, add(a, others), b)
 }

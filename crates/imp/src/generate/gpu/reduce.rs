@@ -265,8 +265,8 @@ impl Gen<'_, '_> {
         accs: &[Var],
         thread: &Expr,
     ) -> Result<(), PassError> {
-        let rounds = Expr::i64(i64::from(self.layout().block.trailing_zeros()));
-        self.reduce_groups(reduction, part, accs, (thread, rounds))
+        let halvings = self.whole_block().halvings;
+        self.reduce_groups(reduction, part, accs, (thread, halvings))
     }
 
     /// The values of threads that go together are reduced in the scratchpad, to the element

@@ -8,13 +8,13 @@
 
 use crate::generate::expr::{add, binary, compare, div, max, min, mul, sub};
 use crate::generate::function::Gen;
-use crate::generate::operators::div_up;
+use crate::generate::operators::{div_up, div_up_by};
 use crate::syntax::{Expr, Space, Stmt, Var, VarType};
 use ir::name::Name;
 use ir::seg::SegSpace;
 use ir::types::Dim;
 use ir::{PassError, Prov};
-use prim::{BinOp, CmpOp, PrimType, Scalar, UnOp};
+use prim::{BinOp, CmpOp, PrimType, UnOp};
 
 /// The segments of a space.
 pub(super) struct Segments<'s> {
@@ -103,8 +103,7 @@ impl Gen<'_, '_> {
         let enough = div_up(segments.width.clone(), device.few);
         let fewer = sub(max(enough, Expr::i64(1)), Expr::i64(1));
         let zeros = Expr::Unary(UnOp::Clz, PrimType::I64, Box::new(fewer));
-        let most = Expr::i64(i64::from(device.block.trailing_zeros()));
-        let halvings = min(sub(Expr::i64(64), zeros), most);
+        let halvings = min(sub(Expr::i64(64), zeros), self.whole_block().halvings);
         let halvings = self.name_value(halvings, PrimType::I64, "halvings");
         let threads = binary(BinOp::Shl, Expr::i64(1), halvings.clone());
         let threads = self.name_value(threads, PrimType::I64, "threads");
@@ -121,8 +120,8 @@ impl Gen<'_, '_> {
         let Some(groups) = &group.groups else {
             return chunks.clone();
         };
-        let blocks = add(chunks.clone(), sub(groups.clone(), Expr::i64(1)));
-        self.name_value(div(blocks, groups.clone()), PrimType::I64, "blocks")
+        let blocks = div_up_by(chunks.clone(), groups.clone());
+        self.name_value(blocks, PrimType::I64, "blocks")
     }
 
     /// What a thread of a block has of its group, of which so many chunks are taken.
@@ -200,12 +199,7 @@ impl Gen<'_, '_> {
             let (lo, hi) = (add(from.clone(), lo), add(from.clone(), hi));
             return self.for_seq("i", lo, hi, false, |g, i| f(g, Expr::Var(i)));
         }
-        let others = if let Expr::Const(Scalar::I64(n)) = threads {
-            Expr::i64(n - 1)
-        } else {
-            sub(threads.clone(), Expr::i64(1))
-        };
-        let rounds = div(add(width, others), threads.clone());
+        let rounds = div_up_by(width, threads.clone());
         let (from, to) = (from.clone(), to.clone());
         self.for_seq("round", Expr::i64(0), rounds, false, |g, round| {
             let first = mul(Expr::Var(round), threads.clone());
