@@ -300,17 +300,32 @@ fn other_misuse_is_told() {
     is_told(&outside, "lie outside of a block of 128 bytes");
     let outside = program("1", "", "pad_5[i64: (thread_10 - 1)] = 1");
     is_told(&outside, "lie outside of a block of 64 bytes");
-    let unwritten = program("1", "", "x_11: i64 = out_3[i64: thread_10]");
-    is_told(&unwritten, "is read and was never written");
+    let unwritten = program(
+        "1",
+        "",
+        "x_11: i64 = out_3[i64: thread_10] y_12: i64 = (x_11 + 1)",
+    );
+    is_told(&unwritten, "is used and was never written");
     // What one block left in its scratchpad another one does not see.
     let left = program(
         "2",
         "",
-        "if eq.i64(block_8, 0) { pad_5[i64: thread_10] = 1 } barrier x_11: i64 = pad_5[i64: thread_10]",
+        "if eq.i64(block_8, 0) { pad_5[i64: thread_10] = 1 } barrier x_11: i64 = pad_5[i64: thread_10] y_12: i64 = (x_11 + 1)",
     );
-    is_told(&left, "is read and was never written");
-    let private = program("1", "", "own_6 = frame [1]i64 x_11: i64 = own_6[i64: at 0]");
-    is_told(&private, "is read and was never written");
+    is_told(&left, "is used and was never written");
+    let own = "own_6 = frame [1]i64 x_11: i64 = own_6[i64: at 0]";
+    let private = program("1", "", &format!("{own} y_12: i64 = (x_11 + 1)"));
+    is_told(&private, "is used and was never written");
+    // A copy knows of it.
+    let copied = "out_3[i64: thread_10] = x_11 z_13: i64 = out_3[i64: thread_10]";
+    let fine = program(
+        "1",
+        "",
+        &format!("{own} {copied} out_3[i64: thread_10] = 7"),
+    );
+    gives(&fine, 0, 7);
+    let used = program("1", "", &format!("{own} {copied} y_12: i64 = (z_13 + 1)"));
+    is_told(&used, "is used and was never written");
     let unset = program("1", "", "y_12: i64 = x_11");
     is_told(&unset, "is not set");
 }

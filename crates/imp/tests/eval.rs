@@ -168,7 +168,7 @@ fn misuse_of_memory_is_found() {
         "buffer variable 2 has no block",
     );
     bug(
-        "a_2 = alloc 8 r_1: i64 = a_2[i64: 0]",
+        "a_2 = alloc 8 r_1: i64 = a_2[i64: 0] r_1: i64 = (r_1 + 1)",
         0,
         "was never written",
     );

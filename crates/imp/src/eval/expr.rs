@@ -17,6 +17,9 @@ pub(super) type Lane = Option<Scalar>;
 pub(super) enum Slot {
     /// Nothing yet.
     Unset,
+    /// What was read at this place of a block that nobody has written to. It may be
+    /// stored elsewhere, as copies of whole arrays do; nothing may depend on it.
+    Unwritten(i64),
     /// A scalar.
     Scalar(Scalar),
     /// A vector.
@@ -70,7 +73,7 @@ impl<'s> Values<'s> {
             Slot::Buffer(Some(at)) => Ok(*at),
             Slot::Buffer(None) => bug(format!("buffer variable {} has no block", var.0)),
             Slot::Unset => bug(format!("variable {} is not set", var.0)),
-            Slot::Scalar(_) | Slot::Vector(_) => bug("a buffer is needed"),
+            Slot::Scalar(_) | Slot::Unwritten(_) | Slot::Vector(_) => bug("a buffer is needed"),
         }
     }
 
@@ -92,11 +95,24 @@ impl<'s> Values<'s> {
         }
     }
 
+    /// Whether an expression is a variable that holds what nobody has written.
+    pub(super) fn unwritten(self, expr: &Expr) -> Option<i64> {
+        if let Expr::Var(var) = expr
+            && let Ok(Slot::Unwritten(position)) = self.slot(*var)
+        {
+            return Some(*position);
+        }
+        None
+    }
+
     /// A scalar variable.
     pub(super) fn scalar_var(self, var: Var) -> Result<Scalar> {
         match self.slot(var)? {
             Slot::Scalar(value) => Ok(*value),
             Slot::Unset => bug(format!("variable {} is not set", var.0)),
+            Slot::Unwritten(position) => {
+                bug(format!("element {position} is used and was never written"))
+            }
             Slot::Vector(_) | Slot::Buffer(_) => bug("a scalar is needed"),
         }
     }
@@ -220,7 +236,7 @@ impl<'s> Values<'s> {
             return match self.slot(*var)? {
                 Slot::Vector(values) => Ok(Cow::Borrowed(values)),
                 Slot::Unset => bug(format!("variable {} is not set", var.0)),
-                Slot::Scalar(_) | Slot::Buffer(_) => bug("a vector is needed"),
+                Slot::Scalar(_) | Slot::Unwritten(_) | Slot::Buffer(_) => bug("a vector is needed"),
             };
         }
         stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {

@@ -163,7 +163,11 @@ impl<'p> Machine<'p> {
     pub(super) fn drop_slot(&mut self, slot: Slot) -> Result<()> {
         match slot {
             Slot::Buffer(Some(at)) => self.memory.release(at),
-            Slot::Unset | Slot::Scalar(_) | Slot::Vector(_) | Slot::Buffer(None) => Ok(()),
+            Slot::Unset
+            | Slot::Scalar(_)
+            | Slot::Unwritten(_)
+            | Slot::Vector(_)
+            | Slot::Buffer(None) => Ok(()),
         }
     }
 
@@ -254,13 +258,14 @@ impl<'p> Machine<'p> {
             }
             Stmt::Load(var, access) => {
                 let (at, position) = place(frame, access)?;
-                let Some(value) = self.memory.load(at, access.elem, position)? else {
-                    return bug(format!("element {position} is read and was never written"));
-                };
-                frame.set(*var, Slot::Scalar(value))
+                let value = self.memory.load(at, access.elem, position)?;
+                frame.set(*var, value.map_or(Slot::Unwritten(position), Slot::Scalar))
             }
             Stmt::Store(access, expr) => {
                 let (at, position) = place(frame, access)?;
+                if frame.values().unwritten(expr).is_some() {
+                    return self.memory.unset(at, access.elem, position);
+                }
                 let value = frame.values().scalar(expr)?;
                 typed(value, access.elem)?;
                 self.memory.store(at, position, value)
@@ -388,7 +393,11 @@ impl<'p> Machine<'p> {
                 for (var, value) in results.iter().zip(values) {
                     match value {
                         Slot::Buffer(Some(at)) => self.set_owned(frame, *var, at)?,
-                        Slot::Unset | Slot::Scalar(_) | Slot::Vector(_) | Slot::Buffer(_) => {
+                        Slot::Unset
+                        | Slot::Scalar(_)
+                        | Slot::Unwritten(_)
+                        | Slot::Vector(_)
+                        | Slot::Buffer(_) => {
                             frame.set(*var, value)?;
                         }
                     }
@@ -493,6 +502,8 @@ fn unset(ty: VarType) -> Slot {
 fn value(frame: &Frame<'_>, expr: &Expr, is_vector: bool) -> Result<Slot> {
     Ok(if is_vector {
         Slot::Vector(frame.values().vector(expr)?.into_owned())
+    } else if let Some(position) = frame.values().unwritten(expr) {
+        Slot::Unwritten(position)
     } else {
         Slot::Scalar(frame.values().scalar(expr)?)
     })
