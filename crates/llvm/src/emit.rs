@@ -452,7 +452,7 @@ fn declare_runtime<'c>(
         fail,
         called,
         compared,
-        stack_check: declare("br_stack_check", status.fn_type(&[ptr], false), hidden),
+        stack_check: declare("br_stack_check", status.fn_type(&[ptr, i64], false), hidden),
     }
 }
 

@@ -62,8 +62,9 @@ struct Owned<'c> {
     position: FxHashMap<Var, u64>,
 }
 
-/// Emits the code of a declared function.
-pub fn function<'c>(emit: &Emit<'_, 'c>, function: &Function, value: FunctionValue<'c>) -> Res<()> {
+/// Emits the code of a function, which gets declared.
+pub fn function(emit: &Emit<'_, '_>, function: &Function, id: usize) -> Res<()> {
+    let value = emit.function(id)?;
     let framed = framed_vars(&function.body);
     let mut frame = Frame::new(emit, function, value, &framed)?;
     for (i, param) in function.params.iter().enumerate() {
@@ -75,7 +76,7 @@ pub fn function<'c>(emit: &Emit<'_, 'c>, function: &Function, value: FunctionVal
     frame.own(&function.owned)?;
     frame.forget(&function.owned)?;
     if function.recursive {
-        frame.check_stack()?;
+        frame.check_stack(emit.plan.frames(id))?;
     }
     frame.block(&function.body)?;
     let others: Vec<Var> = function
@@ -337,25 +338,32 @@ impl<'e, 'p, 'c> Frame<'e, 'p, 'c> {
         self.fail_unless(good)
     }
 
-    /// Fails if the stack is nearly used up: compares with the limit in the
-    /// context's second word first.
-    fn check_stack(&mut self) -> Res<()> {
+    /// Fails if the stack is nearly used up, so many bytes further down: compares with the
+    /// limit in the context's second word first.
+    fn check_stack(&mut self, bytes: u64) -> Res<()> {
         let (types, b) = (&self.emit.types, &self.builder);
         let frame_address = self
             .emit
             .intrinsic("llvm.frameaddress", &[types.ptr.into()])?;
         let here = call_value(b, frame_address, &[types.i32.const_zero().into()])?;
         let here = b.build_ptr_to_int(pointer(here)?, types.i64, "")?;
+        let bytes = types.const_i64(i64::try_from(bytes).unwrap_or(i64::MAX));
         // SAFETY: a context begins with at least two words.
         let limit =
             unsafe { b.build_in_bounds_gep(types.i64, self.ctx, &[types.const_i64(1)], "")? };
         let limit = int(b.build_load(types.i64, limit, "")?)?;
         let (slow, fine) = (self.new_block("stack.low"), self.new_block("stack.fine"));
-        let enough = b.build_int_compare(IntPredicate::UGT, here, limit, "")?;
+        // Addresses have no sign.
+        let lowest = b.build_int_sub(here, bytes, "")?;
+        let enough = b.build_int_compare(IntPredicate::SGT, lowest, limit, "")?;
         let branch = b.build_conditional_branch(enough, fine, slow)?;
         self.emit.metadata.likely(branch)?;
         b.position_at_end(slow);
-        let status = call_value(b, self.emit.runtime.stack_check, &[self.ctx.into()])?;
+        let status = call_value(
+            b,
+            self.emit.runtime.stack_check,
+            &[self.ctx.into(), bytes.into()],
+        )?;
         self.fail_unless_ok(int(status)?)?;
         self.builder.build_unconditional_branch(fine)?;
         self.builder.position_at_end(fine);

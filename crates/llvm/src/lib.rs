@@ -30,6 +30,7 @@ mod device;
 mod emit;
 mod entries;
 mod error;
+mod frames;
 mod function;
 mod jit;
 mod lanes;

@@ -93,7 +93,7 @@ fn access_groups(program: &Program, plan: &Plan, part: usize) -> usize {
 fn emit_part(emit: &Emit<'_, '_>, options: &Options) -> Res<()> {
     for (id, f) in emit.program.functions.iter().enumerate() {
         if emit.plan.home(id) == Some(emit.part) {
-            function::function(emit, f, emit.function(id)?)?;
+            function::function(emit, f, id)?;
         } else {
             let apart = tasks_apart(f, emit.plan, emit.part);
             if !apart.is_empty() {
@@ -138,7 +138,7 @@ fn emit_part(emit: &Emit<'_, '_>, options: &Options) -> Res<()> {
     }
     while let Some(id) = emit.next_wanted() {
         if let Some(f) = emit.program.functions.get(id) {
-            function::function(emit, f, emit.function(id)?)?;
+            function::function(emit, f, id)?;
         }
     }
     Ok(())

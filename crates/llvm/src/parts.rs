@@ -8,6 +8,7 @@
 //! A function that the back end shall inline has no part: each part that calls
 //! it makes its own, and so it is with those that say so. What one part defines and another names is an external symbol.
 
+use crate::frames;
 use imp::kernels::kernels;
 use imp::walk::{each_stmt, names};
 use imp::{Code, For, Function, How, Launch, Program, Stmt};
@@ -33,6 +34,8 @@ pub struct Plan {
     shared: FxHashSet<usize>,
     /// The numbers of kernels, by launch.
     kernels: FxHashMap<Key, i64>,
+    /// Bytes of stack for the arrays of each function.
+    frames: Vec<u64>,
 }
 
 impl Plan {
@@ -56,6 +59,7 @@ impl Plan {
             kernels: (kernels(program).iter().zip(0..))
                 .map(|(kernel, number)| (key(kernel.launch), number))
                 .collect(),
+            frames: frames::needs(program),
         };
         let mut filled = 0;
         // The part in which the middle of the next unit lies.
@@ -98,6 +102,11 @@ impl Plan {
         }
         // The first part has what fills the globals.
         self.shared.extend(program.init.map(|id| id.0 as usize));
+    }
+
+    /// Bytes of stack that the arrays of a function may take ([`frames`]).
+    pub fn frames(&self, function: usize) -> u64 {
+        self.frames.get(function).copied().unwrap_or(0)
     }
 
     /// The part of a function's own code; nothing if each part makes its own.

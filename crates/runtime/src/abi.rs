@@ -45,7 +45,7 @@
 //! | `br_fail` | `i32 (Ctx*, const CheckDesc*, const u64 *values)`: records a failure unless one is recorded already; returns 1. |
 //! | `br_called` | `void (Ctx*, const CheckDesc*)`: a call from the description's location failed; where the stack was used up, the location goes to the end of the backtrace. |
 //! | `br_compared` | `void (Ctx*, i64 parameter, i64 size)`: notes that the size is compared with the tuning parameter of this number, which is within bounds. Called if word 3 says so. |
-//! | `br_stack_check` | `i32 (Ctx*)`: 0 if there is stack left, else records the failure and returns 1. Generated code may first compare its stack address with word 1. |
+//! | `br_stack_check` | `i32 (Ctx*, i64 bytes)`: 0 if there are more bytes of stack left, else records the failure and returns 1. Generated code may first compare its stack address with word 1. |
 //! | `br_device_alloc` | as `br_alloc`, for a block in the memory of the device that the context's program runs on. The address is that of a block of the host's that stands for it and has its references; generated code never looks into it. |
 //! | `br_device_copy` | `i32 (Ctx*, i64 way, u8 *to, i64 to_at, u8 *from, i64 from_at, i64 bytes)`: copies bytes to the device (way 0), to the host (1), or on the device (2). A block of the device is named by its address and an offset in bytes, memory of the host by the address of the first byte and 0. What is on its way to the host has arrived when it returns. Not 0 on failure, also if a kernel before has failed. |
 //! | `br_launch` | `i32 (Ctx*, i64 kernel, i64 blocks, const u64 *words)`: launches so many blocks of the kernel of this number; none if there are no blocks. The words are what it captures, in order: scalars, addresses of blocks of the device; then the bytes (`i64`) of each array in the memory that a block shares whose size the launch says: negative ones, and more than there are, fail. The kernel may run later: what is launched and copied happens in order. |
@@ -83,7 +83,7 @@ pub type InitFn = unsafe extern "C" fn(ctx: *mut Ctx) -> i32;
 pub type FiniFn = unsafe extern "C" fn(ctx: *mut Ctx);
 
 /// The value of [`Program::version`] that this runtime understands.
-pub const ABI_VERSION: u64 = 5;
+pub const ABI_VERSION: u64 = 6;
 
 /// UTF-8 text: address and length in bytes. It lives as long as the program;
 /// an empty text may have a null address.

@@ -18,8 +18,8 @@ use crate::tuning::{self, Assignment};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-/// Stack that compiled code leaves to the runtime and the system, and its own frames, which
-/// are checked where they begin, in bytes: private arrays of all lanes lie in them twice.
+/// Stack that compiled code leaves to the runtime and the system, and to what its own frames
+/// have beside arrays, in bytes. Frames are checked where they begin.
 pub const STACK_MARGIN: usize = 256 << 10;
 /// Stack assumed below the present place where the system tells nothing.
 const UNKNOWN_STACK: usize = 512 << 10;
@@ -147,15 +147,15 @@ fn stack_bottom() -> Option<usize> {
     None
 }
 
-/// Fails if the stack is nearly used up; see [`crate::abi`].
+/// Fails if the stack is nearly used up, so many bytes further down; see [`crate::abi`].
 ///
 /// # Safety
 /// `ctx` must be the calling thread's view of a live context.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn br_stack_check(ctx: *mut Ctx) -> i32 {
+pub unsafe extern "C" fn br_stack_check(ctx: *mut Ctx, bytes: i64) -> i32 {
     // SAFETY: by the caller's promise.
     let ctx = unsafe { &*ctx };
-    if ctx.stack_left() > 0 {
+    if ctx.stack_left() as u64 > bytes.unsigned_abs() {
         return 0;
     }
     let message = "the stack is used up: the recursion is too deep.";

@@ -133,7 +133,7 @@ unsafe extern "C" fn pair(ctx: *mut Ctx, _: *const u64, results: *mut u64) -> i3
 unsafe extern "C" fn deep(ctx: *mut Ctx, _: *const u64, results: *mut u64) -> i32 {
     // SAFETY: there are no arguments; the check ends the recursion.
     unsafe {
-        if br_stack_check(ctx) != 0 {
+        if br_stack_check(ctx, 0) != 0 {
             return 1;
         }
         let status = deep(ctx, std::ptr::null(), results);
