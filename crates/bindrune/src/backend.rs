@@ -152,7 +152,32 @@ impl Executable {
     /// # Errors
     /// Why it does not say which ones it has.
     pub fn params(&self, limit: Duration) -> Result<String, String> {
-        let command = [&*self.path.to_string_lossy(), "--print-params"];
+        self.listed(&["--print-params".to_owned()], limit)
+    }
+
+    /// The values that they have where it is called with these options.
+    ///
+    /// # Errors
+    /// Why it does not say them.
+    pub fn values(
+        &self,
+        options: &[String],
+        limit: Duration,
+    ) -> Result<Vec<(String, i64)>, String> {
+        let options = [options, &["--print-values".to_owned()]].concat();
+        let text = self.listed(&options, limit)?;
+        let pairs = text.lines().filter_map(|line| {
+            let (name, value) = line.rsplit_once('=')?;
+            Some((name.to_owned(), value.parse().ok()?))
+        });
+        Ok(pairs.collect())
+    }
+
+    /// What it says of its tuning parameters.
+    fn listed(&self, options: &[String], limit: Duration) -> Result<String, String> {
+        let path = self.path.to_string_lossy();
+        let mut command = vec![&*path];
+        command.extend(options.iter().map(String::as_str));
         let finished = run(&command, b"", limit)?;
         if finished.end != End::Code(0) {
             return Err(format!(

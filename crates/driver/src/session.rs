@@ -77,6 +77,9 @@ impl Default for Options {
     }
 }
 
+/// The runtime knows by this number what a device has numbers of its own for.
+const _: () = assert!(levels::GRID_POINTS == runtime::abi::BUSY_DEVICE);
+
 impl Options {
     /// The same for kernels of a device, which what drives it compiles from this: the host's
     /// code has no vectors.

@@ -184,6 +184,13 @@ pub struct TunableDesc {
 /// Without a given value it is that of the device at hand.
 pub const CLASS_CAPACITY: &str = "capacity";
 
+/// [`TunableDesc::class`] of sizes from which on a version is taken.
+pub const CLASS_THRESHOLD: &str = "threshold";
+/// [`TunableDesc::default`] of thresholds that ask whether there is enough to keep a device
+/// busy. Where the device at hand says how much that is, it is that many points; this is
+/// what is usual (incremental flattening, section 5).
+pub const BUSY_DEVICE: i64 = 1 << 15;
+
 /// [`DeviceDesc::target`] of kernels in OpenCL C.
 pub const TARGET_OPENCL: u64 = 1;
 /// The same in CUDA C++.

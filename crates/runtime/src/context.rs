@@ -5,7 +5,7 @@
 //! the program's constants, stops the threads and returns all memory. There is
 //! no state outside of contexts; any number may live side by side.
 
-use crate::abi::{ABI_VERSION, CLASS_CAPACITY, Program, TunableDesc};
+use crate::abi::{ABI_VERSION, BUSY_DEVICE, CLASS_CAPACITY, CLASS_THRESHOLD, Program, TunableDesc};
 use crate::comparisons::Comparisons;
 use crate::device::{self, Device};
 use crate::error::{Error, ErrorSlot, render};
@@ -170,9 +170,14 @@ fn tunables(
     device: Option<&Device>,
 ) -> Result<Box<[i64]>, Error> {
     let table = program.tunables();
-    let value = |tunable: &TunableDesc| match device {
-        Some(device) if tunable.class.get() == CLASS_CAPACITY => device.shared() as i64,
-        Some(_) | None => tunable.default,
+    let of_device = |tunable: &TunableDesc, device: &Device| match tunable.class.get() {
+        CLASS_CAPACITY => Some(device.shared() as i64),
+        CLASS_THRESHOLD if tunable.default == BUSY_DEVICE => device.busy(),
+        _ => None,
+    };
+    let value = |tunable: &TunableDesc| {
+        let known = device.and_then(|device| of_device(tunable, device));
+        known.unwrap_or(tunable.default)
     };
     let mut values: Box<[i64]> = table.iter().map(value).collect();
     let names: Vec<&str> = table.iter().map(|tunable| tunable.name.get()).collect();
@@ -354,6 +359,16 @@ impl Context {
             lines.push(format!("There were {more} more comparisons."));
         }
         lines
+    }
+
+    /// The program's tuning parameters with their values, as tuning files have them.
+    pub fn settings(&self) -> impl Iterator<Item = (&str, i64)> {
+        let names = self
+            .program()
+            .tunables()
+            .iter()
+            .map(|tunable| tunable.name.get());
+        names.zip(self.shared().tunables.iter().copied())
     }
 
     /// What a device was told to do since this was asked last, one line each. There is

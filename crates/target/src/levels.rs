@@ -70,6 +70,10 @@ pub const CPU: Stack = Stack {
     ],
 };
 
+/// Points that keep most devices busy (incremental flattening, section 5). A device that says
+/// how many threads it holds has these in their place when it is opened.
+pub const GRID_POINTS: i64 = 1 << 15;
+
 /// A GPU: the grid, and in it blocks whose threads share memory and wait for each other.
 pub const GPU: Stack = Stack {
     name: "gpu",
@@ -87,7 +91,7 @@ pub const GPU: Stack = Stack {
             contains: &[BLOCK],
             maps: true,
             width: 32,
-            enough: 1 << 15,
+            enough: GRID_POINTS,
         },
     ],
 };

@@ -165,6 +165,14 @@ pub fn prepare(tuning: &Tuning<'_>, file: &Path, spec: &Spec) -> Result<Prepared
     of(Class::Threshold).for_each(|name| reader.stranger(name));
     let others = of(Class::User).map(|name| reader.param(name, NOT_GIVEN, None));
     let others = others.collect();
+    // What is compared with a device's own numbers.
+    if matches!(tuning.backend, Backend::Device(_)) {
+        for (name, value) in executable.values(&tuning.args.pass_option, tuning.patience())? {
+            if let Some(at) = reader.places.get(&name) {
+                reader.parameters[*at].1 = value;
+            }
+        }
+    }
     let mark = format!(
         "{:?} {options:?} {:?}",
         reader.parameters, tuning.args.backend

@@ -129,6 +129,36 @@ fn what_a_block_shares_is_asked_for_at_the_launch() {
     }
 }
 
+/// A scan a row: rows alone, blocks that share them, or all that there is.
+const ROWS: &str = "def main [n] (ks: [n]i64) : [n]i64 =
+  map (\\k -> let xs = scan (+) 0 (map (+ k) ks) in i64.sum (map (* xs[0]) xs)) ks
+";
+
+#[test]
+fn enough_is_what_keeps_the_device_busy() {
+    // Five units of 300 threads; what HIP's numbers mean nobody knows.
+    for (vendor, busy) in [("cuda", 1500), ("hip", 1 << 15)] {
+        let built = Built::with_libraries_as(vendor, &[], ROWS);
+        let values = |args: &[&str]| {
+            let done = built.run(&[args, &["--print-values"]].concat(), "");
+            done.quiet().text().to_owned()
+        };
+        let line = |value: i64| format!("main.suff_outer_par_0={value}\n");
+        let found = values(&[]);
+        assert!(found.contains(&line(busy)), "{vendor}: {found}");
+        // Not so what asks for the threads of a block.
+        assert!(
+            found.contains("main.suff_intra_par_0=256\n"),
+            "{vendor}: {found}"
+        );
+        let found = values(&["--param=main.suff_outer_par_0=3"]);
+        assert!(found.contains(&line(3)), "{vendor}: {found}");
+        let logged = built.run(&["--log-versions"], "").stderr;
+        let wanted = format!("the parameter is {busy}.");
+        assert!(logged.contains(&wanted), "{vendor}: {logged}");
+    }
+}
+
 #[test]
 fn launches_and_copies_are_timed_where_that_is_wanted() {
     for vendor in ["cuda", "hip"] {

@@ -239,6 +239,7 @@ fn options_are_the_same() {
         &["--param=x=1"],
         &["--tuning=/does/not/exist"],
         &["--print-params"],
+        &["--print-values"],
         &["-e", "none"],
         &["-t", "/does/not/exist/x"],
         &["-t", "/dev/full"],

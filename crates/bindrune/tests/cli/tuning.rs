@@ -54,6 +54,14 @@ fn executables_list_take_and_log_them() {
     ];
     assert_eq!(lines, expected.map(|name| format!("{name} (threshold)")));
 
+    // Their values are a tuning file.
+    let values = rows(&["--print-values", "--param", &format!("{first}=5")], "").quiet();
+    assert_eq!(values.text().lines().count(), expected.len());
+    assert!(values.text().contains(&format!("{first}=5\n")));
+    let file = folder.file("values", values.text());
+    let again = rows(&["--tuning", &file, "--print-values"], "").quiet();
+    assert_eq!(again.text(), values.text());
+
     // One line for each comparison: name, size, outcome, value.
     let logged = |args: &[&str]| {
         let args = [&["-e", "squares", "--log-versions"], args].concat();

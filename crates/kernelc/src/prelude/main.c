@@ -264,21 +264,28 @@ static bool br_print_results(br_run *run) {
     return false;
 }
 
+static bool br_set_tunables(br_run *run) {
+    i64 *values = calloc((size_t)program.tunables_count + 1, sizeof *values);
+    run->ctx.tunables = values;
+    if (values == NULL) {
+        br_puts(&run->error, "out of memory");
+        return false;
+    }
+    for (int i = 0; i < program.tunables_count; i++) values[i] = program.tunables[i].value;
+    return br_apply(&program, run->options.settings, run->options.settings_count, values, &run->error);
+}
+
 static bool br_start(br_run *run, const char *name) {
     br_ctx *ctx = &run->ctx;
     ctx->limit = run->options.has_limit ? run->options.limit : br_default_limit();
     ctx->lowest_stack = br_lowest_stack();
     ctx->logging = run->options.log_versions;
     ctx->globals = calloc((size_t)program.globals_count + 1, sizeof *ctx->globals);
-    ctx->tunables = calloc((size_t)program.tunables_count + 1, sizeof *ctx->tunables);
-    if (ctx->globals == NULL || ctx->tunables == NULL) {
+    if (ctx->globals == NULL) {
         br_puts(&run->error, "out of memory");
         return false;
     }
-    for (int i = 0; i < program.tunables_count; i++) ctx->tunables[i] = program.tunables[i].value;
-    if (!br_apply(&program, run->options.settings, run->options.settings_count, ctx->tunables, &run->error)) {
-        return false;
-    }
+    if (!br_set_tunables(run)) return false;
     if (program.init(ctx) != 0) {
         br_take_failure(ctx, &run->error);
         return false;
@@ -305,14 +312,15 @@ static bool br_start(br_run *run, const char *name) {
 
 /* Behaves as the options say, but for printing the error. */
 static bool br_behave(br_run *run, const char *name) {
-    if (run->options.help || run->options.print_params) {
+    bool list = run->options.print_params || run->options.print_values;
+    if (run->options.help || list) {
+        if (run->options.print_values && !br_set_tunables(run)) return false;
         br_text text = {0};
         if (run->options.help) br_put_help(&text, name);
         for (int i = 0; i < program.tunables_count && !run->options.help; i++) {
-            br_puts(&text, program.tunables[i].name);
-            br_puts(&text, " (");
-            br_puts(&text, program.tunables[i].class);
-            br_puts(&text, ")\n");
+            const char *known = program.tunables[i].name;
+            if (run->options.print_params) br_putf(&text, "%s (%s)\n", known, program.tunables[i].class);
+            else br_putf(&text, "%s=%" PRId64 "\n", known, run->ctx.tunables[i]);
         }
         bool fine = fputs(br_shown(&text), stdout) >= 0 && fflush(stdout) == 0;
         if (!fine) {

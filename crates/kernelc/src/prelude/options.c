@@ -14,6 +14,7 @@ typedef struct br_options {
     u64 limit;
     bool help;
     bool print_params;
+    bool print_values;
     br_setting *settings;
     size_t settings_count;
 } br_options;
@@ -39,6 +40,7 @@ static const struct {
     {0, "param", "NAME=N", "Set a tuning parameter."},
     {0, "tuning", "FILE", "Set tuning parameters from a file of lines NAME=N."},
     {0, "print-params", NULL, "Print the tuning parameters and what they are, and exit."},
+    {0, "print-values", NULL, "Print the tuning parameters' values as a tuning file, and exit."},
     {0, "cache-file", "FILE", "Accepted for compatibility; nothing needs to be cached."},
 };
 enum { BR_OPTIONS = sizeof br_known_options / sizeof br_known_options[0] };
@@ -141,6 +143,7 @@ static bool br_read_tuning(const char *file, br_options *options, br_text *error
 static bool br_take_option(br_options *options, const char *name, const char *value, br_text *error) {
     if (strcmp(name, "help") == 0) options->help = true;
     else if (strcmp(name, "print-params") == 0) options->print_params = true;
+    else if (strcmp(name, "print-values") == 0) options->print_values = true;
     else if (strcmp(name, "entry-point") == 0) options->entry = value;
     else if (strcmp(name, "write-runtime-to") == 0) options->times = value;
     else if (strcmp(name, "binary-output") == 0) options->binary = true;

@@ -16,7 +16,7 @@ pub enum Arg {
     Pad(u64),
 }
 
-/// What a device has, as far as it decides what fits.
+/// What a device has, as far as it decides what fits, and from when on it is busy.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// Bytes of its memory.
@@ -25,6 +25,9 @@ pub struct Limits {
     pub block: u64,
     /// Bytes of the memory that threads of a block share.
     pub shared: u64,
+    /// How many threads it holds at once, which is how many keep it busy; nothing if it does
+    /// not say it.
+    pub busy: Option<u64>,
 }
 
 /// The driver of a device that has a program's kernels. Errors say what failed, in words.

@@ -45,6 +45,7 @@ impl Driver for Fake {
             memory: self.left,
             block: self.left,
             shared: 1 << 10,
+            busy: None,
         }
     }
 

@@ -93,6 +93,8 @@ struct State {
     slot_bytes: usize,
     /// Bytes of the memory that threads of a block share.
     shared: u64,
+    /// How many threads keep the device busy, if it says it.
+    busy: Option<u64>,
     /// Whether kernels have been launched since the note was looked at.
     unread: bool,
     launches: u64,
@@ -150,6 +152,7 @@ impl Device {
             slot,
             slot_bytes,
             shared: limits.shared,
+            busy: limits.busy,
             unread: false,
             launches: 0,
             copied: [0; WAYS.len()],
@@ -164,6 +167,11 @@ impl Device {
     /// Bytes of the memory that threads of a block share.
     pub(crate) fn shared(&self) -> u64 {
         self.state().shared
+    }
+
+    /// How many points keep the device busy, if it says it.
+    pub(crate) fn busy(&self) -> Option<i64> {
+        self.state().busy.and_then(|busy| i64::try_from(busy).ok())
     }
 
     /// Takes back what a block of the host's stood for.

@@ -121,6 +121,12 @@ fn behave<R: Read>(
         },
     };
     let mut context = Context::new(&config, image)?;
+    if options.print_values {
+        let lines = context
+            .settings()
+            .map(|(name, value)| format!("{name}={value}\n"));
+        return put(streams.stdout, lines.collect::<String>().as_bytes());
+    }
     let entry = context.entry(&options.entry)?;
     if options.log {
         log(

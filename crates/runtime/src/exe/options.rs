@@ -35,6 +35,8 @@ pub struct Options {
     pub cpu_level: Option<Level>,
     /// Log comparisons with tuning parameters.
     pub log_versions: bool,
+    /// Print the values of tuning parameters rather than run anything.
+    pub print_values: bool,
     /// Tuning parameters that were set, in order.
     pub params: Vec<Assignment>,
     /// The device to run on.
@@ -68,6 +70,7 @@ impl Default for Options {
             print_result: true,
             log: false,
             log_versions: false,
+            print_values: false,
             profile: false,
             debug: false,
             num_threads: None,
@@ -204,6 +207,12 @@ const LINES: &[Line] = &[
     ),
     line(
         None,
+        "print-values",
+        None,
+        "Print the tuning parameters' values as a tuning file, and exit.",
+    ),
+    line(
+        None,
         "cache-file",
         Some("FILE"),
         "Keep a device's compiled kernels in FILE, not in the user's cache.",
@@ -265,6 +274,7 @@ fn parse_args(args: impl IntoIterator<Item = OsString>) -> Result<Command, lexop
                 options.log_versions = true;
             }
             Long("log-versions") => options.log_versions = true,
+            Long("print-values") => options.print_values = true,
             Short('P') | Long("profile") => options.profile = true,
             Long("num-threads") => {
                 let n = parser.value()?.parse_with(|text| match text.parse() {

@@ -59,7 +59,7 @@ int DRIVER(cuDeviceTotalMem_v2, hipDeviceTotalMem)(size_t *bytes, int device) {
     return 0;
 }
 int DRIVER(cuDeviceGetAttribute, hipDeviceGetAttribute)(int *value, int what, int device) {
-    *value = what == 75 ? 9 : what == 97 ? 65536 : device - device;
+    *value = what == 75 ? 9 : what == 97 ? 65536 : what == 16 ? 5 : what == 39 ? 300 : device - device;
     return 0;
 }
 int DRIVER(cuDriverGetVersion, hipDriverGetVersion)(int *version) {

@@ -83,6 +83,9 @@ pub const OWN_SHARED: i32 = 1;
 /// CUDA's numbers of what a device says.
 pub const CAPABILITY_MAJOR: i32 = 75;
 pub const CAPABILITY_MINOR: i32 = 76;
+/// The same: how many multiprocessors it has, and threads each of them holds at once.
+pub const UNITS: i32 = 16;
+pub const THREADS_OF_UNIT: i32 = 39;
 /// The same: bytes that threads of a block may share, if the kernel is told.
 pub const MOST_SHARED: i32 = 97;
 /// CUDA's number of what a kernel is told: the bytes that are asked for at launches.

@@ -149,6 +149,15 @@ impl Gpu {
         value
     }
 
+    /// How many threads the device holds at once.
+    fn busy(&self) -> Option<u64> {
+        let [units, threads] = [api::UNITS, api::THREADS_OF_UNIT].map(|what| {
+            let number = u64::try_from(self.attribute(what)).ok();
+            number.filter(|number| *number > 0)
+        });
+        Some(units?.saturating_mul(threads?))
+    }
+
     /// Compiles kernels and gives them to the device.
     fn load(&mut self, source: &str, config: &Config) -> Result<(), String> {
         let mut version = 0;
@@ -246,6 +255,7 @@ impl Driver for Gpu {
             memory: self.device.memory,
             block: self.device.memory,
             shared: self.shared,
+            busy: self.busy(),
         }
     }
 

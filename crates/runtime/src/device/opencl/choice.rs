@@ -6,6 +6,11 @@
 use super::super::naming;
 use super::api::{self, Api, DeviceId, Platform};
 
+/// Threads that a unit of a GPU holds at once.
+const UNIT: u64 = 2048;
+/// Threads of a block, which a core runs by itself.
+const CORE: u64 = 256;
+
 /// A device.
 #[derive(Clone, Debug)]
 pub struct Choice {
@@ -29,6 +34,16 @@ impl Choice {
             "#{number} {} ({}: {kind}, {units} units, {memory} MiB)",
             self.name, self.platform
         )
+    }
+
+    /// How many threads the device holds at once: as many as the units of most GPUs do, or
+    /// as a processor's cores have where each has a block. Nothing if it does not say how
+    /// many units it has.
+    pub fn busy(&self, api: &Api) -> Option<u64> {
+        let is_processor = self.kind & api::DEVICE_TYPE_CPU != 0;
+        let threads = if is_processor { CORE } else { UNIT };
+        let units = self.number(api, api::DEVICE_MAX_COMPUTE_UNITS);
+        (units > 0).then(|| units.saturating_mul(threads))
     }
 
     /// What the device says about itself: bytes, none if it does not say it.

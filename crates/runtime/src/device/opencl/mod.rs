@@ -175,6 +175,7 @@ impl Driver for OpenCl {
             memory: number(api::DEVICE_GLOBAL_MEM_SIZE),
             block: number(api::DEVICE_MAX_MEM_ALLOC_SIZE),
             shared: number(api::DEVICE_LOCAL_MEM_SIZE),
+            busy: self.choice.busy(&self.api),
         }
     }
 
