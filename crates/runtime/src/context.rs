@@ -171,8 +171,11 @@ fn tunables(
 ) -> Result<Box<[i64]>, Error> {
     let table = program.tunables();
     let of_device = |tunable: &TunableDesc, device: &Device| match tunable.class.get() {
-        CLASS_CAPACITY => Some(device.shared() as i64),
-        CLASS_THRESHOLD if tunable.default == BUSY_DEVICE => device.busy(),
+        CLASS_CAPACITY => i64::try_from(device.limits().shared).ok(),
+        CLASS_THRESHOLD if tunable.default == BUSY_DEVICE => device
+            .limits()
+            .busy
+            .and_then(|busy| i64::try_from(busy).ok()),
         _ => None,
     };
     let value = |tunable: &TunableDesc| {

@@ -34,7 +34,7 @@ mod profile;
 use crate::abi::{CheckDesc, Ctx, DeviceDesc, TARGET_CUDA, TARGET_HIP, TARGET_OPENCL};
 use crate::error::{render, said};
 use crate::heap::{self, describe, memory_limit};
-use driver::{Arg, Driver, Memory};
+use driver::{Arg, Driver, Limits, Memory};
 use gpu::Vendor;
 use pool::Pool;
 use profile::{Command, Profile, WAYS};
@@ -91,10 +91,7 @@ struct State {
     slot: Memory,
     /// How many bytes that has.
     slot_bytes: usize,
-    /// Bytes of the memory that threads of a block share.
-    shared: u64,
-    /// How many threads keep the device busy, if it says it.
-    busy: Option<u64>,
+    limits: Limits,
     /// Whether kernels have been launched since the note was looked at.
     unread: bool,
     launches: u64,
@@ -151,8 +148,7 @@ impl Device {
             desc: *desc,
             slot,
             slot_bytes,
-            shared: limits.shared,
-            busy: limits.busy,
+            limits,
             unread: false,
             launches: 0,
             copied: [0; WAYS.len()],
@@ -164,14 +160,9 @@ impl Device {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Bytes of the memory that threads of a block share.
-    pub(crate) fn shared(&self) -> u64 {
-        self.state().shared
-    }
-
-    /// How many points keep the device busy, if it says it.
-    pub(crate) fn busy(&self) -> Option<i64> {
-        self.state().busy.and_then(|busy| i64::try_from(busy).ok())
+    /// What the device has.
+    pub(crate) fn limits(&self) -> Limits {
+        self.state().limits
     }
 
     /// Takes back what a block of the host's stood for.
@@ -316,14 +307,14 @@ impl State {
             shared = shared.saturating_add(bytes);
             args.push(Arg::Pad(bytes.max(8)));
         }
-        if shared > self.shared {
+        if shared > self.limits.shared {
             let what = if shared > i64::MAX as u64 {
                 heap::TOO_LARGE.to_owned()
             } else {
                 format!(
                     "the kernel `{}` needs {shared} bytes that a block shares, the device has {}.",
                     desc.shown.get(),
-                    self.shared
+                    self.limits.shared
                 )
             };
             // Of several operations that became one, the last.
