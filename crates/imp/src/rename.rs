@@ -140,7 +140,7 @@ impl Change<'_> {
                     How::Block(locals) => self.all(locals),
                     How::Tasks(launch) | How::Grid(launch) => {
                         self.expr(&mut launch.cost);
-                        if let Some(Pieces { count, end }) = launch.pieces.as_deref_mut() {
+                        if let Some(Pieces { count, end, few: _ }) = launch.pieces.as_deref_mut() {
                             self.expr(count);
                             self.set(end);
                         }

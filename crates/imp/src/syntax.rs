@@ -304,14 +304,17 @@ pub struct Pad {
 /// begins. The counter is its first value.
 ///
 /// Loops whose result does not depend on how they fall apart have this form: they
-/// fill arrays. Each task reads the range's bound and `count` again, so these name
-/// nothing that belongs to the loop.
+/// fill arrays, or each place of an array belongs to a piece. Each task reads the range's
+/// bound and `count` again, so these name nothing that belongs to the loop.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Pieces {
     /// How many there are (`i64`, at least 1); none where the range has no value.
     pub count: Expr,
     /// The value behind the last of a piece, a variable that only the loop sets.
     pub end: Var,
+    /// Whether a task does much that does not depend on how long its piece is: as many tasks
+    /// as there are workers then take several pieces each, as if these were one.
+    pub few: bool,
 }
 
 /// A counting loop.

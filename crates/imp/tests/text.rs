@@ -250,6 +250,7 @@ fn tables_accesses_and_launches() {
                 pieces: Some(Box::new(Pieces {
                     count: v(1),
                     end: Var(3),
+                    few: true,
                 })),
                 owned: vec![Var(0)],
                 locals: vec![],

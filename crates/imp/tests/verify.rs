@@ -138,6 +138,7 @@ fn pieces(program: &mut Program) -> &mut Expr {
     let pieces = Pieces {
         count: v(1),
         end: Var(4),
+        few: false,
     };
     let launch = task_loop(program).0;
     launch.locals.clear();

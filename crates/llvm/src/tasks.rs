@@ -3,15 +3,16 @@
 //!
 //! What the launch captures is copied into an environment in the caller's frame
 //! and read from there once per range. Where tasks take pieces, the iterations are
-//! the pieces. Each iteration starts with its owned variables null and gives back
-//! what they hold, whether it fails or not. Buffers that no other variable denotes
-//! get scopes of their own.
+//! the pieces; where few tasks take them, all of a range are one iteration. Each
+//! iteration starts with its owned variables null and gives back what they hold,
+//! whether it fails or not. Buffers that no other variable denotes get scopes of
+//! their own.
 
 use crate::emit::{Emit, call_value, var_type};
 use crate::error::{Error, Res};
 use crate::function::{Frame, instruction_of};
 use crate::types::{int, pointer};
-use imp::{For, Function, How, Launch, Var, VarType};
+use imp::{For, Function, How, Launch, Pieces, Var, VarType};
 use inkwell::IntPredicate;
 use inkwell::attributes::AttributeLoc;
 use inkwell::types::{BasicTypeEnum, IntType, StructType};
@@ -56,7 +57,12 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
         };
         let code = value.as_global_value().as_pointer_value();
         let args = [self.ctx.into(), code.into(), env.into(), count, cost];
-        let status = call_value(&self.builder, self.emit.runtime.tasks, &args)?;
+        let runtime = &self.emit.runtime;
+        let share = match launch.pieces.as_deref() {
+            Some(pieces) if pieces.few => runtime.tasks_few,
+            Some(_) | None => runtime.tasks,
+        };
+        let status = call_value(&self.builder, share, &args)?;
         self.fail_unless_ok(int(status)?)
     }
 
@@ -88,7 +94,17 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
         let next = self
             .builder
             .build_int_nsw_add(k, self.emit.types.const_i64(1), "")?;
-        for (var, k) in [(f.var, k), (pieces.end, next)] {
+        self.set_bounds(f, pieces, (k, next))
+    }
+
+    /// Sets the bounds of the pieces from `low` on up to `high`.
+    fn set_bounds(
+        &mut self,
+        f: &For,
+        pieces: &Pieces,
+        (low, high): (IntValue<'c>, IntValue<'c>),
+    ) -> Res<()> {
+        for (var, k) in [(f.var, low), (pieces.end, high)] {
             let (n, count) = (self.int_expr(&f.to)?, self.expr(&pieces.count)?);
             let all = self.builder.build_int_mul(k, n, "")?;
             // LLVM recognises loops over the piece only if it sees no division by 0.
@@ -96,6 +112,13 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
             self.set(var, bound)?;
         }
         Ok(())
+    }
+
+    /// One iteration, what the loop sets being set, with what it owns.
+    fn task_body(&mut self, f: &'p For, launch: &'p Launch) -> Res<()> {
+        self.forget(&launch.owned)?;
+        self.block(&f.body)?;
+        self.release_all(&launch.owned)
     }
 
     fn scopes(&mut self, distinct: &[Var]) {
@@ -225,12 +248,16 @@ impl<'p, 'c> Task<'p, 'c> {
         }
         task.own(&launch.owned)?;
         task.scopes(&launch.distinct);
-        task.counted(low, high, true, |task, k| {
-            task.set_counters(f, first, k, counter)?;
-            task.forget(&launch.owned)?;
-            task.block(&f.body)?;
-            task.release_all(&launch.owned)
-        })?;
+        let pieces = launch.pieces.as_deref();
+        if let Some(pieces) = pieces.filter(|pieces| pieces.few) {
+            task.set_bounds(f, pieces, (low, high))?;
+            task.task_body(f, launch)?;
+        } else {
+            task.counted(low, high, true, |task, k| {
+                task.set_counters(f, first, k, counter)?;
+                task.task_body(f, launch)
+            })?;
+        }
         task.builder.build_return(Some(&types.i32.const_zero()))?;
         task.builder.position_at_end(task.fail);
         task.release_owned()?;

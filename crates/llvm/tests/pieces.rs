@@ -42,6 +42,34 @@ fn pieces_lie_side_by_side() {
 }
 
 #[test]
+fn few_tasks_take_what_lies_side_by_side_at_once() {
+    let few = PROGRAM.replace("hi_4: i64\n", "hi_4: i64 few\n");
+    let program = imp::parse(&few).unwrap();
+    for (n, count) in [(0, 3), (1, 1), (7, 5), (100_003, 512)] {
+        for threads in [1, 3] {
+            let args = vec![Value::scalar(n).unwrap(), Value::scalar(count).unwrap()];
+            let given = run(&program, threads, args).unwrap();
+            let marks: &[i64] = given[0].elements().unwrap();
+            assert_eq!(marks.len() as i64, n);
+            let (mut at, mut tasks) = (0, 0);
+            while at < n {
+                let (lo, hi) = (
+                    marks[at as usize] / 1_000_000,
+                    marks[at as usize] % 1_000_000,
+                );
+                assert_eq!(lo, at, "{n} in {count}");
+                let bounds = (0..=count).map(|k| k * n / count);
+                assert!(bounds.clone().any(|b| b == lo) && bounds.clone().any(|b| b == hi));
+                let own = &marks[lo as usize..hi as usize];
+                assert!(own.iter().all(|mark| *mark == marks[at as usize]));
+                (at, tasks) = (hi, tasks + 1);
+            }
+            assert!(tasks <= 2 * threads as i64, "{n} in {count}: {tasks} tasks");
+        }
+    }
+}
+
+#[test]
 fn filling_with_zeros_is_clearing_memory() {
     let zeros = PROGRAM.replace("((lo_3 * 1000000) + hi_4)", "0");
     let program = imp::parse(&zeros).unwrap();

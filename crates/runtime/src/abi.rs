@@ -42,6 +42,7 @@
 //! | `br_unref` | `void (Ctx*, u8 *block)`: one reference less, frees at 0; null is ignored. |
 //! | `br_unref_all` | `void (Ctx*, u8 *const *blocks, i64 count)`: `br_unref` of each. |
 //! | `br_tasks` | `i32 (Ctx*, TaskFn, u8 *env, i64 n, i64 cost)`: runs the chunks `0..n`, each exactly once, grouped into ranges in any way, and returns when all are done; nonzero iff some range failed (the others may then be skipped). `cost` estimates the work of all chunks together in ns; little work runs on the caller alone, in order, as `f(ctx, env, 0, n)`. A negative one says that it is so much at least, and may be much more. May be called from inside a task. |
+//! | `br_tasks_few` | as `br_tasks`, where each range takes some work of its own: they are about as many as there are threads. |
 //! | `br_fail` | `i32 (Ctx*, const CheckDesc*, const u64 *values)`: records a failure unless one is recorded already; returns 1. |
 //! | `br_called` | `void (Ctx*, const CheckDesc*)`: a call from the description's location failed; where the stack was used up, the location goes to the end of the backtrace. |
 //! | `br_compared` | `void (Ctx*, i64 parameter, i64 size)`: notes that the size is compared with the tuning parameter of this number, which is within bounds. Called if word 3 says so. |

@@ -11,6 +11,7 @@ pub fn symbols() -> Vec<(&'static str, *const ())> {
         ("br_unref", heap::br_unref as *const ()),
         ("br_unref_all", heap::br_unref_all as *const ()),
         ("br_tasks", sched::br_tasks as *const ()),
+        ("br_tasks_few", sched::br_tasks_few as *const ()),
         ("br_fail", error::br_fail as *const ()),
         ("br_called", error::br_called as *const ()),
         ("br_compared", comparisons::br_compared as *const ()),

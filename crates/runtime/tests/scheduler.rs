@@ -8,7 +8,7 @@
 
 use runtime::abi::{Ctx, TaskFn};
 use runtime::heap::{br_alloc, br_slots, br_unref};
-use runtime::sched::br_tasks;
+use runtime::sched::{br_tasks, br_tasks_few};
 use runtime::{
     Config, Context, Counter, EntrySpec, Error, Image, ParamKind, ParamSpec, ProgramSpec,
 };
@@ -16,6 +16,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicPtr, AtomicU32, Ordering};
 use std::time::Duration;
 use value::Value;
+
+/// What runs the chunks of an operation.
+type Tasks = unsafe extern "C" fn(*mut Ctx, TaskFn, *mut u8, i64, i64) -> i32;
 
 /// Work that is always worth sharing.
 const MUCH: i64 = 1 << 40;
@@ -28,11 +31,24 @@ fn with_tasks(
     fun: TaskFn,
     env: *mut u8,
 ) -> (Result<(), Error>, Context) {
+    with_tasks_by(br_tasks, threads, n, cost, fun, env)
+}
+
+/// As `with_tasks`, by one of the runtime's functions.
+fn with_tasks_by(
+    by: Tasks,
+    threads: usize,
+    n: i64,
+    cost: i64,
+    fun: TaskFn,
+    env: *mut u8,
+) -> (Result<(), Error>, Context) {
     unsafe extern "C" fn entry(ctx: *mut Ctx, args: *const u64, _: *mut u64) -> i32 {
-        // SAFETY: the four words are those that `with_tasks` gives.
+        // SAFETY: the five words are those that `with_tasks_by` gives.
         unsafe {
             let fun = std::mem::transmute::<usize, TaskFn>(*args as usize);
-            br_tasks(
+            let by = std::mem::transmute::<usize, Tasks>(*args.add(4) as usize);
+            by(
                 ctx,
                 fun,
                 *args.add(1) as usize as *mut u8,
@@ -41,7 +57,7 @@ fn with_tasks(
             )
         }
     }
-    let params = ["fun", "env", "n", "cost"].map(|name| ParamSpec {
+    let params = ["fun", "env", "n", "cost", "by"].map(|name| ParamSpec {
         name: name.into(),
         type_name: "i64".into(),
         kind: ParamKind::Scalar(prim::ScalarType::I64),
@@ -60,14 +76,15 @@ fn with_tasks(
         fini: None,
         tunables: Vec::new(),
     };
-    // SAFETY: the entry point takes four words and has no results.
+    // SAFETY: the entry point takes five words and has no results.
     let image = unsafe { Image::from_spec(spec, Arc::new(())) };
     let config = Config {
         num_threads: Some(threads),
         ..Config::default()
     };
     let mut context = Context::new(&config, image).expect("context");
-    let args = [fun as usize as i64, env as usize as i64, n, cost];
+    let (code, by) = (fun as usize as i64, by as usize as i64);
+    let args = [code, env as usize as i64, n, cost, by];
     let args = args.map(|word| Value::scalar(word).expect("scalar"));
     let outcome = context.call("main", args.into()).map(|_| ());
     (outcome, context)
@@ -95,6 +112,35 @@ fn every_chunk_runs_exactly_once() {
                 counts.0.iter().all(|c| c.load(Ordering::Relaxed) == 1),
                 "{threads} {n}"
             );
+        }
+    }
+}
+
+/// How often each chunk ran, and how many ranges there were.
+struct Ranges(Counts, AtomicI64);
+
+unsafe extern "C" fn count_ranges(ctx: *mut Ctx, env: *mut u8, lo: i64, hi: i64) -> i32 {
+    // SAFETY: the environment is a `Ranges` that outlives the operation.
+    let ranges = unsafe { &*env.cast::<Ranges>() };
+    ranges.1.fetch_add(1, Ordering::Relaxed);
+    // SAFETY: its first part is what `count` counts in.
+    unsafe { count(ctx, (&raw const ranges.0).cast_mut().cast(), lo, hi) }
+}
+
+#[test]
+fn few_ranges_hold_every_chunk_once() {
+    for threads in [1, 2, 3, 4, 9] {
+        for (n, cost) in [(0, MUCH), (1, MUCH), (5, MUCH), (512, MUCH), (512, 1000)] {
+            let counts = Counts((0..n).map(|_| AtomicU32::new(0)).collect());
+            let mut ranges = Ranges(counts, AtomicI64::new(0));
+            let env = (&raw mut ranges).cast();
+            let (outcome, _) = with_tasks_by(br_tasks_few, threads, n, cost, count_ranges, env);
+            assert_eq!(outcome, Ok(()));
+            let once = |c: &AtomicU32| c.load(Ordering::Relaxed) == 1;
+            assert!(ranges.0.0.iter().all(once), "{threads} {n}");
+            let most = if cost == MUCH { 2 * threads as i64 } else { 1 };
+            let ran = ranges.1.into_inner();
+            assert!(ran <= most.min(n), "{threads} {n}: {ran} ranges");
         }
     }
 }

@@ -534,7 +534,8 @@ impl<'a> Printer<'a> {
             self.expr(&launch.cost),
             launch.pieces.as_ref().map_or_else(String::new, |pieces| {
                 let end = self.typed_var(pieces.end);
-                format!(" pieces {} to {end}", self.expr(&pieces.count))
+                let few = if pieces.few { " few" } else { "" };
+                format!(" pieces {} to {end}{few}", self.expr(&pieces.count))
             }),
             self.vars(&launch.owned),
             self.vars(&launch.locals),

@@ -407,7 +407,8 @@ impl FunctionParser<'_, '_> {
             let count = self.expr()?;
             self.p.keyword("to")?;
             let end = self.typed_var()?;
-            pieces = Some(Box::new(Pieces { count, end }));
+            let few = self.p.take_keyword("few");
+            pieces = Some(Box::new(Pieces { count, end, few }));
         }
         self.p.keyword("owned")?;
         let owned = self.vars()?;

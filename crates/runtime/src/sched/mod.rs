@@ -316,11 +316,45 @@ pub unsafe extern "C" fn br_tasks(
             }
         }
     }
+    // Of what may cost more than is known, each chunk may.
+    let grains = if cost < 0 {
+        n - first
+    } else {
+        (cost / GRAIN_NS).max(1)
+    };
+    let grain = ((n - first) / grains).max(1);
     // SAFETY: by the caller's promise.
-    unsafe { share(ctx, (fun, env), first..n, cost) }
+    unsafe { share(ctx, (fun, env), first..n, grain) }
 }
 
-/// Runs chunks of an operation with whoever has time.
+/// As [`br_tasks`], where each range takes some work of its own: there are about as many as
+/// threads.
+///
+/// # Safety
+/// As [`br_tasks`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn br_tasks_few(
+    ctx: *mut Ctx,
+    fun: TaskFn,
+    env: *mut u8,
+    n: i64,
+    cost: i64,
+) -> i32 {
+    if n <= 0 {
+        return 0;
+    }
+    // SAFETY: as in `br_tasks`.
+    let threads = unsafe { (*ctx).shared() }.pool.size() as i64;
+    if n == 1 || threads == 1 || cost < SEQUENTIAL_NS {
+        // SAFETY: by the caller's promise.
+        return unsafe { fun(ctx, env, 0, n) };
+    }
+    let grain = (n + threads - 1) / threads;
+    // SAFETY: by the caller's promise.
+    unsafe { share(ctx, (fun, env), 0..n, grain) }
+}
+
+/// Runs chunks of an operation, so many at a time, with whoever has time.
 ///
 /// # Safety
 /// As [`br_tasks`].
@@ -328,7 +362,7 @@ unsafe fn share(
     ctx: *mut Ctx,
     (fun, env): (TaskFn, *mut u8),
     chunks: Range<i64>,
-    cost: i64,
+    grain: i64,
 ) -> i32 {
     // SAFETY: as in `br_tasks`.
     let (shared, me) = unsafe { ((*ctx).shared(), (*ctx).index()) };
@@ -338,16 +372,10 @@ unsafe fn share(
         pool.start(shared);
     }
     shared.stats.add(me, Counter::Operations, 1);
-    // Of what may cost more than is known, each chunk may.
-    let grains = if cost < 0 {
-        n
-    } else {
-        (cost / GRAIN_NS).max(1)
-    };
     let join = Join {
         fun,
         env,
-        grain: (n / grains).max(1),
+        grain,
         owner: me,
         pending: AtomicI64::new(n),
         failed: AtomicBool::new(false),

@@ -4,13 +4,15 @@
 //! ```text
 //! seghist (i < n) (op, ne, dest[m])
 //!   copies = clamp(n / max(grain, m), 1, max)
-//!   if copies == 1: for i < n { <body>; dest[b] = op dest[b] x }
+//!   if copies == 1: for i < n { <body>; dest[b] = op dest[b] x }      (or by ranges of bins)
 //!   else for tasks c < copies
 //!          own[c][..] = ne; for i in chunk { <body>; own[c][b] = op own[c][b] x }
 //!        for tasks over b < m: for c < copies: dest[b] = op dest[b] own[c][b]
 //! ```
 //!
-//! Out-of-bounds bins are ignored. Where points are dear they go in [`strips`].
+//! Out-of-bounds bins are ignored. Where points are dear they go in [`strips`]. Where there
+//! are too many bins for copies, and points are cheap, each task takes a range of the bins
+//! ([`ranges`](super::ranges)).
 
 use super::fills::Fill;
 use super::segops::Space;
@@ -69,11 +71,17 @@ impl Gen<'_, '_> {
             });
         }
         let n = self.name_value(space.width.clone(), PrimType::I64, "n");
+        let ranged = match bins.as_slice() {
+            [hist] if self.goes_by_ranges(space) => Some(hist),
+            _ => None,
+        };
         let grain = max(largest, Expr::i64(space.decomp.grain));
         let grain = self.name_value(grain, PrimType::I64, "grain");
         let copies = self.n_chunks(n.clone(), grain, space.decomp.max_chunks);
-        let single =
-            self.collect(|g| g.updated_by_points(space, &bins, (Expr::i64(0), n.clone()), None))?;
+        let single = self.collect(|g| match ranged {
+            Some(hist) => g.by_ranges(space, hist, n.clone()),
+            None => g.updated_by_points(space, &bins, (Expr::i64(0), n.clone()), None),
+        })?;
         let several =
             self.collect(|g| g.private_copies(space, &bins, n.clone(), copies.clone()))?;
         let is_single = compare(CmpOp::SLe, copies, Expr::i64(1));
@@ -160,7 +168,7 @@ impl Gen<'_, '_> {
     }
 
     /// All updates of the points `lo..hi`, of the destinations or of private copies.
-    fn updated_by_points(
+    pub(super) fn updated_by_points(
         &mut self,
         space: &Space<'_>,
         bins: &[Bins<'_>],
@@ -188,7 +196,7 @@ impl Gen<'_, '_> {
 
     /// One point's updates, of the destinations or of private copies (buffers
     /// and the position of the copy's first bin).
-    fn update_bins(
+    pub(super) fn update_bins(
         &mut self,
         bins: &[Bins<'_>],
         results: &[Atom],

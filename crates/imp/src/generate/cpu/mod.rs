@@ -12,6 +12,7 @@
 //! | [`scan`], [`prefix`], [`compress`] | scans, their blocks, and filters |
 //! | [`scatter`] | points that are packed |
 //! | [`hist`], [`accs`] | histograms, and what updates accumulators with an operator |
+//! | [`ranges`] | histograms whose tasks each update some of the bins |
 //! | [`strips`] | points whose updates alone are in order |
 //! | [`flat_map`] | flat maps |
 //! | [`fills`] | copies, iotas, replicates |
@@ -28,6 +29,7 @@ mod flat_map;
 mod fold;
 mod hist;
 mod prefix;
+mod ranges;
 mod reduce;
 mod scan;
 mod scatter;

@@ -32,10 +32,36 @@ impl Gen<'_, '_> {
         distinct: Vec<Var>,
         f: impl FnOnce(&mut Self, Expr, Expr) -> Result<(), PassError>,
     ) -> Result<(), PassError> {
+        let cut = (n, count, false);
+        self.pieces((what, prov), cut, cost, distinct, f)
+    }
+
+    /// As [`Self::for_pieces`], where a task does much that does not depend on how long its
+    /// piece is: it takes several at once ([`Pieces::few`]).
+    pub(crate) fn for_few_pieces(
+        &mut self,
+        what: &str,
+        prov: Prov,
+        (n, count): (Expr, Expr),
+        cost: Expr,
+        f: impl FnOnce(&mut Self, Expr, Expr) -> Result<(), PassError>,
+    ) -> Result<(), PassError> {
+        let cut = (n, count, true);
+        self.pieces((what, prov), cut, cost, Vec::new(), f)
+    }
+
+    fn pieces(
+        &mut self,
+        of: (&str, Prov),
+        (n, count, few): (Expr, Expr, bool),
+        cost: Expr,
+        distinct: Vec<Var>,
+        f: impl FnOnce(&mut Self, Expr, Expr) -> Result<(), PassError>,
+    ) -> Result<(), PassError> {
         let lo = self.new_var(VarType::Scalar(PrimType::I64), "lo");
         let end = self.new_var(VarType::Scalar(PrimType::I64), "hi");
-        let range = (lo, n, Some(Pieces { count, end }));
-        self.task_loop((what, prov), range, cost, distinct, |g| {
+        let range = (lo, n, Some(Pieces { count, end, few }));
+        self.task_loop(of, range, cost, distinct, |g| {
             f(g, Expr::Var(lo), Expr::Var(end))
         })
     }

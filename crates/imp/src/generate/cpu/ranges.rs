@@ -1,0 +1,243 @@
+//! Histograms of many bins, which are too many for copies: every task looks at all points
+//! and makes the updates of its own range of the bins, in the order of the points. So the
+//! result is the one of a single task, however many there are, and nothing is copied.
+//!
+//! ```text
+//! seghist (i < n) (op, ne, dest[m])
+//!   for lo in 0 .. m tasks pieces clamp(n / grain, 1, max) to hi few
+//!     if lo .. hi is 0 .. m: for i < n { <body>; dest[b] = op dest[b] x }
+//!     else for each strip of L points
+//!            for each block of W in it
+//!              for w < W: <body>; b[w], x[w] = results; mine[w] = lo <= b[w] < hi
+//!              list[kept ..] = pack (numbers of the block's points) mine;  kept += count mine
+//!            for k < kept: dest[b[list[k]]] = op dest[b[list[k]]] x[list[k]]
+//!          the points left over one by one
+//! ```
+//!
+//! Needs: a body that computes the same whoever runs it, and is cheap, as all tasks do. That a
+//! point is another task's is known before an update, in lanes and without a branch, which
+//! would be guessed wrong for every second point.
+
+use super::hist::Bins;
+use super::segops::Space;
+use super::strips;
+use crate::generate::accs::inside;
+use crate::generate::expr::{add, and, compare, div, mul, sub};
+use crate::generate::function::Gen;
+use crate::generate::operators::at;
+use crate::syntax::{Expr, LaneAccess, LanePositions, Off, Stmt, Var};
+use ir::PassError;
+use ir::syntax::Atom;
+use prim::{BinOp, CmpOp, ConvOp, PrimType};
+
+/// Points of a strip: what an update waits for at the end of one, and the wrong guess there, are
+/// lost among so many; what they compute stays in the first cache.
+const STRIP: i64 = 256;
+/// Points of a block: a vector of their numbers.
+const BLOCK: u32 = 16;
+/// The type of the numbers of a strip's points.
+const NUMBER: PrimType = PrimType::I32;
+
+/// The arrays of a strip.
+struct Strip<'r> {
+    /// The results of a point that no constants are, and their types.
+    results: Vec<(Atom, PrimType)>,
+    /// What all points have of these.
+    arrays: Vec<Var>,
+    /// Which points of a block are the task's.
+    mine: Var,
+    /// The numbers of those of the strip.
+    list: Var,
+    hist: &'r Bins<'r>,
+    /// The task's bins, by the outermost index.
+    range: (Expr, Expr),
+}
+
+impl Gen<'_, '_> {
+    /// Whether tasks may each take a range of the bins, and all points.
+    pub(super) fn goes_by_ranges(&self, space: &Space<'_>) -> bool {
+        space.independent && !strips::pays(space) && !self.in_task()
+    }
+
+    /// All updates of the points `0..n`.
+    pub(super) fn by_ranges(
+        &mut self,
+        space: &Space<'_>,
+        hist: &Bins<'_>,
+        n: Expr,
+    ) -> Result<(), PassError> {
+        let Some(outer) = hist.extents.first().cloned() else {
+            let all = (Expr::i64(0), n);
+            return self.updated_by_points(space, std::slice::from_ref(hist), all, None);
+        };
+        let decomp = space.decomp;
+        let count = self.n_chunks(n.clone(), Expr::i64(decomp.grain), decomp.max_chunks);
+        let cost = self.cost(space)?;
+        let cut = (outer.clone(), count);
+        self.for_few_pieces("seghist", space.prov, cut, cost, |g, lo, hi| {
+            let from_first = compare(CmpOp::Eq, lo.clone(), Expr::i64(0));
+            let all = and(from_first, compare(CmpOp::Eq, hi.clone(), outer));
+            let points = (Expr::i64(0), n.clone());
+            let alone = g.collect(|g| {
+                g.updated_by_points(space, std::slice::from_ref(hist), points, None)
+            })?;
+            let shared = g.collect(|g| g.in_range(space, hist, n, (lo, hi)))?;
+            g.emit(Stmt::If(all, alone, shared));
+            Ok(())
+        })
+    }
+
+    /// The updates of a range of the bins.
+    fn in_range(
+        &mut self,
+        space: &Space<'_>,
+        hist: &Bins<'_>,
+        n: Expr,
+        range: (Expr, Expr),
+    ) -> Result<(), PassError> {
+        let index = hist.extents.iter().map(|_| PrimType::I64);
+        let types: Vec<PrimType> = index.chain(hist.types.iter().copied()).collect();
+        let results = space.body.result.iter().copied().zip(types);
+        let results: Vec<(Atom, PrimType)> = results
+            .filter(|(result, _)| matches!(result, Atom::Var(_)))
+            .collect();
+        let of_results: Vec<PrimType> = results.iter().map(|(_, ty)| *ty).collect();
+        let width = i64::from(BLOCK);
+        let strip = Strip {
+            arrays: self.lane_arrays("strip", &of_results, STRIP),
+            mine: self.frame_array("mine", PrimType::Bool, width),
+            list: self.frame_array("list", NUMBER, STRIP + width),
+            results,
+            hist,
+            range,
+        };
+        let strips = div(n.clone(), Expr::i64(STRIP));
+        let strips = self.name_value(strips, PrimType::I64, "strips");
+        self.for_seq(
+            "strip",
+            Expr::i64(0),
+            strips.clone(),
+            false,
+            |g, at_strip| {
+                let first = mul(Expr::Var(at_strip), Expr::i64(STRIP));
+                let first = g.name_value(first, PrimType::I64, "first");
+                let kept = g.listed(space, &strip, &first)?;
+                g.for_seq("k", Expr::i64(0), Expr::Var(kept), false, |g, k| {
+                    g.update_listed(space, &strip, &first, k)
+                })
+            },
+        )?;
+        let rest = mul(strips, Expr::i64(STRIP));
+        let rest = self.name_value(rest, PrimType::I64, "rest");
+        self.points(&in_order(space), rest, n, |g, atoms| {
+            let mine = g.is_in_range(&strip, &atoms)?;
+            let update = g.collect(|g| g.update_bins(std::slice::from_ref(hist), &atoms, None))?;
+            g.emit(Stmt::If(mine, update, Vec::new()));
+            Ok(())
+        })
+    }
+
+    /// Computes a strip's points from the first one on, and lists those whose bins are the
+    /// task's; a variable with how many they are.
+    fn listed(
+        &mut self,
+        space: &Space<'_>,
+        strip: &Strip<'_>,
+        first: &Expr,
+    ) -> Result<Var, PassError> {
+        let width = Expr::i64(i64::from(BLOCK));
+        let types: Vec<PrimType> = strip.results.iter().map(|(_, ty)| *ty).collect();
+        let kept = self.scalar(PrimType::I64, "kept");
+        self.emit(Stmt::Set(kept, Expr::i64(0)));
+        let blocks = Expr::i64(STRIP / i64::from(BLOCK));
+        self.for_seq("block", Expr::i64(0), blocks, false, |g, block| {
+            let start = mul(Expr::Var(block), width.clone());
+            let start = g.name_value(start, PrimType::I64, "start");
+            g.for_seq("w", Expr::i64(0), width.clone(), true, |g, w| {
+                let number = add(start.clone(), Expr::Var(w));
+                g.at_point(space, add(first.clone(), number.clone()));
+                g.point(space.body, |g, atoms| {
+                    let mine = g.is_in_range(strip, &atoms)?;
+                    g.emit(Stmt::Store(
+                        at(strip.mine, PrimType::Bool, Expr::Var(w)),
+                        mine,
+                    ));
+                    let results: Vec<Atom> = strip.results.iter().map(|(atom, _)| *atom).collect();
+                    let values = g.values(&results, &types)?;
+                    g.store_all(&strip.arrays, &types, number, &values);
+                    Ok(())
+                })
+            })?;
+            let mine = g.frame_vector(strip.mine, PrimType::Bool, (BLOCK, 0), "mine");
+            let start = Expr::Convert(ConvOp::ZExt, PrimType::I64, NUMBER, Box::new(start));
+            let numbers = Expr::Binary(
+                BinOp::Add,
+                NUMBER,
+                Box::new(Expr::Lanes(NUMBER, BLOCK)),
+                Box::new(Expr::Splat(BLOCK, Box::new(start))),
+            );
+            g.emit(Stmt::StoreLanes {
+                to: LaneAccess {
+                    buffer: strip.list,
+                    elem: NUMBER,
+                    lanes: BLOCK,
+                    at: LanePositions::Unit(Expr::Var(kept)),
+                    off: Off::Skip,
+                },
+                value: Expr::Pack(Box::new(numbers), Box::new(mine.clone())),
+                mask: None,
+            });
+            let more = Expr::Count(Box::new(mine));
+            g.emit(Stmt::Set(kept, add(Expr::Var(kept), more)));
+            Ok(())
+        })?;
+        Ok(kept)
+    }
+
+    /// The update of the point that stands at a place of the list.
+    fn update_listed(
+        &mut self,
+        space: &Space<'_>,
+        strip: &Strip<'_>,
+        first: &Expr,
+        k: Var,
+    ) -> Result<(), PassError> {
+        let number = self.scalar(NUMBER, "number");
+        self.emit(Stmt::Load(number, at(strip.list, NUMBER, Expr::Var(k))));
+        let number = Expr::Convert(
+            ConvOp::ZExt,
+            NUMBER,
+            PrimType::I64,
+            Box::new(Expr::Var(number)),
+        );
+        let number = self.name_value(number, PrimType::I64, "number");
+        self.at_point(space, add(first.clone(), number.clone()));
+        let (atoms, types): (Vec<Atom>, Vec<PrimType>) = strip.results.iter().copied().unzip();
+        let values = self.load_all(&strip.arrays, &types, number, "result");
+        self.with_vars(&atoms, &values, |g| {
+            let hist = std::slice::from_ref(strip.hist);
+            g.update_bins(hist, &space.body.result, None)
+        })
+    }
+
+    /// Whether a point's bin, by its results, is there and the task's.
+    fn is_in_range(&self, strip: &Strip<'_>, results: &[Atom]) -> Result<Expr, PassError> {
+        let extents = &strip.hist.extents;
+        let index: Vec<Expr> = results[..extents.len()]
+            .iter()
+            .map(|&i| self.atom(i))
+            .collect::<Result<_, _>>()?;
+        let (lo, hi) = &strip.range;
+        let outer = sub(index[0].clone(), lo.clone());
+        let mine = compare(CmpOp::ULt, outer, sub(hi.clone(), lo.clone()));
+        Ok(and(inside(&index[1..], &extents[1..]), mine))
+    }
+}
+
+/// Points that go one after another.
+fn in_order<'s>(space: &Space<'s>) -> Space<'s> {
+    Space {
+        independent: false,
+        ..space.clone()
+    }
+}
