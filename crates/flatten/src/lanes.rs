@@ -12,10 +12,11 @@
 //! with what is reduced beside it. That pays for long rows that lie in order in memory
 //! and belong to one point of the segop; other reductions and scans stay loops, so that
 //! lanes may take a dimension around them: rows that all points share are then read once
-//! for all lanes, and rows that lie across come in vectors. Lanes that share a scan apply
-//! its operator twice as often: a scan for each point of a map that is a loop already
-//! leaves the lanes to that map. A map needs no segop of its own: as a loop its
-//! iterations are seen to be independent.
+//! for all lanes, and rows that lie across come in vectors. A scan by one cheap step writes
+//! its row in order, whatever it reads: lanes around it would store each number by itself.
+//! Lanes that share a scan apply its operator twice as often: a scan for each point of a map
+//! that is a loop already leaves the lanes to that map. A map needs no segop of its own: as
+//! a loop its iterations are seen to be independent.
 //!
 //! How long a row is shows at run time, so both forms are made, guarded by a
 //! comparison of the row's size with a tuning parameter: around the whole segop if
@@ -32,6 +33,7 @@ use crate::nest::Nest;
 use crate::position::Position;
 use crate::sequential::{bound, screma_loop};
 use ir::decision::{Operation, Runs};
+use ir::exact::scalar_operator;
 use ir::folds::Folds;
 use ir::seg::{Decomp, Seg, SegKind, SegOp};
 use ir::soac::{Operator, Screma};
@@ -61,7 +63,7 @@ pub(crate) fn screma(
     let level = at.around.and_then(|around| ctx.stack.for_folds(around));
     let allowed = ctx.lanes.here && level.is_some() && (s.folds.scans.is_empty() || !ctx.rows);
     let (level, decomp) = match (level, shared(&s)) {
-        (Some(level), Some(decomp)) if allowed && reads_rows(ctx, &s) && ctx.fuel.take() => {
+        (Some(level), Some(decomp)) if allowed && along_rows(ctx, &s) && ctx.fuel.take() => {
             (level, decomp)
         }
         _ => return in_order(ctx, at, pat, &aux, s, out),
@@ -164,12 +166,18 @@ fn shared(s: &Screma) -> Option<Decomp> {
     }
 }
 
-/// Whether a screma reads elements in order that belong to the point around it. Where
-/// loops take most of the time, it does not matter what is read.
-fn reads_rows(ctx: &Ctx<'_>, s: &Screma) -> bool {
+/// Whether a screma reads or writes elements in order that belong to the point around it.
+/// Where loops take most of the time, it does not matter what is read. What is scanned is
+/// written in order; for operators that lanes apply again and again that does not outweigh
+/// their work.
+fn along_rows(ctx: &Ctx<'_>, s: &Screma) -> bool {
+    let scans = &s.folds.scans;
+    let writes = !scans.is_empty() && scans.iter().all(|scan| scalar_operator(&scan.op).is_some());
     s.map.params.iter().all(|param| param.ty.is_prim())
         && s.inputs.iter().all(|&input| !ctx.is_strided(input))
-        && (decomp::has_loops(&s.map.body) || s.inputs.iter().any(|&input| ctx.is_inside(input)))
+        && (writes
+            || decomp::has_loops(&s.map.body)
+            || s.inputs.iter().any(|&input| ctx.is_inside(input)))
 }
 
 /// From how many points on partial accumulators pay for being set up and combined,

@@ -90,6 +90,11 @@ pub fn plain_operator<L: Level>(operator: &Lambda<L>) -> Option<BinOp> {
 /// The operator on integers that an operator is, if it is nothing but one that devices
 /// apply at once ([`is_atomic`]).
 pub fn atomic_operator<L: Level>(operator: &Lambda<L>) -> Option<(BinOp, PrimType)> {
+    scalar_operator(operator).filter(|(by, ty)| is_atomic(*by, *ty))
+}
+
+/// The operator on scalars, in either order, that an operator is, if it is nothing else.
+pub fn scalar_operator<L: Level>(operator: &Lambda<L>) -> Option<(BinOp, PrimType)> {
     let ([stm], [result], [x, y]) = (
         operator.body.stms.as_slice(),
         operator.body.result.as_slice(),
@@ -103,5 +108,5 @@ pub fn atomic_operator<L: Level>(operator: &Lambda<L>) -> Option<(BinOp, PrimTyp
     let bound = stm.pat.first().map(|param| Atom::Var(param.name));
     let params = [Atom::Var(x.name), Atom::Var(y.name)];
     let plain = bound == Some(*result) && ([*a, *b] == params || [*b, *a] == params);
-    (plain && is_atomic(*by, *ty)).then_some((*by, *ty))
+    plain.then_some((*by, *ty))
 }

@@ -36,6 +36,7 @@ mod ends;
 mod guard;
 mod invariant;
 pub(crate) mod leave;
+mod multiples;
 mod once;
 mod pieces;
 pub(crate) mod range;

@@ -6,7 +6,8 @@
 //! - A mapped result that is the same in every iteration is a replicate; one
 //!   that is an input is a copy of it; two equal ones are one (and a copy); an
 //!   accumulator that goes through as it is needs no map.
-//! - What concatenations have to do with maps stands in `pieces`.
+//! - What concatenations have to do with maps stands in `pieces`, what scans and reductions
+//!   of one value make in `multiples`.
 
 use super::{Certs, Simplifier};
 use crate::dce::retain;
@@ -67,8 +68,9 @@ pub(crate) fn simplify(
                 return;
             }
             let mut pat = pat;
-            let mut after = Vec::new();
+            let (mut after, mut multiples) = (Vec::new(), Vec::new());
             if folds.post.is_none() {
+                multiples = s.multiples(width, &mut map, &mut folds, &mut pat);
                 after = mapped_out(s, width, &mut inputs, &mut map, &folds, &mut pat);
                 folds.post = drop_scanned(s, &map.ret, &folds, &mut pat);
             }
@@ -86,6 +88,11 @@ pub(crate) fn simplify(
                 let mut aux = aux.clone();
                 super::add_certs(&mut aux.certs, &certs);
                 s.basic(param, aux, op);
+            }
+            for multiple in multiples {
+                if let Some((pat, map)) = s.bind_multiple(multiple, &aux, width) {
+                    simplify(s, pat, aux.clone(), map);
+                }
             }
         }
         Soac::Hist {

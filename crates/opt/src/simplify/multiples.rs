@@ -1,0 +1,222 @@
+//! Scans and reductions of one value, the same at every point, need no combinator.
+//!
+//! ```text
+//! scan (+) 0 (replicate n x)      =  map (\i -> (i + 1) * x) (iota n)
+//! scan max ne (replicate n x)     =  replicate n (max ne x)
+//! reduce (+) 0 (replicate n x)    =  n * x
+//! ```
+//!
+//! Nothing then waits for the point before it. Of sums those of integers alone have such a
+//! form, as floats round at each point; of other operators those for which once is as good as
+//! often. What loops compute in this way stands in `closed`.
+
+use super::Simplifier;
+use crate::dce::retain;
+use ir::Soacs;
+use ir::exact::scalar_operator;
+use ir::folds::Folds;
+use ir::soac::{Operator, Screma, Soac};
+use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Lambda, Param, Stm};
+use ir::types::{Dim, Type};
+use prim::{BinOp, CmpOp, ConvOp, PrimType, Scalar};
+use smallvec::smallvec;
+
+/// What an operator makes of one value again and again.
+#[derive(Clone, Copy)]
+enum Again {
+    /// A multiple of it.
+    Sum(PrimType),
+    /// The same as once.
+    Once(BinOp, PrimType),
+}
+
+/// A result that needs no combinator: its name, what its operator makes of which value.
+pub(super) struct Multiple {
+    param: Param<Soacs>,
+    again: Again,
+    neutral: Atom,
+    value: Atom,
+    points: Atom,
+    scanned: bool,
+}
+
+impl Simplifier<'_, Soacs> {
+    /// Takes what needs no combinator out of one without a post lambda. Its map is
+    /// simplified, and its scope has ended.
+    pub(super) fn multiples(
+        &mut self,
+        width: Dim,
+        map: &mut Lambda<Soacs>,
+        folds: &mut Folds<Soacs>,
+        pat: &mut Vec<Param<Soacs>>,
+    ) -> Vec<Multiple> {
+        let (n_reduced, n_scanned) = (folds.n_reduced(), folds.n_scanned());
+        let mut found = Vec::new();
+        let Some(points) = width.atom() else {
+            return found;
+        };
+        let mut keep_values = vec![true; map.ret.len()];
+        let mut keep_results = vec![true; pat.len()];
+        let mut at = 0;
+        let mut multiple = |s: &mut Self, op: &Operator<Soacs>, scanned: bool| {
+            let first = at;
+            at += op.neutral.len();
+            let (Some(again), [neutral]) = (again(op), op.neutral.as_slice()) else {
+                return true;
+            };
+            let value = map.body.result[first];
+            let result = if scanned {
+                n_reduced + first
+            } else {
+                first - n_scanned
+            };
+            if !s.in_scope(value) || !s.rewrite() {
+                return true;
+            }
+            keep_values[first] = false;
+            keep_results[result] = false;
+            found.push(Multiple {
+                param: pat[result].clone(),
+                again,
+                neutral: *neutral,
+                value,
+                points,
+                scanned,
+            });
+            false
+        };
+        folds.scans.retain(|op| multiple(self, op, true));
+        folds.reduces.retain(|op| multiple(self, op, false));
+        if !found.is_empty() {
+            retain(&mut map.ret, &keep_values);
+            retain(&mut map.body.result, &keep_values);
+            retain(pat, &keep_results);
+        }
+        found
+    }
+
+    /// Binds such a result; of a map that it takes, all that is left to do.
+    pub(super) fn bind_multiple(
+        &mut self,
+        multiple: Multiple,
+        aux: &Aux,
+        width: Dim,
+    ) -> Option<(Vec<Param<Soacs>>, Soac)> {
+        let Multiple {
+            param,
+            again,
+            neutral,
+            value,
+            points,
+            scanned,
+        } = multiple;
+        let op = match (again, scanned) {
+            (Again::Sum(ty), true) => {
+                let map = self.counted(aux, width, ty, value);
+                return Some((vec![param], Soac::Screma(map)));
+            }
+            (Again::Sum(ty), false) => {
+                let times = self.converted(aux, points, ty);
+                BasicOp::Binary(BinOp::Mul, ty, times, value)
+            }
+            (Again::Once(op, ty), true) => {
+                let once = self.make("once", aux, BasicOp::Binary(op, ty, neutral, value));
+                BasicOp::Replicate {
+                    shape: smallvec![width],
+                    value: once,
+                }
+            }
+            (Again::Once(op, ty), false) => {
+                let zero = Atom::i64(0);
+                let runs = BasicOp::Compare(CmpOp::SLt, PrimType::I64, zero, points);
+                BasicOp::Select {
+                    ty,
+                    cond: self.make("runs", aux, runs),
+                    if_true: self.make("once", aux, BasicOp::Binary(op, ty, neutral, value)),
+                    if_false: neutral,
+                }
+            }
+        };
+        self.use_more(&op);
+        self.basic(param, aux.clone(), op);
+        None
+    }
+
+    /// A number of points in another type.
+    fn converted(&mut self, aux: &Aux, arg: Atom, to: PrimType) -> Atom {
+        if to == PrimType::I64 {
+            return arg;
+        }
+        self.make("times", aux, in_type(arg, to))
+    }
+
+    /// `map (\i -> (i + 1) * value) (iota width)`
+    fn counted(&mut self, aux: &Aux, width: Dim, ty: PrimType, value: Atom) -> Screma {
+        let iota = BasicOp::Iota {
+            ty: PrimType::I64,
+            count: width,
+            start: Atom::i64(0),
+            stride: Atom::i64(1),
+        };
+        let inputs = self.make("is", aux, iota).var().into_iter().collect();
+        let index = self.fresh("i", Type::I64);
+        let mut stms = Vec::new();
+        let mut stm = |s: &mut Self, hint: &str, op: BasicOp| {
+            s.use_more(&op);
+            let param = s.fresh(hint, Type::Prim(ty));
+            let name = param.name;
+            stms.push(Stm {
+                pat: vec![param],
+                aux: Aux::at(aux.prov),
+                exp: Exp::Basic(op),
+            });
+            Atom::Var(name)
+        };
+        let mut before = Atom::Var(index.name);
+        if ty != PrimType::I64 {
+            before = stm(self, "before", in_type(before, ty));
+        }
+        let one = Atom::Const(Scalar::int(ty, 1));
+        let times = stm(self, "times", BasicOp::Binary(BinOp::Add, ty, before, one));
+        let all = BasicOp::Binary(BinOp::Mul, ty, times, value);
+        let all = stm(self, "all", all);
+        Screma {
+            width,
+            inputs,
+            map: Lambda {
+                params: vec![index],
+                body: Body {
+                    stms,
+                    result: vec![all],
+                },
+                ret: vec![Type::Prim(ty)],
+            },
+            folds: Folds::default(),
+        }
+    }
+}
+
+/// A number of 64 bits in another type, wrapped.
+fn in_type(arg: Atom, to: PrimType) -> BasicOp {
+    BasicOp::Convert {
+        op: ConvOp::SExt,
+        from: PrimType::I64,
+        to,
+        arg,
+    }
+}
+
+/// What an operator makes of one value again and again, if that is known.
+fn again(operator: &Operator<Soacs>) -> Option<Again> {
+    let (op, ty) = scalar_operator(&operator.op)?;
+    let once = matches!(
+        op,
+        BinOp::And | BinOp::Or | BinOp::SMin | BinOp::SMax | BinOp::UMin | BinOp::UMax
+    );
+    if op == BinOp::Add && ty.is_int() {
+        let zero = Atom::Const(Scalar::int(ty, 0));
+        (operator.neutral == [zero]).then_some(Again::Sum(ty))
+    } else {
+        once.then_some(Again::Once(op, ty))
+    }
+}
