@@ -94,3 +94,4 @@ listed(RELIED_ON, "sums_of_rows", ["[]i32"], lambda xss, indices: [sum(xss[i]) f
 listed(RELIED_ON, "scaled_rows", ["[][][]i32"], lambda xss, iss, scale: [
     [[scale * x for x in xss[i]] for i in row] for row in iss])
 listed(RELIED_ON, "coerced_sums", ["[]i32"], lambda xs, n, k: [sum(xs)] * k)
+listed(RELIED_ON, "sums_of_slices", ["[]i32"], lambda xss, start, end: [sum(xs[start:end]) for xs in xss])

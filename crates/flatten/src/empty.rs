@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! Σ, c = assert p, ys = xs <c> ⊢ reduce op ys
-//!   =>  let held  = if m == 0 and Σ has points
+//!   =>  let held  = if m <= 0 and Σ has points
 //!                   then (segmap (Σ) { c = assert p; true <c> })[0, .., 0] else true
 //!       let c'    = assert held
 //!       segred (Σ, j < m) (op) { c = assert p; ys = xs <c>; ys[j] } <c'>
@@ -59,8 +59,8 @@ fn points_alone(
     // Where one of these is empty, there are no points.
     let inner = shallow.inner.iter().filter(|size| !around.contains(size));
     let mut builder = ctx.builder::<Segs>(aux);
-    let empty = any_zero(&mut builder, inner)?;
-    let alone = match any_zero(&mut builder, around.iter()) {
+    let empty = any_empty(&mut builder, inner)?;
+    let alone = match any_empty(&mut builder, around.iter()) {
         None => empty,
         Some(none) => {
             let some = builder.unary(prim::UnOp::Not, PrimType::Bool, none);
@@ -72,18 +72,19 @@ fn points_alone(
     Some(alone)
 }
 
-/// Whether any of these sizes is zero, unless it is known that none is.
-fn any_zero<'d>(
+/// Whether there is nothing along any of these, unless it is known that there is: sizes below
+/// zero are those that a check refuses.
+fn any_empty<'d>(
     builder: &mut Builder<'_, Segs>,
     sizes: impl Iterator<Item = &'d Dim>,
 ) -> Option<Atom> {
     let mut any: Option<Atom> = None;
     for size in sizes.filter(|size| !matches!(size, Dim::Const(1..))) {
-        let zero = builder.compare(CmpOp::Eq, PrimType::I64, size.atom()?, Atom::i64(0));
+        let none = builder.compare(CmpOp::SLe, PrimType::I64, size.atom()?, Atom::i64(0));
         any = Some(
             match any {
-                Some(any) => builder.binary(BinOp::Or, PrimType::Bool, any, zero.into()),
-                None => zero,
+                Some(any) => builder.binary(BinOp::Or, PrimType::Bool, any, none.into()),
+                None => none,
             }
             .into(),
         );

@@ -252,7 +252,8 @@ fn flatten_function(
         Some((signature, lift))
     });
     let (params, ret, body) = if let Some(of) = signature {
-        let Lifted { params, ret, body } = rules::lifted(&mut ctx, of, at, body)?;
+        let consumed: Vec<bool> = params.iter().map(|param| param.consumed).collect();
+        let Lifted { params, ret, body } = rules::lifted(&mut ctx, of, &consumed, at, body)?;
         (params, ret, body)
     } else {
         let params = params

@@ -54,3 +54,17 @@ entry scaled_rows [k] [m] [p] [q] (xss: [k][m]i32) (iss: [p][q]i64) (scale: i32)
 -- output { [0i32, 0i32] }
 entry coerced_sums (xs: []i32) (n: i64) (k: i64) : [k]i32 =
   map (\_ -> i32.sum (xs :> [n]i32)) (iota k)
+
+-- Slices whose end may lie before their start: nothing to sum, and not allowed.
+-- ==
+-- entry: sums_of_slices
+-- input { [[1, 2, 3], [4, 5, 6]] 1i64 3i64 }
+-- output { [5i32, 11i32] }
+-- input { [[1, 2, 3], [4, 5, 6]] 2i64 2i64 }
+-- output { [0i32, 0i32] }
+-- input { [[1, 2, 3], [4, 5, 6]] 3i64 0i64 }
+-- error: Index \[3:0\] out of bounds for array of shape \[3\]
+-- input { empty([0][3]i32) 3i64 0i64 }
+-- output { empty([0]i32) }
+entry sums_of_slices [n] [m] (xss: [n][m]i32) (from: i64) (to: i64) : [n]i32 =
+  map (\xs -> #[flattening(only_inner)] reduce (+) 0 (opaque xs)[from:to]) xss

@@ -318,10 +318,12 @@ pub(crate) struct Lifted {
     pub(crate) body: Body<Segs>,
 }
 
-/// A function's version for all points.
+/// A function's version for all points. The parameters that it consumes are its callers', so
+/// it begins with copies of them.
 pub(crate) fn lifted(
     ctx: &mut Ctx<'_>,
     (signature, lift): (&Signature, Lift),
+    consumed: &[bool],
     at: Position,
     body: Body<Soacs>,
 ) -> Result<Lifted, PassError> {
@@ -333,12 +335,19 @@ pub(crate) fn lifted(
     let nest = outer.with_dims(ctx, &[width]);
     let mut d = Distribution::new(ctx, nest, at, &aux, &body);
     let mut params = vec![points];
-    for (form, param) in forms.iter().zip(&signature.params) {
+    let mut stms = Vec::new();
+    for ((form, param), consumed) in forms.iter().zip(&signature.params).zip(consumed) {
         match form {
             Form::Same => params.push(param.clone()),
             Form::Whole => {
                 let all: Param<Soacs> = ctx.fresh("all", param.ty.array_of(width));
-                d.nest.bind_element(param.clone(), all.name);
+                let mut array = all.name;
+                if *consumed && param.ty.is_array() {
+                    let mut builder = ctx.builder::<Segs>(&aux);
+                    array = builder.let_basic("own", BasicOp::Copy(array));
+                    stms.extend(builder.take_stms());
+                }
+                d.nest.bind_element(param.clone(), array);
                 params.push(all);
             }
             Form::Segments { size, here } => {
@@ -371,7 +380,6 @@ pub(crate) fn lifted(
             consumed: false,
         })
         .collect();
-    let mut stms = Vec::new();
     let given = body.result.clone();
     d.statements(ctx, body.stms, &mut Sink::default(), &mut stms)?;
     let length_of = |size: Size| match size {
