@@ -13,7 +13,7 @@ use runtime::{Config, Context, Image, device};
 /// Entry points whose sums of floats are put together in another order on a device: their
 /// last bits may differ from the CPU's, but not from run to run. All other results have the
 /// CPU's bits.
-const SUMS: [(&str, &[&str]); 10] = [
+const SUMS: [(&str, &[&str]); 11] = [
     ("bench/programs/mini.fut", &["black_scholes", "redomap_nt"]),
     ("bench/programs/nests/lava_md.fut", &["main"]),
     ("bench/programs/nests/local_volatility.fut", &["main"]),
@@ -22,6 +22,7 @@ const SUMS: [(&str, &[&str]); 10] = [
     ("examples/dot_product.fut", &["waves"]),
     ("examples/nbody.fut", &["main"]),
     ("tests/programs/classic/simulation.fut", &["nbody"]),
+    ("tests/programs/features/bins.fut", &["sums"]),
     (
         "tests/programs/features/histograms.fut",
         &["single", "double", "onto", "grid"],
