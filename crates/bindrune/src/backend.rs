@@ -159,18 +159,11 @@ impl Executable {
     ///
     /// # Errors
     /// Why it does not say them.
-    pub fn values(
-        &self,
-        options: &[String],
-        limit: Duration,
-    ) -> Result<Vec<(String, i64)>, String> {
+    pub fn values(&self, options: &[String], limit: Duration) -> Result<Vec<Assignment>, String> {
         let options = [options, &["--print-values".to_owned()]].concat();
         let text = self.listed(&options, limit)?;
-        let pairs = text.lines().filter_map(|line| {
-            let (name, value) = line.rsplit_once('=')?;
-            Some((name.to_owned(), value.parse().ok()?))
-        });
-        Ok(pairs.collect())
+        let values = text.lines().map(Assignment::parse);
+        values.collect::<Result<_, _>>().map_err(str::to_owned)
     }
 
     /// What it says of its tuning parameters.

@@ -58,7 +58,8 @@ mod function;
 mod kernels;
 mod uniform;
 
-use crate::{Entry, For, FunId, Program, Stmt, VarType};
+use crate::walk::callees_first;
+use crate::{Entry, FunId, Program, VarType};
 use function::FunctionCheck;
 pub use kernels::has_kernels;
 use prim::{PrimType, ScalarType};
@@ -228,70 +229,17 @@ impl Tables<'_> {
         }
     }
 
-    /// Cycles among functions that are not marked recursive, by taking away
-    /// functions that call nobody that is left.
+    /// Cycles among functions that are not marked recursive.
     fn call_cycles(&mut self) {
         let functions = &self.program.functions;
-        let n = functions.len();
-        let mut callers: Vec<Vec<usize>> = vec![Vec::new(); n];
-        let mut calls = vec![0usize; n];
-        for (i, function) in functions.iter().enumerate().filter(|(_, f)| !f.recursive) {
-            collect_calls(&function.body, &mut |callee| {
-                if functions
-                    .get(callee.0 as usize)
-                    .is_some_and(|f| !f.recursive)
-                {
-                    callers[callee.0 as usize].push(i);
-                    calls[i] += 1;
-                }
-            });
+        let mut ends: Vec<bool> = functions.iter().map(|f| f.recursive).collect();
+        for at in callees_first(functions) {
+            ends[at] = true;
         }
-        let mut ready: Vec<usize> = (0..n).filter(|i| calls[*i] == 0).collect();
-        while let Some(done) = ready.pop() {
-            for caller in std::mem::take(&mut callers[done]) {
-                calls[caller] -= 1;
-                if calls[caller] == 0 {
-                    ready.push(caller);
-                }
-            }
-        }
-        if let Some(i) = calls.iter().position(|left| *left > 0) {
+        if let Some(i) = ends.iter().position(|ends| !ends) {
             let function = functions[i].name.clone();
             let message = "calls itself through functions not marked recursive".to_owned();
             self.errors.push(VerifyError { function, message });
         }
     }
-}
-
-fn collect_calls(stmts: &[Stmt], found: &mut dyn FnMut(FunId)) {
-    stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
-        for stmt in stmts {
-            match stmt {
-                Stmt::Call { fun, .. } => found(*fun),
-                Stmt::If(_, yes, no) => {
-                    collect_calls(yes, found);
-                    collect_calls(no, found);
-                }
-                Stmt::While(_, body) | Stmt::For(For { body, .. }) => collect_calls(body, found),
-                Stmt::Set(..)
-                | Stmt::Load(..)
-                | Stmt::Store(..)
-                | Stmt::LoadLanes { .. }
-                | Stmt::StoreLanes { .. }
-                | Stmt::Alloc(..)
-                | Stmt::Frame { .. }
-                | Stmt::Share(..)
-                | Stmt::Borrow(..)
-                | Stmt::Release(_)
-                | Stmt::Slots(_)
-                | Stmt::Copy { .. }
-                | Stmt::ConstData(..)
-                | Stmt::Check { .. }
-                | Stmt::Compared(..)
-                | Stmt::ReadGlobal(..)
-                | Stmt::Device(_)
-                | Stmt::WriteGlobal(..) => {}
-            }
-        }
-    });
 }

@@ -2,8 +2,8 @@
 //! expressions.
 
 use crate::syntax::{
-    Access, Arg, DeviceOp, Expr, For, LaneAccess, LanePositions, ROOT_LANES, Region, Slots, Stmt,
-    Var, VarInfo, VarType,
+    Access, Arg, DeviceOp, Expr, For, Function, LaneAccess, LanePositions, ROOT_LANES, Region,
+    Slots, Stmt, Var, VarInfo, VarType,
 };
 use prim::PrimType;
 
@@ -426,4 +426,34 @@ pub(crate) fn divides(e: &Expr) -> bool {
     };
     each_part(e, &mut |part| found |= divides(part));
     found
+}
+
+/// The functions, by their places, callees before their callers; calls of recursive functions
+/// do not count. Functions that call themselves otherwise, and who calls them, are left out.
+pub fn callees_first(functions: &[Function]) -> Vec<usize> {
+    let mut callers: Vec<Vec<usize>> = vec![Vec::new(); functions.len()];
+    let mut calls = vec![0usize; functions.len()];
+    for (at, function) in functions.iter().enumerate() {
+        each_stmt(&function.body, &mut |stmt| {
+            if let Stmt::Call { fun, .. } = stmt {
+                let callee = fun.0 as usize;
+                if functions.get(callee).is_some_and(|f| !f.recursive) {
+                    callers[callee].push(at);
+                    calls[at] += 1;
+                }
+            }
+        });
+    }
+    let mut order: Vec<usize> = (0..functions.len()).filter(|at| calls[*at] == 0).collect();
+    let mut next = 0;
+    while let Some(&done) = order.get(next) {
+        next += 1;
+        for caller in std::mem::take(&mut callers[done]) {
+            calls[caller] -= 1;
+            if calls[caller] == 0 {
+                order.push(caller);
+            }
+        }
+    }
+    order
 }

@@ -167,7 +167,9 @@ pub fn prepare(tuning: &Tuning<'_>, file: &Path, spec: &Spec) -> Result<Prepared
     let others = others.collect();
     // What is compared with a device's own numbers.
     if matches!(tuning.backend, Backend::Device(_)) {
-        for (name, value) in executable.values(&tuning.args.pass_option, tuning.patience())? {
+        for Assignment { name, value, .. } in
+            executable.values(&tuning.args.pass_option, tuning.patience())?
+        {
             if let Some(at) = reader.places.get(&name) {
                 reader.parameters[*at].1 = value;
             }

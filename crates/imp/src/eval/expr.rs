@@ -95,7 +95,8 @@ impl<'s> Values<'s> {
         }
     }
 
-    /// Whether an expression is a variable that holds what nobody has written.
+    /// Where what an expression denotes was read, if it is a variable that holds what nobody
+    /// has written.
     pub(super) fn unwritten(self, expr: &Expr) -> Option<i64> {
         if let Expr::Var(var) = expr
             && let Ok(Slot::Unwritten(position)) = self.slot(*var)

@@ -36,9 +36,9 @@ BR_FN void br_signal(volatile BR_GLOBAL i32 *at, i32 value) {
 #define BR_UNLESS_FAILED if (ctx->check != 0) return;
 
 /* In a kernel whose threads wait for each other, and fail: how many barriers the first of
-   its block that failed had seen. All see the same of what failed before. What
-   stands behind the last barrier, if anything, asks whether the thread goes on: it is asked here
-   too, as compilers warn of what nobody reads. */
+   its block that failed had seen. All see the same of what failed before. What stands behind
+   the last barrier, if anything, asks whether the thread goes on: it is asked here, too, as
+   compilers warn of what nobody reads. */
 #define BR_STOPPING                                                                                \
     BR_SHARED volatile i32 br_stop;                                                                \
     i32 br_seen = 0;                                                                               \

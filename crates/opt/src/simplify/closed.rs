@@ -19,8 +19,9 @@ use ir::walk::{Substitution, substitute_stm, substitute_type};
 use prim::{BinOp, CmpOp, ConvOp, PrimType, Scalar};
 use rustc_hash::FxHashMap;
 
-/// What a loop makes of a parameter, whose value it does not need for that.
-enum Closed {
+/// What a loop makes of a parameter, whose value it does not need for that, or a combinator
+/// of one value ([`multiples`](super::multiples)).
+pub(super) enum Closed {
     /// The value that each iteration gives it.
     Always(Atom),
     /// Each iteration adds this (or subtracts it).
@@ -191,19 +192,15 @@ impl<L: OptLevel> Simplifier<'_, L> {
         if !def.certs.is_empty() || !self.in_scope(by) || !(ty.is_int() || ty == PrimType::Bool) {
             return None;
         }
-        let once = matches!(
-            op,
-            BinOp::And | BinOp::Or | BinOp::SMin | BinOp::SMax | BinOp::UMin | BinOp::UMax
-        );
         if op == BinOp::Add || (op == BinOp::Sub && left) {
             Some(Closed::Adds(op, ty, by))
         } else {
-            once.then_some(Closed::Once(op, ty, by))
+            once_is_enough(op).then_some(Closed::Once(op, ty, by))
         }
     }
 
     /// The value after a counted loop.
-    fn value_after(
+    pub(super) fn value_after(
         &mut self,
         closed: Closed,
         init: Atom,
@@ -249,6 +246,14 @@ impl<L: OptLevel> Simplifier<'_, L> {
             if_false: init,
         }
     }
+}
+
+/// Whether an operator makes the same of one value again and again as once.
+pub(super) const fn once_is_enough(op: BinOp) -> bool {
+    matches!(
+        op,
+        BinOp::And | BinOp::Or | BinOp::SMin | BinOp::SMax | BinOp::UMin | BinOp::UMax
+    )
 }
 
 /// How a parameter goes on, without its own name.

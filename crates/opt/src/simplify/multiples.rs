@@ -11,6 +11,7 @@
 //! often. What loops compute in this way stands in `closed`.
 
 use super::Simplifier;
+use super::closed::{Closed, once_is_enough};
 use crate::dce::retain;
 use ir::Soacs;
 use ir::exact::scalar_operator;
@@ -18,24 +19,15 @@ use ir::folds::Folds;
 use ir::soac::{Operator, Screma, Soac};
 use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Lambda, Param, Stm};
 use ir::types::{Dim, Type};
-use prim::{BinOp, CmpOp, ConvOp, PrimType, Scalar};
+use prim::{BinOp, ConvOp, PrimType, Scalar};
 use smallvec::smallvec;
 
-/// What an operator makes of one value again and again.
-#[derive(Clone, Copy)]
-enum Again {
-    /// A multiple of it.
-    Sum(PrimType),
-    /// The same as once.
-    Once(BinOp, PrimType),
-}
-
-/// A result that needs no combinator: its name, what its operator makes of which value.
+/// A result that needs no combinator: its name, and what its operator makes of one value.
 pub(super) struct Multiple {
     param: Param<Soacs>,
-    again: Again,
+    ty: PrimType,
+    closed: Closed,
     neutral: Atom,
-    value: Atom,
     points: Atom,
     scanned: bool,
 }
@@ -61,10 +53,10 @@ impl Simplifier<'_, Soacs> {
         let mut multiple = |s: &mut Self, op: &Operator<Soacs>, scanned: bool| {
             let first = at;
             at += op.neutral.len();
-            let (Some(again), [neutral]) = (again(op), op.neutral.as_slice()) else {
+            let value = map.body.result[first];
+            let (Some((ty, closed)), [neutral]) = (closed(op, value), op.neutral.as_slice()) else {
                 return true;
             };
-            let value = map.body.result[first];
             let result = if scanned {
                 n_reduced + first
             } else {
@@ -77,9 +69,9 @@ impl Simplifier<'_, Soacs> {
             keep_results[result] = false;
             found.push(Multiple {
                 param: pat[result].clone(),
-                again,
+                ty,
+                closed,
                 neutral: *neutral,
-                value,
                 points,
                 scanned,
             });
@@ -104,50 +96,28 @@ impl Simplifier<'_, Soacs> {
     ) -> Option<(Vec<Param<Soacs>>, Soac)> {
         let Multiple {
             param,
-            again,
+            ty,
+            closed,
             neutral,
-            value,
             points,
             scanned,
         } = multiple;
-        let op = match (again, scanned) {
-            (Again::Sum(ty), true) => {
+        let op = match closed {
+            Closed::Adds(_, _, value) if scanned => {
                 let map = self.counted(aux, width, ty, value);
                 return Some((vec![param], Soac::Screma(map)));
             }
-            (Again::Sum(ty), false) => {
-                let times = self.converted(aux, points, ty);
-                BasicOp::Binary(BinOp::Mul, ty, times, value)
-            }
-            (Again::Once(op, ty), true) => {
-                let once = self.make("once", aux, BasicOp::Binary(op, ty, neutral, value));
-                BasicOp::Replicate {
-                    shape: smallvec![width],
-                    value: once,
-                }
-            }
-            (Again::Once(op, ty), false) => {
-                let zero = Atom::i64(0);
-                let runs = BasicOp::Compare(CmpOp::SLt, PrimType::I64, zero, points);
-                BasicOp::Select {
-                    ty,
-                    cond: self.make("runs", aux, runs),
-                    if_true: self.make("once", aux, BasicOp::Binary(op, ty, neutral, value)),
-                    if_false: neutral,
-                }
+            Closed::Once(op, _, value) if scanned => BasicOp::Replicate {
+                shape: smallvec![width],
+                value: self.make("once", aux, BasicOp::Binary(op, ty, neutral, value)),
+            },
+            closed @ (Closed::Always(_) | Closed::Adds(..) | Closed::Once(..)) => {
+                self.value_after(closed, neutral, ty, (PrimType::I64, points), false, aux)
             }
         };
         self.use_more(&op);
         self.basic(param, aux.clone(), op);
         None
-    }
-
-    /// A number of points in another type.
-    fn converted(&mut self, aux: &Aux, arg: Atom, to: PrimType) -> Atom {
-        if to == PrimType::I64 {
-            return arg;
-        }
-        self.make("times", aux, in_type(arg, to))
     }
 
     /// `map (\i -> (i + 1) * value) (iota width)`
@@ -174,7 +144,13 @@ impl Simplifier<'_, Soacs> {
         };
         let mut before = Atom::Var(index.name);
         if ty != PrimType::I64 {
-            before = stm(self, "before", in_type(before, ty));
+            let op = BasicOp::Convert {
+                op: ConvOp::SExt,
+                from: PrimType::I64,
+                to: ty,
+                arg: before,
+            };
+            before = stm(self, "before", op);
         }
         let one = Atom::Const(Scalar::int(ty, 1));
         let times = stm(self, "times", BasicOp::Binary(BinOp::Add, ty, before, one));
@@ -196,27 +172,14 @@ impl Simplifier<'_, Soacs> {
     }
 }
 
-/// A number of 64 bits in another type, wrapped.
-fn in_type(arg: Atom, to: PrimType) -> BasicOp {
-    BasicOp::Convert {
-        op: ConvOp::SExt,
-        from: PrimType::I64,
-        to,
-        arg,
-    }
-}
-
 /// What an operator makes of one value again and again, if that is known.
-fn again(operator: &Operator<Soacs>) -> Option<Again> {
+fn closed(operator: &Operator<Soacs>, value: Atom) -> Option<(PrimType, Closed)> {
     let (op, ty) = scalar_operator(&operator.op)?;
-    let once = matches!(
-        op,
-        BinOp::And | BinOp::Or | BinOp::SMin | BinOp::SMax | BinOp::UMin | BinOp::UMax
-    );
-    if op == BinOp::Add && ty.is_int() {
+    let closed = if op == BinOp::Add && ty.is_int() {
         let zero = Atom::Const(Scalar::int(ty, 0));
-        (operator.neutral == [zero]).then_some(Again::Sum(ty))
+        (operator.neutral == [zero]).then_some(Closed::Adds(op, ty, value))
     } else {
-        once.then_some(Again::Once(op, ty))
-    }
+        once_is_enough(op).then_some(Closed::Once(op, ty, value))
+    };
+    Some((ty, closed?))
 }

@@ -176,11 +176,7 @@ impl Gen<'_, '_> {
         own: Option<&[(&[Var], Expr)]>,
     ) -> Result<(), PassError> {
         if !(space.independent && strips::pays(space)) {
-            let in_order = Space {
-                independent: false,
-                ..space.clone()
-            };
-            return self.points(&in_order, lo, hi, |g, results| {
+            return self.points(&space.in_order(), lo, hi, |g, results| {
                 g.update_bins(bins, &results, own)
             });
         }

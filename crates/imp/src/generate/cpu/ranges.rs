@@ -129,7 +129,7 @@ impl Gen<'_, '_> {
         )?;
         let rest = mul(strips, Expr::i64(STRIP));
         let rest = self.name_value(rest, PrimType::I64, "rest");
-        self.points(&in_order(space), rest, n, |g, atoms| {
+        self.points(&space.in_order(), rest, n, |g, atoms| {
             let mine = g.is_in_range(&strip, &atoms)?;
             let update = g.collect(|g| g.update_bins(std::slice::from_ref(hist), &atoms, None))?;
             g.emit(Stmt::If(mine, update, Vec::new()));
@@ -231,13 +231,5 @@ impl Gen<'_, '_> {
         let outer = sub(index[0].clone(), lo.clone());
         let mine = compare(CmpOp::ULt, outer, sub(hi.clone(), lo.clone()));
         Ok(and(inside(&index[1..], &extents[1..]), mine))
-    }
-}
-
-/// Points that go one after another.
-fn in_order<'s>(space: &Space<'s>) -> Space<'s> {
-    Space {
-        independent: false,
-        ..space.clone()
     }
 }

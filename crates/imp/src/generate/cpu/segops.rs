@@ -45,6 +45,16 @@ pub(crate) struct Space<'s> {
     pub(crate) in_lanes: bool,
 }
 
+impl Space<'_> {
+    /// The same, whose points go one after another.
+    pub(crate) fn in_order(&self) -> Self {
+        Self {
+            independent: false,
+            ..self.clone()
+        }
+    }
+}
+
 impl Gen<'_, '_> {
     /// A segop.
     pub(crate) fn seg(
