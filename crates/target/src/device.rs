@@ -21,6 +21,8 @@ pub struct Device {
     pub tiles: Tiles,
     /// How scans go through the scratchpad.
     pub scans: Scans,
+    /// How histograms go through the scratchpad.
+    pub bins: Bins,
     /// Whether a block that has begun comes to its end while another one waits for it.
     pub progress: bool,
 }
@@ -60,6 +62,19 @@ impl Scans {
     }
 }
 
+/// Bins of histograms that a block has in the scratchpad.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Bins {
+    /// Bytes of them, and of the points that go there.
+    pub bytes: u64,
+    /// Threads that share bins at least, a power of two: they read points that lie side by
+    /// side.
+    pub owners: i64,
+    /// Threads for each bin, and points for each bin of a copy, from which on there are copies
+    /// of bins on the device: fewer hardly meet.
+    pub meeting: i64,
+}
+
 /// Pieces of arrays that the threads of a block load together, each element once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Tiles {
@@ -79,7 +94,7 @@ pub struct Tiles {
 impl Default for Device {
     /// What the paper on redomap takes: blocks of 256 threads, as many blocks as one
     /// block can combine. No GPU was at hand to choose the others on: four neighbouring
-    /// singles are half of what is read at once; a square is as wide as
+    /// singles are half of what is read at once, eight owners of bins read all of it; a square is as wide as
     /// threads run in step on most, 16 points of a thread leave registers for what each
     /// carries, and two tiles of doubles stay below [`TILE_BYTES`]. All of today make
     /// progress: blocks stay where they are until they end, and where processors run them,
@@ -99,6 +114,11 @@ impl Default for Device {
             scans: Scans {
                 points: 15,
                 window: 32,
+            },
+            bins: Bins {
+                bytes: TILE_BYTES,
+                owners: 8,
+                meeting: 4,
             },
             progress: true,
         }
@@ -121,6 +141,11 @@ impl Device {
         scans: Scans {
             points: 3,
             window: 2,
+        },
+        bins: Bins {
+            bytes: 128,
+            owners: 2,
+            meeting: 1,
         },
         progress: true,
     };

@@ -16,6 +16,8 @@ pub const LOAD: i64 = 8;
 pub const STORE: i64 = 16;
 /// An operation on a whole array.
 pub const ARRAY: i64 = 400;
+/// Storing what a point of a scan gives, and loading it again, where lanes compute the points.
+pub const KEPT: i64 = 96;
 /// A branch.
 pub const BRANCH: i64 = 8;
 /// What a loop costs beside its iterations.

@@ -8,9 +8,10 @@
 //! ```
 //!
 //! Scans likewise. Where nothing in `f` is parallel there is one version. A segscan
-//! keeps what it scanned until carries are known, but no arrays beside it, and computes
-//! its points twice: what follows on arrays becomes a map of its own, and a map that
-//! updates accumulators with an operator goes first.
+//! keeps what it scanned until carries are known, but no arrays beside it, and in tasks
+//! computes its points twice: what follows on arrays becomes a map of its own, and a map
+//! goes first that updates accumulators with an operator, or that takes longer than to keep
+//! what it gives.
 
 use super::distribute::distribute;
 use super::{par, regular, versions};
@@ -24,7 +25,9 @@ use ir::soac::{Screma, Soac};
 use ir::syntax::{Atom, Attr, Aux, Body, Exp, Lambda, Param, Stm};
 use ir::tunable::Rule;
 use ir::types::{Dim, Type};
-use ir::{Flatten, Name, PassError, Prov, Segs, Soacs};
+use ir::walk::with_stack;
+use ir::{Flatten, Name, PassError, Prov, Segs, Soacs, cost};
+use target::time;
 
 /// Appends what stands for a screma that folds scalars.
 pub(super) fn folds(
@@ -49,12 +52,42 @@ pub(super) fn folds(
     let after = s.folds.post.take_if(|post| arrays_after(ctx, post));
     let stms = if let Some(post) = after {
         map_after(ctx, &aux, s, post)
-    } else if !s.folds.scans.is_empty() && ctx.combines(&s.map.ret) {
+    } else if !s.folds.scans.is_empty() && (ctx.combines(&s.map.ret) || nests && kept(&s)) {
         map_before(ctx, &aux, s)
     } else {
         return g9(ctx, nest, at, pat, aux, s, out);
     };
     distribute(ctx, nest, at, stms, pat, &aux, out)
+}
+
+/// Whether what the points of a scan give is kept.
+fn kept(s: &Screma) -> bool {
+    let passes_on = s.folds.post.is_some() && s.map.ret.iter().any(is_acc);
+    !passes_on && dear(&s.map.body)
+}
+
+fn is_acc(ty: &Type) -> bool {
+    matches!(ty, Type::Acc { .. })
+}
+
+/// Whether a point takes longer than to keep what it gives and to read it again.
+fn dear(body: &Body<Soacs>) -> bool {
+    with_stack(|| {
+        let mut time = 0;
+        let dear = body.stms.iter().any(|stm| match &stm.exp {
+            Exp::Basic(op) => {
+                time += cost::basic(op);
+                false
+            }
+            Exp::If {
+                cond: _,
+                then_body,
+                else_body,
+            } => dear(then_body) || dear(else_body),
+            Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_) => true,
+        });
+        dear || time > time::KEPT
+    })
 }
 
 /// Appends the versions of a fold.
@@ -248,8 +281,8 @@ pub(super) fn scan_and_reduce(ctx: &mut Ctx<'_>, aux: &Aux, s: Screma) -> Body<S
     Body { stms, result }
 }
 
-/// A scan whose map updates accumulators with an operator: the map, and a scan over
-/// what it maps out.
+/// A scan whose map goes first: the map, and a scan over what it gives. What is mapped out is
+/// there then, unless something takes it up behind the scan.
 fn map_before(ctx: &mut Ctx<'_>, aux: &Aux, s: Screma) -> Body<Soacs> {
     let Screma {
         width,
@@ -260,24 +293,16 @@ fn map_before(ctx: &mut Ctx<'_>, aux: &Aux, s: Screma) -> Body<Soacs> {
     let types = map.ret.clone();
     let mapped = rows(ctx, "xs", &types, Some(width));
     let n_folded = folds.n_folded();
-    // Accumulators are done; the others go on.
-    let is_acc = |ty: &Type| matches!(ty, Type::Acc { .. });
-    let goes_on = |i: &usize| *i < n_folded || !is_acc(&types[*i]);
+    let taken_up = folds.post.is_some();
+    let goes_on = |i: &usize| *i < n_folded || taken_up && !is_acc(&types[*i]);
     let left: Vec<usize> = (0..types.len()).filter(goes_on).collect();
     let own: Vec<Type> = left.iter().map(|&i| types[i].clone()).collect();
     let names = left.iter().map(|&i| mapped[i].name).collect();
     let scan = as_they_are(ctx, width, names, &own, folds);
     let pat = results(ctx, &scan);
-    // Reduced, scanned, mapped: the accumulators are among the last.
-    let mut own = pat.iter().map(|param| Atom::Var(param.name));
-    let mut result: Vec<Atom> = own.by_ref().take(n_folded).collect();
-    for (ty, mapped) in types.iter().zip(&mapped).skip(n_folded) {
-        if is_acc(ty) {
-            result.push(mapped.name.into());
-        } else {
-            result.extend(own.next());
-        }
-    }
+    let rest = (n_folded..types.len()).filter(|i| !goes_on(i));
+    let mut result = atoms(&pat);
+    result.extend(rest.map(|i| Atom::Var(mapped[i].name)));
     let map = Screma::map(width, inputs, map);
     let stms = vec![screma(mapped, aux, map), screma(pat, aux, scan)];
     Body { stms, result }

@@ -2,11 +2,15 @@
 //! streams read in step.
 //!
 //! ```text
-//! chunk lo..hi              acc[0..S] = ne;  length = (hi - lo) / (S*L) * L
-//!                           for first in 0, L, 2L .. length
-//!                             tile[k][w] = xs[lo + w*length + first + k]    k < L, w < S
-//!                             for k < L: for w < S: acc[w] = op acc[w] <body on tile[k][w]>
-//!                           acc = op acc[0] .. acc[S-1] <points lo + S*length .. hi>
+//! chunk lo..hi              total = ne;  length = T*L
+//!                           for points lo..lo + S*length, and so on:
+//!                             acc[0..S] = ne
+//!                             for first in 0, L, 2L .. length
+//!                               tile[k][w] = xs[lo + w*length + first + k]    k < L, w < S
+//!                               for k < L: for w < S: acc[w] = op acc[w] <body on tile[k][w]>
+//!                             total = op total acc[0] .. acc[S-1]
+//! what is left of it        the same with length = (hi - lo) / (S*L) * L
+//!                           total = op total acc[0] .. acc[S-1] <points lo + S*length .. hi>
 //! ```
 //!
 //! `L` and `S` are the decomposition's `depth` and `streams`: a vector's lanes, one
@@ -14,7 +18,8 @@
 //! run side by side. Each stream lies in its own stretch of memory, so elements
 //! that the body reads at its index are brought into lane order by transposing
 //! square tiles, which stay in registers or the first cache: the CPU's form of the
-//! coalescing in section 4 of the redomap paper.
+//! coalescing in section 4 of the redomap paper. Stretches are short, so that memory is read
+//! line after line: `T` is what makes pieces of 256 points, at least 1.
 
 use super::fold::Fold;
 use super::segops::Space;
@@ -28,6 +33,9 @@ use ir::name::Name;
 use ir::syntax::{BasicOp, Exp};
 use ir::types::Type;
 use prim::PrimType;
+
+/// Points of a piece at least: memory is read line after line then.
+const PIECE: i64 = 256;
 
 /// An element that the body reads at its index.
 struct Input {
@@ -49,36 +57,44 @@ impl Gen<'_, '_> {
         let decomp = fold.space.decomp;
         let (side, streams) = (i64::from(decomp.depth), i64::from(decomp.streams));
         let vectors = streams / side;
-        let mut total: Option<Vec<Var>> = None;
+        let accs = self.neutral(fold.operators, fold.types)?;
+        let tiles = (PIECE / (streams * side)).max(1);
+        let size = Expr::i64(streams * side * tiles);
+        let pieces = div(sub(hi.clone(), lo.clone()), size.clone());
+        let pieces = self.name_value(pieces, PrimType::I64, "pieces");
+        self.for_seq("piece", Expr::i64(0), pieces.clone(), false, |g, piece| {
+            let first = add(lo.clone(), mul(Expr::Var(piece), size.clone()));
+            let first = g.name_value(first, PrimType::I64, "first");
+            let (part, _) = g.fold_tiles(fold, vectors, first, Expr::i64(tiles))?;
+            g.combine(fold.operators, &accs, &part)
+        })?;
+        lo = self.name_value(add(lo, mul(pieces, size)), PrimType::I64, "lo");
         for vectors in (1..=vectors).rev() {
-            let part = self.fold_tiles(fold, vectors, &mut lo, &hi)?;
-            match &total {
-                Some(total) => self.combine(fold.operators, total, &part)?,
-                None => total = Some(part),
-            }
+            let points = sub(hi.clone(), lo.clone());
+            let tiles = div(points, Expr::i64(side * side * vectors));
+            let tiles = self.name_value(tiles, PrimType::I64, "tiles");
+            let (part, rest) = self.fold_tiles(fold, vectors, lo, tiles)?;
+            self.combine(fold.operators, &accs, &part)?;
+            lo = self.name_value(rest, PrimType::I64, "rest");
         }
-        let accs = total.ok_or_else(|| PassError::bug("a reduction without streams"))?;
         self.fold_points(fold, &accs, lo, hi)?;
         Ok(accs)
     }
 
-    /// The accumulators of as many of the points `lo..hi` as make whole tiles of
-    /// streams that fill so many vectors; `lo` moves to the first point after.
+    /// The accumulators of the points from `lo` on that make so many tiles of streams, which
+    /// fill so many vectors; and the first point after.
     fn fold_tiles(
         &mut self,
         fold: &Fold<'_>,
         vectors: i64,
-        lo: &mut Expr,
-        hi: &Expr,
-    ) -> Result<Vec<Var>, PassError> {
+        lo: Expr,
+        tiles: Expr,
+    ) -> Result<(Vec<Var>, Expr), PassError> {
         let (types, apart) = (fold.types, fold.space.independent);
         let side = i64::from(fold.space.decomp.depth);
         let count = side * vectors;
         let (depth, streams) = (Expr::i64(side), Expr::i64(count));
         let buffers = self.accumulators(fold, count)?;
-        let points = sub(hi.clone(), lo.clone());
-        let tiles = div(points, Expr::i64(side * count));
-        let tiles = self.name_value(tiles, PrimType::I64, "tiles");
         let length = mul(tiles.clone(), depth.clone());
         let length = self.name_value(length, PrimType::I64, "length");
         let inputs = self.tiled_inputs(fold.space, side * count)?;
@@ -106,9 +122,8 @@ impl Gen<'_, '_> {
             self.tiled.remove(&input.name);
         }
         self.scan_lanes(fold.operators, types, &buffers, count)?;
-        let rest = add(lo.clone(), mul(length, streams));
-        *lo = self.name_value(rest, PrimType::I64, "rest");
-        Ok(self.load_all(&buffers, types, Expr::i64(count - 1), "acc"))
+        let accs = self.load_all(&buffers, types, Expr::i64(count - 1), "acc");
+        Ok((accs, add(lo, mul(length, streams))))
     }
 
     /// The elements that the body reads at its index, each with a tile.

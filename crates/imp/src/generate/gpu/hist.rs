@@ -1,16 +1,26 @@
-//! Histograms.
+//! Histograms, by their operators and by sizes.
 //!
-//! Where each operator is one that devices apply at once ([`atomic_operator`]), every thread
-//! takes a point and updates its bins: the operator is exact, so their order does not show.
-//! All others fall apart into chunks of points, each of which is a thread's and has copies
-//! of the bins that start from the neutral elements; then each bin takes the copies' bins
-//! from the first chunk to the last. How many chunks there are depends on sizes alone.
+//! | operators | sizes | kernels |
+//! |---|---|---|
+//! | such as devices apply at once ([`atomic_operator`]) | the scratchpad has room for the bins, chunks of points are longer than these are many | a block updates bins of its own there, and with them the histogram ([`pad`]) |
+//! | | more bins, on which many threads would meet | points update one of several copies of the bins, then each bin takes the copies' ([`copies`]) |
+//! | | all others | points update the histogram |
+//! | others | segments with fewer points than a block has threads | a thread goes through a segment in order |
+//! | | all others | blocks whose threads own bins in the scratchpad ([`owned`]) |
+//!
+//! Operators that devices apply at once are exact, so it does not show in which order they do.
+//! All others are applied by threads that own their bins, in the order of the points, and what
+//! chunks of points come to, which follow from sizes alone, is put together in their order.
 
-use crate::generate::accs::{Target, flat, inside};
-use crate::generate::expr::{add, binary, div, max, min, mul};
+mod copies;
+mod owned;
+mod pad;
+
+use crate::generate::accs::{Target, inside};
+use crate::generate::expr::{add, and, binary, compare, div, max, min, mul, sub};
 use crate::generate::function::Gen;
 use crate::generate::operators::operator_types;
-use crate::syntax::{DeviceOp, Expr, Stmt, Update, Var};
+use crate::syntax::{Access, DeviceOp, Expr, Stmt, Update};
 use ir::exact::atomic_operator;
 use ir::mem::Lmad;
 use ir::name::Name;
@@ -19,22 +29,37 @@ use ir::soac::{HistOp, Operator};
 use ir::syntax::Atom;
 use ir::types::{Dim, Type};
 use ir::{Mems, PassError, Prov};
-use prim::{BinOp, PrimType};
-
-/// Most chunks of a histogram: as many threads as keep a device busy.
-const MAX_CHUNKS: i64 = 4096;
+use prim::{BinOp, CmpOp, PrimType, UnOp};
 
 /// A histogram of a segop.
 pub(super) struct Bins<'s> {
     pub(super) op: &'s Operator<Mems>,
     pub(super) types: Vec<PrimType>,
     pub(super) dests: Vec<(Type, Name, Lmad)>,
-    /// Sizes of the index space, outer dimensions of the segop included.
+    /// Sizes of the index space, dimensions that count segments included.
     extents: Vec<Expr>,
-    /// How many bins there are.
-    count: Expr,
-    /// The chunks' copies.
-    copies: Vec<Var>,
+    /// How many of these count segments.
+    outer: usize,
+    /// How many bins a segment has.
+    own: Expr,
+}
+
+/// The histograms of a segop.
+struct Hists<'s> {
+    seg: &'s Seg<Mems>,
+    ops: &'s [HistOp<Mems>],
+    bins: Vec<Bins<'s>>,
+    /// The most bins that one of them has for a segment.
+    most: Expr,
+    prov: Prov,
+}
+
+impl Hists<'_> {
+    /// Bytes of a bin of each.
+    fn bytes(&self) -> u64 {
+        let types = self.bins.iter().flat_map(|hist| &hist.types);
+        types.map(|ty| ty.size()).sum()
+    }
 }
 
 impl Gen<'_, '_> {
@@ -45,55 +70,54 @@ impl Gen<'_, '_> {
         prov: Prov,
     ) -> Result<(), PassError> {
         let dims = seg.space.dims.as_slice();
-        let n = self.product(dims, "n")?;
-        let mut hists = self.bins_of(ops, &dims[..dims.len().saturating_sub(1)])?;
-        let atomic: Option<Vec<_>> = ops
-            .iter()
-            .map(|hist| atomic_operator(&hist.op.op))
-            .collect();
-        if let Some(operators) = atomic {
-            return self.each_point(("seghist", prov), n, |g, point| {
-                g.bind_point(dims, &point)?;
-                g.update_at_once(seg, ops, &hists, &operators)
-            });
+        let bins = self.bins_of(ops, &dims[..dims.len().saturating_sub(1)])?;
+        let most = bins.iter().map(|hist| hist.own.clone());
+        let most = most.fold(Expr::i64(1), max);
+        let hists = Hists {
+            seg,
+            ops,
+            bins,
+            most: self.name_value(most, PrimType::I64, "most"),
+            prov,
+        };
+        let operators = ops.iter().map(|hist| atomic_operator(&hist.op.op));
+        match operators.collect::<Option<Vec<_>>>() {
+            Some(operators) => self.hist_at_once(&hists, &operators),
+            None => self.hist_by_owners(&hists),
         }
-        let largest = hists.iter().map(|hist| hist.count.clone());
-        let grain = largest.fold(Expr::i64(self.layout().grain), max);
-        let chunks = max(
-            min(div(n.clone(), grain), Expr::i64(MAX_CHUNKS)),
-            Expr::i64(1),
+    }
+
+    /// By operators that devices apply at once.
+    fn hist_at_once(
+        &mut self,
+        hists: &Hists<'_>,
+        operators: &[(BinOp, PrimType)],
+    ) -> Result<(), PassError> {
+        let room = (self.layout().bins.bytes / hists.bytes()) as i64;
+        let everywhere = self.collect(|g| g.hist_everywhere(hists, operators))?;
+        if room == 0 {
+            everywhere.into_iter().for_each(|stmt| self.emit(stmt));
+            return Ok(());
+        }
+        let segments = self.segments_by(&hists.seg.space, hists.most.clone(), Expr::i64(1))?;
+        let enough = max(hists.most.clone(), Expr::i64(self.layout().block));
+        let fits = and(
+            compare(CmpOp::SLe, hists.most.clone(), Expr::i64(room)),
+            compare(CmpOp::SLe, enough, segments.width.clone()),
         );
-        let chunks = self.name_value(chunks, PrimType::I64, "chunks");
-        for hist in &mut hists {
-            self.neutral_copies(hist, &chunks, prov)?;
-        }
-        let of_chunks = chunks.clone();
-        self.each_point(("seghist", prov), chunks.clone(), |g, chunk| {
-            let (from, to) = g.bounds(n, of_chunks, chunk.clone());
-            g.for_seq("point", from, to, false, |g, point| {
-                g.bind_point(dims, &Expr::Var(point))?;
-                g.point(&seg.body, |g, results| {
-                    g.each_bin(&hists, ops, dims, &results, |g, k, index, values| {
-                        let hist = &hists[k];
-                        let place = add(
-                            mul(chunk.clone(), hist.count.clone()),
-                            flat(index, &hist.extents),
-                        );
-                        let place = g.name_value(place, PrimType::I64, "bin");
-                        let olds = g.load_all(&hist.copies, &hist.types, place.clone(), "old");
-                        let values = g.values(values, &hist.types)?;
-                        g.combine(&[hist.op], &olds, &values)?;
-                        g.store_all(&hist.copies, &hist.types, place, &olds);
-                        Ok(())
-                    })
-                })
-            })
-        })?;
-        for hist in &hists {
-            self.combine_copies(hist, &chunks, prov)?;
-            self.release_arrays(&hist.copies);
-        }
+        let in_pads = self.collect(|g| g.hist_in_pads(hists, operators, &segments, room))?;
+        self.emit(Stmt::If(fits, in_pads, everywhere));
         Ok(())
+    }
+
+    /// How often threads can be halved, at most so often, for each part to have bins of its
+    /// own where there is room for so many.
+    fn halvings(&mut self, hists: &Hists<'_>, room: i64, most: u32) -> Expr {
+        let times = div(Expr::i64(room), hists.most.clone());
+        let times = max(times, Expr::i64(1));
+        let zeros = Expr::Unary(UnOp::Clz, PrimType::I64, Box::new(times));
+        let halvings = min(sub(Expr::i64(63), zeros), Expr::i64(i64::from(most)));
+        self.name_value(halvings, PrimType::I64, "halvings")
     }
 
     /// The updates of a point, by operators that devices apply at once.
@@ -111,15 +135,20 @@ impl Gen<'_, '_> {
                 let (_, block, lmad) = &hists[k].dests[0];
                 let at = g.element(elem, *block, lmad, index.to_vec())?;
                 let value = g.atom(values[0])?;
-                g.emit(Stmt::Device(DeviceOp::Update(Box::new(Update {
-                    old: None,
-                    at,
-                    op: by,
-                    value,
-                }))));
+                g.apply_at_once(at, by, value);
                 Ok(())
             })
         })
+    }
+
+    /// The device combines a value with what lies at a place.
+    fn apply_at_once(&mut self, at: Access, op: BinOp, value: Expr) {
+        self.emit(Stmt::Device(DeviceOp::Update(Box::new(Update {
+            old: None,
+            at,
+            op,
+            value,
+        }))));
     }
 
     pub(super) fn bins_of<'s>(
@@ -129,21 +158,18 @@ impl Gen<'_, '_> {
     ) -> Result<Vec<Bins<'s>>, PassError> {
         let mut hists = Vec::with_capacity(ops.len());
         for HistOp { shape, dests, op } in ops {
-            let dims = outer
-                .iter()
-                .map(|(_, dim)| *dim)
-                .chain(shape.iter().copied());
-            let dims: Vec<Dim> = dims.collect();
-            let extents = self.extents(&dims)?;
-            let count = extents.iter().cloned().fold(Expr::i64(1), mul);
+            let own = self.extents(shape)?;
+            let dims: Vec<Dim> = outer.iter().map(|(_, dim)| *dim).collect();
+            let extents = [self.extents(&dims)?, own.clone()].concat();
+            let own = own.into_iter().fold(Expr::i64(1), mul);
             let places = dests.iter().map(|&dest| self.place(dest));
             hists.push(Bins {
                 op,
                 types: operator_types(&[op])?,
                 dests: places.collect::<Result<_, _>>()?,
                 extents,
-                count: self.name_value(count, PrimType::I64, "bins"),
-                copies: Vec::new(),
+                outer: outer.len(),
+                own: self.name_value(own, PrimType::I64, "bins"),
             });
         }
         Ok(hists)
@@ -170,73 +196,40 @@ impl Gen<'_, '_> {
             for (name, _) in &dims[..dims.len().saturating_sub(1)] {
                 index.push(Expr::Var(self.var(*name)?));
             }
-            let outer = index.len();
             for at in own {
                 index.push(self.atom(*at)?);
             }
-            let is_bin = inside(&index[outer..], &hist.extents[outer..]);
+            let is_bin = inside(&index[hist.outer..], &hist.extents[hist.outer..]);
             let body = self.collect(|g| f(g, k, &index, xs))?;
             self.emit(Stmt::If(is_bin, body, Vec::new()));
         }
         Ok(())
     }
 
-    /// Copies of a histogram's bins for all chunks get the neutral elements.
-    fn neutral_copies(
-        &mut self,
-        hist: &mut Bins<'_>,
-        chunks: &Expr,
-        prov: Prov,
-    ) -> Result<(), PassError> {
-        let all = mul(chunks.clone(), hist.count.clone());
-        let all = self.name_value(all, PrimType::I64, "all");
-        hist.copies = self.device_arrays("copies", &hist.types, &all, prov);
-        self.each_point(("seghist.start", prov), all, |g, place| {
-            let neutral = g.neutral(&[hist.op], &hist.types)?;
-            g.store_all(&hist.copies, &hist.types, place, &neutral);
-            Ok(())
-        })
+    /// The places of a bin, by its number among those of all segments.
+    fn places_of(&mut self, hist: &Bins<'_>, bin: &Expr) -> Result<Vec<Access>, PassError> {
+        let mut index = Vec::with_capacity(hist.extents.len());
+        let mut rest = bin.clone();
+        for (k, extent) in hist.extents.iter().enumerate().rev() {
+            if k == 0 {
+                index.push(rest.clone());
+            } else {
+                index.push(binary(BinOp::UMod, rest.clone(), extent.clone()));
+                rest = self.name_value(div(rest, extent.clone()), PrimType::I64, "rest");
+            }
+        }
+        index.reverse();
+        let mut places = Vec::with_capacity(hist.dests.len());
+        for ((_, block, lmad), &elem) in hist.dests.iter().zip(&hist.types) {
+            places.push(self.element(elem, *block, lmad, index.clone())?);
+        }
+        Ok(places)
     }
 
-    /// Each bin takes the copies' bins, in the order of the chunks.
-    fn combine_copies(
-        &mut self,
-        hist: &Bins<'_>,
-        chunks: &Expr,
-        prov: Prov,
-    ) -> Result<(), PassError> {
-        let extents = hist.extents.clone();
-        let count = hist.count.clone();
-        let chunks = chunks.clone();
-        self.each_point(("seghist.total", prov), count, |g, bin| {
-            let mut index = Vec::with_capacity(extents.len());
-            let mut rest = bin.clone();
-            for (k, extent) in extents.iter().enumerate().rev() {
-                if k == 0 {
-                    index.push(rest.clone());
-                } else {
-                    let own = binary(BinOp::UMod, rest.clone(), extent.clone());
-                    index.push(own);
-                    rest = g.name_value(div(rest, extent.clone()), PrimType::I64, "rest");
-                }
-            }
-            index.reverse();
-            let mut places = Vec::with_capacity(hist.dests.len());
-            for ((_, block, lmad), &elem) in hist.dests.iter().zip(&hist.types) {
-                places.push(g.element(elem, *block, lmad, index.clone())?);
-            }
-            let olds = g.load_places(&places, "old");
-            g.for_seq("chunk", Expr::i64(0), chunks, false, |g, chunk| {
-                let place = add(mul(Expr::Var(chunk), hist.count.clone()), bin);
-                let place = g.name_value(place, PrimType::I64, "place");
-                let values = g.load_all(&hist.copies, &hist.types, place, "own");
-                g.combine(&[hist.op], &olds, &values)
-            })?;
-            for (place, old) in places.into_iter().zip(olds) {
-                g.store(place, Expr::Var(old));
-            }
-            Ok(())
-        })
+    /// The number of a segment's bin among those of all segments, in a variable.
+    fn bin_of(&mut self, hist: &Bins<'_>, segment: &Expr, own: Expr) -> Expr {
+        let bin = add(mul(segment.clone(), hist.own.clone()), own);
+        self.name_value(bin, PrimType::I64, "bin")
     }
 
     /// An update of an accumulator by a thread, where others may update the same place.
@@ -254,12 +247,7 @@ impl Gen<'_, '_> {
         };
         let at = self.element(elem, *block, lmad, index.to_vec())?;
         let value = self.atom(*value)?;
-        self.emit(Stmt::Device(DeviceOp::Update(Box::new(Update {
-            old: None,
-            at,
-            op: by,
-            value,
-        }))));
+        self.apply_at_once(at, by, value);
         Ok(())
     }
 }

@@ -159,7 +159,7 @@ impl Gen<'_, '_> {
     }
 
     /// A point's updates of histograms.
-    fn hist_in_order(
+    pub(super) fn hist_in_order(
         &mut self,
         dims: &[(Name, Dim)],
         ops: &[HistOp<Mems>],

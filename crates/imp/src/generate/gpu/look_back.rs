@@ -354,7 +354,8 @@ impl Gen<'_, '_> {
         })
     }
 
-    fn store_atoms(
+    /// Stores operands into buffers at an index.
+    pub(super) fn store_atoms(
         &mut self,
         buffers: &[Var],
         types: &[PrimType],

@@ -16,7 +16,7 @@
 //! threads take points that lie a block apart.
 
 use super::segments::{Chunk, Group, Member, Segments};
-use crate::generate::expr::{add, binary, compare, min, mul, sub};
+use crate::generate::expr::{add, binary, compare, mul, sub};
 use crate::generate::function::Gen;
 use crate::generate::operators::{at, operator_types};
 use crate::syntax::{Expr, Stmt, Var};
@@ -69,10 +69,7 @@ impl Gen<'_, '_> {
         let types = &reduction.types;
         let segments = self.segments(&seg.space)?;
         let all = self.all_chunks(&segments);
-        // Segments of one chunk have no partial results.
-        let more = sub(segments.chunks.clone(), Expr::i64(1));
-        let kept = min(all.clone(), mul(all.clone(), more.clone()));
-        let kept = self.name_value(kept, PrimType::I64, "kept");
+        let kept = self.kept_chunks(&segments, &all);
         let chunks = Chunks {
             partials: self.device_arrays("partial", types, &kept, prov),
             totals: self.totals(&segments, &reduction, prov),
@@ -82,7 +79,7 @@ impl Gen<'_, '_> {
         if chunks.segments.outer.is_empty() {
             self.reduce_each(pat, seg, (folds, &reduction), (&chunks, &all, &block), prov)?;
         } else {
-            let few = self.few_threads(&chunks.segments);
+            let few = self.few_threads(&chunks.segments.width);
             let is_less = compare(CmpOp::SLt, few.halvings.clone(), block.halvings.clone());
             let what = (folds, &reduction);
             let short =
@@ -92,7 +89,7 @@ impl Gen<'_, '_> {
             self.emit(Stmt::If(is_less, short, long));
         }
         let body = self.collect(|g| g.reduce_partials(&chunks, &reduction, prov))?;
-        let several = compare(CmpOp::SLt, Expr::i64(0), more);
+        let several = compare(CmpOp::SLt, Expr::i64(1), chunks.segments.chunks.clone());
         self.emit(Stmt::If(several, body, Vec::new()));
         self.release_arrays(&chunks.partials);
         self.read_totals(&reduction, &chunks.totals)
@@ -133,7 +130,8 @@ impl Gen<'_, '_> {
                     })
                 })?;
                 let halvings = group.halvings.clone();
-                g.reduce_groups(reduction, &part, &accs, (&thread, halvings))?;
+                let folded = (reduction.operators.as_slice(), types.as_slice());
+                g.reduce_groups(folded, &part, &accs, (&thread, halvings))?;
                 g.inside(&own, |g| {
                     g.first_thread(&own.place, |g| {
                         let sums = g.load_all(&part, types, thread, "sum");
@@ -151,7 +149,7 @@ impl Gen<'_, '_> {
     }
 
     /// What a thread does whose group has a chunk.
-    fn inside(
+    pub(super) fn inside(
         &mut self,
         own: &Member,
         f: impl FnOnce(&mut Self) -> Result<(), PassError>,
@@ -266,21 +264,19 @@ impl Gen<'_, '_> {
         thread: &Expr,
     ) -> Result<(), PassError> {
         let halvings = self.whole_block().halvings;
-        self.reduce_groups(reduction, part, accs, (thread, halvings))
+        let folded = (reduction.operators.as_slice(), reduction.types.as_slice());
+        self.reduce_groups(folded, part, accs, (thread, halvings))
     }
 
     /// The values of threads that go together are reduced in the scratchpad, to the element
     /// of the first of them; so often can they be halved.
-    fn reduce_groups(
+    pub(super) fn reduce_groups(
         &mut self,
-        reduction: &Reduction<'_>,
+        (operators, types): (&[&Operator<Mems>], &[PrimType]),
         part: &[Var],
         accs: &[Var],
         (thread, halvings): (&Expr, Expr),
     ) -> Result<(), PassError> {
-        let Reduction {
-            operators, types, ..
-        } = reduction;
         self.store_all(part, types, thread.clone(), accs);
         self.barrier();
         self.for_seq("round", Expr::i64(0), halvings, false, |g, round| {

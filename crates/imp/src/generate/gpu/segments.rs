@@ -61,6 +61,16 @@ pub(super) struct Member {
 impl Gen<'_, '_> {
     /// The segments of a space, and how they fall apart.
     pub(super) fn segments<'s>(&mut self, space: &'s SegSpace) -> Result<Segments<'s>, PassError> {
+        self.segments_by(space, Expr::i64(1), Expr::i64(1))
+    }
+
+    /// The same where chunks have at least so many points, and so many blocks take each.
+    pub(super) fn segments_by<'s>(
+        &mut self,
+        space: &'s SegSpace,
+        least: Expr,
+        blocks: Expr,
+    ) -> Result<Segments<'s>, PassError> {
         let Some(((index, width), outer)) = space.dims.split_last() else {
             return Err(PassError::bug("a space without dimensions"));
         };
@@ -68,8 +78,10 @@ impl Gen<'_, '_> {
         let count = self.product(outer, "segments")?;
         let width = self.dim(*width)?;
         let width = self.name_value(width, PrimType::I64, "width");
-        let enough = div(width.clone(), Expr::i64(device.block * device.grain));
-        let most = div(Expr::i64(device.blocks), max(count.clone(), Expr::i64(1)));
+        let least = max(least, Expr::i64(device.block * device.grain));
+        let enough = div(width.clone(), least);
+        let each = mul(max(count.clone(), Expr::i64(1)), blocks);
+        let most = div(Expr::i64(device.blocks), each);
         let chunks = max(min(enough, most), Expr::i64(1));
         let chunks = self.name_value(chunks, PrimType::I64, "chunks");
         Ok(Segments {
@@ -87,6 +99,13 @@ impl Gen<'_, '_> {
         self.name_value(all, PrimType::I64, "all")
     }
 
+    /// How many of so many chunks have partial results: none where each is a whole segment.
+    pub(super) fn kept_chunks(&mut self, segments: &Segments<'_>, all: &Expr) -> Expr {
+        let more = sub(segments.chunks.clone(), Expr::i64(1));
+        let kept = min(all.clone(), mul(all.clone(), more));
+        self.name_value(kept, PrimType::I64, "kept")
+    }
+
     /// All threads of a block.
     pub(super) fn whole_block(&self) -> Group {
         let block = self.layout().block;
@@ -97,10 +116,10 @@ impl Gen<'_, '_> {
         }
     }
 
-    /// The threads of a block that have a few points of a segment each.
-    pub(super) fn few_threads(&mut self, segments: &Segments<'_>) -> Group {
+    /// The threads of a block that have a few of so many points each.
+    pub(super) fn few_threads(&mut self, points: &Expr) -> Group {
         let device = self.layout();
-        let enough = div_up(segments.width.clone(), device.few);
+        let enough = div_up(points.clone(), device.few);
         let fewer = sub(max(enough, Expr::i64(1)), Expr::i64(1));
         let zeros = Expr::Unary(UnOp::Clz, PrimType::I64, Box::new(fewer));
         let halvings = min(sub(Expr::i64(64), zeros), self.whole_block().halvings);

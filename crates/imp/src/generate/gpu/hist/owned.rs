@@ -1,0 +1,381 @@
+//! Histograms by operators that devices do not apply at once: threads own bins.
+//!
+//! ```text
+//! block of a chunk    thread: its bins = ne
+//! and of a range      parts of the threads take parts of the chunk, as many points at a time as
+//!                     they are threads:
+//!                       thread: <body>; tag[thread] = bin, if it is in the range; value[thread] = x
+//!                       thread: for the points of its part, if it owns their bins:
+//!                                 pad[part, bin] = pad[part, bin] op value
+//!                     thread: for its bins: total = pad[0, bin] op pad[1, bin] ..
+//!                             histogram[bin] = histogram[bin] op total, or copy[chunk, bin] = total
+//! ```
+//!
+//! A bin belongs to the thread whose place is the bin's number modulo the threads of a part.
+//! Where the scratchpad has room for the bins several times, the block is so many parts: a thread
+//! looks at fewer points then. Where it has not, blocks take ranges of the bins, and all of these
+//! look at the points. Where a segment is several chunks, each bin takes the chunks' copies in
+//! the end. So a bin takes its points in their order.
+
+use super::Hists;
+use crate::generate::accs::flat;
+use crate::generate::expr::{add, and, binary, compare, max, min, mul, sub};
+use crate::generate::function::Gen;
+use crate::generate::gpu::segments::Segments;
+use crate::generate::operators::{at, div_up, div_up_by};
+use crate::syntax::{Expr, Stmt, Var};
+use ir::PassError;
+use prim::{BinOp, CmpOp, ConvOp, PrimType, Scalar};
+use target::device::SCRATCHPAD_BYTES;
+
+/// The type of tags: bins in the scratchpad.
+const TAG: PrimType = PrimType::I32;
+
+/// How blocks and their threads share out the work.
+struct Shares<'s> {
+    segments: Segments<'s>,
+    /// Chunks of all segments.
+    all: Expr,
+    /// Ranges of bins.
+    ranges: Expr,
+    /// How many bins of each histogram the scratchpad has room for.
+    room: i64,
+    /// Points that a block takes at a time.
+    tile: i64,
+    /// Parts of the threads that take points.
+    parts: Expr,
+    /// Threads of a part, less one.
+    others: Expr,
+    /// How often the threads of a part can be halved.
+    halvings: Expr,
+}
+
+/// A thread of a part.
+struct Member {
+    /// Its place in the block.
+    thread: Expr,
+    part: Expr,
+    /// Its place in the part.
+    place: Expr,
+}
+
+/// What the scratchpad has of one histogram.
+struct Pad {
+    bins: Vec<Var>,
+    /// The bins of the points at hand, below zero if there is none.
+    tag: Var,
+    /// The values of the points at hand.
+    value: Vec<Var>,
+    /// How many of the bins are in the block's range.
+    here: Expr,
+}
+
+impl Gen<'_, '_> {
+    /// By operators that devices do not apply at once.
+    pub(super) fn hist_by_owners(&mut self, hists: &Hists<'_>) -> Result<(), PassError> {
+        let shares = self.shares(hists)?;
+        let by_blocks = self.collect(|g| g.hist_in_ranges(hists, &shares))?;
+        let Segments {
+            outer,
+            index,
+            width,
+            count,
+            ..
+        } = &shares.segments;
+        let in_order = self.collect(|g| {
+            g.each_point(("seghist", hists.prov), count.clone(), |g, segment| {
+                g.bind_point(outer, &segment)?;
+                g.for_seq("i", Expr::i64(0), width.clone(), false, |g, i| {
+                    g.bind_index_to(*index, Expr::Var(i));
+                    g.point(&hists.seg.body, |g, results| {
+                        g.hist_in_order(&hists.seg.space.dims, hists.ops, &results)
+                    })
+                })
+            })
+        })?;
+        let block = Expr::i64(self.layout().block);
+        let mut short = compare(CmpOp::SLt, width.clone(), block);
+        if outer.is_empty() {
+            // One thread is enough for few points only if blocks had more bins than these.
+            let is_wide = compare(CmpOp::SLt, Expr::i64(1), shares.ranges.clone());
+            short = and(short, is_wide);
+        }
+        self.emit(Stmt::If(short, in_order, by_blocks));
+        Ok(())
+    }
+
+    fn shares<'s>(&mut self, hists: &Hists<'s>) -> Result<Shares<'s>, PassError> {
+        let device = self.layout();
+        let (bytes, of_point) = (
+            hists.bytes(),
+            hists.bytes() + TAG.size() * hists.bins.len() as u64,
+        );
+        let mut tile = device.block.unsigned_abs();
+        while tile > 1 && tile * of_point > device.bins.bytes / 2 {
+            tile /= 2;
+        }
+        let room = device.bins.bytes.saturating_sub(tile * of_point) / bytes.max(1);
+        let room = room.max(1);
+        if tile * of_point + room * bytes > SCRATCHPAD_BYTES {
+            return Err(self.not_in_kernels("operators on so many values", hists.prov));
+        }
+        let (room, tile) = (room as i64, tile as i64);
+        let ranges = self.name_value(div_up(hists.most.clone(), room), PrimType::I64, "ranges");
+        let segments = self.segments_by(&hists.seg.space, hists.most.clone(), ranges.clone())?;
+        let tile_halvings = tile.trailing_zeros();
+        let most = tile_halvings.saturating_sub(device.bins.owners.trailing_zeros());
+        let halvings = self.halvings(hists, room, most);
+        let parts = binary(BinOp::Shl, Expr::i64(1), halvings.clone());
+        let halvings = sub(Expr::i64(i64::from(tile_halvings)), halvings);
+        let halvings = self.name_value(halvings, PrimType::I64, "halvings");
+        let members = binary(BinOp::Shl, Expr::i64(1), halvings.clone());
+        let others = sub(members, Expr::i64(1));
+        Ok(Shares {
+            all: self.all_chunks(&segments),
+            segments,
+            ranges,
+            room,
+            tile,
+            parts: self.name_value(parts, PrimType::I64, "parts"),
+            others: self.name_value(others, PrimType::I64, "others"),
+            halvings,
+        })
+    }
+
+    fn hist_in_ranges(&mut self, hists: &Hists<'_>, shares: &Shares<'_>) -> Result<(), PassError> {
+        let segments = &shares.segments;
+        let chunks = self.kept_chunks(segments, &shares.all);
+        let mut copies = Vec::with_capacity(hists.bins.len());
+        for hist in &hists.bins {
+            let count = mul(chunks.clone(), hist.own.clone());
+            let count = self.name_value(count, PrimType::I64, "copies");
+            copies.push(self.device_arrays("copies", &hist.types, &count, hists.prov));
+        }
+        let blocks = mul(shares.all.clone(), shares.ranges.clone());
+        let blocks = self.name_value(blocks, PrimType::I64, "blocks");
+        self.kernel(("seghist", hists.prov), blocks, |g, block| {
+            let range = binary(BinOp::UMod, Expr::Var(block), shares.ranges.clone());
+            let first = mul(range, Expr::i64(shares.room));
+            let first = g.name_value(first, PrimType::I64, "first");
+            let number = binary(BinOp::UDiv, Expr::Var(block), shares.ranges.clone());
+            let number = g.name_value(number, PrimType::I64, "number");
+            let mut pads = Vec::with_capacity(hists.bins.len());
+            for hist in &hists.bins {
+                let here = min(sub(hist.own.clone(), first.clone()), Expr::i64(shares.room));
+                let here = max(here, Expr::i64(0));
+                let types = hist.types.iter();
+                pads.push(Pad {
+                    bins: types
+                        .clone()
+                        .map(|&ty| g.tile_array("pad", ty, shares.room))
+                        .collect(),
+                    tag: g.tile_array("tag", TAG, shares.tile),
+                    value: types
+                        .map(|&ty| g.tile_array("value", ty, shares.tile))
+                        .collect(),
+                    here: g.name_value(here, PrimType::I64, "here"),
+                });
+            }
+            let chunk = g.chunk_of(segments, number.clone())?;
+            let width = sub(chunk.to.clone(), chunk.from.clone());
+            let width = g.name_value(width, PrimType::I64, "width");
+            let members = add(shares.others.clone(), Expr::i64(1));
+            let rounds = div_up_by(
+                div_up_by(width.clone(), shares.parts.clone()),
+                members.clone(),
+            );
+            let rounds = g.name_value(rounds, PrimType::I64, "rounds");
+            g.threads(hists.prov, |g, thread| {
+                let member = g.part_of(shares, thread);
+                let (from, to) = g.bounds(width, shares.parts.clone(), member.part.clone());
+                let (from, to) = (add(chunk.from.clone(), from), add(chunk.from.clone(), to));
+                let from = g.name_value(add(from, member.place.clone()), PrimType::I64, "from");
+                let to = g.name_value(to, PrimType::I64, "to");
+                g.begin_pads(hists, &pads, shares, &member.thread)?;
+                g.barrier();
+                g.for_seq("round", Expr::i64(0), rounds, false, |g, round| {
+                    let i = add(from, mul(Expr::Var(round), members));
+                    let i = g.name_value(i, PrimType::I64, "i");
+                    let is_point = compare(CmpOp::SLt, i.clone(), to);
+                    g.takes_points(shares, &member, |g| {
+                        g.bind_index_to(segments.index, i);
+                        g.tag_point(hists, (&pads, &first), is_point, &member.thread)
+                    })?;
+                    g.barrier();
+                    g.takes_points(shares, &member, |g| {
+                        g.own_bins(hists, &pads, shares, &member)
+                    })?;
+                    g.barrier();
+                    Ok(())
+                })?;
+                for ((hist, pad), copies) in hists.bins.iter().zip(&pads).zip(&copies) {
+                    g.share_out(
+                        (&Expr::i64(0), &pad.here),
+                        true,
+                        &member.thread,
+                        |g, own| {
+                            let parts = (&shares.parts, &pad.here);
+                            let total = g.total_of_parts(hist, &pad.bins, parts, &own)?;
+                            let own = add(first.clone(), own);
+                            let whole = g.collect(|g| {
+                                let bin = g.bin_of(hist, &chunk.segment, own.clone());
+                                g.add_to_bin(hist, &bin, &total)
+                            })?;
+                            let piece = g.collect(|g| {
+                                let place = g.bin_of(hist, &number, own);
+                                g.store_all(copies, &hist.types, place, &total);
+                                Ok(())
+                            })?;
+                            let is_whole =
+                                compare(CmpOp::Eq, segments.chunks.clone(), Expr::i64(1));
+                            g.emit(Stmt::If(is_whole, whole, piece));
+                            Ok(())
+                        },
+                    )?;
+                }
+                Ok(())
+            })
+        })?;
+        let several = self.collect(|g| {
+            for (hist, copies) in hists.bins.iter().zip(&copies) {
+                let counts = (&segments.count, &segments.chunks, &hist.own);
+                g.combine_copies(hist, copies, counts, hists)?;
+            }
+            Ok(())
+        })?;
+        let is_more = compare(CmpOp::SLt, Expr::i64(1), segments.chunks.clone());
+        self.emit(Stmt::If(is_more, several, Vec::new()));
+        copies.iter().for_each(|copies| self.release_arrays(copies));
+        Ok(())
+    }
+
+    /// Where a thread is.
+    fn part_of(&mut self, shares: &Shares<'_>, thread: Expr) -> Member {
+        let place = binary(BinOp::And, thread.clone(), shares.others.clone());
+        let part = binary(BinOp::LShr, thread.clone(), shares.halvings.clone());
+        Member {
+            thread,
+            part: self.name_value(part, PrimType::I64, "part"),
+            place: self.name_value(place, PrimType::I64, "place"),
+        }
+    }
+
+    /// What a thread does if it is one of those that take points.
+    fn takes_points(
+        &mut self,
+        shares: &Shares<'_>,
+        member: &Member,
+        f: impl FnOnce(&mut Self) -> Result<(), PassError>,
+    ) -> Result<(), PassError> {
+        if shares.tile == self.layout().block {
+            return f(self);
+        }
+        let body = self.collect(f)?;
+        let takes = compare(CmpOp::SLt, member.thread.clone(), Expr::i64(shares.tile));
+        self.emit(Stmt::If(takes, body, Vec::new()));
+        Ok(())
+    }
+
+    /// The bins in the scratchpad get the neutral elements.
+    fn begin_pads(
+        &mut self,
+        hists: &Hists<'_>,
+        pads: &[Pad],
+        shares: &Shares<'_>,
+        thread: &Expr,
+    ) -> Result<(), PassError> {
+        for (hist, pad) in hists.bins.iter().zip(pads) {
+            let all = mul(pad.here.clone(), shares.parts.clone());
+            self.share_out((&Expr::i64(0), &all), true, thread, |g, place| {
+                let neutral = g.neutral(&[hist.op], &hist.types)?;
+                g.store_all(&pad.bins, &hist.types, place, &neutral);
+                Ok(())
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Tag and values of a point.
+    fn tag_point(
+        &mut self,
+        hists: &Hists<'_>,
+        (pads, first): (&[Pad], &Expr),
+        is_point: Expr,
+        thread: &Expr,
+    ) -> Result<(), PassError> {
+        for pad in pads {
+            let none = Expr::Const(Scalar::I32(-1));
+            self.emit(Stmt::Store(at(pad.tag, TAG, thread.clone()), none));
+        }
+        let body = self.collect(|g| {
+            let dims = hists.seg.space.dims.as_slice();
+            g.point(&hists.seg.body, |g, results| {
+                g.each_bin(
+                    &hists.bins,
+                    hists.ops,
+                    dims,
+                    &results,
+                    |g, k, index, values| {
+                        let (hist, pad) = (&hists.bins[k], &pads[k]);
+                        let own = flat(&index[hist.outer..], &hist.extents[hist.outer..]);
+                        let own = g.name_value(sub(own, first.clone()), PrimType::I64, "own");
+                        let body = g.collect(|g| {
+                            let tag = Box::new(own.clone());
+                            let tag = Expr::Convert(ConvOp::SExt, PrimType::I64, TAG, tag);
+                            g.emit(Stmt::Store(at(pad.tag, TAG, thread.clone()), tag));
+                            g.store_atoms(&pad.value, &hist.types, thread, values)
+                        })?;
+                        let is_here = compare(CmpOp::ULt, own, pad.here.clone());
+                        g.emit(Stmt::If(is_here, body, Vec::new()));
+                        Ok(())
+                    },
+                )
+            })
+        })?;
+        self.emit(Stmt::If(is_point, body, Vec::new()));
+        Ok(())
+    }
+
+    /// A thread updates the bins that it owns, by the points of its part.
+    fn own_bins(
+        &mut self,
+        hists: &Hists<'_>,
+        pads: &[Pad],
+        shares: &Shares<'_>,
+        member: &Member,
+    ) -> Result<(), PassError> {
+        let Member {
+            thread,
+            part,
+            place,
+        } = member;
+        let from = sub(thread.clone(), place.clone());
+        let from = self.name_value(from, PrimType::I64, "from");
+        let to = add(from.clone(), add(shares.others.clone(), Expr::i64(1)));
+        self.for_seq("point", from, to, false, |g, point| {
+            for (hist, pad) in hists.bins.iter().zip(pads) {
+                let tag = g.scalar(TAG, "tag");
+                g.emit(Stmt::Load(tag, at(pad.tag, TAG, Expr::Var(point))));
+                let wide = Box::new(Expr::Var(tag));
+                let wide = Expr::Convert(ConvOp::SExt, TAG, PrimType::I64, wide);
+                let bin = g.name_value(wide, PrimType::I64, "bin");
+                let owner = binary(BinOp::And, bin.clone(), shares.others.clone());
+                let body = g.collect(|g| {
+                    let bin = add(mul(part.clone(), pad.here.clone()), bin.clone());
+                    let bin = g.name_value(bin, PrimType::I64, "bin");
+                    let olds = g.load_all(&pad.bins, &hist.types, bin.clone(), "old");
+                    let values = g.load_all(&pad.value, &hist.types, Expr::Var(point), "new");
+                    g.combine(&[hist.op], &olds, &values)?;
+                    g.store_all(&pad.bins, &hist.types, bin, &olds);
+                    Ok(())
+                })?;
+                let owns = and(
+                    compare(CmpOp::Eq, owner, place.clone()),
+                    compare(CmpOp::SLe, Expr::i64(0), bin),
+                );
+                g.emit(Stmt::If(owns, body, Vec::new()));
+            }
+            Ok(())
+        })
+    }
+}

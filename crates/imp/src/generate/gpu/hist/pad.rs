@@ -1,0 +1,100 @@
+//! Histograms by operators that devices apply at once, in the scratchpad.
+//!
+//! ```text
+//! block of a chunk    thread: its bins = ne
+//!                     thread: for points a block apart { <body>; pad[part, bin] op= x }
+//!                     thread: for its bins { histogram[bin] op= pad[0, bin] op pad[1, bin] .. }
+//! ```
+//!
+//! Where there is room, the threads are several parts with bins of their own, as threads
+//! that meet on a bin wait for each other.
+
+use super::Hists;
+use crate::generate::accs::flat;
+use crate::generate::expr::{add, binary, mul, sub};
+use crate::generate::function::Gen;
+use crate::generate::gpu::segments::{Chunk, Segments};
+use crate::generate::operators::at;
+use crate::syntax::{Expr, Var};
+use ir::PassError;
+use prim::{BinOp, PrimType};
+
+impl Gen<'_, '_> {
+    pub(super) fn hist_in_pads(
+        &mut self,
+        hists: &Hists<'_>,
+        operators: &[(BinOp, PrimType)],
+        segments: &Segments<'_>,
+        room: i64,
+    ) -> Result<(), PassError> {
+        let Hists { seg, ops, bins, .. } = hists;
+        let dims = seg.space.dims.as_slice();
+        let halvings = self.halvings(hists, room, self.layout().block.trailing_zeros());
+        let parts = binary(BinOp::Shl, Expr::i64(1), halvings);
+        let parts = self.name_value(parts, PrimType::I64, "parts");
+        let chunks = self.all_chunks(segments);
+        self.kernel(("seghist", hists.prov), chunks, |g, block| {
+            let pads = operators.iter();
+            let pads: Vec<Var> = pads
+                .map(|&(_, elem)| g.tile_array("pad", elem, room))
+                .collect();
+            let Chunk { segment, from, to } = g.chunk_of(segments, Expr::Var(block))?;
+            g.threads(hists.prov, |g, thread| {
+                for (hist, &pad) in bins.iter().zip(&pads) {
+                    let all = mul(hist.own.clone(), parts.clone());
+                    g.share_out((&Expr::i64(0), &all), true, &thread, |g, place| {
+                        let neutral = g.neutral(&[hist.op], &hist.types)?;
+                        g.store_all(&[pad], &hist.types, place, &neutral);
+                        Ok(())
+                    })?;
+                }
+                g.barrier();
+                let others = sub(parts.clone(), Expr::i64(1));
+                let part = binary(BinOp::And, thread.clone(), others);
+                let part = g.name_value(part, PrimType::I64, "part");
+                g.share_out((&from, &to), true, &thread, |g, i| {
+                    g.bind_index_to(segments.index, i);
+                    g.point(&seg.body, |g, results| {
+                        g.each_bin(bins, ops, dims, &results, |g, k, index, values| {
+                            let (hist, (op, elem)) = (&bins[k], operators[k]);
+                            let own = flat(&index[hist.outer..], &hist.extents[hist.outer..]);
+                            let place = add(mul(part.clone(), hist.own.clone()), own);
+                            let value = g.atom(values[0])?;
+                            g.apply_at_once(at(pads[k], elem, place), op, value);
+                            Ok(())
+                        })
+                    })
+                })?;
+                g.barrier();
+                for ((hist, &pad), &(op, _)) in bins.iter().zip(&pads).zip(operators) {
+                    g.share_out((&Expr::i64(0), &hist.own), true, &thread, |g, own| {
+                        let total = g.total_of_parts(hist, &[pad], (&parts, &hist.own), &own)?;
+                        let bin = g.bin_of(hist, &segment, own);
+                        for (place, total) in g.places_of(hist, &bin)?.into_iter().zip(total) {
+                            g.apply_at_once(place, op, Expr::Var(total));
+                        }
+                        Ok(())
+                    })?;
+                }
+                Ok(())
+            })
+        })
+    }
+
+    /// What the parts of a block have for one of `own` bins, from the first to the last.
+    pub(super) fn total_of_parts(
+        &mut self,
+        hist: &super::Bins<'_>,
+        pads: &[Var],
+        (parts, own): (&Expr, &Expr),
+        bin: &Expr,
+    ) -> Result<Vec<Var>, PassError> {
+        let total = self.load_all(pads, &hist.types, bin.clone(), "total");
+        self.for_seq("other", Expr::i64(1), parts.clone(), false, |g, part| {
+            let place = add(mul(Expr::Var(part), own.clone()), bin.clone());
+            let others = g.load_all(pads, &hist.types, place, "more");
+            g.combine(&[hist.op], &total, &others)
+        })?;
+        Ok(total)
+    }
+}

@@ -1,0 +1,122 @@
+-- Histograms by the sizes that decide where their bins are while points come in: with some
+-- threads of a device's block, in ranges of them, in copies, at once where they stay.
+
+-- Bins that come again and again, some of them below 0 and some behind the last one.
+def spread (k: i64) (i: i64) : i64 = (i * 7919 + i / 13) % (k + 4) - 2
+
+-- What depends on every bin and its place.
+def digest [k] (xs: [k]i64) : i64 = i64.sum (map2 (\x i -> x * (i % 101 + 1)) xs (iota k))
+
+-- Points that are counted, and the greatest of each bin.
+-- ==
+-- entry: counted
+-- input { 0i64 5i64 }
+-- output { 0i64 -15i64 }
+-- input { 300i64 0i64 }
+-- output { 0i64 0i64 }
+-- input { 300i64 1i64 }
+-- output { 59i64 295i64 }
+-- input { 300i64 3i64 }
+-- output { 255i64 1764i64 }
+-- input { 500i64 40i64 }
+-- output { 9542i64 393728i64 }
+-- input { 60i64 200i64 }
+-- output { 3030i64 86176i64 }
+-- input { 20000i64 700i64 }
+-- output { 1004675i64 693181600i64 }
+-- input { 60000i64 7000i64 }
+-- output { 3048761i64 19922158136i64 }
+entry counted (n: i64) (k: i64) : (i64, i64) =
+  let is = map (spread k) (iota n)
+  let counts = hist (+) 0i32 k is (replicate n 1)
+  let greatest = hist i64.max (-1) k is (iota n)
+  in (digest (map i64.i32 counts), digest greatest)
+
+-- The first point of each bin, and the point that is most by two values: those of a bin have
+-- to be taken in order.
+-- ==
+-- entry: chosen
+-- input { 0i64 5i64 }
+-- output { -15i64 -15i64 }
+-- input { 300i64 1i64 }
+-- output { 3i64 57i64 }
+-- input { 300i64 3i64 }
+-- output { 17i64 819i64 }
+-- input { 500i64 40i64 }
+-- output { 13777i64 182112i64 }
+-- input { 9i64 200i64 }
+-- output { -8082i64 -8082i64 }
+-- input { 20000i64 30i64 }
+-- output { 7799i64 53992i64 }
+-- input { 9000i64 900i64 }
+-- output { 22234140i64 227107704i64 }
+entry chosen (n: i64) (k: i64) : (i64, i64) =
+  let is = map (spread k) (iota n)
+  let first = hist (\a b -> if a < 0 then b else a) (-1) k is (iota n)
+  let most = hist (\(a, i) (b, j) -> if b > a then (b, j) else (a, i)) (-1, -1) k is
+                  (map (\i -> (i * 31 % 17, i)) (iota n))
+  in (digest first, digest (map (.1) most))
+
+-- Sums of halves, which are exact in any order.
+-- ==
+-- entry: halves
+-- input { 300i64 3i64 }
+-- output { 1892i64 }
+-- input { 500i64 40i64 }
+-- output { 75967i64 }
+-- input { 30000i64 5000i64 }
+-- output { 12178302i64 }
+entry halves (n: i64) (k: i64) : i64 =
+  let sums = hist (+) 0f32 k (map (spread k) (iota n)) (map (\i -> f32.i64 (i % 17) / 2) (iota n))
+  in digest (map (\x -> i64.f32 (x * 2)) sums)
+
+-- The same for each of several rows, which are short or long.
+-- ==
+-- entry: rows
+-- input { 0i64 7i64 3i64 }
+-- output { 0i64 0i64 0i64 }
+-- input { 3i64 0i64 2i64 }
+-- output { 0i64 -21i64 0i64 }
+-- input { 40i64 5i64 3i64 }
+-- output { 93824i64 4485i64 93824i64 }
+-- input { 3i64 400i64 4i64 }
+-- output { 786129i64 261i64 21156i64 }
+-- input { 5i64 300i64 30i64 }
+-- output { 8567021i64 114233i64 347348i64 }
+-- input { 2i64 9000i64 50i64 }
+-- output { 3779155270i64 202731i64 3975886i64 }
+entry rows (s: i64) (n: i64) (k: i64) : (i64, i64, i64) =
+  let points r = map (\i -> spread k (i + r * 5)) (iota n)
+  let counts = map (\r -> hist (+) 0 k (points r) (map (+ r) (iota n))) (iota s)
+  let first = map (\r -> hist (\a b -> if a < 0 then b else a) (-1) k (points r) (iota n)) (iota s)
+  let sums = map (\r -> hist (+) 0f32 k (points r) (map (\i -> f32.i64 (i % 9 + r)) (iota n))) (iota s)
+  in (digest (flatten counts), digest (flatten first), digest (map i64.f32 (flatten sums)))
+
+-- Two histograms of one pass over the points, of which one has many more bins; onto what is
+-- there, in two dimensions.
+-- ==
+-- entry: onto
+-- input { 400i64 2i64 3i64 }
+-- output { 414i64 7531i64 }
+-- input { 400i64 9i64 11i64 }
+-- output { 53364i64 1401764i64 }
+-- input { 12000i64 3i64 5i64 }
+-- output { 46992i64 119356i64 }
+entry onto (n: i64) (h: i64) (w: i64) : (i64, i64) =
+  let there = tabulate_2d h w (\y x -> (f32.i64 (y + 1), x))
+  let places = map (\i -> (spread h i, spread w (i / 2))) (iota n)
+  let bins = reduce_by_index_2d there (\(a, b) (c, d) -> (a + c, i64.max b d)) (0, i64.lowest) places
+                                (map (\i -> (f32.i64 (i % 5), i % 1000)) (iota n))
+  in (digest (map (\b -> i64.f32 b.0) (flatten bins)), digest (map (.1) (flatten bins)))
+
+-- A point of which none is right: what its check says.
+-- ==
+-- entry: checked
+-- input { 300i64 [0i64, 1i64, 2i64] }
+-- output { 600i64 }
+-- input { 300i64 [0i64, 7i64, 2i64] }
+-- error: out of bounds
+entry checked [m] (n: i64) (at: [m]i64) : i64 =
+  let values = map (\i -> f32.i64 i) (iota m)
+  in digest (map i64.f32 (hist (+) 0f32 4 (map (\i -> i % 5) (iota n))
+                               (map (\i -> values[at[i % m]]) (iota n))))
