@@ -107,6 +107,10 @@ pub struct Stretches {
     pub length: i64,
 }
 
+/// Points that are folded in stretches of one length: so few that memory is read line after
+/// line, so many that combining what the stretches come to is little beside.
+pub const PIECE: i64 = 256;
+
 /// Chunks that fill all accumulators before any leaves some of its own empty.
 pub const FULL_CHUNKS: i64 = 16;
 
@@ -140,7 +144,12 @@ impl Decomp {
     /// How the points of a chunk are folded: several times `count` stretches of
     /// `length` points, each from the neutral elements on, their results combined
     /// in pairs and these in pairs until one is left; that one combines with what
-    /// was folded before. The points left over go to it one by one.
+    /// was folded before, the neutral elements at first. The points left over go to it one
+    /// by one. None where there is one stream.
+    ///
+    /// Most stretches are short, in pieces of [`PIECE`] points or more. Of what is left, some
+    /// are whole squares of `depth` points by `depth` stretches; the last are as long as such a
+    /// square reads no further than the chunk.
     pub fn stretches(self, points: i64) -> impl Iterator<Item = Stretches> {
         let depth = i64::from(self.depth.max(1));
         let most = if self.streams > 1 {
@@ -148,13 +157,29 @@ impl Decomp {
         } else {
             0
         };
-        let mut left = points;
-        (1..=most).rev().map(move |vectors| {
-            let count = vectors * depth;
-            let length = left / (count * depth) * depth;
+        let piece = Stretches {
+            count: most * depth,
+            length: self.squares() * depth,
+        };
+        let pieces = points.checked_div(piece.count * piece.length).unwrap_or(0);
+        let mut left = points - pieces * piece.count * piece.length;
+        let pieces = (0..pieces).map(move |_| piece);
+        let squares = (1..=most).rev().map(Some);
+        let last = (most > 0).then_some(None);
+        pieces.chain(squares.chain(last).map(move |vectors| {
+            let count = vectors.unwrap_or(1) * depth;
+            let length = match vectors {
+                Some(_) => left / (count * depth) * depth,
+                None => (left - depth).max(0) / (depth - 1).max(1),
+            };
             left -= count * length;
             Stretches { count, length }
-        })
+        }))
+    }
+
+    /// How many squares a stretch of a piece is.
+    pub fn squares(self) -> i64 {
+        (PIECE / (i64::from(self.streams) * i64::from(self.depth)).max(1)).max(1)
     }
 
     /// Of `n` points, how many go together.

@@ -24,8 +24,8 @@ def digest [k] (xs: [k]i64) : i64 = i64.sum (map2 (\x i -> x * (i % 101 + 1)) xs
 -- output { 3030i64 86176i64 }
 -- input { 20000i64 700i64 }
 -- output { 1004675i64 693181600i64 }
--- input { 60000i64 7000i64 }
--- output { 3048761i64 19922158136i64 }
+-- input { 30000i64 7000i64 }
+-- output { 1524591i64 9248339561i64 }
 entry counted (n: i64) (k: i64) : (i64, i64) =
   let is = map (spread k) (iota n)
   let counts = hist (+) 0i32 k is (replicate n 1)
@@ -48,8 +48,8 @@ entry counted (n: i64) (k: i64) : (i64, i64) =
 -- output { -8082i64 -8082i64 }
 -- input { 20000i64 30i64 }
 -- output { 7799i64 53992i64 }
--- input { 9000i64 900i64 }
--- output { 22234140i64 227107704i64 }
+-- input { 500i64 3000i64 }
+-- output { 6163887i64 6163887i64 }
 entry chosen (n: i64) (k: i64) : (i64, i64) =
   let is = map (spread k) (iota n)
   let first = hist (\a b -> if a < 0 then b else a) (-1) k is (iota n)
@@ -64,8 +64,8 @@ entry chosen (n: i64) (k: i64) : (i64, i64) =
 -- output { 1892i64 }
 -- input { 500i64 40i64 }
 -- output { 75967i64 }
--- input { 30000i64 5000i64 }
--- output { 12178302i64 }
+-- input { 400i64 6000i64 }
+-- output { 157044i64 }
 entry halves (n: i64) (k: i64) : i64 =
   let sums = hist (+) 0f32 k (map (spread k) (iota n)) (map (\i -> f32.i64 (i % 17) / 2) (iota n))
   in digest (map (\x -> i64.f32 (x * 2)) sums)
@@ -83,8 +83,8 @@ entry halves (n: i64) (k: i64) : i64 =
 -- output { 786129i64 261i64 21156i64 }
 -- input { 5i64 300i64 30i64 }
 -- output { 8567021i64 114233i64 347348i64 }
--- input { 2i64 9000i64 50i64 }
--- output { 3779155270i64 202731i64 3975886i64 }
+-- input { 2i64 5000i64 20i64 }
+-- output { 414554216i64 8234i64 786875i64 }
 entry rows (s: i64) (n: i64) (k: i64) : (i64, i64, i64) =
   let points r = map (\i -> spread k (i + r * 5)) (iota n)
   let counts = map (\r -> hist (+) 0 k (points r) (map (+ r) (iota n))) (iota s)

@@ -7,7 +7,7 @@
 
 use super::strided::{Key, Made};
 use super::tiles;
-use crate::generate::expr::{add, and, compare, mul};
+use crate::generate::expr::{add, and, compare, mul, select};
 use crate::syntax::{Access, Arg, Expr, For, How, Plan, Region, Stmt, Var, VarInfo, VarType};
 use prim::{BinOp, CmpOp, PrimType, UnOp};
 
@@ -360,13 +360,4 @@ impl Copier<'_> {
             row_by_row,
         );
     }
-}
-
-fn select(cond: &Expr, yes: &Expr, no: &Expr) -> Expr {
-    Expr::Select(
-        PrimType::I64,
-        Box::new(cond.clone()),
-        Box::new(yes.clone()),
-        Box::new(no.clone()),
-    )
 }

@@ -6,12 +6,14 @@
 //!                      each column of the square -> a line of the target
 //! ```
 //!
-//! What is left at the edges is no whole tile and does not go through the square.
+//! What is left at the edges is no whole tile and does not go through the square. The
+//! inner of the loops over tiles goes along the shorter dimension: where lines of the cache
+//! belong to two tiles, the second one comes soon.
 
 use super::nest::{Copier, Dim, Places};
-use crate::generate::expr::{add, and, compare, div, min, mul, sub};
+use crate::generate::expr::{add, and, compare, div, min, mul, select, sub};
 use crate::syntax::{Expr, Stmt, Tile, VarType};
-use prim::CmpOp;
+use prim::{CmpOp, PrimType};
 
 /// Copies `rows` by `columns` elements.
 pub(super) fn tiles(c: &mut Copier<'_>, at: &Places, (rows, columns): (&Dim, &Dim), tile: Tile) {
@@ -28,11 +30,21 @@ pub(super) fn tiles(c: &mut Copier<'_>, at: &Places, (rows, columns): (&Dim, &Di
         let up = add(dim.n.clone(), Expr::i64(i64::from(tile.side) - 1));
         div(up, side.clone())
     };
-    c.each(count(rows), false, |c, i| {
-        let row = c.int("row", mul(i, side.clone()));
-        let height = min(sub(rows.n.clone(), row.clone()), side.clone());
-        let height = c.int("height", height);
-        c.each(count(columns), false, |c, j| {
+    let (n_rows, n_columns) = (count(rows), count(columns));
+    let few = c.name(
+        "few",
+        PrimType::Bool,
+        compare(CmpOp::SLt, rows.n.clone(), columns.n.clone()),
+    );
+    let outer = c.int("outer", select(&few, &n_columns, &n_rows));
+    let inner = c.int("inner", select(&few, &n_rows, &n_columns));
+    c.each(outer, false, |c, outer| {
+        c.each(inner, false, |c, inner| {
+            let i = c.int("i", select(&few, &inner, &outer));
+            let j = c.int("j", select(&few, &outer, &inner));
+            let row = c.int("row", mul(i, side.clone()));
+            let height = min(sub(rows.n.clone(), row.clone()), side.clone());
+            let height = c.int("height", height);
             let column = c.int("column", mul(j, side.clone()));
             let width = min(sub(columns.n.clone(), column.clone()), side.clone());
             let width = c.int("width", width);

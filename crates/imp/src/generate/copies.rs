@@ -1,8 +1,9 @@
 //! Copies of arrays.
 
 use super::cpu::Fill;
-use super::expr::{add, and, compare, max, mul, sub};
+use super::expr::{add, and, compare, max, mul, select, sub};
 use super::function::Gen;
+use crate::copies::constant;
 use crate::syntax::{Data, Expr, Region, Stmt};
 use ir::mem::Lmad;
 use ir::name::Name;
@@ -136,16 +137,30 @@ impl Gen<'_, '_> {
         })
     }
 
-    /// A copy of an array with dimensions, in pieces of the outer one.
+    /// A copy of an array with dimensions, in pieces of the outer one; of a matrix that is
+    /// transposed, of the longer one.
     fn copy_rows(
         &mut self,
-        to: Region,
-        from: Region,
+        mut to: Region,
+        mut from: Region,
         elem: PrimType,
-        extents: Vec<Expr>,
+        mut extents: Vec<Expr>,
     ) -> Result<(), PassError> {
         if self.device.is_some() {
             return self.copy(to, from, elem, extents);
+        }
+        if let ([_, to_by], [from_by, _], [rows, columns]) = (
+            to.strides.as_slice(),
+            from.strides.as_slice(),
+            extents.as_slice(),
+        ) && [to_by, from_by].map(constant) == [Some(1); 2]
+            && constant(rows).and(constant(columns)).is_none()
+        {
+            let is_wide = compare(CmpOp::SLt, rows.clone(), columns.clone());
+            let is_wide = self.name_value(is_wide, PrimType::Bool, "is_wide");
+            for pair in [&mut to.strides, &mut from.strides, &mut extents] {
+                self.exchange(pair, &is_wide);
+            }
         }
         let Some((outer, rest)) = extents.split_first() else {
             return Err(PassError::bug("a copy of an array without dimensions"));
@@ -176,6 +191,15 @@ impl Gen<'_, '_> {
             ));
             Ok(())
         })
+    }
+
+    /// Two values change places on a condition.
+    fn exchange(&mut self, pair: &mut [Expr], cond: &Expr) {
+        if let [a, b] = pair {
+            let (first, second) = (select(cond, b, a), select(cond, a, b));
+            *a = self.name_value(first, PrimType::I64, "outer");
+            *b = self.name_value(second, PrimType::I64, "inner");
+        }
     }
 
     /// An array gets constants.

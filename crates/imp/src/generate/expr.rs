@@ -62,6 +62,16 @@ pub(crate) fn compare(op: CmpOp, a: Expr, b: Expr) -> Expr {
     Expr::Compare(op, PrimType::I64, Box::new(a), Box::new(b))
 }
 
+/// One of two `i64`.
+pub(crate) fn select(cond: &Expr, yes: &Expr, no: &Expr) -> Expr {
+    Expr::Select(
+        PrimType::I64,
+        Box::new(cond.clone()),
+        Box::new(yes.clone()),
+        Box::new(no.clone()),
+    )
+}
+
 /// Both of two truth values.
 pub(crate) fn and(a: Expr, b: Expr) -> Expr {
     if a == Expr::Const(Scalar::Bool(true)) {

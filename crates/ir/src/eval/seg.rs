@@ -117,7 +117,10 @@ impl<'p, L: Level> Segments<'p, L> {
         ops: &[&'p Operator<L>],
         points: &[Vec<Value>],
     ) -> Result<Vec<Value>> {
-        let mut total: Option<Vec<Value>> = None;
+        if self.decomp.streams <= 1 {
+            return self.fold_plainly(m, frame, ops, points, self.decomp.width.max(1) as usize);
+        }
+        let mut total = frame.neutral(ops)?;
         let mut left = points;
         for Stretches { count, length } in self.decomp.stretches(points.len() as i64) {
             let (now, rest) = left.split_at((count * length) as usize);
@@ -129,15 +132,9 @@ impl<'p, L: Level> Segments<'p, L> {
             // The last one is then all of them, combined in pairs.
             scan_pairs(m, frame, ops, &mut parts)?;
             let part = parts.pop().ok_or_else(too_few)?;
-            match &mut total {
-                None => total = Some(part),
-                Some(total) => m.combine(frame, ops, total, &mut part.into_iter())?,
-            }
+            m.combine(frame, ops, &mut total, &mut part.into_iter())?;
             left = rest;
         }
-        let Some(mut total) = total else {
-            return self.fold_plainly(m, frame, ops, left, self.decomp.width.max(1) as usize);
-        };
         for values in left {
             m.combine(frame, ops, &mut total, &mut values.iter().cloned())?;
         }

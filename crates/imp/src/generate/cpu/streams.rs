@@ -10,6 +10,9 @@
 //!                               for k < L: for w < S: acc[w] = op acc[w] <body on tile[k][w]>
 //!                             total = op total acc[0] .. acc[S-1]
 //! what is left of it        the same with length = (hi - lo) / (S*L) * L
+//!                           total = op total acc[0] .. acc[S-1]
+//! and of that               the same with length = (hi - lo - L) / (L - 1), S = L: one tile, of
+//!                             which the first points of each stretch count
 //!                           total = op total acc[0] .. acc[S-1] <points lo + S*length .. hi>
 //! ```
 //!
@@ -19,11 +22,11 @@
 //! that the body reads at its index are brought into lane order by transposing
 //! square tiles, which stay in registers or the first cache: the CPU's form of the
 //! coalescing in section 4 of the redomap paper. Stretches are short, so that memory is read
-//! line after line: `T` is what makes pieces of 256 points, at least 1.
+//! line after line: `T` is few ([`Decomp::stretches`](ir::seg::Decomp::stretches)).
 
 use super::fold::Fold;
 use super::segops::Space;
-use crate::generate::expr::{add, div, mul, sub};
+use crate::generate::expr::{add, div, max, min, mul, sub};
 use crate::generate::function::Gen;
 use crate::generate::operators::at;
 use crate::syntax::{Access, Expr, Region, Stmt, Var};
@@ -34,8 +37,19 @@ use ir::syntax::{BasicOp, Exp};
 use ir::types::Type;
 use prim::PrimType;
 
-/// Points of a piece at least: memory is read line after line then.
-const PIECE: i64 = 256;
+/// Square tiles of a stretch.
+struct Tiles {
+    count: Expr,
+    /// Points of each tile that the stretch has: all, but for a tile that is alone.
+    turns: Expr,
+}
+
+impl Tiles {
+    const fn whole(side: i64, count: Expr) -> Self {
+        let turns = Expr::i64(side);
+        Self { count, turns }
+    }
+}
 
 /// An element that the body reads at its index.
 struct Input {
@@ -58,14 +72,15 @@ impl Gen<'_, '_> {
         let (side, streams) = (i64::from(decomp.depth), i64::from(decomp.streams));
         let vectors = streams / side;
         let accs = self.neutral(fold.operators, fold.types)?;
-        let tiles = (PIECE / (streams * side)).max(1);
+        let tiles = decomp.squares();
         let size = Expr::i64(streams * side * tiles);
         let pieces = div(sub(hi.clone(), lo.clone()), size.clone());
         let pieces = self.name_value(pieces, PrimType::I64, "pieces");
         self.for_seq("piece", Expr::i64(0), pieces.clone(), false, |g, piece| {
             let first = add(lo.clone(), mul(Expr::Var(piece), size.clone()));
             let first = g.name_value(first, PrimType::I64, "first");
-            let (part, _) = g.fold_tiles(fold, vectors, first, Expr::i64(tiles))?;
+            let (part, _) =
+                g.fold_tiles(fold, vectors, first, Tiles::whole(side, Expr::i64(tiles)))?;
             g.combine(fold.operators, &accs, &part)
         })?;
         lo = self.name_value(add(lo, mul(pieces, size)), PrimType::I64, "lo");
@@ -73,10 +88,21 @@ impl Gen<'_, '_> {
             let points = sub(hi.clone(), lo.clone());
             let tiles = div(points, Expr::i64(side * side * vectors));
             let tiles = self.name_value(tiles, PrimType::I64, "tiles");
-            let (part, rest) = self.fold_tiles(fold, vectors, lo, tiles)?;
+            let (part, rest) = self.fold_tiles(fold, vectors, lo, Tiles::whole(side, tiles))?;
             self.combine(fold.operators, &accs, &part)?;
             lo = self.name_value(rest, PrimType::I64, "rest");
         }
+        // The last stretch's row of a tile must not go beyond the points.
+        let left = sub(sub(hi.clone(), lo.clone()), Expr::i64(side));
+        let turns = div(max(left, Expr::i64(0)), Expr::i64(side - 1));
+        let turns = self.name_value(turns, PrimType::I64, "turns");
+        let short = Tiles {
+            count: min(turns.clone(), Expr::i64(1)),
+            turns,
+        };
+        let (part, rest) = self.fold_tiles(fold, 1, lo, short)?;
+        self.combine(fold.operators, &accs, &part)?;
+        lo = self.name_value(rest, PrimType::I64, "rest");
         self.fold_points(fold, &accs, lo, hi)?;
         Ok(accs)
     }
@@ -88,23 +114,23 @@ impl Gen<'_, '_> {
         fold: &Fold<'_>,
         vectors: i64,
         lo: Expr,
-        tiles: Expr,
+        tiles: Tiles,
     ) -> Result<(Vec<Var>, Expr), PassError> {
         let (types, apart) = (fold.types, fold.space.independent);
         let side = i64::from(fold.space.decomp.depth);
         let count = side * vectors;
         let (depth, streams) = (Expr::i64(side), Expr::i64(count));
         let buffers = self.accumulators(fold, count)?;
-        let length = mul(tiles.clone(), depth.clone());
+        let length = mul(tiles.count.clone(), tiles.turns.clone());
         let length = self.name_value(length, PrimType::I64, "length");
         let inputs = self.tiled_inputs(fold.space, side * count)?;
-        self.for_seq("tile", Expr::i64(0), tiles, false, |g, tile| {
+        self.for_seq("tile", Expr::i64(0), tiles.count, false, |g, tile| {
             let first = add(lo.clone(), mul(Expr::Var(tile), depth.clone()));
             let first = g.name_value(first, PrimType::I64, "first");
             for input in &inputs {
                 g.fill_tile(input, side, vectors, &first, &length);
             }
-            g.for_seq("k", Expr::i64(0), depth.clone(), false, |g, k| {
+            g.for_seq("k", Expr::i64(0), tiles.turns, false, |g, k| {
                 let step = add(first, Expr::Var(k));
                 let step = g.name_value(step, PrimType::I64, "step");
                 g.for_seq("w", Expr::i64(0), streams.clone(), apart, |g, w| {

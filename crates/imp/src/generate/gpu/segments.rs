@@ -78,7 +78,12 @@ impl Gen<'_, '_> {
         let count = self.product(outer, "segments")?;
         let width = self.dim(*width)?;
         let width = self.name_value(width, PrimType::I64, "width");
-        let least = max(least, Expr::i64(device.block * device.grain));
+        let own = Expr::i64(device.block * device.grain);
+        let least = if least == Expr::i64(1) {
+            own
+        } else {
+            max(least, own)
+        };
         let enough = div(width.clone(), least);
         let each = mul(max(count.clone(), Expr::i64(1)), blocks);
         let most = div(Expr::i64(device.blocks), each);
