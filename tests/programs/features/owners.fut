@@ -24,8 +24,8 @@ def digest [k] (xs: [k]i64) : i64 = i64.sum (map2 (\x i -> x * (i % 101 + 1)) xs
 -- output { 3030i64 86176i64 }
 -- input { 20000i64 700i64 }
 -- output { 1004675i64 693181600i64 }
--- input { 30000i64 7000i64 }
--- output { 1524591i64 9248339561i64 }
+-- input { 25000i64 3100i64 }
+-- output { 1264472i64 3464968447i64 }
 entry counted (n: i64) (k: i64) : (i64, i64) =
   let is = map (spread k) (iota n)
   let counts = hist (+) 0i32 k is (replicate n 1)

@@ -26,20 +26,9 @@ const ASKING: usize = 8;
 /// Entry points that write different values to one place, of which any may stay.
 const COLLIDING: [(&str, &str); 1] = [("tests/programs/features/accumulators.fut", "spread")];
 
-/// Programs with so many bins that a small scratchpad would have hundreds of ranges of them, for
-/// each of which blocks look at all points.
-const WIDE: [&str; 2] = [
-    "tests/programs/features/bins.fut",
-    "tests/programs/features/histograms.fut",
-];
-
 /// A program for a device.
 fn compile(program: &Program) -> Result<imp::Program, String> {
-    let mut device = Device::SMALL;
-    if WIDE.contains(&&*program.name) {
-        device.bins.bytes = 1 << 15;
-    }
-    compile_for(program, device)
+    compile_for(program, Device::SMALL)
 }
 
 fn compile_for(program: &Program, device: Device) -> Result<imp::Program, String> {

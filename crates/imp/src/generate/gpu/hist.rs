@@ -5,8 +5,9 @@
 //! | such as devices apply at once ([`atomic_operator`]) | the scratchpad has room for the bins, chunks of points are longer than these are many | a block updates bins of its own there, and with them the histogram ([`pad`]) |
 //! | | more bins, on which many threads would meet | points update one of several copies of the bins, then each bin takes the copies' ([`copies`]) |
 //! | | all others | points update the histogram |
-//! | others | segments with fewer points than a block has threads | a thread goes through a segment in order |
-//! | | all others | blocks whose threads own bins in the scratchpad ([`owned`]) |
+//! | others | the scratchpad has room for the bins | blocks whose threads own bins there ([`owned`]) |
+//! | | .. but segments have fewer points than a block has threads | a thread goes through a segment in order |
+//! | | more bins | a thread goes through a chunk of points, and has a copy of the bins ([`copies`]) |
 //!
 //! Operators that devices apply at once are exact, so it does not show in which order they do.
 //! All others are applied by threads that own their bins, in the order of the points, and what
@@ -99,7 +100,7 @@ impl Gen<'_, '_> {
             everywhere.into_iter().for_each(|stmt| self.emit(stmt));
             return Ok(());
         }
-        let segments = self.segments_by(&hists.seg.space, hists.most.clone(), Expr::i64(1))?;
+        let segments = self.segments_by(&hists.seg.space, hists.most.clone())?;
         let enough = max(hists.most.clone(), Expr::i64(self.layout().block));
         let fits = and(
             compare(CmpOp::SLe, hists.most.clone(), Expr::i64(room)),

@@ -61,15 +61,14 @@ pub(super) struct Member {
 impl Gen<'_, '_> {
     /// The segments of a space, and how they fall apart.
     pub(super) fn segments<'s>(&mut self, space: &'s SegSpace) -> Result<Segments<'s>, PassError> {
-        self.segments_by(space, Expr::i64(1), Expr::i64(1))
+        self.segments_by(space, Expr::i64(1))
     }
 
-    /// The same where chunks have at least so many points, and so many blocks take each.
+    /// The same where chunks have at least so many points.
     pub(super) fn segments_by<'s>(
         &mut self,
         space: &'s SegSpace,
         least: Expr,
-        blocks: Expr,
     ) -> Result<Segments<'s>, PassError> {
         let Some(((index, width), outer)) = space.dims.split_last() else {
             return Err(PassError::bug("a space without dimensions"));
@@ -85,8 +84,7 @@ impl Gen<'_, '_> {
             max(least, own)
         };
         let enough = div(width.clone(), least);
-        let each = mul(max(count.clone(), Expr::i64(1)), blocks);
-        let most = div(Expr::i64(device.blocks), each);
+        let most = div(Expr::i64(device.blocks), max(count.clone(), Expr::i64(1)));
         let chunks = max(min(enough, most), Expr::i64(1));
         let chunks = self.name_value(chunks, PrimType::I64, "chunks");
         Ok(Segments {

@@ -1,6 +1,8 @@
-//! Histograms with more bins than the scratchpad has room for, by operators that devices
-//! apply at once: in the histogram itself, or where many threads would meet there, in several
-//! copies of it; and what copies come to, by any operator.
+//! Histograms with more bins than the scratchpad has room for: in several copies of the bins,
+//! and what these come to. By operators that devices apply at once all points go to the
+//! histogram itself, unless many threads would meet there. By others chunks of points go to
+//! copies of their own, one after another, each by a thread: how many there are depends on
+//! sizes alone.
 
 use super::{Bins, Hists};
 use crate::generate::accs::flat;
@@ -10,6 +12,14 @@ use crate::generate::operators::at;
 use crate::syntax::{Expr, Stmt, Var};
 use ir::PassError;
 use prim::{BinOp, CmpOp, PrimType};
+
+/// Copies of a histogram's bins, those of all segments.
+struct Copies {
+    /// An array for each value of an operand.
+    arrays: Vec<Var>,
+    /// How many bins each has.
+    count: Expr,
+}
 
 impl Gen<'_, '_> {
     /// The points' updates, wherever their bins are.
@@ -38,22 +48,7 @@ impl Gen<'_, '_> {
         );
         let copies = self.name_value(copies, PrimType::I64, "copies");
         let several = self.collect(|g| {
-            let mut counts = Vec::with_capacity(bins.len());
-            let mut arrays = Vec::with_capacity(bins.len());
-            for hist in bins {
-                let count = mul(segments.clone(), hist.own.clone());
-                let count = g.name_value(count, PrimType::I64, "count");
-                let all = mul(copies.clone(), count.clone());
-                let all = g.name_value(all, PrimType::I64, "all");
-                let own = g.device_arrays("copies", &hist.types, &all, *prov);
-                g.each_point(("seghist.start", *prov), all, |g, place| {
-                    let neutral = g.neutral(&[hist.op], &hist.types)?;
-                    g.store_all(&own, &hist.types, place, &neutral);
-                    Ok(())
-                })?;
-                counts.push(count);
-                arrays.push(own);
-            }
+            let made = g.begin_copies(hists, &segments, &copies)?;
             g.each_point(("seghist", *prov), n.clone(), |g, point| {
                 let block = div(point.clone(), Expr::i64(device.block));
                 let copy = binary(BinOp::UMod, block, copies.clone());
@@ -63,18 +58,15 @@ impl Gen<'_, '_> {
                     g.each_bin(bins, ops, dims, &results, |g, k, index, values| {
                         let (op, elem) = operators[k];
                         let bin = flat(index, &bins[k].extents);
-                        let place = add(mul(copy.clone(), counts[k].clone()), bin);
+                        let Copies { arrays, count } = &made[k];
+                        let place = add(mul(copy.clone(), count.clone()), bin);
                         let value = g.atom(values[0])?;
-                        g.apply_at_once(at(arrays[k][0], elem, place), op, value);
+                        g.apply_at_once(at(arrays[0], elem, place), op, value);
                         Ok(())
                     })
                 })
             })?;
-            for ((hist, own), count) in bins.iter().zip(&arrays).zip(&counts) {
-                g.combine_copies(hist, own, (&Expr::i64(1), &copies, count), hists)?;
-                g.release_arrays(own);
-            }
-            Ok(())
+            g.end_copies(hists, &made, &copies)
         })?;
         let one = self.collect(|g| {
             g.each_point(("seghist", *prov), n.clone(), |g, point| {
@@ -84,6 +76,84 @@ impl Gen<'_, '_> {
         })?;
         let is_more = compare(CmpOp::SLt, Expr::i64(1), copies);
         self.emit(Stmt::If(is_more, several, one));
+        Ok(())
+    }
+
+    /// By any operators: a thread goes through a chunk of points, and has copies of the bins.
+    pub(super) fn hist_by_chunks(&mut self, hists: &Hists<'_>) -> Result<(), PassError> {
+        let Hists {
+            seg,
+            ops,
+            bins,
+            most,
+            prov,
+        } = hists;
+        let dims = seg.space.dims.as_slice();
+        let segments = self.product(&dims[..dims.len().saturating_sub(1)], "segments")?;
+        let n = self.product(dims, "n")?;
+        let device = self.layout();
+        let grain = max(mul(segments.clone(), most.clone()), Expr::i64(device.grain));
+        let threads = Expr::i64(device.blocks * device.few);
+        let chunks = max(min(div(n.clone(), grain), threads), Expr::i64(1));
+        let chunks = self.name_value(chunks, PrimType::I64, "chunks");
+        let made = self.begin_copies(hists, &segments, &chunks)?;
+        self.each_point(("seghist", *prov), chunks.clone(), |g, chunk| {
+            let (from, to) = g.bounds(n, chunks.clone(), chunk.clone());
+            g.for_seq("point", from, to, false, |g, point| {
+                g.bind_point(dims, &Expr::Var(point))?;
+                g.point(&seg.body, |g, results| {
+                    g.each_bin(bins, ops, dims, &results, |g, k, index, values| {
+                        let (hist, Copies { arrays, count }) = (&bins[k], &made[k]);
+                        let bin = flat(index, &hist.extents);
+                        let place = add(mul(chunk.clone(), count.clone()), bin);
+                        let place = g.name_value(place, PrimType::I64, "bin");
+                        let olds = g.load_all(arrays, &hist.types, place.clone(), "old");
+                        let values = g.values(values, &hist.types)?;
+                        g.combine(&[hist.op], &olds, &values)?;
+                        g.store_all(arrays, &hist.types, place, &olds);
+                        Ok(())
+                    })
+                })
+            })
+        })?;
+        self.end_copies(hists, &made, &chunks)
+    }
+
+    /// So many copies of all bins, with the neutral elements.
+    fn begin_copies(
+        &mut self,
+        hists: &Hists<'_>,
+        segments: &Expr,
+        copies: &Expr,
+    ) -> Result<Vec<Copies>, PassError> {
+        let mut made = Vec::with_capacity(hists.bins.len());
+        for hist in &hists.bins {
+            let count = mul(segments.clone(), hist.own.clone());
+            let count = self.name_value(count, PrimType::I64, "count");
+            let all = mul(copies.clone(), count.clone());
+            let all = self.name_value(all, PrimType::I64, "all");
+            let arrays = self.device_arrays("copies", &hist.types, &all, hists.prov);
+            self.each_point(("seghist.start", hists.prov), all, |g, place| {
+                let neutral = g.neutral(&[hist.op], &hist.types)?;
+                g.store_all(&arrays, &hist.types, place, &neutral);
+                Ok(())
+            })?;
+            made.push(Copies { arrays, count });
+        }
+        Ok(made)
+    }
+
+    /// The histograms take the copies, which are given back.
+    fn end_copies(
+        &mut self,
+        hists: &Hists<'_>,
+        made: &[Copies],
+        copies: &Expr,
+    ) -> Result<(), PassError> {
+        for (hist, Copies { arrays, count }) in hists.bins.iter().zip(made) {
+            self.combine_copies(hist, arrays, (&Expr::i64(1), copies, count), hists)?;
+            self.release_arrays(arrays);
+        }
         Ok(())
     }
 

@@ -2,9 +2,9 @@
 //!
 //! ```text
 //! block of a chunk    thread: its bins = ne
-//! and of a range      parts of the threads take parts of the chunk, as many points at a time as
+//!                     parts of the threads take parts of the chunk, as many points at a time as
 //!                     they are threads:
-//!                       thread: <body>; tag[thread] = bin, if it is in the range; value[thread] = x
+//!                       thread: <body>; tag[thread] = bin; value[thread] = x
 //!                       thread: for the points of its part, if it owns their bins:
 //!                                 pad[part, bin] = pad[part, bin] op value
 //!                     thread: for its bins: total = pad[0, bin] op pad[1, bin] ..
@@ -13,16 +13,15 @@
 //!
 //! A bin belongs to the thread whose place is the bin's number modulo the threads of a part.
 //! Where the scratchpad has room for the bins several times, the block is so many parts: a thread
-//! looks at fewer points then. Where it has not, blocks take ranges of the bins, and all of these
-//! look at the points. Where a segment is several chunks, each bin takes the chunks' copies in
-//! the end. So a bin takes its points in their order.
+//! looks at fewer points then. Where a segment is several chunks, each bin takes the chunks'
+//! copies in the end. So a bin takes its points in their order.
 
 use super::Hists;
 use crate::generate::accs::flat;
-use crate::generate::expr::{add, and, binary, compare, max, min, mul, sub};
+use crate::generate::expr::{add, and, binary, compare, mul, sub};
 use crate::generate::function::Gen;
 use crate::generate::gpu::segments::Segments;
-use crate::generate::operators::{at, div_up, div_up_by};
+use crate::generate::operators::{at, div_up_by};
 use crate::syntax::{Expr, Stmt, Var};
 use ir::PassError;
 use prim::{BinOp, CmpOp, ConvOp, PrimType, Scalar};
@@ -36,8 +35,6 @@ struct Shares<'s> {
     segments: Segments<'s>,
     /// Chunks of all segments.
     all: Expr,
-    /// Ranges of bins.
-    ranges: Expr,
     /// How many bins of each histogram the scratchpad has room for.
     room: i64,
     /// Points that a block takes at a time.
@@ -66,42 +63,44 @@ struct Pad {
     tag: Var,
     /// The values of the points at hand.
     value: Vec<Var>,
-    /// How many of the bins are in the block's range.
-    here: Expr,
 }
 
 impl Gen<'_, '_> {
     /// By operators that devices do not apply at once.
     pub(super) fn hist_by_owners(&mut self, hists: &Hists<'_>) -> Result<(), PassError> {
         let shares = self.shares(hists)?;
-        let by_blocks = self.collect(|g| g.hist_in_ranges(hists, &shares))?;
-        let Segments {
-            outer,
-            index,
-            width,
-            count,
-            ..
-        } = &shares.segments;
-        let in_order = self.collect(|g| {
-            g.each_point(("seghist", hists.prov), count.clone(), |g, segment| {
-                g.bind_point(outer, &segment)?;
-                g.for_seq("i", Expr::i64(0), width.clone(), false, |g, i| {
-                    g.bind_index_to(*index, Expr::Var(i));
+        let mut owned = self.collect(|g| g.hist_of_owners(hists, &shares))?;
+        if !shares.segments.outer.is_empty() {
+            let in_order = self.collect(|g| g.hist_of_segments(hists, &shares.segments))?;
+            let block = Expr::i64(self.layout().block);
+            let short = compare(CmpOp::SLt, shares.segments.width.clone(), block);
+            owned = vec![Stmt::If(short, in_order, owned)];
+        }
+        let chunks = self.collect(|g| g.hist_by_chunks(hists))?;
+        let fits = compare(CmpOp::SLe, hists.most.clone(), Expr::i64(shares.room));
+        self.emit(Stmt::If(fits, owned, chunks));
+        Ok(())
+    }
+
+    /// A thread goes through each segment in order.
+    fn hist_of_segments(
+        &mut self,
+        hists: &Hists<'_>,
+        segments: &Segments<'_>,
+    ) -> Result<(), PassError> {
+        self.each_point(
+            ("seghist", hists.prov),
+            segments.count.clone(),
+            |g, segment| {
+                g.bind_point(segments.outer, &segment)?;
+                g.for_seq("i", Expr::i64(0), segments.width.clone(), false, |g, i| {
+                    g.bind_index_to(segments.index, Expr::Var(i));
                     g.point(&hists.seg.body, |g, results| {
                         g.hist_in_order(&hists.seg.space.dims, hists.ops, &results)
                     })
                 })
-            })
-        })?;
-        let block = Expr::i64(self.layout().block);
-        let mut short = compare(CmpOp::SLt, width.clone(), block);
-        if outer.is_empty() {
-            // One thread is enough for few points only if blocks had more bins than these.
-            let is_wide = compare(CmpOp::SLt, Expr::i64(1), shares.ranges.clone());
-            short = and(short, is_wide);
-        }
-        self.emit(Stmt::If(short, in_order, by_blocks));
-        Ok(())
+            },
+        )
     }
 
     fn shares<'s>(&mut self, hists: &Hists<'s>) -> Result<Shares<'s>, PassError> {
@@ -120,8 +119,7 @@ impl Gen<'_, '_> {
             return Err(self.not_in_kernels("operators on so many values", hists.prov));
         }
         let (room, tile) = (room as i64, tile as i64);
-        let ranges = self.name_value(div_up(hists.most.clone(), room), PrimType::I64, "ranges");
-        let segments = self.segments_by(&hists.seg.space, hists.most.clone(), ranges.clone())?;
+        let segments = self.segments_by(&hists.seg.space, hists.most.clone())?;
         let tile_halvings = tile.trailing_zeros();
         let most = tile_halvings.saturating_sub(device.bins.owners.trailing_zeros());
         let halvings = self.halvings(hists, room, most);
@@ -133,7 +131,6 @@ impl Gen<'_, '_> {
         Ok(Shares {
             all: self.all_chunks(&segments),
             segments,
-            ranges,
             room,
             tile,
             parts: self.name_value(parts, PrimType::I64, "parts"),
@@ -142,7 +139,7 @@ impl Gen<'_, '_> {
         })
     }
 
-    fn hist_in_ranges(&mut self, hists: &Hists<'_>, shares: &Shares<'_>) -> Result<(), PassError> {
+    fn hist_of_owners(&mut self, hists: &Hists<'_>, shares: &Shares<'_>) -> Result<(), PassError> {
         let segments = &shares.segments;
         let chunks = self.kept_chunks(segments, &shares.all);
         let mut copies = Vec::with_capacity(hists.bins.len());
@@ -151,18 +148,9 @@ impl Gen<'_, '_> {
             let count = self.name_value(count, PrimType::I64, "copies");
             copies.push(self.device_arrays("copies", &hist.types, &count, hists.prov));
         }
-        let blocks = mul(shares.all.clone(), shares.ranges.clone());
-        let blocks = self.name_value(blocks, PrimType::I64, "blocks");
-        self.kernel(("seghist", hists.prov), blocks, |g, block| {
-            let range = binary(BinOp::UMod, Expr::Var(block), shares.ranges.clone());
-            let first = mul(range, Expr::i64(shares.room));
-            let first = g.name_value(first, PrimType::I64, "first");
-            let number = binary(BinOp::UDiv, Expr::Var(block), shares.ranges.clone());
-            let number = g.name_value(number, PrimType::I64, "number");
+        self.kernel(("seghist", hists.prov), shares.all.clone(), |g, block| {
             let mut pads = Vec::with_capacity(hists.bins.len());
             for hist in &hists.bins {
-                let here = min(sub(hist.own.clone(), first.clone()), Expr::i64(shares.room));
-                let here = max(here, Expr::i64(0));
                 let types = hist.types.iter();
                 pads.push(Pad {
                     bins: types
@@ -173,10 +161,9 @@ impl Gen<'_, '_> {
                     value: types
                         .map(|&ty| g.tile_array("value", ty, shares.tile))
                         .collect(),
-                    here: g.name_value(here, PrimType::I64, "here"),
                 });
             }
-            let chunk = g.chunk_of(segments, number.clone())?;
+            let chunk = g.chunk_of(segments, Expr::Var(block))?;
             let width = sub(chunk.to.clone(), chunk.from.clone());
             let width = g.name_value(width, PrimType::I64, "width");
             let members = add(shares.others.clone(), Expr::i64(1));
@@ -199,7 +186,7 @@ impl Gen<'_, '_> {
                     let is_point = compare(CmpOp::SLt, i.clone(), to);
                     g.takes_points(shares, &member, |g| {
                         g.bind_index_to(segments.index, i);
-                        g.tag_point(hists, (&pads, &first), is_point, &member.thread)
+                        g.tag_point(hists, &pads, is_point, &member.thread)
                     })?;
                     g.barrier();
                     g.takes_points(shares, &member, |g| {
@@ -210,19 +197,18 @@ impl Gen<'_, '_> {
                 })?;
                 for ((hist, pad), copies) in hists.bins.iter().zip(&pads).zip(&copies) {
                     g.share_out(
-                        (&Expr::i64(0), &pad.here),
+                        (&Expr::i64(0), &hist.own),
                         true,
                         &member.thread,
                         |g, own| {
-                            let parts = (&shares.parts, &pad.here);
+                            let parts = (&shares.parts, &hist.own);
                             let total = g.total_of_parts(hist, &pad.bins, parts, &own)?;
-                            let own = add(first.clone(), own);
                             let whole = g.collect(|g| {
                                 let bin = g.bin_of(hist, &chunk.segment, own.clone());
                                 g.add_to_bin(hist, &bin, &total)
                             })?;
                             let piece = g.collect(|g| {
-                                let place = g.bin_of(hist, &number, own);
+                                let place = g.bin_of(hist, &Expr::Var(block), own);
                                 g.store_all(copies, &hist.types, place, &total);
                                 Ok(())
                             })?;
@@ -285,7 +271,7 @@ impl Gen<'_, '_> {
         thread: &Expr,
     ) -> Result<(), PassError> {
         for (hist, pad) in hists.bins.iter().zip(pads) {
-            let all = mul(pad.here.clone(), shares.parts.clone());
+            let all = mul(hist.own.clone(), shares.parts.clone());
             self.share_out((&Expr::i64(0), &all), true, thread, |g, place| {
                 let neutral = g.neutral(&[hist.op], &hist.types)?;
                 g.store_all(&pad.bins, &hist.types, place, &neutral);
@@ -299,7 +285,7 @@ impl Gen<'_, '_> {
     fn tag_point(
         &mut self,
         hists: &Hists<'_>,
-        (pads, first): (&[Pad], &Expr),
+        pads: &[Pad],
         is_point: Expr,
         thread: &Expr,
     ) -> Result<(), PassError> {
@@ -318,16 +304,9 @@ impl Gen<'_, '_> {
                     |g, k, index, values| {
                         let (hist, pad) = (&hists.bins[k], &pads[k]);
                         let own = flat(&index[hist.outer..], &hist.extents[hist.outer..]);
-                        let own = g.name_value(sub(own, first.clone()), PrimType::I64, "own");
-                        let body = g.collect(|g| {
-                            let tag = Box::new(own.clone());
-                            let tag = Expr::Convert(ConvOp::SExt, PrimType::I64, TAG, tag);
-                            g.emit(Stmt::Store(at(pad.tag, TAG, thread.clone()), tag));
-                            g.store_atoms(&pad.value, &hist.types, thread, values)
-                        })?;
-                        let is_here = compare(CmpOp::ULt, own, pad.here.clone());
-                        g.emit(Stmt::If(is_here, body, Vec::new()));
-                        Ok(())
+                        let tag = Expr::Convert(ConvOp::SExt, PrimType::I64, TAG, Box::new(own));
+                        g.emit(Stmt::Store(at(pad.tag, TAG, thread.clone()), tag));
+                        g.store_atoms(&pad.value, &hist.types, thread, values)
                     },
                 )
             })
@@ -361,7 +340,7 @@ impl Gen<'_, '_> {
                 let bin = g.name_value(wide, PrimType::I64, "bin");
                 let owner = binary(BinOp::And, bin.clone(), shares.others.clone());
                 let body = g.collect(|g| {
-                    let bin = add(mul(part.clone(), pad.here.clone()), bin.clone());
+                    let bin = add(mul(part.clone(), hist.own.clone()), bin.clone());
                     let bin = g.name_value(bin, PrimType::I64, "bin");
                     let olds = g.load_all(&pad.bins, &hist.types, bin.clone(), "old");
                     let values = g.load_all(&pad.value, &hist.types, Expr::Var(point), "new");
