@@ -138,9 +138,19 @@ impl Gen<'_, '_> {
             });
         }
         let types: Vec<PrimType> = places.iter().map(|place| place.elem).collect();
-        let olds = self.load_places(&places, "old");
         let values = self.values(values, &types)?;
-        self.combine(&[op], &olds, &values)?;
+        self.combine_places(op, places, &values)
+    }
+
+    /// Combines what lies at places with values.
+    pub(crate) fn combine_places(
+        &mut self,
+        op: &Operator<Mems>,
+        places: Vec<Access>,
+        values: &[Var],
+    ) -> Result<(), PassError> {
+        let olds = self.load_places(&places, "old");
+        self.combine(&[op], &olds, values)?;
         for (place, old) in places.into_iter().zip(olds) {
             self.store(place, Expr::Var(old));
         }

@@ -173,13 +173,8 @@ impl Gen<'_, '_> {
             for ((_, block, lmad), &elem) in hist.dests.iter().zip(&hist.types) {
                 places.push(g.element(elem, *block, lmad, index.to_vec())?);
             }
-            let olds = g.load_places(&places, "old");
             let values = g.values(values, &hist.types)?;
-            g.combine(&[hist.op], &olds, &values)?;
-            for (place, old) in places.into_iter().zip(olds) {
-                g.store(place, Expr::Var(old));
-            }
-            Ok(())
+            g.combine_places(hist.op, places, &values)
         })
     }
 }

@@ -209,11 +209,6 @@ impl Gen<'_, '_> {
         values: &[Var],
     ) -> Result<(), PassError> {
         let places = self.places_of(hist, bin)?;
-        let olds = self.load_places(&places, "old");
-        self.combine(&[hist.op], &olds, values)?;
-        for (place, old) in places.into_iter().zip(olds) {
-            self.store(place, Expr::Var(old));
-        }
-        Ok(())
+        self.combine_places(hist.op, places, values)
     }
 }
