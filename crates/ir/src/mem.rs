@@ -75,6 +75,20 @@ pub enum MemAnn {
     },
 }
 
+impl MemAnn {
+    /// That of an array with these extents.
+    #[must_use]
+    pub fn with_extents(&self, shape: &[Dim]) -> Self {
+        match self {
+            Self::None => Self::None,
+            Self::In { block, lmad } => Self::In {
+                block: *block,
+                lmad: lmad.with_extents(shape),
+            },
+        }
+    }
+}
+
 /// A linear memory access descriptor, in elements.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Lmad {

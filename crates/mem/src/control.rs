@@ -195,11 +195,7 @@ impl Ctx<'_> {
         let mut bound = Vec::with_capacity(pat.len());
         for (param, home) in pat.into_iter().zip(homes) {
             let ann = match home {
-                Home::Settled(MemAnn::In { block, lmad }) => MemAnn::In {
-                    block: *block,
-                    lmad: lmad.with_extents(param.ty.shape()),
-                },
-                Home::Settled(ann @ MemAnn::None) => ann.clone(),
+                Home::Settled(ann) => ann.with_extents(param.ty.shape()),
                 Home::Fixed(dest) => MemAnn::In {
                     block: Block::Var(dest.block),
                     lmad: dest.lmad.with_extents(param.ty.shape()),

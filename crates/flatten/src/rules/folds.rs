@@ -73,10 +73,10 @@ fn is_acc(ty: &Type) -> bool {
 /// Whether a point takes longer than to keep what it gives and to read it again.
 fn dear(body: &Body<Soacs>) -> bool {
     with_stack(|| {
-        let mut time = 0;
+        let mut takes = 0;
         let dear = body.stms.iter().any(|stm| match &stm.exp {
             Exp::Basic(op) => {
-                time += cost::basic(op);
+                takes += cost::basic(op);
                 false
             }
             Exp::If {
@@ -86,7 +86,7 @@ fn dear(body: &Body<Soacs>) -> bool {
             } => dear(then_body) || dear(else_body),
             Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_) => true,
         });
-        dear || time > time::KEPT
+        dear || takes > time::KEPT
     })
 }
 

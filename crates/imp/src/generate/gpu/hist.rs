@@ -17,7 +17,7 @@ mod copies;
 mod owned;
 mod pad;
 
-use crate::generate::accs::{Target, inside};
+use crate::generate::accs::{Target, flat, inside};
 use crate::generate::expr::{add, and, binary, compare, div, max, min, mul, sub};
 use crate::generate::function::Gen;
 use crate::generate::operators::operator_types;
@@ -52,14 +52,39 @@ struct Hists<'s> {
     bins: Vec<Bins<'s>>,
     /// The most bins that one of them has for a segment.
     most: Expr,
+    /// How many segments there are.
+    segments: Expr,
+    /// Points of all segments.
+    points: Expr,
     prov: Prov,
 }
 
+impl Bins<'_> {
+    /// The place of an index among all bins.
+    fn place(&self, index: &[Expr]) -> Expr {
+        flat(index, &self.extents)
+    }
+
+    /// The place of an index among the bins of its segment.
+    fn own_place(&self, index: &[Expr]) -> Expr {
+        flat(&index[self.outer..], &self.extents[self.outer..])
+    }
+}
+
 impl Hists<'_> {
-    /// Bytes of a bin of each.
+    /// Bytes of a bin of each, at least 1.
     fn bytes(&self) -> u64 {
         let types = self.bins.iter().flat_map(|hist| &hist.types);
-        types.map(|ty| ty.size()).sum()
+        types.map(|ty| ty.size()).sum::<u64>().max(1)
+    }
+
+    /// The most bins that one of them has for all segments.
+    fn all_bins(&self) -> Expr {
+        mul(self.segments.clone(), self.most.clone())
+    }
+
+    fn dims(&self) -> &[(Name, Dim)] {
+        &self.seg.space.dims
     }
 }
 
@@ -71,7 +96,8 @@ impl Gen<'_, '_> {
         prov: Prov,
     ) -> Result<(), PassError> {
         let dims = seg.space.dims.as_slice();
-        let bins = self.bins_of(ops, &dims[..dims.len().saturating_sub(1)])?;
+        let outer = &dims[..dims.len().saturating_sub(1)];
+        let bins = self.bins_of(ops, outer)?;
         let most = bins.iter().map(|hist| hist.own.clone());
         let most = most.fold(Expr::i64(1), max);
         let hists = Hists {
@@ -79,6 +105,8 @@ impl Gen<'_, '_> {
             ops,
             bins,
             most: self.name_value(most, PrimType::I64, "most"),
+            segments: self.product(outer, "segments")?,
+            points: self.product(dims, "points")?,
             prov,
         };
         let operators = ops.iter().map(|hist| atomic_operator(&hist.op.op));
@@ -139,6 +167,17 @@ impl Gen<'_, '_> {
                 g.apply_at_once(at, by, value);
                 Ok(())
             })
+        })
+    }
+
+    /// `f` for each histogram that a point updates, with the index and the values.
+    fn each_update(
+        &mut self,
+        hists: &Hists<'_>,
+        f: impl FnMut(&mut Self, usize, &[Expr], &[Atom]) -> Result<(), PassError>,
+    ) -> Result<(), PassError> {
+        self.point(&hists.seg.body, |g, results| {
+            g.each_bin(&hists.bins, hists.ops, hists.dims(), &results, f)
         })
     }
 

@@ -5,12 +5,11 @@
 //! sizes alone.
 
 use super::{Bins, Hists};
-use crate::generate::accs::flat;
 use crate::generate::expr::{add, binary, compare, div, max, min, mul, sub};
 use crate::generate::function::Gen;
 use crate::generate::operators::at;
 use crate::syntax::{Expr, Stmt, Var};
-use ir::PassError;
+use ir::{PassError, Prov};
 use prim::{BinOp, CmpOp, PrimType};
 
 /// Copies of a histogram's bins, those of all segments.
@@ -28,50 +27,37 @@ impl Gen<'_, '_> {
         hists: &Hists<'_>,
         operators: &[(BinOp, PrimType)],
     ) -> Result<(), PassError> {
-        let Hists {
-            seg,
-            ops,
-            bins,
-            most,
-            prov,
-        } = hists;
-        let dims = seg.space.dims.as_slice();
+        let (bins, dims, prov) = (&hists.bins, hists.dims(), hists.prov);
         let device = self.layout();
-        let segments = self.product(&dims[..dims.len().saturating_sub(1)], "segments")?;
-        let n = self.product(dims, "n")?;
-        let all = max(mul(segments.clone(), most.clone()), Expr::i64(1));
+        let all = max(hists.all_bins(), Expr::i64(1));
         let meeting = mul(all, Expr::i64(device.bins.meeting));
         let meeting = self.name_value(meeting, PrimType::I64, "meeting");
         let copies = min(
             div(Expr::i64(device.blocks * device.block), meeting.clone()),
-            div(n.clone(), meeting),
+            div(hists.points.clone(), meeting),
         );
         let copies = self.name_value(copies, PrimType::I64, "copies");
         let several = self.collect(|g| {
-            let made = g.begin_copies(hists, &segments, &copies)?;
-            g.each_point(("seghist", *prov), n.clone(), |g, point| {
+            let made = g.begin_copies(hists, &copies)?;
+            g.each_point(("seghist", prov), hists.points.clone(), |g, point| {
                 let block = div(point.clone(), Expr::i64(device.block));
                 let copy = binary(BinOp::UMod, block, copies.clone());
                 let copy = g.name_value(copy, PrimType::I64, "copy");
                 g.bind_point(dims, &point)?;
-                g.point(&seg.body, |g, results| {
-                    g.each_bin(bins, ops, dims, &results, |g, k, index, values| {
-                        let (op, elem) = operators[k];
-                        let bin = flat(index, &bins[k].extents);
-                        let Copies { arrays, count } = &made[k];
-                        let place = add(mul(copy.clone(), count.clone()), bin);
-                        let value = g.atom(values[0])?;
-                        g.apply_at_once(at(arrays[0], elem, place), op, value);
-                        Ok(())
-                    })
+                g.each_update(hists, |g, k, index, values| {
+                    let ((op, elem), Copies { arrays, count }) = (operators[k], &made[k]);
+                    let place = add(mul(copy.clone(), count.clone()), bins[k].place(index));
+                    let value = g.atom(values[0])?;
+                    g.apply_at_once(at(arrays[0], elem, place), op, value);
+                    Ok(())
                 })
             })?;
             g.end_copies(hists, &made, &copies)
         })?;
         let one = self.collect(|g| {
-            g.each_point(("seghist", *prov), n.clone(), |g, point| {
+            g.each_point(("seghist", prov), hists.points.clone(), |g, point| {
                 g.bind_point(dims, &point)?;
-                g.update_at_once(seg, ops, bins, operators)
+                g.update_at_once(hists.seg, hists.ops, bins, operators)
             })
         })?;
         let is_more = compare(CmpOp::SLt, Expr::i64(1), copies);
@@ -81,38 +67,26 @@ impl Gen<'_, '_> {
 
     /// By any operators: a thread goes through a chunk of points, and has copies of the bins.
     pub(super) fn hist_by_chunks(&mut self, hists: &Hists<'_>) -> Result<(), PassError> {
-        let Hists {
-            seg,
-            ops,
-            bins,
-            most,
-            prov,
-        } = hists;
-        let dims = seg.space.dims.as_slice();
-        let segments = self.product(&dims[..dims.len().saturating_sub(1)], "segments")?;
-        let n = self.product(dims, "n")?;
         let device = self.layout();
-        let grain = max(mul(segments.clone(), most.clone()), Expr::i64(device.grain));
+        let n = hists.points.clone();
+        let grain = max(hists.all_bins(), Expr::i64(device.grain));
         let threads = Expr::i64(device.blocks * device.few);
         let chunks = max(min(div(n.clone(), grain), threads), Expr::i64(1));
         let chunks = self.name_value(chunks, PrimType::I64, "chunks");
-        let made = self.begin_copies(hists, &segments, &chunks)?;
-        self.each_point(("seghist", *prov), chunks.clone(), |g, chunk| {
+        let made = self.begin_copies(hists, &chunks)?;
+        self.each_point(("seghist", hists.prov), chunks.clone(), |g, chunk| {
             let (from, to) = g.bounds(n, chunks.clone(), chunk.clone());
             g.for_seq("point", from, to, false, |g, point| {
-                g.bind_point(dims, &Expr::Var(point))?;
-                g.point(&seg.body, |g, results| {
-                    g.each_bin(bins, ops, dims, &results, |g, k, index, values| {
-                        let (hist, Copies { arrays, count }) = (&bins[k], &made[k]);
-                        let bin = flat(index, &hist.extents);
-                        let place = add(mul(chunk.clone(), count.clone()), bin);
-                        let place = g.name_value(place, PrimType::I64, "bin");
-                        let olds = g.load_all(arrays, &hist.types, place.clone(), "old");
-                        let values = g.values(values, &hist.types)?;
-                        g.combine(&[hist.op], &olds, &values)?;
-                        g.store_all(arrays, &hist.types, place, &olds);
-                        Ok(())
-                    })
+                g.bind_point(hists.dims(), &Expr::Var(point))?;
+                g.each_update(hists, |g, k, index, values| {
+                    let (hist, Copies { arrays, count }) = (&hists.bins[k], &made[k]);
+                    let place = add(mul(chunk.clone(), count.clone()), hist.place(index));
+                    let place = g.name_value(place, PrimType::I64, "bin");
+                    let olds = g.load_all(arrays, &hist.types, place.clone(), "old");
+                    let values = g.values(values, &hist.types)?;
+                    g.combine(&[hist.op], &olds, &values)?;
+                    g.store_all(arrays, &hist.types, place, &olds);
+                    Ok(())
                 })
             })
         })?;
@@ -120,15 +94,10 @@ impl Gen<'_, '_> {
     }
 
     /// So many copies of all bins, with the neutral elements.
-    fn begin_copies(
-        &mut self,
-        hists: &Hists<'_>,
-        segments: &Expr,
-        copies: &Expr,
-    ) -> Result<Vec<Copies>, PassError> {
+    fn begin_copies(&mut self, hists: &Hists<'_>, copies: &Expr) -> Result<Vec<Copies>, PassError> {
         let mut made = Vec::with_capacity(hists.bins.len());
         for hist in &hists.bins {
-            let count = mul(segments.clone(), hist.own.clone());
+            let count = mul(hists.segments.clone(), hist.own.clone());
             let count = self.name_value(count, PrimType::I64, "count");
             let all = mul(copies.clone(), count.clone());
             let all = self.name_value(all, PrimType::I64, "all");
@@ -151,7 +120,7 @@ impl Gen<'_, '_> {
         copies: &Expr,
     ) -> Result<(), PassError> {
         for (hist, Copies { arrays, count }) in hists.bins.iter().zip(made) {
-            self.combine_copies(hist, arrays, (&Expr::i64(1), copies, count), hists)?;
+            self.combine_copies(hist, arrays, (&Expr::i64(1), copies, count), hists.prov)?;
             self.release_arrays(arrays);
         }
         Ok(())
@@ -165,15 +134,15 @@ impl Gen<'_, '_> {
         hist: &Bins<'_>,
         arrays: &[Var],
         (segments, copies, own): (&Expr, &Expr, &Expr),
-        hists: &Hists<'_>,
+        prov: Prov,
     ) -> Result<(), PassError> {
         let all = mul(segments.clone(), own.clone());
         let all = self.name_value(all, PrimType::I64, "all");
         let group = self.few_threads(copies);
         let blocks = self.blocks_for(&group, &all);
-        self.kernel(("seghist.total", hists.prov), blocks, |g, block| {
-            let part = g.scratchpad("part", &hist.types, hists.prov)?;
-            g.threads(hists.prov, |g, thread| {
+        self.kernel(("seghist.total", prov), blocks, |g, block| {
+            let part = g.scratchpad("part", &hist.types, prov)?;
+            g.threads(prov, |g, thread| {
                 let member = g.member(&group, (block, &thread), &all);
                 let accs = g.neutral(&[hist.op], &hist.types)?;
                 g.inside(&member, |g| {

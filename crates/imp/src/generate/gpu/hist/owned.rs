@@ -17,7 +17,6 @@
 //! copies in the end. So a bin takes its points in their order.
 
 use super::Hists;
-use crate::generate::accs::flat;
 use crate::generate::expr::{add, and, binary, compare, mul, sub};
 use crate::generate::function::Gen;
 use crate::generate::gpu::segments::Segments;
@@ -41,10 +40,18 @@ struct Shares<'s> {
     tile: i64,
     /// Parts of the threads that take points.
     parts: Expr,
-    /// Threads of a part, less one.
-    others: Expr,
-    /// How often the threads of a part can be halved.
+    /// Threads of a part.
+    members: Expr,
+    /// How often these can be halved.
     halvings: Expr,
+}
+
+impl Shares<'_> {
+    /// Of a thread its place in its part, of a bin that of the thread that it belongs to.
+    fn place(&self, number: Expr) -> Expr {
+        let others = sub(self.members.clone(), Expr::i64(1));
+        binary(BinOp::And, number, others)
+    }
 }
 
 /// A thread of a part.
@@ -96,7 +103,7 @@ impl Gen<'_, '_> {
                 g.for_seq("i", Expr::i64(0), segments.width.clone(), false, |g, i| {
                     g.bind_index_to(segments.index, Expr::Var(i));
                     g.point(&hists.seg.body, |g, results| {
-                        g.hist_in_order(&hists.seg.space.dims, hists.ops, &results)
+                        g.hist_in_order(hists.dims(), hists.ops, &results)
                     })
                 })
             },
@@ -113,7 +120,7 @@ impl Gen<'_, '_> {
         while tile > 1 && tile * of_point > device.bins.bytes / 2 {
             tile /= 2;
         }
-        let room = device.bins.bytes.saturating_sub(tile * of_point) / bytes.max(1);
+        let room = device.bins.bytes.saturating_sub(tile * of_point) / bytes;
         let room = room.max(1);
         if tile * of_point + room * bytes > SCRATCHPAD_BYTES {
             return Err(self.not_in_kernels("operators on so many values", hists.prov));
@@ -127,14 +134,13 @@ impl Gen<'_, '_> {
         let halvings = sub(Expr::i64(i64::from(tile_halvings)), halvings);
         let halvings = self.name_value(halvings, PrimType::I64, "halvings");
         let members = binary(BinOp::Shl, Expr::i64(1), halvings.clone());
-        let others = sub(members, Expr::i64(1));
         Ok(Shares {
             all: self.all_chunks(&segments),
             segments,
             room,
             tile,
             parts: self.name_value(parts, PrimType::I64, "parts"),
-            others: self.name_value(others, PrimType::I64, "others"),
+            members: self.name_value(members, PrimType::I64, "members"),
             halvings,
         })
     }
@@ -166,7 +172,7 @@ impl Gen<'_, '_> {
             let chunk = g.chunk_of(segments, Expr::Var(block))?;
             let width = sub(chunk.to.clone(), chunk.from.clone());
             let width = g.name_value(width, PrimType::I64, "width");
-            let members = add(shares.others.clone(), Expr::i64(1));
+            let members = shares.members.clone();
             let rounds = div_up_by(
                 div_up_by(width.clone(), shares.parts.clone()),
                 members.clone(),
@@ -178,7 +184,9 @@ impl Gen<'_, '_> {
                 let (from, to) = (add(chunk.from.clone(), from), add(chunk.from.clone(), to));
                 let from = g.name_value(add(from, member.place.clone()), PrimType::I64, "from");
                 let to = g.name_value(to, PrimType::I64, "to");
-                g.begin_pads(hists, &pads, shares, &member.thread)?;
+                for (hist, pad) in hists.bins.iter().zip(&pads) {
+                    g.begin_pads(hist, &pad.bins, &shares.parts, &member.thread)?;
+                }
                 g.barrier();
                 g.for_seq("round", Expr::i64(0), rounds, false, |g, round| {
                     let i = add(from, mul(Expr::Var(round), members));
@@ -201,8 +209,7 @@ impl Gen<'_, '_> {
                         true,
                         &member.thread,
                         |g, own| {
-                            let parts = (&shares.parts, &hist.own);
-                            let total = g.total_of_parts(hist, &pad.bins, parts, &own)?;
+                            let total = g.total_of_parts(hist, &pad.bins, &shares.parts, &own)?;
                             let whole = g.collect(|g| {
                                 let bin = g.bin_of(hist, &chunk.segment, own.clone());
                                 g.add_to_bin(hist, &bin, &total)
@@ -225,7 +232,7 @@ impl Gen<'_, '_> {
         let several = self.collect(|g| {
             for (hist, copies) in hists.bins.iter().zip(&copies) {
                 let counts = (&segments.count, &segments.chunks, &hist.own);
-                g.combine_copies(hist, copies, counts, hists)?;
+                g.combine_copies(hist, copies, counts, hists.prov)?;
             }
             Ok(())
         })?;
@@ -237,7 +244,7 @@ impl Gen<'_, '_> {
 
     /// Where a thread is.
     fn part_of(&mut self, shares: &Shares<'_>, thread: Expr) -> Member {
-        let place = binary(BinOp::And, thread.clone(), shares.others.clone());
+        let place = shares.place(thread.clone());
         let part = binary(BinOp::LShr, thread.clone(), shares.halvings.clone());
         Member {
             thread,
@@ -262,25 +269,6 @@ impl Gen<'_, '_> {
         Ok(())
     }
 
-    /// The bins in the scratchpad get the neutral elements.
-    fn begin_pads(
-        &mut self,
-        hists: &Hists<'_>,
-        pads: &[Pad],
-        shares: &Shares<'_>,
-        thread: &Expr,
-    ) -> Result<(), PassError> {
-        for (hist, pad) in hists.bins.iter().zip(pads) {
-            let all = mul(hist.own.clone(), shares.parts.clone());
-            self.share_out((&Expr::i64(0), &all), true, thread, |g, place| {
-                let neutral = g.neutral(&[hist.op], &hist.types)?;
-                g.store_all(&pad.bins, &hist.types, place, &neutral);
-                Ok(())
-            })?;
-        }
-        Ok(())
-    }
-
     /// Tag and values of a point.
     fn tag_point(
         &mut self,
@@ -294,21 +282,12 @@ impl Gen<'_, '_> {
             self.emit(Stmt::Store(at(pad.tag, TAG, thread.clone()), none));
         }
         let body = self.collect(|g| {
-            let dims = hists.seg.space.dims.as_slice();
-            g.point(&hists.seg.body, |g, results| {
-                g.each_bin(
-                    &hists.bins,
-                    hists.ops,
-                    dims,
-                    &results,
-                    |g, k, index, values| {
-                        let (hist, pad) = (&hists.bins[k], &pads[k]);
-                        let own = flat(&index[hist.outer..], &hist.extents[hist.outer..]);
-                        let tag = Expr::Convert(ConvOp::SExt, PrimType::I64, TAG, Box::new(own));
-                        g.emit(Stmt::Store(at(pad.tag, TAG, thread.clone()), tag));
-                        g.store_atoms(&pad.value, &hist.types, thread, values)
-                    },
-                )
+            g.each_update(hists, |g, k, index, values| {
+                let (hist, pad) = (&hists.bins[k], &pads[k]);
+                let own = Box::new(hist.own_place(index));
+                let tag = Expr::Convert(ConvOp::SExt, PrimType::I64, TAG, own);
+                g.emit(Stmt::Store(at(pad.tag, TAG, thread.clone()), tag));
+                g.store_atoms(&pad.value, &hist.types, thread, values)
             })
         })?;
         self.emit(Stmt::If(is_point, body, Vec::new()));
@@ -330,7 +309,7 @@ impl Gen<'_, '_> {
         } = member;
         let from = sub(thread.clone(), place.clone());
         let from = self.name_value(from, PrimType::I64, "from");
-        let to = add(from.clone(), add(shares.others.clone(), Expr::i64(1)));
+        let to = add(from.clone(), shares.members.clone());
         self.for_seq("point", from, to, false, |g, point| {
             for (hist, pad) in hists.bins.iter().zip(pads) {
                 let tag = g.scalar(TAG, "tag");
@@ -338,7 +317,7 @@ impl Gen<'_, '_> {
                 let wide = Box::new(Expr::Var(tag));
                 let wide = Expr::Convert(ConvOp::SExt, TAG, PrimType::I64, wide);
                 let bin = g.name_value(wide, PrimType::I64, "bin");
-                let owner = binary(BinOp::And, bin.clone(), shares.others.clone());
+                let owner = shares.place(bin.clone());
                 let body = g.collect(|g| {
                     let bin = add(mul(part.clone(), hist.own.clone()), bin.clone());
                     let bin = g.name_value(bin, PrimType::I64, "bin");

@@ -9,8 +9,7 @@
 //! Where there is room, the threads are several parts with bins of their own, as threads
 //! that meet on a bin wait for each other.
 
-use super::Hists;
-use crate::generate::accs::flat;
+use super::{Bins, Hists};
 use crate::generate::expr::{add, binary, mul, sub};
 use crate::generate::function::Gen;
 use crate::generate::gpu::segments::{Chunk, Segments};
@@ -27,8 +26,7 @@ impl Gen<'_, '_> {
         segments: &Segments<'_>,
         room: i64,
     ) -> Result<(), PassError> {
-        let Hists { seg, ops, bins, .. } = hists;
-        let dims = seg.space.dims.as_slice();
+        let bins = &hists.bins;
         let halvings = self.halvings(hists, room, self.layout().block.trailing_zeros());
         let parts = binary(BinOp::Shl, Expr::i64(1), halvings);
         let parts = self.name_value(parts, PrimType::I64, "parts");
@@ -41,12 +39,7 @@ impl Gen<'_, '_> {
             let Chunk { segment, from, to } = g.chunk_of(segments, Expr::Var(block))?;
             g.threads(hists.prov, |g, thread| {
                 for (hist, &pad) in bins.iter().zip(&pads) {
-                    let all = mul(hist.own.clone(), parts.clone());
-                    g.share_out((&Expr::i64(0), &all), true, &thread, |g, place| {
-                        let neutral = g.neutral(&[hist.op], &hist.types)?;
-                        g.store_all(&[pad], &hist.types, place, &neutral);
-                        Ok(())
-                    })?;
+                    g.begin_pads(hist, &[pad], &parts, &thread)?;
                 }
                 g.barrier();
                 let others = sub(parts.clone(), Expr::i64(1));
@@ -54,21 +47,18 @@ impl Gen<'_, '_> {
                 let part = g.name_value(part, PrimType::I64, "part");
                 g.share_out((&from, &to), true, &thread, |g, i| {
                     g.bind_index_to(segments.index, i);
-                    g.point(&seg.body, |g, results| {
-                        g.each_bin(bins, ops, dims, &results, |g, k, index, values| {
-                            let (hist, (op, elem)) = (&bins[k], operators[k]);
-                            let own = flat(&index[hist.outer..], &hist.extents[hist.outer..]);
-                            let place = add(mul(part.clone(), hist.own.clone()), own);
-                            let value = g.atom(values[0])?;
-                            g.apply_at_once(at(pads[k], elem, place), op, value);
-                            Ok(())
-                        })
+                    g.each_update(hists, |g, k, index, values| {
+                        let (hist, (op, elem)) = (&bins[k], operators[k]);
+                        let place = add(mul(part.clone(), hist.own.clone()), hist.own_place(index));
+                        let value = g.atom(values[0])?;
+                        g.apply_at_once(at(pads[k], elem, place), op, value);
+                        Ok(())
                     })
                 })?;
                 g.barrier();
                 for ((hist, &pad), &(op, _)) in bins.iter().zip(&pads).zip(operators) {
                     g.share_out((&Expr::i64(0), &hist.own), true, &thread, |g, own| {
-                        let total = g.total_of_parts(hist, &[pad], (&parts, &hist.own), &own)?;
+                        let total = g.total_of_parts(hist, &[pad], &parts, &own)?;
                         let bin = g.bin_of(hist, &segment, own);
                         for (place, total) in g.places_of(hist, &bin)?.into_iter().zip(total) {
                             g.apply_at_once(place, op, Expr::Var(total));
@@ -81,17 +71,33 @@ impl Gen<'_, '_> {
         })
     }
 
-    /// What the parts of a block have for one of `own` bins, from the first to the last.
+    /// The bins that the parts of a block have in the scratchpad get the neutral elements.
+    pub(super) fn begin_pads(
+        &mut self,
+        hist: &Bins<'_>,
+        pads: &[Var],
+        parts: &Expr,
+        thread: &Expr,
+    ) -> Result<(), PassError> {
+        let all = mul(hist.own.clone(), parts.clone());
+        self.share_out((&Expr::i64(0), &all), true, thread, |g, place| {
+            let neutral = g.neutral(&[hist.op], &hist.types)?;
+            g.store_all(pads, &hist.types, place, &neutral);
+            Ok(())
+        })
+    }
+
+    /// What the parts of a block have for a bin, from the first to the last.
     pub(super) fn total_of_parts(
         &mut self,
-        hist: &super::Bins<'_>,
+        hist: &Bins<'_>,
         pads: &[Var],
-        (parts, own): (&Expr, &Expr),
+        parts: &Expr,
         bin: &Expr,
     ) -> Result<Vec<Var>, PassError> {
         let total = self.load_all(pads, &hist.types, bin.clone(), "total");
         self.for_seq("other", Expr::i64(1), parts.clone(), false, |g, part| {
-            let place = add(mul(Expr::Var(part), own.clone()), bin.clone());
+            let place = add(mul(Expr::Var(part), hist.own.clone()), bin.clone());
             let others = g.load_all(pads, &hist.types, place, "more");
             g.combine(&[hist.op], &total, &others)
         })?;
