@@ -13,13 +13,16 @@ import os
 import re
 import statistics
 import subprocess
+import time
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Callable
 
 from bars import bars
 from cases import NESTS, products
-from contest import HERE, ROOT, WORK, Contestant, build_bindrune, make, medians, take_turns, tool
+from contest import HERE, ROOT, WORK, Contestant, build_bindrune, make, prebuilt, tool
 from lanes import CLASSIC, compiler, histogram_input, nbody_input, real_matrix
 from mini import BENCHMARKS, MINI, data_file
 from papers import benchmarks, volatility
@@ -45,10 +48,20 @@ SHARE = {"reduce_plus": 0.9, "scan_plus": 0.9}
 # So many floats of a result are compared, evenly spread; integers all.
 COMPARED = 1_000_000
 # Seconds that a process may take.
-LIMIT = 300
+LIMIT = 20
 ROW = re.compile(r"^ *(\d+) +([\d.]+) +[\d.]+ +[\d.]+% +(\d+)  (.*)$")
+# Ours: as it comes, and with moderate flattening.
+OURS = ("bindrune", "MF")
 # Rows of `-P` that are no work of the device's.
 BESIDE = ("copies to the device", "copies to the host", "notes of failures", "all launches and copies")
+
+
+# What `make_inputs` makes; its processes have it by birth.
+INPUTS = []
+
+
+class Failed(Exception):
+    """What a contestant says that fails."""
 
 
 @dataclass
@@ -128,18 +141,20 @@ def works(options):
         yield from (work for work in rows(options) if options.case in work.name)
 
 
+def make_inputs(rows):
+    """Makes the inputs, a process each."""
+    with ProcessPoolExecutor(mp_context=get_context("fork")) as pool:
+        INPUTS.extend(rows)
+        list(pool.map(make_input, range(len(rows))))
+        INPUTS.clear()
+
+
+def make_input(index):
+    INPUTS[index].data()
+
+
 def label(program):
     return "-".join(program.relative_to(ROOT).with_suffix("").parts[-2:])
-
-
-def failing(command, **options):
-    """What a command says that fails, its first line; nothing if it succeeds."""
-    try:
-        done = subprocess.run([str(c) for c in command], capture_output=True, timeout=LIMIT, **options)
-    except subprocess.TimeoutExpired:
-        return f"takes more than {LIMIT} s"
-    said = done.stderr.decode(errors="replace").strip().splitlines()
-    return (said or ["it fails"])[0] if done.returncode else None
 
 
 def device(backend):
@@ -158,11 +173,11 @@ def device(backend):
 def cuda_peer(name, notes):
     """The executable of a program in CUDA C++, where there is a compiler for it."""
     nvcc, out, source = tool("NVCC", "nvcc"), WORK / f"cuda-{name}", PEERS / f"{name}.cu"
-    if not nvcc:
+    if not nvcc and not prebuilt(out.name):
         notes.add("gpu: there is no nvcc, so nothing in CUDA C++")
         return None
     # What it does not build for is the user's affair, not that of the other rows.
-    command = [nvcc, "-O3", "-std=c++17", "-arch=native", source, "-o", out]
+    command = [nvcc or "nvcc", "-O3", "-std=c++17", "-arch=native", source, "-o", out]
     command += ["-lcublas"] if name == "matmul" else []
     try:
         return make(out, command, [source, PEERS / "peer.cuh"])
@@ -174,12 +189,13 @@ def cuda_peer(name, notes):
 def reference(program, backend, notes):
     """The reference compiler's executable for the same devices."""
     futhark = tool("FUTHARK", "futhark")
-    if not futhark or backend == "cuda" and not tool("NVCC", "nvcc"):
+    out = WORK / f"gpu-{label(program)}-futhark-{backend}"
+    there = futhark and (backend != "cuda" or tool("NVCC", "nvcc"))
+    if not there and not prebuilt(out.name):
         notes.add("gpu: nothing of the reference compiler: it or nvcc is not installed")
         return None
-    out = WORK / f"gpu-{label(program)}-futhark-{backend}"
     try:
-        return make(out, [futhark, backend, program, "-o", out], [futhark, program])
+        return make(out, [futhark or "futhark", backend, program, "-o", out], [futhark or program, program])
     except SystemExit as stop:
         notes.add(f"gpu: futhark {backend} {program.name}: {str(stop.code).splitlines()[-1]}")
         return None
@@ -196,23 +212,27 @@ def contestants(work, backend, notes):
         built = {who: cuda_peer(peer, notes) for who, peer in work.peers.items()}
         found += [Contestant(who, [exe]) for who, exe in built.items() if exe]
     exe = reference(work.program, backend, notes)
-    return found + ([Contestant("futhark", [exe, *entry])] if exe else [])
+    cache = ["--cache-file", f"{exe}.kernels"] if backend == "cuda" else []
+    return found + ([Contestant("futhark", [exe, *entry, *cache])] if exe else [])
 
 
-def on_device(contestant, data, runs):
-    """Microseconds of the device in so many runs and the one before them."""
-    with open(data, "rb") as source:
-        command = [*map(str, contestant.command), "-P", "-n", "-r", str(runs)]
-        done = subprocess.run(command, stdin=source, capture_output=True, timeout=LIMIT)
-    rows = [ROW.match(line) for line in done.stderr.decode(errors="replace").splitlines()]
-    return sum(float(row[2]) for row in rows if row and row[4] not in BESIDE)
-
-
-def device_time(contestant, data, options):
-    """Microseconds of the device a call, by rounds the median."""
-    more = max(options.runs, 2)
-    each = lambda: (on_device(contestant, data, more) - on_device(contestant, data, 1)) / (more - 1)
-    return max(statistics.median(each() for _ in range(options.rounds)), 1e-3)
+def called(contestant, data, runs, out):
+    """Microseconds of each of `runs` calls of a process, after one that is not counted; of ours
+    also those that the device took in a call, and by launch. The result goes to `out`."""
+    times = WORK / "gpu.times"
+    times.unlink(missing_ok=True)
+    own = contestant.name in OURS
+    command = [*map(str, contestant.command), "-b", "-r", str(runs), "-t", str(times), *(["-P"] if own else [])]
+    with open(data, "rb") as source, open(out, "wb") as sink:
+        done = subprocess.run(command, stdin=source, stdout=sink, stderr=subprocess.PIPE, timeout=LIMIT)
+    said = done.stderr.decode(errors="replace")
+    if done.returncode:
+        raise Failed((said.strip() or "it fails").splitlines()[0])
+    found = [float(line) for line in times.read_text().split()]
+    if not own:
+        return found, None
+    rows = [row for row in map(ROW.match, said.splitlines()) if row and row[4] not in BESIDE]
+    return found, {row[4].split(" (")[0]: float(row[2]) / (runs + 1) for row in rows}
 
 
 def alike(work, left, right):
@@ -231,33 +251,40 @@ def alike(work, left, right):
 
 def row(work, backend, options, notes):
     """A row's times and ratios; those who fail or give another result are named and left out."""
-    data, results, there = work.data(), {}, []
-    for contestant in contestants(work, backend, notes):
-        out = WORK / "gpu.out"
-        with open(data, "rb") as source, open(out, "wb") as sink:
+    data, results, calls, launches, wrong = work.data(), {}, {}, {}, []
+    entrants = contestants(work, backend, notes)
+    for i in range(options.rounds):
+        for contestant in entrants if i % 2 == 0 else entrants[::-1]:
+            who, out = contestant.name, WORK / f"gpu-{contestant.name}.out"
+            if i and who not in results:
+                continue
             try:
-                done = subprocess.run([*map(str, contestant.command), "-b"], stdin=source, stdout=sink,
-                                      stderr=subprocess.PIPE, timeout=LIMIT)
-                failed = done.stderr.decode(errors="replace").strip() or "it fails"
-            except subprocess.TimeoutExpired:
-                done, failed = None, f"it takes more than {LIMIT} s"
-        if done is None or done.returncode:
-            notes.add(f"gpu: {work.name}: {contestant.name}: {failed.splitlines()[0]}")
-        else:
-            results[contestant.name] = out.read_bytes()
-            there.append(contestant)
-    if "bindrune" not in results:
+                times, taken = called(contestant, data, options.runs, out)
+            except (Failed, subprocess.TimeoutExpired) as stop:
+                why = str(stop) if isinstance(stop, Failed) else f"it takes more than {LIMIT} s"
+                notes.add(f"gpu: {work.name}: {who}: {why}")
+                results.pop(who, None)
+                continue
+            if not i:
+                results[who] = out.read_bytes()
+                if who != OURS[0] and not alike(work, results.get(OURS[0], b""), results[who]):
+                    notes.add(f"gpu: {work.name}: {who} gives another result")
+                    wrong.append(who)
+                results[who] = results[who] if who == OURS[0] else True
+            calls.setdefault(who, []).extend(times)
+            if taken is not None:
+                launches.setdefault(who, []).append(taken)
+    if OURS[0] not in results:
         return {"group": work.group, "agree": False}
-    wrong = [who for who, result in results.items() if not alike(work, results["bindrune"], result)]
-    notes.update(f"gpu: {work.name}: {who} gives another result" for who in wrong)
-    calls = medians(take_turns(there, data, options))
-    times = {who: time for who, time in calls.items() if who not in ("bindrune", "MF")}
-    for contestant in there[:2]:
-        if contestant.name in ("bindrune", "MF"):
-            times[contestant.name] = device_time(contestant, data, options)
-    own = times["bindrune"]
-    ratios = {who: time / own for who, time in times.items() if who != "bindrune"}
-    found = {"group": work.group, "device": times, "call": calls["bindrune"], "ratios": ratios, "agree": not wrong}
+    times = {who: statistics.median(calls[who]) for who in results if who not in OURS}
+    for who in set(OURS) & set(results):
+        times[who] = max(statistics.median(sum(taken.values()) for taken in launches[who]), 1e-3)
+    own = times[OURS[0]]
+    found = {
+        "group": work.group, "device": times, "call": statistics.median(calls[OURS[0]]),
+        "ratios": {who: time / own for who, time in times.items() if who != OURS[0]},
+        "launches": launches[OURS[0]][-1], "agree": not wrong,
+    }
     if work.moved:
         found["gigabytes"] = work.moved / own / 1e3
     if work.operations:
@@ -271,8 +298,8 @@ def bandwidth(backend, options, notes):
     if not exe:
         return None
     size = (QUICK_SIZES if options.quick else SIZES)[-1]
-    rounds = take_turns([Contestant("copy", [exe])], data_file("reduce_plus", size), options)
-    return 8 * size / medians(rounds)["copy"] / 1e3
+    times, _ = called(Contestant("copy", [exe]), data_file("reduce_plus", size), options.runs, WORK / "gpu.out")
+    return 8 * size / statistics.median(times) / 1e3
 
 
 def figure_gpu(options, notes):
@@ -285,8 +312,13 @@ def figure_gpu(options, notes):
     if not found:
         notes.add(f"gpu: there is no device for {backend} on this machine, so nothing was measured: {why}")
         return {"rows": {}}
+    make_inputs(list(works(options)))
     rows, copy = {}, bandwidth(backend, options, notes)
+    began = time.monotonic()
     for work in works(options):
+        if options.seconds and time.monotonic() - began > options.seconds:
+            notes.add("gpu: the time is over, some rows were not measured")
+            break
         rows[work.name] = row(work, backend, options, notes)
         if copy and "gigabytes" in rows[work.name]:
             rows[work.name]["share"] = rows[work.name]["gigabytes"] / copy

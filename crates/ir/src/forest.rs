@@ -205,7 +205,10 @@ impl<'a> Finder<'a> {
         } else if matches!(
             op,
             BasicOp::Atom(_)
-                | BasicOp::Binary(BinOp::Mul | BinOp::SMax | BinOp::Add | BinOp::Sub, ..)
+                | BasicOp::Binary(
+                    BinOp::Mul | BinOp::SMax | BinOp::SMin | BinOp::Add | BinOp::Sub | BinOp::SQuot,
+                    ..
+                )
         ) {
             self.sizes.insert(name, op);
         }
@@ -228,13 +231,17 @@ impl<'a> Finder<'a> {
         };
         let (x, y) = (self.size(*x), self.size(*y));
         let factor = |text: String| {
-            let sum = text.contains(" + ") || text.contains(" - ");
-            if sum { format!("({text})") } else { text }
+            let apart = [" + ", " - ", " / "].iter().any(|op| text.contains(op));
+            if apart { format!("({text})") } else { text }
         };
         if *op == BinOp::Mul {
             format!("{} * {}", factor(x), factor(y))
+        } else if *op == BinOp::SQuot {
+            format!("{} / {}", factor(x), factor(y))
         } else if *op == BinOp::SMax {
             format!("max({x}, {y})")
+        } else if *op == BinOp::SMin {
+            format!("min({x}, {y})")
         } else if *op == BinOp::Add {
             format!("{x} + {y}")
         } else {

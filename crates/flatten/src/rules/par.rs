@@ -10,6 +10,7 @@ use ir::walk::{binders, with_stack};
 use ir::{Builder, Name, Segs};
 use prim::{BinOp, PrimType};
 use rustc_hash::FxHashSet;
+use target::levels::Level;
 
 /// `Par(Σ)`: the product of the widths, of the nests around too where their points are
 /// tasks that contain those of this one.
@@ -31,6 +32,10 @@ pub(super) fn of_nest(
 
 /// `Par(e)` for a segop over a nest whose body has segops at the level: the most points
 /// that go on at once, as far as their number is known before. `None` if none is.
+///
+/// Where each point has a block of a device, points are threads that have something to do:
+/// of a block as many as its segops have points in the middle, whole groups of those that
+/// run in step, and no more than are enough for it.
 pub(super) fn of_body(
     ctx: &mut Ctx<'_>,
     (nest, body, level): (&Nest<'_>, &Body<Segs>, u8),
@@ -43,18 +48,44 @@ pub(super) fn of_body(
     spaces(body, level, &[], &mut all);
     let mut seen: FxHashSet<Vec<Dim>> = FxHashSet::default();
     all.retain(|space| space.iter().all(known) && seen.insert(space.clone()));
+    let block = ctx.stack.level(level).filter(|_| ctx.stack.has_device());
     let mut builder = ctx.builder(aux);
     let points = all.into_iter();
     let points = points.map(|space| product(&mut builder, space.into_iter()));
     let points: Vec<Atom> = points.collect();
-    let most = points.into_iter().reduce(|most, points| {
-        let max = BasicOp::Binary(BinOp::SMax, PrimType::I64, most, points);
-        builder.let_basic("par", max).into()
-    })?;
+    let inner = match block {
+        Some(block) => threads(&mut builder, block, points)?,
+        None => fold(&mut builder, BinOp::SMax, points)?,
+    };
     let outer = product(&mut builder, nest.widths());
-    let both = times(&mut builder, outer, most);
+    let both = times(&mut builder, outer, inner);
     out.extend(builder.take_stms());
     Some(both)
+}
+
+/// How many threads of a block have something to do, where its segops have so many points.
+/// `None` if there are no segops.
+fn threads(builder: &mut Builder<'_, Segs>, block: Level, points: Vec<Atom>) -> Option<Atom> {
+    let (segops, width) = (points.len() as i64, Atom::i64(block.width));
+    let sum = fold(builder, BinOp::Add, points)?;
+    let mean = if segops == 1 {
+        sum
+    } else {
+        apply(builder, BinOp::SQuot, sum, Atom::i64(segops))
+    };
+    let most = apply(builder, BinOp::SMin, mean, Atom::i64(block.enough));
+    let groups = apply(builder, BinOp::SQuot, most, width);
+    Some(times(builder, groups, width))
+}
+
+fn fold(builder: &mut Builder<'_, Segs>, op: BinOp, sizes: Vec<Atom>) -> Option<Atom> {
+    let sizes = sizes.into_iter();
+    sizes.reduce(|so_far, size| apply(builder, op, so_far, size))
+}
+
+fn apply(builder: &mut Builder<'_, Segs>, op: BinOp, x: Atom, y: Atom) -> Atom {
+    let op = BasicOp::Binary(op, PrimType::I64, x, y);
+    builder.let_basic("par", op).into()
 }
 
 /// The spaces of segops at a level in a body, each with those around it that are at the
@@ -126,9 +157,6 @@ fn product(builder: &mut Builder<'_, Segs>, dims: impl Iterator<Item = Dim>) -> 
 fn times(builder: &mut Builder<'_, Segs>, x: Atom, y: Atom) -> Atom {
     match (x, y) {
         (one, size) | (size, one) if one == Atom::i64(1) => size,
-        _ => {
-            let product = BasicOp::Binary(BinOp::Mul, PrimType::I64, x, y);
-            builder.let_basic("par", product).into()
-        }
+        _ => apply(builder, BinOp::Mul, x, y),
     }
 }

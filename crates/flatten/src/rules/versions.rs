@@ -228,7 +228,7 @@ pub(super) fn g3(
     }
     if let Some(below) = Position::within(ctx.stack, level).filter(|_| want.middle) {
         let made = inside_choice(ctx, |ctx| {
-            middle(ctx, nest, below, &pat, &aux, (&body, &ret))
+            middle(ctx, nest, (level, below), &pat, &aux, (&body, &ret))
         })?;
         arms.extend(made);
         if nests(ctx, at) {
@@ -306,7 +306,7 @@ fn last_two(arms: &mut [Arm]) {
 fn middle(
     ctx: &mut Ctx<'_>,
     nest: &Nest<'_>,
-    below: Position,
+    (level, below): (u8, Position),
     pat: &[Param<Soacs>],
     aux: &Aux,
     (body, ret): (&Body<Soacs>, &[Type]),
@@ -341,7 +341,9 @@ fn middle(
             let cost = par::cost(seg, inner).max(1);
             ctx.threshold(Rule::InnerParallelism, (NEST_WORK / cost).max(1))
         } else {
-            threshold(ctx, Rule::InnerParallelism, inner)
+            // Threads of all blocks together.
+            let counted = if ctx.stack.has_device() { level } else { inner };
+            threshold(ctx, Rule::InnerParallelism, counted)
         };
         Guard {
             before,

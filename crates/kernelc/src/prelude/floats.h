@@ -2,18 +2,24 @@
    Half precision is widened: sums and products of halves are rounded once to singles,
    which have bits enough that rounding again changes nothing. */
 
-/* -0.0 lies below 0.0; one operand is the result if the other one is no number. */
-#define BR_FLOATS(T, F)                                                                            \
+/* -0.0 lies below 0.0; one operand is the result if the other one is no number. Targets whose
+   own operators are these have them already. */
+#define BR_LEAST_AND_MOST(T)                                                                       \
     BR_FN T br_fmin_##T(T x, T y) {                                                                \
         return y != y || x < y || (x == y && signbit(x)) ? x : y;                                  \
     }                                                                                              \
     BR_FN T br_fmax_##T(T x, T y) {                                                                \
         return y != y || x > y || (x == y && !signbit(x)) ? x : y;                                 \
-    }                                                                                              \
-    BR_FN T br_fsignum_##T(T x) { return x != x ? x : x == 0 ? 0 : F((T)1, x); }
-BR_FLOATS(f32, copysignf)
+    }
+#ifndef BR_OWN_LEAST_AND_MOST
+BR_LEAST_AND_MOST(f32)
 #ifdef BR_HAS_F64
-BR_FLOATS(f64, copysign)
+BR_LEAST_AND_MOST(f64)
+#endif
+#endif
+BR_FN f32 br_fsignum_f32(f32 x) { return x != x ? x : x == 0 ? 0 : copysignf(1.0f, x); }
+#ifdef BR_HAS_F64
+BR_FN f64 br_fsignum_f64(f64 x) { return x != x ? x : x == 0 ? 0 : copysign(1.0, x); }
 #endif
 
 BR_FN f32 br_fneg_f32(f32 x) { return br_f32_from(br_bits_f32(x) ^ 0x80000000u); }

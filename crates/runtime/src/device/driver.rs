@@ -16,6 +16,11 @@ pub enum Arg {
     Pad(u64),
 }
 
+/// A GPU with an eighth of the threads that it holds has work for all of its units, and each of
+/// these hides most of what it waits for: points that are as many run in order, rather than
+/// that what is parallel in them is spread out.
+pub const BUSY: u64 = 8;
+
 /// What a device has, as far as it decides what fits, and from when on it is busy.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
@@ -25,8 +30,8 @@ pub struct Limits {
     pub block: u64,
     /// Bytes of the memory that threads of a block share.
     pub shared: u64,
-    /// How many threads it holds at once, which is how many keep it busy; nothing if it does
-    /// not say it.
+    /// How many threads keep it busy: a [`BUSY`]th of those that it holds at once; nothing if
+    /// it does not say how many that is.
     pub busy: Option<u64>,
 }
 

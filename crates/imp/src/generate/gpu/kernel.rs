@@ -9,7 +9,7 @@
 //! }
 //! ```
 
-use crate::generate::expr::{add, binary, compare, div, mul};
+use crate::generate::expr::{add, compare, div, mul, sub};
 use crate::generate::function::{Frame, Gen};
 use crate::generate::operators::div_up;
 use crate::generate::var_type;
@@ -17,7 +17,7 @@ use crate::syntax::{DeviceOp, Expr, For, How, Launch, Pad, Space, Stmt, Var, Var
 use ir::name::Name;
 use ir::types::{Dim, Type};
 use ir::{PassError, Prov};
-use prim::{BinOp, CmpOp, PrimType};
+use prim::{CmpOp, PrimType};
 use target::device::Device;
 
 /// What was open where a kernel began.
@@ -243,15 +243,13 @@ impl Gen<'_, '_> {
         for (at, (index, dim)) in dims.iter().enumerate().rev() {
             let size = self.dim(*dim)?;
             let var = self.bind_index(*index);
-            let value = if at == 0 {
-                rest.clone()
-            } else {
-                binary(BinOp::UMod, rest.clone(), size.clone())
-            };
-            self.emit(Stmt::Set(var, value));
-            if at > 0 {
-                rest = self.name_value(div(rest, size), PrimType::I64, "rest");
+            if at == 0 {
+                self.emit(Stmt::Set(var, rest));
+                break;
             }
+            let outer = self.name_value(div(rest.clone(), size.clone()), PrimType::I64, "rest");
+            self.emit(Stmt::Set(var, sub(rest, mul(outer.clone(), size))));
+            rest = outer;
         }
         Ok(())
     }

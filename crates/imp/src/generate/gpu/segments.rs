@@ -221,15 +221,14 @@ impl Gen<'_, '_> {
             let (lo, hi) = (add(from.clone(), lo), add(from.clone(), hi));
             return self.for_seq("i", lo, hi, false, |g, i| f(g, Expr::Var(i)));
         }
-        let rounds = div_up_by(width, threads.clone());
-        let (from, to) = (from.clone(), to.clone());
+        // Its own number of rounds, so that no round asks whether there is a point for it.
+        let rounds = div_up_by(sub(width, thread.clone()), threads.clone());
+        let first = add(from.clone(), thread.clone());
+        let first = self.name_value(first, PrimType::I64, "first");
         self.for_seq("round", Expr::i64(0), rounds, false, |g, round| {
-            let first = mul(Expr::Var(round), threads.clone());
-            let i = add(from, add(first, thread.clone()));
+            let i = add(first, mul(Expr::Var(round), threads.clone()));
             let i = g.name_value(i, PrimType::I64, "i");
-            let body = g.collect(|g| f(g, i.clone()))?;
-            g.emit(Stmt::If(compare(CmpOp::SLt, i, to), body, Vec::new()));
-            Ok(())
+            f(g, i)
         })
     }
 

@@ -10,7 +10,7 @@ mod api;
 mod program;
 mod timer;
 
-use super::driver::{Arg, Driver, Limits, Memory};
+use super::driver::{Arg, BUSY, Driver, Limits, Memory};
 use super::{Config, naming};
 use crate::abi::{DeviceDesc, KernelDesc};
 pub use api::Vendor;
@@ -149,13 +149,13 @@ impl Gpu {
         value
     }
 
-    /// How many threads the device holds at once.
+    /// How many threads keep the device busy.
     fn busy(&self) -> Option<u64> {
         let [units, threads] = [api::UNITS, api::THREADS_OF_UNIT].map(|what| {
             let number = u64::try_from(self.attribute(what)).ok();
             number.filter(|number| *number > 0)
         });
-        Some(units?.saturating_mul(threads?))
+        Some(units?.saturating_mul(threads?) / BUSY)
     }
 
     /// Compiles kernels and gives them to the device.

@@ -3,11 +3,12 @@
 //! A device is named as [`naming`] says. Without a name it is the first GPU, else the first
 //! that is no processor, else the first.
 
+use super::super::driver::BUSY;
 use super::super::naming;
 use super::api::{self, Api, DeviceId, Platform};
 
-/// Threads that a unit of a GPU holds at once.
-const UNIT: u64 = 2048;
+/// Threads that keep a unit of a GPU busy: most hold 2048 at once.
+const UNIT: u64 = 2048 / BUSY;
 /// Threads of a block, which a core runs by itself.
 const CORE: u64 = 256;
 
@@ -36,9 +37,8 @@ impl Choice {
         )
     }
 
-    /// How many threads the device holds at once: as many as the units of most GPUs do, or
-    /// as a processor's cores have where each has a block. Nothing if it does not say how
-    /// many units it has.
+    /// How many threads keep the device busy: the units of most GPUs, or a processor's cores
+    /// where each has a block. Nothing if it does not say how many units it has.
     pub fn busy(&self, api: &Api) -> Option<u64> {
         let is_processor = self.kind & api::DEVICE_TYPE_CPU != 0;
         let threads = if is_processor { CORE } else { UNIT };
