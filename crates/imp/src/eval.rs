@@ -35,6 +35,7 @@ mod memory;
 mod order;
 mod races;
 
+use crate::kernels::has_device_memory;
 use crate::{Check, Leaf, Program};
 use expr::{Slot, bytes_of};
 pub use ir::eval::{Array, DEFAULT_BUDGET, ErrorClass, EvalError, EvalValue};
@@ -134,6 +135,8 @@ fn run(
     }
     let mut machine = Machine::new(program, options);
     machine.init()?;
+    let function = program.functions.get(point.fun.0 as usize);
+    let on_device = function.is_some_and(has_device_memory);
     let (mut words, mut given) = (Vec::new(), Vec::new());
     for ((leaf, value), arg) in params.into_iter().zip(args) {
         let elem = leaf.elem.prim();
@@ -149,6 +152,9 @@ fn run(
                 let at = machine
                     .memory
                     .with_bytes(bytes, Kind::Heap, value.unique, label);
+                if on_device {
+                    machine.memory.on_device(at)?;
+                }
                 given.push(Slot::Buffer(Some(at)));
                 words.push(Slot::Buffer(Some(at)));
                 let sizes = array.shape().iter();

@@ -34,7 +34,12 @@ impl Kernel<'_> {
 
 /// Whether a program uses memory of a device: programs for one may be without kernels.
 pub fn uses_device(program: &Program) -> bool {
-    let mut vars = program.functions.iter().flat_map(|function| &function.vars);
+    program.functions.iter().any(has_device_memory)
+}
+
+/// The same of a function.
+pub(crate) fn has_device_memory(function: &Function) -> bool {
+    let mut vars = function.vars.iter();
     vars.any(|var| var.ty.space() == Some(Space::Device))
 }
 

@@ -558,7 +558,8 @@ pub struct Data {
 
 /// An entry point. Its function's parameters and results are, in order, the
 /// words of the entry's values: scalars (narrower ones as their own type), and
-/// for an array first the buffer, then the sizes as `i64`.
+/// for an array first the buffer, then the sizes as `i64`. Buffers are the host's, of
+/// programs for a device all that device's.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Entry {
     /// The name that users see.

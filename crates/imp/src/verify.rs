@@ -58,6 +58,8 @@ mod function;
 mod kernels;
 mod uniform;
 
+use crate::kernels::has_device_memory;
+use crate::syntax::Space;
 use crate::walk::callees_first;
 use crate::{Entry, FunId, Program, VarType};
 use function::FunctionCheck;
@@ -204,13 +206,18 @@ impl Tables<'_> {
             ("parameters", &entry.params, &function.params),
             ("results", &entry.results, &function.results),
         ];
+        let array = if has_device_memory(function) {
+            VarType::Buffer(Space::Device)
+        } else {
+            VarType::HOST
+        };
         for (what, values, vars) in sides {
             let mut words = Vec::new();
             for (leaf, _) in self.program.opaques.spread(values) {
                 if leaf.rank == 0 {
                     words.push(VarType::Scalar(leaf.elem.prim()));
                 } else {
-                    words.push(VarType::HOST);
+                    words.push(array);
                     let size = VarType::Scalar(PrimType::I64);
                     words.extend(std::iter::repeat_n(size, leaf.rank));
                 }

@@ -13,7 +13,7 @@ use prim::ScalarType;
 use std::sync::Arc;
 
 /// The version of the interface that this file knows.
-pub const ABI_VERSION: i64 = 6;
+pub const ABI_VERSION: i64 = 7;
 
 /// The symbol of the program's table.
 pub const PROGRAM_SYMBOL: &str = "bindrune_program";

@@ -84,7 +84,7 @@ pub type InitFn = unsafe extern "C" fn(ctx: *mut Ctx) -> i32;
 pub type FiniFn = unsafe extern "C" fn(ctx: *mut Ctx);
 
 /// The value of [`Program::version`] that this runtime understands.
-pub const ABI_VERSION: u64 = 6;
+pub const ABI_VERSION: u64 = 7;
 
 /// UTF-8 text: address and length in bytes. It lives as long as the program;
 /// an empty text may have a null address.
@@ -157,7 +157,7 @@ pub struct ParamDesc {
 pub struct EntryDesc {
     /// Its name.
     pub name: Str,
-    /// Its code.
+    /// Its code. Blocks of arguments and results are the device's where the program has one.
     pub fun: EntryFn,
     /// Its parameters.
     pub params: *const ParamDesc,

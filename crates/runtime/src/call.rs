@@ -1,7 +1,11 @@
 //! Calls of entry points from Rust: values in, values out.
 //!
 //! An argument's elements become a block without being copied. Results are
-//! views of blocks until somebody wants them as values.
+//! views of blocks until somebody wants them as values. Where a program has a device, blocks of
+//! arguments and results lie there ([`remote`]); how long a call takes does not depend on what
+//! is copied before it and behind.
+
+mod remote;
 
 use crate::abi::{EntryDesc, KIND_ARRAY, KIND_OPAQUE, KIND_SCALAR, KIND_UNIT, ParamDesc};
 use crate::context::Context;
@@ -106,30 +110,37 @@ pub fn show<'a>(
             let shape = Vec::new();
             Ok(Shown::View(View { ty, shape, bytes }))
         }
-        (KIND_ARRAY, Some(ty), [data, dims @ ..]) => {
+        (KIND_ARRAY, Some(ty), [_, dims @ ..]) => {
             let shape: Vec<i64> = dims.iter().map(|&dim| dim as i64).collect();
-            let elements = if shape.contains(&0) {
-                Some(0)
-            } else {
-                shape
-                    .iter()
-                    .try_fold(1i64, |n, &dim| n.checked_mul(dim).filter(|_| dim > 0))
-            };
-            let bytes = elements.and_then(|n| n.checked_mul(ty.size() as i64));
-            let Some(bytes) = bytes.and_then(|n| usize::try_from(n).ok()) else {
-                return Err(bug("an array has an impossible shape"));
-            };
+            let (data, bytes) = array_of(param, words)?;
             let bytes = if bytes == 0 {
                 &[][..]
             } else {
                 // SAFETY: generated code says that the block holds an array of
                 // this shape, and the words' owner keeps the block alive.
-                unsafe { std::slice::from_raw_parts(*data as usize as *const u8, bytes) }
+                unsafe { std::slice::from_raw_parts(data.cast_const(), bytes) }
             };
             Ok(Shown::View(View { ty, shape, bytes }))
         }
         _ => Err(bug("a value does not fit its description")),
     }
+}
+
+/// The block of an array, and how many bytes its elements have.
+fn array_of(param: &ParamDesc, words: &[u64]) -> Result<(*mut u8, usize), Error> {
+    let (Some(ty), [block, dims @ ..]) = (param.scalar_type(), words) else {
+        return Err(bug("a value does not fit its description"));
+    };
+    let elements = if dims.contains(&0) {
+        Some(0)
+    } else {
+        let mut dims = dims.iter().map(|&dim| dim as i64);
+        dims.try_fold(1i64, |n, dim| n.checked_mul(dim).filter(|_| dim > 0))
+    };
+    let bytes = elements.and_then(|n| n.checked_mul(ty.size() as i64));
+    let bytes = bytes.and_then(|n| usize::try_from(n).ok());
+    let bytes = bytes.ok_or_else(|| bug("an array has an impossible shape"))?;
+    Ok((*block as usize as *mut u8, bytes))
 }
 
 const _: () = assert!(cfg!(target_endian = "little"), "words are little endian");
@@ -162,12 +173,14 @@ impl Context {
             return Ok(());
         }
         let (_, shape, data) = value.into_parts();
-        let ctx = self.enter();
-        // SAFETY: this thread's view of a live context.
-        let block = unsafe { heap::adopt(ctx, data) };
-        if block.is_null() {
-            return Err(self.outcome(1).err().unwrap_or_else(|| bug("no memory")));
-        }
+        let block = if self.has_device() {
+            self.upload(data.as_slice())?
+        } else {
+            let ctx = self.enter();
+            // SAFETY: this thread's view of a live context.
+            let block = unsafe { heap::adopt(ctx, data) };
+            self.made(block)?
+        };
         words.0.push(block as usize as u64);
         words.0.extend(shape.iter().map(|&dim| dim as u64));
         Ok(())
@@ -183,25 +196,44 @@ impl Context {
         let mut copy = Words(words.0.clone());
         let mut start = 0;
         for (index, param) in params.iter().enumerate() {
-            if param.unique != 0
-                && let Shown::View(View { bytes, shape, .. }) = show(params, words, index)?
-                && !shape.is_empty()
-            {
-                let ctx = self.enter();
-                // SAFETY: this thread's view of a live context.
-                let block = unsafe { heap::br_alloc(ctx, bytes.len() as i64, std::ptr::null()) };
-                if block.is_null() {
-                    // Blocks from `start` on are still the originals.
-                    self.free_unique(&params[..index], &copy);
-                    return Err(self.outcome(1).err().unwrap_or_else(|| bug("no memory")));
+            if param.unique != 0 && param.kind == KIND_ARRAY {
+                let (block, bytes) = array_of(param, words.of(params, index))?;
+                let made = if self.has_device() {
+                    self.copy_remote(block, bytes)
+                } else {
+                    self.copy_block(block, bytes)
+                };
+                match made {
+                    Ok(block) => copy.0[start] = block as usize as u64,
+                    Err(failure) => {
+                        // Blocks from `start` on are still the originals.
+                        self.free_unique(&params[..index], &copy);
+                        return Err(failure);
+                    }
                 }
-                // SAFETY: the new block has room for the bytes.
-                unsafe { block.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
-                copy.0[start] = block as usize as u64;
             }
             start += param.words as usize;
         }
         Ok(copy)
+    }
+
+    /// A block of the host's with the first bytes of another one.
+    fn copy_block(&mut self, from: *mut u8, bytes: usize) -> Result<*mut u8, Error> {
+        let ctx = self.enter();
+        // SAFETY: this thread's view of a live context.
+        let block = unsafe { heap::br_alloc(ctx, bytes as i64, std::ptr::null()) };
+        let block = self.made(block)?;
+        // SAFETY: both have so many bytes.
+        unsafe { block.copy_from_nonoverlapping(from, bytes) };
+        Ok(block)
+    }
+
+    /// A block, or why there is none.
+    fn made(&self, block: *mut u8) -> Result<*mut u8, Error> {
+        if block.is_null() {
+            return Err(self.outcome(1).err().unwrap_or_else(|| bug("no memory")));
+        }
+        Ok(block)
     }
 
     /// Releases the blocks that [`Self::copy_unique`] made.
@@ -285,8 +317,8 @@ impl Context {
         }
         let outcome = outcome.and_then(|()| self.invoke(&entry, &words));
         self.free(&params[..loaded], &words);
-        let results = outcome?;
         let descs = entry.results();
+        let results = outcome.and_then(|results| self.fetched(descs, results))?;
         let outputs = (0..descs.len())
             .map(|index| {
                 Ok(match show(descs, &results, index)? {

@@ -381,6 +381,13 @@ impl Context {
         device.map_or_else(Vec::new, Device::commands)
     }
 
+    /// What devices took is counted from now on.
+    pub(crate) fn warmed_up(&self) {
+        if let Some(device) = &self.shared().device {
+            device.warmed_up();
+        }
+    }
+
     /// The sum of a counter over all threads.
     pub fn counter(&self, counter: Counter) -> u64 {
         self.shared().stats.total(counter)

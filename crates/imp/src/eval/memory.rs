@@ -92,6 +92,12 @@ impl Memory {
         self.add(bytes, set, kind, writable, label)
     }
 
+    /// The same in the memory of the device.
+    pub(super) fn on_device(&mut self, at: Pointer) -> Result<()> {
+        self.block_mut(at)?.space = Space::Device;
+        Ok(())
+    }
+
     fn add(
         &mut self,
         bytes: Vec<u8>,

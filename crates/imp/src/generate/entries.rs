@@ -1,8 +1,6 @@
-//! Entry points and the initialiser: wrappers in the order of words.
+//! Entry points and the initialiser: wrappers in the order of words. Arrays of programs for a
+//! device lie in its memory: who calls copies them there and back.
 
-mod device;
-
-use super::expr::mul;
 use super::{Callee, Shared, result_types, var_type};
 use crate::syntax::{
     Arg, Code, Entry, EntryValue, Expr, FunId, Function, OpaqueTypes, Stmt, Var, VarInfo, VarType,
@@ -42,12 +40,6 @@ pub(crate) fn generate(
     };
     let types = target.params.iter().map(|v| target.vars[v.index()].clone());
     let vars: Vec<Var> = types.map(|info| new_var(&mut wrapper, info)).collect();
-    if shared.machine.has_device() {
-        let values = (entry.params.as_slice(), entry.results.as_slice());
-        let wrapper =
-            device::wrap(wrapper, *id, opaques, values, (&vars, callee)).ok_or_else(bug)?;
-        return Ok((entry_of(entry), wrapper));
-    }
     wrapper.params = word_order(opaques, &entry.params, &vars).ok_or_else(bug)?;
     let types: Vec<VarType> = callee.ret.iter().filter_map(|r| var_type(&r.ty)).collect();
     let results_vars: Vec<Var> = types

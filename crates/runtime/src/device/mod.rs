@@ -185,6 +185,16 @@ impl Device {
         state.driver.finish().map_err(|e| state.broken(&e))
     }
 
+    /// From now on the profile counts.
+    pub(crate) fn warmed_up(&self) {
+        let mut state = self.state();
+        // What fails here fails again when something is asked for.
+        let _ = state.ask_times();
+        if let Some(profile) = &mut state.profile {
+            profile.restart();
+        }
+    }
+
     /// What was counted, a line each.
     pub(crate) fn report(&self) -> Vec<String> {
         let mut state = self.state();

@@ -85,6 +85,13 @@ impl Profile {
         }
     }
 
+    /// What was counted so far is not: a call that only warmed up.
+    pub fn restart(&mut self) {
+        self.kernels.fill(Row::default());
+        self.copies = Default::default();
+        self.notes = Row::default();
+    }
+
     /// The times of the commands since the last call are not known.
     pub fn forget(&mut self) {
         self.pending.clear();

@@ -242,6 +242,7 @@ fn run_entry<R: Read>(
         }
         last = Some(outcome?);
         if number < warm_ups {
+            context.warmed_up();
             continue;
         }
         if options.log {
@@ -255,11 +256,12 @@ fn run_entry<R: Read>(
         }
     }
     let Some(results) = last else { return Ok(()) };
-    let outcome = if options.print_result {
-        print_results(entry.results(), &results, options.binary, streams.stdout)
-    } else {
-        Ok(())
-    };
+    if !options.print_result {
+        context.free(entry.results(), &results);
+        return Ok(());
+    }
+    let results = context.fetched(entry.results(), results)?;
+    let outcome = print_results(entry.results(), &results, options.binary, streams.stdout);
     context.free(entry.results(), &results);
     outcome
 }

@@ -128,6 +128,20 @@ int DRIVER(cuMemcpyDtoH_v2, hipMemcpyDtoH)(void *to, address from, size_t bytes)
     memcpy(to, (void *)(size_t)from, bytes);
     return 0;
 }
+int DRIVER(cuMemcpyDtoHAsync_v2, hipMemcpyDtoHAsync)(
+    void *to, address from, size_t bytes, void *stream) {
+    if (fails("lost")) return 700;
+    memcpy(to, (void *)(size_t)from, bytes);
+    return stream != NULL;
+}
+int DRIVER(cuMemHostAlloc, hipHostMalloc)(void **memory, size_t bytes, unsigned flags) {
+    *memory = malloc(bytes);
+    return flags != 0;
+}
+int DRIVER(cuMemFreeHost, hipHostFree)(void *memory) {
+    free(memory);
+    return 0;
+}
 int DRIVER(cuMemcpyDtoDAsync_v2, hipMemcpyDtoDAsync)(
     address to, address from, size_t bytes, void *stream) {
     memmove((void *)(size_t)to, (void *)(size_t)from, bytes);

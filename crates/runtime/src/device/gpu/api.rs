@@ -168,6 +168,10 @@ functions! {
     free = "cuMemFree_v2" or "hipFree" (Address);
     write = "cuMemcpyHtoD_v2" or "hipMemcpyHtoD" (Address, *const c_void, usize);
     read = "cuMemcpyDtoH_v2" or "hipMemcpyDtoH" (*mut c_void, Address, usize);
+    read_soon = "cuMemcpyDtoHAsync_v2" or "hipMemcpyDtoHAsync"
+        (*mut c_void, Address, usize, *mut c_void);
+    alloc_host = "cuMemHostAlloc" or "hipHostMalloc" (*mut *mut c_void, usize, u32);
+    free_host = "cuMemFreeHost" or "hipHostFree" (*mut c_void);
     copy = "cuMemcpyDtoDAsync_v2" or "hipMemcpyDtoDAsync"
         (Address, Address, usize, *mut c_void);
     finish = "cuCtxSynchronize" or "hipDeviceSynchronize" ();

@@ -15,11 +15,14 @@ use super::{Config, naming};
 use crate::abi::{DeviceDesc, KernelDesc};
 pub use api::Vendor;
 use api::{Api, Status};
-use std::ffi::{CStr, CString, c_char};
+use std::ffi::{CStr, CString, c_char, c_void};
 use timer::Timer;
 
 /// Most bytes of a device's name.
 const NAME_BYTES: usize = 256;
+
+/// As many bytes come to the host together, so that it waits once for all of them.
+const LITTLE: usize = 4096;
 
 /// Bytes that threads of a block share on any device, without being asked for more.
 const USUAL_SHARED: u64 = 48 << 10;
@@ -92,6 +95,9 @@ pub struct Gpu {
     timer: Option<Timer>,
     /// Bytes that threads of a block share at most.
     shared: u64,
+    /// Memory of the host's that does not move, for [`LITTLE`] bytes that come to the host
+    /// together; null until some do.
+    little: *mut c_void,
 }
 
 // SAFETY: contexts may be entered by any thread, by one at a time here.
@@ -125,6 +131,7 @@ pub fn open(vendor: Vendor, desc: &DeviceDesc, config: &Config) -> Result<Gpu, S
         descs: desc.kernels().to_vec(),
         timer: config.timed.then(Timer::new),
         shared: USUAL_SHARED,
+        little: std::ptr::null_mut(),
     };
     let most = gpu.attribute(api::MOST_SHARED);
     gpu.shared = u64::try_from(most).map_or(USUAL_SHARED, |most| most.max(USUAL_SHARED));
@@ -156,6 +163,36 @@ impl Gpu {
             number.filter(|number| *number > 0)
         });
         Some(units?.saturating_mul(threads?) / BUSY)
+    }
+
+    /// Reads a few bytes, which come together.
+    fn read_together(&mut self, pieces: &mut [(Memory, u64, &mut [u8])]) -> Result<(), String> {
+        let what = "bytes are not copied from the device";
+        if self.little.is_null() {
+            // SAFETY: there is room for an address.
+            let status = unsafe { (self.api.alloc_host)(&raw mut self.little, LITTLE, 0) };
+            self.api.checked(what, status)?;
+        }
+        let mut place = self.little.cast::<u8>();
+        for (from, at, into) in pieces.iter() {
+            let stream = std::ptr::null_mut();
+            let from = address(*from, *at);
+            // SAFETY: the bytes lie in the block, and there is room for those of all pieces.
+            let status =
+                unsafe { (self.api.read_soon)(place.cast(), from, into.len(), stream) };
+            self.api.checked(what, status)?;
+            // SAFETY: as above.
+            place = unsafe { place.add(into.len()) };
+        }
+        self.finish()?;
+        let mut place = self.little.cast::<u8>();
+        for (.., into) in pieces {
+            // SAFETY: so many bytes are there, now that all is done.
+            unsafe { into.as_mut_ptr().copy_from_nonoverlapping(place, into.len()) };
+            // SAFETY: as above.
+            place = unsafe { place.add(into.len()) };
+        }
+        Ok(())
     }
 
     /// Compiles kernels and gives them to the device.
@@ -288,6 +325,11 @@ impl Driver for Gpu {
 
     fn read(&mut self, pieces: &mut [(Memory, u64, &mut [u8])]) -> Result<(), String> {
         self.begin()?;
+        let all: usize = pieces.iter().map(|(.., into)| into.len()).sum();
+        if pieces.len() > 1 && all <= LITTLE {
+            self.read_together(pieces)?;
+            return self.end("", api::SUCCESS);
+        }
         for (from, at, into) in pieces {
             let to = into.as_mut_ptr().cast();
             // SAFETY: the bytes lie in the block, and there is room for them; they are there
@@ -326,7 +368,7 @@ impl Driver for Gpu {
                 }
             });
         }
-        let mut places: Vec<*mut std::ffi::c_void> = words
+        let mut places: Vec<*mut c_void> = words
             .iter_mut()
             .map(|word| std::ptr::from_mut(word).cast())
             .collect();
@@ -373,6 +415,10 @@ impl Driver for Gpu {
 impl Drop for Gpu {
     fn drop(&mut self) {
         if self.enter().is_ok() {
+            if !self.little.is_null() {
+                // SAFETY: it was given here, and is used no more.
+                unsafe { (self.api.free_host)(self.little) };
+            }
             if let Some(timer) = &mut self.timer {
                 timer.clear(&self.api);
             }
