@@ -89,14 +89,14 @@ fn several_runs_share_what_was_compiled_and_allocated() {
         "bytes copied to the host: ",
         "  copies to the host\n",
         "  all launches and copies",
-        // Each run copies what the host gives and what comes back.
+        // What the host gives is copied once, before the runs, and each has something come back.
         "copy to the device: 12 bytes, ",
         "copy to the host: 4 bytes, ",
     ] {
         assert!(run.stderr.contains(part), "{}", run.stderr);
     }
     assert!(!run.stderr.contains("behind"), "{}", run.stderr);
-    // A kernel by name and number with its place, and how often it ran.
+    // A kernel by name and number with its place, and how often it ran in runs that count.
     let row = run
         .stderr
         .lines()
@@ -108,7 +108,7 @@ fn several_runs_share_what_was_compiled_and_allocated() {
         "{row}"
     );
     assert!(
-        words[0].parse::<u64>().is_ok_and(|times| times % 6 == 0),
+        words[0].parse::<u64>().is_ok_and(|times| times % 5 == 0),
         "{row}"
     );
     let launched = run

@@ -16,7 +16,7 @@ use prim::{CmpOp, PrimType, Scalar};
 
 impl Gen<'_, '_> {
     /// Whether the code is the host's and the buffer lies on the device.
-    fn is_remote(&self, buffer: Var) -> bool {
+    pub(crate) fn is_remote(&self, buffer: Var) -> bool {
         self.kernel.is_none() && self.type_of(buffer) == Some(VarType::Buffer(Space::Device))
     }
 

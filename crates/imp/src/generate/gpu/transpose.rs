@@ -19,10 +19,11 @@
 //! rows of the other one. Which it is, the host decides when it runs.
 
 use crate::copies::constant;
-use crate::generate::expr::{add, and, binary, compare, div, mul};
+use crate::generate::expr::{add, and, binary, compare, div, mul, sub};
 use crate::generate::function::Gen;
 use crate::generate::operators::{at, div_up};
 use crate::syntax::{Access, Expr, Region, Space, Stmt, Var, VarType};
+use ir::syntax::Atom;
 use ir::{PassError, Prov};
 use prim::{BinOp, CmpOp, PrimType};
 
@@ -110,6 +111,49 @@ impl Gen<'_, '_> {
         Ok(())
     }
 
+    /// All elements of an array of the device get a value, or an array's for each of the
+    /// outer indices.
+    pub(crate) fn replicate_by_kernels(
+        &mut self,
+        to: &Region,
+        (elem, shape): (PrimType, &[ir::types::Dim]),
+        value: Atom,
+        prov: Prov,
+    ) -> Result<(), PassError> {
+        let mut extents = Vec::with_capacity(shape.len());
+        for &dim in shape {
+            extents.push(self.dim(dim)?);
+        }
+        if let Atom::Var(array) = value
+            && let Ok((_, block, lmad)) = self.place(array)
+        {
+            let mut from = self.region(block, &lmad)?;
+            let outer = extents.len() - from.strides.len();
+            let own = std::mem::take(&mut from.strides);
+            from.strides = std::iter::repeat_n(Expr::i64(0), outer).chain(own).collect();
+            return self.copy(to.clone(), from, elem, extents);
+        }
+        let value = self.atom(value)?;
+        let mut dims: Vec<(Expr, Expr)> = extents.into_iter().zip(to.strides.clone()).collect();
+        if let Some(inner) = dims.iter().rposition(|(_, stride)| *stride == Expr::i64(1)) {
+            let across = dims.remove(inner);
+            dims.push(across);
+        }
+        let (extents, strides): (Vec<Expr>, Vec<Expr>) = dims.into_iter().unzip();
+        let n = extents.iter().cloned().fold(Expr::i64(1), mul);
+        self.each_point(("replicate", prov), n, |g, point| {
+            let indices = g.indices(extents.iter(), point);
+            let place = Access {
+                buffer: to.buffer,
+                elem,
+                offset: to.offset.clone(),
+                dims: indices.into_iter().zip(strides).collect(),
+            };
+            g.emit(Stmt::Store(place, value));
+            Ok(())
+        })
+    }
+
     /// Element by element, a thread for each; the last dimension is that of threads side
     /// by side.
     fn copy_elements(&mut self, sides: Sides<'_>, dims: &[Dim]) -> Result<(), PassError> {
@@ -139,8 +183,10 @@ impl Gen<'_, '_> {
             if k == 0 {
                 indices.push(rest.clone());
             } else {
-                indices.push(binary(BinOp::UMod, rest.clone(), extent.clone()));
-                rest = self.name_value(div(rest, extent.clone()), PrimType::I64, "rest");
+                let outer = div(rest.clone(), extent.clone());
+                let outer = self.name_value(outer, PrimType::I64, "rest");
+                indices.push(sub(rest, mul(outer.clone(), extent.clone())));
+                rest = outer;
             }
         }
         indices.reverse();
