@@ -260,8 +260,7 @@ impl Gen<'_, '_> {
             length
         });
         let fast = binary(BinOp::UMod, number.clone(), by.clone());
-        let fast = self.name_value(fast, PrimType::I64, "fast");
-        let slow = self.name_value(div(number.clone(), by), PrimType::I64, "slow");
+        let slow = div(number.clone(), by);
         let in_tile = if (round as i64 + 1) * block <= count {
             yes()
         } else {
