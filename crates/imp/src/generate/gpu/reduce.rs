@@ -12,6 +12,9 @@
 //!                     result = part[the first of them]
 //! ```
 //!
+//! Where segments share what they reduce, as those of a matrix product do, another way is
+//! chosen by sizes ([`split`](super::tiles)).
+//!
 //! Neighbours combine left to right, so operators need not commute; of those that do,
 //! threads take points that lie a block apart.
 
@@ -66,33 +69,49 @@ impl Gen<'_, '_> {
     ) -> Result<(), PassError> {
         let (reduced, _) = folds.results(pat);
         let reduction = Reduction::of(folds, reduced)?;
+        if let Some(plan) = self.sharing_of_segments(pat, seg, folds)
+            && self.fuel.take()
+        {
+            return self.reduce_in_tiles(pat, seg, (folds, &reduction), &plan, prov);
+        }
+        self.reduce_by_blocks(pat, seg, (folds, &reduction), prov)
+    }
+
+    /// Blocks, or groups of threads, reduce chunks of segments.
+    pub(super) fn reduce_by_blocks(
+        &mut self,
+        pat: &[Param<Mems>],
+        seg: &Seg<Mems>,
+        (folds, reduction): (&Folds<Mems>, &Reduction<'_>),
+        prov: Prov,
+    ) -> Result<(), PassError> {
         let types = &reduction.types;
         let segments = self.segments(&seg.space)?;
         let all = self.all_chunks(&segments);
         let kept = self.kept_chunks(&segments, &all);
         let chunks = Chunks {
             partials: self.device_arrays("partial", types, &kept, prov),
-            totals: self.totals(&segments, &reduction, prov),
+            totals: self.totals(&segments, reduction, prov),
             segments,
         };
         let block = self.whole_block();
         if chunks.segments.outer.is_empty() {
-            self.reduce_each(pat, seg, (folds, &reduction), (&chunks, &all, &block), prov)?;
+            self.reduce_each(pat, seg, (folds, reduction), (&chunks, &all, &block), prov)?;
         } else {
             let few = self.few_threads(&chunks.segments.width);
             let is_less = compare(CmpOp::SLt, few.halvings.clone(), block.halvings.clone());
-            let what = (folds, &reduction);
+            let what = (folds, reduction);
             let short =
                 self.collect(|g| g.reduce_each(pat, seg, what, (&chunks, &all, &few), prov))?;
             let long =
                 self.collect(|g| g.reduce_each(pat, seg, what, (&chunks, &all, &block), prov))?;
             self.emit(Stmt::If(is_less, short, long));
         }
-        let body = self.collect(|g| g.reduce_partials(&chunks, &reduction, prov))?;
+        let body = self.collect(|g| g.reduce_partials(&chunks, reduction, prov))?;
         let several = compare(CmpOp::SLt, Expr::i64(1), chunks.segments.chunks.clone());
         self.emit(Stmt::If(several, body, Vec::new()));
         self.release_arrays(&chunks.partials);
-        self.read_totals(&reduction, &chunks.totals)
+        self.read_totals(reduction, &chunks.totals)
     }
 
     /// A kernel in which groups of threads reduce a chunk each: to a result if it is a
@@ -278,6 +297,16 @@ impl Gen<'_, '_> {
         (thread, halvings): (&Expr, Expr),
     ) -> Result<(), PassError> {
         self.store_all(part, types, thread.clone(), accs);
+        self.reduce_places((operators, types), part, (thread, halvings))
+    }
+
+    /// The same of values that threads have put there, not all in their own place.
+    pub(super) fn reduce_places(
+        &mut self,
+        (operators, types): (&[&Operator<Mems>], &[PrimType]),
+        part: &[Var],
+        (thread, halvings): (&Expr, Expr),
+    ) -> Result<(), PassError> {
         self.barrier();
         self.for_seq("round", Expr::i64(0), halvings, false, |g, round| {
             let distance = binary(BinOp::Shl, Expr::i64(1), Expr::Var(round));

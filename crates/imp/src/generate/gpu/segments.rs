@@ -122,10 +122,17 @@ impl Gen<'_, '_> {
     /// The threads of a block that have a few of so many points each.
     pub(super) fn few_threads(&mut self, points: &Expr) -> Group {
         let device = self.layout();
+        self.few_threads_of(device.block, points)
+    }
+
+    /// The same of so many threads of a block at most.
+    pub(super) fn few_threads_of(&mut self, most: i64, points: &Expr) -> Group {
+        let device = self.layout();
         let enough = div_up(points.clone(), device.few);
         let fewer = sub(max(enough, Expr::i64(1)), Expr::i64(1));
         let zeros = Expr::Unary(UnOp::Clz, PrimType::I64, Box::new(fewer));
-        let halvings = min(sub(Expr::i64(64), zeros), self.whole_block().halvings);
+        let most = Expr::i64(i64::from(most.trailing_zeros()));
+        let halvings = min(sub(Expr::i64(64), zeros), most);
         let halvings = self.name_value(halvings, PrimType::I64, "halvings");
         let threads = binary(BinOp::Shl, Expr::i64(1), halvings.clone());
         let threads = self.name_value(threads, PrimType::I64, "threads");
@@ -170,6 +177,38 @@ impl Gen<'_, '_> {
             inside: Some(compare(CmpOp::SLt, chunk.clone(), chunks.clone())),
             chunk,
         }
+    }
+
+    /// The same where neighbours take neighbouring chunks, not parts of one. Also where the
+    /// thread would stand among neighbours that are a group.
+    pub(super) fn member_across(
+        &mut self,
+        group: &Group,
+        (block, thread): (Var, &Expr),
+        chunks: &Expr,
+    ) -> (Member, Expr) {
+        let Some(groups) = &group.groups else {
+            return (self.member(group, (block, thread), chunks), thread.clone());
+        };
+        let own = binary(
+            BinOp::And,
+            thread.clone(),
+            sub(groups.clone(), Expr::i64(1)),
+        );
+        let own = self.name_value(own, PrimType::I64, "own");
+        let chunk = add(mul(Expr::Var(block), groups.clone()), own.clone());
+        let chunk = self.name_value(chunk, PrimType::I64, "chunk_number");
+        let fewer = sub(self.whole_block().halvings, group.halvings.clone());
+        let place = binary(BinOp::LShr, thread.clone(), fewer);
+        let place = self.name_value(place, PrimType::I64, "place");
+        let among = add(mul(own, group.threads.clone()), place.clone());
+        let among = self.name_value(among, PrimType::I64, "among");
+        let member = Member {
+            inside: Some(compare(CmpOp::SLt, chunk.clone(), chunks.clone())),
+            chunk,
+            place,
+        };
+        (member, among)
     }
 
     /// A chunk by its number; the outer indices are its segment's.

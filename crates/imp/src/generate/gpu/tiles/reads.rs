@@ -1,5 +1,6 @@
 //! What points of a segmap share: which elements their loops read that do not depend on
-//! one of the two innermost dimensions of the space.
+//! one of the two innermost dimensions of the space. Of a reduction, points are segments, and
+//! turns what they reduce.
 //!
 //! ```text
 //! segmap (i < n, j < m) { loop for k < l { a[i, k]   by row: the same for all j
@@ -20,12 +21,13 @@
 
 use crate::generate::function::Gen;
 use ir::Mems;
+use ir::folds::Folds;
 use ir::mem::{Block, Lmad, MemAnn, MemOp, view};
 use ir::name::Name;
 use ir::poly::Poly;
 use ir::seg::Seg;
 use ir::syntax::{Atom, BasicOp, Body, Exp, LoopForm, LoopParam, Param, Stm};
-use ir::types::Type;
+use ir::types::{Dim, Type};
 use ir::walk::{Visit, binders};
 use prim::{BinOp, PrimType};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -63,7 +65,7 @@ pub(super) struct Shared<'s> {
 }
 
 /// The dimensions of a space in which points share elements.
-pub(super) struct Plan<'s> {
+pub(in crate::generate::gpu) struct Plan<'s> {
     /// The loops, in order; at least one.
     pub(super) loops: Vec<Shared<'s>>,
     /// Whether they share in two dimensions, else along the innermost one.
@@ -81,37 +83,11 @@ const SMALL: (usize, usize, usize) = (2, 16, 8);
 impl Gen<'_, '_> {
     /// What the points of a segmap share, if they do.
     pub(super) fn sharing<'s>(&self, pat: &[Param<Mems>], seg: &'s Seg<Mems>) -> Option<Plan<'s>> {
-        if !seg.ret.iter().all(Type::is_prim) {
-            return None;
-        }
-        let mut written = FxHashSet::default();
-        for param in pat {
-            if let MemAnn::In {
-                block: Block::Var(block),
-                ..
-            } = &param.ann
-            {
-                written.insert(*block);
-            }
-        }
         let inside: FxHashSet<Name> = binders(&seg.body).into_iter().collect();
-        let mut plain = Plain {
-            inside: &inside,
-            written: &written,
-            g: self,
-            fits: true,
-        };
-        plain.body(&seg.body);
-        if !plain.fits {
+        if !self.is_plain(pat, seg, &inside) {
             return None;
         }
-        let mut point = Point {
-            g: self,
-            inside: &inside,
-            dims: seg.space.dims.iter().map(|(index, _)| *index).collect(),
-            views: FxHashMap::default(),
-            scalars: FxHashMap::default(),
-        };
+        let mut point = Point::of(self, &inside, &seg.space.dims);
         let (all, outer) = (point.loops(&seg.body), seg.space.dims.len() >= 2);
         let has = |by| {
             all.iter()
@@ -132,8 +108,7 @@ impl Gen<'_, '_> {
         loops.retain(|shared| !shared.reads.is_empty());
         let (carried, turn, around) = SMALL;
         let is_small = matches!(loops.as_slice(), [one] if one.params.len() <= carried
-            && one.body.stms.len() <= turn
-            && one.body.stms.iter().all(|stm| matches!(stm.exp, Exp::Basic(_))))
+            && is_straight(one.body, turn))
             && seg.body.stms.len() <= around;
         (!loops.is_empty()).then_some(Plan {
             loops,
@@ -141,6 +116,76 @@ impl Gen<'_, '_> {
             is_small,
         })
     }
+
+    /// What the segments of a reduction share in two dimensions, if they do, with the
+    /// innermost one for a loop.
+    pub(in crate::generate::gpu) fn sharing_of_segments<'s>(
+        &self,
+        pat: &[Param<Mems>],
+        seg: &'s Seg<Mems>,
+        folds: &Folds<Mems>,
+    ) -> Option<Plan<'s>> {
+        let (&(counter, width), outer) = seg.space.dims.split_last()?;
+        let bound = match width {
+            Dim::Const(n) => Atom::i64(n),
+            Dim::Var(name) => Atom::Var(name),
+            Dim::Ext(_) => return None,
+        };
+        let inside: FxHashSet<Name> = binders(&seg.body).into_iter().collect();
+        let is_mapped = !folds.values(&seg.ret).mapped.is_empty();
+        if is_mapped || outer.len() < 2 || !self.is_plain(pat, seg, &inside) {
+            return None;
+        }
+        let reads = Point::of(self, &inside, outer).reads(&seg.body, counter);
+        let has = |by| reads.iter().any(|read| read.by == by);
+        if !has(By::Row) || !has(By::Column) {
+            return None;
+        }
+        let (carried, turn, _) = SMALL;
+        let is_small = folds.n_reduced() <= carried
+            && is_straight(&seg.body, turn)
+            && folds.lambdas().all(|op| is_straight(&op.body, turn));
+        Some(Plan {
+            loops: vec![Shared {
+                at: 0,
+                params: &[],
+                counter,
+                bound,
+                body: &seg.body,
+                reads,
+            }],
+            square: true,
+            is_small,
+        })
+    }
+
+    /// Whether all that points do is compute scalars, from what they do not write.
+    fn is_plain(&self, pat: &[Param<Mems>], seg: &Seg<Mems>, inside: &FxHashSet<Name>) -> bool {
+        let mut written = FxHashSet::default();
+        for param in pat {
+            if let MemAnn::In {
+                block: Block::Var(block),
+                ..
+            } = &param.ann
+            {
+                written.insert(*block);
+            }
+        }
+        let mut plain = Plain {
+            inside,
+            written: &written,
+            g: self,
+            fits: seg.ret.iter().all(Type::is_prim),
+        };
+        plain.body(&seg.body);
+        plain.fits
+    }
+}
+
+/// Whether a body has so many statements at most, none with a body of its own.
+fn is_straight(body: &Body<Mems>, most: usize) -> bool {
+    let is_basic = |stm: &Stm<Mems>| matches!(stm.exp, Exp::Basic(_));
+    body.stms.len() <= most && body.stms.iter().all(is_basic)
 }
 
 /// Looks whether all that points do is compute scalars.
@@ -204,7 +249,18 @@ struct Point<'p, 'a, 'b> {
     scalars: FxHashMap<Name, Poly>,
 }
 
-impl Point<'_, '_, '_> {
+impl<'p, 'a, 'b> Point<'p, 'a, 'b> {
+    /// A point of a space, whose body binds these names.
+    fn of(g: &'p Gen<'a, 'b>, inside: &'p FxHashSet<Name>, dims: &[(Name, Dim)]) -> Self {
+        Self {
+            g,
+            inside,
+            dims: dims.iter().map(|(index, _)| *index).collect(),
+            views: FxHashMap::default(),
+            scalars: FxHashMap::default(),
+        }
+    }
+
     /// The loops of a body in which points share elements.
     fn loops<'s>(&mut self, body: &'s Body<Mems>) -> Vec<Shared<'s>> {
         let mut loops = Vec::new();
@@ -226,15 +282,7 @@ impl Point<'_, '_, '_> {
             if !is_known || !scalars {
                 continue;
             }
-            let checks: FxHashSet<Name> = binders(body).into_iter().collect();
-            let mut reads = Vec::new();
-            for stm in &body.stms {
-                self.learn(stm);
-                let certain = !stm.aux.certs.iter().any(|cert| checks.contains(cert));
-                if certain && let Some(read) = self.read(stm, counter) {
-                    reads.push(read);
-                }
-            }
+            let reads = self.reads(body, counter);
             if !reads.is_empty() {
                 loops.push(Shared {
                     at,
@@ -247,6 +295,20 @@ impl Point<'_, '_, '_> {
             }
         }
         loops
+    }
+
+    /// What turns read that points share.
+    fn reads(&mut self, body: &Body<Mems>, counter: Name) -> Vec<Read> {
+        let checks: FxHashSet<Name> = binders(body).into_iter().collect();
+        let mut reads = Vec::new();
+        for stm in &body.stms {
+            self.learn(stm);
+            let certain = !stm.aux.certs.iter().any(|cert| checks.contains(cert));
+            if certain && let Some(read) = self.read(stm, counter) {
+                reads.push(read);
+            }
+        }
+        reads
     }
 
     fn is_outside(&self, name: Name) -> bool {

@@ -1,22 +1,33 @@
 //! A loop whose turns run out of tiles.
 //!
 //! A tile has a line for each turn: the elements that the block's points take then, one for
-//! each row of points or each column, or a single one. Lines lie an element further apart than
+//! each row of points or each column, or a single one. Lines lie a little further apart than
 //! they are long, so that what is loaded along turns goes to different banks. Threads side by
 //! side load what lies side by side in the array, be that along turns or along points.
+//!
+//! ```text
+//! barrier; each thread loads a few elements of the first tiles to variables
+//! for each tile of turns {
+//!   what was loaded goes into the tiles; barrier
+//!   each thread loads a few elements of the next tiles, which come while it computes
+//!   for the turns of the tile: the turn's body, for each point
+//!   barrier
+//! }
+//! ```
 //!
 //! Elements behind the last turn are not loaded. In a turn, a thread takes what its points
 //! need from the tiles once, then runs the turn's body for each of them.
 
 use super::reads::{By, Read, Shared};
-use super::{Point, Shape, Side, up};
+use super::sides::{Point, Shape, Side};
+use super::yes;
 use crate::generate::expr::{add, and, binary, compare, div, min, mul, sub};
 use crate::generate::function::Gen;
 use crate::generate::operators::at;
 use crate::syntax::{Access, Expr, Stmt, Var};
 use ir::syntax::{Atom, Stm};
 use ir::{Mems, PassError};
-use prim::{BinOp, CmpOp, PrimType};
+use prim::{BinOp, CmpOp, PrimType, Scalar};
 use target::device::TILE_BYTES;
 
 /// An array in the scratchpad.
@@ -25,12 +36,13 @@ pub(super) struct Tile<'s> {
     buffer: Var,
 }
 
-/// A loop that is tiled.
+/// Turns that run out of tiles.
 pub(super) struct Turns<'t> {
     pub(super) shared: &'t Shared<'t>,
-    pub(super) stm: &'t Stm<Mems>,
     pub(super) tiles: &'t [Tile<'t>],
-    /// How many turns there are.
+    /// The first turn.
+    pub(super) from: &'t Expr,
+    /// The turn before which they end.
     pub(super) bound: &'t Expr,
     /// How many tiles these are.
     pub(super) count: &'t Expr,
@@ -64,6 +76,7 @@ impl Gen<'_, '_> {
     pub(super) fn tiled_loop(
         &mut self,
         turns: &Turns<'_>,
+        stm: &Stm<Mems>,
         shape: Shape,
         sides: &[Side],
         points: &mut [Point],
@@ -83,21 +96,56 @@ impl Gen<'_, '_> {
             }
             carried.push(own);
         }
+        self.tiled_turns(turns, shape, (sides, points), |g, number| {
+            let own = carried.get(number).map_or(&[][..], Vec::as_slice);
+            g.iteration(shared.params, own, shared.body)
+        })?;
+        for (point, own) in points.iter_mut().zip(carried) {
+            for (param, var) in stm.pat.iter().zip(own) {
+                point.vars.extend(var.map(|var| (param.name, var)));
+            }
+        }
+        Ok(())
+    }
+
+    /// Turns that run out of tiles: `each` makes one of a point, by its number.
+    pub(super) fn tiled_turns(
+        &mut self,
+        turns: &Turns<'_>,
+        shape: Shape,
+        (sides, points): (&[Side], &[Point]),
+        mut each: impl FnMut(&mut Self, usize) -> Result<(), PassError>,
+    ) -> Result<(), PassError> {
+        let shared = turns.shared;
         let depth = Expr::i64(shape.depth);
         let hint = self.function.names.hint(shared.counter).clone();
+        self.barrier();
+        let mut loaded = Vec::with_capacity(turns.tiles.len());
+        for tile in turns.tiles {
+            let rounds = shape.rounds(tile.read.by, self.layout().block);
+            let own: Vec<Var> = (0..rounds)
+                .map(|_| self.scalar(tile.read.elem, "next"))
+                .collect();
+            self.fetch(turns, tile, (shape, sides), (turns.from, &own))?;
+            loaded.push(own);
+        }
         self.for_seq(
             "tile",
             Expr::i64(0),
             turns.count.clone(),
             false,
             |g, tile| {
-                let first = mul(Expr::Var(tile), depth.clone());
+                let before = mul(Expr::Var(tile), depth.clone());
+                let first = add(turns.from.clone(), before);
                 let first = g.name_value(first, PrimType::I64, "first");
-                g.barrier();
-                for tile in turns.tiles {
-                    g.load_tile(turns, tile, shape, sides, &first)?;
+                for (tile, own) in turns.tiles.iter().zip(&loaded) {
+                    g.put(turns, tile, shape, own);
                 }
                 g.barrier();
+                let next = g.name_value(add(first.clone(), depth.clone()), PrimType::I64, "next");
+                for (tile, own) in turns.tiles.iter().zip(&loaded) {
+                    g.fetch(turns, tile, (shape, sides), (&next, own))?;
+                }
                 let left = sub(turns.bound.clone(), first.clone());
                 let count = g.name_value(min(left, depth), PrimType::I64, "turns");
                 g.for_seq("turn", Expr::i64(0), count, false, |g, turn| {
@@ -109,7 +157,7 @@ impl Gen<'_, '_> {
                         .iter()
                         .map(|tile| g.hold(tile, shape, sides, turn))
                         .collect();
-                    for (point, own) in points.iter().zip(&carried) {
+                    for (number, point) in points.iter().enumerate() {
                         g.enter(point);
                         for (tile, vars) in turns.tiles.iter().zip(&held) {
                             let place = match tile.read.by {
@@ -121,31 +169,27 @@ impl Gen<'_, '_> {
                                 g.held.insert(tile.read.name, var);
                             }
                         }
-                        g.iteration(shared.params, own, shared.body)?;
+                        each(g, number)?;
                     }
                     Ok(())
-                })
+                })?;
+                g.barrier();
+                Ok(())
             },
         )?;
         for tile in turns.tiles {
             self.held.remove(&tile.read.name);
         }
-        for (point, own) in points.iter_mut().zip(carried) {
-            for (param, var) in turns.stm.pat.iter().zip(own) {
-                point.vars.extend(var.map(|var| (param.name, var)));
-            }
-        }
         Ok(())
     }
 
-    /// The block's threads load a tile, from a turn on.
-    fn load_tile(
+    /// The block's threads load what a tile has from a turn on, to variables of theirs.
+    fn fetch(
         &mut self,
         turns: &Turns<'_>,
         tile: &Tile<'_>,
-        shape: Shape,
-        sides: &[Side],
-        first: &Expr,
+        (shape, sides): (Shape, &[Side]),
+        (first, own): (&Expr, &[Var]),
     ) -> Result<(), PassError> {
         let read = tile.read;
         let side = match read.by {
@@ -153,63 +197,80 @@ impl Gen<'_, '_> {
             By::Row => sides.first(),
             By::Column => sides.last(),
         };
-        let (length, pitch) = shape.line(read.by);
-        let count = shape.depth * length;
-        let block = self.layout().block;
-        let rounds = Expr::i64(up(count, block));
-        self.for_seq("round", Expr::i64(0), rounds, false, |g, round| {
-            let number = add(
-                mul(Expr::Var(round), Expr::i64(block)),
-                turns.thread.clone(),
-            );
-            let number = g.name_value(number, PrimType::I64, "number");
-            let by = Expr::i64(if read.along_turns {
-                shape.depth
-            } else {
-                length
-            });
-            let fast = binary(BinOp::UMod, number.clone(), by.clone());
-            let fast = g.name_value(fast, PrimType::I64, "fast");
-            let slow = g.name_value(div(number.clone(), by), PrimType::I64, "slow");
-            let (turn, place) = if read.along_turns {
-                (fast, slow)
-            } else {
-                (slow, fast)
-            };
-            let counter = g.scalar(PrimType::I64, "at");
-            g.emit(Stmt::Set(counter, add(first.clone(), turn.clone())));
-            let mut inside = compare(CmpOp::SLt, Expr::Var(counter), turns.bound.clone());
-            if count % block != 0 {
-                let in_tile = compare(CmpOp::SLt, number, Expr::i64(count));
-                inside = and(in_tile, inside);
-            }
+        for (round, &value) in own.iter().enumerate() {
+            let (turn, place, in_tile) = self.place_in_tile(turns, tile, shape, round);
+            let counter = self.scalar(PrimType::I64, "at");
+            self.emit(Stmt::Set(counter, add(first.clone(), turn)));
+            let before_end = compare(CmpOp::SLt, Expr::Var(counter), turns.bound.clone());
+            let inside = and(in_tile, before_end);
             let (mut names, mut vars) = (vec![Atom::Var(turns.shared.counter)], vec![counter]);
             if let Some(side) = side {
-                let index = add(side.first.clone(), place.clone());
+                let index = add(side.first.clone(), place);
                 let last = sub(side.size.clone(), Expr::i64(1));
-                let index_var = g.scalar(PrimType::I64, "index");
-                g.emit(Stmt::Set(index_var, min(index, last)));
+                let index_var = self.scalar(PrimType::I64, "index");
+                self.emit(Stmt::Set(index_var, min(index, last)));
                 names.push(Atom::Var(side.index));
                 vars.push(index_var);
             }
-            let offset = g.with_vars(&names, &vars, |g| g.poly(&read.place))?;
+            let offset = self.with_vars(&names, &vars, |g| g.poly(&read.place))?;
             let from = Access {
-                buffer: g.var(read.block)?,
+                buffer: self.var(read.block)?,
                 elem: read.elem,
                 offset,
                 dims: Vec::new(),
             };
+            self.emit(Stmt::Set(value, Expr::Const(Scalar::zero(read.elem))));
+            self.emit(Stmt::If(inside, vec![Stmt::Load(value, from)], Vec::new()));
+        }
+        Ok(())
+    }
+
+    /// They put it into the tile.
+    fn put(&mut self, turns: &Turns<'_>, tile: &Tile<'_>, shape: Shape, own: &[Var]) {
+        let (_, pitch) = shape.line(tile.read.by);
+        for (round, &value) in own.iter().enumerate() {
+            let (turn, place, in_tile) = self.place_in_tile(turns, tile, shape, round);
             let to = add(mul(turn, Expr::i64(pitch)), place);
-            let to = at(tile.buffer, read.elem, to);
-            let loaded = g.collect(|g| {
-                let value = g.scalar(read.elem, "value");
-                g.emit(Stmt::Load(value, from));
-                g.emit(Stmt::Store(to, Expr::Var(value)));
-                Ok(())
-            })?;
-            g.emit(Stmt::If(inside, loaded, Vec::new()));
-            Ok(())
-        })
+            let store = Stmt::Store(at(tile.buffer, tile.read.elem, to), Expr::Var(value));
+            if in_tile == yes() {
+                self.emit(store);
+            } else {
+                self.emit(Stmt::If(in_tile, vec![store], Vec::new()));
+            }
+        }
+    }
+
+    /// The element of a tile that a thread loads in a round: of which turn, where it stands
+    /// among those of the turn, and whether there is one.
+    fn place_in_tile(
+        &mut self,
+        turns: &Turns<'_>,
+        tile: &Tile<'_>,
+        shape: Shape,
+        round: usize,
+    ) -> (Expr, Expr, Expr) {
+        let (length, _) = shape.line(tile.read.by);
+        let count = shape.depth * length;
+        let block = self.layout().block;
+        let before = Expr::i64(block * round as i64);
+        let number = self.name_value(add(before, turns.thread.clone()), PrimType::I64, "number");
+        let by = Expr::i64(if tile.read.along_turns {
+            shape.depth
+        } else {
+            length
+        });
+        let fast = binary(BinOp::UMod, number.clone(), by.clone());
+        let slow = div(number.clone(), by);
+        let in_tile = if (round as i64 + 1) * block <= count {
+            yes()
+        } else {
+            compare(CmpOp::SLt, number, Expr::i64(count))
+        };
+        if tile.read.along_turns {
+            (fast, slow, in_tile)
+        } else {
+            (slow, fast, in_tile)
+        }
     }
 
     /// Variables with the elements that a thread's points take of a turn.
@@ -224,9 +285,7 @@ impl Gen<'_, '_> {
         let line = mul(Expr::Var(turn), Expr::i64(pitch));
         let places = match side {
             None => vec![Expr::i64(0)],
-            Some(side) => (0..shape.points)
-                .map(|number| add(side.own.clone(), Expr::i64(number * side.threads)))
-                .collect(),
+            Some(side) => (0..shape.points).map(|number| side.place(number)).collect(),
         };
         let mut vars = Vec::with_capacity(places.len());
         for place in places {

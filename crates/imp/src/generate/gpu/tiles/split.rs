@@ -1,0 +1,368 @@
+//! Reductions whose segments share what they reduce, in two dimensions: products of
+//! matrices with few results and long sums above all. Segments fall apart into chunks, and
+//! for each chunk blocks reduce rectangles of segments out of tiles; then what the chunks of
+//! each segment came to is put together.
+//!
+//! ```text
+//! block of a chunk and of segments
+//!     for each segment of the thread: acc = ne
+//!     for each tile of turns of the chunk {
+//!       barrier; each thread loads a few elements of each tile; barrier
+//!       for the turns of the tile: acc = op acc <body>, for each segment of the thread
+//!     }
+//!     partial[chunk][segment] = acc, for those that are segments of the space
+//! block of segments
+//!     groups of threads reduce partial[0 ..][segment]
+//! ```
+//!
+//! There are as many chunks as keep a device busy with all rectangles together, of some tiles
+//! each; a segment that is one chunk has its result after the first kernel. Operators need
+//! not commute: turns, chunks and neighbours of a group combine left to right.
+//!
+//! A rectangle has several segments a thread, so that an element that is loaded from the
+//! scratchpad is used several times, where there are more of them than a rectangle with half
+//! as many a side has; the smallest is half full at least. Tiles of smaller rectangles have
+//! as many more turns, so that threads load as many elements at once. The host chooses by
+//! sizes when it runs. Of fewer segments, and where there is less to do than keeps a device
+//! busy, blocks reduce chunks of one segment each ([`reduce`](super::super::reduce)).
+
+use super::reads::Plan;
+use super::sides::{Point, Shape, Side, points};
+use super::turns::Turns;
+use super::{is_large, is_too_small, yes};
+use crate::generate::expr::{add, binary, compare, div, max, min, mul, select, sub};
+use crate::generate::function::Gen;
+use crate::generate::gpu::reduce::Reduction;
+use crate::generate::operators::{div_up, div_up_by};
+use crate::syntax::{Expr, Stmt, Var};
+use ir::folds::Folds;
+use ir::name::Name;
+use ir::seg::Seg;
+use ir::syntax::Param;
+use ir::types::Dim;
+use ir::{Mems, PassError, Prov};
+use prim::{BinOp, CmpOp, PrimType};
+
+/// Tiles of turns, of several points a thread, that a chunk has at least: so what it comes
+/// to is little beside what it reads.
+const TILES: i64 = 4;
+
+/// The reduction.
+struct Split<'s> {
+    seg: &'s Seg<Mems>,
+    reduction: &'s Reduction<'s>,
+    plan: &'s Plan<'s>,
+    prov: Prov,
+    /// The dimensions that count rectangles, and those of a rectangle.
+    outer: &'s [(Name, Dim)],
+    inner: &'s [(Name, Dim)],
+    /// How many segments there are.
+    count: Expr,
+    /// Points of a segment.
+    width: Expr,
+}
+
+/// Rectangles and chunks.
+struct Cut {
+    shape: Shape,
+    sides: Vec<Side>,
+    /// Rectangles of a chunk.
+    rectangles: Expr,
+    /// Points of a chunk, a multiple of a tile's turns.
+    length: Expr,
+    chunks: Expr,
+    /// Whether sizes are large enough.
+    fits: Expr,
+}
+
+impl Gen<'_, '_> {
+    /// A reduction whose segments share what they reduce.
+    pub(in crate::generate::gpu) fn reduce_in_tiles(
+        &mut self,
+        pat: &[Param<Mems>],
+        seg: &Seg<Mems>,
+        (folds, reduction): (&Folds<Mems>, &Reduction<'_>),
+        plan: &Plan<'_>,
+        prov: Prov,
+    ) -> Result<(), PassError> {
+        let Some(((_, width), segments)) = seg.space.dims.split_last() else {
+            return Err(PassError::bug("a space without dimensions"));
+        };
+        let (outer, inner) = segments.split_at(segments.len().saturating_sub(2));
+        let split = Split {
+            seg,
+            reduction,
+            plan,
+            prov,
+            outer,
+            inner,
+            count: self.product(segments, "segments")?,
+            width: self.dim(*width)?,
+        };
+        let mut cuts = Vec::new();
+        let mut points = if plan.is_small {
+            self.layout().tiles.points
+        } else {
+            1
+        };
+        while points > 0 {
+            cuts.extend(self.cut(&split, points)?);
+            points /= 2;
+        }
+        if cuts.is_empty() {
+            return self.reduce_by_blocks(pat, seg, (folds, reduction), prov);
+        }
+        let mut chunks = Expr::i64(1);
+        let mut any = None;
+        for cut in cuts.iter().rev() {
+            chunks = select(&cut.fits, &cut.chunks, &chunks);
+            any = Some(match any {
+                None => cut.fits.clone(),
+                Some(others) => either(cut.fits.clone(), others),
+            });
+        }
+        let chunks = self.name_value(chunks, PrimType::I64, "chunks");
+        let tiled = self.collect(|g| {
+            let all = mul(split.count.clone(), chunks.clone());
+            let several = compare(CmpOp::SLt, Expr::i64(1), chunks.clone());
+            let kept = select(&several, &all, &Expr::i64(0));
+            let kept = g.name_value(kept, PrimType::I64, "kept");
+            let partials = g.device_arrays("partial", &reduction.types, &kept, prov);
+            g.rectangles(&split, cuts, &partials)?;
+            let totals = g.collect(|g| g.total_chunks(&split, &partials, &chunks))?;
+            g.emit(Stmt::If(several, totals, Vec::new()));
+            g.release_arrays(&partials);
+            Ok(())
+        })?;
+        let others = self.collect(|g| g.reduce_by_blocks(pat, seg, (folds, reduction), prov))?;
+        self.emit(Stmt::If(any.unwrap_or_else(yes), tiled, others));
+        Ok(())
+    }
+
+    /// How segments fall apart where a thread has so many a side; none if there are too few,
+    /// as is known.
+    fn cut(&mut self, split: &Split<'_>, points: i64) -> Result<Option<Cut>, PassError> {
+        let device = self.layout();
+        let shape = Shape {
+            threads: device.sides(),
+            points,
+            depth: device.tiles.depth * (device.tiles.points / points).max(1),
+        };
+        let mut needed = vec![(device.tiles.depth, split.width.clone())];
+        for ((_, dim), length) in split.inner.iter().zip(shape.lengths(2)) {
+            let more = i64::from(points > 1);
+            needed.push((length / 2 + more, self.dim(*dim)?));
+        }
+        if is_too_small(&needed) {
+            return Ok(None);
+        }
+        let spaces = self.product(split.outer, "spaces")?;
+        let sides = self.sides(split.inner, shape)?;
+        let rectangles = sides
+            .iter()
+            .fold(spaces, |all, side| mul(all, side.blocks.clone()));
+        let rectangles = self.name_value(rectangles, PrimType::I64, "rectangles");
+        let enough = div(split.width.clone(), Expr::i64(TILES * device.tiles.depth));
+        let most = div(
+            Expr::i64(device.blocks),
+            max(rectangles.clone(), Expr::i64(1)),
+        );
+        let wanted = max(min(enough, most), Expr::i64(1));
+        let wanted = self.name_value(wanted, PrimType::I64, "wanted");
+        let work = mul(rectangles.clone(), wanted.clone());
+        needed.push((device.tiles.fill, mul(work, Expr::i64(points * points))));
+        let length = div_up_by(split.width.clone(), wanted);
+        let depth = Expr::i64(shape.depth);
+        let length = mul(max(div_up(length, shape.depth), Expr::i64(1)), depth);
+        let length = self.name_value(length, PrimType::I64, "length");
+        let chunks = div_up_by(split.width.clone(), length.clone());
+        let chunks = self.name_value(chunks, PrimType::I64, "chunks");
+        let fits = is_large(needed);
+        Ok(Some(Cut {
+            shape,
+            sides,
+            rectangles,
+            length,
+            chunks,
+            fits: self.name_value(fits, PrimType::Bool, "fits"),
+        }))
+    }
+
+    /// The kernel of the first cut that fits; the last one does if no other.
+    fn rectangles(
+        &mut self,
+        split: &Split<'_>,
+        cuts: Vec<Cut>,
+        partials: &[Var],
+    ) -> Result<(), PassError> {
+        let mut others = Vec::new();
+        for cut in cuts.into_iter().rev() {
+            let fits = cut.fits.clone();
+            let body = self.collect(|g| g.reduce_rectangles(split, cut, partials))?;
+            others = if others.is_empty() {
+                body
+            } else {
+                vec![Stmt::If(fits, body, others)]
+            };
+        }
+        others.into_iter().for_each(|stmt| self.emit(stmt));
+        Ok(())
+    }
+
+    /// Blocks reduce chunks of rectangles.
+    fn reduce_rectangles(
+        &mut self,
+        split: &Split<'_>,
+        cut: Cut,
+        partials: &[Var],
+    ) -> Result<(), PassError> {
+        let Cut {
+            shape,
+            mut sides,
+            rectangles,
+            length,
+            chunks,
+            ..
+        } = cut;
+        let spaces = self.product(split.outer, "spaces")?;
+        let Split {
+            reduction, prov, ..
+        } = *split;
+        let [shared] = split.plan.loops.as_slice() else {
+            return Err(PassError::bug("a reduction is one loop"));
+        };
+        let blocks = mul(rectangles, chunks.clone());
+        let blocks = self.name_value(blocks, PrimType::I64, "blocks");
+        self.kernel(("segred.tiled", prov), blocks, |g, block| {
+            let rest = g.first_indices(&mut sides, shape, block);
+            let (chunk, space) = if split.outer.is_empty() {
+                (rest, Expr::i64(0))
+            } else {
+                let space = binary(BinOp::UMod, rest.clone(), spaces.clone());
+                let space = g.name_value(space, PrimType::I64, "space");
+                g.bind_point(split.outer, &space)?;
+                let chunk = div(rest, spaces.clone());
+                (g.name_value(chunk, PrimType::I64, "chunk"), space)
+            };
+            let from = g.name_value(mul(chunk.clone(), length.clone()), PrimType::I64, "from");
+            let to = min(add(from.clone(), length.clone()), split.width.clone());
+            let to = g.name_value(to, PrimType::I64, "to");
+            let count = div_up(sub(to.clone(), from.clone()), shape.depth);
+            let count = g.name_value(count, PrimType::I64, "tiles");
+            let tiles = g.tiles(shared, shape, &mut 0);
+            g.threads(prov, |g, thread| {
+                g.thread_indices(&mut sides, &thread, shape);
+                let points = points(&sides);
+                let mut accs = Vec::with_capacity(points.len());
+                for point in &points {
+                    g.enter(point);
+                    accs.push(g.neutral(&reduction.operators, &reduction.types)?);
+                }
+                let turns = Turns {
+                    shared,
+                    tiles: &tiles,
+                    from: &from,
+                    bound: &to,
+                    count: &count,
+                    thread: &thread,
+                };
+                g.tiled_turns(&turns, shape, (&sides, &points), |g, number| {
+                    g.point(&split.seg.body, |g, results| {
+                        let values = g.values(&results, &reduction.types)?;
+                        let accs = accs.get(number).map_or(&[][..], Vec::as_slice);
+                        g.combine(&reduction.operators, accs, &values)
+                    })
+                })?;
+                let first = mul(chunk, split.count.clone());
+                let sides = sides.as_slice();
+                let whole = g.each_segment(sides, &points, &accs, |g, _, accs| {
+                    let dims = &split.seg.space.dims;
+                    g.write_vars(reduction.pat, &dims[..dims.len() - 1], accs)
+                })?;
+                let piece = g.each_segment(sides, &points, &accs, |g, point, accs| {
+                    let mut at = space.clone();
+                    for (side, &place) in sides.iter().zip(&point.places) {
+                        let (index, _) = side.points[place].clone();
+                        at = add(mul(at, side.size.clone()), index);
+                    }
+                    let at = g.name_value(add(first.clone(), at), PrimType::I64, "at");
+                    g.store_all(partials, &reduction.types, at, accs);
+                    Ok(())
+                })?;
+                let is_whole = compare(CmpOp::Eq, chunks, Expr::i64(1));
+                g.emit(Stmt::If(is_whole, whole, piece));
+                Ok(())
+            })
+        })
+    }
+
+    /// What is done with what each segment of a thread came to.
+    fn each_segment(
+        &mut self,
+        sides: &[Side],
+        points: &[Point],
+        accs: &[Vec<Var>],
+        mut f: impl FnMut(&mut Self, &Point, &[Var]) -> Result<(), PassError>,
+    ) -> Result<Vec<Stmt>, PassError> {
+        self.collect(|g| {
+            for (point, accs) in points.iter().zip(accs) {
+                g.enter(point);
+                let body = g.collect(|g| f(g, point, accs))?;
+                g.emit(Stmt::If(point.is_inside(sides), body, Vec::new()));
+            }
+            Ok(())
+        })
+    }
+
+    /// What the chunks of each segment came to is reduced to the results, by groups of
+    /// threads. Threads side by side read what segments side by side came to.
+    fn total_chunks(
+        &mut self,
+        split: &Split<'_>,
+        partials: &[Var],
+        chunks: &Expr,
+    ) -> Result<(), PassError> {
+        let Reduction {
+            operators,
+            types,
+            pat,
+        } = split.reduction;
+        let prov = split.prov;
+        let (rows, _) = self.layout().sides();
+        let group = self.few_threads_of(rows, chunks);
+        let blocks = self.blocks_for(&group, &split.count);
+        self.kernel(("segred.total", prov), blocks, |g, block| {
+            let part = g.scratchpad("part", types, prov)?;
+            g.threads(prov, |g, thread| {
+                let (own, among) = g.member_across(&group, (block, &thread), &split.count);
+                let accs = g.neutral(operators, types)?;
+                g.inside(&own, |g| {
+                    let range = (&Expr::i64(0), chunks);
+                    let threads = (&own.place, &group.threads);
+                    g.share_out_among(range, false, threads, |g, chunk| {
+                        let at = add(mul(chunk, split.count.clone()), own.chunk.clone());
+                        let values = g.load_all(partials, types, at, "partial");
+                        g.combine(operators, &accs, &values)
+                    })
+                })?;
+                g.store_all(&part, types, among.clone(), &accs);
+                let halvings = group.halvings.clone();
+                g.reduce_places((operators, types), &part, (&thread, halvings))?;
+                g.inside(&own, |g| {
+                    g.first_thread(&own.place, |g| {
+                        let sums = g.load_all(&part, types, among, "sum");
+                        let dims = &split.seg.space.dims;
+                        let dims = &dims[..dims.len() - 1];
+                        g.bind_point(dims, &own.chunk)?;
+                        g.write_vars(pat, dims, &sums)
+                    })
+                })
+            })
+        })
+    }
+}
+
+/// One of two truth values at least.
+fn either(a: Expr, b: Expr) -> Expr {
+    Expr::Binary(BinOp::Or, PrimType::Bool, Box::new(a), Box::new(b))
+}
