@@ -9,14 +9,20 @@ use prim::{BinOp, PrimType};
 pub struct Device {
     /// Threads of a block, a power of two up to [`MAX_BLOCK`].
     pub block: i64,
-    /// Most blocks that share a reduction or scan: their partial results are combined by
-    /// one block.
+    /// Most blocks that share a scan, or a reduction of one of several segments: their partial
+    /// results are combined by one block.
     pub blocks: i64,
+    /// So many times as many share the reduction of one segment: several times as many as are
+    /// resident at once, so that the last ones do not leave much of the device idle.
+    pub waves: i64,
     /// Points that a thread of such a block takes at least, where there are more blocks
     /// than one.
     pub grain: i64,
     /// Points that a thread takes at least where a block has several segments.
     pub few: i64,
+    /// Points of a thread where there are many that compute little: what they read is on its
+    /// way at the same time.
+    pub side: i64,
     /// How what points share goes through the scratchpad.
     pub tiles: Tiles,
     /// How scans go through the scratchpad.
@@ -103,8 +109,10 @@ impl Default for Device {
         Self {
             block: 256,
             blocks: 1024,
+            waves: 4,
             grain: 16,
             few: 4,
+            side: 4,
             tiles: Tiles {
                 square: 32,
                 points: 4,
@@ -130,8 +138,10 @@ impl Device {
     pub const SMALL: Self = Self {
         block: 8,
         blocks: 5,
+        waves: 2,
         grain: 2,
         few: 1,
+        side: 2,
         tiles: Tiles {
             square: 4,
             points: 2,

@@ -30,6 +30,14 @@ pub(super) fn of_nest(
     product
 }
 
+/// `Par(e)` of a middle version.
+pub(super) struct Middle {
+    /// How much parallelism there is.
+    pub(super) all: Atom,
+    /// On a device how many threads of each point's block have something to do.
+    pub(super) threads: Option<Atom>,
+}
+
 /// `Par(e)` for a segop over a nest whose body has segops at the level: the most points
 /// that go on at once, as far as their number is known before. `None` if none is.
 ///
@@ -41,7 +49,7 @@ pub(super) fn of_body(
     (nest, body, level): (&Nest<'_>, &Body<Segs>, u8),
     aux: &Aux,
     out: &mut Vec<Stm<Segs>>,
-) -> Option<Atom> {
+) -> Option<Middle> {
     let own: FxHashSet<Name> = binders(body).into_iter().collect();
     let known = |dim: &Dim| !matches!(dim, Dim::Var(name) if own.contains(name));
     let mut all = Vec::new();
@@ -58,9 +66,31 @@ pub(super) fn of_body(
         None => fold(&mut builder, BinOp::SMax, points)?,
     };
     let outer = product(&mut builder, nest.widths());
-    let both = times(&mut builder, outer, inner);
+    let all = times(&mut builder, outer, inner);
     out.extend(builder.take_stms());
-    Some(both)
+    Some(Middle {
+        all,
+        threads: block.map(|_| inner),
+    })
+}
+
+/// `Par(Σ)` where each point could have a block of which so many threads have something to
+/// do: points whose blocks would be half empty count twice, and so on.
+pub(super) fn beside_blocks(
+    ctx: &mut Ctx<'_>,
+    (points, threads, level): (Atom, Atom, u8),
+    aux: &Aux,
+    out: &mut Vec<Stm<Segs>>,
+) -> Atom {
+    let Some(block) = ctx.stack.level(level) else {
+        return points;
+    };
+    let mut builder = ctx.builder(aux);
+    let some = apply(&mut builder, BinOp::SMax, threads, Atom::i64(block.width));
+    let weight = apply(&mut builder, BinOp::SQuot, Atom::i64(block.enough), some);
+    let weighed = times(&mut builder, points, weight);
+    out.extend(builder.take_stms());
+    weighed
 }
 
 /// How many threads of a block have something to do, where its segops have so many points.

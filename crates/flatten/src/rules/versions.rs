@@ -14,6 +14,10 @@
 //! flattened as far as that goes. On a machine whose tasks contain tasks, the level
 //! below is the same one, and there is no flat version: that is the middle of the
 //! middle. Where the middle one would have too little to do, the first is taken.
+//!
+//! On a device both sizes are threads that have something to do ([`par`]): a block a point
+//! pays where its segops fill it, and less parallelism is enough for a thread a point where
+//! they would not.
 
 use super::distribute::{bind, distribute, exploits, gives_elements};
 use super::{book, irregular, par, regular};
@@ -230,7 +234,20 @@ pub(super) fn g3(
         let made = inside_choice(ctx, |ctx| {
             middle(ctx, nest, (level, below), &pat, &aux, (&body, &ret))
         })?;
-        arms.extend(made);
+        if let Some((mut arm, threads)) = made {
+            let guards = (
+                arms.last_mut().and_then(|outer| outer.guard.as_mut()),
+                &mut arm.guard,
+            );
+            if let ((Some(outer), Some(inner)), Some(threads), Some(block)) =
+                (guards, threads, below.level)
+            {
+                outer.before.append(&mut inner.before);
+                let sizes = (outer.enough.0, threads, block);
+                outer.enough.0 = par::beside_blocks(ctx, sizes, &aux, &mut outer.before);
+            }
+            arms.push(arm);
+        }
         if nests(ctx, at) {
             set_enough(ctx, &arms, level);
         }
@@ -302,7 +319,8 @@ fn last_two(arms: &mut [Arm]) {
     }
 }
 
-/// The version whose inner parallelism goes to the level below, if there is one.
+/// The version whose inner parallelism goes to the level below, if there is one; on a device
+/// also how many threads of a block have something to do.
 fn middle(
     ctx: &mut Ctx<'_>,
     nest: &Nest<'_>,
@@ -310,7 +328,7 @@ fn middle(
     pat: &[Param<Soacs>],
     aux: &Aux,
     (body, ret): (&Body<Soacs>, &[Type]),
-) -> Result<Option<Arm>, PassError> {
+) -> Result<Option<(Arm, Option<Atom>)>, PassError> {
     let (Some(_), Some(inner)) = (below.around, below.level) else {
         return Ok(None);
     };
@@ -335,6 +353,7 @@ fn middle(
     }
     let mut before = Vec::new();
     let size = par::of_body(ctx, (nest, seg, inner), aux, &mut before);
+    let threads = size.as_ref().and_then(|size| size.threads);
     let guard = size.map(|size| {
         let tunable = if nests(ctx, below) {
             // So many points that it takes some time to compute them.
@@ -347,11 +366,11 @@ fn middle(
         };
         Guard {
             before,
-            enough: (size, tunable),
+            enough: (size.all, tunable),
             little: None,
         }
     });
-    Ok(Some(Arm { guard, body }))
+    Ok(Some((Arm { guard, body }, threads)))
 }
 
 impl Guard {

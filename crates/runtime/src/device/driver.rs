@@ -16,10 +16,10 @@ pub enum Arg {
     Pad(u64),
 }
 
-/// A GPU with an eighth of the threads that it holds has work for all of its units, and each of
+/// A GPU with a quarter of the threads that it holds has work for all of its units, and each of
 /// these hides most of what it waits for: points that are as many run in order, rather than
 /// that what is parallel in them is spread out.
-pub const BUSY: u64 = 8;
+pub const BUSY: u64 = 4;
 
 /// What a device has, as far as it decides what fits, and from when on it is busy.
 #[derive(Clone, Copy, Debug)]

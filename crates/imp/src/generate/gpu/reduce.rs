@@ -16,9 +16,9 @@
 //! chosen by sizes ([`split`](super::tiles)).
 //!
 //! Neighbours combine left to right, so operators need not commute; of those that do,
-//! threads take points that lie a block apart.
+//! chunks take points by turns, as many neighbours at a time as they have threads.
 
-use super::segments::{Chunk, Group, Member, Segments};
+use super::segments::{Group, Member, Segments};
 use crate::generate::expr::{add, binary, compare, mul, sub};
 use crate::generate::function::Gen;
 use crate::generate::operators::{at, operator_types};
@@ -86,7 +86,7 @@ impl Gen<'_, '_> {
         prov: Prov,
     ) -> Result<(), PassError> {
         let types = &reduction.types;
-        let segments = self.segments(&seg.space)?;
+        let segments = self.segments_in_waves(&seg.space)?;
         let all = self.all_chunks(&segments);
         let kept = self.kept_chunks(&segments, &all);
         let chunks = Chunks {
@@ -134,11 +134,11 @@ impl Gen<'_, '_> {
             let part = g.scratchpad("part", types, prov)?;
             g.threads(prov, |g, thread| {
                 let own = g.member(group, (block, &thread), all);
-                let Chunk { from, to, .. } = g.chunk_of(segments, own.chunk.clone())?;
+                let chunk = g.chunk_of(segments, own.chunk.clone())?;
                 let accs = g.neutral(&reduction.operators, types)?;
                 g.inside(&own, |g| {
                     let among = (&own.place, &group.threads);
-                    g.share_out_among((&from, &to), any_order, among, |g, i| {
+                    let point = |g: &mut Self, i| {
                         g.bind_index_to(segments.index, i);
                         g.point(&seg.body, |g, results| {
                             let values = folds.values(&results);
@@ -146,7 +146,12 @@ impl Gen<'_, '_> {
                             g.combine(&reduction.operators, &accs, &reduced)?;
                             g.write_elements(mapped, &seg.space.dims, values.mapped)
                         })
-                    })
+                    };
+                    if any_order {
+                        g.take_turns(segments, &chunk.number, among, point)
+                    } else {
+                        g.share_out_among((&chunk.from, &chunk.to), false, among, point)
+                    }
                 })?;
                 let halvings = group.halvings.clone();
                 let folded = (reduction.operators.as_slice(), types.as_slice());

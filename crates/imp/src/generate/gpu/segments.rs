@@ -34,6 +34,8 @@ pub(super) struct Segments<'s> {
 pub(super) struct Chunk {
     /// Which segment.
     pub(super) segment: Expr,
+    /// Which one of the segment's.
+    pub(super) number: Expr,
     pub(super) from: Expr,
     pub(super) to: Expr,
 }
@@ -61,14 +63,31 @@ pub(super) struct Member {
 impl Gen<'_, '_> {
     /// The segments of a space, and how they fall apart.
     pub(super) fn segments<'s>(&mut self, space: &'s SegSpace) -> Result<Segments<'s>, PassError> {
-        self.segments_by(space, Expr::i64(1))
+        let most = self.layout().blocks;
+        self.segments_by(space, Expr::i64(1), most)
     }
 
-    /// The same where chunks have at least so many points.
+    /// The same for a reduction: one segment is more chunks.
+    pub(super) fn segments_in_waves<'s>(
+        &mut self,
+        space: &'s SegSpace,
+    ) -> Result<Segments<'s>, PassError> {
+        let device = self.layout();
+        let waves = if space.dims.len() == 1 {
+            device.waves
+        } else {
+            1
+        };
+        self.segments_by(space, Expr::i64(1), device.blocks * waves)
+    }
+
+    /// The same where chunks have at least so many points, and there are at most so many
+    /// of them.
     pub(super) fn segments_by<'s>(
         &mut self,
         space: &'s SegSpace,
         least: Expr,
+        most: i64,
     ) -> Result<Segments<'s>, PassError> {
         let Some(((index, width), outer)) = space.dims.split_last() else {
             return Err(PassError::bug("a space without dimensions"));
@@ -84,7 +103,7 @@ impl Gen<'_, '_> {
             max(least, own)
         };
         let enough = div(width.clone(), least);
-        let most = div(Expr::i64(device.blocks), max(count.clone(), Expr::i64(1)));
+        let most = div(Expr::i64(most), max(count.clone(), Expr::i64(1)));
         let chunks = max(min(enough, most), Expr::i64(1));
         let chunks = self.name_value(chunks, PrimType::I64, "chunks");
         Ok(Segments {
@@ -227,8 +246,35 @@ impl Gen<'_, '_> {
             let chunk = binary(BinOp::UMod, number, chunks.clone());
             (segment, self.name_value(chunk, PrimType::I64, "chunk"))
         };
-        let (from, to) = self.bounds(segments.width.clone(), chunks, chunk);
-        Ok(Chunk { segment, from, to })
+        let (from, to) = self.bounds(segments.width.clone(), chunks, chunk.clone());
+        Ok(Chunk {
+            segment,
+            number: chunk,
+            from,
+            to,
+        })
+    }
+
+    /// A segment's indices in turns, where order does not matter: each of its chunks takes as
+    /// many neighbours as there are threads, then as many behind those of all chunks, and so
+    /// on. So all that runs on the device reads what lies close together.
+    pub(super) fn take_turns(
+        &mut self,
+        segments: &Segments<'_>,
+        chunk: &Expr,
+        (thread, threads): (&Expr, &Expr),
+        f: impl FnOnce(&mut Self, Expr) -> Result<(), PassError>,
+    ) -> Result<(), PassError> {
+        let step = mul(segments.chunks.clone(), threads.clone());
+        let step = self.name_value(step, PrimType::I64, "step");
+        let first = add(mul(chunk.clone(), threads.clone()), thread.clone());
+        let first = self.name_value(first, PrimType::I64, "first");
+        let turns = div_up_by(sub(segments.width.clone(), first.clone()), step.clone());
+        self.for_seq("turn", Expr::i64(0), turns, false, |g, turn| {
+            let i = add(first, mul(Expr::Var(turn), step));
+            let i = g.name_value(i, PrimType::I64, "i");
+            f(g, i)
+        })
     }
 
     /// The indices from one to before another, shared out over the threads of a block:

@@ -130,7 +130,9 @@ impl Gen<'_, '_> {
             let mut from = self.region(block, &lmad)?;
             let outer = extents.len() - from.strides.len();
             let own = std::mem::take(&mut from.strides);
-            from.strides = std::iter::repeat_n(Expr::i64(0), outer).chain(own).collect();
+            from.strides = std::iter::repeat_n(Expr::i64(0), outer)
+                .chain(own)
+                .collect();
             return self.copy(to.clone(), from, elem, extents);
         }
         let value = self.atom(value)?;
@@ -222,7 +224,7 @@ impl Gen<'_, '_> {
         self.copy_elements(sides, &dims)
     }
 
-    fn either(&mut self, cond: &Expr, yes: &Expr, no: &Expr) -> Expr {
+    pub(super) fn either(&mut self, cond: &Expr, yes: &Expr, no: &Expr) -> Expr {
         if yes == no {
             return yes.clone();
         }

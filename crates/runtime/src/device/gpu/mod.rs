@@ -178,8 +178,7 @@ impl Gpu {
             let stream = std::ptr::null_mut();
             let from = address(*from, *at);
             // SAFETY: the bytes lie in the block, and there is room for those of all pieces.
-            let status =
-                unsafe { (self.api.read_soon)(place.cast(), from, into.len(), stream) };
+            let status = unsafe { (self.api.read_soon)(place.cast(), from, into.len(), stream) };
             self.api.checked(what, status)?;
             // SAFETY: as above.
             place = unsafe { place.add(into.len()) };
@@ -188,7 +187,10 @@ impl Gpu {
         let mut place = self.little.cast::<u8>();
         for (.., into) in pieces {
             // SAFETY: so many bytes are there, now that all is done.
-            unsafe { into.as_mut_ptr().copy_from_nonoverlapping(place, into.len()) };
+            unsafe {
+                into.as_mut_ptr()
+                    .copy_from_nonoverlapping(place, into.len())
+            };
             // SAFETY: as above.
             place = unsafe { place.add(into.len()) };
         }

@@ -159,6 +159,18 @@ impl Gen<'_, '_> {
         })
     }
 
+    /// Whether points do little: a few statements in a row that compute scalars, from what
+    /// they do not write.
+    pub(in crate::generate::gpu) fn is_little(
+        &self,
+        pat: &[Param<Mems>],
+        seg: &Seg<Mems>,
+        most: usize,
+    ) -> bool {
+        let inside: FxHashSet<Name> = binders(&seg.body).into_iter().collect();
+        is_straight(&seg.body, most) && self.is_plain(pat, seg, &inside)
+    }
+
     /// Whether all that points do is compute scalars, from what they do not write.
     fn is_plain(&self, pat: &[Param<Mems>], seg: &Seg<Mems>, inside: &FxHashSet<Name>) -> bool {
         let mut written = FxHashSet::default();
