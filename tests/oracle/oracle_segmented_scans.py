@@ -56,6 +56,21 @@ def kinds(n):
     return wrap(weigh(some) - weigh(rest), "i32"), weigh(sums), weigh(most)
 
 
+@oracle(HERE, "i64", "i64", "i64")
+def wide(m, n):
+    def heavy(rows):
+        return wrap(sum(x * (2 * i + 1) for i, x in enumerate(x for row in rows for x in row)), "i64")
+
+    rows = segments(m, n, lambda i: value(i) * 2**23)
+    sums = [accumulate(row) for row in rows]
+    tops = [
+        [a ^ b for a, b in zip(accumulate(row, max), accumulate((x // 2**20 for x in row), lambda a, b: a ^ b))]
+        for row in rows
+    ]
+    least = [accumulate((wrap(x * x - 8 * x, "i64") for x in row), min) for row in rows]
+    return heavy(sums), heavy(tops), heavy(least)
+
+
 @oracle(HERE, "i32")
 def checked(n, limit):
     return weigh(list(accumulate(i % 3 for i in range(n))))

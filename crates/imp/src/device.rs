@@ -19,9 +19,11 @@
 //! common: arrays in the scratchpad, and scalars that each of them could compute. The
 //! last statement is the loop over the threads ([`How::Block`](crate::How::Block)),
 //! whose bound the host knows. Blocks and threads run in any order, side by side; what
-//! threads of a block did before a barrier, the others see after it. Of what other blocks
-//! do, a thread sees what stands behind a signal that it has awaited: what the thread
-//! that gave it had done and seen by then. Nothing else.
+//! threads of a block did before a barrier, the others see after it; a barrier of a group
+//! does that for neighbours only, as many as run in step on devices that have such. Of what
+//! other blocks do, a thread sees what stands behind a signal that it has awaited: what the
+//! thread that gave it had done and seen by then. Nothing else. A signal of [`WORD`] has
+//! nothing behind it: it tells what it is itself, and costs no fence.
 //!
 //! **Progress.** Who awaits a signal of another block relies on two things: that the other
 //! block has begun, as a number that it took from a counter shows, and that the device
@@ -49,6 +51,10 @@ use prim::{BinOp, PrimType};
 pub enum DeviceOp {
     /// The threads of a block wait for each other.
     Barrier,
+    /// The threads of a group wait for each other: so many neighbours in a block, a power of
+    /// two up to [`GROUP`](target::device::GROUP), the same number in all of a kernel. As
+    /// devices may let all of the block wait, it stands where that could.
+    GroupBarrier(u32),
     /// An element is combined with a value, at once.
     Update(Box<Update>),
     /// An element that has the bits of a value gets another one, at once; a variable gets
@@ -63,25 +69,28 @@ pub enum DeviceOp {
         /// What it gets.
         value: Expr,
     },
-    /// An element gets a value, at once and behind all that the thread has done so far.
+    /// An element gets a value, at once; if it is one of [`SIGNAL`], behind all that the
+    /// thread has done so far.
     Signal {
-        /// The element, of [`SIGNAL`].
+        /// The element, of [`SIGNAL`] or [`WORD`].
         at: Access,
         /// What it gets.
         value: Expr,
     },
-    /// A variable gets an element once that is not 0, and before all that the thread does
-    /// from then on.
+    /// A variable gets an element once that is not 0; if it is one of [`SIGNAL`], before all
+    /// that the thread does from then on.
     Await {
         /// The variable.
         var: Var,
-        /// The element, of [`SIGNAL`].
+        /// The element, of [`SIGNAL`] or [`WORD`].
         at: Access,
     },
 }
 
-/// The type of signals.
+/// The type of signals that others stand behind.
 pub const SIGNAL: PrimType = PrimType::I32;
+/// The type of signals that hand on nothing but themselves.
+pub const WORD: PrimType = PrimType::I64;
 
 /// An element that is combined with a value: see [`DeviceOp::Update`].
 #[derive(Clone, PartialEq, Debug)]

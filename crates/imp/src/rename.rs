@@ -172,7 +172,7 @@ impl Change<'_> {
                 self.all(results);
             }
             Stmt::Compared(_, size) => self.expr(size),
-            Stmt::Device(DeviceOp::Barrier) => {}
+            Stmt::Device(DeviceOp::Barrier | DeviceOp::GroupBarrier(_)) => {}
             Stmt::Device(DeviceOp::Update(update)) => {
                 self.access(&mut update.at);
                 self.expr(&mut update.value);

@@ -205,7 +205,7 @@ pub fn names(stmt: &Stmt, f: &mut dyn FnMut(Var, Use)) {
             results.iter().for_each(|v| f(*v, Use::Sets));
         }
         Stmt::Compared(_, size) => in_expr(size, f),
-        Stmt::Device(DeviceOp::Barrier) => {}
+        Stmt::Device(DeviceOp::Barrier | DeviceOp::GroupBarrier(_)) => {}
         Stmt::Device(DeviceOp::Update(update)) => {
             in_expr(&update.value, f);
             in_access(&update.at, f);

@@ -30,7 +30,7 @@ fn program_with(lists: &str, blocks: &str, common: &str, threads: &str) -> Progr
         }}
         fun main(n_0: i64) -> (r_1: i64) {{
           owned xs_2, out_3, host_4
-          vars xs_2: buffer device, out_3: buffer device, pad_5: buffer scratchpad, own_6: buffer private, x_11: i64, y_12: i64, z_13: i64, go_14: bool, s_15: i32, common_9: i64
+          vars xs_2: buffer device, out_3: buffer device, pad_5: buffer scratchpad, own_6: buffer private, x_11: i64, y_12: i64, z_13: i64, go_14: bool, s_15: i32, k_16: i64, common_9: i64
           host_4 = alloc 128
           for i_7: i64 in 0 .. 16 {{ host_4[i64: i_7] = i_7 }}
           xs_2 = alloc 128
@@ -40,7 +40,7 @@ fn program_with(lists: &str, blocks: &str, common: &str, threads: &str) -> Progr
             owned () locals (pad_5, common_9) captures () distinct () {lists} {{
             {frame}
             {common}
-            for thread_10: i64 in 0 .. 4 block locals (x_11, y_12, z_13, own_6, go_14, s_15) {{ {threads} }}
+            for thread_10: i64 in 0 .. 4 block locals (x_11, y_12, z_13, own_6, go_14, s_15, k_16) {{ {threads} }}
           }}
           copy [1]i64 host_4[0 strides 1] <- out_3[0 strides 1] as memory
           r_1: i64 = host_4[i64: at 0]
@@ -491,4 +491,68 @@ fn a_failed_block_keeps_no_other_one_waiting() {
         assert_eq!(error.class, ErrorClass::Failure, "{error}");
         assert!(error.message.starts_with("5 is bad."), "{error}");
     }
+}
+
+#[test]
+fn groups_wait_for_their_own() {
+    let exchange = |barrier: &str, other: i64| {
+        let text = format!(
+            "pad_5[i64: thread_10] = (thread_10 * 10)
+             {barrier}
+             x_11: i64 = pad_5[i64: xor.i64(thread_10, {other})]
+             if eq.i64(thread_10, 0) {{ out_3[i64: block_8] = x_11 }}"
+        );
+        program("3", "", &text)
+    };
+    gives(&exchange("barrier of 2", 1), 5, 10);
+    gives(&exchange("barrier of 4", 2), 5, 20);
+    is_told(&exchange("barrier of 2", 2), "of block pad_5: one");
+    is_told(&exchange("barrier of 1", 1), "of block pad_5: one");
+    is_told(
+        &exchange("barrier of 2 barrier of 4", 1),
+        "groups in a block of 4 threads that differ in size",
+    );
+    is_told(
+        &exchange("barrier of 8", 1),
+        "groups in a block of 4 threads",
+    );
+    // Readers of one group are in order with who writes then, those of two are not.
+    let readers = |place: &str| {
+        let text = format!(
+            "pad_5[i64: thread_10] = 7
+             barrier
+             x_11: i64 = pad_5[i64: {place}]
+             barrier of 2
+             if eq.i64(thread_10, 0) {{ pad_5[i64: at 0] = 8 out_3[i64: block_8] = x_11 }}"
+        );
+        program("2", "", &text)
+    };
+    gives(&readers("(thread_10 - and.i64(thread_10, 1))"), 5, 7);
+    is_told(&readers("0"), "of block pad_5: one");
+    // A group that has come further than another one waits for the block with it.
+    let steps = program(
+        "2",
+        "",
+        "for k_16: i64 in 0 .. 3 { barrier of 2 }
+         pad_5[i64: thread_10] = thread_10
+         barrier
+         x_11: i64 = pad_5[i64: (3 - thread_10)]
+         if eq.i64(thread_10, 0) { out_3[i64: block_8] = x_11 }",
+    );
+    gives(&steps, 5, 3);
+}
+
+#[test]
+fn words_tell_nothing_but_themselves() {
+    let tell = "if eq.i64(thread_10, 0) { signal xs_2[i64: at 0] <- n_0 }";
+    let hear = "if eq.i64(thread_10, 2) {
+          await y_12: i64 = xs_2[i64: at 0]
+          out_3[i64: at 0] = y_12
+        }";
+    gives(&handed_on(tell, hear), 5, 5);
+    let behind = handed_on(
+        &format!("{WRITTEN} barrier {tell}"),
+        &format!("{hear} barrier y_12: i64 = xs_2[i64: (7 - thread_10)]"),
+    );
+    is_told(&behind, "of block xs_2: one");
 }

@@ -328,11 +328,11 @@ fn atomic_operations_are() {
 
 #[test]
 fn signals_lie_on_the_device() {
-    refused(THREAD, "signal b_2[i64: at 0] <- 1", "a signal of i64");
+    refused(THREAD, "signal b_2[i16: at 0] <- 1i16", "a signal of i16");
     refused(
         THREAD,
-        "await x_10: i64 = b_2[i64: at 0]",
-        "a signal of i64",
+        "await z_20: i16 = b_2[i16: at 0]",
+        "a signal of i16",
     );
     refused(
         THREAD,
@@ -357,6 +357,9 @@ fn barriers_stand_where_threads_have_not_parted() {
     let parted = "a barrier stands where threads of a block part";
     refused(THREAD, "if slt.i64(thread_9, 2) { barrier }", parted);
     refused(THREAD, "for k_20: i64 in 0 .. x_10 { barrier }", parted);
+    refused(THREAD, "if slt.i64(thread_9, 2) { barrier of 2 }", parted);
+    refused(THREAD, "barrier of 3", "a barrier of 3 threads");
+    refused(THREAD, "barrier of 64", "a barrier of 64 threads");
     // By way of variables that are set where they have parted, or later on in a loop.
     refused(
         THREAD,

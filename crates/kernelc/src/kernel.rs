@@ -12,6 +12,9 @@
 //! block ends. No thread can take a later failure for an earlier one, though others may
 //! fail while it looks.
 //!
+//! Where threads may fail, groups of them wait for all of the block instead of for each other,
+//! so that they, too, know.
+//!
 //! A thread that awaits a signal of another block looks whether anything has failed, and
 //! takes no further part then: a block that has failed may not signal any more.
 //!
@@ -26,7 +29,7 @@ use crate::error::{Error, Res};
 use crate::function::{Leaves, Unit, Writer, declarator};
 use crate::names;
 use crate::scope;
-use imp::device::{DeviceOp, Update};
+use imp::device::{DeviceOp, SIGNAL, Update};
 use imp::kernels::Kernel;
 use imp::walk::{Use, each_stmt, names as named};
 use imp::{Access, CheckId, Expr, For, How, Pad, Stmt, Var, VarType};
@@ -190,7 +193,10 @@ impl<'a> Writer<'a, '_> {
 
     /// A barrier, or what has one in it.
     fn around_barrier(&mut self, stmt: &'a Stmt, failing: &mut Failing) -> Res<()> {
-        if matches!(stmt, Stmt::Device(DeviceOp::Barrier)) {
+        if matches!(
+            stmt,
+            Stmt::Device(DeviceOp::Barrier | DeviceOp::GroupBarrier(_))
+        ) {
             self.barrier_or_stop(failing);
             return Ok(());
         }
@@ -305,6 +311,10 @@ impl<'a> Writer<'a, '_> {
                 self.line("BR_BARRIER");
                 Ok(())
             }
+            DeviceOp::GroupBarrier(_) => {
+                self.line("BR_GROUP_BARRIER");
+                Ok(())
+            }
             DeviceOp::Update(update) => self.update(update),
             DeviceOp::Swap {
                 old,
@@ -332,7 +342,8 @@ impl<'a> Writer<'a, '_> {
             DeviceOp::Signal { at, value } => {
                 let place = self.place(at, dialect::scalar(at.elem))?;
                 let value = self.exprs.whole(value)?;
-                self.line(format!("br_signal({place}, {value});"));
+                let how = if at.elem == SIGNAL { "signal" } else { "tell" };
+                self.line(format!("br_{how}({place}, {value});"));
                 Ok(())
             }
             DeviceOp::Await { var, at } => {
@@ -345,7 +356,9 @@ impl<'a> Writer<'a, '_> {
                 } else {
                     self.line(format!("while ({seen});"));
                 }
-                self.line("BR_FENCE");
+                if at.elem == SIGNAL {
+                    self.line("BR_FENCE");
+                }
                 Ok(())
             }
         }
@@ -412,7 +425,10 @@ impl Failing {
 fn has_barrier(stmts: &[Stmt]) -> bool {
     let mut found = false;
     each_stmt(stmts, &mut |stmt| {
-        found |= matches!(stmt, Stmt::Device(DeviceOp::Barrier));
+        found |= matches!(
+            stmt,
+            Stmt::Device(DeviceOp::Barrier | DeviceOp::GroupBarrier(_))
+        );
     });
     found
 }

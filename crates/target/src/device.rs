@@ -9,6 +9,9 @@ use prim::{BinOp, PrimType};
 pub struct Device {
     /// Threads of a block, a power of two up to [`MAX_BLOCK`].
     pub block: i64,
+    /// Threads of a block that wait for each other at little cost: neighbours, a power of two
+    /// up to [`GROUP`] and to the block's.
+    pub group: i64,
     /// Most blocks that share a scan, or a reduction of one of several segments: their partial
     /// results are combined by one block.
     pub blocks: i64,
@@ -102,12 +105,15 @@ impl Default for Device {
     /// block can combine. No GPU was at hand to choose the others on: four neighbouring
     /// singles are half of what is read at once, eight owners of bins read all of it; a square is as wide as
     /// threads run in step on most, 16 points of a thread leave registers for what each
-    /// carries, and two tiles of doubles stay below [`TILE_BYTES`]. All of today make
+    /// carries, and two tiles of doubles stay below [`TILE_BYTES`]. Tiles of scans fill these,
+    /// so that few wait for each other, and a window is more of them than a device ends in
+    /// the time that a signal takes. All of today make
     /// progress: blocks stay where they are until they end, and where processors run them,
     /// in threads of the operating system.
     fn default() -> Self {
         Self {
             block: 256,
+            group: GROUP,
             blocks: 1024,
             waves: 4,
             grain: 16,
@@ -120,8 +126,8 @@ impl Default for Device {
                 fill: 64,
             },
             scans: Scans {
-                points: 15,
-                window: 32,
+                points: 23,
+                window: 256,
             },
             bins: Bins {
                 bytes: TILE_BYTES,
@@ -137,6 +143,7 @@ impl Device {
     /// Small blocks and tiles, for tests: small arrays are several of them.
     pub const SMALL: Self = Self {
         block: 8,
+        group: 4,
         blocks: 5,
         waves: 2,
         grain: 2,
@@ -170,6 +177,8 @@ impl Device {
 
 /// Threads of a block, on any device.
 pub const MAX_BLOCK: i64 = 1024;
+/// Most threads that are a group: what runs in step on all devices where any threads do.
+pub const GROUP: i64 = 32;
 /// Bytes that the tiles of a kernel have in all, so that several blocks are resident at once.
 pub const TILE_BYTES: u64 = SCRATCHPAD_BYTES / 2;
 /// Bytes of the scratchpad that a block may have on any device of today: what CUDA

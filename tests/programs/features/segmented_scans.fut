@@ -70,6 +70,27 @@ entry kinds (n: i64) : (i32, i32, i32) =
   let (ss, ms) = unzip sums
   in (weigh as - weigh bs, weigh ss, weigh ms)
 
+-- Values of eight bytes, by operators that devices apply at once; alone, and several at once.
+-- ==
+-- entry: wide
+-- input { 1i64 12001i64 }
+-- output { -228717193917890560i64 -6018090984518808i64 -3743406465398865920i64 }
+-- input { 3i64 2816i64 }
+-- output { 6382159856475832320i64 -452767963040656i64 -3089659608608800768i64 }
+-- input { 700i64 13i64 }
+-- output { 19366577744904192i64 7722936934056224i64 7363700594508300288i64 }
+-- input { 0i64 3i64 }
+-- output { 0i64 0i64 0i64 }
+entry wide (m: i64) (n: i64) : (i64, i64, i64) =
+  let far (i: i64) = i64.i32 (value i) << 23
+  let heavy [k] (xs: [k]i64) = i64.sum (map2 (\i x -> x * (i * 2 + 1)) (iota k) xs)
+  let xss = tabulate m (\i -> tabulate n (\j -> far (i * n + j)))
+  let sums = map (scan (+) 0) xss
+  let tops = map (\xs -> map2 (\a b -> a ^ i64.i32 b) (scan i64.max i64.lowest xs)
+                                                       (scan (^) 0 (map (\x -> i32.i64 (x >> 20)) xs))) xss
+  let least = map (\xs -> scan i64.min i64.highest (map (\x -> x * x - (x << 3)) xs)) xss
+  in (heavy (flatten sums), heavy (flatten tops), heavy (flatten least))
+
 -- The operator fails in some tile, while others wait for what it comes to.
 -- ==
 -- entry: checked

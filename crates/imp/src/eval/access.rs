@@ -11,7 +11,7 @@ impl<'p> Machine<'p> {
     /// What threads do at once; barriers and awaited signals are not theirs alone.
     pub(super) fn device_op(&mut self, frame: &mut Frame<'p>, op: &'p DeviceOp) -> Result<()> {
         match op {
-            DeviceOp::Barrier => bug("a barrier that no block is at"),
+            DeviceOp::Barrier | DeviceOp::GroupBarrier(_) => bug("a barrier that no block is at"),
             DeviceOp::Update(update) => {
                 let (at, position) = place(frame, &update.at)?;
                 let value = frame.values().scalar(&update.value)?;

@@ -2,7 +2,7 @@
 //!
 //! A few blocks are there at a time, in a shuffled order. Again and again one of their
 //! threads is picked at random and runs a few statements. At a barrier it waits until
-//! all of its block do; for a signal that is not there, until elements have been updated.
+//! all of its block do, or of its group; for a signal that is not there, until elements have been updated.
 //! Told are:
 //!
 //! - threads that meet in memory ([`races`]), if no barrier stands between and no signal
@@ -25,7 +25,8 @@ use super::machine::{Frame, Machine};
 use super::memory::Kind;
 use super::races::Label;
 use super::{EvalError, Result, bug, limit};
-use crate::{For, How, Launch, Pad, Stmt, Var};
+use crate::walk::each_stmt;
+use crate::{DeviceOp, For, How, Launch, Pad, Stmt, Var};
 use races::{Actor, Running};
 use signals::Signals;
 use target::device::SCRATCHPAD_BYTES;
@@ -45,6 +46,10 @@ struct Block<'p> {
     ready: Vec<usize>,
     /// The threads that wait, and where.
     waiting: Vec<(usize, &'p Stmt)>,
+    /// Threads of a group.
+    group: usize,
+    /// How many threads of each group wait for each other.
+    met: Vec<usize>,
     /// The threads that await signals.
     awaiting: Vec<usize>,
     /// How many threads have ended.
@@ -55,10 +60,37 @@ struct Block<'p> {
     phase: u32,
 }
 
-impl Block<'_> {
+impl<'p> Block<'p> {
     /// Elements have changed that threads may await.
     fn look_again(&mut self) {
         self.ready.append(&mut self.awaiting);
+    }
+
+    /// A thread waits at a barrier. If it is the last of its group at one of the group's,
+    /// the group goes on.
+    fn wait(&mut self, at: usize, barrier: &'p Stmt) {
+        self.waiting.push((at, barrier));
+        if !matches!(barrier, Stmt::Device(DeviceOp::GroupBarrier(_))) {
+            return;
+        }
+        let group = at / self.group;
+        let Some(met) = self.met.get_mut(group) else {
+            return;
+        };
+        *met += 1;
+        let size = self.group;
+        let is_here = |(other, place): &(usize, &Stmt)| {
+            other / size == group && std::ptr::eq(*place, barrier)
+        };
+        // Where some wait elsewhere, nobody goes on, and that is told.
+        if *met < size || self.waiting.iter().filter(|it| is_here(it)).count() < size {
+            return;
+        }
+        *met = 0;
+        for (at, _) in self.waiting.extract_if(.., |it| is_here(it)) {
+            self.threads[at].steps += 1;
+            self.ready.push(at);
+        }
     }
 
     /// Something has failed: what awaits signals fails with it.
@@ -94,6 +126,7 @@ impl<'p> Machine<'p> {
         if blocks > 0 {
             fit(common, &pads)?;
         }
+        let group = group_of(threads, size)?;
         let scattered = launch.scattered.iter();
         let scattered = scattered.filter_map(|var| frame.values().pointer(*var).ok());
         self.kernels += 1;
@@ -101,6 +134,8 @@ impl<'p> Machine<'p> {
             block: 0,
             thread: 0,
             phase: 0,
+            group: 0,
+            steps: 0,
             signals: 0,
         };
         let running = Running {
@@ -132,7 +167,7 @@ impl<'p> Machine<'p> {
                     own.set(buffer, Slot::Buffer(Some(at)))?;
                 }
                 self.block(&mut own, common)?;
-                resident.push(begin(number, own, threads, locals, size)?);
+                resident.push(begin(number, own, threads, locals, (size, group))?);
             }
             if resident.is_empty() {
                 break;
@@ -197,14 +232,16 @@ impl<'p> Machine<'p> {
                 block: block.number,
                 thread: thread.number,
                 phase: block.phase,
+                group: thread.group,
+                steps: thread.steps,
                 signals: thread.signals,
             };
         }
-        let mut failure = None;
+        let (mut failure, mut waits) = (None, None);
         for _ in 0..=self.orders.below(BURST) {
             match thread.step(self)? {
                 Step::On => continue,
-                Step::Waits(barrier) => block.waiting.push((at, barrier)),
+                Step::Waits(barrier) => waits = Some(barrier),
                 Step::Awaits => block.awaiting.push(at),
                 Step::Ends => block.ended += 1,
                 Step::Fails(error) => {
@@ -217,6 +254,9 @@ impl<'p> Machine<'p> {
         }
         if let Some(kernel) = &self.memory.kernel {
             thread.signals = kernel.now.signals;
+        }
+        if let Some(barrier) = waits {
+            block.wait(at, barrier);
         }
         Ok(failure)
     }
@@ -268,6 +308,23 @@ impl<'p> Machine<'p> {
     }
 }
 
+/// How many threads are a group of a block of so many: all, if none wait for their group.
+fn group_of(threads: &For, size: i64) -> Result<i64> {
+    let (mut group, mut differ) = (None, false);
+    each_stmt(&threads.body, &mut |stmt| {
+        if let Stmt::Device(DeviceOp::GroupBarrier(own)) = stmt {
+            differ |= *group.get_or_insert(*own) != *own;
+        }
+    });
+    let group = group.map_or(size, i64::from);
+    if differ || group < 1 || size % group != 0 {
+        return bug(format!(
+            "groups in a block of {size} threads that differ in size"
+        ));
+    }
+    Ok(group)
+}
+
 /// What a block has in the scratchpad fits there.
 fn fit(common: &[Stmt], pads: &[(Var, i64)]) -> Result<()> {
     let frames = common.iter().filter_map(|stmt| {
@@ -293,14 +350,14 @@ fn begin<'p>(
     frame: Frame<'p>,
     threads: &'p For,
     locals: &[Var],
-    size: i64,
+    (size, group): (i64, i64),
 ) -> Result<Block<'p>> {
     let mut all = Vec::with_capacity(size as usize);
     for thread in 0..size {
         let mut own = frame.copied();
         own.clear(&[], locals)?;
         own.set(threads.var, Slot::Scalar(prim::Scalar::I64(thread)))?;
-        all.push(Thread::new(thread, own, &threads.body));
+        all.push(Thread::new(thread, thread / group, own, &threads.body));
     }
     Ok(Block {
         number,
@@ -308,6 +365,8 @@ fn begin<'p>(
         ready: (0..all.len()).collect(),
         threads: all,
         waiting: Vec::new(),
+        group: group as usize,
+        met: vec![0; (size / group) as usize],
         awaiting: Vec::new(),
         ended: 0,
         failed: false,

@@ -3,6 +3,7 @@
 use super::device::races::{Cell, Running};
 use super::races::{Access, Label, Races, Shadow};
 use super::{Result, bug, limit};
+use crate::device::SIGNAL;
 use ir::eval::MAX_ARRAY_BYTES;
 use ir::types::Space;
 use prim::{PrimType, Scalar};
@@ -341,7 +342,9 @@ impl Memory {
     pub(super) fn signal(&mut self, at: Pointer, position: i64, value: Scalar) -> Result<()> {
         self.update(at, value.ty(), position, |_| Ok(value))?;
         let range = self.block(at)?.range(value.ty(), position, 1)?;
-        if let Some(kernel) = &mut self.kernel {
+        if let Some(kernel) = &mut self.kernel
+            && value.ty() == SIGNAL
+        {
             kernel.give(at, range.start);
         }
         Ok(())
@@ -368,7 +371,9 @@ impl Memory {
         if bits == 0 {
             return Ok(None);
         }
-        if let Some(kernel) = &mut self.kernel {
+        if let Some(kernel) = &mut self.kernel
+            && elem == SIGNAL
+        {
             kernel.hear(at, range.start);
         }
         Ok(Some(Scalar::from_bits(elem, bits)))

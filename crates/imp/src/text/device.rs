@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! barrier
+//! barrier of 32
 //! atomic old_1: i32 = add counts_2[i32: i_3] <- 1i32
 //! atomic max best_4[i64: at 0] <- x_5
 //! swap old_6: i32 = lock_7[i32: at 0] expected 0i32 to 1i32
@@ -19,6 +20,7 @@ impl Printer<'_> {
     pub(super) fn device_op(&self, op: &DeviceOp) -> String {
         match op {
             DeviceOp::Barrier => "barrier".to_owned(),
+            DeviceOp::GroupBarrier(size) => format!("barrier of {size}"),
             DeviceOp::Update(update) => {
                 let Update { old, at, op, value } = &**update;
                 let old = old.map_or_else(String::new, |old| format!("{} = ", self.typed_var(old)));

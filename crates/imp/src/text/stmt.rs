@@ -95,7 +95,11 @@ impl FunctionParser<'_, '_> {
             }
             "barrier" => {
                 self.p.ident()?;
-                Ok(Stmt::Device(DeviceOp::Barrier))
+                if self.p.peek_ident() != Some("of") {
+                    return Ok(Stmt::Device(DeviceOp::Barrier));
+                }
+                self.p.ident()?;
+                Ok(Stmt::Device(DeviceOp::GroupBarrier(self.p.integer()?)))
             }
             "atomic" => {
                 self.p.ident()?;

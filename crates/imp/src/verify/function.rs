@@ -417,7 +417,7 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
 
     fn device_op(&mut self, op: &DeviceOp) {
         match op {
-            DeviceOp::Barrier => {}
+            DeviceOp::Barrier | DeviceOp::GroupBarrier(_) => {}
             DeviceOp::Update(update) => {
                 self.access(&update.at);
                 self.typed(&update.value, update.at.elem);

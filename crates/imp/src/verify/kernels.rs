@@ -5,14 +5,14 @@
 use super::uniform::divergent_barriers;
 use super::{Tables, VerifyError};
 use crate::captures::captured;
-use crate::device::SIGNAL;
+use crate::device::{SIGNAL, WORD};
 use crate::walk::{each_stmt, in_expr};
 use crate::{
     Access, DeviceOp, Expr, For, FunId, Function, How, Launch, Plan, Slots, Space, Stmt, Var,
     VarType,
 };
 use prim::PrimType;
-use target::device::{SCRATCHPAD_BYTES, is_atomic, is_word};
+use target::device::{GROUP, SCRATCHPAD_BYTES, is_atomic, is_word};
 
 /// Who runs code.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -258,6 +258,14 @@ impl<'a> Walk<'a> {
                     self.error("a barrier stands in a function");
                 }
             }
+            DeviceOp::GroupBarrier(size) => {
+                if who == Who::Callee {
+                    self.error("a barrier stands in a function");
+                }
+                if !size.is_power_of_two() || i64::from(*size) > GROUP {
+                    self.error(format!("a barrier of {size} threads"));
+                }
+            }
             DeviceOp::Update(update) => {
                 self.shared(&update.at);
                 if !is_atomic(update.op, update.at.elem) {
@@ -276,7 +284,7 @@ impl<'a> Walk<'a> {
                     self.error("a signal stands in a function");
                 }
                 self.made(at.buffer, &[Space::Device], "given signals");
-                if at.elem != SIGNAL {
+                if at.elem != SIGNAL && at.elem != WORD {
                     self.error(format!("a signal of {}", at.elem));
                 }
             }

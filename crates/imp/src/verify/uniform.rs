@@ -91,7 +91,7 @@ impl Graph<'_> {
                 !sets.is_empty()
             }
             Stmt::Call { args, .. } => args.iter().any(|arg| matches!(arg, Arg::Buffer(_))),
-            Stmt::Device(DeviceOp::Barrier) => {
+            Stmt::Device(DeviceOp::Barrier | DeviceOp::GroupBarrier(_)) => {
                 self.barriers.push(region);
                 false
             }

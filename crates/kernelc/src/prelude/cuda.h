@@ -22,8 +22,15 @@
 #define BR_BLOCK ((i64)blockIdx.x)
 #define BR_THREAD ((i64)threadIdx.x)
 #define BR_BARRIER __syncthreads();
-/* What a thread did before it is seen by all of the device before what it does from then on. */
+/* For 32 neighbours and what is less: in step or not, they are what the hardware groups. */
+#define BR_GROUP_BARRIER __syncwarp();
+/* What a thread did before it is seen by all of the device before what it writes from then on,
+   and what it has seen before what it reads. Where there is one, a fence that asks for no more. */
+#if __CUDA_ARCH__ >= 700
+#define BR_FENCE asm volatile("fence.acq_rel.gpu;" ::: "memory");
+#else
 #define BR_FENCE __threadfence();
+#endif
 #define BR_FN static __device__ __forceinline__
 /* The compiler takes no pointers to be different because of what they point to. */
 #define BR_ALIAS
@@ -94,4 +101,5 @@ BR_FN f64 br_fmax_f64(f64 x, f64 y) { return fmax(x, y); }
 #define br_atomic_swap_u64(p, before, after) atomicCAS((u64 *)(p), before, after)
 #define br_lowest_i32(p, x) atomicMin((i32 *)(p), x)
 #define br_set_signal(p, x) atomicExch((i32 *)(p), x)
+#define br_tell(p, x) (*(p) = (x))
 #define br_seen(p) (*(p))

@@ -23,6 +23,11 @@
     __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");                                         \
     __builtin_amdgcn_s_barrier();                                                                  \
     __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
+/* For 32 neighbours and what is less: they run in step, and nothing moves across. */
+#define BR_GROUP_BARRIER                                                                           \
+    __builtin_amdgcn_fence(__ATOMIC_RELEASE, "wavefront");                                         \
+    __builtin_amdgcn_wave_barrier();                                                               \
+    __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "wavefront");
 /* What a thread did before it is seen by all of the device before what it does from then on. */
 #define BR_FENCE __builtin_amdgcn_fence(__ATOMIC_SEQ_CST, "agent");
 #define BR_FN static BR_DEVICE inline __attribute__((always_inline))
@@ -139,6 +144,8 @@ BR_PARTS(f64, u64, i64, 0x8000000000000000u, 0x10000000000000u, 0x7ff00000000000
 #define br_atomic_umax_u64(p, x) BR_ATOMIC(max, u64, p, x)
 #define br_lowest_i32(p, x) BR_ATOMIC(min, i32, p, x)
 #define br_set_signal(p, x)                                                                        \
+    __hip_atomic_store(p, x, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT)
+#define br_tell(p, x)                                                                              \
     __hip_atomic_store(p, x, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT)
 #define br_seen(p) __hip_atomic_load(p, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT)
 #define BR_SWAP(T)                                                                                 \

@@ -27,6 +27,8 @@
 #define BR_BLOCK ((i64)get_group_id(0))
 #define BR_THREAD ((i64)get_local_id(0))
 #define BR_BARRIER barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+/* The language has none for less than a block. */
+#define BR_GROUP_BARRIER BR_BARRIER
 /* What a thread did before it is seen by all of the device before what it does from then on.
    The language's own fence need not reach beyond a block. */
 #if defined(__NV_CL_C_VERSION)
@@ -113,4 +115,7 @@ BR_FN f64 br_root_f64(f64 x) { return sqrt(x); }
 #define br_atomic_swap_u64 atom_cmpxchg
 #define br_lowest_i32 atomic_min
 #define br_set_signal(p, x) atomic_xchg(p, x)
+/* Words of 64 bits that lie at such are written and read at once by devices with addresses of
+   64 bits. */
+#define br_tell(p, x) (*(p) = (x))
 #define br_seen(p) (*(p))

@@ -1,11 +1,11 @@
 //! Threads of a kernel that meet in memory.
 //!
-//! Threads of a block are in order where a barrier stands between what they do; threads
-//! of different blocks where one knows of what the other did ([`signals`](super::signals)).
+//! Threads of a block are in order where a barrier stands between what they do, those of a
+//! group also where one of the group does; threads of different blocks where one knows of what the other did ([`signals`](super::signals)).
 //! So of each place it is enough to know who wrote, read and updated it last, as long as
 //! they are in order: who is in order with a later one is so with those before it, too. Of
-//! several that are not, one stands for all of them: for those of a block since a barrier,
-//! or for those of different blocks, who meet all that follows.
+//! several that are not, one stands for all of them: for those of a group or a block since
+//! a barrier, or for those of different blocks, who meet all that follows.
 //!
 //! Atomic updates, signals among them, meet what reads and writes, not each other. Writes
 //! may meet in buffers that the launch lists as `scattered`, if nobody reads what is written.
@@ -24,8 +24,24 @@ pub(in crate::eval) struct Actor {
     pub(super) thread: i64,
     /// How many barriers it has passed.
     pub(super) phase: u32,
+    /// Its group in the block.
+    pub(super) group: i64,
+    /// How many barriers of the group it has passed.
+    pub(super) steps: u32,
     /// How many signals it has given.
     pub(super) signals: u32,
+}
+
+impl Actor {
+    /// Whether another thread is one of its group.
+    const fn is_beside(self, now: Self) -> bool {
+        self.block == now.block && self.group == now.group
+    }
+
+    /// Whether a barrier stands between what it did and what a thread of its block does now.
+    const fn is_behind_barrier(self, now: Self) -> bool {
+        self.phase != now.phase || self.is_beside(now) && self.steps != now.steps
+    }
 }
 
 impl fmt::Display for Actor {
@@ -42,6 +58,8 @@ enum Group {
     Nobody,
     /// One thread.
     One(Actor),
+    /// Several of a group since one of its barriers; one of them.
+    Neighbours(Actor),
     /// Several of a block since a barrier; one of them.
     Several(Actor),
     /// Several of different blocks; one of them.
@@ -55,9 +73,17 @@ impl Group {
             Self::Nobody => None,
             Self::One(other) => {
                 let ordered = if other.block == now.block {
-                    other.phase != now.phase || other.thread == now.thread
+                    other.is_behind_barrier(now) || other.thread == now.thread
                 } else {
                     signals.knows(now, other, true)
+                };
+                (!ordered).then_some(other)
+            }
+            Self::Neighbours(other) => {
+                let ordered = if other.block == now.block {
+                    other.is_behind_barrier(now)
+                } else {
+                    signals.knows(now, other, false)
                 };
                 (!ordered).then_some(other)
             }
@@ -76,7 +102,10 @@ impl Group {
     fn add(&mut self, now: Actor, signals: &Signals) {
         *self = match (self.meets(now, signals), *self) {
             (None, _) => Self::One(now),
-            (Some(other), Self::Nobody | Self::One(_) | Self::Several(_))
+            (Some(other), Self::One(_) | Self::Neighbours(_)) if other.is_beside(now) => {
+                Self::Neighbours(other)
+            }
+            (Some(other), Self::One(_) | Self::Neighbours(_) | Self::Several(_))
                 if other.block == now.block =>
             {
                 Self::Several(other)

@@ -9,6 +9,10 @@ use prim::{PrimType, Scalar};
 /// A thread.
 pub(super) struct Thread<'p> {
     pub(super) number: i64,
+    /// The number of its group.
+    pub(super) group: i64,
+    /// How many barriers of its group it has passed.
+    pub(super) steps: u32,
     /// How many signals it has given.
     pub(super) signals: u32,
     pub(super) frame: Frame<'p>,
@@ -53,7 +57,7 @@ pub(super) enum Step<'p> {
 
 impl<'p> Thread<'p> {
     /// A thread before its first statement.
-    pub(super) fn new(number: i64, frame: Frame<'p>, stmts: &'p [Stmt]) -> Self {
+    pub(super) fn new(number: i64, group: i64, frame: Frame<'p>, stmts: &'p [Stmt]) -> Self {
         let list = List {
             stmts,
             at: 0,
@@ -61,6 +65,8 @@ impl<'p> Thread<'p> {
         };
         Self {
             number,
+            group,
+            steps: 0,
             signals: 0,
             frame,
             lists: vec![list],
@@ -101,7 +107,9 @@ impl<'p> Thread<'p> {
                 }
             }
             Stmt::For(f) => self.enter(f)?,
-            Stmt::Device(DeviceOp::Barrier) => return Ok(Step::Waits(stmt)),
+            Stmt::Device(DeviceOp::Barrier | DeviceOp::GroupBarrier(_)) => {
+                return Ok(Step::Waits(stmt));
+            }
             Stmt::Device(DeviceOp::Await { var, at }) => {
                 if !machine.hears(&mut self.frame, *var, at)? {
                     list.at -= 1;

@@ -7,15 +7,26 @@
 //! ```text
 //! number = counter++                          the tile of the block
 //! for its points, a block's worth at a time:  <body>; tile[point] = x
-//! thread, for points side by side:            acc = op acc tile[point]; tile[point] = acc
-//! part[thread] = acc, and part is scanned
-//! total[number] = part[last]                  state[number] = TOTAL is signalled
+//! thread, for points side by side:            acc = op acc tile[point]
+//! part[thread] = acc, and part is scanned     gives before, and last of the whole tile
+//! total[number] = last                        state[number] = TOTAL is signalled
 //! near = the last tile before it whose state is ENDING, once those behind that have one
 //! carry = op .. (op ending[near] total[near + 1]) .. total[number - 1]
-//! ending[number] = op carry part[last]        state[number] = ENDING is signalled
-//! thread, for points side by side:            tile[point] = op (op carry part[thread - 1]) tile[point]
+//! ending[number] = op carry last              state[number] = ENDING is signalled
+//! acc = op carry before
+//! thread, for points side by side:            acc = op acc tile[point]; tile[point] = acc
 //! for its points, a block's worth at a time:  element = tile[point]; <post>
 //! ```
+//!
+//! A tile that is full asks of none of its points whether there is one. What stands in the
+//! last tile behind the points is neutral, so that threads need not ask again.
+//!
+//! **Words.** Of whole numbers of four or eight bytes, and operators on them that show no
+//! order ([`atomic_operator`]), the state and the value are one signal: a word for each four
+//! bytes has the value in its upper half, and the state in its lower. So there is one trip to
+//! memory, and no fence; who finds different states in the words of a value looks again. All
+//! threads of the block put together what the tiles before it tell. Of other operators, one
+//! does so from left to right.
 //!
 //! **The same bits.** `ending` is what the tiles so far come to from left to right, and what
 //! `carry` is put together from is just that, whichever tile is the nearest: so timing does
@@ -34,14 +45,16 @@
 
 mod chain;
 mod runs;
+mod words;
 
 use super::reduce::Reduction;
 use super::segments::Segments;
-use crate::device::SIGNAL;
+use crate::device::{SIGNAL, WORD};
 use crate::generate::expr::{add, binary, compare, min, mul, sub};
 use crate::generate::function::Gen;
 use crate::generate::operators::{at, div_up, operator_types};
 use crate::syntax::{DeviceOp, Expr, Space, Stmt, Update, Var, VarType};
+use ir::exact::atomic_operator;
 use ir::folds::Folds;
 use ir::name::Name;
 use ir::seg::Seg;
@@ -71,12 +84,31 @@ struct Tiled<'s> {
     size: i64,
     /// How many tiles there are.
     count: Expr,
-    /// The counter, then the states of the tiles.
+    /// The counter, then the states of the tiles, if they are not told with values.
     state: Var,
-    /// What each tile comes to.
-    totals: Vec<Var>,
-    /// What the tiles up to the end of each come to.
-    endings: Vec<Var>,
+    told: Told,
+}
+
+/// Where tiles tell what they come to.
+enum Told {
+    /// In words, as many for each value as it has four bytes.
+    Words(Vec<Var>),
+    /// In elements, which stand behind the states.
+    Elements {
+        /// What each tile comes to.
+        totals: Vec<Var>,
+        /// What the tiles up to the end of each come to.
+        endings: Vec<Var>,
+    },
+}
+
+impl Told {
+    fn arrays(&self) -> Vec<Var> {
+        match self {
+            Self::Words(words) => words.clone(),
+            Self::Elements { totals, endings } => [&totals[..], &endings[..]].concat(),
+        }
+    }
 }
 
 /// What the threads of a block share.
@@ -85,8 +117,13 @@ struct Pads {
     tile: Vec<Var>,
     /// A value of each thread.
     part: Vec<Var>,
-    /// The tile's number, then the nearest one before it of which all is known.
-    told: Var,
+    /// The tile's number.
+    number: Var,
+    /// What each thread has heard of a tile, where they put that together.
+    heard: Vec<Var>,
+    /// Whether that is what all tiles up to the end of this one come to; or which tile that
+    /// is so of.
+    ended: Var,
 }
 
 /// The tile of a block.
@@ -97,10 +134,33 @@ struct Tile {
     from: Expr,
     /// The point behind its last.
     to: Expr,
+    /// Whether it has as many points as there is room for.
+    full: Expr,
     /// Whether it goes on with a segment.
     goes_on: Expr,
     /// Whether a segment begins in it.
     closed: Expr,
+    /// The point where the segment of its last one began.
+    begin: Expr,
+}
+
+/// A place of a thread in its tile.
+struct Spot {
+    /// In which round the thread comes there.
+    round: Expr,
+    place: Expr,
+    point: Expr,
+}
+
+/// Whether tiles tell what they come to in words.
+fn by_words(operators: &[Operator<Mems>]) -> bool {
+    let mut operators = operators.iter();
+    operators.all(|operator| atomic_operator(&operator.op).is_some())
+}
+
+/// How many words tell a value.
+fn words_of(ty: PrimType) -> usize {
+    ty.size().div_ceil(4) as usize
 }
 
 impl Gen<'_, '_> {
@@ -115,9 +175,10 @@ impl Gen<'_, '_> {
             let types = operators.iter().flat_map(|op| &op.op.ret);
             types.filter_map(Type::elem).map(PrimType::size).sum()
         };
-        device
-            .scans
-            .points(bytes(&folds.scans), bytes(&folds.reduces), device.block)
+        let own = bytes(&folds.scans);
+        let heard = if by_words(&folds.scans) { own } else { 0 };
+        let beside = bytes(&folds.reduces) + heard + PrimType::I32.size();
+        device.scans.points(own, beside, device.block)
     }
 
     /// A scan whose threads have so many points of a tile each.
@@ -134,8 +195,7 @@ impl Gen<'_, '_> {
         let partials = self.device_arrays("partial", &reduction.types, &tiled.count, prov);
         let states = add(tiled.count.clone(), Expr::i64(1));
         self.each_point(("segscan.begin", prov), states, |g, place| {
-            let nothing = Expr::Const(Scalar::I32(0));
-            g.emit(Stmt::Store(at(tiled.state, SIGNAL, place), nothing));
+            g.nothing_told(&tiled, &place);
             Ok(())
         })?;
         self.kernel(("segscan", prov), tiled.count.clone(), |g, _| {
@@ -145,48 +205,65 @@ impl Gen<'_, '_> {
                 let tile = g.take_tile(&tiled, &pads, &thread)?;
                 let accs = g.neutral(&reduction.operators, &reduction.types)?;
                 let kept = g.kept(folds, folds.values(&seg.ret).mapped, (own, prov))?;
-                g.points_of_tile(&tiled, &tile, &thread, |g, round, place, point| {
-                    g.bind_point(tiled.dims, &point)?;
-                    g.point(&seg.body, |g, results| {
-                        let values = folds.values(&results);
-                        g.store_atoms(&pads.tile, &tiled.types, &place, values.scanned)?;
-                        let ys = g.values(values.reduced, &reduction.types)?;
-                        g.combine(&reduction.operators, &accs, &ys)?;
-                        match &folds.post {
-                            Some(_) => g.keep(&kept, &round, values.mapped),
-                            None => {
-                                let (_, mapped) = elements.split_at(tiled.types.len());
-                                g.write_elements(mapped, tiled.dims, values.mapped)
+                g.points_of_tile(
+                    &tiled,
+                    &tile,
+                    &thread,
+                    &|g, it| {
+                        g.bind_point(tiled.dims, &it.point)?;
+                        g.point(&seg.body, |g, results| {
+                            let values = folds.values(&results);
+                            g.store_atoms(&pads.tile, &tiled.types, &it.place, values.scanned)?;
+                            let ys = g.values(values.reduced, &reduction.types)?;
+                            g.combine(&reduction.operators, &accs, &ys)?;
+                            match &folds.post {
+                                Some(_) => g.keep(&kept, &it.round, values.mapped),
+                                None => {
+                                    let (_, mapped) = elements.split_at(tiled.types.len());
+                                    g.write_elements(mapped, tiled.dims, values.mapped)
+                                }
                             }
-                        }
-                    })
-                })?;
+                        })
+                    },
+                    &|g, it| {
+                        let neutral = g.neutral(&tiled.operators, &tiled.types)?;
+                        g.store_all(&pads.tile, &tiled.types, it.place.clone(), &neutral);
+                        Ok(())
+                    },
+                )?;
                 g.barrier();
                 let run = g.run_of(&tiled, &tile, &thread);
-                let accs_of_run = g.scan_run(&tiled, &pads, &tile, &run)?;
-                let left = g.threads_of_segment(&tiled, &tile, &run, &thread);
+                let sums_of_run = g.sum_run(&tiled, &pads, &run)?;
+                let joined = g.threads_of_segment(&tiled, &tile, &run, &thread);
                 let folded = (tiled.operators.as_slice(), tiled.types.as_slice());
-                g.scan_block(folded, &pads.part, &accs_of_run, (&thread, &left))?;
+                g.scan_groups(folded, &pads.part, &sums_of_run, (&thread, &joined))?;
                 let lefts = g.look_back(&tiled, &pads, &tile, (&run, &thread))?;
-                g.join_run(&tiled, &pads, &tile, (&run, &lefts))?;
+                g.scan_run(&tiled, &pads, &run, &lefts)?;
                 g.barrier();
-                g.points_of_tile(&tiled, &tile, &thread, |g, round, place, point| {
-                    g.bind_point(tiled.dims, &point)?;
-                    let values = g.load_all(&pads.tile, &tiled.types, place, "scanned");
-                    let Some(post) = &folds.post else {
-                        return g.write_vars(&elements[..values.len()], tiled.dims, &values);
-                    };
-                    let mapped = g.taken_up(&kept, &round);
-                    let values = values.into_iter().map(Some).chain(mapped);
-                    for (param, value) in post.params.iter().zip(values) {
-                        if let Some(value) = value {
-                            g.set_param(param, Expr::Var(value))?;
+                g.points_of_tile(
+                    &tiled,
+                    &tile,
+                    &thread,
+                    &|g, it| {
+                        g.bind_point(tiled.dims, &it.point)?;
+                        let values =
+                            g.load_all(&pads.tile, &tiled.types, it.place.clone(), "scanned");
+                        let Some(post) = &folds.post else {
+                            return g.write_vars(&elements[..values.len()], tiled.dims, &values);
+                        };
+                        let mapped = g.taken_up(&kept, &it.round);
+                        let values = values.into_iter().map(Some).chain(mapped);
+                        for (param, value) in post.params.iter().zip(values) {
+                            if let Some(value) = value {
+                                g.set_param(param, Expr::Var(value))?;
+                            }
                         }
-                    }
-                    g.point(&post.body, |g, results| {
-                        g.write_elements(elements, tiled.dims, &results)
-                    })
-                })?;
+                        g.point(&post.body, |g, results| {
+                            g.write_elements(elements, tiled.dims, &results)
+                        })
+                    },
+                    &|_, _| Ok(()),
+                )?;
                 if reduction.types.is_empty() {
                     return Ok(());
                 }
@@ -198,8 +275,8 @@ impl Gen<'_, '_> {
                 })
             })
         })?;
-        for buffers in [&[tiled.state], &tiled.totals[..], &tiled.endings[..]] {
-            self.release_arrays(buffers);
+        for buffers in [vec![tiled.state], tiled.told.arrays()] {
+            self.release_arrays(&buffers);
         }
         if reduction.types.is_empty() {
             return Ok(());
@@ -235,15 +312,27 @@ impl Gen<'_, '_> {
         let width = (!outer.is_empty()).then(|| self.name_value(width, PrimType::I64, "width"));
         let size = own * self.layout().block;
         let count = self.name_value(div_up(points.clone(), size), PrimType::I64, "tiles");
-        let states = add(count.clone(), Expr::i64(1));
+        let states = if by_words(&folds.scans) {
+            Expr::i64(1)
+        } else {
+            add(count.clone(), Expr::i64(1))
+        };
         let states = self.device_arrays("state", &[SIGNAL], &states, prov);
         let [state] = states.as_slice() else {
             return Err(PassError::bug("a type has one array"));
         };
         Ok(Tiled {
             dims,
-            totals: self.device_arrays("total", &types, &count, prov),
-            endings: self.device_arrays("ending", &types, &count, prov),
+            told: if by_words(&folds.scans) {
+                let words = types.iter().map(|ty| words_of(*ty)).sum();
+                let words = vec![WORD; words];
+                Told::Words(self.device_arrays("word", &words, &count, prov))
+            } else {
+                Told::Elements {
+                    totals: self.device_arrays("total", &types, &count, prov),
+                    endings: self.device_arrays("ending", &types, &count, prov),
+                }
+            },
             operators,
             types,
             points,
@@ -263,8 +352,24 @@ impl Gen<'_, '_> {
         Ok(Pads {
             tile,
             part: self.scratchpad("part", &tiled.types, prov)?,
-            told: self.tile_array("told", PrimType::I32, 2),
+            number: self.tile_array("number", PrimType::I32, 1),
+            heard: match tiled.told {
+                Told::Words(_) => self.scratchpad("heard", &tiled.types, prov)?,
+                Told::Elements { .. } => Vec::new(),
+            },
+            ended: self.tile_array("ended", PrimType::I32, self.layout().block),
         })
+    }
+
+    /// Nothing has been told of any tile, and none is taken.
+    fn nothing_told(&mut self, tiled: &Tiled<'_>, place: &Expr) {
+        match &tiled.told {
+            Told::Words(words) => self.nothing_told_in_words(tiled, words, place),
+            Told::Elements { .. } => {
+                let state = at(tiled.state, SIGNAL, place.clone());
+                self.emit(Stmt::Store(state, Expr::Const(Scalar::I32(0))));
+            }
+        }
     }
 
     /// The next tile becomes the block's.
@@ -274,7 +379,6 @@ impl Gen<'_, '_> {
         pads: &Pads,
         thread: &Expr,
     ) -> Result<Tile, PassError> {
-        let told = |index| at(pads.told, PrimType::I32, Expr::i64(index));
         self.first_thread(thread, |g| {
             let number = g.scalar(PrimType::I32, "number");
             g.emit(Stmt::Device(DeviceOp::Update(Box::new(Update {
@@ -283,12 +387,12 @@ impl Gen<'_, '_> {
                 op: BinOp::Add,
                 value: Expr::Const(Scalar::I32(1)),
             }))));
-            g.emit(Stmt::Store(told(0), Expr::Var(number)));
-            g.emit(Stmt::Store(told(1), Expr::Const(Scalar::I32(-1))));
+            let told = at(pads.number, PrimType::I32, Expr::i64(0));
+            g.emit(Stmt::Store(told, Expr::Var(number)));
             Ok(())
         })?;
         self.barrier();
-        let number = self.load_i32(pads.told, 0, "number");
+        let number = self.load_i32(pads.number, Expr::i64(0), "number");
         let from = mul(number.clone(), Expr::i64(tiled.size));
         let from = self.name_value(from, PrimType::I64, "from");
         let to = min(
@@ -296,32 +400,39 @@ impl Gen<'_, '_> {
             tiled.points.clone(),
         );
         let to = self.name_value(to, PrimType::I64, "to");
-        let (goes_on, closed) = match &tiled.width {
+        let size = sub(to.clone(), from.clone());
+        let full = compare(CmpOp::Eq, size, Expr::i64(tiled.size));
+        let (goes_on, closed, begin) = match &tiled.width {
             None => (
                 compare(CmpOp::SLt, Expr::i64(0), number.clone()),
                 compare(CmpOp::Eq, number.clone(), Expr::i64(0)),
+                Expr::i64(0),
             ),
             Some(width) => {
                 let inside = |point: Expr| binary(BinOp::UMod, point, width.clone());
                 let goes_on = compare(CmpOp::SLt, Expr::i64(0), inside(from.clone()));
                 let last = sub(to.clone(), Expr::i64(1));
                 let begin = sub(last.clone(), inside(last));
-                (goes_on, compare(CmpOp::SLe, from.clone(), begin))
+                let begin = self.name_value(begin, PrimType::I64, "begin");
+                let closed = compare(CmpOp::SLe, from.clone(), begin.clone());
+                (goes_on, closed, begin)
             }
         };
         Ok(Tile {
             number,
             from,
             to,
+            full: self.name_value(full, PrimType::Bool, "full"),
             goes_on: self.name_value(goes_on, PrimType::Bool, "goes_on"),
             closed: self.name_value(closed, PrimType::Bool, "closed"),
+            begin,
         })
     }
 
     /// An `i32` of the scratchpad.
-    fn load_i32(&mut self, buffer: Var, index: i64, hint: &str) -> Expr {
+    fn load_i32(&mut self, buffer: Var, index: Expr, hint: &str) -> Expr {
         let var = self.scalar(PrimType::I32, hint);
-        self.emit(Stmt::Load(var, at(buffer, PrimType::I32, Expr::i64(index))));
+        self.emit(Stmt::Load(var, at(buffer, PrimType::I32, index)));
         let wide = Expr::Convert(
             ConvOp::SExt,
             PrimType::I32,
@@ -331,14 +442,37 @@ impl Gen<'_, '_> {
         self.name_value(wide, PrimType::I64, hint)
     }
 
-    /// The thread's points of a tile, a block's worth apart: `f` gets the round, the place in
-    /// the tile and the point.
+    /// The thread's points of a tile, a block's worth apart: a copy for tiles that are full
+    /// does not ask whether there are such. `behind` gets places that have none.
     fn points_of_tile(
         &mut self,
         tiled: &Tiled<'_>,
         tile: &Tile,
         thread: &Expr,
-        f: impl FnOnce(&mut Self, Expr, Expr, Expr) -> Result<(), PassError>,
+        f: &dyn Fn(&mut Self, &Spot) -> Result<(), PassError>,
+        behind: &dyn Fn(&mut Self, &Spot) -> Result<(), PassError>,
+    ) -> Result<(), PassError> {
+        let full = self.collect(|g| g.places_of_tile(tiled, tile, thread, f))?;
+        let last = self.collect(|g| {
+            g.places_of_tile(tiled, tile, thread, &|g, place| {
+                let inside = compare(CmpOp::SLt, place.point.clone(), tile.to.clone());
+                let there = g.collect(|g| f(g, place))?;
+                let behind = g.collect(|g| behind(g, place))?;
+                g.emit(Stmt::If(inside, there, behind));
+                Ok(())
+            })
+        })?;
+        self.emit(Stmt::If(tile.full.clone(), full, last));
+        Ok(())
+    }
+
+    /// The thread's places in a tile, a block's worth apart.
+    fn places_of_tile(
+        &mut self,
+        tiled: &Tiled<'_>,
+        tile: &Tile,
+        thread: &Expr,
+        f: &dyn Fn(&mut Self, &Spot) -> Result<(), PassError>,
     ) -> Result<(), PassError> {
         let (rounds, block) = (Expr::i64(tiled.own), Expr::i64(self.layout().block));
         self.for_seq("round", Expr::i64(0), rounds, false, |g, round| {
@@ -347,10 +481,14 @@ impl Gen<'_, '_> {
             let place = g.name_value(place, PrimType::I64, "place");
             let point = add(tile.from.clone(), place.clone());
             let point = g.name_value(point, PrimType::I64, "point");
-            let body = g.collect(|g| f(g, round, place, point.clone()))?;
-            let inside = compare(CmpOp::SLt, point, tile.to.clone());
-            g.emit(Stmt::If(inside, body, Vec::new()));
-            Ok(())
+            f(
+                g,
+                &Spot {
+                    round,
+                    place,
+                    point,
+                },
+            )
         })
     }
 

@@ -25,6 +25,7 @@
 
 mod block;
 mod callees;
+mod groups;
 mod hist;
 mod host;
 mod in_order;

@@ -19,7 +19,7 @@
 //! chunks take points by turns, as many neighbours at a time as they have threads.
 
 use super::segments::{Group, Member, Segments};
-use crate::generate::expr::{add, binary, compare, mul, sub};
+use crate::generate::expr::{add, compare, mul};
 use crate::generate::function::Gen;
 use crate::generate::operators::{at, operator_types};
 use crate::syntax::{Expr, Stmt, Var};
@@ -28,7 +28,7 @@ use ir::seg::Seg;
 use ir::soac::Operator;
 use ir::syntax::Param;
 use ir::{Mems, PassError, Prov};
-use prim::{BinOp, CmpOp, PrimType};
+use prim::{CmpOp, PrimType};
 
 /// What is reduced.
 pub(super) struct Reduction<'s> {
@@ -290,47 +290,6 @@ impl Gen<'_, '_> {
         let halvings = self.whole_block().halvings;
         let folded = (reduction.operators.as_slice(), reduction.types.as_slice());
         self.reduce_groups(folded, part, accs, (thread, halvings))
-    }
-
-    /// The values of threads that go together are reduced in the scratchpad, to the element
-    /// of the first of them; so often can they be halved.
-    pub(super) fn reduce_groups(
-        &mut self,
-        (operators, types): (&[&Operator<Mems>], &[PrimType]),
-        part: &[Var],
-        accs: &[Var],
-        (thread, halvings): (&Expr, Expr),
-    ) -> Result<(), PassError> {
-        self.store_all(part, types, thread.clone(), accs);
-        self.reduce_places((operators, types), part, (thread, halvings))
-    }
-
-    /// The same of values that threads have put there, not all in their own place.
-    pub(super) fn reduce_places(
-        &mut self,
-        (operators, types): (&[&Operator<Mems>], &[PrimType]),
-        part: &[Var],
-        (thread, halvings): (&Expr, Expr),
-    ) -> Result<(), PassError> {
-        self.barrier();
-        self.for_seq("round", Expr::i64(0), halvings, false, |g, round| {
-            let distance = binary(BinOp::Shl, Expr::i64(1), Expr::Var(round));
-            let distance = g.name_value(distance, PrimType::I64, "distance");
-            let pair = sub(mul(distance.clone(), Expr::i64(2)), Expr::i64(1));
-            let first = binary(BinOp::And, thread.clone(), pair);
-            let body = g.collect(|g| {
-                let left = g.load_all(part, types, thread.clone(), "left");
-                let other = add(thread.clone(), distance);
-                let right = g.load_all(part, types, other, "right");
-                g.combine(operators, &left, &right)?;
-                g.store_all(part, types, thread.clone(), &left);
-                Ok(())
-            })?;
-            let is_first = compare(CmpOp::Eq, first, Expr::i64(0));
-            g.emit(Stmt::If(is_first, body, Vec::new()));
-            g.barrier();
-            Ok(())
-        })
     }
 
     /// What the first thread of a block does.

@@ -16,7 +16,7 @@
 
 use super::reduce::Reduction;
 use super::segments::{Chunk, Segments};
-use crate::generate::expr::{add, binary, compare, div, mul, sub};
+use crate::generate::expr::{add, compare, div, mul, sub};
 use crate::generate::function::Gen;
 use crate::generate::operators::{div_up, operator_types};
 use crate::syntax::{Expr, Stmt, Var};
@@ -27,7 +27,7 @@ use ir::soac::Operator;
 use ir::syntax::{Atom, Lambda, Param};
 use ir::types::{Dim, Type};
 use ir::{Mems, PassError, Prov};
-use prim::{BinOp, CmpOp, PrimType};
+use prim::{CmpOp, PrimType};
 
 /// What is scanned.
 struct Scan<'s> {
@@ -120,7 +120,7 @@ impl Gen<'_, '_> {
                     })?;
                     g.emit(Stmt::If(inside.clone(), body, Vec::new()));
                     let folded = (scan.operators.as_slice(), scan.types.as_slice());
-                    g.scan_block(folded, &part, &xs, (&thread, &thread))?;
+                    g.scan_block(folded, &part, &xs, &thread)?;
                     // What came before stands on the left.
                     let own = g.copied(&scan.types, &carry, "own");
                     let mine = g.load_all(&part, &scan.types, thread.clone(), "mine");
@@ -208,43 +208,11 @@ impl Gen<'_, '_> {
         copies
     }
 
-    /// The threads' values are scanned in the scratchpad, inclusively: each takes what is
-    /// 1, 2, 4 and so on to its left, of so many threads that it goes on from.
-    pub(super) fn scan_block(
-        &mut self,
-        (operators, types): (&[&Operator<Mems>], &[PrimType]),
-        part: &[Var],
-        xs: &[Var],
-        (thread, joined): (&Expr, &Expr),
-    ) -> Result<(), PassError> {
-        self.store_all(part, types, thread.clone(), xs);
-        self.barrier();
-        let rounds = i64::from(self.layout().block.trailing_zeros());
-        self.for_seq("step", Expr::i64(0), Expr::i64(rounds), false, |g, step| {
-            let distance = binary(BinOp::Shl, Expr::i64(1), Expr::Var(step));
-            let distance = g.name_value(distance, PrimType::I64, "distance");
-            let has_left = compare(CmpOp::SLe, distance.clone(), joined.clone());
-            let sums = g.neutral(operators, types)?;
-            let body = g.collect(|g| {
-                let other = sub(thread.clone(), distance);
-                let left = g.load_all(part, types, other, "left");
-                let right = g.load_all(part, types, thread.clone(), "right");
-                g.combine(operators, &left, &right)?;
-                for (&sum, &left) in sums.iter().zip(&left) {
-                    g.emit(Stmt::Set(sum, Expr::Var(left)));
-                }
-                Ok(())
-            })?;
-            g.emit(Stmt::If(has_left.clone(), body, Vec::new()));
-            g.barrier();
-            let body = g.collect(|g| {
-                g.store_all(part, types, thread.clone(), &sums);
-                Ok(())
-            })?;
-            g.emit(Stmt::If(has_left, body, Vec::new()));
-            g.barrier();
-            Ok(())
-        })
+    /// Variables get the values of others.
+    pub(super) fn set_all(&mut self, vars: &[Var], values: &[Var]) {
+        for (&var, &value) in vars.iter().zip(values) {
+            self.emit(Stmt::Set(var, Expr::Var(value)));
+        }
     }
 
     /// What the chunks came to becomes what those before each come to.

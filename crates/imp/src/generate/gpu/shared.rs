@@ -275,7 +275,7 @@ impl Gen<'_, '_> {
                     })
                 })?;
                 g.emit(Stmt::If(inside.clone(), body, Vec::new()));
-                g.scan_block((&operators, &types), part, &xs, (thread, thread))?;
+                g.scan_block((&operators, &types), part, &xs, thread)?;
                 // What came before stands on the left.
                 let own = g.copied(&types, &carry, "own");
                 let mine = g.load_all(part, &types, thread.clone(), "mine");

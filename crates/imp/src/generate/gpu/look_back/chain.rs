@@ -2,14 +2,14 @@
 //! there.
 
 use super::runs::Run;
-use super::{ENDING, Pads, TOTAL, Tile, Tiled};
+use super::{ENDING, Pads, TOTAL, Tile, Tiled, Told};
 use crate::device::SIGNAL;
-use crate::generate::expr::{add, and, compare, min, mul, sub};
+use crate::generate::expr::{add, and, compare, max, min, mul, sub};
 use crate::generate::function::Gen;
 use crate::generate::operators::{at, div_up};
-use crate::syntax::{DeviceOp, Expr, Stmt, Update, Var};
+use crate::syntax::{DeviceOp, Expr, Stmt, Var};
 use ir::PassError;
-use prim::{BinOp, CmpOp, ConvOp, PrimType, Scalar};
+use prim::{CmpOp, ConvOp, PrimType, Scalar};
 
 impl Gen<'_, '_> {
     /// The tile's total is signalled; what came before the tile is found, and what it ends
@@ -21,61 +21,146 @@ impl Gen<'_, '_> {
         tile: &Tile,
         (run, thread): (&Run, &Expr),
     ) -> Result<Vec<Var>, PassError> {
-        let (operators, types) = (&tiled.operators, &tiled.types);
-        let lefts = self.neutral(operators, types)?;
-        let body = self.collect(|g| {
-            let other = sub(thread.clone(), Expr::i64(1));
-            let parts = g.load_all(&pads.part, types, other, "left");
-            for (&left, part) in lefts.iter().zip(parts) {
-                g.emit(Stmt::Set(left, Expr::Var(part)));
-            }
-            Ok(())
-        })?;
-        let (above, within) = (
-            compare(CmpOp::SLt, Expr::i64(0), thread.clone()),
-            compare(CmpOp::SLt, run.begin.clone(), run.from.clone()),
-        );
-        self.emit(Stmt::If(and(above, within), body, Vec::new()));
-        let last = Expr::i64(self.layout().block - 1);
-        let lasts = self.load_all(&pads.part, types, last, "last");
+        let operators = &tiled.operators;
+        let lasts = self.lasts_of_tile(tiled, pads, tile)?;
         self.first_thread(thread, |g| {
-            let ending = g.collect(|g| g.signal(tiled, tile, (&tiled.endings, ENDING), &lasts))?;
-            let total = g.collect(|g| g.signal(tiled, tile, (&tiled.totals, TOTAL), &lasts))?;
+            let ending = g.collect(|g| g.signal(tiled, tile, ENDING, &lasts))?;
+            let total = g.collect(|g| g.signal(tiled, tile, TOTAL, &lasts))?;
             g.emit(Stmt::If(tile.closed.clone(), ending, total));
             Ok(())
         })?;
-        let near = self.nearest(tiled, pads, tile, thread)?;
-        let carries = self.neutral(operators, types)?;
-        self.first_of_tiles(tile, thread, |g| {
-            let endings = g.load_all(&tiled.endings, types, near.clone(), "ending");
-            for (&carry, ending) in carries.iter().zip(endings) {
-                g.emit(Stmt::Set(carry, Expr::Var(ending)));
+        let lefts = self.lefts_of_run(tiled, pads, (run, thread))?;
+        let carries = match &tiled.told {
+            Told::Words(words) => self.carries_of_words(tiled, pads, tile, (words, thread))?,
+            Told::Elements { totals, endings } => {
+                self.carries_of_elements(tiled, pads, tile, (totals, endings, thread))?
             }
-            Ok(())
-        })?;
-        self.fold_totals(tiled, pads, tile, (&near, thread), &carries)?;
-        self.first_of_tiles(tile, thread, |g| {
-            g.store_all(&pads.part, types, Expr::i64(0), &carries);
+        };
+        self.first_thread(thread, |g| {
             let body = g.collect(|g| {
-                g.combine(operators, &carries, &lasts)?;
-                g.signal(tiled, tile, (&tiled.endings, ENDING), &carries)
+                let endings = g.copied(&tiled.types, &carries, "ending");
+                g.combine(operators, &endings, &lasts)?;
+                g.signal(tiled, tile, ENDING, &endings)
             })?;
             g.emit(Stmt::If(tile.closed.clone(), Vec::new(), body));
             Ok(())
         })?;
-        self.barrier();
         // What goes on from before the tile.
         let body = self.collect(|g| {
-            let carries = g.load_all(&pads.part, types, Expr::i64(0), "carry");
             g.combine(operators, &carries, &lefts)?;
-            for (&left, carry) in lefts.iter().zip(carries) {
-                g.emit(Stmt::Set(left, Expr::Var(carry)));
-            }
+            g.set_all(&lefts, &carries);
             Ok(())
         })?;
         let goes_on = compare(CmpOp::SLt, run.begin.clone(), tile.from.clone());
         self.emit(Stmt::If(goes_on, body, Vec::new()));
         Ok(lefts)
+    }
+
+    /// What the tile comes to, since its last segment began.
+    fn lasts_of_tile(
+        &mut self,
+        tiled: &Tiled<'_>,
+        pads: &Pads,
+        tile: &Tile,
+    ) -> Result<Vec<Var>, PassError> {
+        let first = match &tiled.width {
+            None => Expr::i64(0),
+            Some(_) => {
+                let opener = self.thread_of(tiled, tile, tile.begin.clone());
+                self.group_of(&opener)
+            }
+        };
+        let folded = (tiled.operators.as_slice(), tiled.types.as_slice());
+        let groups = Expr::i64(self.groups());
+        self.fold_groups(folded, &pads.part, (&first, &groups))
+    }
+
+    /// Values of the tile are signalled.
+    fn signal(
+        &mut self,
+        tiled: &Tiled<'_>,
+        tile: &Tile,
+        state: i32,
+        values: &[Var],
+    ) -> Result<(), PassError> {
+        let buffers = match &tiled.told {
+            Told::Words(words) => return self.tell(tiled, tile, (words, state), values),
+            Told::Elements { endings, .. } if state == ENDING => endings,
+            Told::Elements { totals, .. } => totals,
+        };
+        self.store_all(buffers, &tiled.types, tile.number.clone(), values);
+        self.emit(Stmt::Device(DeviceOp::Signal {
+            at: at(tiled.state, SIGNAL, add(tile.number.clone(), Expr::i64(1))),
+            value: Expr::Const(Scalar::I32(state)),
+        }));
+        Ok(())
+    }
+
+    /// The block looks at the tiles before its own, a window of them at once, until `f` has
+    /// found what it looks for: it gets the tile of the thread, whether there is one, and
+    /// says at the end whether to go on.
+    pub(super) fn windows(
+        &mut self,
+        tile: &Tile,
+        thread: &Expr,
+        f: impl FnOnce(&mut Self, Expr, Expr) -> Result<Expr, PassError>,
+    ) -> Result<(), PassError> {
+        let window = self.layout().scans.window;
+        let (end, goes_on) = (
+            self.scalar(PrimType::I64, "end"),
+            self.scalar(PrimType::Bool, "goes_on"),
+        );
+        self.emit(Stmt::Set(end, tile.number.clone()));
+        self.emit(Stmt::Set(goes_on, tile.goes_on.clone()));
+        let body = self.collect(|g| {
+            g.emit(Stmt::Set(end, sub(Expr::Var(end), Expr::i64(window))));
+            let other = add(Expr::Var(end), thread.clone());
+            let other = g.name_value(other, PrimType::I64, "other");
+            let mut looks = compare(CmpOp::SLe, Expr::i64(0), other.clone());
+            if window < g.layout().block {
+                looks = and(
+                    compare(CmpOp::SLt, thread.clone(), Expr::i64(window)),
+                    looks,
+                );
+            }
+            let more = f(g, other, looks)?;
+            g.emit(Stmt::Set(goes_on, more));
+            g.barrier();
+            Ok(())
+        })?;
+        self.emit(Stmt::While(goes_on, body));
+        Ok(())
+    }
+
+    /// What came before the tile, of elements: one thread finds it, all get it.
+    fn carries_of_elements(
+        &mut self,
+        tiled: &Tiled<'_>,
+        pads: &Pads,
+        tile: &Tile,
+        (totals, endings, thread): (&[Var], &[Var], &Expr),
+    ) -> Result<Vec<Var>, PassError> {
+        let (operators, types) = (&tiled.operators, &tiled.types);
+        let near = self.nearest(tiled, pads, tile, thread)?;
+        let carries = self.neutral(operators, types)?;
+        self.first_of_tiles(tile, thread, |g| {
+            let endings = g.load_all(endings, types, near.clone(), "ending");
+            g.set_all(&carries, &endings);
+            Ok(())
+        })?;
+        self.fold_totals(tiled, pads, tile, (totals, &near, thread), &carries)?;
+        self.first_of_tiles(tile, thread, |g| {
+            g.store_all(&pads.part, types, Expr::i64(0), &carries);
+            Ok(())
+        })?;
+        self.barrier();
+        let body = self.collect(|g| {
+            let told = g.load_all(&pads.part, types, Expr::i64(0), "carry");
+            g.set_all(&carries, &told);
+            Ok(())
+        })?;
+        self.emit(Stmt::If(tile.goes_on.clone(), body, Vec::new()));
+        Ok(carries)
     }
 
     /// What the first thread does where the tile goes on from what came before.
@@ -91,25 +176,9 @@ impl Gen<'_, '_> {
         Ok(())
     }
 
-    /// Values of the tile are signalled.
-    fn signal(
-        &mut self,
-        tiled: &Tiled<'_>,
-        tile: &Tile,
-        (buffers, state): (&[Var], i32),
-        values: &[Var],
-    ) -> Result<(), PassError> {
-        self.store_all(buffers, &tiled.types, tile.number.clone(), values);
-        self.emit(Stmt::Device(DeviceOp::Signal {
-            at: at(tiled.state, SIGNAL, add(tile.number.clone(), Expr::i64(1))),
-            value: Expr::Const(Scalar::I32(state)),
-        }));
-        Ok(())
-    }
-
     /// The nearest tile before the block's of which is known what all up to its end come to;
-    /// of those between, the totals are there. The block looks at a window of tiles at once.
-    /// Where the tile does not go on from any, the one before it.
+    /// of those between, the totals are there. Where the tile does not go on from any, the
+    /// one before it.
     fn nearest(
         &mut self,
         tiled: &Tiled<'_>,
@@ -117,61 +186,55 @@ impl Gen<'_, '_> {
         tile: &Tile,
         thread: &Expr,
     ) -> Result<Expr, PassError> {
-        let window = self.layout().scans.window;
         let near = self.scalar(PrimType::I64, "near");
-        let (end, goes_on) = (
-            self.scalar(PrimType::I64, "end"),
-            self.scalar(PrimType::Bool, "goes_on"),
-        );
-        self.emit(Stmt::Set(end, tile.number.clone()));
-        let before = sub(tile.number.clone(), Expr::i64(1));
-        self.emit(Stmt::Set(near, before));
-        self.emit(Stmt::Set(goes_on, tile.goes_on.clone()));
-        let body = self.collect(|g| {
-            let other = sub(sub(Expr::Var(end), Expr::i64(1)), thread.clone());
-            let other = g.name_value(other, PrimType::I64, "other");
+        self.emit(Stmt::Set(near, sub(tile.number.clone(), Expr::i64(1))));
+        self.windows(tile, thread, |g, other, looks| {
+            let own = g.scalar(PrimType::I64, "own");
+            g.emit(Stmt::Set(own, Expr::i64(-1)));
             let body = g.collect(|g| {
                 let state = g.scalar(SIGNAL, "state");
                 g.emit(Stmt::Device(DeviceOp::Await {
                     var: state,
                     at: at(tiled.state, SIGNAL, add(other.clone(), Expr::i64(1))),
                 }));
-                let narrow = Expr::Convert(
-                    ConvOp::SExt,
-                    PrimType::I64,
-                    PrimType::I32,
-                    Box::new(other.clone()),
-                );
-                let found = Stmt::Device(DeviceOp::Update(Box::new(Update {
-                    old: None,
-                    at: at(pads.told, PrimType::I32, Expr::i64(1)),
-                    op: BinOp::SMax,
-                    value: narrow,
-                })));
                 let ends = Expr::Compare(
                     CmpOp::Eq,
                     SIGNAL,
                     Box::new(Expr::Var(state)),
                     Box::new(Expr::Const(Scalar::I32(ENDING))),
                 );
-                g.emit(Stmt::If(ends, vec![found], Vec::new()));
+                g.emit(Stmt::If(ends, vec![Stmt::Set(own, other)], Vec::new()));
                 Ok(())
             })?;
-            let looks = and(
-                compare(CmpOp::SLt, thread.clone(), Expr::i64(window)),
-                compare(CmpOp::SLe, Expr::i64(0), other),
-            );
             g.emit(Stmt::If(looks, body, Vec::new()));
+            let own = Expr::Var(own);
+            g.store_i32(pads.ended, thread.clone(), own);
+            g.group_barrier();
+            let steps = Expr::i64(i64::from(g.layout().group.trailing_zeros()));
+            g.in_pairs((Expr::i64(0), steps), true, thread, |g, other| {
+                let left = g.load_i32(pads.ended, thread.clone(), "left");
+                let right = g.load_i32(pads.ended, other, "right");
+                g.store_i32(pads.ended, thread.clone(), max(left, right));
+                Ok(())
+            })?;
             g.barrier();
-            let found = g.load_i32(pads.told, 1, "found");
-            g.emit(Stmt::Set(near, found.clone()));
-            g.emit(Stmt::Set(end, sub(Expr::Var(end), Expr::i64(window))));
-            g.emit(Stmt::Set(goes_on, compare(CmpOp::SLt, found, Expr::i64(0))));
-            g.barrier();
-            Ok(())
+            g.emit(Stmt::Set(near, Expr::i64(-1)));
+            let (groups, size) = (Expr::i64(g.groups()), Expr::i64(g.layout().group));
+            g.for_seq("group", Expr::i64(0), groups, false, |g, group| {
+                let first = mul(Expr::Var(group), size);
+                let found = g.load_i32(pads.ended, first, "found");
+                g.emit(Stmt::Set(near, max(Expr::Var(near), found)));
+                Ok(())
+            })?;
+            Ok(compare(CmpOp::SLt, Expr::Var(near), Expr::i64(0)))
         })?;
-        self.emit(Stmt::While(goes_on, body));
         Ok(Expr::Var(near))
+    }
+
+    /// An `i32` goes to the scratchpad.
+    fn store_i32(&mut self, buffer: Var, index: Expr, value: Expr) {
+        let narrow = Expr::Convert(ConvOp::SExt, PrimType::I64, PrimType::I32, Box::new(value));
+        self.emit(Stmt::Store(at(buffer, PrimType::I32, index), narrow));
     }
 
     /// The first thread combines what the tiles up to one come to with the totals of those
@@ -181,7 +244,7 @@ impl Gen<'_, '_> {
         tiled: &Tiled<'_>,
         pads: &Pads,
         tile: &Tile,
-        (near, thread): (&Expr, &Expr),
+        (totals, near, thread): (&[Var], &Expr, &Expr),
         carries: &[Var],
     ) -> Result<(), PassError> {
         let (size, types) = (self.layout().block, &tiled.types);
@@ -195,7 +258,7 @@ impl Gen<'_, '_> {
             let rest = g.name_value(sub(count, before.clone()), PrimType::I64, "rest");
             let body = g.collect(|g| {
                 let other = add(first, add(before, thread.clone()));
-                let totals = g.load_all(&tiled.totals, types, other, "total");
+                let totals = g.load_all(totals, types, other, "total");
                 g.store_all(&pads.part, types, thread.clone(), &totals);
                 Ok(())
             })?;

@@ -1,10 +1,10 @@
-//! What a thread has of a tile: points side by side, which it scans in order.
+//! What a thread has of a tile: points side by side, which it goes through in order, twice.
 //!
-//! First without what came before them; then what did is put on their left, up to where a
-//! segment begins.
+//! First it finds what they come to; then, when it is known what comes before them, what
+//! each of them ends with. So the thread keeps none of them.
 
 use super::{Pads, Tile, Tiled};
-use crate::generate::expr::{add, binary, compare, div, max, min, mul, sub};
+use crate::generate::expr::{add, and, binary, compare, div, max, min, mul, sub};
 use crate::generate::function::Gen;
 use crate::syntax::{Expr, Stmt, Var};
 use ir::PassError;
@@ -13,14 +13,17 @@ use prim::{BinOp, CmpOp, PrimType};
 /// The points of a thread.
 pub(super) struct Run {
     /// The place of the first in the tile.
-    pub(super) place: Expr,
+    place: Expr,
     /// The first point.
-    pub(super) from: Expr,
+    from: Expr,
     /// The point where the segment of the first one began.
     pub(super) begin: Expr,
     /// The first point, this one or behind it, where a segment begins; where there is only
-    /// one segment, behind the tile.
-    pub(super) next: Expr,
+    /// one segment, none does.
+    next: Expr,
+    /// The thread in whose points the first one's segment began, as far as these are of the
+    /// tile.
+    opener: Expr,
 }
 
 impl Gen<'_, '_> {
@@ -29,8 +32,9 @@ impl Gen<'_, '_> {
         let place = self.name_value(place, PrimType::I64, "place");
         let from = add(tile.from.clone(), place.clone());
         let from = self.name_value(from, PrimType::I64, "first");
-        let (begin, next) = match &tiled.width {
-            None => (Expr::i64(0), tile.to.clone()),
+        let zero = Expr::i64(0);
+        let (begin, next, opener) = match &tiled.width {
+            None => (zero.clone(), zero.clone(), zero),
             Some(width) => {
                 let inside = binary(BinOp::UMod, from.clone(), width.clone());
                 let begin = sub(from.clone(), inside);
@@ -43,7 +47,9 @@ impl Gen<'_, '_> {
                     Box::new(from.clone()),
                     Box::new(behind),
                 );
-                (begin, self.name_value(next, PrimType::I64, "next"))
+                let next = self.name_value(next, PrimType::I64, "next");
+                let opener = self.thread_of(tiled, tile, begin.clone());
+                (begin, next, opener)
             }
         };
         Run {
@@ -51,54 +57,79 @@ impl Gen<'_, '_> {
             from,
             begin,
             next,
+            opener,
         }
     }
 
-    /// The thread's points are scanned in the tile; gives what the last ones come to, since a
-    /// segment began among them.
+    /// The thread that has a point of the tile; of one before, the first.
+    pub(super) fn thread_of(&mut self, tiled: &Tiled<'_>, tile: &Tile, point: Expr) -> Expr {
+        let place = max(sub(point, tile.from.clone()), Expr::i64(0));
+        let thread = div(place, Expr::i64(tiled.own));
+        self.name_value(thread, PrimType::I64, "opener")
+    }
+
+    /// What the thread's points come to, since a segment began among them.
+    pub(super) fn sum_run(
+        &mut self,
+        tiled: &Tiled<'_>,
+        pads: &Pads,
+        run: &Run,
+    ) -> Result<Vec<Var>, PassError> {
+        let accs = self.neutral(&tiled.operators, &tiled.types)?;
+        self.through_run(tiled, pads, run, &accs, |_, _| ())?;
+        Ok(accs)
+    }
+
+    /// What comes before the thread's points is put on the left of those up to where a segment
+    /// begins, and they are scanned in the tile.
     pub(super) fn scan_run(
         &mut self,
         tiled: &Tiled<'_>,
         pads: &Pads,
-        tile: &Tile,
         run: &Run,
-    ) -> Result<Vec<Var>, PassError> {
+        lefts: &[Var],
+    ) -> Result<(), PassError> {
+        self.through_run(tiled, pads, run, lefts, |g, place| {
+            g.store_all(&pads.tile, &tiled.types, place, lefts);
+        })
+    }
+
+    /// The thread's points are put on the right of values, one after another, which begin
+    /// anew with each segment; `f` gets their places.
+    fn through_run(
+        &mut self,
+        tiled: &Tiled<'_>,
+        pads: &Pads,
+        run: &Run,
+        accs: &[Var],
+        f: impl FnOnce(&mut Self, Expr),
+    ) -> Result<(), PassError> {
         let (operators, types) = (&tiled.operators, &tiled.types);
-        let accs = self.neutral(operators, types)?;
         let begin = self.scalar(PrimType::I64, "begin");
         if tiled.width.is_some() {
             self.emit(Stmt::Set(begin, run.next.clone()));
         }
         let own = Expr::i64(tiled.own);
         self.for_seq("k", Expr::i64(0), own, false, |g, k| {
-            let point = add(run.from.clone(), Expr::Var(k));
-            let point = g.name_value(point, PrimType::I64, "point");
-            let inside = compare(CmpOp::SLt, point.clone(), tile.to.clone());
-            let body = g.collect(|g| {
-                if let Some(width) = &tiled.width {
-                    let body = g.collect(|g| {
-                        let neutral = g.neutral(operators, types)?;
-                        for (&acc, neutral) in accs.iter().zip(neutral) {
-                            g.emit(Stmt::Set(acc, Expr::Var(neutral)));
-                        }
-                        let next = add(Expr::Var(begin), width.clone());
-                        g.emit(Stmt::Set(begin, next));
-                        Ok(())
-                    })?;
-                    let begins = compare(CmpOp::Eq, point, Expr::Var(begin));
-                    g.emit(Stmt::If(begins, body, Vec::new()));
-                }
-                let place = add(run.place.clone(), Expr::Var(k));
-                let place = g.name_value(place, PrimType::I64, "place");
-                let xs = g.load_all(&pads.tile, types, place.clone(), "x");
-                g.combine(operators, &accs, &xs)?;
-                g.store_all(&pads.tile, types, place, &accs);
-                Ok(())
-            })?;
-            g.emit(Stmt::If(inside, body, Vec::new()));
+            if let Some(width) = &tiled.width {
+                let body = g.collect(|g| {
+                    let neutral = g.neutral(operators, types)?;
+                    g.set_all(accs, &neutral);
+                    let next = add(Expr::Var(begin), width.clone());
+                    g.emit(Stmt::Set(begin, next));
+                    Ok(())
+                })?;
+                let point = add(run.from.clone(), Expr::Var(k));
+                let begins = compare(CmpOp::Eq, point, Expr::Var(begin));
+                g.emit(Stmt::If(begins, body, Vec::new()));
+            }
+            let place = add(run.place.clone(), Expr::Var(k));
+            let place = g.name_value(place, PrimType::I64, "place");
+            let xs = g.load_all(&pads.tile, types, place.clone(), "x");
+            g.combine(operators, accs, &xs)?;
+            f(g, place);
             Ok(())
-        })?;
-        Ok(accs)
+        })
     }
 
     /// How many threads to the left have points of the segment that the thread's last point
@@ -119,42 +150,37 @@ impl Gen<'_, '_> {
         );
         let last = self.name_value(last, PrimType::I64, "last");
         let begin = sub(last.clone(), binary(BinOp::UMod, last, width.clone()));
-        let skipped = div(
-            max(sub(begin, tile.from.clone()), Expr::i64(0)),
-            Expr::i64(tiled.own),
-        );
-        self.name_value(sub(thread.clone(), skipped), PrimType::I64, "joined")
+        let opener = self.thread_of(tiled, tile, begin);
+        self.name_value(sub(thread.clone(), opener), PrimType::I64, "joined")
     }
 
-    /// What came before the thread's points is put on the left of those up to where a segment
-    /// begins.
-    pub(super) fn join_run(
+    /// What the threads before this one come to, as far as its first point's segment goes back
+    /// in the tile.
+    pub(super) fn lefts_of_run(
         &mut self,
         tiled: &Tiled<'_>,
         pads: &Pads,
-        tile: &Tile,
-        (run, lefts): (&Run, &[Var]),
-    ) -> Result<(), PassError> {
-        let (operators, types) = (&tiled.operators, &tiled.types);
-        let stop = match &tiled.width {
-            None => tile.to.clone(),
-            Some(_) => min(run.next.clone(), tile.to.clone()),
+        (run, thread): (&Run, &Expr),
+    ) -> Result<Vec<Var>, PassError> {
+        let folded = (tiled.operators.as_slice(), tiled.types.as_slice());
+        let own = self.group_of(thread);
+        let first = match &tiled.width {
+            None => Expr::i64(0),
+            Some(_) => self.group_of(&run.opener),
         };
-        let stop = self.name_value(stop, PrimType::I64, "stop");
-        let own = Expr::i64(tiled.own);
-        self.for_seq("k", Expr::i64(0), own, false, |g, k| {
-            let point = add(run.from.clone(), Expr::Var(k));
-            let body = g.collect(|g| {
-                let place = add(run.place.clone(), Expr::Var(k));
-                let place = g.name_value(place, PrimType::I64, "place");
-                let accs = g.copied(types, lefts, "acc");
-                let xs = g.load_all(&pads.tile, types, place.clone(), "x");
-                g.combine(operators, &accs, &xs)?;
-                g.store_all(&pads.tile, types, place, &accs);
-                Ok(())
-            })?;
-            g.emit(Stmt::If(compare(CmpOp::SLt, point, stop), body, Vec::new()));
-            Ok(())
-        })
+        let lefts = self.fold_groups(folded, &pads.part, (&first, &own))?;
+        let body = self.collect(|g| {
+            let other = sub(thread.clone(), Expr::i64(1));
+            let sums = g.load_all(&pads.part, &tiled.types, other, "left");
+            g.combine(&tiled.operators, &lefts, &sums)
+        })?;
+        let among = self.place_in_group(thread);
+        let mut more = compare(CmpOp::SLt, Expr::i64(0), among);
+        if tiled.width.is_some() {
+            let goes_on = compare(CmpOp::SLt, run.opener.clone(), thread.clone());
+            more = and(more, goes_on);
+        }
+        self.emit(Stmt::If(more, body, Vec::new()));
+        Ok(lefts)
     }
 }

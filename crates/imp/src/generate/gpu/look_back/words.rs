@@ -1,0 +1,267 @@
+//! Words that tell a state and a part of a value at once, and what threads make of those that
+//! they hear.
+//!
+//! ```text
+//! thread:    (state, x) = the words of a tile        awaited until all have one state
+//!            heard[thread] = x; ended[thread] = state == ENDING
+//! in pairs:  heard[thread] = if ended[right] then heard[right] else op heard[thread] heard[right]
+//! ```
+//!
+//! The words are in the order of the values, those of eight bytes with the lower half first.
+
+use super::super::groups::Folded;
+use super::{ENDING, Pads, Tile, Tiled};
+use crate::device::WORD;
+use crate::generate::expr::{binary, compare, mul, sub};
+use crate::generate::function::Gen;
+use crate::generate::operators::at;
+use crate::syntax::{DeviceOp, Expr, Stmt, Var};
+use ir::soac::Operator;
+use ir::{Mems, PassError};
+use prim::{BinOp, CmpOp, ConvOp, PrimType, Scalar};
+
+/// The bits of a word that are the state.
+const STATE: i64 = 3;
+/// How far the part of a value is moved up.
+const UP: i64 = 32;
+
+impl Gen<'_, '_> {
+    /// Values of the tile are told, with a state.
+    pub(super) fn tell(
+        &mut self,
+        tiled: &Tiled<'_>,
+        tile: &Tile,
+        (words, state): (&[Var], i32),
+        values: &[Var],
+    ) -> Result<(), PassError> {
+        let state = Expr::i64(i64::from(state));
+        let mut words = words.iter();
+        for (&ty, &value) in tiled.types.iter().zip(values) {
+            for part in 0..super::words_of(ty) {
+                let wide = resized(ConvOp::ZExt, ty, PrimType::I64, Expr::Var(value));
+                let bits = match part {
+                    0 => binary(BinOp::Shl, wide, Expr::i64(UP)),
+                    _ => binary(BinOp::And, wide, Expr::i64(-1 << UP)),
+                };
+                let word = words.next();
+                let word = *word.ok_or_else(|| PassError::bug("a value has too few words"))?;
+                self.emit(Stmt::Device(DeviceOp::Signal {
+                    at: at(word, WORD, tile.number.clone()),
+                    value: binary(BinOp::Or, bits, state.clone()),
+                }));
+            }
+        }
+        Ok(())
+    }
+
+    /// What a tile tells, once it does: variables get the values, and another one whether it
+    /// is what all tiles up to its end come to.
+    fn hear(
+        &mut self,
+        tiled: &Tiled<'_>,
+        words: &[Var],
+        other: &Expr,
+        (values, ends): (&[Var], Var),
+    ) -> Result<(), PassError> {
+        let heard: Vec<Var> = words.iter().map(|_| self.scalar(WORD, "heard")).collect();
+        let body: Vec<Stmt> = words
+            .iter()
+            .zip(&heard)
+            .map(|(&word, &var)| {
+                Stmt::Device(DeviceOp::Await {
+                    var,
+                    at: at(word, WORD, other.clone()),
+                })
+            })
+            .collect();
+        let [first, others @ ..] = heard.as_slice() else {
+            return Err(PassError::bug("a scan of nothing"));
+        };
+        let state = |word: Var| binary(BinOp::And, Expr::Var(word), Expr::i64(STATE));
+        if others.is_empty() {
+            body.into_iter().for_each(|stmt| self.emit(stmt));
+        } else {
+            let differ = self.scalar(PrimType::Bool, "differ");
+            self.emit(Stmt::Set(differ, Expr::Const(Scalar::Bool(true))));
+            let body = self.collect(|g| {
+                body.into_iter().for_each(|stmt| g.emit(stmt));
+                let unlike = others
+                    .iter()
+                    .map(|other| binary(BinOp::Xor, Expr::Var(*first), Expr::Var(*other)));
+                let unlike = unlike.reduce(|a, b| binary(BinOp::Or, a, b));
+                let unlike = unlike.unwrap_or(Expr::i64(0));
+                let unlike = binary(BinOp::And, unlike, Expr::i64(STATE));
+                let unlike = compare(CmpOp::SLt, Expr::i64(0), unlike);
+                g.emit(Stmt::Set(differ, unlike));
+                Ok(())
+            })?;
+            self.emit(Stmt::While(differ, body));
+        }
+        let ending = compare(CmpOp::Eq, state(*first), Expr::i64(i64::from(ENDING)));
+        self.emit(Stmt::Set(ends, flag(ending)));
+        let mut heard = heard.iter();
+        for (&ty, &value) in tiled.types.iter().zip(values) {
+            let mut bits = Expr::i64(0);
+            for part in 0..super::words_of(ty) {
+                let word = heard.next();
+                let word = *word.ok_or_else(|| PassError::bug("a value has too few words"))?;
+                bits = match part {
+                    0 => binary(BinOp::LShr, Expr::Var(word), Expr::i64(UP)),
+                    _ => {
+                        let upper = binary(BinOp::And, Expr::Var(word), Expr::i64(-1 << UP));
+                        binary(BinOp::Or, bits, upper)
+                    }
+                };
+            }
+            self.emit(Stmt::Set(
+                value,
+                resized(ConvOp::ZExt, PrimType::I64, ty, bits),
+            ));
+        }
+        Ok(())
+    }
+
+    /// What came before the tile, of words: all threads put it together.
+    pub(super) fn carries_of_words(
+        &mut self,
+        tiled: &Tiled<'_>,
+        pads: &Pads,
+        tile: &Tile,
+        (words, thread): (&[Var], &Expr),
+    ) -> Result<Vec<Var>, PassError> {
+        let (operators, types) = (tiled.operators.as_slice(), tiled.types.as_slice());
+        let carries = self.neutral(operators, types)?;
+        self.windows(tile, thread, |g, other, looks| {
+            let values = g.neutral(operators, types)?;
+            let ends = g.scalar(PrimType::I32, "ends");
+            g.emit(Stmt::Set(ends, Expr::Const(Scalar::I32(0))));
+            let body = g.collect(|g| g.hear(tiled, words, &other, (&values, ends)))?;
+            g.emit(Stmt::If(looks, body, Vec::new()));
+            g.store_heard(pads, types, thread, (&values, ends));
+            g.group_barrier();
+            let steps = Expr::i64(i64::from(g.layout().group.trailing_zeros()));
+            g.in_pairs((Expr::i64(0), steps), true, thread, |g, right| {
+                let (rights, right_ends) = g.load_heard(pads, types, &right);
+                g.put_behind(operators, (&values, ends), (&rights, right_ends))?;
+                g.store_heard(pads, types, thread, (&values, ends));
+                Ok(())
+            })?;
+            g.barrier();
+            let found = g.fold_heard(pads, (operators, types), &carries)?;
+            Ok(is_none(found))
+        })?;
+        Ok(carries)
+    }
+
+    /// What groups have heard is put on the left of values, from the last group back to one
+    /// that has an ending; whether one has.
+    fn fold_heard(
+        &mut self,
+        pads: &Pads,
+        (operators, types): Folded<'_, '_>,
+        carries: &[Var],
+    ) -> Result<Var, PassError> {
+        let found = self.scalar(PrimType::I32, "found");
+        self.emit(Stmt::Set(found, Expr::Const(Scalar::I32(0))));
+        let (groups, size) = (self.groups(), Expr::i64(self.layout().group));
+        let (from, to) = (Expr::i64(1), Expr::i64(groups + 1));
+        self.for_seq("back", from, to, false, |g, back| {
+            let first = mul(sub(Expr::i64(groups), Expr::Var(back)), size);
+            let (lefts, left_ends) = g.load_heard(pads, types, &first);
+            let body = g.collect(|g| {
+                g.combine(operators, &lefts, carries)?;
+                g.set_all(carries, &lefts);
+                Ok(())
+            })?;
+            g.emit(Stmt::If(is_none(found), body, Vec::new()));
+            // In any case, so that reading it waits for nothing.
+            let any = Expr::Binary(
+                BinOp::Or,
+                PrimType::I32,
+                Box::new(Expr::Var(found)),
+                Box::new(Expr::Var(left_ends)),
+            );
+            g.emit(Stmt::Set(found, any));
+            Ok(())
+        })?;
+        Ok(found)
+    }
+
+    /// What one has heard of tiles is put behind what another has of those before.
+    fn put_behind(
+        &mut self,
+        operators: &[&Operator<Mems>],
+        (lefts, left_ends): (&[Var], Var),
+        (rights, right_ends): (&[Var], Var),
+    ) -> Result<(), PassError> {
+        let both = self.collect(|g| g.combine(operators, lefts, rights))?;
+        let right = self.collect(|g| {
+            g.set_all(lefts, rights);
+            g.emit(Stmt::Set(left_ends, Expr::Var(right_ends)));
+            Ok(())
+        })?;
+        self.emit(Stmt::If(is_none(right_ends), both, right));
+        Ok(())
+    }
+
+    fn store_heard(
+        &mut self,
+        pads: &Pads,
+        types: &[PrimType],
+        thread: &Expr,
+        (values, ends): (&[Var], Var),
+    ) {
+        self.store_all(&pads.heard, types, thread.clone(), values);
+        let ended = at(pads.ended, PrimType::I32, thread.clone());
+        self.emit(Stmt::Store(ended, Expr::Var(ends)));
+    }
+
+    fn load_heard(&mut self, pads: &Pads, types: &[PrimType], thread: &Expr) -> (Vec<Var>, Var) {
+        let values = self.load_all(&pads.heard, types, thread.clone(), "heard");
+        let ends = self.scalar(PrimType::I32, "ends");
+        let ended = at(pads.ended, PrimType::I32, thread.clone());
+        self.emit(Stmt::Load(ends, ended));
+        (values, ends)
+    }
+
+    /// Nothing has been told of any tile.
+    pub(super) fn nothing_told_in_words(&mut self, tiled: &Tiled<'_>, words: &[Var], place: &Expr) {
+        let nothing = Expr::Const(Scalar::I32(0));
+        let counter = at(tiled.state, PrimType::I32, Expr::i64(0));
+        let counter = vec![Stmt::Store(counter, nothing)];
+        let words = words.iter().map(|word| {
+            let before = sub(place.clone(), Expr::i64(1));
+            Stmt::Store(at(*word, WORD, before), Expr::i64(0))
+        });
+        let first = compare(CmpOp::Eq, place.clone(), Expr::i64(0));
+        self.emit(Stmt::If(first, counter, words.collect()));
+    }
+}
+
+/// Whether a flag is not set.
+fn is_none(flag: Var) -> Expr {
+    Expr::Compare(
+        CmpOp::Eq,
+        PrimType::I32,
+        Box::new(Expr::Var(flag)),
+        Box::new(Expr::Const(Scalar::I32(0))),
+    )
+}
+
+/// A truth value as a number.
+fn flag(holds: Expr) -> Expr {
+    Expr::Select(
+        PrimType::I32,
+        Box::new(holds),
+        Box::new(Expr::Const(Scalar::I32(1))),
+        Box::new(Expr::Const(Scalar::I32(0))),
+    )
+}
+
+/// A whole number of another size, if it is one.
+fn resized(how: ConvOp, from: PrimType, to: PrimType, value: Expr) -> Expr {
+    if from == to {
+        return value;
+    }
+    Expr::Convert(how, from, to, Box::new(value))
+}
