@@ -47,7 +47,7 @@ SHARE = {"reduce_plus": 0.9, "scan_plus": 0.9}
 # So many floats of a result are compared, evenly spread; integers all.
 COMPARED = 1_000_000
 # Seconds that a process may take.
-LIMIT = 20
+LIMIT = 60
 ROW = re.compile(r"^ *(\d+) +([\d.]+) +[\d.]+ +[\d.]+% +(\d+)  (.*)$")
 # Ours: as it comes, and with moderate flattening.
 OURS = ("bindrune", "MF")
@@ -268,7 +268,7 @@ def row(work, backend, options, notes):
             runs = options.runs if who != "MF" else max(options.runs // 5, 1)
             try:
                 calls.setdefault(who, []).extend(called(contestant, data, runs, out))
-                if i == 0 and who in OURS:
+                if i == 0 and who == OURS[0]:
                     device[who] = launched(contestant, data, runs)
             except (Failed, subprocess.TimeoutExpired) as stop:
                 why = str(stop) if isinstance(stop, Failed) else f"it takes more than {LIMIT} s"

@@ -127,7 +127,7 @@ entry nests [a] [b] [c] (x: [a][b][c]i32) : ([a]i32, [a][b]i32, [b][c]i32, [a][b
   ( map (\m -> i32.maximum (map i32.sum m)) x
   , map (map i32.sum) x
   , reduce (map2 (map2 (+))) (replicate b (replicate c 0)) x
-  , map (\m -> let k = i32.sum (flatten m) in map (scan (+) k) m) x
+  , map (\m -> let k = i32.sum (flatten m) in map (\row -> map (+ k) (scan (+) 0 row)) m) x
   )
 
 -- Rows that are made before a scan and used behind it.

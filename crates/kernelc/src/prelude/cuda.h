@@ -12,9 +12,7 @@
 /* No program calls all of the prelude. */
 #pragma nv_diag_suppress 177
 
-/* A multiprocessor has room for 1024 threads of it at least: few registers more gain less than
-   threads that run while others wait. */
-#define BR_KERNEL(threads) extern "C" __global__ __launch_bounds__(threads, 1024 / threads)
+#define BR_KERNEL(threads) extern "C" __global__ __launch_bounds__(threads)
 #define BR_GLOBAL
 #define BR_LOCAL
 #define BR_SHARED __shared__
