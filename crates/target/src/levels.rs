@@ -74,6 +74,10 @@ pub const CPU: Stack = Stack {
 /// how many threads it holds has these in their place when it is opened.
 pub const GRID_POINTS: i64 = 1 << 15;
 
+/// Threads of all blocks together that have something to do, from which on blocks with
+/// parallelism inside pay: what has less is over soon, but in many launches it takes longer.
+pub const BLOCK_THREADS: i64 = 1 << 14;
+
 /// A GPU: the grid, and in it blocks whose threads share memory and wait for each other.
 pub const GPU: Stack = Stack {
     name: "gpu",

@@ -42,8 +42,8 @@ pub(super) struct Middle {
 /// that go on at once, as far as their number is known before. `None` if none is.
 ///
 /// Where each point has a block of a device, points are threads that have something to do:
-/// of a block as many as its segops have points in the middle, whole groups of those that
-/// run in step, and no more than are enough for it.
+/// of a block as many as its segops have points in the middle, and no more than are enough
+/// for it.
 pub(super) fn of_body(
     ctx: &mut Ctx<'_>,
     (nest, body, level): (&Nest<'_>, &Body<Segs>, u8),
@@ -61,11 +61,11 @@ pub(super) fn of_body(
     let points = all.into_iter();
     let points = points.map(|space| product(&mut builder, space.into_iter()));
     let points: Vec<Atom> = points.collect();
+    let outer = product(&mut builder, nest.widths());
     let inner = match block {
-        Some(block) => threads(&mut builder, block, points)?,
+        Some(block) => threads(&mut builder, block, outer, points)?,
         None => fold(&mut builder, BinOp::SMax, points)?,
     };
-    let outer = product(&mut builder, nest.widths());
     let all = times(&mut builder, outer, inner);
     out.extend(builder.take_stms());
     Some(Middle {
@@ -93,10 +93,17 @@ pub(super) fn beside_blocks(
     weighed
 }
 
-/// How many threads of a block have something to do, where its segops have so many points.
-/// `None` if there are no segops.
-fn threads(builder: &mut Builder<'_, Segs>, block: Level, points: Vec<Atom>) -> Option<Atom> {
-    let (segops, width) = (points.len() as i64, Atom::i64(block.width));
+/// How many threads of a block have something to do, where its segops have so many points,
+/// and there are so many blocks. `None` if there are no segops. They are counted in groups:
+/// the more blocks there are, the fuller they have to be to pay, as there is enough to do
+/// without them; up to half full.
+fn threads(
+    builder: &mut Builder<'_, Segs>,
+    block: Level,
+    outer: Atom,
+    points: Vec<Atom>,
+) -> Option<Atom> {
+    let segops = points.len() as i64;
     let sum = fold(builder, BinOp::Add, points)?;
     let mean = if segops == 1 {
         sum
@@ -104,8 +111,11 @@ fn threads(builder: &mut Builder<'_, Segs>, block: Level, points: Vec<Atom>) -> 
         apply(builder, BinOp::SQuot, sum, Atom::i64(segops))
     };
     let most = apply(builder, BinOp::SMin, mean, Atom::i64(block.enough));
-    let groups = apply(builder, BinOp::SQuot, most, width);
-    Some(times(builder, groups, width))
+    let share = apply(builder, BinOp::SQuot, outer, Atom::i64(block.enough));
+    let least = apply(builder, BinOp::SMax, share, Atom::i64(block.width));
+    let group = apply(builder, BinOp::SMin, least, Atom::i64(block.enough / 2));
+    let groups = apply(builder, BinOp::SQuot, most, group);
+    Some(times(builder, groups, group))
 }
 
 fn fold(builder: &mut Builder<'_, Segs>, op: BinOp, sizes: Vec<Atom>) -> Option<Atom> {

@@ -32,7 +32,7 @@ use ir::tunable::{Rule, TunableId};
 use ir::types::Type;
 use ir::{Flatten, Name, PassError, Segs, Soacs};
 use prim::{PrimType, Scalar};
-use target::levels::ENOUGH_SCANS;
+use target::levels::{BLOCK_THREADS, ENOUGH_SCANS};
 use target::tasks::NEST_WORK;
 
 /// Where the point of a segop runs that has nothing parallel in it.
@@ -232,7 +232,7 @@ pub(super) fn g3(
     }
     if let Some(below) = Position::within(ctx.stack, level).filter(|_| want.middle) {
         let made = inside_choice(ctx, |ctx| {
-            middle(ctx, nest, (level, below), &pat, &aux, (&body, &ret))
+            middle(ctx, nest, below, &pat, &aux, (&body, &ret))
         })?;
         if let Some((mut arm, threads)) = made {
             let guards = (
@@ -324,7 +324,7 @@ fn last_two(arms: &mut [Arm]) {
 fn middle(
     ctx: &mut Ctx<'_>,
     nest: &Nest<'_>,
-    (level, below): (u8, Position),
+    below: Position,
     pat: &[Param<Soacs>],
     aux: &Aux,
     (body, ret): (&Body<Soacs>, &[Type]),
@@ -360,9 +360,10 @@ fn middle(
             let cost = par::cost(seg, inner).max(1);
             ctx.threshold(Rule::InnerParallelism, (NEST_WORK / cost).max(1))
         } else {
-            // Threads of all blocks together.
-            let counted = if ctx.stack.has_device() { level } else { inner };
-            threshold(ctx, Rule::InnerParallelism, counted)
+            match threads {
+                Some(_) => ctx.threshold(Rule::InnerParallelism, BLOCK_THREADS),
+                None => threshold(ctx, Rule::InnerParallelism, inner),
+            }
         };
         Guard {
             before,
