@@ -20,6 +20,11 @@ pub struct Kernel<'p> {
 }
 
 impl Kernel<'_> {
+    /// Whether it may note a failure.
+    pub fn can_fail(&self) -> bool {
+        can_fail(&self.grid.body)
+    }
+
     /// Threads of a block, if their number is known when code is made.
     pub fn threads(&self) -> Option<u64> {
         let Some(Stmt::For(threads)) = self.grid.body.last() else {
@@ -59,5 +64,14 @@ pub fn kernels(program: &Program) -> Vec<Kernel<'_>> {
             }
         });
     }
+    found
+}
+
+/// Whether statements may fail.
+pub fn can_fail(stmts: &[Stmt]) -> bool {
+    let mut found = false;
+    each_stmt(stmts, &mut |stmt| {
+        found |= matches!(stmt, Stmt::Check { .. } | Stmt::Call { .. });
+    });
     found
 }

@@ -30,7 +30,7 @@ use crate::function::{Leaves, Unit, Writer, declarator};
 use crate::names;
 use crate::scope;
 use imp::device::{DeviceOp, SIGNAL, Update};
-use imp::kernels::Kernel;
+use imp::kernels::{Kernel, can_fail};
 use imp::walk::{Use, each_stmt, names as named};
 use imp::{Access, CheckId, Expr, For, How, Pad, Stmt, Var, VarType};
 use prim::{BinOp, PrimType};
@@ -438,15 +438,6 @@ fn awaits(stmts: &[Stmt]) -> bool {
     let mut found = false;
     each_stmt(stmts, &mut |stmt| {
         found |= matches!(stmt, Stmt::Device(DeviceOp::Await { .. }));
-    });
-    found
-}
-
-/// Whether statements may fail.
-pub fn can_fail(stmts: &[Stmt]) -> bool {
-    let mut found = false;
-    each_stmt(stmts, &mut |stmt| {
-        found |= matches!(stmt, Stmt::Check { .. } | Stmt::Call { .. });
     });
     found
 }

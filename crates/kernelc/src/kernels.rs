@@ -7,7 +7,6 @@
 use crate::dialect::Dialect;
 use crate::error::{Error, Res};
 use crate::function::Unit;
-use crate::kernel::can_fail;
 use crate::{names, portable};
 use imp::kernels::{Kernel, uses_device};
 use imp::{Program, Stmt};
@@ -153,7 +152,7 @@ fn code(unit: &Unit<'_>, all: &[Kernel<'_>]) -> Res<(String, Vec<Arc<str>>)> {
         text.push('\n');
         text += &unit.definition(at)?;
     }
-    let any_fails = all.iter().any(|kernel| can_fail(&kernel.grid.body));
+    let any_fails = all.iter().any(Kernel::can_fail);
     let mut names = Vec::with_capacity(all.len());
     for (at, kernel) in all.iter().enumerate() {
         let name = names::kernel(at, &kernel.launch.name);

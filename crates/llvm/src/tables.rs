@@ -151,6 +151,8 @@ impl<'c> Tables<'_, '_, 'c> {
         fields.extend([Value::from(sizes), length.into()]);
         let pads = kernel.launch.pads.len() as i64;
         fields.push(emit.types.const_i64(pads).into());
+        let fails = i64::from(kernel.can_fail());
+        fields.push(emit.types.const_i64(fails).into());
         Ok(emit.context.const_struct(&fields, false))
     }
 

@@ -220,6 +220,8 @@ pub struct KernelDesc {
     pub n_sizes: u64,
     /// How many arrays it has in the memory that a block shares whose sizes the launch says.
     pub n_pads: u64,
+    /// Not 0 if it may note a failure.
+    pub fails: u64,
 }
 
 /// The kernels of a program.

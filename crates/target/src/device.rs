@@ -101,15 +101,16 @@ pub struct Tiles {
 }
 
 impl Default for Device {
-    /// What the paper on redomap takes: blocks of 256 threads, as many blocks as one
-    /// block can combine. No GPU was at hand to choose the others on: four neighbouring
-    /// singles are half of what is read at once, eight owners of bins read all of it; a square is as wide as
-    /// threads run in step on most, 16 points of a thread leave registers for what each
+    /// What the paper on redomap takes: blocks of 256 threads, as many blocks as one block can
+    /// combine. Measured on an H200 (`docs/gpu.md`): sums of 10^8 numbers take 97 us with four
+    /// waves by turns and 121 with one by pieces, copies with four elements a thread 191 us
+    /// and with one 293. The others were not chosen on a GPU: four neighbouring singles are
+    /// half of what is read at once, eight owners of bins read all of it; a square is as wide
+    /// as threads run in step on most, 16 points of a thread leave registers for what each
     /// carries, and two tiles of doubles stay below [`TILE_BYTES`]. Tiles of scans fill these,
-    /// so that few wait for each other, and a window is more of them than a device ends in
-    /// the time that a signal takes. All of today make
-    /// progress: blocks stay where they are until they end, and where processors run them,
-    /// in threads of the operating system.
+    /// so that few wait for each other, and a window is more of them than a device ends in the
+    /// time that a signal takes. All of today make progress: blocks stay where they are until
+    /// they end, and where processors run them, in threads of the operating system.
     fn default() -> Self {
         Self {
             block: 256,

@@ -33,9 +33,6 @@ const SUMS: [(&str, &[&str]); 11] = [
     ),
 ];
 
-/// Entry points that write different values to one place, of which any may stay.
-const COLLIDING: [(&str, &str); 1] = [("tests/programs/features/accumulators.fut", "spread")];
-
 /// Entry points with calls in which the host launches a kernel, or reads an element, tens of
 /// thousands of times in turn. That takes minutes and shows nothing that others do not.
 const LONG: [(&str, &str); 2] = [
@@ -171,9 +168,6 @@ fn run(
         }
         let outcome = call(&mut context, program, case, entry);
         let again = call(&mut context, program, case, entry);
-        if outcome.is_ok() && COLLIDING.contains(&(&program.name, entry)) {
-            continue;
-        }
         let result = as_expected(program, case, outcome.as_deref()).and_then(|()| {
             if let (Ok(values), Ok(again)) = (&outcome, &again) {
                 all_same_bits(values, again).map_err(|what| format!("not as before: {what}"))?;

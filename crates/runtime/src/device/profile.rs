@@ -204,6 +204,7 @@ mod tests {
         sizes: std::ptr::null(),
         n_sizes: 0,
         n_pads: 0,
+        fails: 1,
     };
 
     fn desc(kernels: &[KernelDesc]) -> DeviceDesc {

@@ -134,7 +134,8 @@ impl Gen<'_, '_> {
             let part = g.scratchpad("part", types, prov)?;
             g.threads(prov, |g, thread| {
                 let own = g.member(group, (block, &thread), all);
-                let chunk = g.chunk_of(segments, own.chunk.clone())?;
+                let number = own.chunk.clone();
+                let (_, chunk) = g.place_of(segments, number)?;
                 let accs = g.neutral(&reduction.operators, types)?;
                 g.inside(&own, |g| {
                     let among = (&own.place, &group.threads);
@@ -148,10 +149,11 @@ impl Gen<'_, '_> {
                         })
                     };
                     if any_order {
-                        g.take_turns(segments, &chunk.number, among, point)
-                    } else {
-                        g.share_out_among((&chunk.from, &chunk.to), false, among, point)
+                        return g.take_turns(segments, &chunk, among, point);
                     }
+                    let (width, chunks) = (segments.width.clone(), segments.chunks.clone());
+                    let (from, to) = g.bounds(width, chunks, chunk);
+                    g.share_out_among((&from, &to), false, among, point)
                 })?;
                 let halvings = group.halvings.clone();
                 let folded = (reduction.operators.as_slice(), types.as_slice());

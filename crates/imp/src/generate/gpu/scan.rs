@@ -82,9 +82,7 @@ impl Gen<'_, '_> {
         };
         let size = self.layout().block;
         self.kernel(("segscan", prov), all, |g, block| {
-            let Chunk {
-                segment, from, to, ..
-            } = g.chunk_of(&segments, Expr::Var(block))?;
+            let Chunk { segment, from, to } = g.chunk_of(&segments, Expr::Var(block))?;
             let part = g.scratchpad("part", &scan.types, prov)?;
             let sums = g.scratchpad("sum", &reduction.types, prov)?;
             let width = sub(to.clone(), from.clone());

@@ -34,8 +34,6 @@ pub(super) struct Segments<'s> {
 pub(super) struct Chunk {
     /// Which segment.
     pub(super) segment: Expr,
-    /// Which one of the segment's.
-    pub(super) number: Expr,
     pub(super) from: Expr,
     pub(super) to: Expr,
 }
@@ -236,23 +234,29 @@ impl Gen<'_, '_> {
         segments: &Segments<'_>,
         number: Expr,
     ) -> Result<Chunk, PassError> {
+        let (segment, chunk) = self.place_of(segments, number)?;
+        let (width, chunks) = (segments.width.clone(), segments.chunks.clone());
+        let (from, to) = self.bounds(width, chunks, chunk);
+        Ok(Chunk { segment, from, to })
+    }
+
+    /// The segment of a chunk, whose indices the outer ones are then, and which one of the
+    /// segment's it is.
+    pub(super) fn place_of(
+        &mut self,
+        segments: &Segments<'_>,
+        number: Expr,
+    ) -> Result<(Expr, Expr), PassError> {
+        if segments.outer.is_empty() {
+            return Ok((Expr::i64(0), number));
+        }
         let chunks = segments.chunks.clone();
-        let (segment, chunk) = if segments.outer.is_empty() {
-            (Expr::i64(0), number)
-        } else {
-            let segment = div(number.clone(), chunks.clone());
-            let segment = self.name_value(segment, PrimType::I64, "segment");
-            self.bind_point(segments.outer, &segment)?;
-            let chunk = binary(BinOp::UMod, number, chunks.clone());
-            (segment, self.name_value(chunk, PrimType::I64, "chunk"))
-        };
-        let (from, to) = self.bounds(segments.width.clone(), chunks, chunk.clone());
-        Ok(Chunk {
-            segment,
-            number: chunk,
-            from,
-            to,
-        })
+        let segment = div(number.clone(), chunks.clone());
+        let segment = self.name_value(segment, PrimType::I64, "segment");
+        self.bind_point(segments.outer, &segment)?;
+        let chunk = binary(BinOp::UMod, number, chunks);
+        let chunk = self.name_value(chunk, PrimType::I64, "chunk");
+        Ok((segment, chunk))
     }
 
     /// A segment's indices in turns, where order does not matter: each of its chunks takes as

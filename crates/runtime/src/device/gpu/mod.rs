@@ -186,11 +186,9 @@ impl Gpu {
         self.finish()?;
         let mut place = self.little.cast::<u8>();
         for (.., into) in pieces {
+            let to = into.as_mut_ptr();
             // SAFETY: so many bytes are there, now that all is done.
-            unsafe {
-                into.as_mut_ptr()
-                    .copy_from_nonoverlapping(place, into.len())
-            };
+            unsafe { std::ptr::copy_nonoverlapping(place, to, into.len()) };
             // SAFETY: as above.
             place = unsafe { place.add(into.len()) };
         }

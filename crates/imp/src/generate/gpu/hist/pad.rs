@@ -36,9 +36,7 @@ impl Gen<'_, '_> {
             let pads: Vec<Var> = pads
                 .map(|&(_, elem)| g.tile_array("pad", elem, room))
                 .collect();
-            let Chunk {
-                segment, from, to, ..
-            } = g.chunk_of(segments, Expr::Var(block))?;
+            let Chunk { segment, from, to } = g.chunk_of(segments, Expr::Var(block))?;
             g.threads(hists.prov, |g, thread| {
                 for (hist, &pad) in bins.iter().zip(&pads) {
                     g.begin_pads(hist, &[pad], &parts, &thread)?;

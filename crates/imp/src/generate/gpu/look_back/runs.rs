@@ -30,8 +30,10 @@ impl Gen<'_, '_> {
     pub(super) fn run_of(&mut self, tiled: &Tiled<'_>, tile: &Tile, thread: &Expr) -> Run {
         let place = mul(thread.clone(), Expr::i64(tiled.own));
         let place = self.name_value(place, PrimType::I64, "place");
-        let from = add(tile.from.clone(), place.clone());
-        let from = self.name_value(from, PrimType::I64, "first");
+        let mut from = add(tile.from.clone(), place.clone());
+        if tiled.width.is_some() {
+            from = self.name_value(from, PrimType::I64, "first");
+        }
         let zero = Expr::i64(0);
         let (begin, next, opener) = match &tiled.width {
             None => (zero.clone(), zero.clone(), zero),
