@@ -56,6 +56,21 @@ impl Gen<'_, '_> {
         buffer
     }
 
+    /// The first bytes of a block of the device, in the frame.
+    pub(super) fn brought(&mut self, block: Var, bytes: i64) -> Var {
+        let here = self.borrowed("element");
+        let words = bytes.unsigned_abs().div_ceil(8);
+        self.emit(Stmt::Frame {
+            buffer: here,
+            elem: PrimType::I64,
+            count: words,
+        });
+        let extents = vec![Expr::i64(bytes)];
+        let copy = Stmt::copy(cell(here), cell(block), PrimType::I8, extents);
+        self.emit(copy);
+        here
+    }
+
     /// Elements are copied from where they are reached to where they are.
     pub(crate) fn copy(
         &mut self,

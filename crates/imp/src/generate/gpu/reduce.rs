@@ -22,7 +22,7 @@ use super::segments::{Group, Member, Segments};
 use crate::generate::expr::{add, compare, mul};
 use crate::generate::function::Gen;
 use crate::generate::operators::{at, operator_types};
-use crate::syntax::{Expr, Stmt, Var};
+use crate::syntax::{Expr, Space, Stmt, Var, VarType};
 use ir::folds::Folds;
 use ir::seg::Seg;
 use ir::soac::Operator;
@@ -44,7 +44,35 @@ struct Chunks<'s> {
     /// What each comes to, where a segment has several.
     partials: Vec<Var>,
     /// What all of them come to, where there is one segment.
-    totals: Vec<Var>,
+    totals: Option<Totals>,
+}
+
+/// What one segment comes to: values in one block, so that the host waits for them once.
+struct Totals {
+    block: Var,
+    /// Of each value the index among elements of its type.
+    places: Vec<i64>,
+    /// How many bytes all have.
+    bytes: i64,
+}
+
+impl Totals {
+    /// Where values of these types lie, the largest first.
+    fn of(block: Var, types: &[PrimType]) -> Self {
+        let mut order: Vec<usize> = (0..types.len()).collect();
+        order.sort_by_key(|&k| std::cmp::Reverse(types[k].size()));
+        let (mut places, mut bytes) = (vec![0; types.len()], 0);
+        for k in order {
+            let size = types[k].size() as i64;
+            places[k] = bytes / size;
+            bytes += size;
+        }
+        Self {
+            block,
+            places,
+            bytes,
+        }
+    }
 }
 
 impl<'s> Reduction<'s> {
@@ -111,7 +139,7 @@ impl Gen<'_, '_> {
         let several = compare(CmpOp::SLt, Expr::i64(1), chunks.segments.chunks.clone());
         self.emit(Stmt::If(several, body, Vec::new()));
         self.release_arrays(&chunks.partials);
-        self.read_totals(reduction, &chunks.totals)
+        self.read_totals(reduction, chunks.totals.as_ref())
     }
 
     /// A kernel in which groups of threads reduce a chunk each: to a result if it is a
@@ -204,7 +232,7 @@ impl Gen<'_, '_> {
         };
         self.reduce_partials(&chunks, reduction, prov)?;
         self.release_arrays(&chunks.partials);
-        self.read_totals(reduction, &chunks.totals)
+        self.read_totals(reduction, chunks.totals.as_ref())
     }
 
     /// Places on the device for results that are scalars.
@@ -213,24 +241,34 @@ impl Gen<'_, '_> {
         segments: &Segments<'_>,
         reduction: &Reduction<'_>,
         prov: Prov,
-    ) -> Vec<Var> {
-        if segments.outer.is_empty() {
-            self.device_arrays("total", &reduction.types, &Expr::i64(1), prov)
-        } else {
-            Vec::new()
+    ) -> Option<Totals> {
+        if !segments.outer.is_empty() {
+            return None;
         }
+        let block = self.owned_in(VarType::Buffer(Space::Device), "total");
+        let totals = Totals::of(block, &reduction.types);
+        self.emit_alloc(block, Expr::i64(totals.bytes), prov);
+        Some(totals)
     }
 
     /// The host reads results that are scalars.
-    fn read_totals(&mut self, reduction: &Reduction<'_>, totals: &[Var]) -> Result<(), PassError> {
+    fn read_totals(
+        &mut self,
+        reduction: &Reduction<'_>,
+        totals: Option<&Totals>,
+    ) -> Result<(), PassError> {
+        let Some(totals) = totals else {
+            return Ok(());
+        };
+        let here = self.brought(totals.block, totals.bytes);
         let types = reduction.types.iter();
-        for ((param, &total), &elem) in reduction.pat.iter().zip(totals).zip(types) {
+        for ((param, &place), &elem) in reduction.pat.iter().zip(&totals.places).zip(types) {
             let var = self
                 .bind_borrowed(param)
                 .ok_or_else(|| PassError::bug("what is reduced has no variable"))?;
-            self.load(var, at(total, elem, Expr::i64(0)));
+            self.emit(Stmt::Load(var, at(here, elem, Expr::i64(place))));
         }
-        self.release_arrays(totals);
+        self.release_arrays(&[totals.block]);
         Ok(())
     }
 
@@ -241,12 +279,15 @@ impl Gen<'_, '_> {
         reduction: &Reduction<'_>,
         sums: &[Var],
     ) -> Result<(), PassError> {
-        let outer = chunks.segments.outer;
-        if outer.is_empty() {
-            self.store_all(&chunks.totals, &reduction.types, Expr::i64(0), sums);
-            return Ok(());
+        let Some(totals) = &chunks.totals else {
+            return self.write_vars(reduction.pat, chunks.segments.outer, sums);
+        };
+        let types = reduction.types.iter();
+        for ((&place, &elem), &sum) in totals.places.iter().zip(types).zip(sums) {
+            let place = at(totals.block, elem, Expr::i64(place));
+            self.emit(Stmt::Store(place, Expr::Var(sum)));
         }
-        self.write_vars(reduction.pat, outer, sums)
+        Ok(())
     }
 
     /// What the chunks of each segment came to is reduced to the results.
