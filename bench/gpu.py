@@ -49,8 +49,8 @@ COMPARED = 1_000_000
 # Seconds that a process may take.
 LIMIT = 60
 ROW = re.compile(r"^ *(\d+) +([\d.]+) +[\d.]+ +[\d.]+% +(\d+)  (.*)$")
-# Ours: as it comes, and with moderate flattening.
-OURS = ("bindrune", "MF")
+# Ours, as it comes.
+OURS = "bindrune"
 # Rows of `-P` that are no work of the device's.
 BESIDE = ("copies to the device", "copies to the host", "notes of failures", "all launches and copies")
 
@@ -203,7 +203,7 @@ def reference(program, backend, notes):
 def contestants(work, backend, notes):
     """Ours first, and all that are there."""
     entry, name = ["-e", work.entry], f"gpu-{label(work.program)}-{backend}"
-    found = [Contestant("bindrune", [build_bindrune(work.program, name, "--backend", backend), *entry])]
+    found = [Contestant(OURS, [build_bindrune(work.program, name, "--backend", backend), *entry])]
     if work.ablation:
         moderate = build_bindrune(work.program, f"{name}-moderate", "--backend", backend, "--flatten", "moderate")
         found.append(Contestant("MF", [moderate, *entry]))
@@ -257,44 +257,39 @@ def alike(work, left, right):
 
 def row(work, backend, options, notes):
     """A row's times and ratios; those who fail or give another result are named and left out."""
-    data, own, agreed, calls, device, wrong = work.data(), None, set(), {}, {}, []
-    entrants = contestants(work, backend, notes)
+    data, out, entrants = work.data(), WORK / "gpu.out", contestants(work, backend, notes)
+    calls, device, own, agree = {}, {}, None, True
     for i in range(options.rounds):
         for contestant in entrants if i % 2 == 0 else entrants[::-1]:
-            who, out = contestant.name, WORK / "gpu.out"
-            if i and who not in agreed:
-                continue
+            who = contestant.name
             # Moderate flattening is there for what it does badly, too.
             runs = options.runs if who != "MF" else max(options.runs // 5, 1)
             try:
-                calls.setdefault(who, []).extend(called(contestant, data, runs, out))
-                if i == 0 and who == OURS[0]:
-                    device[who] = launched(contestant, data, runs)
+                times = called(contestant, data, runs, out)
+                if i == 0 and who == OURS:
+                    own, device = out.read_bytes(), launched(contestant, data, runs)
+                elif i == 0 and not alike(work, own, out.read_bytes()):
+                    agree = False
+                    raise Failed("it gives another result")
             except (Failed, subprocess.TimeoutExpired) as stop:
                 why = str(stop) if isinstance(stop, Failed) else f"it takes more than {LIMIT} s"
                 notes.add(f"gpu: {work.name}: {who}: {why}")
-                agreed.discard(who)
+                if who == OURS:
+                    return {"group": work.group, "agree": False}
+                entrants = [other for other in entrants if other is not contestant]
+                calls.pop(who, None)
                 continue
-            if i:
-                continue
-            agreed.add(who)
-            if who == OURS[0]:
-                own = out.read_bytes()
-            elif not alike(work, own or b"", out.read_bytes()):
-                notes.add(f"gpu: {work.name}: {who} gives another result")
-                wrong.append(who)
-    if OURS[0] not in agreed:
-        return {"group": work.group, "agree": False}
-    times = {who: statistics.median(calls[who]) for who in calls if who in agreed}
+            calls.setdefault(who, []).extend(times)
+    times = {who: statistics.median(found) for who, found in calls.items()}
     found = {
-        "group": work.group, "microseconds": times, "launches": device[OURS[0]],
-        "device": sum(device[OURS[0]].values()), "agree": not wrong,
-        "ratios": {who: time / times[OURS[0]] for who, time in times.items() if who != OURS[0]},
+        "group": work.group, "microseconds": times, "launches": device, "device": sum(device.values()),
+        "agree": agree,
+        "ratios": {who: time / times[OURS] for who, time in times.items() if who != OURS},
     }
     if work.moved:
-        found["gigabytes"] = work.moved / times[OURS[0]] / 1e3
+        found["gigabytes"] = work.moved / times[OURS] / 1e3
     if work.operations:
-        found["gigaflops"] = work.operations / times[OURS[0]] / 1e3
+        found["gigaflops"] = work.operations / times[OURS] / 1e3
     return found
 
 
@@ -364,7 +359,7 @@ def report_gpu(results, plot):
     lines += [f"| {' | '.join(head)} |", "|---|" + "---:|" * (len(head) - 1)]
     number = lambda value, digits=1: "" if value is None else f"{value:.{digits}f}"
     for name, row in rows.items():
-        cells = [name, number(row["microseconds"]["bindrune"]), number(row["device"])]
+        cells = [name, number(row["microseconds"][OURS]), number(row["device"])]
         cells += [number(row["microseconds"].get(who)) for who in peers]
         cells += [number(row["ratios"].get(who), 2) for who in peers]
         cells += [number(row.get("gigabytes")), number(row.get("share"), 2), number(row.get("gigaflops"))]

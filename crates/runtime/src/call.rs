@@ -197,7 +197,8 @@ impl Context {
         let mut start = 0;
         for (index, param) in params.iter().enumerate() {
             if param.unique != 0 && param.kind == KIND_ARRAY {
-                let (block, bytes) = array_of(param, words.of(params, index))?;
+                let own = &words.0[start..start + param.words as usize];
+                let (block, bytes) = array_of(param, own)?;
                 let made = if self.has_device() {
                     self.copy_remote(block, bytes)
                 } else {

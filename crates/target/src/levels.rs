@@ -24,7 +24,7 @@ pub struct Level {
     /// use for the level.
     pub width: i64,
     /// Points from which on a version is taken by default that has no more
-    /// parallelism than these.
+    /// parallelism than these; of a block of a device, those that fill it.
     pub enough: i64,
 }
 

@@ -34,8 +34,16 @@ pub(super) fn of_nest(
 pub(super) struct Middle {
     /// How much parallelism there is.
     pub(super) all: Atom,
-    /// On a device how many threads of each point's block have something to do.
-    pub(super) threads: Option<Atom>,
+    /// On a device the threads of each point's block.
+    pub(super) threads: Option<Threads>,
+}
+
+/// Threads of a block.
+#[derive(Clone, Copy)]
+pub(super) struct Threads {
+    block: Level,
+    /// How many have something to do.
+    busy: Atom,
 }
 
 /// `Par(e)` for a segop over a nest whose body has segops at the level: the most points
@@ -70,23 +78,20 @@ pub(super) fn of_body(
     out.extend(builder.take_stms());
     Some(Middle {
         all,
-        threads: block.map(|_| inner),
+        threads: block.map(|block| Threads { block, busy: inner }),
     })
 }
 
-/// `Par(Σ)` where each point could have a block of which so many threads have something to
-/// do: points whose blocks would be half empty count twice, and so on.
+/// `Par(Σ)` where each point could have a block with such threads: points whose blocks would be half empty count twice, and so on.
 pub(super) fn beside_blocks(
     ctx: &mut Ctx<'_>,
-    (points, threads, level): (Atom, Atom, u8),
+    (points, threads): (Atom, Threads),
     aux: &Aux,
     out: &mut Vec<Stm<Segs>>,
 ) -> Atom {
-    let Some(block) = ctx.stack.level(level) else {
-        return points;
-    };
+    let Threads { block, busy } = threads;
     let mut builder = ctx.builder(aux);
-    let some = apply(&mut builder, BinOp::SMax, threads, Atom::i64(block.width));
+    let some = apply(&mut builder, BinOp::SMax, busy, Atom::i64(block.width));
     let weight = apply(&mut builder, BinOp::SQuot, Atom::i64(block.enough), some);
     let weighed = times(&mut builder, points, weight);
     out.extend(builder.take_stms());

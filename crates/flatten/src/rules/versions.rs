@@ -20,6 +20,7 @@
 //! they would not.
 
 use super::distribute::{bind, distribute, exploits, gives_elements};
+use super::par::Threads;
 use super::{book, irregular, par, regular};
 use crate::context::{Ctx, atoms};
 use crate::manifest::{self, Point};
@@ -235,15 +236,10 @@ pub(super) fn g3(
             middle(ctx, nest, below, &pat, &aux, (&body, &ret))
         })?;
         if let Some((mut arm, threads)) = made {
-            let guards = (
-                arms.last_mut().and_then(|outer| outer.guard.as_mut()),
-                &mut arm.guard,
-            );
-            if let ((Some(outer), Some(inner)), Some(threads), Some(block)) =
-                (guards, threads, below.level)
-            {
+            let outer = arms.last_mut().and_then(|outer| outer.guard.as_mut());
+            if let (Some(outer), Some(inner), Some(threads)) = (outer, &mut arm.guard, threads) {
                 outer.before.append(&mut inner.before);
-                let sizes = (outer.enough.0, threads, block);
+                let sizes = (outer.enough.0, threads);
                 outer.enough.0 = par::beside_blocks(ctx, sizes, &aux, &mut outer.before);
             }
             arms.push(arm);
@@ -319,8 +315,8 @@ fn last_two(arms: &mut [Arm]) {
     }
 }
 
-/// The version whose inner parallelism goes to the level below, if there is one; on a device
-/// also how many threads of a block have something to do.
+/// The version whose inner parallelism goes to the level below, if there is one, and what is
+/// known of the threads of its blocks.
 fn middle(
     ctx: &mut Ctx<'_>,
     nest: &Nest<'_>,
@@ -328,7 +324,7 @@ fn middle(
     pat: &[Param<Soacs>],
     aux: &Aux,
     (body, ret): (&Body<Soacs>, &[Type]),
-) -> Result<Option<(Arm, Option<Atom>)>, PassError> {
+) -> Result<Option<(Arm, Option<Threads>)>, PassError> {
     let (Some(_), Some(inner)) = (below.around, below.level) else {
         return Ok(None);
     };

@@ -2,8 +2,8 @@
 //!
 //! A few blocks are there at a time, in a shuffled order. Again and again one of their
 //! threads is picked at random and runs a few statements. At a barrier it waits until
-//! all of its block do, or of its group; for a signal that is not there, until elements have been updated.
-//! Told are:
+//! all of its block do, or of its group; for a signal that is not there, until elements
+//! have been updated. Told are:
 //!
 //! - threads that meet in memory ([`races`]), if no barrier stands between and no signal
 //!   ([`signals`]),

@@ -348,8 +348,8 @@ impl Gen<'_, '_> {
     ) -> Result<(), PassError> {
         let elem = pat.ty.elem().ok_or_else(no_variable)?;
         let shape = pat.ty.shape();
-        let to = self.region(block, lmad)?;
-        if self.is_remote(to.buffer) {
+        if self.is_remote(self.var(block)?) {
+            let to = self.region(block, lmad)?;
             return self.replicate_by_kernels(&to, (elem, shape), value, prov);
         }
         let extents: Vec<Expr> = shape[..outer]

@@ -72,6 +72,11 @@ pub(crate) fn select(cond: &Expr, yes: &Expr, no: &Expr) -> Expr {
     )
 }
 
+/// At least one of two truth values.
+pub(crate) fn or(a: Expr, b: Expr) -> Expr {
+    Expr::Binary(BinOp::Or, PrimType::Bool, Box::new(a), Box::new(b))
+}
+
 /// Both of two truth values.
 pub(crate) fn and(a: Expr, b: Expr) -> Expr {
     if a == Expr::Const(Scalar::Bool(true)) {

@@ -61,17 +61,25 @@ BR_FN f32 br_f32_from(u32 bits) { return __uint_as_float(bits); }
 BR_FN f32 br_fma_f32(f32 x, f32 y, f32 z) { return __fmaf_rn(x, y, z); }
 BR_FN f32 br_quotient_f32(f32 x, f32 y) { return __fdiv_rn(x, y); }
 BR_FN f32 br_root_f32(f32 x) { return __fsqrt_rn(x); }
+/* By these instructions -0.0 lies below 0.0; `fminf` of constants, which the compiler computes,
+   takes either zero. */
 #define BR_OWN_LEAST_AND_MOST
-BR_FN f32 br_fmin_f32(f32 x, f32 y) { return fminf(x, y); }
-BR_FN f32 br_fmax_f32(f32 x, f32 y) { return fmaxf(x, y); }
+#define BR_LEAST_OR_MOST(T, op, R)                                                                 \
+    BR_FN T br_f##op##_##T(T x, T y) {                                                             \
+        T z;                                                                                       \
+        asm(#op "." #T " %0, %1, %2;" : "=" R(z) : R(x), R(y));                                    \
+        return z;                                                                                  \
+    }
+BR_LEAST_OR_MOST(f32, min, "f")
+BR_LEAST_OR_MOST(f32, max, "f")
 #ifdef BR_HAS_F64
 BR_FN u64 br_bits_f64(f64 x) { return (u64)__double_as_longlong(x); }
 BR_FN f64 br_f64_from(u64 bits) { return __longlong_as_double((i64)bits); }
 BR_FN f64 br_fma_f64(f64 x, f64 y, f64 z) { return __fma_rn(x, y, z); }
 BR_FN f64 br_quotient_f64(f64 x, f64 y) { return __ddiv_rn(x, y); }
 BR_FN f64 br_root_f64(f64 x) { return __dsqrt_rn(x); }
-BR_FN f64 br_fmin_f64(f64 x, f64 y) { return fmin(x, y); }
-BR_FN f64 br_fmax_f64(f64 x, f64 y) { return fmax(x, y); }
+BR_LEAST_OR_MOST(f64, min, "d")
+BR_LEAST_OR_MOST(f64, max, "d")
 #endif
 
 #define BR_COUNTS(T, U, W)                                                                         \

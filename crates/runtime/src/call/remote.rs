@@ -38,39 +38,42 @@ impl Context {
     ///
     /// # Errors
     /// There is no memory, or the device has been lost; all blocks are given back.
-    pub(crate) fn fetched(&mut self, params: &[ParamDesc], words: Words) -> Result<Words, Error> {
+    pub(crate) fn fetched(
+        &mut self,
+        params: &[ParamDesc],
+        mut words: Words,
+    ) -> Result<Words, Error> {
         if !self.has_device() {
             return Ok(words);
         }
-        let mut host = Words(words.0.clone());
         let mut start = 0;
-        for (index, param) in params.iter().enumerate() {
+        for param in params {
+            let end = start + param.words as usize;
             if param.kind == KIND_ARRAY {
-                match self.fetch(param, words.of(params, index)) {
-                    Ok(block) => host.0[start] = block as usize as u64,
+                let array = array_of(param, &words.0[start..end]);
+                match array.and_then(|(block, bytes)| self.fetch(block, bytes)) {
+                    Ok(block) => words.0[start] = block as usize as u64,
                     Err(failure) => {
-                        // From here on they are the device's still.
-                        self.free(params, &host);
+                        self.free(params, &words);
                         return Err(failure);
                     }
                 }
-                let ctx = self.enter();
-                // SAFETY: the word is a block that the words own.
-                unsafe { heap::br_unref(ctx, words.0[start] as usize as *mut u8) };
             }
-            start += param.words as usize;
+            start = end;
         }
-        Ok(host)
+        Ok(words)
     }
 
-    /// A block of the host's with the elements of an array on the device.
-    fn fetch(&mut self, param: &ParamDesc, words: &[u64]) -> Result<*mut u8, Error> {
-        let (block, bytes) = array_of(param, words)?;
+    /// A block of the host's with the first bytes of one of the device, which is given back.
+    fn fetch(&mut self, block: *mut u8, bytes: usize) -> Result<*mut u8, Error> {
         let ctx = self.enter();
         // SAFETY: this thread's view of a live context.
         let to = unsafe { heap::br_alloc(ctx, bytes as i64, std::ptr::null()) };
         let to = self.made(to)?;
-        self.copy(TO_HOST, (to, block), bytes)
+        let to = self.copy(TO_HOST, (to, block), bytes)?;
+        // SAFETY: nobody has the block any more.
+        unsafe { heap::br_unref(ctx, block) };
+        Ok(to)
     }
 
     /// A block of the device of so many bytes.

@@ -152,6 +152,16 @@ struct Spot {
     point: Expr,
 }
 
+/// Whether a number that threads tell each other is this one.
+fn is(told: Var, number: i32) -> Expr {
+    Expr::Compare(
+        CmpOp::Eq,
+        PrimType::I32,
+        Box::new(Expr::Var(told)),
+        Box::new(Expr::Const(Scalar::I32(number))),
+    )
+}
+
 /// Whether tiles tell what they come to in words.
 fn by_words(operators: &[Operator<Mems>]) -> bool {
     let mut operators = operators.iter();
@@ -205,10 +215,9 @@ impl Gen<'_, '_> {
                 let tile = g.take_tile(&tiled, &pads, &thread)?;
                 let accs = g.neutral(&reduction.operators, &reduction.types)?;
                 let kept = g.kept(folds, folds.values(&seg.ret).mapped, (own, prov))?;
+                let places = (&tiled, &tile, &thread);
                 g.points_of_tile(
-                    &tiled,
-                    &tile,
-                    &thread,
+                    places,
                     &|g, it| {
                         g.bind_point(tiled.dims, &it.point)?;
                         g.point(&seg.body, |g, results| {
@@ -241,9 +250,7 @@ impl Gen<'_, '_> {
                 g.scan_run(&tiled, &pads, &run, &lefts)?;
                 g.barrier();
                 g.points_of_tile(
-                    &tiled,
-                    &tile,
-                    &thread,
+                    places,
                     &|g, it| {
                         g.bind_point(tiled.dims, &it.point)?;
                         let values =
@@ -275,9 +282,8 @@ impl Gen<'_, '_> {
                 })
             })
         })?;
-        for buffers in [vec![tiled.state], tiled.told.arrays()] {
-            self.release_arrays(&buffers);
-        }
+        self.release_arrays(&[tiled.state]);
+        self.release_arrays(&tiled.told.arrays());
         if reduction.types.is_empty() {
             return Ok(());
         }
@@ -312,18 +318,20 @@ impl Gen<'_, '_> {
         let width = (!outer.is_empty()).then(|| self.name_value(width, PrimType::I64, "width"));
         let size = own * self.layout().block;
         let count = self.name_value(div_up(points.clone(), size), PrimType::I64, "tiles");
-        let states = if by_words(&folds.scans) {
-            Expr::i64(1)
+        let by_words = by_words(&folds.scans);
+        let states = if by_words {
+            Expr::i64(0)
         } else {
-            add(count.clone(), Expr::i64(1))
+            count.clone()
         };
+        let states = add(states, Expr::i64(1));
         let states = self.device_arrays("state", &[SIGNAL], &states, prov);
         let [state] = states.as_slice() else {
             return Err(PassError::bug("a type has one array"));
         };
         Ok(Tiled {
             dims,
-            told: if by_words(&folds.scans) {
+            told: if by_words {
                 let words = types.iter().map(|ty| words_of(*ty)).sum();
                 let words = vec![WORD; words];
                 Told::Words(self.device_arrays("word", &words, &count, prov))
@@ -446,15 +454,13 @@ impl Gen<'_, '_> {
     /// does not ask whether there are such. `behind` gets places that have none.
     fn points_of_tile(
         &mut self,
-        tiled: &Tiled<'_>,
-        tile: &Tile,
-        thread: &Expr,
+        (tiled, tile, thread): (&Tiled<'_>, &Tile, &Expr),
         f: &dyn Fn(&mut Self, &Spot) -> Result<(), PassError>,
         behind: &dyn Fn(&mut Self, &Spot) -> Result<(), PassError>,
     ) -> Result<(), PassError> {
-        let full = self.collect(|g| g.places_of_tile(tiled, tile, thread, f))?;
+        let full = self.collect(|g| g.places_of_tile((tiled, tile, thread), f))?;
         let last = self.collect(|g| {
-            g.places_of_tile(tiled, tile, thread, &|g, place| {
+            g.places_of_tile((tiled, tile, thread), &|g, place| {
                 let inside = compare(CmpOp::SLt, place.point.clone(), tile.to.clone());
                 let there = g.collect(|g| f(g, place))?;
                 let behind = g.collect(|g| behind(g, place))?;
@@ -469,9 +475,7 @@ impl Gen<'_, '_> {
     /// The thread's places in a tile, a block's worth apart.
     fn places_of_tile(
         &mut self,
-        tiled: &Tiled<'_>,
-        tile: &Tile,
-        thread: &Expr,
+        (tiled, tile, thread): (&Tiled<'_>, &Tile, &Expr),
         f: &dyn Fn(&mut Self, &Spot) -> Result<(), PassError>,
     ) -> Result<(), PassError> {
         let (rounds, block) = (Expr::i64(tiled.own), Expr::i64(self.layout().block));

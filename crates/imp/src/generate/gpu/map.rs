@@ -11,7 +11,7 @@
 //! several points a thread, several reads are on their way. The step is as many threads as
 //! there are points where these are few, so that nobody has more than one.
 
-use crate::generate::expr::{add, compare, mul};
+use crate::generate::expr::{add, compare, mul, select};
 use crate::generate::function::Gen;
 use crate::generate::operators::div_up;
 use crate::syntax::{Expr, Stmt};
@@ -59,8 +59,7 @@ impl Gen<'_, '_> {
             Expr::i64(device.block),
         );
         let is_many = compare(CmpOp::SLe, Expr::i64(many), n.clone());
-        let step = self.either(&is_many, &parts, &n);
-        let step = self.name_value(step, PrimType::I64, "step");
+        let step = self.name_value(select(&is_many, &parts, &n), PrimType::I64, "step");
         self.each_point(("segmap", prov), step.clone(), |g, first| {
             let point = |k: Expr| add(first.clone(), mul(k, step.clone()));
             let last = point(Expr::i64(own - 1));

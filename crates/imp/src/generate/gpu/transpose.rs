@@ -19,7 +19,7 @@
 //! rows of the other one. Which it is, the host decides when it runs.
 
 use crate::copies::constant;
-use crate::generate::expr::{add, and, binary, compare, div, mul, sub};
+use crate::generate::expr::{add, and, binary, compare, div, mul, select, sub};
 use crate::generate::function::Gen;
 use crate::generate::operators::{at, div_up};
 use crate::syntax::{Access, Expr, Region, Space, Stmt, Var, VarType};
@@ -224,13 +224,11 @@ impl Gen<'_, '_> {
         self.copy_elements(sides, &dims)
     }
 
-    pub(super) fn either(&mut self, cond: &Expr, yes: &Expr, no: &Expr) -> Expr {
+    fn either(&mut self, cond: &Expr, yes: &Expr, no: &Expr) -> Expr {
         if yes == no {
             return yes.clone();
         }
-        let [cond, yes, no] = [cond, yes, no].map(|x| Box::new(x.clone()));
-        let value = Expr::Select(PrimType::I64, cond, yes, no);
-        self.name_value(value, PrimType::I64, "along")
+        self.name_value(select(cond, yes, no), PrimType::I64, "along")
     }
 
     /// In squares, a block for each.

@@ -173,24 +173,24 @@ impl Gpu {
             let status = unsafe { (self.api.alloc_host)(&raw mut self.little, LITTLE, 0) };
             self.api.checked(what, status)?;
         }
-        let mut place = self.little.cast::<u8>();
+        let mut begin = 0;
         for (from, at, into) in pieces.iter() {
-            let stream = std::ptr::null_mut();
             let from = address(*from, *at);
-            // SAFETY: the bytes lie in the block, and there is room for those of all pieces.
-            let status = unsafe { (self.api.read_soon)(place.cast(), from, into.len(), stream) };
+            // SAFETY: there is room for the bytes of all pieces.
+            let to = unsafe { self.little.byte_add(begin) };
+            let stream = std::ptr::null_mut();
+            // SAFETY: the bytes lie in the block.
+            let status = unsafe { (self.api.read_soon)(to, from, into.len(), stream) };
             self.api.checked(what, status)?;
-            // SAFETY: as above.
-            place = unsafe { place.add(into.len()) };
+            begin += into.len();
         }
         self.finish()?;
-        let mut place = self.little.cast::<u8>();
+        // SAFETY: all bytes are there, now that all is done.
+        let mut bytes = unsafe { std::slice::from_raw_parts(self.little.cast::<u8>(), begin) };
         for (.., into) in pieces {
-            let to = into.as_mut_ptr();
-            // SAFETY: so many bytes are there, now that all is done.
-            unsafe { std::ptr::copy_nonoverlapping(place, to, into.len()) };
-            // SAFETY: as above.
-            place = unsafe { place.add(into.len()) };
+            let (own, others) = bytes.split_at(into.len());
+            into.copy_from_slice(own);
+            bytes = others;
         }
         Ok(())
     }

@@ -2,7 +2,7 @@
 //! there.
 
 use super::runs::Run;
-use super::{ENDING, Pads, TOTAL, Tile, Tiled, Told};
+use super::{ENDING, Pads, TOTAL, Tile, Tiled, Told, is};
 use crate::device::SIGNAL;
 use crate::generate::expr::{add, and, compare, max, min, mul, sub};
 use crate::generate::function::Gen;
@@ -197,13 +197,8 @@ impl Gen<'_, '_> {
                     var: state,
                     at: at(tiled.state, SIGNAL, add(other.clone(), Expr::i64(1))),
                 }));
-                let ends = Expr::Compare(
-                    CmpOp::Eq,
-                    SIGNAL,
-                    Box::new(Expr::Var(state)),
-                    Box::new(Expr::Const(Scalar::I32(ENDING))),
-                );
-                g.emit(Stmt::If(ends, vec![Stmt::Set(own, other)], Vec::new()));
+                let found = vec![Stmt::Set(own, other)];
+                g.emit(Stmt::If(is(state, ENDING), found, Vec::new()));
                 Ok(())
             })?;
             g.emit(Stmt::If(looks, body, Vec::new()));

@@ -4,7 +4,7 @@
 //! each of them ends with. So the thread keeps none of them.
 
 use super::{Pads, Tile, Tiled};
-use crate::generate::expr::{add, and, binary, compare, div, max, min, mul, sub};
+use crate::generate::expr::{add, and, binary, compare, div, max, min, mul, select, sub};
 use crate::generate::function::Gen;
 use crate::syntax::{Expr, Stmt, Var};
 use ir::PassError;
@@ -30,28 +30,21 @@ impl Gen<'_, '_> {
     pub(super) fn run_of(&mut self, tiled: &Tiled<'_>, tile: &Tile, thread: &Expr) -> Run {
         let place = mul(thread.clone(), Expr::i64(tiled.own));
         let place = self.name_value(place, PrimType::I64, "place");
-        let mut from = add(tile.from.clone(), place.clone());
-        if tiled.width.is_some() {
-            from = self.name_value(from, PrimType::I64, "first");
-        }
+        let from = add(tile.from.clone(), place.clone());
         let zero = Expr::i64(0);
-        let (begin, next, opener) = match &tiled.width {
-            None => (zero.clone(), zero.clone(), zero),
+        let (from, begin, next, opener) = match &tiled.width {
+            None => (from, zero.clone(), zero.clone(), zero),
             Some(width) => {
+                let from = self.name_value(from, PrimType::I64, "first");
                 let inside = binary(BinOp::UMod, from.clone(), width.clone());
                 let begin = sub(from.clone(), inside);
                 let begin = self.name_value(begin, PrimType::I64, "begin");
                 let opens = compare(CmpOp::Eq, begin.clone(), from.clone());
                 let behind = add(begin.clone(), width.clone());
-                let next = Expr::Select(
-                    PrimType::I64,
-                    Box::new(opens),
-                    Box::new(from.clone()),
-                    Box::new(behind),
-                );
+                let next = select(&opens, &from, &behind);
                 let next = self.name_value(next, PrimType::I64, "next");
                 let opener = self.thread_of(tiled, tile, begin.clone());
-                (begin, next, opener)
+                (from, begin, next, opener)
             }
         };
         Run {

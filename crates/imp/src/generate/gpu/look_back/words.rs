@@ -10,7 +10,7 @@
 //! The words are in the order of the values, those of eight bytes with the lower half first.
 
 use super::super::groups::Folded;
-use super::{ENDING, Pads, Tile, Tiled};
+use super::{ENDING, Pads, Tile, Tiled, is};
 use crate::device::WORD;
 use crate::generate::expr::{binary, compare, mul, sub};
 use crate::generate::function::Gen;
@@ -148,7 +148,7 @@ impl Gen<'_, '_> {
             })?;
             g.barrier();
             let found = g.fold_heard(pads, (operators, types), &carries)?;
-            Ok(is_none(found))
+            Ok(is(found, 0))
         })?;
         Ok(carries)
     }
@@ -173,7 +173,7 @@ impl Gen<'_, '_> {
                 g.set_all(carries, &lefts);
                 Ok(())
             })?;
-            g.emit(Stmt::If(is_none(found), body, Vec::new()));
+            g.emit(Stmt::If(is(found, 0), body, Vec::new()));
             // In any case, so that reading it waits for nothing.
             let any = Expr::Binary(
                 BinOp::Or,
@@ -200,7 +200,7 @@ impl Gen<'_, '_> {
             g.emit(Stmt::Set(left_ends, Expr::Var(right_ends)));
             Ok(())
         })?;
-        self.emit(Stmt::If(is_none(right_ends), both, right));
+        self.emit(Stmt::If(is(right_ends, 0), both, right));
         Ok(())
     }
 
@@ -236,16 +236,6 @@ impl Gen<'_, '_> {
         let first = compare(CmpOp::Eq, place.clone(), Expr::i64(0));
         self.emit(Stmt::If(first, counter, words.collect()));
     }
-}
-
-/// Whether a flag is not set.
-fn is_none(flag: Var) -> Expr {
-    Expr::Compare(
-        CmpOp::Eq,
-        PrimType::I32,
-        Box::new(Expr::Var(flag)),
-        Box::new(Expr::Const(Scalar::I32(0))),
-    )
 }
 
 /// A truth value as a number.

@@ -167,8 +167,11 @@ impl Gen<'_, '_> {
         seg: &Seg<Mems>,
         most: usize,
     ) -> bool {
+        if !is_straight(&seg.body, most) {
+            return false;
+        }
         let inside: FxHashSet<Name> = binders(&seg.body).into_iter().collect();
-        is_straight(&seg.body, most) && self.is_plain(pat, seg, &inside)
+        self.is_plain(pat, seg, &inside)
     }
 
     /// Whether all that points do is compute scalars, from what they do not write.

@@ -29,8 +29,8 @@
 use super::reads::Plan;
 use super::sides::{Point, Shape, Side, points};
 use super::turns::Turns;
-use super::{is_large, is_too_small, yes};
-use crate::generate::expr::{add, binary, compare, div, max, min, mul, select, sub};
+use super::{is_large, is_too_small};
+use crate::generate::expr::{add, binary, compare, div, max, min, mul, or, select, sub};
 use crate::generate::function::Gen;
 use crate::generate::gpu::reduce::Reduction;
 use crate::generate::operators::{div_up, div_up_by};
@@ -109,17 +109,12 @@ impl Gen<'_, '_> {
             cuts.extend(self.cut(&split, points)?);
             points /= 2;
         }
-        if cuts.is_empty() {
+        let Some(any) = cuts.iter().map(|cut| cut.fits.clone()).reduce(or) else {
             return self.reduce_by_blocks(pat, seg, (folds, reduction), prov);
-        }
+        };
         let mut chunks = Expr::i64(1);
-        let mut any = None;
         for cut in cuts.iter().rev() {
             chunks = select(&cut.fits, &cut.chunks, &chunks);
-            any = Some(match any {
-                None => cut.fits.clone(),
-                Some(others) => either(cut.fits.clone(), others),
-            });
         }
         let chunks = self.name_value(chunks, PrimType::I64, "chunks");
         let tiled = self.collect(|g| {
@@ -135,7 +130,7 @@ impl Gen<'_, '_> {
             Ok(())
         })?;
         let others = self.collect(|g| g.reduce_by_blocks(pat, seg, (folds, reduction), prov))?;
-        self.emit(Stmt::If(any.unwrap_or_else(yes), tiled, others));
+        self.emit(Stmt::If(any, tiled, others));
         Ok(())
     }
 
@@ -360,9 +355,4 @@ impl Gen<'_, '_> {
             })
         })
     }
-}
-
-/// One of two truth values at least.
-fn either(a: Expr, b: Expr) -> Expr {
-    Expr::Binary(BinOp::Or, PrimType::Bool, Box::new(a), Box::new(b))
 }
