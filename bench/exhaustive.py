@@ -37,6 +37,9 @@ KEPT = WORK / "tuned.json"
 # A data set with more paths is left out of the comparison with all settings.
 MOST_PATHS = 150
 RANDOM = 20
+# Seconds that the tuner has for a program: where each row is compared, there are as many paths as
+# rows have lengths.
+BUDGET = "300"
 # Microseconds below which a path runs several times in a row, but not more often than so.
 SHORT, MOST_RUNS = 100_000, 50
 LEAST, LARGEST = -(1 << 63), (1 << 63) - 1
@@ -239,7 +242,7 @@ def tune(name, own):
     for old in (Path(f"{program}.tuning"), Path(f"{program}.tuning.json")):
         old.unlink(missing_ok=True)
     start = time.monotonic()
-    shell([compiler(), "tune", "--json", account, program])
+    shell([compiler(), "tune", "--json", account, "--budget", BUDGET, program])
     seconds = time.monotonic() - start
     (found,) = json.loads(account.read_text()).values()
     return found, seconds

@@ -34,7 +34,7 @@ pub fn run(file: &Path, args: Vec<OsString>) -> ExitCode {
         }
         Err(message) => return failed(&name, &message),
     };
-    if options.device.is_some() {
+    if options.device.is_wanted() {
         return failed(&name, "the interpreter runs on no device");
     }
     // Nothing is flattened, so there is nothing to choose between.

@@ -61,6 +61,8 @@ pub(crate) struct Ctx<'a> {
     /// Whether there is a loop over the points of a map around, in the segop that is being
     /// made.
     pub(crate) rows: bool,
+    /// Results of scans that reductions alone read, and in order ([`crate::lanes::folded`]).
+    pub(crate) folded: FxHashSet<Name>,
     /// How many choices may still be made that flattening gets on without.
     pub(crate) fuel: &'a mut Fuel,
     /// What was decided, where that is wanted.
@@ -165,6 +167,7 @@ impl<'a> Ctx<'a> {
             arm: Arm::Shared,
             choices: 0,
             rows: false,
+            folded: FxHashSet::default(),
             fuel,
             decided: options.account.then(Vec::new),
             outermost: Prov::NONE,

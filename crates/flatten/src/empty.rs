@@ -74,7 +74,7 @@ fn points_alone(
 
 /// Whether there is nothing along any of these, unless it is known that there is: sizes below
 /// zero are those that a check refuses.
-fn any_empty<'d>(
+pub(crate) fn any_empty<'d>(
     builder: &mut Builder<'_, Segs>,
     sizes: impl Iterator<Item = &'d Dim>,
 ) -> Option<Atom> {

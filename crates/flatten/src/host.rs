@@ -24,6 +24,7 @@ impl Ctx<'_> {
         body: Body<Soacs>,
     ) -> Result<Body<Segs>, PassError> {
         let mut stms = Vec::with_capacity(body.stms.len());
+        self.folded.extend(lanes::folded(&body));
         self.stms(at, body.stms, &mut stms)?;
         Ok(Body {
             stms,

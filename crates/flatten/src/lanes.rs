@@ -14,6 +14,8 @@
 //! lanes may take a dimension around them: rows that all points share are then read once
 //! for all lanes, and rows that lie across come in vectors. A scan by one cheap step writes
 //! its row in order, whatever it reads: lanes around it would store each number by itself.
+//! If reductions alone read that row, nobody writes it: both are one loop later (the pass
+//! `join`), of which lanes around take less than half the time for rows of up to 100 numbers.
 //! Lanes that share a scan apply its operator twice as often: a scan for each point of a map
 //! that is a loop already leaves the lanes to that map. A map needs no segop of its own: as
 //! a loop its iterations are seen to be independent.
@@ -36,13 +38,17 @@ use ir::decision::{Operation, Runs};
 use ir::exact::scalar_operator;
 use ir::folds::Folds;
 use ir::seg::{Decomp, Seg, SegKind, SegOp};
-use ir::soac::{Operator, Screma};
+use ir::soac::{Operator, Screma, Soac};
 use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Param, Stm};
 use ir::tunable::Rule;
 use ir::types::{Dim, Type};
-use ir::{PassError, Segs, Soacs};
+use ir::walk::stm_names;
+use ir::{Name, PassError, Segs, Soacs};
 use prim::{BinOp, PrimType, Scalar};
-use target::levels::{ROUNDS_OF_ACCUMULATORS, ROUNDS_OF_BLOCKS, ROUNDS_OF_CHOICES};
+use rustc_hash::{FxHashMap, FxHashSet};
+use target::levels::{
+    ROUNDS_OF_ACCUMULATORS, ROUNDS_OF_BLOCKS, ROUNDS_OF_CHOICES, ROUNDS_OF_LOOPS,
+};
 
 /// So many points of a map fill the lanes by themselves.
 const LEAST_ROWS: i64 = 8;
@@ -63,7 +69,7 @@ pub(crate) fn screma(
     let level = at.around.and_then(|around| ctx.stack.for_folds(around));
     let allowed = ctx.lanes.here && level.is_some() && (s.folds.scans.is_empty() || !ctx.rows);
     let (level, decomp) = match (level, shared(&s)) {
-        (Some(level), Some(decomp)) if allowed && along_rows(ctx, &s) && ctx.fuel.take() => {
+        (Some(level), Some(decomp)) if allowed && along_rows(ctx, &pat, &s) && ctx.fuel.take() => {
             (level, decomp)
         }
         _ => return in_order(ctx, at, pat, &aux, s, out),
@@ -166,12 +172,53 @@ fn shared(s: &Screma) -> Option<Decomp> {
     }
 }
 
+/// The results of scans, by one cheap step, whose only reader is a reduction over all of them.
+pub(crate) fn folded(body: &Body<Soacs>) -> Vec<Name> {
+    let mut found: Vec<Name> = Vec::new();
+    for stm in &body.stms {
+        let Exp::Op(Soac::Screma(s)) = &stm.exp else {
+            continue;
+        };
+        let steps = s
+            .folds
+            .scans
+            .iter()
+            .all(|scan| scalar_operator(&scan.op).is_some());
+        if steps && !s.folds.scans.is_empty() && s.folds.reduces.is_empty() {
+            found.extend(stm.pat.iter().map(|param| param.name));
+        }
+    }
+    if found.is_empty() {
+        return found;
+    }
+    let mut uses: FxHashMap<Name, usize> = FxHashMap::default();
+    let mut reduced: FxHashSet<Name> = FxHashSet::default();
+    for stm in &body.stms {
+        stm_names(stm, |name| *uses.entry(name).or_default() += 1);
+        if let Exp::Op(Soac::Screma(s)) = &stm.exp
+            && s.folds.scans.is_empty()
+            && s.map.ret.len() == s.folds.values(&s.map.ret).reduced.len()
+        {
+            reduced.extend(&s.inputs);
+        }
+    }
+    found.retain(|name| {
+        let is_result = body.result.contains(&Atom::Var(*name));
+        reduced.contains(name) && uses.get(name) == Some(&1) && !is_result
+    });
+    found
+}
+
 /// Whether a screma reads or writes elements in order that belong to the point around it.
 /// Where loops take most of the time, it does not matter what is read. What is scanned is
 /// written in order; for operators that lanes apply again and again that does not outweigh
 /// their work.
-fn along_rows(ctx: &Ctx<'_>, s: &Screma) -> bool {
+fn along_rows(ctx: &Ctx<'_>, pat: &[Param<Soacs>], s: &Screma) -> bool {
     let scans = &s.folds.scans;
+    let is_folded = |name: Name| ctx.folded.contains(&name);
+    if pat.iter().any(|param| is_folded(param.name)) || s.inputs.iter().any(|it| is_folded(*it)) {
+        return false;
+    }
     let writes = !scans.is_empty() && scans.iter().all(|scan| scalar_operator(&scan.op).is_some());
     s.map.params.iter().all(|param| param.ty.is_prim())
         && s.inputs.iter().all(|&input| !ctx.is_strided(input))
@@ -185,7 +232,9 @@ fn along_rows(ctx: &Ctx<'_>, s: &Screma) -> bool {
 fn least(decomp: Decomp, s: &Screma) -> i64 {
     let rounds = if decomp.width == 1 {
         ROUNDS_OF_BLOCKS
-    } else if decomp::has_loops(&s.map.body) || s.folds.reduces.iter().all(is_sum) {
+    } else if decomp::has_loops(&s.map.body) {
+        ROUNDS_OF_LOOPS
+    } else if s.folds.reduces.iter().all(is_sum) {
         ROUNDS_OF_ACCUMULATORS
     } else {
         ROUNDS_OF_CHOICES

@@ -21,7 +21,8 @@ use ir::seg::SegSpace;
 use ir::syntax::{Atom, Aux, BasicOp, Body, DimIndex, Exp, Lambda, Param, Stm};
 use ir::types::{Dim, Type};
 use ir::walk::{
-    Substitution, free_names, free_names_lambda, refresh_body, refresh_lambda, used_names,
+    Substitution, free_names, free_names_lambda, refresh_body, refresh_lambda, stm_names,
+    used_names,
 };
 use ir::{PassError, Prov, Soacs};
 use prim::{BinOp, PrimType};
@@ -45,6 +46,8 @@ pub(crate) struct Nest<'p> {
     elements: FxHashMap<Name, (Name, usize)>,
     /// Checks that must hold before what stands in the nest.
     certs: Vec<Name>,
+    /// The indices of dimensions that have no more than one point, though a width says it not.
+    single: FxHashSet<Name>,
 }
 
 /// The segments that points of a nest have, one after another.
@@ -76,6 +79,29 @@ pub(crate) struct Manifest {
 }
 
 impl<'p> Nest<'p> {
+    /// A nest of the same indices, some of whose dimensions have another width.
+    pub(crate) fn narrowed(dims: Vec<(Name, Dim)>, single: FxHashSet<Name>) -> Self {
+        let bound = dims.iter().map(|(index, _)| (*index, None)).collect();
+        Nest {
+            dims,
+            bound,
+            single,
+            ..Nest::default()
+        }
+    }
+
+    /// Whether a dimension, by its index, is known to have one point at most.
+    pub(crate) fn is_single(&self, index: Name) -> bool {
+        let known = self.dims.iter().find(|(name, _)| *name == index);
+        known.is_some_and(|(_, width)| matches!(width, Dim::Const(..=1)))
+            || self.frames().any(|frame| frame.single.contains(&index))
+    }
+
+    /// The indices and widths, outermost first.
+    pub(crate) fn dims(&self) -> &[(Name, Dim)] {
+        &self.dims
+    }
+
     /// Whether it has no dimension.
     pub(crate) fn is_empty(&self) -> bool {
         self.dims.is_empty()
@@ -503,6 +529,28 @@ impl<'p> Nest<'p> {
         ctx.types.add_params(&lambda.params);
         ctx.types.add_body(&lambda.body);
         lambda
+    }
+
+    /// The bindings that these names need, in order, and the indices that differ in them; none
+    /// if they are accumulators or stand in segments.
+    pub(crate) fn dependent(&self, names: Vec<Name>) -> Option<(Vec<Stm<Soacs>>, FxHashSet<Name>)> {
+        if self.frames().any(|frame| frame.segments > 0) {
+            return None;
+        }
+        let own = |name: &Name| self.dims.iter().any(|(index, _)| index == name);
+        let mut indices: FxHashSet<Name> = names.iter().copied().filter(own).collect();
+        let needed = self.needed(names);
+        for stm in &needed {
+            stm_names(stm, |name| indices.extend(Some(name).filter(own)));
+            if stm
+                .pat
+                .iter()
+                .any(|param| matches!(param.ty, Type::Acc { .. }))
+            {
+                return None;
+            }
+        }
+        Some((needed, indices))
     }
 
     /// The bindings that these names need, in order.

@@ -42,6 +42,7 @@ pub mod soac;
 mod storage;
 pub mod syntax;
 pub mod text;
+pub mod total;
 pub mod tunable;
 pub mod types;
 pub mod typing;

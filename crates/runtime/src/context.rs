@@ -221,7 +221,7 @@ impl Context {
                 let open = Device::open(desc, &config.device, config.memory_limit);
                 Some(open.map_err(Error::Usage)?)
             }
-            None if config.device.name.is_some() => {
+            None if config.device.is_wanted() => {
                 let message = "the program runs on no device: it was compiled for processors";
                 return Err(Error::Usage(message.to_owned()));
             }

@@ -211,6 +211,9 @@ impl Stack {
 /// row pay for setting these up and combining them (`bench/run.py rows`; sums of 64 floats
 /// take half the time, of 48 the same).
 pub const ROUNDS_OF_ACCUMULATORS: i64 = 2;
+/// The same where each element takes a loop, which is most of the work (greatest of 16 `i64`
+/// that eight turns have changed: a third of the time of a loop, on an AMD EPYC).
+pub const ROUNDS_OF_LOOPS: i64 = 1;
 /// The same where it takes longer to combine them than to add them up: greatest and least
 /// elements, pairs (400 floats take the same time).
 pub const ROUNDS_OF_CHOICES: i64 = 12;

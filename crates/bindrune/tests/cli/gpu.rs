@@ -99,6 +99,14 @@ fn drivers_are_called_as_they_want() {
         assert!(built.log().contains("device 1\n"));
         let list = built.run(&["--list-devices"], "").quiet();
         assert!(list.text().starts_with("#0 Fake 100 ("), "{}", list.text());
+        let file = built.folder.path("kernels");
+        built.run(&[&format!("--dump-{vendor}"), &file], "").quiet();
+        let load = format!("--load-{vendor}");
+        built
+            .run(&[&load, &file, "--build-option=--own"], "")
+            .quiet();
+        // They are those that are kept.
+        assert!(!built.log().contains("program of kernels"));
     }
 }
 

@@ -170,8 +170,57 @@ fn devices_are_listed_and_chosen() {
     ] {
         built.run(&["-d", wanted], "1").fails(parts);
     }
-    let on_cpu = finish(&mut sample_command(&["-d", "#0"]), b"[1]");
+    built.run(&["-p", "#0", "-d", "#0"], "1").quiet();
+    built
+        .run(&["-p", "nonsense"], "1")
+        .fails(&["there is no platform `nonsense`; there are: "]);
+    for option in ["-d", "-p"] {
+        let on_cpu = finish(&mut sample_command(&[option, "#0"]), b"[1]");
+        on_cpu.fails(&["the program runs on no device"]);
+    }
+}
+
+#[test]
+fn kernels_are_written_and_read() {
+    let built = Built::new("entry main (x: i32) = map (+ x) [1, 2]\n");
+    let file = built.folder.path("kernels.cl");
+    let run = built.run(&["--dump-opencl", &file], "").quiet();
+    assert_eq!(run.text(), "");
+    let kernels = std::fs::read_to_string(&file).expect("kernels are written");
+    assert!(kernels.contains("BR_KERNEL(256)\nvoid k0_main_segmap"));
+    let loaded = built.run(&["--load-opencl", &file], "1").quiet();
+    assert_eq!(loaded.text(), "[2i32, 3i32]\n");
+    built.folder.file("kernels.cl", "these are none");
+    built
+        .run(&["--load-opencl", &file], "1")
+        .fails(&["does not compile the program's kernels"]);
+    for (options, parts) in [
+        (
+            ["--dump-cuda", &file],
+            ["the program's kernels are for opencl, not for cuda"],
+        ),
+        (["--load-opencl", "no/such"], ["cannot read no/such: "]),
+        (["--dump-opencl", "/dev/full"], ["cannot write /dev/full: "]),
+    ] {
+        built.run(&options, "1").fails(&parts);
+    }
+    let on_cpu = finish(&mut sample_command(&["--dump-opencl", &file]), b"[1]");
     on_cpu.fails(&["the program runs on no device"]);
+}
+
+#[test]
+fn options_that_change_nothing_say_so() {
+    let built = Built::new("entry main (x: i32) = map (+ x) [1, 2]\n");
+    let run = built.run(&["--default-thread-block-size=64"], "1");
+    assert_eq!((run.code, run.text()), (0, "[2i32, 3i32]\n"));
+    assert!(
+        (run.stderr).contains("--default-thread-block-size changes nothing: how work falls apart"),
+        "{}",
+        run.stderr
+    );
+    built
+        .run(&["--default-tile-size=wide"], "1")
+        .fails(&["cannot parse argument \"wide\""]);
 }
 
 #[test]

@@ -12,7 +12,7 @@
 use super::pending::{Needs, Pending, Way};
 use super::regular::Bound;
 use super::results::named;
-use super::{book, branches, irregular, loops, versions};
+use super::{book, branches, irregular, loops, once, versions};
 use crate::context::Ctx;
 use crate::manifest::Point;
 use crate::nest::{Nest, Segments};
@@ -20,7 +20,7 @@ use crate::position::Position;
 use ir::soac::Soac;
 use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Param, Stm};
 use ir::types::{Dim, Type};
-use ir::walk::{Substitution, stm_names, substitute_type};
+use ir::walk::stm_names;
 use ir::{FunName, Name, PassError, Segs, Soacs};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
@@ -96,6 +96,8 @@ pub(super) struct Distribution<'a, 'n> {
     pub(super) aux: &'a Aux,
     /// Whether the nest goes into what is irregular, too.
     pub(super) irregular: bool,
+    /// Arrays that the body may consume.
+    pub(super) taken: FxHashSet<Name>,
     /// Functions that have versions for all points.
     lifts: Arc<FxHashSet<FunName>>,
     /// The segments of each length that differs from point to point.
@@ -129,6 +131,7 @@ impl<'a, 'n> Distribution<'a, 'n> {
             at,
             aux,
             irregular: irregular::goes(ctx, at),
+            taken: once::taken(ctx, body),
             lifts: Arc::clone(&ctx.lifts),
             segments: FxHashMap::default(),
             flat: FxHashMap::default(),
@@ -196,12 +199,15 @@ impl Distribution<'_, '_> {
             self.once(ctx, stm, out);
             return Ok(());
         }
+        let is_result = stm.pat.iter().any(|p| sink.wanted.contains_key(&p.name));
+        if !is_result && let Some(same) = self.same(&stm) {
+            return self.at_one_point(ctx, stm, same, out);
+        }
         let Some((way, needs)) = self.needs_of(&stm, i) else {
             self.wait(stm);
             return Ok(());
         };
         self.flush(ctx, needs, out)?;
-        let is_result = stm.pat.iter().any(|p| sink.wanted.contains_key(&p.name));
         if self.irregular && !is_result && book::is_invariant(&self.nest, &stm) {
             self.once(ctx, stm, out);
             return Ok(());
@@ -253,35 +259,6 @@ impl Distribution<'_, '_> {
     /// Whether a name's statement waits for the nest.
     pub(super) fn waits(&self, name: Name) -> bool {
         self.pending.bound.contains_key(&name)
-    }
-
-    /// A statement that gives the same at all points, outside of the nest.
-    fn once(&mut self, ctx: &mut Ctx<'_>, stm: Stm<Soacs>, out: &mut Vec<Stm<Segs>>) {
-        let exp = match stm.exp {
-            Exp::Basic(op) => Exp::Basic(op),
-            Exp::Apply { fun, args } => Exp::Apply {
-                fun: ctx.callee(&fun, self.at),
-                args,
-            },
-            Exp::If { .. } | Exp::Loop { .. } | Exp::Op(_) => return,
-        };
-        let mut pat: Vec<Param<Segs>> = Vec::with_capacity(stm.pat.len());
-        let mut names = Substitution::default();
-        for param in &stm.pat {
-            let mut ty = param.ty.clone();
-            substitute_type(&mut ty, &names);
-            let own: Param<Soacs> = ctx.fresh("once", ty);
-            names.insert(param.name, own.name.into());
-            pat.push(ctx.param(own));
-        }
-        for (param, own) in stm.pat.into_iter().zip(&pat) {
-            self.nest.bind_op(param, BasicOp::Atom(own.name.into()));
-        }
-        out.push(Stm {
-            pat,
-            aux: stm.aux,
-            exp,
-        });
     }
 
     /// Has all of these names in the nest, of which some may wait.

@@ -11,6 +11,7 @@
 //! | chunks of rows, beside G4 | [`chunks`] |
 //! | G5: views of all points are a view of an array | [`book::g5`] |
 //! | G6: a nest over statements is a nest over each | [`mod@distribute`] |
+//! | what is the same at all points, at one of them | [`mod@once`] |
 //! | G7: a nest over a loop is a loop of nests | [`loops::g7`] |
 //! | G8: a nest over a branch is a branch of nests | [`branches::g8`] |
 //! | G9: a reduction of a map with parallelism in it is one of two versions | [`folds::g9`] |
@@ -33,6 +34,7 @@ mod interchange;
 mod irregular;
 mod lift;
 mod loops;
+mod once;
 mod par;
 mod pending;
 mod regular;

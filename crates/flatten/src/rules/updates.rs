@@ -327,6 +327,21 @@ pub(crate) fn owned(
     Ok(body)
 }
 
+/// The array that an operation's result may be a view of.
+pub(super) fn viewed(op: &BasicOp) -> Option<Name> {
+    if let BasicOp::Index { array, .. }
+    | BasicOp::FlatIndex { array, .. }
+    | BasicOp::Rearrange { array, .. }
+    | BasicOp::Reshape { array, .. }
+    | BasicOp::Atom(Atom::Var(array))
+    | BasicOp::Opaque(Atom::Var(array)) = op
+    {
+        Some(*array)
+    } else {
+        None
+    }
+}
+
 struct Owner<'a, 'n, 'c> {
     nest: &'a Nest<'n>,
     /// Names in the body that may be arrays of the nest.
@@ -391,15 +406,8 @@ impl Owner<'_, '_, '_> {
             return;
         }
         let may = match &stm.exp {
-            Exp::Basic(
-                BasicOp::Index { array, .. }
-                | BasicOp::FlatIndex { array, .. }
-                | BasicOp::Rearrange { array, .. }
-                | BasicOp::Reshape { array, .. }
-                | BasicOp::Atom(Atom::Var(array))
-                | BasicOp::Opaque(Atom::Var(array)),
-            ) => self.is_view(*array),
-            Exp::Basic(_) | Exp::Op(_) => false,
+            Exp::Basic(op) => viewed(op).is_some_and(|array| self.is_view(array)),
+            Exp::Op(_) => false,
             exp @ (Exp::If { .. } | Exp::Loop { .. } | Exp::Apply { .. }) => {
                 let free = free_names_exp(exp);
                 free.into_iter().any(|name| {

@@ -9,8 +9,8 @@
 //! Needs what each function is and calls, callees first. Guarantees the same values.
 
 use super::Function;
-use crate::simplify::cse::{is_whole_power, never_fails};
 use ir::syntax::{Atom, BasicOp, Body, Exp, FunKind, Level, LoopForm, Stm};
+use ir::total::{is_whole_power, never_fails};
 use ir::types::Dim;
 use ir::walk::{Substitution, Visit, VisitMut, substitute_body};
 use ir::{Fuel, FunName, Name};

@@ -8,6 +8,7 @@ use crate::level::OptLevel;
 use crate::splice::Heirs;
 use ir::Name;
 use ir::syntax::{Atom, Attr, Aux, BasicOp, Body, Exp, LoopForm, LoopParam, Param, Stm};
+use ir::total;
 use ir::types::{Dim, Type};
 use ir::walk::{Visit, free_names};
 use prim::{BinOp, CmpOp, PrimType, Scalar, UnOp};
@@ -451,7 +452,7 @@ fn speculable<L: OptLevel>(stm: &Stm<L>) -> bool {
         return false;
     };
     let cheap = if let BasicOp::Binary(op, _, _, y) = op {
-        super::cse::never_fails(*op, *y) && !matches!(op, BinOp::Pow | BinOp::FMod)
+        total::never_fails(*op, *y) && !matches!(op, BinOp::Pow | BinOp::FMod)
     } else {
         op.is_scalar() && !matches!(op, BasicOp::Math(..))
     };

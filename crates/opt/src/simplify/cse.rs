@@ -1,10 +1,10 @@
 //! Equality of basic operations, and where they may go.
 
 use ir::Name;
-use ir::syntax::{Atom, BasicOp, DimIndex, Level, Param};
+use ir::syntax::{BasicOp, DimIndex, Level, Param};
+use ir::total::never_fails;
 use ir::types::Dim;
 use ir::walk::Visit;
-use prim::{BinOp, PrimType, Scalar};
 use rustc_hash::FxHasher;
 use std::hash::{Hash, Hasher};
 
@@ -68,19 +68,6 @@ pub(crate) fn mobility(op: &BasicOp) -> Mobility {
         | BasicOp::Manifest { .. }
         | BasicOp::ArrayLit { .. } => Mobility::Stays,
     }
-}
-
-/// Whether the operator is a power of integers, which negative exponents have not.
-pub(crate) fn is_whole_power(op: BinOp, ty: PrimType) -> bool {
-    op == BinOp::Pow && ty != PrimType::Bool && ty.is_int()
-}
-
-/// Whether the operator has a value for every first operand, if it is no power of integers.
-pub(crate) fn never_fails(op: BinOp, y: Atom) -> bool {
-    !op.is_division()
-        || y.constant()
-            .and_then(Scalar::as_i64)
-            .is_some_and(|y| y != 0 && y != -1)
 }
 
 /// Whether the operation makes an array of its own.

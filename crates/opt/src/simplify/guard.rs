@@ -14,6 +14,7 @@ use super::{Certs, Def, ScopeKind, Simplifier, add_certs, cse};
 use crate::level::OptLevel;
 use ir::decision::Kind;
 use ir::syntax::{Atom, Aux, BasicOp, MsgPart, Param};
+use ir::total;
 use ir::types::{Dim, Type};
 use ir::{Name, Prov};
 use prim::{BinOp, CmpOp, PrimType, Scalar, UnOp};
@@ -314,7 +315,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
             *x = self.lift(*x, prov, &mut own, depth);
         }
         if let BasicOp::Binary(division, ty, _, y) = &mut op
-            && !cse::never_fails(*division, *y)
+            && !total::never_fails(*division, *y)
         {
             *y = self.divisor(*ty, *y, prov, depth);
         }

@@ -6,10 +6,11 @@
 //! read stays, where it may fuse. What is consumed, or is a result, stays as well: it
 //! is a new array each time.
 
-use super::{Scope, ScopeKind, Simplifier, cse};
+use super::{Scope, ScopeKind, Simplifier};
 use crate::level::OptLevel;
 use ir::soac::{Screma, Soac};
 use ir::syntax::{Atom, Aux, BasicOp, Exp, Param, Stm};
+use ir::total;
 use ir::types::Type;
 use ir::walk::Visit;
 use ir::{Name, Prov, Soacs};
@@ -75,7 +76,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
 
     /// Whether the operator has a value for every first operand.
     pub(super) fn never_fails(&self, op: BinOp, y: Atom) -> bool {
-        if cse::never_fails(op, y) {
+        if total::never_fails(op, y) {
             return true;
         }
         let Some(BasicOp::Binary(BinOp::SMax, _, x, y)) = self.def_of(y).map(|def| &def.op) else {
@@ -230,7 +231,7 @@ impl Visit<Soacs> for Mentions<'_, '_> {
 /// Whether an operation on scalars has a value for all operands.
 fn cannot_fail(s: &Simplifier<'_, Soacs>, op: &BasicOp) -> bool {
     if let BasicOp::Binary(op, ty, _, y) = op {
-        return s.never_fails(*op, *y) && !cse::is_whole_power(*op, *ty);
+        return s.never_fails(*op, *y) && !total::is_whole_power(*op, *ty);
     }
     op.is_scalar() && !matches!(op, BasicOp::SizeAtLeast { .. })
 }

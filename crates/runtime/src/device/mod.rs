@@ -61,6 +61,11 @@ pub struct Config {
     /// Which one, by a part of its name or its platform's, perhaps after `#K` for the K-th
     /// of those; any if `None`.
     pub name: Option<String>,
+    /// Of OpenCL's, only those of platforms with such a name, perhaps after `#K` for the K-th
+    /// of these.
+    pub platform: Option<String>,
+    /// Kernels to be used in place of the program's.
+    pub source: Option<String>,
     /// Further options for the compiler of kernels.
     pub build_options: Vec<String>,
     /// The file in which compiled kernels are kept, rather than in the user's folder for
@@ -70,6 +75,13 @@ pub struct Config {
     pub timed: bool,
     /// Whether each is waited for and told, too.
     pub debug: bool,
+}
+
+impl Config {
+    /// Whether there has to be a device.
+    pub(crate) const fn is_wanted(&self) -> bool {
+        self.name.is_some() || self.platform.is_some()
+    }
 }
 
 /// What stands in a block of the host's that stands for one of a device.

@@ -5,6 +5,7 @@
 //! by the `main` of object files, [`run`] by the compiler's own `run` command;
 //! both take the same way.
 
+mod kernels;
 pub mod levels;
 pub mod options;
 
@@ -100,6 +101,16 @@ fn behave<R: Read>(
         }
     };
     let (level, image) = code.choose(options.cpu_level, Level::of_this_machine())?;
+    if let Some(into) = &options.device.dump {
+        return Ok(kernels::dump(image.program(), into)?);
+    }
+    for idle in &options.device.idle {
+        let said = "how work falls apart over threads is part of the program";
+        log(
+            streams.stderr,
+            &format!("{name}: --{idle} changes nothing: {said}"),
+        );
+    }
     let mut times = match &options.runtime_file {
         Some(path) => Some(
             File::create(path)
@@ -110,15 +121,9 @@ fn behave<R: Read>(
     let config = Config {
         num_threads: options.num_threads,
         memory_limit: options.memory_limit,
-        tuning: options.params.clone(),
+        tuning: kernels::assignments(image.program(), &options),
         log_comparisons: options.log_versions,
-        device: device::Config {
-            name: options.device.clone(),
-            build_options: options.build_options.clone(),
-            cache_file: options.cache_file.clone(),
-            timed: options.profile,
-            debug: options.debug,
-        },
+        device: kernels::config(image.program(), &options)?,
     };
     let mut context = Context::new(&config, image)?;
     if options.print_values {

@@ -1,6 +1,10 @@
 //! The command line of an executable, with the options of the reference
 //! compiler's executables.
 
+mod device;
+
+pub use device::{DeviceOptions, Kernels};
+
 use super::levels::Level;
 use crate::tuning::{self, Assignment};
 use lexopt::prelude::*;
@@ -39,12 +43,8 @@ pub struct Options {
     pub print_values: bool,
     /// Tuning parameters that were set, in order.
     pub params: Vec<Assignment>,
-    /// The device to run on.
-    pub device: Option<String>,
-    /// Further options for the compiler of kernels.
-    pub build_options: Vec<String>,
-    /// Where compiled kernels are kept.
-    pub cache_file: Option<PathBuf>,
+    /// The device to run on, and its kernels.
+    pub device: DeviceOptions,
 }
 
 /// What to do.
@@ -77,9 +77,7 @@ impl Default for Options {
             memory_limit: None,
             cpu_level: None,
             params: Vec::new(),
-            device: None,
-            build_options: Vec::new(),
-            cache_file: None,
+            device: DeviceOptions::default(),
         }
     }
 }
@@ -174,24 +172,6 @@ const LINES: &[Line] = &[
         Some("LEVEL"),
         "Run the code for processors of level v2, v3 or v4, rather than the best.",
     ),
-    line(
-        Some('d'),
-        "device",
-        Some("NAME"),
-        "Run on the first device whose name contains NAME; #K before it for the K-th.",
-    ),
-    line(
-        None,
-        "list-devices",
-        None,
-        "Print the devices that there are, and exit.",
-    ),
-    line(
-        None,
-        "build-option",
-        Some("OPT"),
-        "Give the device's compiler an option, such as -cl-opt-disable.",
-    ),
     line(None, "param", Some("NAME=N"), "Set a tuning parameter."),
     line(
         None,
@@ -211,12 +191,6 @@ const LINES: &[Line] = &[
         None,
         "Print the tuning parameters' values as a tuning file, and exit.",
     ),
-    line(
-        None,
-        "cache-file",
-        Some("FILE"),
-        "Keep a device's compiled kernels in FILE, not in the user's cache.",
-    ),
 ];
 
 /// The help text of the program called `name`.
@@ -224,7 +198,7 @@ pub fn help(name: &str) -> String {
     let mut text = format!(
         "Usage: {name} [OPTION...]\n\nReads the arguments of an entry point from standard input and prints its\nresults to standard output.\n\nOptions:\n"
     );
-    for option in LINES {
+    for option in LINES.iter().chain(device::LINES) {
         let short = option
             .short
             .map_or("    ".to_owned(), |c| format!("-{c}, "));
@@ -249,7 +223,8 @@ fn parse_args(args: impl IntoIterator<Item = OsString>) -> Result<Command, lexop
             Short('h') | Long("help") => return Ok(Command::Help),
             Long("print-params") => return Ok(Command::PrintParams),
             Long("list-devices") => return Ok(Command::ListDevices),
-            Short('d') | Long("device") => options.device = Some(parser.value()?.string()?),
+            Short('d') => options.device.name = Some(parser.value()?.string()?),
+            Short('p') => options.device.platform = Some(parser.value()?.string()?),
             Short('e') | Long("entry-point") => options.entry = parser.value()?.string()?,
             Short('r') | Long("runs") => {
                 let runs = parser.value()?.parse_with(|text| match text.parse() {
@@ -302,8 +277,12 @@ fn parse_args(args: impl IntoIterator<Item = OsString>) -> Result<Command, lexop
                 let file = PathBuf::from(parser.value()?);
                 options.params.extend(tuning::read_file(&file)?);
             }
-            Long("cache-file") => options.cache_file = Some(parser.value()?.into()),
-            Long("build-option") => options.build_options.push(parser.value()?.string()?),
+            Long(name) => {
+                let name = name.to_owned();
+                if !options.device.take(&name, &mut parser)? {
+                    return Err(Long(&name).unexpected());
+                }
+            }
             _ => return Err(arg.unexpected()),
         }
     }
@@ -327,7 +306,7 @@ fn parse_bytes(text: &str) -> Result<u64, &'static str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Assignment, Command, Level, Options, help, parse};
+    use super::{Assignment, Command, DeviceOptions, Kernels, Level, Options, help, parse};
 
     fn parsed(args: &[&str]) -> Result<Command, String> {
         parse(args.iter().map(Into::into))
@@ -345,9 +324,22 @@ mod tests {
             memory_limit: Some(2 << 30),
             cpu_level: Some(Level::V3),
             params: vec![Assignment::parse("main.tile=16").expect("an assignment")],
-            device: Some("#1 quick".to_owned()),
-            build_options: vec!["-cl-opt-disable".to_owned()],
-            cache_file: Some("x".into()),
+            device: DeviceOptions {
+                name: Some("#1 quick".to_owned()),
+                platform: Some("v".to_owned()),
+                build_options: vec!["-cl-opt-disable".to_owned()],
+                cache_file: Some("x".into()),
+                dump: Some(Kernels {
+                    target: "cuda",
+                    file: "y".into(),
+                }),
+                load: Some(Kernels {
+                    target: "opencl",
+                    file: "z".into(),
+                }),
+                default_threshold: Some(7),
+                idle: vec!["default-group-size", "default-tile-size"],
+            },
             ..Options::default()
         };
         let short = parsed(&[
@@ -364,7 +356,13 @@ mod tests {
             "--param=main.tile=16",
             "--cache-file=x",
             "-d#1 quick",
+            "-pv",
             "--build-option=-cl-opt-disable",
+            "--dump-cuda=y",
+            "--load-opencl=z",
+            "--default-threshold=7",
+            "--default-group-size=256",
+            "--default-tile-size=16",
         ]);
         assert_eq!(short, Ok(Command::Run(expected)));
         let long = parsed(&[
@@ -385,8 +383,20 @@ mod tests {
             "x",
             "--device",
             "#1 quick",
-            "--build-option",
+            "--platform",
+            "v",
+            "--nvrtc-option",
             "-cl-opt-disable",
+            "--dump-cuda",
+            "y",
+            "--load-opencl",
+            "z",
+            "--default-threshold",
+            "7",
+            "--default-group-size",
+            "128",
+            "--default-tile-size",
+            "32",
         ]);
         assert_eq!(long, short);
         assert_eq!(parsed(&["-h"]), Ok(Command::Help));

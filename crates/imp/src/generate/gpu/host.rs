@@ -100,11 +100,23 @@ impl Gen<'_, '_> {
     /// Copies the element at a point that counts through the extents.
     pub(super) fn copy_element(
         &mut self,
-        (to, from): (&Region, &Region),
+        sides: (&Region, &Region),
         elem: PrimType,
         extents: &[Expr],
         point: Expr,
     ) {
+        let (to, value) = self.read_element(sides, elem, extents, point);
+        self.emit(Stmt::Store(to, Expr::Var(value)));
+    }
+
+    /// Reads the element of one array at a point, and says where it belongs in another one.
+    pub(super) fn read_element(
+        &mut self,
+        (to, from): (&Region, &Region),
+        elem: PrimType,
+        extents: &[Expr],
+        point: Expr,
+    ) -> (Access, Var) {
         let indices = self.indices(extents.iter(), point);
         let value = self.scalar(elem, "value");
         let [to, from] = [to, from].map(|region| Access {
@@ -118,7 +130,7 @@ impl Gen<'_, '_> {
                 .collect(),
         });
         self.emit(Stmt::Load(value, from));
-        self.emit(Stmt::Store(to, Expr::Var(value)));
+        (to, value)
     }
 
     /// Whether the code is the host's, and elements are copied to or from the device.

@@ -11,6 +11,7 @@
 //! | [`host`] | what the host does with memory of the device |
 //! | [`transpose`] | copies between arrays of the device, in squares where they are transposed |
 //! | [`map`] | segmaps, a thread for each point |
+//! | [`several`] | points that are little more than a read and a write, several a thread |
 //! | [`tiles`] | segmaps whose points share what they read |
 //! | [`segments`] | how segments fall apart into chunks, one for each block |
 //! | [`reduce`], [`scan`], [`hist`] | the other segops |
@@ -35,6 +36,7 @@ mod map;
 mod reduce;
 mod scan;
 mod segments;
+mod several;
 mod shared;
 mod tiles;
 mod transpose;

@@ -143,20 +143,22 @@ impl Gen<'_, '_> {
         }
         let (extents, strides): (Vec<Expr>, Vec<Expr>) = dims.into_iter().unzip();
         let n = extents.iter().cloned().fold(Expr::i64(1), mul);
-        self.each_point(("replicate", prov), n, |g, point| {
-            let indices = g.indices(extents.iter(), point);
-            let place = Access {
+        let place = |g: &mut Self, point: Expr| {
+            let indices = g.indices(extents.iter(), point).into_iter();
+            Ok(Access {
                 buffer: to.buffer,
                 elem,
                 offset: to.offset.clone(),
-                dims: indices.into_iter().zip(strides).collect(),
-            };
-            g.emit(Stmt::Store(place, value));
+                dims: indices.zip(strides.iter().cloned()).collect(),
+            })
+        };
+        self.several_points(("replicate", prov), n, place, |g, place| {
+            g.emit(Stmt::Store(place, value.clone()));
             Ok(())
         })
     }
 
-    /// Element by element, a thread for each; the last dimension is that of threads side
+    /// Element by element, a thread for several; the last dimension is that of threads side
     /// by side.
     fn copy_elements(&mut self, sides: Sides<'_>, dims: &[Dim]) -> Result<(), PassError> {
         let along = |region: &Region, stride: fn(&Dim) -> &Expr| Region {
@@ -167,8 +169,11 @@ impl Gen<'_, '_> {
         let from = along(sides.from, |dim| &dim.from);
         let extents: Vec<Expr> = dims.iter().map(|dim| dim.n.clone()).collect();
         let n = extents.iter().cloned().fold(Expr::i64(1), mul);
-        self.each_point(("copy", Prov::NONE), n, |g, point| {
-            g.copy_element((&to, &from), sides.elem, &extents, point);
+        let read = |g: &mut Self, point: Expr| {
+            Ok(g.read_element((&to, &from), sides.elem, &extents, point))
+        };
+        self.several_points(("copy", Prov::NONE), n, read, |g, (place, value)| {
+            g.emit(Stmt::Store(place, Expr::Var(value)));
             Ok(())
         })
     }

@@ -144,10 +144,19 @@ fn platforms(api: &Api) -> Result<Vec<Platform>, String> {
     Ok(ids)
 }
 
-/// The device that is meant.
-pub fn choose(all: Vec<Choice>, wanted: Option<&str>) -> Result<Choice, String> {
+/// The device that is meant, by its platform's name and its own.
+pub fn choose(
+    mut all: Vec<Choice>,
+    platform: Option<&str>,
+    wanted: Option<&str>,
+) -> Result<Choice, String> {
     if all.is_empty() {
         return Err("OpenCL finds no device on this machine; install the driver of one".to_owned());
+    }
+    if let Some(platform) = platform {
+        let names: Vec<&str> = all.iter().map(|choice| &*choice.platform).collect();
+        let name = naming::platform(&names, platform)?.to_owned();
+        all.retain(|choice| choice.platform == name);
     }
     let Some(wanted) = wanted else {
         let is = |kind: u64| move |choice: &&Choice| choice.kind & kind != 0;
@@ -200,7 +209,8 @@ mod tests {
             (Some("portable"), "cpu-znver4"),
             (Some("200"), "Quick 200"),
         ] {
-            assert_eq!(choose(all(), wanted).expect("there is one").name, name);
+            let chosen = choose(all(), None, wanted).expect("there is one");
+            assert_eq!(chosen.name, name);
         }
         for (wanted, message) in [
             (
@@ -210,10 +220,30 @@ mod tests {
             ("#2 quick", "there is no device `#2 quick`"),
             ("#x", "no number behind `#`"),
         ] {
-            let error = choose(all(), Some(wanted)).expect_err("there is none");
+            let error = choose(all(), None, Some(wanted)).expect_err("there is none");
             assert!(error.contains(message), "{error}");
         }
-        let none = choose(Vec::new(), None).expect_err("there is none");
+        for (platform, wanted, name) in [
+            ("vendor", None, "Quick 100"),
+            ("#1", Some("#1"), "Quick 200"),
+            ("portable", None, "cpu-znver4"),
+        ] {
+            let chosen = choose(all(), Some(platform), wanted).expect("there is one");
+            assert_eq!(chosen.name, name);
+        }
+        for (platform, wanted, message) in [
+            (
+                "slow",
+                None,
+                "there is no platform `slow`; there are: `Portable",
+            ),
+            ("#2", None, "there is no platform `#2`"),
+            ("portable", Some("quick"), "there are: `cpu-znver4` ("),
+        ] {
+            let error = choose(all(), Some(platform), wanted).expect_err("there is none");
+            assert!(error.contains(message), "{error}");
+        }
+        let none = choose(Vec::new(), None, None).expect_err("there is none");
         assert!(none.contains("no device"), "{none}");
     }
 
@@ -221,8 +251,11 @@ mod tests {
     fn a_processor_is_the_last_resort() {
         let cpu = device("cpu", "a", api::DEVICE_TYPE_CPU);
         let other = device("other", "b", 1 << 3);
-        let chosen = choose(vec![cpu.clone(), other], None).expect("there is one");
+        let chosen = choose(vec![cpu.clone(), other], None, None).expect("there is one");
         assert_eq!(chosen.name, "other");
-        assert_eq!(choose(vec![cpu], None).expect("there is one").name, "cpu");
+        assert_eq!(
+            choose(vec![cpu], None, None).expect("there is one").name,
+            "cpu"
+        );
     }
 }

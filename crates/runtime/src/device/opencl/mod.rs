@@ -66,7 +66,7 @@ const GO_ON: api::Truth = 0;
 /// Opens a device and compiles a program's kernels for it.
 pub fn open(desc: &DeviceDesc, config: &Config) -> Result<OpenCl, String> {
     let (api, all) = devices()?;
-    let choice = choice::choose(all, config.name.as_deref())?;
+    let choice = choice::choose(all, config.platform.as_deref(), config.name.as_deref())?;
     let failed = |what: &str, status: Status| {
         let (name, why) = (&choice.name, api::describe(status));
         format!("the device `{name}` cannot be used: {what}: {why}")

@@ -1,0 +1,292 @@
+//! What is the same along a dimension of a nest is computed at one of its points.
+//!
+//! ```text
+//! ⟨i < n⟩⟨j < k⟩ ⊢ let a = e1 in e2
+//!   =>  let m  = if n > 0 then 1 else 0
+//!       let as = (⟨i < m⟩⟨j < k⟩ ⊢ e1) in (⟨i < n⟩⟨j < k⟩, a = as[0, j] ⊢ e2)
+//!       if nothing that e1 needs differs in i
+//! ```
+//!
+//! A dimension without points has nothing computed: what stands in it may rest on there
+//! being one, as a read does whose index is in range for that reason. What there is of a nest
+//! after a loop has gone outwards (G7) is often so: coefficients that depend on the time and
+//! not on what is priced. Scalars that have a value in any case are computed outside of the
+//! nest, where conditions and sizes are the same for all of it.
+//!
+//! Needs: combinators, and loops and branches with such in them, whose results have one
+//! shape at all points. What a nest gives as a result stays in it, and so does what is
+//! consumed, as each point has its own.
+
+use super::distribute::{Distribution, distribute};
+use super::regular::has_parallelism;
+use super::updates::viewed;
+use crate::context::Ctx;
+use crate::empty::any_empty;
+use crate::nest::Nest;
+use ir::syntax::{Atom, Attr, BasicOp, Body, DimIndex, Exp, Param, Stm};
+use ir::total;
+use ir::types::{Dim, Type};
+use ir::walk::{
+    Substitution, consumed_by, stm_names, sub_bodies, substitute_stm, substitute_type, used_names,
+};
+use ir::{Name, PassError, Segs, Soacs};
+use prim::PrimType;
+use rustc_hash::FxHashSet;
+
+/// What a statement needs, and what of it differs from point to point.
+pub(super) struct Same {
+    /// What is computed outside of the nest, in order.
+    outside: Vec<Stm<Soacs>>,
+    /// What the nest binds, in order.
+    bound: Vec<Stm<Soacs>>,
+    /// What waits, in order.
+    waiting: Vec<Stm<Soacs>>,
+    /// The indices that differ.
+    indices: FxHashSet<Name>,
+}
+
+/// The names whose arrays a body may consume, be it by views of them.
+pub(super) fn taken(ctx: &Ctx<'_>, body: &Body<Soacs>) -> FxHashSet<Name> {
+    let mut names = FxHashSet::default();
+    take(ctx, body, &mut names);
+    names
+}
+
+fn take(ctx: &Ctx<'_>, body: &Body<Soacs>, names: &mut FxHashSet<Name>) {
+    for stm in body.stms.iter().rev() {
+        let before = names.len();
+        names.extend(consumed_by(&stm.exp, |fun, i| ctx.consumes(fun, i)));
+        sub_bodies(&stm.exp, |body| take(ctx, body, names));
+        let is_taken = |param: &Param<Soacs>| param.ty.is_array() && names.contains(&param.name);
+        let may_pass = match &stm.exp {
+            Exp::Basic(op) => viewed(op).is_some() && stm.pat.iter().any(is_taken),
+            // What its functions consume of theirs may be its own.
+            Exp::Op(_) => names.len() > before,
+            Exp::If { .. } | Exp::Loop { .. } | Exp::Apply { .. } => stm.pat.iter().any(is_taken),
+        };
+        if may_pass {
+            used_names(&stm.exp, |name| {
+                names.insert(name);
+            });
+        }
+    }
+}
+
+impl Distribution<'_, '_> {
+    /// A statement that cannot fail and gives the same at all points, outside of the nest.
+    pub(super) fn once(&mut self, ctx: &mut Ctx<'_>, stm: Stm<Soacs>, out: &mut Vec<Stm<Segs>>) {
+        let exp = match stm.exp {
+            Exp::Basic(op) => Exp::Basic(op),
+            Exp::Apply { fun, args } => Exp::Apply {
+                fun: ctx.callee(&fun, self.at),
+                args,
+            },
+            Exp::If { .. } | Exp::Loop { .. } | Exp::Op(_) => return,
+        };
+        let mut pat: Vec<Param<Segs>> = Vec::with_capacity(stm.pat.len());
+        let mut names = Substitution::default();
+        for param in &stm.pat {
+            let mut ty = param.ty.clone();
+            substitute_type(&mut ty, &names);
+            let own: Param<Soacs> = ctx.fresh("once", ty);
+            names.insert(param.name, own.name.into());
+            pat.push(ctx.param(own));
+        }
+        for (param, own) in stm.pat.into_iter().zip(&pat) {
+            self.nest.bind_op(param, BasicOp::Atom(own.name.into()));
+        }
+        out.push(Stm {
+            pat,
+            aux: stm.aux,
+            exp,
+        });
+    }
+
+    /// What a statement needs of the nest and of what waits, if it gives the same along a
+    /// dimension and is worth a nest of its own.
+    pub(super) fn same(&self, stm: &Stm<Soacs>) -> Option<Same> {
+        let more = |name: Name| self.waits(name);
+        let bound = self.bound(&more);
+        let stays = |param: &Param<Soacs>| {
+            matches!(param.ty, Type::Acc { .. })
+                || self.taken.contains(&param.name)
+                || !bound.is_regular(&param.ty)
+                || bound.has_own_size(stm, &param.ty)
+        };
+        if !has_combinators(stm) || stm.pat.iter().any(stays) {
+            return None;
+        }
+        let (mut at, mut names) = (FxHashSet::default(), self.nest.checks());
+        let mut open = Vec::new();
+        stm_names(stm, |name| open.push(name));
+        while let Some(name) = open.pop() {
+            match self.pending.bound.get(&name) {
+                Some(&waits) if at.insert(waits) => {
+                    stm_names(self.pending.stms.get(waits)?, |name| open.push(name));
+                }
+                Some(_) => {}
+                None => names.push(name),
+            }
+        }
+        let (bound, indices) = self.nest.dependent(names)?;
+        let differs =
+            |(index, _): &(Name, Dim)| indices.contains(index) || self.nest.is_single(*index);
+        if self.nest.dims().iter().all(differs) {
+            return None;
+        }
+        let mut at: Vec<usize> = at.into_iter().collect();
+        at.sort_unstable();
+        let waiting = at.into_iter().filter_map(|at| self.pending.stms.get(at));
+        let mut same = Same {
+            outside: Vec::new(),
+            bound: Vec::new(),
+            waiting: Vec::new(),
+            indices,
+        };
+        let mut inside = same.indices.clone();
+        for (stm, waits) in bound
+            .into_iter()
+            .map(|stm| (stm, false))
+            .chain(waiting.cloned().map(|stm| (stm, true)))
+        {
+            let mut outside = stm.aux.certs.is_empty()
+                && matches!(&stm.exp, Exp::Basic(op) if total::is_total(op));
+            stm_names(&stm, |name| outside &= !inside.contains(&name));
+            if outside {
+                same.outside.push(stm);
+                continue;
+            }
+            inside.extend(stm.pat.iter().map(|param| param.name));
+            if waits {
+                same.waiting.push(stm);
+            } else {
+                same.bound.push(stm);
+            }
+        }
+        Some(same)
+    }
+
+    /// A statement that is the same along dimensions, in a nest with one point along these.
+    pub(super) fn at_one_point(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        mut stm: Stm<Soacs>,
+        mut same: Same,
+        out: &mut Vec<Stm<Segs>>,
+    ) -> Result<(), PassError> {
+        let pat = stm.pat.clone();
+        self.outside(ctx, &mut same, &mut stm, out);
+        let narrow = self.narrowed(ctx, &same, out);
+        let mut nest = Nest::narrowed(narrow, self.fixed(&same));
+        for stm in same.bound {
+            nest.bind(stm);
+        }
+        let nest = nest.child(self.nest.checks());
+        let own: Vec<Param<Soacs>> = pat
+            .iter()
+            .map(|param| ctx.fresh("once", nest.expand(&param.ty)))
+            .collect();
+        let result = stm.pat.iter().map(|param| param.name.into()).collect();
+        let stms = same.waiting.into_iter().chain([stm]).collect();
+        let body = Body { stms, result };
+        distribute(ctx, &nest, self.at, body, own.clone(), self.aux, out)?;
+        let indices = self.nest.dims().iter().map(|(index, _)| {
+            let differs = same.indices.contains(index);
+            if differs {
+                Atom::Var(*index)
+            } else {
+                Atom::i64(0)
+            }
+        });
+        let indices: Vec<DimIndex> = indices.map(DimIndex::Fix).collect();
+        for (param, own) in pat.into_iter().zip(own) {
+            let full = |&count: &Dim| DimIndex::Slice {
+                start: Atom::i64(0),
+                count,
+                stride: Atom::i64(1),
+            };
+            let rest = param.ty.shape().iter().map(full);
+            let op = BasicOp::Index {
+                array: own.name,
+                slice: indices.iter().cloned().chain(rest).collect(),
+            };
+            self.nest.bind_op(param, op);
+        }
+        Ok(())
+    }
+
+    /// The indices of the dimensions along which all is the same.
+    fn fixed(&self, same: &Same) -> FxHashSet<Name> {
+        let indices = self.nest.dims().iter().map(|(index, _)| *index);
+        indices
+            .filter(|index| !same.indices.contains(index))
+            .collect()
+    }
+
+    /// Dimensions along which all is the same have one point where they have any.
+    fn narrowed(
+        &self,
+        ctx: &mut Ctx<'_>,
+        same: &Same,
+        out: &mut Vec<Stm<Segs>>,
+    ) -> Vec<(Name, Dim)> {
+        let mut builder = ctx.builder::<Segs>(self.aux);
+        let mut one = |width: Dim| match any_empty(&mut builder, [width].iter()) {
+            None => Dim::Const(1),
+            Some(none) => {
+                let (zero, one) = (Atom::i64(0), Atom::i64(1));
+                Dim::Var(builder.select(PrimType::I64, none, zero, one))
+            }
+        };
+        let dims = self.nest.dims().iter().map(|&(index, width)| {
+            let differs = same.indices.contains(&index);
+            (index, if differs { width } else { one(width) })
+        });
+        let dims = dims.collect();
+        out.extend(builder.take_stms());
+        dims
+    }
+
+    /// What is computed outside of the nest gets names of its own there.
+    fn outside(
+        &self,
+        ctx: &mut Ctx<'_>,
+        same: &mut Same,
+        stm: &mut Stm<Soacs>,
+        out: &mut Vec<Stm<Segs>>,
+    ) {
+        let mut names = Substitution::default();
+        for mut scalar in std::mem::take(&mut same.outside) {
+            substitute_stm(&mut scalar, &names);
+            let Exp::Basic(op) = scalar.exp else {
+                continue;
+            };
+            let mut pat = Vec::with_capacity(scalar.pat.len());
+            for param in scalar.pat {
+                let own: Param<Soacs> = ctx.fresh("outside", param.ty);
+                names.insert(param.name, own.name.into());
+                pat.push(ctx.param(own));
+            }
+            let (aux, exp) = (scalar.aux, Exp::Basic(op));
+            out.push(Stm { pat, aux, exp });
+        }
+        let inside = same.bound.iter_mut().chain(&mut same.waiting);
+        for stm in inside.chain([stm]) {
+            substitute_stm(stm, &names);
+        }
+    }
+}
+
+/// Whether a statement is a combinator, or a loop or branch with one in it.
+fn has_combinators(stm: &Stm<Soacs>) -> bool {
+    match &stm.exp {
+        _ if stm.aux.attrs.has(&Attr::Sequential) => false,
+        Exp::Op(_) => true,
+        Exp::Loop { .. } | Exp::If { .. } => {
+            let mut found = false;
+            sub_bodies(&stm.exp, |body| found |= has_parallelism(body));
+            found
+        }
+        Exp::Basic(_) | Exp::Apply { .. } => false,
+    }
+}

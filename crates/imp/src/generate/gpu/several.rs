@@ -1,0 +1,73 @@
+//! Kernels whose threads have several points, where a point is little more than a read
+//! and a write.
+//!
+//! ```text
+//! of a step of threads  if the last of its points is one:  <read> of each, a step apart; <write> all
+//!                       else:                              for each that is one { <read>; <write> }
+//! ```
+//!
+//! What a point reads is memory's to bring, and a thread waits for it before it writes: with
+//! several points a thread, several reads are on their way. The step is as many threads as
+//! there are points where these are few, so that nobody has more than one.
+
+use crate::generate::expr::{add, compare, mul, select};
+use crate::generate::function::Gen;
+use crate::generate::operators::div_up;
+use crate::syntax::{Expr, Stmt};
+use ir::{PassError, Prov};
+use prim::{CmpOp, PrimType};
+
+impl Gen<'_, '_> {
+    /// A kernel with a thread for several of `n` points, or for each where they are few:
+    /// `read` computes what `write` then stores.
+    pub(super) fn several_points<T>(
+        &mut self,
+        what: (&str, Prov),
+        n: Expr,
+        read: impl Fn(&mut Self, Expr) -> Result<T, PassError>,
+        write: impl Fn(&mut Self, T) -> Result<(), PassError>,
+    ) -> Result<(), PassError> {
+        if !self.fuel.take() {
+            return self.each_point(what, n, |g, point| {
+                let made = read(g, point)?;
+                write(g, made)
+            });
+        }
+        let device = self.layout();
+        let own = device.side;
+        let many = device.blocks * device.block * own;
+        let n = self.name_value(n, PrimType::I64, "n");
+        let parts = mul(
+            div_up(n.clone(), own * device.block),
+            Expr::i64(device.block),
+        );
+        let is_many = compare(CmpOp::SLe, Expr::i64(many), n.clone());
+        let step = self.name_value(select(&is_many, &parts, &n), PrimType::I64, "step");
+        self.each_point(what, step.clone(), |g, first| {
+            let point = |k: Expr| add(first.clone(), mul(k, step.clone()));
+            let all = g.collect(|g| {
+                let mut made = Vec::new();
+                for k in 0..own {
+                    let point = g.name_value(point(Expr::i64(k)), PrimType::I64, "point");
+                    made.push(read(g, point)?);
+                }
+                made.into_iter().try_for_each(|made| write(g, made))
+            })?;
+            let each = g.collect(|g| {
+                g.for_seq("k", Expr::i64(0), Expr::i64(own), false, |g, k| {
+                    let point = g.name_value(point(Expr::Var(k)), PrimType::I64, "point");
+                    let inside = compare(CmpOp::SLt, point.clone(), n.clone());
+                    let body = g.collect(|g| {
+                        let made = read(g, point)?;
+                        write(g, made)
+                    })?;
+                    g.emit(Stmt::If(inside, body, Vec::new()));
+                    Ok(())
+                })
+            })?;
+            let last = point(Expr::i64(own - 1));
+            g.emit(Stmt::If(compare(CmpOp::SLt, last, n.clone()), all, each));
+            Ok(())
+        })
+    }
+}

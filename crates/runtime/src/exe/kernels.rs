@@ -1,0 +1,81 @@
+//! A program's kernels on the command line: written into a file, taken from one.
+
+use super::options::{DeviceOptions, Kernels, Options};
+use crate::abi::{CLASS_THRESHOLD, DeviceDesc, Program, TARGET_CUDA, TARGET_HIP, TARGET_OPENCL};
+use crate::device::Config;
+use crate::tuning::Assignment;
+use std::fs;
+
+/// The kernels of a program, if they are for this target.
+fn of<'a>(program: &'a Program, wanted: &Kernels) -> Result<&'a DeviceDesc, String> {
+    let desc = program.device().ok_or("the program runs on no device")?;
+    let target = match desc.target {
+        TARGET_OPENCL => "opencl",
+        TARGET_CUDA => "cuda",
+        TARGET_HIP => "hip",
+        _ => "another kind of device",
+    };
+    if target == wanted.target {
+        return Ok(desc);
+    }
+    Err(format!(
+        "the program's kernels are for {target}, not for {}",
+        wanted.target
+    ))
+}
+
+/// Writes a program's kernels into a file.
+pub(super) fn dump(program: &Program, into: &Kernels) -> Result<(), String> {
+    let source = of(program, into)?.source.get();
+    let file = &into.file;
+    fs::write(file, source).map_err(|e| format!("cannot write {}: {e}", file.display()))
+}
+
+/// How the device is to be used, with kernels from a file if there are to be such.
+pub(super) fn config(program: &Program, options: &Options) -> Result<Config, String> {
+    let DeviceOptions {
+        name,
+        platform,
+        build_options,
+        cache_file,
+        load,
+        ..
+    } = &options.device;
+    let source = match load {
+        None => None,
+        Some(from) => {
+            of(program, from)?;
+            let file = &from.file;
+            let read = fs::read_to_string(file);
+            Some(read.map_err(|e| format!("cannot read {}: {e}", file.display()))?)
+        }
+    };
+    Ok(Config {
+        name: name.clone(),
+        platform: platform.clone(),
+        build_options: build_options.clone(),
+        cache_file: cache_file.clone(),
+        source,
+        timed: options.profile,
+        debug: options.debug,
+    })
+}
+
+/// What tuning parameters are set to: thresholds first that all get one value, so that those
+/// that are set by name override it.
+pub(super) fn assignments(program: &Program, options: &Options) -> Vec<Assignment> {
+    let all = options
+        .device
+        .default_threshold
+        .into_iter()
+        .flat_map(|value| {
+            let thresholds = program.tunables().iter();
+            let thresholds = thresholds.filter(|it| it.class.get() == CLASS_THRESHOLD);
+            thresholds.map(move |it| Assignment {
+                name: it.name.get().to_owned(),
+                value,
+                place: String::new(),
+            })
+        });
+    all.chain(options.params.iter().cloned()).collect()
+}

@@ -1,0 +1,147 @@
+//! Options of executables that run on a device, spelled as the reference compiler's are.
+
+use super::{Line, line};
+use lexopt::{Parser, ValueExt};
+use std::path::PathBuf;
+
+/// What the command line says of devices and their kernels.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct DeviceOptions {
+    /// The device to run on.
+    pub name: Option<String>,
+    /// The platform that it is of.
+    pub platform: Option<String>,
+    /// Further options for the compiler of kernels.
+    pub build_options: Vec<String>,
+    /// Where compiled kernels are kept.
+    pub cache_file: Option<PathBuf>,
+    /// Where the kernels are written to rather than anything run, and what for.
+    pub dump: Option<Kernels>,
+    /// Where kernels come from, rather than from the program, and what for.
+    pub load: Option<Kernels>,
+    /// What thresholds are that nobody sets.
+    pub default_threshold: Option<i64>,
+    /// Options that were given and change nothing.
+    pub idle: Vec<&'static str>,
+}
+
+/// A file with kernels.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Kernels {
+    /// Whose they are: `cuda`, `hip` or `opencl`.
+    pub target: &'static str,
+    /// The file.
+    pub file: PathBuf,
+}
+
+pub(super) const LINES: &[Line] = &[
+    line(
+        Some('d'),
+        "device",
+        Some("NAME"),
+        "Run on the first device whose name contains NAME; #K before it for the K-th.",
+    ),
+    line(
+        Some('p'),
+        "platform",
+        Some("NAME"),
+        "Only devices of the platform whose name contains NAME, in the same form.",
+    ),
+    line(
+        None,
+        "list-devices",
+        None,
+        "Print the devices that there are, and exit.",
+    ),
+    line(
+        None,
+        "build-option",
+        Some("OPT"),
+        "Give the device's compiler an option; --nvrtc-option is the same.",
+    ),
+    line(
+        None,
+        "cache-file",
+        Some("FILE"),
+        "Keep a device's compiled kernels in FILE, not in the user's cache.",
+    ),
+    line(
+        None,
+        "dump-TARGET",
+        Some("FILE"),
+        "Write the kernels into FILE and exit; TARGET is cuda, hip or opencl.",
+    ),
+    line(
+        None,
+        "load-TARGET",
+        Some("FILE"),
+        "Take the kernels from FILE, into which --dump-TARGET wrote them.",
+    ),
+    line(
+        None,
+        "default-threshold",
+        Some("N"),
+        "Set all thresholds that are not set otherwise.",
+    ),
+    line(
+        None,
+        "default-thread-block-size",
+        Some("N"),
+        "Changes nothing, nor do --default-tile-size and the like.",
+    ),
+];
+
+/// Options that scripts give executables of the reference compiler: how work falls apart
+/// over threads is part of the program here, so that results do not depend on it.
+const IDLE: &[&str] = &[
+    "default-thread-block-size",
+    "default-num-thread-blocks",
+    "default-group-size",
+    "default-num-groups",
+    "default-tile-size",
+    "default-reg-tile-size",
+    "unified-memory",
+];
+
+/// Targets of kernels, with the options that write and read them.
+const TARGETS: [(&str, &str, &str); 3] = [
+    ("cuda", "dump-cuda", "load-cuda"),
+    ("hip", "dump-hip", "load-hip"),
+    ("opencl", "dump-opencl", "load-opencl"),
+];
+
+impl DeviceOptions {
+    /// Whether they speak of a device that there has to be.
+    #[must_use]
+    pub const fn is_wanted(&self) -> bool {
+        self.name.is_some() || self.platform.is_some() || self.dump.is_some() || self.load.is_some()
+    }
+
+    /// Takes a long option, if it is one of devices'.
+    pub(super) fn take(&mut self, name: &str, parser: &mut Parser) -> Result<bool, lexopt::Error> {
+        if let Some(idle) = IDLE.iter().find(|idle| **idle == name) {
+            parser.value()?.parse::<u64>()?;
+            self.idle.push(idle);
+            return Ok(true);
+        }
+        for (target, dump, load) in TARGETS {
+            let place = match name {
+                name if name == dump => &mut self.dump,
+                name if name == load => &mut self.load,
+                _ => continue,
+            };
+            let file = parser.value()?.into();
+            *place = Some(Kernels { target, file });
+            return Ok(true);
+        }
+        match name {
+            "device" => self.name = Some(parser.value()?.string()?),
+            "platform" => self.platform = Some(parser.value()?.string()?),
+            "build-option" | "nvrtc-option" => self.build_options.push(parser.value()?.string()?),
+            "cache-file" => self.cache_file = Some(parser.value()?.into()),
+            "default-threshold" => self.default_threshold = Some(parser.value()?.parse()?),
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+}
