@@ -150,6 +150,7 @@ impl Distribution<'_, '_> {
             .chain(waiting.cloned().map(|stm| (stm, true)))
         {
             let mut outside = stm.aux.certs.is_empty()
+                && stm.pat.iter().all(|param| param.ty.is_prim())
                 && matches!(&stm.exp, Exp::Basic(op) if total::is_total(op));
             stm_names(&stm, |name| outside &= !inside.contains(&name));
             if outside {
