@@ -30,16 +30,13 @@ from kept import Kept
 from lanes import compiler
 from nests import turns
 from papers import volatility
-from tuned import DRAWS, FOLDER, GREATEST, NOISE, with_cases
+from tuned import BUDGET, DRAWS, FOLDER, GREATEST, NOISE, with_cases
 from values import matrix
 
 KEPT = WORK / "tuned.json"
 # A data set with more paths is left out of the comparison with all settings.
 MOST_PATHS = 150
 RANDOM = 20
-# Seconds that the tuner has for a program: where each row is compared, there are as many paths as
-# rows have lengths.
-BUDGET = "300"
 # Microseconds below which a path runs several times in a row, but not more often than so.
 SHORT, MOST_RUNS = 100_000, 50
 LEAST, LARGEST = -(1 << 63), (1 << 63) - 1

@@ -16,6 +16,9 @@ from lanes import compiler
 FOLDER = WORK / "tuned"
 # Settings within this of the best are as good.
 NOISE = 1.02
+# Seconds that the tuner has for a program: where each row is compared, there are as many paths as
+# rows have lengths.
+BUDGET = "120"
 # A blind search draws powers of two up to this one, so often.
 GREATEST, DRAWS = 31, 20_000
 # How often it is followed to its end, and after how many draws it is ended.
@@ -63,7 +66,7 @@ class Tuner:
     def tune(self, cases):
         """The tuning file that is found."""
         program = with_cases(f"{cases[0].program}-{cases[0].entry}", cases)
-        shell([compiler(), "tune", program])
+        shell([compiler(), "tune", "--budget", BUDGET, program])
         return f"{program}.tuning"
 
 
