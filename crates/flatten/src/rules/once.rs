@@ -209,7 +209,7 @@ impl Distribution<'_, '_> {
             let rest = param.ty.shape().iter().map(full);
             let op = BasicOp::Index {
                 array: own.name,
-                slice: indices.iter().cloned().chain(rest).collect(),
+                slice: indices.iter().copied().chain(rest).collect(),
             };
             self.nest.bind_op(param, op);
         }

@@ -51,7 +51,7 @@ pub struct Options {
 #[derive(Debug, PartialEq, Eq)]
 pub enum Command {
     /// Run an entry point.
-    Run(Options),
+    Run(Box<Options>),
     /// Print the help text.
     Help,
     /// Print the tuning parameters.
@@ -286,7 +286,7 @@ fn parse_args(args: impl IntoIterator<Item = OsString>) -> Result<Command, lexop
             _ => return Err(arg.unexpected()),
         }
     }
-    Ok(Command::Run(options))
+    Ok(Command::Run(Box::new(options)))
 }
 
 const MAX_THREADS: usize = 4096;
@@ -364,7 +364,7 @@ mod tests {
             "--default-group-size=256",
             "--default-tile-size=16",
         ]);
-        assert_eq!(short, Ok(Command::Run(expected)));
+        assert_eq!(short, Ok(Command::Run(Box::new(expected))));
         let long = parsed(&[
             "--entry-point=dot",
             "--runs",
