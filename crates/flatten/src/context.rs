@@ -516,3 +516,17 @@ fn slice(ty: &Type, first: DimIndex) -> Vec<DimIndex> {
     let rest = ty.shape().iter().skip(1).map(full);
     std::iter::once(first).chain(rest).collect()
 }
+
+/// The part of an array, of this type, at these indices of the outer dimensions.
+pub(crate) fn part(array: Name, indices: &[Atom], ty: &Type) -> BasicOp {
+    let full = |&count: &Dim| DimIndex::Slice {
+        start: Atom::i64(0),
+        count,
+        stride: Atom::i64(1),
+    };
+    let fixed = indices.iter().copied().map(DimIndex::Fix);
+    BasicOp::Index {
+        array,
+        slice: fixed.chain(ty.shape().iter().map(full)).collect(),
+    }
+}

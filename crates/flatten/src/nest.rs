@@ -15,7 +15,7 @@
 //! nest of their own goes over them ([`Nest::with_segments`]): there the indices of the
 //! nest around are bindings, too.
 
-use crate::context::{Ctx, row_slice};
+use crate::context::{Ctx, part, row_slice};
 use ir::name::Name;
 use ir::seg::SegSpace;
 use ir::syntax::{Atom, Aux, BasicOp, Body, DimIndex, Exp, Lambda, Param, Stm};
@@ -328,16 +328,8 @@ impl<'p> Nest<'p> {
             if checks.is_empty() {
                 self.elements.insert(param.name, (array, self.dims.len()));
             }
-            let full = |&count: &Dim| DimIndex::Slice {
-                start: Atom::i64(0),
-                count,
-                stride: Atom::i64(1),
-            };
-            let fixed = self.indices().map(DimIndex::Fix);
-            BasicOp::Index {
-                array,
-                slice: fixed.chain(param.ty.shape().iter().map(full)).collect(),
-            }
+            let indices: Vec<Atom> = self.indices().collect();
+            part(array, &indices, &param.ty)
         };
         let mut aux = Aux::at(Prov::NONE);
         aux.certs = checks.iter().copied().collect();
@@ -346,6 +338,12 @@ impl<'p> Nest<'p> {
             aux,
             exp: Exp::Basic(op),
         });
+    }
+
+    /// With a name that is the part of an array at these indices of the outer dimensions.
+    pub(crate) fn bind_at(&mut self, param: Param<Soacs>, array: Name, indices: &[Atom]) {
+        let op = part(array, indices, &param.ty);
+        self.bind_op(param, op);
     }
 
     /// The array over all dimensions that has a name's value at each point, if there is

@@ -222,8 +222,7 @@ impl Context {
                 Some(open.map_err(Error::Usage)?)
             }
             None if config.device.is_wanted() => {
-                let message = "the program runs on no device: it was compiled for processors";
-                return Err(Error::Usage(message.to_owned()));
+                return Err(Error::Usage(device::NO_KERNELS.to_owned()));
             }
             None => None,
         };

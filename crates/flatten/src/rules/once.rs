@@ -23,11 +23,12 @@ use super::updates::viewed;
 use crate::context::Ctx;
 use crate::empty::any_empty;
 use crate::nest::Nest;
-use ir::syntax::{Atom, Attr, BasicOp, Body, DimIndex, Exp, Param, Stm};
+use ir::syntax::{Atom, Attr, BasicOp, Body, Exp, Param, Stm};
 use ir::total;
 use ir::types::{Dim, Type};
 use ir::walk::{
     Substitution, consumed_by, stm_names, sub_bodies, substitute_stm, substitute_type, used_names,
+    with_stack,
 };
 use ir::{Name, PassError, Segs, Soacs};
 use prim::PrimType;
@@ -41,8 +42,8 @@ pub(super) struct Same {
     bound: Vec<Stm<Soacs>>,
     /// What waits, in order.
     waiting: Vec<Stm<Soacs>>,
-    /// The indices that differ.
-    indices: FxHashSet<Name>,
+    /// The indices of the dimensions along which all is the same.
+    fixed: FxHashSet<Name>,
 }
 
 /// The names whose arrays a body may consume, be it by views of them.
@@ -56,7 +57,7 @@ fn take(ctx: &Ctx<'_>, body: &Body<Soacs>, names: &mut FxHashSet<Name>) {
     for stm in body.stms.iter().rev() {
         let before = names.len();
         names.extend(consumed_by(&stm.exp, |fun, i| ctx.consumes(fun, i)));
-        sub_bodies(&stm.exp, |body| take(ctx, body, names));
+        sub_bodies(&stm.exp, |body| with_stack(|| take(ctx, body, names)));
         let is_taken = |param: &Param<Soacs>| param.ty.is_array() && names.contains(&param.name);
         let may_pass = match &stm.exp {
             Exp::Basic(op) => viewed(op).is_some() && stm.pat.iter().any(is_taken),
@@ -129,9 +130,9 @@ impl Distribution<'_, '_> {
             }
         }
         let (bound, indices) = self.nest.dependent(names)?;
-        let differs =
-            |(index, _): &(Name, Dim)| indices.contains(index) || self.nest.is_single(*index);
-        if self.nest.dims().iter().all(differs) {
+        let own = self.nest.dims().iter().map(|(index, _)| *index);
+        let fixed: FxHashSet<Name> = own.filter(|index| !indices.contains(index)).collect();
+        if fixed.iter().all(|index| self.nest.is_single(*index)) {
             return None;
         }
         let mut at: Vec<usize> = at.into_iter().collect();
@@ -141,9 +142,9 @@ impl Distribution<'_, '_> {
             outside: Vec::new(),
             bound: Vec::new(),
             waiting: Vec::new(),
-            indices,
+            fixed,
         };
-        let mut inside = same.indices.clone();
+        let mut inside = indices;
         for (stm, waits) in bound
             .into_iter()
             .map(|stm| (stm, false))
@@ -177,8 +178,17 @@ impl Distribution<'_, '_> {
     ) -> Result<(), PassError> {
         let pat = stm.pat.clone();
         self.outside(ctx, &mut same, &mut stm, out);
-        let narrow = self.narrowed(ctx, &same, out);
-        let mut nest = Nest::narrowed(narrow, self.fixed(&same));
+        let indices: Vec<Atom> = (self.nest.dims().iter())
+            .map(|&(index, _)| {
+                if same.fixed.contains(&index) {
+                    Atom::i64(0)
+                } else {
+                    index.into()
+                }
+            })
+            .collect();
+        let narrow = self.narrowed(ctx, &same.fixed, out);
+        let mut nest = Nest::narrowed(narrow, same.fixed);
         for stm in same.bound {
             nest.bind(stm);
         }
@@ -191,44 +201,17 @@ impl Distribution<'_, '_> {
         let stms = same.waiting.into_iter().chain([stm]).collect();
         let body = Body { stms, result };
         distribute(ctx, &nest, self.at, body, own.clone(), self.aux, out)?;
-        let indices = self.nest.dims().iter().map(|(index, _)| {
-            let differs = same.indices.contains(index);
-            if differs {
-                Atom::Var(*index)
-            } else {
-                Atom::i64(0)
-            }
-        });
-        let indices: Vec<DimIndex> = indices.map(DimIndex::Fix).collect();
         for (param, own) in pat.into_iter().zip(own) {
-            let full = |&count: &Dim| DimIndex::Slice {
-                start: Atom::i64(0),
-                count,
-                stride: Atom::i64(1),
-            };
-            let rest = param.ty.shape().iter().map(full);
-            let op = BasicOp::Index {
-                array: own.name,
-                slice: indices.iter().copied().chain(rest).collect(),
-            };
-            self.nest.bind_op(param, op);
+            self.nest.bind_at(param, own.name, &indices);
         }
         Ok(())
-    }
-
-    /// The indices of the dimensions along which all is the same.
-    fn fixed(&self, same: &Same) -> FxHashSet<Name> {
-        let indices = self.nest.dims().iter().map(|(index, _)| *index);
-        indices
-            .filter(|index| !same.indices.contains(index))
-            .collect()
     }
 
     /// Dimensions along which all is the same have one point where they have any.
     fn narrowed(
         &self,
         ctx: &mut Ctx<'_>,
-        same: &Same,
+        fixed: &FxHashSet<Name>,
         out: &mut Vec<Stm<Segs>>,
     ) -> Vec<(Name, Dim)> {
         let mut builder = ctx.builder::<Segs>(self.aux);
@@ -240,8 +223,8 @@ impl Distribution<'_, '_> {
             }
         };
         let dims = self.nest.dims().iter().map(|&(index, width)| {
-            let differs = same.indices.contains(&index);
-            (index, if differs { width } else { one(width) })
+            let is_fixed = fixed.contains(&index);
+            (index, if is_fixed { one(width) } else { width })
         });
         let dims = dims.collect();
         out.extend(builder.take_stms());

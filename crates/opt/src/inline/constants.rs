@@ -10,7 +10,7 @@
 
 use super::Function;
 use ir::syntax::{Atom, BasicOp, Body, Exp, FunKind, Level, LoopForm, Stm};
-use ir::total::{is_whole_power, never_fails};
+use ir::total::is_total;
 use ir::types::Dim;
 use ir::walk::{Substitution, Visit, VisitMut, substitute_body};
 use ir::{Fuel, FunName, Name};
@@ -76,9 +76,7 @@ impl<L: Level> Visit<L> for Quiet<'_> {
             elements.is_some_and(|elements| elements <= ELEMENTS)
         });
         self.holds &= match &stm.exp {
-            Exp::Basic(BasicOp::Binary(op, ty, _, y)) => {
-                never_fails(*op, *y) && !is_whole_power(*op, *ty)
-            }
+            Exp::Basic(op @ BasicOp::Binary(..)) => is_total(op),
             Exp::Basic(
                 BasicOp::Assert { .. }
                 | BasicOp::Index { .. }

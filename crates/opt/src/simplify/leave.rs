@@ -228,10 +228,9 @@ impl Visit<Soacs> for Mentions<'_, '_> {
     }
 }
 
-/// Whether an operation on scalars has a value for all operands.
+/// Whether an operation on scalars has a value for all operands that there are here.
 fn cannot_fail(s: &Simplifier<'_, Soacs>, op: &BasicOp) -> bool {
-    if let BasicOp::Binary(op, ty, _, y) = op {
-        return s.never_fails(*op, *y) && !total::is_whole_power(*op, *ty);
-    }
-    op.is_scalar() && !matches!(op, BasicOp::SizeAtLeast { .. })
+    total::is_total(op)
+        || matches!(op, BasicOp::Binary(op, ty, _, y)
+            if s.never_fails(*op, *y) && !total::is_whole_power(*op, *ty))
 }

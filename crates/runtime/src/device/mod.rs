@@ -55,6 +55,9 @@ pub fn list(program: Option<&DeviceDesc>) -> Result<Vec<String>, String> {
     }
 }
 
+/// What is said where a device is named and the program has no kernels.
+pub(crate) const NO_KERNELS: &str = "the program runs on no device: it was compiled for processors";
+
 /// How a device is to be used.
 #[derive(Clone, Debug, Default)]
 pub struct Config {
@@ -78,6 +81,11 @@ pub struct Config {
 }
 
 impl Config {
+    /// The text of a program's kernels, or what is to be used in their place.
+    fn kernels<'a>(&'a self, desc: &'a DeviceDesc) -> &'a str {
+        self.source.as_deref().unwrap_or(desc.source.get())
+    }
+
     /// Whether there has to be a device.
     pub(crate) const fn is_wanted(&self) -> bool {
         self.name.is_some() || self.platform.is_some()

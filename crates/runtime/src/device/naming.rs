@@ -3,34 +3,32 @@
 
 /// The position of the device that is meant; of each its name and its platform's are given.
 pub fn find(all: &[[&str; 2]], wanted: &str) -> Result<usize, String> {
-    let (number, part) = split(wanted)?;
-    let part = part.to_lowercase();
-    let fits = |names: &[&str; 2]| names.iter().any(|name| name.to_lowercase().contains(&part));
-    let mut found = all.iter().enumerate().filter(|(_, names)| fits(names));
-    found.nth(number).map(|(at, _)| at).ok_or_else(|| {
-        let names: Vec<String> = all.iter().map(|[name, _]| format!("`{name}`")).collect();
-        format!(
-            "there is no device `{wanted}`; there are: {} (--list-devices says more)",
-            names.join(", ")
-        )
-    })
+    pick("device", all, wanted, " (--list-devices says more)")
 }
 
 /// The platform that is meant, of all devices' platforms in order.
 pub fn platform<'a>(all: &[&'a str], wanted: &str) -> Result<&'a str, String> {
-    let mut names = all.to_vec();
+    let mut names: Vec<[&str; 1]> = all.iter().map(|name| [*name]).collect();
     names.dedup();
+    pick("platform", &names, wanted, "").map(|at| names[at][0])
+}
+
+/// The position of the one that is meant, of those that have these names, of which the first
+/// is shown.
+fn pick<const N: usize>(
+    what: &str,
+    all: &[[&str; N]],
+    wanted: &str,
+    more: &str,
+) -> Result<usize, String> {
     let (number, part) = split(wanted)?;
     let part = part.to_lowercase();
-    let mut found = names
-        .iter()
-        .filter(|name| name.to_lowercase().contains(&part));
-    found.nth(number).copied().ok_or_else(|| {
-        let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
-        format!(
-            "there is no platform `{wanted}`; there are: {}",
-            names.join(", ")
-        )
+    let fits = |names: &[&str; N]| names.iter().any(|name| name.to_lowercase().contains(&part));
+    let mut found = all.iter().enumerate().filter(|(_, names)| fits(names));
+    found.nth(number).map(|(at, _)| at).ok_or_else(|| {
+        let names: Vec<String> = all.iter().map(|names| format!("`{}`", names[0])).collect();
+        let names = names.join(", ");
+        format!("there is no {what} `{wanted}`; there are: {names}{more}")
     })
 }
 

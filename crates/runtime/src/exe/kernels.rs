@@ -2,13 +2,13 @@
 
 use super::options::{DeviceOptions, Kernels, Options};
 use crate::abi::{CLASS_THRESHOLD, DeviceDesc, Program, TARGET_CUDA, TARGET_HIP, TARGET_OPENCL};
-use crate::device::Config;
+use crate::device::{Config, NO_KERNELS};
 use crate::tuning::Assignment;
 use std::fs;
 
 /// The kernels of a program, if they are for this target.
 fn of<'a>(program: &'a Program, wanted: &Kernels) -> Result<&'a DeviceDesc, String> {
-    let desc = program.device().ok_or("the program runs on no device")?;
+    let desc = program.device().ok_or(NO_KERNELS)?;
     let target = match desc.target {
         TARGET_OPENCL => "opencl",
         TARGET_CUDA => "cuda",

@@ -2,8 +2,8 @@
 //!
 //! Threads of a block are in order where a barrier stands between what they do, those of a
 //! group also where one of the group does; threads of different blocks where one knows of
-//! what the other did ([`signals`](super::signals)). So of each place it is enough to know who wrote, read and updated it last, as long as
-//! they are in order: who is in order with a later one is so with those before it, too. Of
+//! what the other did ([`signals`](super::signals)). So of each place it is enough to know
+//! who wrote, read and updated it last, as long as they are in order: who is in order with a later one is so with those before it, too. Of
 //! several that are not, one stands for all of them: for those of a group or a block since
 //! a barrier, or for those of different blocks, who meet all that follows.
 //!

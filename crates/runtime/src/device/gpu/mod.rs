@@ -136,8 +136,7 @@ pub fn open(vendor: Vendor, desc: &DeviceDesc, config: &Config) -> Result<Gpu, S
     let most = gpu.attribute(api::MOST_SHARED);
     gpu.shared = u64::try_from(most).map_or(USUAL_SHARED, |most| most.max(USUAL_SHARED));
     if !desc.kernels().is_empty() {
-        let source = config.source.as_deref().unwrap_or(desc.source.get());
-        gpu.load(source, config)?;
+        gpu.load(config.kernels(desc), config)?;
     }
     Ok(gpu)
 }

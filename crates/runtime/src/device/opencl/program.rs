@@ -56,7 +56,7 @@ pub fn build(
         return Err(lacks);
     }
     let options = options(config, choice, api);
-    let source = config.source.as_deref().unwrap_or(desc.source.get());
+    let source = config.kernels(desc);
     let key = [
         &choice.platform,
         &choice.name,
