@@ -50,6 +50,10 @@ pub struct Args {
     /// What is run: the paths of each `trees` by itself, or all combinations of `paths`.
     #[arg(long, default_value = "trees", value_parser = ["trees", "paths"])]
     search: String,
+    /// Leave alone how large the parts are that work falls apart into; find thresholds, and
+    /// values of the program's own parameters.
+    #[arg(long)]
+    thresholds_only: bool,
     /// How many seconds a program's tuning may take; forever if absent.
     #[arg(long, value_name = "SECONDS")]
     budget: Option<u64>,

@@ -187,14 +187,15 @@ pub fn warnings(known: &BTreeSet<&str>, given: &[Assignment]) -> Vec<String> {
     unknown.map(warning).collect()
 }
 
-/// Options for an executable with these parameters that set each threshold to 0, a power
-/// of two, or more than any size, as the seed and its name have it.
+/// Options for an executable with these parameters that set each threshold and size to 0, a
+/// power of two, or more than any size, as the seed and its name have it.
 pub fn drawn(params: &str, seed: u64) -> Vec<String> {
     /// One more than the greatest power of two drawn, 2^23.
     const POWERS: u64 = 24;
-    let thresholds = params
+    let classes = [Class::Threshold, Class::Size].map(|class| format!(" ({})", class.name()));
+    let drawn = params
         .lines()
-        .filter_map(|line| line.strip_suffix(&format!(" ({})", Class::Threshold.name())));
+        .filter_map(|line| classes.iter().find_map(|class| line.strip_suffix(class)));
     let option = |name: &str| {
         let mut hasher = FxHasher::default();
         (seed, name).hash(&mut hasher);
@@ -205,7 +206,7 @@ pub fn drawn(params: &str, seed: u64) -> Vec<String> {
         };
         format!("--param={name}={value}")
     };
-    thresholds.map(option).collect()
+    drawn.map(option).collect()
 }
 
 #[cfg(test)]

@@ -253,6 +253,11 @@ pub fn passes() -> Vec<PassInfo> {
         Run::Segs(|program, context| Ok(flatten::dimensions(program, context))),
     );
     add(
+        "grains",
+        "how many points tasks have at least becomes a parameter",
+        Run::Segs(|program, context| Ok(flatten::grains(program, context))),
+    );
+    add(
         "layout",
         "which dimensions lanes take, and in which order results lie",
         Run::Segs(|program, context| Ok(mem::layout(program, context))),

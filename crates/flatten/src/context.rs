@@ -56,6 +56,8 @@ pub(crate) struct Ctx<'a> {
     pub(crate) lanes: Lanes,
     /// Which way those go that may be, in the segop that is being made.
     pub(crate) arm: Arm,
+    /// Whether a fold in the segop that is being made is both ways, behind its own comparison.
+    pub(crate) both: bool,
     /// How many choices between versions there are around.
     pub(crate) choices: u32,
     /// Whether there is a loop over the points of a map around, in the segop that is being
@@ -91,8 +93,10 @@ pub(crate) struct Lanes {
 /// suffice, in a segop before which that is known.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Arm {
-    /// Lanes share them.
+    /// Lanes share them; which sizes decide is not known yet.
     Shared,
+    /// Lanes share them, as the one size that decides suffices.
+    Long,
     /// Each is both, behind its own comparison.
     Each,
     /// They are loops.
@@ -112,6 +116,8 @@ pub(crate) struct Guard {
 pub(crate) struct InSeg<T> {
     pub(crate) parts: T,
     pub(crate) guards: Vec<Guard>,
+    /// Whether a fold is both ways, behind its own comparison.
+    pub(crate) both: bool,
 }
 
 impl Guard {
@@ -165,6 +171,7 @@ impl<'a> Ctx<'a> {
                 inside: true,
             },
             arm: Arm::Shared,
+            both: false,
             choices: 0,
             rows: false,
             folded: FxHashSet::default(),
@@ -260,12 +267,14 @@ impl<'a> Ctx<'a> {
     ) -> Result<InSeg<T>, PassError> {
         let around = (self.is_inside, self.guarded, self.rows, self.arm);
         let before = std::mem::replace(&mut self.guards, guards);
+        let both = std::mem::replace(&mut self.both, false);
         (self.is_inside, self.guarded, self.rows, self.arm) = (true, true, false, arm);
         let parts = f(self)?;
         (self.is_inside, self.guarded, self.rows, self.arm) = around;
         Ok(InSeg {
             parts,
             guards: std::mem::replace(&mut self.guards, before),
+            both: std::mem::replace(&mut self.both, both),
         })
     }
 

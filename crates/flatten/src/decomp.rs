@@ -1,15 +1,16 @@
 //! How a segop falls apart into chunks (design contract 1), from its body alone:
 //! never from the number of workers or the machine.
 
+use crate::lanes;
 use ir::cost;
 use ir::exact::{is_exact, plain_operator};
 use ir::folds::Folds;
 use ir::seg::{Decomp, Seg, SegKind, SegOp};
 use ir::soac::{Operator, Screma, Soac};
-use ir::syntax::{Atom, BasicOp, Body, Exp, Lambda, Level, LoopForm};
+use ir::syntax::{Atom, BasicOp, Body, Exp, Lambda, Level, LoopForm, Param};
 use ir::types::{Dim, Type};
 use ir::walk::{sub_bodies, with_stack};
-use ir::{Segs, Soacs};
+use ir::{Name, Segs, Soacs};
 use prim::{BinOp, PrimType};
 use target::tasks::{
     ACCUMULATOR_BYTES, BLOCK_BYTES, CHUNK_WORK, FLAT_SHARE, MAX_CHUNKS, MOST_IN_BLOCK, MOST_WRITES,
@@ -77,6 +78,7 @@ pub(crate) fn decompose(body: &Body<Segs>, kind: &SegKind<Segs>, combines: bool)
     Decomp {
         writes,
         grain,
+        tunable: None,
         max_chunks: MAX_CHUNKS,
         width,
         streams,
@@ -189,6 +191,9 @@ fn in_step<L: Level<Op: InOrder<L>>>(operators: &[&Operator<L>]) -> bool {
 pub(crate) trait InOrder<L: Level> {
     /// What a fold of scalars computes at each point, and its operators.
     fn folded(&self) -> Option<Vec<&Body<L>>>;
+
+    /// The results of scans that are loops without arrays, as reductions alone read them.
+    fn scans(body: &Body<L>) -> Vec<Name>;
 }
 
 impl InOrder<Soacs> for Soac {
@@ -196,16 +201,24 @@ impl InOrder<Soacs> for Soac {
         let Self::Screma(Screma { map, folds, .. }) = self else {
             return None;
         };
-        let only = folds.scans.is_empty() && folds.post.is_none();
-        let folds_all = !folds.reduces.is_empty() && map.ret.len() == folds.n_folded();
-        let operators = folds.reduces.iter().map(|op| &op.op.body);
-        (only && folds_all).then(|| std::iter::once(&map.body).chain(operators).collect())
+        let folds_all = folds.n_folded() > 0 && map.ret.len() == folds.n_folded();
+        let operators = folds.operators().map(|op| &op.op.body);
+        (folds.post.is_none() && folds_all)
+            .then(|| std::iter::once(&map.body).chain(operators).collect())
+    }
+
+    fn scans(body: &Body<Soacs>) -> Vec<Name> {
+        lanes::folded(body)
     }
 }
 
 impl InOrder<Segs> for SegOp<Segs> {
     fn folded(&self) -> Option<Vec<&Body<Segs>>> {
         None
+    }
+
+    fn scans(_: &Body<Segs>) -> Vec<Name> {
+        Vec::new()
     }
 }
 
@@ -226,8 +239,15 @@ fn scalar<L: Level<Op: InOrder<L>>>(body: &Body<L>) -> bool {
 /// Whether a body computes nothing but scalars, in these loops too.
 fn scalars<L: Level<Op: InOrder<L>>>(body: &Body<L>, loops: Loops) -> bool {
     with_stack(|| {
+        let scans = match loops {
+            Loops::All => L::Op::scans(body),
+            Loops::No | Loops::Known => Vec::new(),
+        };
         body.stms.iter().all(|stm| {
-            let own = (stm.pat.iter()).all(|p| matches!(p.ty, Type::Prim(_) | Type::Cert));
+            let is_own = |p: &Param<L>| {
+                matches!(p.ty, Type::Prim(_) | Type::Cert) || scans.contains(&p.name)
+            };
+            let own = stm.pat.iter().all(is_own);
             let plain = match &stm.exp {
                 Exp::Basic(_) => true,
                 Exp::If {
@@ -272,6 +292,16 @@ pub(crate) fn has_loops<L: Level<Op: InOrder<L>>>(body: &Body<L>) -> bool {
             sub_bodies(&stm.exp, |body| found = found || has_loops(body));
             found
         })
+    })
+}
+
+/// Whether a body folds elements each of which takes a loop.
+pub(crate) fn has_dear_folds(body: &Body<Soacs>) -> bool {
+    body.stms.iter().any(|stm| {
+        let Exp::Op(op) = &stm.exp else {
+            return false;
+        };
+        op.folded().into_iter().flatten().any(has_loops)
     })
 }
 

@@ -25,8 +25,10 @@
 //! the size is known there, else in place. The segop is made twice then, and told which
 //! way its folds go ([`Arm`]): all are shared if one of them asks for that, as points do
 //! not go to lanes then, so that what would be a loop would be one in no lanes. Only where
-//! several sizes decide, each fold is behind its own. A size that is known at compile time
-//! is compared with the parameter's default at once, and there is no parameter.
+//! several sizes decide, each fold is behind its own; so it is where rows are folded each of
+//! whose numbers takes a loop: lanes share the rows, or where these are few, the numbers of
+//! each. A size that is known at compile time is compared with the parameter's default at
+//! once, and there is no parameter.
 
 use crate::context::{Arm, Ctx, Guard};
 use crate::decomp;
@@ -89,9 +91,12 @@ pub(crate) fn screma(
     }
     decide(ctx, &aux, &s, true);
     let cond = ctx.guard(size, Rule::LanesShare, least, &aux, out);
-    if ctx.is_outside(size) && ctx.arm == Arm::Shared {
+    // What folds each row may be shared instead of what folds the rows.
+    let alone = ctx.arm == Arm::Long || ctx.arm == Arm::Shared && !shares_within(ctx, &s);
+    if ctx.is_outside(size) && alone {
         return seg(ctx, level, pat, aux, s, decomp, out);
     }
+    ctx.both |= ctx.is_outside(size);
     let copy = ctx.copy_screma(&s);
     let arm = |ctx: &mut Ctx<'_>| -> Vec<Param<Soacs>> {
         pat.iter()
@@ -172,6 +177,22 @@ fn shared(s: &Screma) -> Option<Decomp> {
     }
 }
 
+/// Whether there is a fold at each point of another one that lanes may share where a size of
+/// its own suffices, which is known before the segop that is being made.
+fn shares_within(ctx: &Ctx<'_>, around: &Screma) -> bool {
+    let body = &around.map.body;
+    let folded = folded(body);
+    body.stms.iter().any(|stm| {
+        let Exp::Op(Soac::Screma(s)) = &stm.exp else {
+            return false;
+        };
+        let own = matches!(s.width, Dim::Var(size) if ctx.is_outside(size));
+        let is_folded = s.inputs.iter().any(|name| folded.contains(name))
+            || stm.pat.iter().any(|param| folded.contains(&param.name));
+        own && s.width != around.width && !is_folded && !s.folds.is_map() && shared(s).is_some()
+    })
+}
+
 /// The results of scans, by one cheap step, whose only reader is a reduction over all of them.
 pub(crate) fn folded(body: &Body<Soacs>) -> Vec<Name> {
     let mut found: Vec<Name> = Vec::new();
@@ -210,7 +231,8 @@ pub(crate) fn folded(body: &Body<Soacs>) -> Vec<Name> {
 }
 
 /// Whether a screma reads or writes elements in order that belong to the point around it.
-/// Where loops take most of the time, it does not matter what is read. What is scanned is
+/// Where loops take most of the time, it does not matter what is read: elements that are rows
+/// themselves, whose every number takes a loop, are folded side by side. What is scanned is
 /// written in order; for operators that lanes apply again and again that does not outweigh
 /// their work.
 fn along_rows(ctx: &Ctx<'_>, pat: &[Param<Soacs>], s: &Screma) -> bool {
@@ -220,7 +242,8 @@ fn along_rows(ctx: &Ctx<'_>, pat: &[Param<Soacs>], s: &Screma) -> bool {
         return false;
     }
     let writes = !scans.is_empty() && scans.iter().all(|scan| scalar_operator(&scan.op).is_some());
-    s.map.params.iter().all(|param| param.ty.is_prim())
+    let rows = |param: &Param<Soacs>| param.ty.is_prim() || decomp::has_dear_folds(&s.map.body);
+    s.map.params.iter().all(rows)
         && s.inputs.iter().all(|&input| !ctx.is_strided(input))
         && (writes
             || decomp::has_loops(&s.map.body)

@@ -2,7 +2,7 @@
 //!
 //! Before: a program of second-order array combinators (level `soacs`), after:
 //! a program of segops (level `segs`), for the levels of a machine
-//! ([`target::levels`]). Four passes:
+//! ([`target::levels`]). Five passes:
 //!
 //! 1. [`accumulators`]: those whose operator works on arrays get more dimensions, or
 //!    become arrays that are updated in place;
@@ -10,7 +10,8 @@
 //!    moderate, incremental and regular flattening give (`rules`);
 //! 3. [`prune_versions`]: versions go that cannot win;
 //! 4. [`dimensions`]: where a level may contain itself, spaces of several dimensions
-//!    become segops in segops.
+//!    become segops in segops;
+//! 5. [`grains`]: how many points a chunk has at least becomes a parameter.
 //!
 //! A rule takes a combinator and the `nest` that it stands in, and gives what stands
 //! for it. A nest is made `manifest` as a segop. What runs in order inside of one is a
@@ -30,6 +31,7 @@ mod decomp;
 mod dimensions;
 mod empty;
 mod functions;
+mod grains;
 mod growing;
 mod host;
 mod lanes;
@@ -43,4 +45,5 @@ mod sequential;
 pub use accs::accumulators;
 pub use dimensions::dimensions;
 pub use functions::flatten;
+pub use grains::grains;
 pub use prune::prune_versions;

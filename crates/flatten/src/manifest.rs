@@ -99,6 +99,7 @@ pub(crate) fn segop(
         seg(ctx, nest, inside, point, (arm, guards.clone()))
     };
     let long = match guards.as_slice() {
+        [_] if shared.both => again(ctx, Arm::Long)?,
         [_] => shared,
         _ => again(ctx, Arm::Each)?,
     };

@@ -211,7 +211,7 @@ impl Pruner<'_> {
                 }
                 None
             }
-            Rule::LanesShare | Rule::Scratchpad => None,
+            Rule::LanesShare | Rule::Scratchpad | Rule::Grain => None,
         }
     }
 }

@@ -13,6 +13,7 @@ use crate::folds::Folds;
 use crate::name::Name;
 use crate::soac::{AccInput, HistOp};
 use crate::syntax::{Body, Exp, Lambda, Level};
+use crate::tunable::TunableId;
 use crate::types::{Dim, Space, Type};
 use crate::walk::with_stack;
 use std::ops::Range;
@@ -73,6 +74,8 @@ impl SegSpace {
 pub struct Decomp {
     /// Points that a chunk has at least (but for the only chunk).
     pub grain: i64,
+    /// The parameter of the function that takes the grain's place; `grain` is its default.
+    pub tunable: Option<TunableId>,
     /// Most chunks.
     pub max_chunks: i64,
     /// Partial accumulators per chunk: point `i` of the chunk goes to
@@ -118,6 +121,7 @@ impl Decomp {
     /// All points in one chunk, one after another.
     pub const WHOLE: Self = Self {
         grain: 1,
+        tunable: None,
         max_chunks: 1,
         width: 1,
         streams: 1,

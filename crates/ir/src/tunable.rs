@@ -1,12 +1,14 @@
 //! Tuning parameters: numbers that a program compares sizes with when it runs, to
-//! choose between versions of its code.
+//! choose between versions of its code, and how large parts are that its work falls apart
+//! into.
 //!
 //! A function has a table of them ([`Function::tunables`](crate::Function)), and
-//! [`BasicOp::SizeAtLeast`](crate::BasicOp) names one by its place there. Outside of
+//! [`BasicOp::SizeAtLeast`](crate::BasicOp) or a segop's
+//! [`Decomp`](crate::seg::Decomp) names one by its place there. Outside of
 //! its function a parameter is known by the function, the rule that made it, and an
 //! ordinal that counts within both: `main.lanes_share_0`. So names stay as they are
 //! when something else in the program is edited. An entry of the table may be left
-//! that no comparison names any more; its ordinal is not given to another one.
+//! that nothing names any more; its ordinal is not given to another one.
 //!
 //! What a program means does not depend on the values, but for how inexact sums are
 //! put together (contract 1).
@@ -44,15 +46,18 @@ pub enum Rule {
     InnerParallelism,
     /// More bytes than this a block of a device does not have in its scratchpad.
     Scratchpad,
+    /// How many points a chunk has at least ([`Decomp::grain`](crate::seg::Decomp)).
+    Grain,
 }
 
 impl Rule {
     /// All rules.
-    pub const ALL: [Self; 4] = [
+    pub const ALL: [Self; 5] = [
         Self::LanesShare,
         Self::OuterParallelism,
         Self::InnerParallelism,
         Self::Scratchpad,
+        Self::Grain,
     ];
 
     /// Its name in parameters' names.
@@ -62,6 +67,7 @@ impl Rule {
             Self::OuterParallelism => "suff_outer_par",
             Self::InnerParallelism => "suff_intra_par",
             Self::Scratchpad => "scratchpad",
+            Self::Grain => "grain",
         }
     }
 }
@@ -73,6 +79,8 @@ pub enum Class {
     Threshold,
     /// How much the machine at hand has: its runtime knows, unless a value is given.
     Capacity,
+    /// How large parts are that work falls apart into; what is below 1 counts as 1.
+    Size,
     /// What the source program says ([`BasicOp::Param`]);
     /// [`NOT_GIVEN`] stands for what it has otherwise.
     User,
@@ -83,13 +91,14 @@ pub const NOT_GIVEN: i64 = i64::MIN;
 
 impl Class {
     /// All classes.
-    pub const ALL: [Self; 3] = [Self::Threshold, Self::Capacity, Self::User];
+    pub const ALL: [Self; 4] = [Self::Threshold, Self::Capacity, Self::Size, Self::User];
 
     /// Its name, as lists of parameters have it.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Threshold => "threshold",
             Self::Capacity => "capacity",
+            Self::Size => "size",
             Self::User => "custom",
         }
     }
@@ -151,14 +160,12 @@ pub struct Comparison<'a> {
 /// Who is told of comparisons.
 pub type Listener = fn(Comparison<'_>);
 
-/// For each parameter of a function whether a comparison names it.
+/// For each parameter of a function whether a comparison or a decomposition names it.
 pub fn used<L: Level>(function: &Function<L>) -> Vec<bool> {
     struct Used(Vec<bool>);
     impl<L: Level> Visit<L> for Used {
-        fn basic(&mut self, op: &BasicOp) {
-            if let BasicOp::SizeAtLeast { tunable, .. } = op
-                && let Some(used) = self.0.get_mut(tunable.index())
-            {
+        fn tunable(&mut self, id: &TunableId) {
+            if let Some(used) = self.0.get_mut(id.index()) {
                 *used = true;
             }
         }

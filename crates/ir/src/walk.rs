@@ -42,6 +42,7 @@ use crate::syntax::{
     Atom, Aux, BasicOp, Body, DimIndex, Exp, FunParam, FunResult, Function, Lambda, Level,
     LoopForm, LoopParam, MsgPart, Param, Stm,
 };
+use crate::tunable::TunableId;
 use crate::types::{Dim, Type};
 
 /// What generic code may ask of a level's operation.
@@ -165,6 +166,11 @@ macro_rules! walker {
             /// An expression.
             fn exp(&mut self, exp: &$($m)? Exp<L>) {
                 self.walk_exp(exp);
+            }
+
+            /// A parameter of the function.
+            fn tunable(&mut self, id: &$($m)? TunableId) {
+                let _ = id;
             }
 
             /// An operation without bodies.
@@ -333,8 +339,11 @@ macro_rules! walker {
                         self.atom(x);
                         self.atom(y);
                     }
-                    BasicOp::SizeAtLeast { size: x, tunable: _ }
-                    | BasicOp::Param { name: _, default: x } => self.atom(x),
+                    BasicOp::SizeAtLeast { size: x, tunable } => {
+                        self.atom(x);
+                        self.tunable(tunable);
+                    }
+                    BasicOp::Param { name: _, default: x } => self.atom(x),
                     BasicOp::Convert { op: _, from: _, to: _, arg } => self.atom(arg),
                     BasicOp::Select { ty: _, cond, if_true, if_false } => {
                         self.atom(cond);

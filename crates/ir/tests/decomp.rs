@@ -10,6 +10,7 @@ fn decomps() -> Vec<Decomp> {
             all.push(Decomp {
                 writes: 0,
                 grain,
+                tunable: None,
                 max_chunks,
                 width,
                 streams,

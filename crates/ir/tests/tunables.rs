@@ -106,3 +106,62 @@ fn comparisons_are_with_the_value_that_is_given() {
         ]
     );
 }
+
+/// Sums 2^53, 0, 1 and 1.
+const SUM: &str = "segs
+file \"a.fut\"
+entry \"main\" = main (\"n\": \"i64\" as i64) -> (\"\": \"f64\" as f64)
+
+fun main(n_0: i64) : (f64)
+tunable#0 grain 0 size 4
+{
+  let sum_1: f64 = segred level 1 (i_2 < n_0) chunks (4, 512, 1, 1) grain tunable#0 : (f64) -> {
+    let first_3: bool = eq.i64 i_2 0i64
+    let last_4: bool = sle.i64 2i64 i_2
+    let small_5: f64 = select.f64 last_4 1.0f64 0.0f64
+    let x_6: f64 = select.f64 first_3 9007199254740992.0f64 small_5
+    in (x_6)
+  }
+    reduce \\(a_7: f64, b_8: f64) : (f64) -> {
+      let c_9: f64 = fadd.f64 a_7 b_8
+      in (c_9)
+    } neutral (0.0f64)
+  in (sum_1)
+}
+";
+
+#[test]
+fn chunks_have_as_many_points_as_the_parameter_says() {
+    let program = text::parse::<Segs>(SUM).expect("it parses");
+    assert_eq!(verify::verify(&program), Ok(()));
+    assert_eq!(text::print(&program), SUM);
+    assert_eq!(used(&program.functions[0]), [true]);
+    let sum = |given: &[i64]| {
+        let given = given.iter().map(|n| ("main.grain_0".to_owned(), *n));
+        let options = Options {
+            settings: Settings(given.collect()),
+            ..Options::default()
+        };
+        let args = vec![EvalValue::Scalar(Scalar::I64(4))];
+        let results = eval_entry_with(&program, "main", args, &options).expect("it runs");
+        match results.as_slice() {
+            [EvalValue::Scalar(Scalar::F64(sum))] => *sum,
+            other => panic!("{other:?}"),
+        }
+    };
+    // One after another: 2^53 + 1 is 2^53, twice. In halves: 1 + 1 is 2.
+    let (alone, halves) = (9_007_199_254_740_992.0, 9_007_199_254_740_994.0);
+    assert_eq!(sum(&[]), alone);
+    assert_eq!(sum(&[2]), halves);
+    assert_eq!(sum(&[i64::MAX]), alone);
+    // What is below 1 counts as 1: each element by itself, combined from the left.
+    for least in [1, 0, -7, i64::MIN] {
+        assert_eq!(sum(&[least]), alone, "{least}");
+    }
+
+    let wrong = SUM.replace("grain tunable#0", "grain tunable#1");
+    let program = text::parse::<Segs>(&wrong).expect("it parses");
+    let errors = verify::verify(&program).expect_err("there is no such parameter");
+    let said = |error: &verify::VerifyError| error.to_string().contains("no parameter 1");
+    assert!(errors.iter().any(said), "{errors:?}");
+}

@@ -1,10 +1,11 @@
 //! Parameters that nothing is compared with: a search that moves one at a time.
 //!
-//! What a program makes of such a parameter (`#[param(NAME)]`) is its own, so nothing is
-//! known but times. Before: the best setting of all parameters that versions depend on, and its
+//! What a program makes of such a parameter (`#[param(NAME)]`) is its own, or it says how large
+//! the parts are that work falls apart into; nothing is known but times. Before: the best setting of all parameters that versions depend on, and its
 //! run times. After: a setting that differs in the others, and is faster for certain; or the same.
 //!
-//! 1. Each parameter by itself is tried with powers of two that lie far apart.
+//! 1. Each parameter by itself is tried with powers of two that lie far apart; one that has
+//!    a size by default, with much less and much more. If neither is faster it stays.
 //! 2. Those come first whose values gain most. From the best of its values a parameter goes
 //!    to the double or to the half for as long as that is faster.
 //! 3. What is found is repeated, and so is the best setting so far. It takes that one's place
@@ -22,8 +23,10 @@ use crate::statistics::Statistics;
 use crate::tuner::{FEW, Options, TRUST};
 use std::collections::BTreeMap;
 
-/// The values that are tried first.
+/// The values that are tried first, of what has none by default.
 const PROBES: [i64; 7] = [1, 8, 64, 512, 4096, 1 << 15, 1 << 18];
+/// What has one is tried with that many times more and less.
+const FAR: i64 = 16;
 /// No larger ones are tried, but for one that was given before.
 const LARGEST: i64 = 1 << 24;
 /// How often all parameters have their turn.
@@ -33,6 +36,9 @@ const ROUNDS: usize = 2;
 pub struct Search<'a> {
     /// The parameters.
     pub params: &'a [Param],
+    /// The values of all parameters that they have by default; what is no size (see
+    /// [`is_size`]) stands for none.
+    pub natural: &'a [i64],
     /// What is made least.
     pub cost: &'a Cost,
     /// The default's time on each data set.
@@ -41,6 +47,11 @@ pub struct Search<'a> {
     pub options: &'a Options,
     /// A setting from before, whose values are tried, too.
     pub earlier: Option<&'a [i64]>,
+}
+
+/// Whether a value is one that may be tried.
+fn is_size(value: i64) -> bool {
+    (1..=LARGEST).contains(&value)
 }
 
 /// A value that was tried.
@@ -121,22 +132,24 @@ impl Climb<'_> {
 
     fn all(&mut self) -> Result<(), Stopped> {
         let mut order = Vec::new();
-        let mut open = PROBES.len() * self.search.params.len();
-        for param in self.search.params {
-            let own = self.search.earlier.and_then(|earlier| earlier.get(*param));
-            let natural = self.best.setting.get(*param);
-            let own = own.filter(|own| Some(*own) != natural);
-            let mut least: Option<(f64, i64)> = None;
-            for value in PROBES.iter().chain(own) {
+        let params = self.search.params.iter();
+        let probes: Vec<_> = params.map(|param| (*param, self.probes(*param))).collect();
+        let mut open: usize = probes.iter().map(|(_, values)| values.len()).sum();
+        for (param, values) in probes {
+            let now = self.best.setting.get(param).copied();
+            let now = now.filter(|now| is_size(*now));
+            let mut least = now.map(|now| (self.cost(&self.best), now));
+            for value in values {
                 self.machine.open(open.max(1));
                 open = open.saturating_sub(1);
-                if let Some(cost) = self.value(*param, *value)?
+                if let Some(cost) = self.value(param, value)?
                     && least.is_none_or(|(least, _)| cost < least)
                 {
-                    least = Some((cost, *value));
+                    least = Some((cost, value));
                 }
             }
-            order.extend(least.map(|(cost, value)| (cost, *param, value)));
+            let least = least.filter(|(_, value)| now != Some(*value));
+            order.extend(least.map(|(cost, value)| (cost, param, value)));
         }
         order.sort_by(|(x, ..), (y, ..)| x.total_cmp(y));
         for round in 0..ROUNDS {
@@ -144,7 +157,7 @@ impl Climb<'_> {
             for (_, param, value) in &order {
                 // What was found before counts more than what was tried first.
                 let now = self.best.setting.get(*param).copied();
-                let now = now.filter(|now| round > 0 && (1..=LARGEST).contains(now));
+                let now = now.filter(|now| round > 0 && is_size(*now));
                 self.climb(*param, now.unwrap_or(*value))?;
             }
             if self.best.setting == before {
@@ -152,6 +165,23 @@ impl Climb<'_> {
             }
         }
         Ok(())
+    }
+
+    /// The values that a parameter is tried with first.
+    fn probes(&self, param: Param) -> Vec<i64> {
+        let natural = self.search.natural.get(param).copied();
+        let mut values = match natural.filter(|natural| is_size(*natural)) {
+            Some(natural) => vec![natural / FAR, natural.saturating_mul(FAR)],
+            None => PROBES.to_vec(),
+        };
+        values.extend(self.search.earlier.and_then(|earlier| earlier.get(param)));
+        let now = self.best.setting.get(param);
+        for value in &mut values {
+            *value = (*value).clamp(1, LARGEST);
+        }
+        values.retain(|value| Some(value) != now);
+        values.dedup();
+        values
     }
 
     /// The best setting so far with another value of a parameter.
@@ -213,7 +243,7 @@ impl Climb<'_> {
             let before = at;
             loop {
                 let next = step(at);
-                if !(1..=LARGEST).contains(&next) {
+                if !is_size(next) {
                     break;
                 }
                 match self.value(param, next)? {
@@ -336,6 +366,10 @@ mod tests {
     }
 
     fn found(left: usize) -> (Found, Vec<Setting>) {
+        found_from([NATURAL, NATURAL], left)
+    }
+
+    fn found_from(natural: [i64; 2], left: usize) -> (Found, Vec<Setting>) {
         let (cost, options) = (
             Cost::Sum(vec![1.0; 2]),
             Options {
@@ -345,11 +379,12 @@ mod tests {
                 matters: 0.01,
             },
         );
-        let setting = vec![NATURAL, NATURAL];
+        let setting = natural.to_vec();
         let micros = vec![vec![time(&setting, 0)], vec![time(&setting, 1)]];
         let default: Vec<f64> = micros.iter().map(|one| one[0] as f64).collect();
         let asked = Search {
             params: &[0, 1],
+            natural: &natural,
             cost: &cost,
             default: &default,
             options: &options,
@@ -379,6 +414,22 @@ mod tests {
             "{runs:?}"
         );
         assert!(runs.len() < 50, "{} runs", runs.len());
+    }
+
+    #[test]
+    fn sizes_are_tried_around_their_defaults_and_stay_where_that_gains_nothing() {
+        // The first is 16 by default, best at 256; the second does not matter.
+        let (found, runs) = found_from([16, 100], usize::MAX);
+        assert!(found.complete);
+        assert_eq!(found.best.setting, [256, 100]);
+        let tried = |param: usize| -> Vec<i64> {
+            let own = found.tried.iter().filter(|tried| tried.param == param);
+            own.map(|tried| tried.value).collect()
+        };
+        // A sixteenth and sixteen times, then the double and the half of what was faster.
+        assert_eq!(tried(0)[..4], [1, 256, 512, 128]);
+        assert_eq!(tried(1), [6, 1600]);
+        assert!(runs.iter().all(|setting| setting[1] <= 1600));
     }
 
     #[test]

@@ -166,6 +166,7 @@ impl Tuned {
         }
         let asked = Search {
             params: &task.forest.others,
+            natural: &task.forest.defaults,
             cost: task.cost,
             default: &self.default,
             options: &task.options,

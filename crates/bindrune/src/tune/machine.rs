@@ -13,6 +13,7 @@ use crate::progress::Progress;
 use harness::process::End;
 use harness::programs::{Outcome as Came, judge};
 use harness::{Expected, compare_all};
+use ir::tunable::NOT_GIVEN;
 use rustc_hash::FxHashMap;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -200,7 +201,7 @@ impl<'a> Processes<'a> {
         let (defaults, others) = (&self.prepared.forest.defaults, &self.prepared.forest.others);
         others
             .iter()
-            .any(|param| defaults[*param] != setting[*param])
+            .any(|param| defaults[*param] == NOT_GIVEN && setting[*param] != NOT_GIVEN)
     }
 
     /// Sees to it that the default's results on a data set are known.

@@ -163,16 +163,17 @@ pub fn prepare(tuning: &Tuning<'_>, file: &Path, spec: &Spec) -> Result<Prepared
         names.flatten()
     };
     of(Class::Threshold).for_each(|name| reader.stranger(name));
-    let others = of(Class::User).map(|name| reader.param(name, NOT_GIVEN, None));
-    let others = others.collect();
-    // What is compared with a device's own numbers.
-    if matches!(tuning.backend, Backend::Device(_)) {
-        for Assignment { name, value, .. } in
-            executable.values(&tuning.args.pass_option, tuning.patience())?
-        {
-            if let Some(at) = reader.places.get(&name) {
-                reader.parameters[*at].1 = value;
-            }
+    let user = of(Class::User).map(|name| reader.param(name, NOT_GIVEN, None));
+    let mut others: Vec<usize> = user.collect();
+    if !tuning.args.thresholds_only {
+        others.extend(of(Class::Size).map(|name| reader.param(name, UNKNOWN, None)));
+    }
+    // The sizes of parts, and what is compared with a device's own numbers.
+    for Assignment { name, value, .. } in
+        executable.values(&tuning.args.pass_option, tuning.patience())?
+    {
+        if let Some(at) = reader.places.get(&name) {
+            reader.parameters[*at].1 = value;
         }
     }
     let mark = format!(

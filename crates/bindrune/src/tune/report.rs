@@ -52,7 +52,7 @@ impl Found<'_> {
             met[*param] = true;
         }
         for param in &self.prepared.forest.others {
-            met[*param] = self.tuned.setting[*param] != NOT_GIVEN;
+            met[*param] = !self.is_natural(*param);
         }
         let named = self.prepared.parameters.iter().zip(&self.tuned.setting);
         let wanted = named.zip(met).filter(|(_, met)| *met);
@@ -61,10 +61,15 @@ impl Found<'_> {
             .collect()
     }
 
+    /// Whether a parameter has its default.
+    fn is_natural(&self, param: usize) -> bool {
+        self.tuned.setting[param] == self.prepared.forest.defaults[param]
+    }
+
     /// Parameters that are best left to the program.
     pub fn gone(&self) -> BTreeSet<String> {
         let others = self.prepared.forest.others.iter();
-        let natural = others.filter(|param| self.tuned.setting[**param] == NOT_GIVEN);
+        let natural = others.filter(|param| self.is_natural(**param));
         // Where not all was tried, what was there before may be better.
         let natural = natural.filter(|_| self.tuned.complete);
         natural.map(|param| self.name(*param).to_owned()).collect()

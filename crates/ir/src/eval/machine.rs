@@ -6,6 +6,7 @@ use super::live::{Live, analyse};
 use super::view::Sizes;
 use super::{ErrorClass, EvalError, Evaluate, MAX_CALL_DEPTH, Options};
 use crate::name::{FunName, Name, NameTable, ProvTable};
+use crate::seg::Decomp;
 use crate::soac::Operator;
 use crate::syntax::{Atom, Body, Exp, FunKind, Lambda, Level, LoopForm, LoopParam, Program, Stm};
 use crate::tunable::{Comparison, Tunable, TunableId};
@@ -295,6 +296,20 @@ impl<'p, L: Level> Machine<'p, L> {
             listener(Comparison { name, size, least });
         }
         Ok(size >= least)
+    }
+
+    /// A decomposition whose grain is the value of its parameter.
+    pub(super) fn tuned(&self, frame: &Frame<'_>, decomp: Decomp) -> Result<Decomp> {
+        let Some(id) = decomp.tunable else {
+            return Ok(decomp);
+        };
+        let tunable = frame.tunables.get(id.index());
+        let tunable = tunable.ok_or_else(|| EvalError::bug("there is no such parameter"))?;
+        let grain = self.options.settings.value(frame.function, tunable);
+        Ok(Decomp {
+            grain: grain.max(1),
+            ..decomp
+        })
     }
 
     /// What a parameter of the source program is given.

@@ -347,7 +347,7 @@ impl<L: Level> Evaluate<L> for SegOp<L> {
         let run = Segments {
             space,
             body,
-            decomp,
+            decomp: m.tuned(frame, decomp)?,
             keeps,
             combining,
             sizes,

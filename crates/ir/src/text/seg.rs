@@ -4,6 +4,7 @@ use super::ops::{parse_folds, parse_hists, parse_withacc, print_folds, print_his
 use super::{ParseError, Parser, Printer, TextForm};
 use crate::seg::{Decomp, Seg, SegKind, SegOp, SegSpace};
 use crate::syntax::Level;
+use crate::tunable::TunableId;
 use crate::walk::Operation;
 
 type Result<T> = std::result::Result<T, ParseError>;
@@ -25,6 +26,7 @@ impl<L: Level> TextForm for SegOp<L> {
                 let SegSpace { dims, lane } = space;
                 let Decomp {
                     grain,
+                    tunable,
                     max_chunks,
                     width,
                     streams,
@@ -44,6 +46,9 @@ impl<L: Level> TextForm for SegOp<L> {
                 p.put(format_args!(
                     " chunks ({grain}, {max_chunks}, {width}, {cost})"
                 ));
+                if let Some(tunable) = tunable {
+                    p.put(format_args!(" grain tunable#{}", tunable.0));
+                }
                 if (*streams, *depth) != (1, 1) {
                     p.put(format_args!(" streams ({streams}, {depth})"));
                 }
@@ -138,6 +143,13 @@ fn parse_decomp(p: &mut Parser<'_>) -> Result<Decomp> {
     p.punct(",")?;
     let cost = p.integer()?;
     p.punct(")")?;
+    let tunable = if p.take_keyword("grain") {
+        p.keyword("tunable")?;
+        p.punct("#")?;
+        Some(TunableId(p.integer()?))
+    } else {
+        None
+    };
     let (mut streams, mut depth) = (1, 1);
     if p.take_keyword("streams") {
         p.punct("(")?;
@@ -153,6 +165,7 @@ fn parse_decomp(p: &mut Parser<'_>) -> Result<Decomp> {
     };
     Ok(Decomp {
         grain,
+        tunable,
         max_chunks,
         width,
         streams,

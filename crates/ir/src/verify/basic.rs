@@ -85,10 +85,7 @@ impl<L: Level> Checker<'_, L> {
             }
             BasicOp::SizeAtLeast { size, tunable } => {
                 self.operands(&[*size], PrimType::I64);
-                let known = tunable.index() < self.tunables();
-                self.require(known, || {
-                    format!("the function has no parameter {}", tunable.0)
-                });
+                self.has_tunable(*tunable);
             }
             BasicOp::Param { name: _, default } => self.operands(&[*default], PrimType::I64),
             BasicOp::Convert { op, from, to, arg } => {

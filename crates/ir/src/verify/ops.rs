@@ -328,6 +328,7 @@ impl<L: Level> Checker<'_, L> {
     fn decomp(&mut self, decomp: Decomp, ops: &[&Operator<L>]) {
         let Decomp {
             grain,
+            tunable,
             max_chunks,
             width,
             streams,
@@ -339,6 +340,9 @@ impl<L: Level> Checker<'_, L> {
         let right = grain >= 1 && max_chunks >= 1 && width >= 1 && cost >= 0;
         let right = right && streams >= 1 && depth.is_power_of_two() && in_step;
         self.require(right, || "a decomposition out of range".to_owned());
+        if let Some(tunable) = tunable {
+            self.has_tunable(tunable);
+        }
         let in_order = writes == 0 || (width, streams, depth) == (1, 1, 1);
         self.require(in_order, || {
             "updates of accumulators have an order".to_owned()

@@ -7,6 +7,7 @@ use crate::syntax::{
     Atom, Body, Exp, FunKind, Function, Lambda, Level, LoopForm, LoopParam, Param, Stm,
 };
 use crate::text;
+use crate::tunable::TunableId;
 use crate::types::{Dim, Type};
 use crate::typing::{TypeEnv, exp_types, instantiate, map_dims, positions};
 use crate::walk::with_stack;
@@ -110,9 +111,10 @@ impl<L: Level> Checker<'_, L> {
         condition
     }
 
-    /// How many tuning parameters the function has.
-    pub(super) fn tunables(&self) -> usize {
-        self.function.tunables.len()
+    /// Requires that the function has a tuning parameter.
+    pub(super) fn has_tunable(&mut self, id: TunableId) {
+        let known = id.index() < self.function.tunables.len();
+        self.require(known, || format!("the function has no parameter {}", id.0));
     }
 
     /// The type as text.

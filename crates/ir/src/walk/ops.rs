@@ -5,7 +5,7 @@ use super::{Annotation, Operation, Visit, VisitMut};
 use crate::folds::Folds;
 use crate::mem::{Block, Lmad, LmadDim, MemAnn, MemOp, Mems};
 use crate::name::Name;
-use crate::seg::{Seg, SegKind, SegOp, SegSpace, flat_map_types};
+use crate::seg::{Decomp, Seg, SegKind, SegOp, SegSpace, flat_map_types};
 use crate::soac::{AccInput, HistOp, Operator, Screma, Soac, Soacs};
 use crate::syntax::{Lambda, Level};
 use crate::types::{Dim, Type};
@@ -156,10 +156,13 @@ macro_rules! walk_seg {
                 kind,
                 body,
                 ret,
-                decomp: _,
+                decomp: Decomp { tunable, .. },
                 keeps,
             }) => {
                 let SegSpace { dims, lane: _ } = space;
+                if let Some(tunable) = tunable {
+                    $v.tunable(tunable);
+                }
                 match kind {
                     SegKind::Folds(Folds {
                         scans,

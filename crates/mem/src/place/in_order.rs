@@ -132,6 +132,7 @@ pub(super) fn in_order(
         ret,
         decomp: Decomp {
             grain: 1,
+            tunable: None,
             width: 1,
             streams: 1,
             depth: 1,

@@ -5,9 +5,20 @@
 use crate::generate::expr::{add, binary, compare, div, max, min, mul, sub};
 use crate::generate::function::Gen;
 use crate::syntax::Expr;
+use ir::PassError;
+use ir::seg::Decomp;
 use prim::{BinOp, CmpOp, PrimType, UnOp};
 
 impl Gen<'_, '_> {
+    /// How many points a chunk has at least.
+    pub(crate) fn grain(&self, decomp: Decomp) -> Result<Expr, PassError> {
+        let Some(id) = decomp.tunable else {
+            return Ok(Expr::i64(decomp.grain));
+        };
+        let given = Expr::Tunable(self.tunable(id)?);
+        Ok(max(given, Expr::i64(1)))
+    }
+
     /// `clamp(n / grain, 1, most)` in a variable.
     pub(crate) fn n_chunks(&mut self, n: Expr, grain: Expr, most: i64) -> Expr {
         let chunks = min(max(div(n, grain), Expr::i64(1)), Expr::i64(most));
