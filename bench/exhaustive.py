@@ -8,6 +8,9 @@ that lead to the same versions are one, and their time is the median of theirs. 
 an interval of each parameter; the best setting is the cheapest point in an intersection of
 paths, one of each data set (branch and bound).
 
+The tuner runs for thresholds alone, which is what all settings are of, and again with the sizes
+of tasks: `sizes` is what it gains by these beside, in how much time.
+
 Everything that was run is kept in `build/bench/tuned.json` as it comes, so that the figure can be
 measured in pieces (`--case`, `--seconds`) when the machine is quiet. Another compiler
 starts anew.
@@ -232,14 +235,14 @@ def blind(tables, defaults, least):
     return DRAWS / max(hits, 1)
 
 
-def tune(name, own):
+def tune(name, own, *flags):
     """What `bindrune tune` finds: its setting and its account."""
     program = with_cases(f"all-{name.replace(' ', '-').replace(':', '-')}", own)
     account = Path(f"{program}.account")
     for old in (Path(f"{program}.tuning"), Path(f"{program}.tuning.json")):
         old.unlink(missing_ok=True)
     start = time.monotonic()
-    shell([compiler(), "tune", "--json", account, "--budget", BUDGET, program])
+    shell([compiler(), "tune", "--json", account, "--budget", BUDGET, *flags, program])
     seconds = time.monotonic() - start
     (found,) = json.loads(account.read_text()).values()
     return found, seconds
@@ -250,6 +253,11 @@ def sides(command, case, paths, defaults, settings, options):
     times = [time_of(paths, setting, defaults) for setting in settings]
     if times[0] == times[1]:
         return times
+    return contest(command, case, settings, options, times)
+
+
+def contest(command, case, settings, options, times):
+    """Microseconds of settings in turns; `times` is about how long they take."""
     flags = [[f"--param={name}={value}" for name, value in setting.items()] for setting in settings]
     entrants = [Contestant(str(place), [*command, *own]) for place, own in enumerate(flags)]
     finite = [time for time in times if time < math.inf]
@@ -267,14 +275,20 @@ def row(name, own, command, trees, kept, options):
     known, defaults = [kept.data["cases"][case.name] for case in own], defaults_of(trees)
     both = [table_of(data, trees) for data in known]
     tables = [paths for paths, _ in both]
-    found, seconds = tune(name, own)
+    found, seconds = tune(name, own, "--thresholds-only")
     setting = found["setting"]
+    whole, whole_seconds = tune(name, own)
     least, spans = best(tables)
     against = point(spans, defaults)
     default = sum(time_of(paths, {}, defaults) for paths in tables)
     pairs = list(zip(own, tables))
     beside = [sides(command, case, paths, defaults, [setting, against], options) for case, paths in pairs]
     gaps = [sides(command, case, paths, defaults, [{}, setting], options) for case, paths in pairs]
+    sizes = [(1, 1)]
+    if whole["setting"] != setting:
+        both_ways = [setting, whole["setting"]]
+        times = [[time_of(paths, setting, defaults)] for _, paths in pairs]
+        sizes = [contest(command, case, both_ways, options, time) for (case, _), time in zip(pairs, times)]
     # What was cut off is a path, too.
     cut = sum(one["micros"] is None for data in known for one in data["runs"])
     paths, runs = sum(len(each) for _, each in both) + cut, found["paths"]
@@ -285,6 +299,7 @@ def row(name, own, command, trees, kept, options):
         "blind": draws * len(own), "blind ratio": draws * len(own) / runs,
         "over best": over(beside), "untuned": over(gaps),
         "untuned, worst": max(one / max(other, 1) for one, other in gaps),
+        "sizes": over(sizes), "seconds with sizes": whole_seconds,
         "seconds": seconds, "each path": sum(sum(each) for _, each in both),
         "default over best, by single runs": default / least,
     }
@@ -374,13 +389,13 @@ def report_tuned(results):
     if not rows:
         return []
     lines = ["## The tuner against all settings", ""]
-    lines.append("| | data sets | paths | runs | blind | over the best | untuned | worst | s | each path once, s |")
-    lines.append("|---|" + "---:|" * 9)
+    lines.append("| | data sets | paths | runs | blind | over the best | untuned | worst | sizes | s | with sizes, s | each path once, s |")
+    lines.append("|---|" + "---:|" * 11)
     for name, one in rows.items():
         lines.append(
             f"| {name} | {one['data sets']} | {one['paths']}{'' if one['all'] else ' and more'} | {one['runs']} | "
             f"{one['blind']:.0f} | {one['over best']:.3f} | {one['untuned']:.2f} | {one['untuned, worst']:.2f} | "
-            f"{one['seconds']:.0f} | {one['each path']:.0f} |"
+            f"{one['sizes']:.2f} | {one['seconds']:.0f} | {one['seconds with sizes']:.0f} | {one['each path']:.0f} |"
         )
     gaps = [one["untuned"] for one in rows.values()]
     mean = math.exp(statistics.fmean(map(math.log, gaps)))
@@ -394,7 +409,7 @@ def report_tuned(results):
         f"Over the best by more than {NOISE}: {names(lambda one: one['over best'] > NOISE)}. "
         f"More runs than paths: {names(lambda one: one['runs'] > one['paths'])}. "
         f"Blind less than {BLIND}×: {names(lambda one: one['blind ratio'] < BLIND)}. "
-        f"Time over {TIME}× each path once, of those that take long: {names(lambda one: one['each path'] > LONG and one['seconds'] > TIME * one['each path'])}.",
+        f"Time over {TIME}× each path once, of those that take long: {names(lambda one: one['each path'] > LONG and one['seconds with sizes'] > TIME * one['each path'])}.",
         f"Untuned over tuned: geometric mean {mean:.3f} (goal {MEAN}), "
         f"worst {rows[worst]['untuned, worst']:.2f} ({worst}; goal {WORST}).", "",
     ]

@@ -476,7 +476,7 @@ pub enum Stmt {
         values: Vec<Expr>,
     },
     /// The context takes note that a size (`i64`) is compared with a tuning
-    /// parameter. Nothing else depends on it.
+    /// parameter, or that so many points are divided by one. Nothing else depends on it.
     Compared(TunableId, Expr),
     /// A variable (scalar, or borrowed buffer) gets a global's value.
     ReadGlobal(Var, GlobalId),

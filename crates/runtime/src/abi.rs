@@ -45,7 +45,7 @@
 //! | `br_tasks_few` | as `br_tasks`, where each range takes some work of its own: they are about as many as there are threads. |
 //! | `br_fail` | `i32 (Ctx*, const CheckDesc*, const u64 *values)`: records a failure unless one is recorded already; returns 1. |
 //! | `br_called` | `void (Ctx*, const CheckDesc*)`: a call from the description's location failed; where the stack was used up, the location goes to the end of the backtrace. |
-//! | `br_compared` | `void (Ctx*, i64 parameter, i64 size)`: notes that the size is compared with the tuning parameter of this number, which is within bounds. Called if word 3 says so. |
+//! | `br_compared` | `void (Ctx*, i64 parameter, i64 size)`: notes that the size is compared with the tuning parameter of this number, which is within bounds, or that so many points are divided by it. Called if word 3 says so. |
 //! | `br_stack_check` | `i32 (Ctx*, i64 bytes)`: 0 if there are more bytes of stack left, else records the failure and returns 1. Generated code may first compare its stack address with word 1. |
 //! | `br_device_alloc` | as `br_alloc`, for a block in the memory of the device that the context's program runs on. The address is that of a block of the host's that stands for it and has its references; generated code never looks into it. |
 //! | `br_device_copy` | `i32 (Ctx*, i64 way, u8 *to, i64 to_at, u8 *from, i64 from_at, i64 bytes)`: copies bytes to the device (way 0), to the host (1), or on the device (2). A block of the device is named by its address and an offset in bytes, memory of the host by the address of the first byte and 0. What is on its way to the host has arrived when it returns. Not 0 on failure, also if a kernel before has failed. |
@@ -184,6 +184,9 @@ pub struct TunableDesc {
 /// [`TunableDesc::class`] of what a device has: bytes of the memory that a block shares.
 /// Without a given value it is that of the device at hand.
 pub const CLASS_CAPACITY: &str = "capacity";
+
+/// [`TunableDesc::class`] of how large the parts are that work falls apart into.
+pub const CLASS_SIZE: &str = "size";
 
 /// [`TunableDesc::class`] of sizes from which on a version is taken.
 pub const CLASS_THRESHOLD: &str = "threshold";

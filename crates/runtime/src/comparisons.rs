@@ -1,7 +1,8 @@
 //! Comparisons of sizes with tuning parameters, as far as a context wants to know
-//! of them.
+//! of them; of parameters that say how large parts are, the first use.
 
 use crate::abi::Ctx;
+use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 
 /// How many comparisons are kept between two looks at them.
@@ -16,13 +17,18 @@ pub(crate) struct Comparisons(Mutex<Seen>);
 struct Seen {
     /// Parameter and size.
     kept: Vec<(usize, i64)>,
+    /// The parameters that are noted once, and were.
+    once: BTreeSet<usize>,
     /// How many were not kept.
     more: u64,
 }
 
 impl Comparisons {
-    fn add(&self, tunable: usize, size: i64) {
+    fn add(&self, tunable: usize, size: i64, once: bool) {
         let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if once && !seen.once.insert(tunable) {
+            return;
+        }
         if seen.kept.len() < MOST {
             seen.kept.push((tunable, size));
         } else {
@@ -34,7 +40,7 @@ impl Comparisons {
     /// many further comparisons there were.
     pub(crate) fn take(&self) -> (Vec<(usize, i64)>, u64) {
         let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let Seen { kept, more } = std::mem::take(&mut *seen);
+        let Seen { kept, more, .. } = std::mem::take(&mut *seen);
         (kept, more)
     }
 }
@@ -47,7 +53,8 @@ impl Comparisons {
 pub unsafe extern "C" fn br_compared(ctx: *mut Ctx, tunable: i64, size: i64) {
     // SAFETY: by the caller's promise.
     let shared = unsafe { (*ctx).shared() };
-    shared.comparisons.add(tunable as usize, size);
+    let once = shared.sizes.get(tunable as usize).is_some_and(|is| *is);
+    shared.comparisons.add(tunable as usize, size, once);
 }
 
 #[cfg(test)]
@@ -57,9 +64,21 @@ mod tests {
     #[test]
     fn no_more_are_kept_than_fit() {
         let seen = Comparisons::default();
-        (0..MOST as i64 + 3).for_each(|size| seen.add(1, size));
+        (0..MOST as i64 + 3).for_each(|size| seen.add(1, size, false));
         let (kept, more) = seen.take();
         assert_eq!((kept.len(), kept[5], more), (MOST, (1, 5), 3));
         assert_eq!(seen.take(), (Vec::new(), 0));
+    }
+
+    #[test]
+    fn some_are_noted_once() {
+        let seen = Comparisons::default();
+        for size in [3, 4] {
+            seen.add(0, size, true);
+            seen.add(1, size, false);
+        }
+        assert_eq!(seen.take().0, [(0, 3), (1, 3), (1, 4)]);
+        seen.add(0, 5, true);
+        assert_eq!(seen.take().0, [(0, 5)]);
     }
 }

@@ -5,7 +5,9 @@
 //! the program's constants, stops the threads and returns all memory. There is
 //! no state outside of contexts; any number may live side by side.
 
-use crate::abi::{ABI_VERSION, BUSY_DEVICE, CLASS_CAPACITY, CLASS_THRESHOLD, Program, TunableDesc};
+use crate::abi::{
+    ABI_VERSION, BUSY_DEVICE, CLASS_CAPACITY, CLASS_SIZE, CLASS_THRESHOLD, Program, TunableDesc,
+};
 use crate::comparisons::Comparisons;
 use crate::device::{self, Device};
 use crate::error::{Error, ErrorSlot, render};
@@ -56,6 +58,8 @@ pub struct Shared {
     pub(crate) device: Option<Device>,
     globals: Box<[AtomicU64]>,
     tunables: Box<[i64]>,
+    /// Which of these say how large parts are.
+    pub(crate) sizes: Box<[bool]>,
     log_comparisons: bool,
 }
 
@@ -239,6 +243,9 @@ impl Context {
             device,
             globals: (0..n_globals).map(|_| AtomicU64::new(0)).collect(),
             tunables,
+            sizes: (program.tunables().iter())
+                .map(|tunable| tunable.class.get() == CLASS_SIZE)
+                .collect(),
             log_comparisons: config.log_comparisons,
         });
         let mut context = Self {
@@ -353,8 +360,13 @@ impl Context {
         let values = &self.shared().tunables;
         let mut lines: Vec<String> = (kept.into_iter())
             .filter_map(|(at, size)| {
-                let name = tunables.get(at)?.name.get();
-                Some(tuning::comparison(name, size, *values.get(at)?))
+                let (name, value) = (tunables.get(at)?.name.get(), *values.get(at)?);
+                let is_size = self.shared().sizes.get(at).is_some_and(|is| *is);
+                Some(if is_size {
+                    tuning::division(name, size, value)
+                } else {
+                    tuning::comparison(name, size, value)
+                })
             })
             .collect();
         if more > 0 {

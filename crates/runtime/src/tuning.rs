@@ -137,6 +137,11 @@ pub fn comparison(name: &str, size: i64, least: i64) -> String {
     format!("Compared {name} <= {size}: {holds}; the parameter is {least}.")
 }
 
+/// What is said of points that are divided by a parameter.
+pub fn division(name: &str, points: i64, least: i64) -> String {
+    format!("Divided {points} points by {name}; the parameter is {least}.")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

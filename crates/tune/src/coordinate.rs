@@ -50,7 +50,7 @@ pub struct Search<'a> {
 }
 
 /// Whether a value is one that may be tried.
-fn is_size(value: i64) -> bool {
+pub(crate) fn is_size(value: i64) -> bool {
     (1..=LARGEST).contains(&value)
 }
 
@@ -171,16 +171,15 @@ impl Climb<'_> {
     fn probes(&self, param: Param) -> Vec<i64> {
         let natural = self.search.natural.get(param).copied();
         let mut values = match natural.filter(|natural| is_size(*natural)) {
-            Some(natural) => vec![natural / FAR, natural.saturating_mul(FAR)],
+            Some(natural) => vec![
+                (natural / FAR).max(1),
+                natural.saturating_mul(FAR).min(LARGEST),
+            ],
             None => PROBES.to_vec(),
         };
         values.extend(self.search.earlier.and_then(|earlier| earlier.get(param)));
         let now = self.best.setting.get(param);
-        for value in &mut values {
-            *value = (*value).clamp(1, LARGEST);
-        }
         values.retain(|value| Some(value) != now);
-        values.dedup();
         values
     }
 
@@ -351,6 +350,7 @@ mod tests {
             Some(Outcome::Ran {
                 micros: vec![time(setting, data)],
                 met: Vec::new(),
+                used: Vec::new(),
             })
         }
 

@@ -5,7 +5,7 @@
 //!
 //! Sizes are not known before the program has run. The default is run first; its comparisons
 //! say for which settings nothing would change (a [`Region`]). What is outside of it is open.
-//! From what is open, the setting nearest to the default is taken; if the sizes known so far
+//! From what is open, a setting is taken, as a rule the one nearest to the default ([`Order`]); if the sizes known so far
 //! tell that it leads to versions that were run already, this is taken down, else it is run.
 //! Either way all settings with these comparisons are covered. So each run takes another
 //! path, and when nothing is open, every path has been run.
@@ -22,6 +22,7 @@
 //! same comparisons with the same outcomes.
 
 use crate::forest::{Forest, Signature, Sizes, Tree, way};
+use crate::order::Order;
 use crate::region::{Param, Region, Setting, Span};
 use std::collections::BTreeSet;
 
@@ -37,6 +38,8 @@ pub enum Outcome {
         micros: Vec<u64>,
         /// The comparisons that were made, in the order in which they first were.
         met: Vec<Met>,
+        /// The parameters that points were divided by.
+        used: Vec<Param>,
     },
     /// It was ended when it had taken too long, or it failed; it counts as this many
     /// microseconds.
@@ -76,6 +79,8 @@ pub struct Run {
     pub setting: Setting,
     /// The comparisons that were made.
     pub met: Vec<Met>,
+    /// The parameters that points were divided by.
+    pub used: Vec<Param>,
     /// All settings that do the same.
     pub region: Region,
     /// Run times in microseconds; none if it was cut off.
@@ -91,10 +96,11 @@ impl Run {
     /// comparisons: it covers `blind`.
     pub fn of(outcome: Outcome, setting: &[i64], blind: Region) -> Self {
         match outcome {
-            Outcome::Ran { micros, met } => Self {
+            Outcome::Ran { micros, met, used } => Self {
                 setting: setting.to_vec(),
                 region: Region::around(met.iter().map(|(param, size, _)| (*param, *size)), setting),
                 met,
+                used,
                 micros,
                 cut: None,
                 settled: false,
@@ -102,6 +108,7 @@ impl Run {
             Outcome::Cut(time) => Self {
                 setting: setting.to_vec(),
                 met: Vec::new(),
+                used: Vec::new(),
                 region: blind,
                 micros: Vec::new(),
                 cut: Some(time),
@@ -356,14 +363,15 @@ impl Search<'_> {
             return Ok(());
         }
         let outside = self.outside(context, &own);
+        let met = self.found.runs.get(context).map_or(&[][..], |run| &run.met);
+        let order = Order::of(met, &subject);
         let start = guards.iter().find(|guard| guard.contains(base)).cloned();
         let mut open = vec![start.unwrap_or_default()];
         let mut ways: Vec<Ways> = Vec::new();
         let mut halted = None;
         // All that is covered; the regions of ways have nothing in common.
         let mut done: Vec<Region> = Vec::new();
-        while let Some(place) = open.pop() {
-            let point = place.nearest(base);
+        while let Some((place, point)) = order.next(&mut open, base, done.is_empty()) {
             let told = way(unit.trees.iter().copied(), &point, &self.sizes, unit.whole);
             let known = told.as_ref().ok().and_then(|told| {
                 let known = ways.iter().position(|w| w.signature == told.signature);

@@ -45,7 +45,8 @@ pub struct Forest {
     /// whichever versions run: so it is if it stands in one place, or in copies of
     /// one, of a function that is called once.
     pub plain: Vec<bool>,
-    /// Parameters that nothing is compared with: the program says what they mean.
+    /// Parameters that nothing is compared with: the program says what they mean, or they are
+    /// how large parts of work are.
     pub others: Vec<Param>,
 }
 

@@ -6,7 +6,7 @@
 //! 2019, section 3). So the search is small if it knows the forest, and its result exact.
 //!
 //! - [`forest`]: the choices; [`region`]: sets of settings.
-//! - [`explore`]: runs each path of a data set, none twice.
+//! - [`explore`]: runs each path of a data set, none twice; [`order`]: which one next.
 //! - [`solve`]: the best setting, by dynamic programming; its header has the proof.
 //! - [`coordinate`]: what is no choice between versions, one parameter after the other.
 //! - [`cost`], [`expression`]: what is best; [`statistics`]: what run times say.
@@ -21,6 +21,7 @@ pub mod cost;
 pub mod explore;
 pub mod expression;
 pub mod forest;
+pub mod order;
 pub mod region;
 pub mod simulate;
 pub mod solve;

@@ -259,6 +259,7 @@ impl Machine for Counter<'_> {
         Some(Outcome::Ran {
             micros: vec![time],
             met,
+            used: Vec::new(),
         })
     }
 

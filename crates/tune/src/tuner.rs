@@ -13,16 +13,17 @@
 //!    differences says, trees have to do with each other: the sum is corrected for all
 //!    settings that take that path, and 3 is done again.
 //! 5. It is held against the default. If it is not better, the default stays.
-//! 6. Parameters that choose no version are moved from there ([`crate::coordinate`]).
+//! 6. Parameters that choose no version are moved from there ([`crate::coordinate`]): those
+//!    that the versions of that setting use.
 //!
 //! With every path of all trees run jointly, 3 is exact; without, it is as exact as times
 //! add up, and 4 tells where they do not.
 
-use crate::coordinate::{Measured, Search, Tried, search};
+use crate::coordinate::{Measured, Search, Tried, is_size, search};
 use crate::cost::Cost;
 use crate::explore::{Explored, Machine, Run, explore};
 use crate::forest::{Forest, Sizes, way};
-use crate::region::{Region, Setting, Span};
+use crate::region::{Param, Region, Setting, Span};
 use crate::solve::{Problem, Term, TooMany, solve};
 use crate::statistics::Statistics;
 use std::collections::BTreeSet;
@@ -137,6 +138,11 @@ pub fn tune(task: &Task<'_>, machine: &mut dyn Machine) -> Result<Tuned, Failure
         })
     });
     let micros = micros.collect();
+    let runs = (0..*data_sets).filter_map(|data| {
+        let run = tuner.known(data, &setting)?;
+        tuner.explored[data].runs.get(run)
+    });
+    let used: BTreeSet<Param> = runs.flat_map(|run| run.used.iter().copied()).collect();
     let mut tuned = Tuned {
         times: times.unwrap_or_else(|| default.clone()),
         setting,
@@ -147,15 +153,21 @@ pub fn tune(task: &Task<'_>, machine: &mut dyn Machine) -> Result<Tuned, Failure
         default,
     };
     if tuned.complete && !forest.others.is_empty() {
-        tuned.others(task, micros, tuner.machine);
+        tuned.others(task, micros, &used, tuner.machine);
     }
     Ok(tuned)
 }
 
 impl Tuned {
     /// Moves the parameters that choose no version; `micros` are run times of the setting so
-    /// far.
-    fn others(&mut self, task: &Task<'_>, micros: Vec<Vec<u64>>, machine: &mut dyn Machine) {
+    /// far, which divides points by those that are `used`.
+    fn others(
+        &mut self,
+        task: &Task<'_>,
+        micros: Vec<Vec<u64>>,
+        used: &BTreeSet<Param>,
+        machine: &mut dyn Machine,
+    ) {
         let start = Measured {
             micros,
             setting: self.setting.clone(),
@@ -164,8 +176,18 @@ impl Tuned {
             // It was cut off, so there is nothing to begin with.
             return;
         }
+        let Forest {
+            others, defaults, ..
+        } = task.forest;
+        let mut params = others.clone();
+        params.retain(|param| {
+            let has_size = defaults
+                .get(*param)
+                .is_some_and(|natural| is_size(*natural));
+            used.contains(param) || !has_size
+        });
         let asked = Search {
-            params: &task.forest.others,
+            params: &params,
             natural: &task.forest.defaults,
             cost: task.cost,
             default: &self.default,

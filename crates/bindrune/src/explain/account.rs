@@ -17,7 +17,9 @@ use super::names::{Source, User};
 use super::settle::settled;
 use check::tast::Program;
 use driver::{Decision, Ir, Observer, PassInfo};
+use ir::Segs;
 use ir::forest::{Trees, forest};
+use ir::tunable::Class;
 use std::collections::BTreeMap;
 use std::time::Duration;
 use syntax::span::SourceMap;
@@ -29,12 +31,17 @@ pub struct Ledger {
     pub decisions: Vec<Decision>,
     /// The choices between versions that are left.
     versions: Vec<Trees>,
+    /// Parameters that say how large parts of work are, and their defaults.
+    sizes: BTreeMap<String, i64>,
 }
 
 impl Observer for Ledger {
     fn pass(&mut self, pass: &PassInfo, _: Duration, ir: &Ir) {
         if let (PRUNED, Ir::Segs(program)) = (pass.name.as_str(), ir) {
             self.versions = forest(program);
+        }
+        if let (SIZED, Ir::Segs(program)) = (pass.name.as_str(), ir) {
+            self.sizes = sizes(program);
         }
     }
 
@@ -45,6 +52,20 @@ impl Observer for Ledger {
 
 /// The pass after which no version is taken away any more.
 const PRUNED: &str = "prune-versions";
+/// The pass that makes parameters of sizes.
+const SIZED: &str = "grains";
+
+/// The parameters of a program that say how large parts of work are, and their defaults.
+fn sizes(program: &ir::Program<Segs>) -> BTreeMap<String, i64> {
+    let functions = program.functions.iter();
+    let all = functions.flat_map(|function| {
+        let own = function.tunables.iter();
+        own.map(|tunable| (tunable, tunable.full_name(&function.name)))
+    });
+    all.filter(|(tunable, _)| tunable.class == Class::Size)
+        .map(|(tunable, name)| (name, tunable.default))
+        .collect()
+}
 
 /// What is wanted.
 pub struct Wanted<'a> {
@@ -127,6 +148,11 @@ impl Ledger {
     /// The choices between versions that are left.
     pub fn versions(&self) -> &[Trees] {
         &self.versions
+    }
+
+    /// Parameters that say how large parts of work are, and their defaults.
+    pub fn sizes(&self) -> &BTreeMap<String, i64> {
+        &self.sizes
     }
 
     /// The account for the user; the error says that no function has the name that is

@@ -79,12 +79,10 @@ pub fn explain(
             .iter()
             .for_each(|node| params(node, &mut defaults));
     }
-    warn(&path, &record, &defaults, &given);
+    warn(&path, &record, (&defaults, ledger.sizes()), &given);
     let value = |name: &str| {
-        let last = given.iter().rev().find(|given| given.name == name);
         let default = defaults.get(name).copied();
-        last.map_or(default, |given| Some(given.value))
-            .unwrap_or(i64::MAX)
+        last(&given, name).or(default).unwrap_or(i64::MAX)
     };
     let wanted: Vec<Trees> = forest
         .iter()
@@ -95,6 +93,7 @@ pub fn explain(
         program: asked.file.display().to_string(),
         nests: nests(&wanted, &record, &value),
         own: own(&record, &given),
+        sizes: moved(ledger.sizes(), &given),
         record: &record,
         source: &source,
         value: &value,
@@ -119,7 +118,12 @@ fn params(node: &Node, out: &mut BTreeMap<String, i64>) {
 }
 
 /// Says what does not fit together.
-fn warn(path: &Path, record: &Record, defaults: &BTreeMap<String, i64>, given: &[Assignment]) {
+fn warn(
+    path: &Path,
+    record: &Record,
+    (defaults, sizes): (&BTreeMap<String, i64>, &BTreeMap<String, i64>),
+    given: &[Assignment],
+) {
     let changed = |(name, default): &(&String, &i64)| {
         let before = record.defaults.get(*name);
         before.is_none_or(|before| *before != Some(**default))
@@ -135,7 +139,8 @@ fn warn(path: &Path, record: &Record, defaults: &BTreeMap<String, i64>, given: &
         .defaults
         .iter()
         .filter(|(_, default)| default.is_none());
-    let known = defaults.keys().chain(own.map(|(name, _)| name));
+    let known = defaults.keys().chain(sizes.keys());
+    let known = known.chain(own.map(|(name, _)| name));
     for line in warnings(&known.map(String::as_str).collect(), given) {
         common::say(&line);
     }
@@ -147,9 +152,22 @@ fn own(record: &Record, given: &[Assignment]) -> Vec<(String, Option<i64>)> {
         .defaults
         .iter()
         .filter(|(_, default)| default.is_none());
-    let value = |name: &String| {
-        let last = given.iter().rev().find(|given| given.name == *name);
-        last.map(|given| given.value)
-    };
-    own.map(|(name, _)| (name.clone(), value(name))).collect()
+    own.map(|(name, _)| (name.clone(), last(given, name)))
+        .collect()
+}
+
+/// Sizes of parts of work that the tuning file gives another value: name, default, value.
+fn moved(sizes: &BTreeMap<String, i64>, given: &[Assignment]) -> Vec<(String, i64, i64)> {
+    let given = |name: &String| last(given, name);
+    let moved = sizes.iter().filter_map(|(name, default)| {
+        let value = given(name).filter(|value| value != default)?;
+        Some((name.clone(), *default, value))
+    });
+    moved.collect()
+}
+
+/// The value that is given to a parameter.
+fn last(given: &[Assignment], name: &str) -> Option<i64> {
+    let last = given.iter().rev().find(|given| given.name == name);
+    last.map(|given| given.value)
 }

@@ -16,7 +16,7 @@ use harness::{Expected, compare_all};
 use ir::tunable::NOT_GIVEN;
 use rustc_hash::FxHashMap;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -164,10 +164,15 @@ impl<'a> Processes<'a> {
             return Err(Trouble::Slow);
         }
         let (met, comparisons) = self.met(&finished.stderr);
+        let used = self.used(&finished.stderr);
         finished.stderr = finished
             .stderr
             .lines()
-            .filter(|line| !line.starts_with("Compared "))
+            .filter(|line| {
+                !["Compared ", "Divided "]
+                    .iter()
+                    .any(|it| line.starts_with(it))
+            })
             .fold(String::new(), |text, line| text + line + "\n");
         let came = Came::of(finished, compared);
         let results = match (came, first) {
@@ -191,6 +196,7 @@ impl<'a> Processes<'a> {
         Ok(Called {
             micros,
             met,
+            used,
             compared: comparisons,
             results,
         })
@@ -216,6 +222,18 @@ impl<'a> Processes<'a> {
             self.results[data] = Some(called.results);
         }
         Ok(())
+    }
+
+    /// The parameters that a log tells of as dividing points.
+    fn used(&self, log: &str) -> Vec<usize> {
+        let names = log.lines().filter_map(|line| {
+            let (_, rest) = line.strip_prefix("Divided ")?.split_once(" points by ")?;
+            rest.split_once(';').map(|(name, _)| name)
+        });
+        let used: BTreeSet<usize> = names
+            .filter_map(|name| self.places.get(name).copied())
+            .collect();
+        used.into_iter().collect()
     }
 
     /// The comparisons that a log tells of, and how many there were.
@@ -344,6 +362,7 @@ impl<'a> Processes<'a> {
                 (
                     quiet.map(|quiet| Called {
                         met: called.met,
+                        used: called.used,
                         ..quiet
                     }),
                     begin,
@@ -352,12 +371,14 @@ impl<'a> Processes<'a> {
             Err(trouble) => (Err(trouble), begin),
         };
         let (value, said) = match called {
-            Ok(Called { micros, met, .. }) => {
+            Ok(Called {
+                micros, met, used, ..
+            }) => {
                 let took = begin.elapsed();
                 self.took[data].0 += took;
                 self.spent.insert((data, setting.to_vec()), (took, runs));
                 let said = format!("{} us", micros.first().copied().unwrap_or(0));
-                (json!({ "micros": micros, "met": met }), said)
+                (json!({ "micros": micros, "met": met, "used": used }), said)
             }
             Err(Trouble::Over) => return None,
             Err(Trouble::Slow) if against.is_none() => {
@@ -441,6 +462,8 @@ enum First<'v> {
 struct Called {
     micros: Vec<u64>,
     met: Vec<Met>,
+    /// The parameters that points were divided by.
+    used: Vec<usize>,
     /// How many comparisons there were.
     compared: u64,
     /// If they were wanted.
@@ -470,6 +493,10 @@ fn outcome(value: &Value) -> Option<Outcome> {
     Some(Outcome::Ran {
         micros: if micros.is_empty() { vec![0] } else { micros },
         met: met.collect::<Option<Vec<Met>>>()?,
+        used: numbers(&value["used"])?
+            .into_iter()
+            .map(|param| param as usize)
+            .collect(),
     })
 }
 

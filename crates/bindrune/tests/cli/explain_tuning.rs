@@ -98,6 +98,18 @@ fn ways_are_told_with_what_they_gain_and_what_the_defaults_would_do() {
 }
 
 #[test]
+fn sizes_of_tasks_are_told_where_they_are_not_those_by_default() {
+    let text = Setup::new("main.grain_0=3\n").text();
+    assert!(text.contains("main.grain_0 (size): 3, "), "{text}");
+    assert!(text.contains(" by default; 0 tried"), "{text}");
+    assert!(!text.contains("main.grain_1"), "{text}");
+    let setup = Setup::new("main.grain_99=3\n");
+    let done = bindrune(&["explain", "--tuning", &setup.program], "");
+    let warning = "the program has no tuning parameter `main.grain_99`";
+    assert!(done.stderr.contains(warning), "{done:?}");
+}
+
+#[test]
 fn the_same_as_data() {
     let setup = Setup::new(&format!("{OUTER}=51\n{INTRA}=50000\n"));
     let done = bindrune(&["explain", "--tuning", "--json", &setup.program], "").quiet();

@@ -110,6 +110,30 @@ fn drivers_are_called_as_they_want() {
     }
 }
 
+#[test]
+fn compiled_kernels_are_written_and_read() {
+    let built = Built::with_libraries("cuda");
+    let file = built.folder.path("kernels.ptx");
+    let run = built.run(&["--dump-ptx", &file], "").quiet();
+    assert_eq!(run.text(), "");
+    assert_eq!(std::fs::read(&file).expect("it is written"), b"text");
+    let log = built.log();
+    assert!(
+        log.contains("option --gpu-architecture=compute_90\n"),
+        "{log}"
+    );
+    assert!(!log.contains(" by 256\n"), "{log}");
+    let run = built.run(&["--load-ptx", &file], "").quiet();
+    assert_eq!(run.text(), "0i64\n");
+    let log = built.log();
+    assert!(log.contains("module of text\n"), "{log}");
+    assert!(!log.contains("program of kernels"), "{log}");
+    built.folder.file("kernels.ptx", "these are none");
+    built
+        .run(&["--load-ptx", &file], "")
+        .fails(&["the device does not take the program's kernels"]);
+}
+
 /// A point for each block, whose threads share an array.
 const SHARED: &str = "def main [n] (ks: [n]i64) : [n]i64 =
   #[incremental_flattening(only_intra)]

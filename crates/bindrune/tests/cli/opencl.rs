@@ -209,6 +209,39 @@ fn kernels_are_written_and_read() {
 }
 
 #[test]
+fn compiled_kernels_are_written_and_read() {
+    let built = Built::new("entry main (x: i32) = map (+ x) [1, 2]\n");
+    let file = built.folder.path("kernels.bin");
+    let run = built.run(&["--dump-opencl-binary", &file], "").quiet();
+    assert_eq!(run.text(), "");
+    assert!(std::fs::metadata(&file).is_ok_and(|about| about.len() > 0));
+    let loaded = built.run(&["--load-opencl-binary", &file], "1").quiet();
+    assert_eq!(loaded.text(), "[2i32, 3i32]\n");
+    built.folder.file("kernels.bin", "these are none");
+    for (options, part) in [
+        (
+            ["--load-opencl-binary", &file],
+            "does not take these compiled kernels",
+        ),
+        (["--load-opencl-binary", "no/such"], "cannot read no/such: "),
+        (
+            ["--dump-opencl-binary", "/dev/full"],
+            "cannot write /dev/full: ",
+        ),
+        (
+            ["--dump-ptx", &file],
+            "the program's kernels are for opencl, not for cuda",
+        ),
+        (
+            ["--load-ptx", &file],
+            "the program's kernels are for opencl, not for cuda",
+        ),
+    ] {
+        built.run(&options, "1").fails(&[part]);
+    }
+}
+
+#[test]
 fn options_that_change_nothing_say_so() {
     let built = Built::new("entry main (x: i32) = map (+ x) [1, 2]\n");
     let run = built.run(&["--default-thread-block-size=64"], "1");

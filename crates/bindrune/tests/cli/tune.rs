@@ -232,3 +232,30 @@ entry main [n] (xs: [n]i64) : (i64, i64) =
             .contains("more (custom): the program's own value; 8 tried")
     );
 }
+
+/// Sizes of tasks are tried around their defaults, unless thresholds alone are wanted.
+#[test]
+fn sizes_of_tasks_are_tried() {
+    let folder = Folder::new();
+    let program = folder.file("rows.fut", ROWS);
+    let json = folder.path("json");
+    let tried = |more: &[&str]| {
+        let options = ["tune", "--runs", "2", "--json", &json, &program];
+        bindrune(&[&options, more].concat(), "").quiet();
+        let json: serde_json::Value = serde_json::from_str(&read(&json)).expect("it is JSON");
+        let tried = json[&program]["tried"].as_array().expect("a list");
+        let of_size = tried.iter().map(|one| {
+            let name = one["parameter"].as_str().expect("a name").to_owned();
+            assert!(name.starts_with("squares.grain_"), "{name}");
+            let default = json[&program]["defaults"][&name].as_i64();
+            let default = default.expect("it has a default");
+            let value = one["value"].as_i64().expect("a value");
+            assert!(value == default / 16 || value >= 2 * default, "{one}");
+            name
+        });
+        of_size.collect::<Vec<_>>()
+    };
+    assert!(tried(&[]).contains(&"squares.grain_0".to_owned()));
+    std::fs::remove_file(folder.path("rows.fut.tuning")).expect("it was written");
+    assert!(tried(&["--thresholds-only"]).is_empty());
+}

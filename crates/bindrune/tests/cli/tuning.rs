@@ -36,6 +36,12 @@ fn executable(folder: &Folder) -> impl Fn(&[&str], &str) -> Finished + use<> {
     }
 }
 
+/// The lines of a log that tell of comparisons.
+fn compared(log: &str) -> String {
+    let lines = log.lines().filter(|line| !line.starts_with("Divided "));
+    lines.map(|line| format!("{line}\n")).collect()
+}
+
 #[test]
 fn executables_list_take_and_log_them() {
     let folder = Folder::new();
@@ -44,7 +50,7 @@ fn executables_list_take_and_log_them() {
     let (first, second) = ("running.lanes_share_0", "squares.lanes_share_0");
     let mut lines: Vec<&str> = listed.text().lines().collect();
     lines.sort_unstable();
-    let expected = [
+    let thresholds = [
         first,
         "running.suff_intra_par_0",
         "running.suff_outer_par_0",
@@ -52,11 +58,21 @@ fn executables_list_take_and_log_them() {
         "squares.suff_intra_par_0",
         "squares.suff_outer_par_0",
     ];
-    assert_eq!(lines, expected.map(|name| format!("{name} (threshold)")));
+    // Each nest in tasks, of rows that lanes share and of others, and tasks in tasks.
+    let sizes = ["running", "squares"]
+        .into_iter()
+        .flat_map(|entry| (0..4).map(move |at| format!("{entry}.grain_{at}")));
+    let sizes: Vec<String> = sizes.collect();
+    let mut listed: Vec<String> = sizes.iter().map(|name| format!("{name} (size)")).collect();
+    listed.extend(thresholds.map(|name| format!("{name} (threshold)")));
+    listed.sort_unstable();
+    assert_eq!(lines, listed);
+    let all = thresholds.into_iter().chain(sizes.iter().map(String::as_str));
+    let all: Vec<&str> = all.collect();
 
     // Their values are a tuning file.
     let values = rows(&["--print-values", "--param", &format!("{first}=5")], "").quiet();
-    assert_eq!(values.text().lines().count(), expected.len());
+    assert_eq!(values.text().lines().count(), all.len());
     assert!(values.text().contains(&format!("{first}=5\n")));
     let file = folder.file("values", values.text());
     let again = rows(&["--tuning", &file, "--print-values"], "").quiet();
@@ -67,7 +83,7 @@ fn executables_list_take_and_log_them() {
         let args = [&["-e", "squares", "--log-versions"], args].concat();
         let done = rows(&args, INPUT);
         assert_eq!((done.code, done.text()), (0, SQUARES), "{done:?}");
-        done.stderr
+        compared(&done.stderr)
     };
     let few_but_long = "\
 Compared squares.suff_outer_par_0 <= 2: false; the parameter is 16.
@@ -89,9 +105,16 @@ Compared squares.suff_intra_par_0 <= 6: true; the parameter is 6.
     let both = ["--tuning", &tuning, "--param", &format!("{second}=-1")];
     assert_eq!(logged(&both), line(true, -1));
 
+    // How points are divided is noted once for each parameter.
+    let param = format!("--param={}=7", sizes[5]);
+    let done = rows(&["-e", "squares", "--log-versions", ENOUGH, &param], INPUT);
+    let line = "Divided 2 points by squares.grain_1; the parameter is 7.\n";
+    assert_eq!(done.stderr.matches("Divided ").count(), 1, "{done:?}");
+    assert!(done.stderr.contains(line), "{done:?}");
+
     // Whatever the values are, results of exact sums are the same.
     for value in ["-9223372036854775808", "0", "1", "9223372036854775807"] {
-        for name in expected {
+        for name in &all {
             let param = format!("--param={name}={value}");
             let done = rows(&["-e", "squares", &param], INPUT).quiet();
             assert_eq!(done.text(), SQUARES);
@@ -161,7 +184,7 @@ fn programs_that_are_run_or_evaluated_take_them() {
         "--log-versions",
     ];
     let run = bindrune(&[&["run", &*program], &options[..]].concat(), INPUT);
-    assert_eq!((run.text(), run.stderr.as_str()), (SQUARES, line));
+    assert_eq!((run.text(), &*compared(&run.stderr)), (SQUARES, line));
     for stage in ["segs", "mems", "imp", "lanes", "split"] {
         let dev = ["dev", &*program, "--stage", stage];
         let done = bindrune(&[&dev[..], &["--run"], &options].concat(), INPUT);
@@ -199,7 +222,7 @@ fn names_stay_when_something_else_is_edited() {
     let mut lines: Vec<&str> = after.lines().collect();
     lines.retain(|line| !line.starts_with("be"));
     assert_eq!(lines, before.lines().collect::<Vec<_>>());
-    assert_eq!(after.lines().count(), before.lines().count() + 6, "{after}");
+    assert_eq!(after.lines().count(), before.lines().count() + 14, "{after}");
 }
 
 #[test]

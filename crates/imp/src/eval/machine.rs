@@ -12,7 +12,7 @@ use crate::{
     Arg, Expr, FunId, Function, GlobalId, Program, Slots, Space, Stmt, Tunable, Var, VarType,
 };
 use ir::eval::{ErrorClass, MAX_CALL_DEPTH};
-use ir::tunable::Comparison;
+use ir::tunable::{Class, Comparison};
 use prim::{PrimType, Scalar};
 use std::fmt::Write;
 use std::rc::Rc;
@@ -407,6 +407,7 @@ impl<'p> Machine<'p> {
             Stmt::Compared(id, size) => {
                 let (size, least) = (frame.values().i64(size)?, frame.values().tunable(*id)?);
                 let tunable = self.program.tunables.get(id.0 as usize);
+                let tunable = tunable.filter(|tunable| tunable.class != Class::Size);
                 if let (Some(listener), Some(tunable)) = (self.tunables.listener, tunable) {
                     let name = &tunable.name;
                     listener(Comparison { name, size, least });

@@ -69,6 +69,11 @@ pub struct Config {
     pub platform: Option<String>,
     /// Kernels to be used in place of the program's.
     pub source: Option<String>,
+    /// Compiled kernels to be used: what was written into `compiled_into` before.
+    pub compiled: Option<Vec<u8>>,
+    /// Where kernels are written to when they are compiled: for OpenCL what its driver gives,
+    /// for CUDA PTX.
+    pub compiled_into: Option<PathBuf>,
     /// Further options for the compiler of kernels.
     pub build_options: Vec<String>,
     /// The file in which compiled kernels are kept, rather than in the user's folder for
@@ -84,6 +89,14 @@ impl Config {
     /// The text of a program's kernels, or what is to be used in their place.
     fn kernels<'a>(&'a self, desc: &'a DeviceDesc) -> &'a str {
         self.source.as_deref().unwrap_or(desc.source.get())
+    }
+
+    /// Writes compiled kernels where they are wanted, if they are.
+    fn write_compiled(&self, code: &[u8]) -> Result<(), String> {
+        let Some(file) = &self.compiled_into else {
+            return Ok(());
+        };
+        std::fs::write(file, code).map_err(|e| format!("cannot write {}: {e}", file.display()))
     }
 
     /// Whether there has to be a device.

@@ -24,14 +24,15 @@ fn of<'a>(program: &'a Program, wanted: &Kernels) -> Result<&'a DeviceDesc, Stri
     ))
 }
 
-/// Writes a program's kernels into a file.
+/// Writes the text of a program's kernels into a file.
 pub(super) fn dump(program: &Program, into: &Kernels) -> Result<(), String> {
     let source = of(program, into)?.source.get();
     let file = &into.file;
     fs::write(file, source).map_err(|e| format!("cannot write {}: {e}", file.display()))
 }
 
-/// How the device is to be used, with kernels from a file if there are to be such.
+/// How the device is to be used, with kernels from a file if there are to be such. Where they
+/// are to be written, this is for them as they are compiled.
 pub(super) fn config(program: &Program, options: &Options) -> Result<Config, String> {
     let DeviceOptions {
         name,
@@ -39,23 +40,32 @@ pub(super) fn config(program: &Program, options: &Options) -> Result<Config, Str
         build_options,
         cache_file,
         load,
+        dump,
         ..
     } = &options.device;
-    let source = match load {
-        None => None,
-        Some(from) => {
-            of(program, from)?;
-            let file = &from.file;
-            let read = fs::read_to_string(file);
-            Some(read.map_err(|e| format!("cannot read {}: {e}", file.display()))?)
+    let (mut source, mut compiled, mut compiled_into) = (None, None, None);
+    if let Some(from) = load {
+        of(program, from)?;
+        let file = &from.file;
+        let cannot = |e| format!("cannot read {}: {e}", file.display());
+        if from.compiled {
+            compiled = Some(fs::read(file).map_err(cannot)?);
+        } else {
+            source = Some(fs::read_to_string(file).map_err(cannot)?);
         }
-    };
+    }
+    if let Some(into) = dump {
+        of(program, into)?;
+        compiled_into = Some(into.file.clone());
+    }
     Ok(Config {
         name: name.clone(),
         platform: platform.clone(),
         build_options: build_options.clone(),
         cache_file: cache_file.clone(),
         source,
+        compiled,
+        compiled_into,
         timed: options.profile,
         debug: options.debug,
     })

@@ -101,7 +101,8 @@ fn behave<R: Read>(
         }
     };
     let (level, image) = code.choose(options.cpu_level, Level::of_this_machine())?;
-    if let Some(into) = &options.device.dump {
+    let dump = options.device.dump.as_ref();
+    if let Some(into) = dump.filter(|into| !into.compiled) {
         return Ok(kernels::dump(image.program(), into)?);
     }
     for idle in &options.device.idle {
@@ -126,6 +127,9 @@ fn behave<R: Read>(
         device: kernels::config(image.program(), &options)?,
     };
     let mut context = Context::new(&config, image)?;
+    if dump.is_some() {
+        return Ok(());
+    }
     if options.print_values {
         let lines = context
             .settings()

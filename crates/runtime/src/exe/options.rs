@@ -331,10 +331,12 @@ mod tests {
                 cache_file: Some("x".into()),
                 dump: Some(Kernels {
                     target: "cuda",
+                    compiled: false,
                     file: "y".into(),
                 }),
                 load: Some(Kernels {
                     target: "opencl",
+                    compiled: false,
                     file: "z".into(),
                 }),
                 default_threshold: Some(7),

@@ -19,6 +19,8 @@ pub struct Shown<'a> {
     pub nests: Vec<Nest<'a>>,
     /// Parameters that the program gives a meaning, with values if they have any.
     pub own: Vec<(String, Option<i64>)>,
+    /// Sizes of parts of work that are not those by default: name, default, value.
+    pub sizes: Vec<(String, i64, i64)>,
     /// What was measured.
     pub record: &'a Record,
     /// The program's text.
@@ -146,6 +148,14 @@ impl Shown<'_> {
             let tried = record.tried.iter().filter(|(other, ..)| other == name);
             lines.put(format!("{name} (custom): {value}; {} tried", tried.count()));
         }
+        for (name, default, value) in &self.sizes {
+            lines.put("");
+            let tried = record.tried.iter().filter(|(other, ..)| other == name);
+            let tried = tried.count();
+            lines.put(format!(
+                "{name} (size): {value}, {default} by default; {tried} tried"
+            ));
+        }
         lines.finish()
     }
 
@@ -166,6 +176,9 @@ impl Shown<'_> {
             let tried: Vec<Value> = tried.collect();
             json!({ "parameter": name, "value": value, "tried": tried })
         });
+        let sizes = self.sizes.iter().map(|(name, default, value)| {
+            json!({ "parameter": name, "value": value, "default": default })
+        });
         let nests: Vec<Value> = self.nests.iter().map(|nest| self.nest(nest)).collect();
         let whole = json!({
             "version": VERSION,
@@ -177,6 +190,7 @@ impl Shown<'_> {
             "datasets": sets.collect::<Vec<Value>>(),
             "nests": nests,
             "custom": own.collect::<Vec<Value>>(),
+            "sizes": sizes.collect::<Vec<Value>>(),
         });
         format!("{whole:#}\n")
     }

@@ -44,10 +44,10 @@ impl Gen<'_, '_> {
             bins.push(bin);
         }
         let decomp = space.decomp;
-        let points = div(largest, Expr::i64(i64::from(decomp.writes.max(1))));
-        let grain = max(points, self.grain(decomp)?);
-        let grain = self.name_value(grain, PrimType::I64, "grain");
         let n = self.name_value(space.width.clone(), PrimType::I64, "n");
+        let points = div(largest, Expr::i64(i64::from(decomp.writes.max(1))));
+        let grain = max(points, self.grain(decomp, &n)?);
+        let grain = self.name_value(grain, PrimType::I64, "grain");
         let chunks = self.n_chunks(n.clone(), grain, decomp.max_chunks);
         let partials = self.partials("partial", types, &chunks, decomp.max_chunks, space.prov);
 

@@ -4,19 +4,22 @@
 
 use crate::generate::expr::{add, binary, compare, div, max, min, mul, sub};
 use crate::generate::function::Gen;
-use crate::syntax::Expr;
+use crate::syntax::{Expr, Stmt};
 use ir::PassError;
 use ir::seg::Decomp;
 use prim::{BinOp, CmpOp, PrimType, UnOp};
 
 impl Gen<'_, '_> {
-    /// How many points a chunk has at least.
-    pub(crate) fn grain(&self, decomp: Decomp) -> Result<Expr, PassError> {
+    /// How many points a chunk of `n` has at least; the context takes note of it where that is
+    /// a parameter.
+    pub(crate) fn grain(&mut self, decomp: Decomp, n: &Expr) -> Result<Expr, PassError> {
         let Some(id) = decomp.tunable else {
             return Ok(Expr::i64(decomp.grain));
         };
-        let given = Expr::Tunable(self.tunable(id)?);
-        Ok(max(given, Expr::i64(1)))
+        let id = self.tunable(id)?;
+        let divided = Stmt::Compared(id, n.clone());
+        self.emit(Stmt::If(Expr::Logging, vec![divided], Vec::new()));
+        Ok(max(Expr::Tunable(id), Expr::i64(1)))
     }
 
     /// `clamp(n / grain, 1, most)` in a variable.

@@ -59,7 +59,7 @@ impl Gen<'_, '_> {
     ) -> Result<(), PassError> {
         let cost = self.cost(space)?;
         let n = self.name_value(space.width.clone(), PrimType::I64, "n");
-        let grain = self.grain(space.decomp)?;
+        let grain = self.grain(space.decomp, &n)?;
         let chunks = self.n_chunks(n.clone(), grain, space.decomp.max_chunks);
         let place = self.place_check(space.prov);
         let [total, arrays @ ..] = pat else {

@@ -75,7 +75,7 @@ impl Gen<'_, '_> {
             [hist] if self.goes_by_ranges(space) => Some(hist),
             _ => None,
         };
-        let grain = max(largest, self.grain(space.decomp)?);
+        let grain = max(largest, self.grain(space.decomp, &n)?);
         let grain = self.name_value(grain, PrimType::I64, "grain");
         let copies = self.n_chunks(n.clone(), grain, space.decomp.max_chunks);
         let single = self.collect(|g| match ranged {

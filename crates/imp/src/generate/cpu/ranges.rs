@@ -71,7 +71,8 @@ impl Gen<'_, '_> {
             return self.updated_by_points(space, std::slice::from_ref(hist), all, None);
         };
         let decomp = space.decomp;
-        let count = self.n_chunks(n.clone(), self.grain(decomp)?, decomp.max_chunks);
+        let grain = self.grain(decomp, &n)?;
+        let count = self.n_chunks(n.clone(), grain, decomp.max_chunks);
         let cost = self.cost(space)?;
         let cut = (outer.clone(), count);
         self.for_few_pieces("seghist", space.prov, cut, cost, |g, lo, hi| {

@@ -177,7 +177,7 @@ impl Gen<'_, '_> {
         let decomp = space.decomp;
         let n = self.name_value(space.width.clone(), PrimType::I64, "n");
         let step = self.step(n.clone(), FULL_CHUNKS, decomp.whole());
-        let grain = max(self.grain(decomp)?, step.clone());
+        let grain = max(self.grain(decomp, &n)?, step.clone());
         let chunks = self.n_chunks(n.clone(), grain, decomp.max_chunks);
         let totals = self.partials("total", types, &chunks, decomp.max_chunks, space.prov);
         let carry = self.neutral(operators, types)?;

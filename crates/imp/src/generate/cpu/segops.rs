@@ -148,7 +148,7 @@ impl Gen<'_, '_> {
         } else {
             Expr::i64(LANES_GRAIN)
         };
-        let grain = max(self.grain(decomp)?, step.clone());
+        let grain = max(self.grain(decomp, &n)?, step.clone());
         let chunks = self.n_chunks(n.clone(), grain, most);
         let cost = self.name_value(cost, PrimType::I64, "cost");
         self.for_tasks(

@@ -194,6 +194,8 @@ functions! {
     log = "nvrtcGetProgramLog" or "hiprtcGetProgramLog" (Program, *mut c_char);
     code_size = "nvrtcGetCUBINSize" or "hiprtcGetCodeSize" (Program, *mut usize);
     code = "nvrtcGetCUBIN" or "hiprtcGetCode" (Program, *mut c_char);
+    text_size = "nvrtcGetPTXSize" or "hiprtcGetCodeSize" (Program, *mut usize);
+    text = "nvrtcGetPTX" or "hiprtcGetCode" (Program, *mut c_char);
 }
 
 impl Api {

@@ -37,15 +37,31 @@ fn options(target: &For<'_>, config: &Config) -> Vec<String> {
     };
     let mut options: Vec<String> = own.iter().map(|option| (*option).to_owned()).collect();
     if target.vendor == Vendor::Cuda {
-        options.push(format!("--gpu-architecture=sm_{}", target.capability));
+        // PTX is for all devices of an architecture and later ones.
+        let kind = if config.compiled_into.is_some() {
+            "compute"
+        } else {
+            "sm"
+        };
+        options.push(format!("--gpu-architecture={kind}_{}", target.capability));
     }
     options.extend(config.build_options.iter().cloned());
     options
 }
 
-/// The code of a program's kernels for a device, compiled now or before.
+/// The code of a program's kernels for a device: compiled ones that are given, or made of their
+/// text now or before.
 pub fn code(source: &str, target: &For<'_>, config: &Config) -> Result<Vec<u8>, String> {
+    if let Some(code) = &config.compiled {
+        // The driver takes text that ends in a zero.
+        return Ok([code.as_slice(), &[0]].concat());
+    }
     let options = options(target, config);
+    if config.compiled_into.is_some() {
+        let code = compile(source, target, &options, true)?;
+        config.write_compiled(code.strip_suffix(&[0]).unwrap_or(&code))?;
+        return Ok(code);
+    }
     let key = format!(
         "{} {} {}\n{}\n{source}",
         target.vendor.name(),
@@ -57,15 +73,20 @@ pub fn code(source: &str, target: &For<'_>, config: &Config) -> Result<Vec<u8>, 
     if let Some(code) = file.as_deref().and_then(|file| cache::find(file, &key)) {
         return Ok(code);
     }
-    let code = compile(source, target, &options)?;
+    let code = compile(source, target, &options, false)?;
     if let Some(file) = file {
         cache::keep(&file, &key, &code);
     }
     Ok(code)
 }
 
-/// Compiles kernels.
-fn compile(source: &str, target: &For<'_>, options: &[String]) -> Result<Vec<u8>, String> {
+/// Compiles kernels, to machine code or to what the driver makes that of.
+fn compile(
+    source: &str,
+    target: &For<'_>,
+    options: &[String],
+    portable: bool,
+) -> Result<Vec<u8>, String> {
     let compiler = Compiler::load(target.vendor)?;
     let text = CString::new(source).map_err(|_| "the kernels have a zero in their text")?;
     let options: Result<Vec<CString>, _> = options.iter().map(|it| CString::new(&**it)).collect();
@@ -94,7 +115,11 @@ fn compile(source: &str, target: &For<'_>, options: &[String]) -> Result<Vec<u8>
     // SAFETY: a program of this compiler, and so many options.
     let status = unsafe { (compiler.compile)(program, options.len() as i32, options.as_ptr()) };
     let code = if status == api::SUCCESS {
-        let code = bytes(program, compiler.code_size, compiler.code);
+        let code = if portable {
+            bytes(program, compiler.text_size, compiler.text)
+        } else {
+            bytes(program, compiler.code_size, compiler.code)
+        };
         code.map_err(|status| failed("it gives no code", status))
     } else {
         let log = bytes(program, compiler.log_size, compiler.log).unwrap_or_default();

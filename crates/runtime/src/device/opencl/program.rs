@@ -44,7 +44,7 @@ fn missing(needs: &str, has: &str, name: &str) -> Option<String> {
     ))
 }
 
-/// Compiles a program's kernels, or takes what was compiled before.
+/// A program's kernels for a device: compiled ones that are given, or made of their text.
 pub fn build(
     desc: &DeviceDesc,
     config: &Config,
@@ -56,16 +56,44 @@ pub fn build(
         return Err(lacks);
     }
     let options = options(config, choice, api);
+    if let Some(binary) = &config.compiled {
+        return load(binary, choice, context, api, &options).ok_or_else(|| {
+            let name = &choice.name;
+            format!("the driver of the device `{name}` does not take these compiled kernels")
+        });
+    }
+    let program = compiled(desc, config, (choice, context), api, &options)?;
+    if config.compiled_into.is_some() {
+        let binary = binary(program, api);
+        let binary = binary.ok_or("the driver does not give its compiled kernels");
+        let written = binary.map_err(str::to_owned);
+        let written = written.and_then(|binary| config.write_compiled(&binary));
+        if let Err(why) = written {
+            // SAFETY: it was made above, and is used no more.
+            unsafe { (api.release_program)(program) };
+            return Err(why);
+        }
+    }
+    Ok(program)
+}
+
+/// Compiles the text of a program's kernels, or takes what was compiled before.
+fn compiled(
+    desc: &DeviceDesc,
+    config: &Config,
+    (choice, context): (&Choice, Context),
+    api: &Api,
+    options: &str,
+) -> Result<Program, String> {
     let source = config.kernels(desc);
     let key = [
-        &choice.platform,
+        &*choice.platform,
         &choice.name,
         &choice.text(api, api::DEVICE_VERSION),
         &choice.text(api, api::DRIVER_VERSION),
-        &options,
+        options,
         source,
     ]
-    .map(String::from)
     .join("\n");
     // PoCL keeps what it compiles itself, kernel by kernel when they run first; asked for
     // all of a program it would compile each once more.
@@ -75,7 +103,7 @@ pub fn build(
     };
     let found = file.as_deref().and_then(|file| cache::find(file, &key));
     if let Some(binary) = found
-        && let Some(program) = load(&binary, choice, context, api, &options)
+        && let Some(program) = load(&binary, choice, context, api, options)
     {
         return Ok(program);
     }
@@ -97,7 +125,7 @@ pub fn build(
             api::describe(status)
         )
     })?;
-    if let Err(status) = compile(program, choice, api, &options) {
+    if let Err(status) = compile(program, choice, api, options) {
         let log = log(program, choice, api);
         // SAFETY: it was made above, and is used no more.
         unsafe { (api.release_program)(program) };

@@ -30,6 +30,8 @@ pub struct DeviceOptions {
 pub struct Kernels {
     /// Whose they are: `cuda`, `hip` or `opencl`.
     pub target: &'static str,
+    /// Whether they are what the device's compiler makes of their text.
+    pub compiled: bool,
     /// The file.
     pub file: PathBuf,
 }
@@ -79,6 +81,18 @@ pub(super) const LINES: &[Line] = &[
     ),
     line(
         None,
+        "dump-opencl-binary",
+        Some("FILE"),
+        "Write the kernels into FILE as they are compiled, and exit; --dump-ptx for CUDA.",
+    ),
+    line(
+        None,
+        "load-opencl-binary",
+        Some("FILE"),
+        "Take compiled kernels from FILE; --load-ptx for CUDA.",
+    ),
+    line(
+        None,
         "default-threshold",
         Some("N"),
         "Set all thresholds that are not set otherwise.",
@@ -103,11 +117,13 @@ const IDLE: &[&str] = &[
     "unified-memory",
 ];
 
-/// Targets of kernels, with the options that write and read them.
-const TARGETS: [(&str, &str, &str); 3] = [
-    ("cuda", "dump-cuda", "load-cuda"),
-    ("hip", "dump-hip", "load-hip"),
-    ("opencl", "dump-opencl", "load-opencl"),
+/// Targets of kernels, whether these are compiled, and the options that write and read them.
+const TARGETS: [(&str, bool, &str, &str); 5] = [
+    ("cuda", false, "dump-cuda", "load-cuda"),
+    ("cuda", true, "dump-ptx", "load-ptx"),
+    ("hip", false, "dump-hip", "load-hip"),
+    ("opencl", false, "dump-opencl", "load-opencl"),
+    ("opencl", true, "dump-opencl-binary", "load-opencl-binary"),
 ];
 
 impl DeviceOptions {
@@ -124,14 +140,18 @@ impl DeviceOptions {
             self.idle.push(idle);
             return Ok(true);
         }
-        for (target, dump, load) in TARGETS {
+        for (target, compiled, dump, load) in TARGETS {
             let place = match name {
                 name if name == dump => &mut self.dump,
                 name if name == load => &mut self.load,
                 _ => continue,
             };
             let file = parser.value()?.into();
-            *place = Some(Kernels { target, file });
+            *place = Some(Kernels {
+                target,
+                compiled,
+                file,
+            });
             return Ok(true);
         }
         match name {

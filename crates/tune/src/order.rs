@@ -1,0 +1,151 @@
+//! Which of the settings that are open is run next.
+//!
+//! Before: regions that no run covers yet. After: one of them is taken out, and a setting of it.
+//!
+//! As a rule it is the one that became open last, and the setting nearest to the default: few
+//! parameters move then. Where a program compares one parameter with many sizes, as where each
+//! row is compared, this would go from one size to the next and get nowhere in the time that
+//! there is. There it is the part with most sizes, in the middle of these: the first runs lie
+//! far apart, and what is run later lies between them. All is run in the end, either way.
+
+use crate::explore::Met;
+use crate::region::{Param, Region, Setting};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// More sizes than this are halved.
+const FEW: usize = 32;
+
+/// An order for one unit of trees.
+pub struct Order {
+    /// The sizes, in order, that parameters are compared with which are compared with many.
+    many: Vec<(Param, Vec<i64>)>,
+}
+
+impl Order {
+    /// The order where a run met these comparisons, for these parameters.
+    pub fn of(met: &[Met], subject: &BTreeSet<Param>) -> Self {
+        let mut sizes: BTreeMap<Param, BTreeSet<i64>> = BTreeMap::new();
+        for (param, size, _) in met.iter().filter(|(param, ..)| subject.contains(param)) {
+            sizes.entry(*param).or_default().insert(*size);
+        }
+        let many = sizes.into_iter().filter(|(_, sizes)| sizes.len() > FEW);
+        Self {
+            many: many.map(|(p, s)| (p, s.into_iter().collect())).collect(),
+        }
+    }
+
+    /// Takes an open part, and one of its settings: `base` at first, which is in one.
+    pub fn next(
+        &self,
+        open: &mut Vec<Region>,
+        base: &[i64],
+        is_first: bool,
+    ) -> Option<(Region, Setting)> {
+        if self.many.is_empty() || is_first {
+            let place = open.pop()?;
+            let point = place.nearest(base);
+            return Some((place, point));
+        }
+        let sizes_in = |place: &Region| {
+            let each = self
+                .many
+                .iter()
+                .map(|(param, _)| self.between(*param, place).len());
+            each.max().unwrap_or(0)
+        };
+        let (at, _) = open
+            .iter()
+            .enumerate()
+            .max_by_key(|(_, place)| sizes_in(place))?;
+        let place = open.swap_remove(at);
+        let mut point = place.nearest(base);
+        for (param, _) in &self.many {
+            let sizes = self.between(*param, &place);
+            if let (Some(middle), Some(value)) = (sizes.get(sizes.len() / 2), point.get_mut(*param))
+            {
+                *value = *middle;
+            }
+        }
+        Some((place, point))
+    }
+
+    /// The sizes among the values that a parameter has in a part.
+    fn between(&self, param: Param, place: &Region) -> &[i64] {
+        let sizes = self.many.iter().find(|(other, _)| *other == param);
+        let sizes = sizes.map_or(&[][..], |(_, sizes)| sizes);
+        let span = place.span(param);
+        let from = sizes.partition_point(|size| *size < span.least);
+        let to = sizes.partition_point(|size| *size <= span.most);
+        sizes.get(from..to).unwrap_or(&[])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::explore::{Machine, Outcome, explore};
+    use crate::forest::{Forest, Tree};
+
+    /// A program that compares each of its rows, of 1 to 1000 elements, with a parameter, and
+    /// is fastest where that is 700.
+    struct Rows {
+        left: usize,
+    }
+
+    fn time(value: i64) -> u64 {
+        1000 + (value.clamp(0, 1001) - 700).unsigned_abs()
+    }
+
+    impl Machine for Rows {
+        fn run(&mut self, _: usize, setting: &[i64], _: Option<f64>) -> Option<Outcome> {
+            self.left = self.left.checked_sub(1)?;
+            Some(Outcome::Ran {
+                micros: vec![time(setting[0])],
+                met: (1..=1000).map(|size| (0, size, 1)).collect(),
+                used: Vec::new(),
+            })
+        }
+
+        fn again(&mut self, _: usize, _: &[i64], _: usize, _: bool) -> Option<Vec<u64>> {
+            Some(Vec::new())
+        }
+    }
+
+    fn runs(left: usize) -> (Vec<i64>, bool) {
+        let version = |number| Tree::Version {
+            number,
+            inside: Vec::new(),
+        };
+        let forest = Forest {
+            trees: vec![Tree::Choice {
+                param: 0,
+                holds: vec![version(0)],
+                fails: vec![version(1)],
+            }],
+            defaults: vec![16],
+            plain: vec![false],
+            others: Vec::new(),
+        };
+        let found = explore(&forest, 0, false, Vec::new(), &mut Rows { left });
+        let values = found.runs.iter().map(|run| run.setting[0]);
+        (values.collect(), found.complete)
+    }
+
+    #[test]
+    fn the_first_runs_lie_far_apart() {
+        let (values, complete) = runs(16);
+        assert!(!complete && values.len() == 16);
+        assert_eq!(values[..2], [16, 509]);
+        let nearest = values.iter().map(|value| (value - 700).abs()).min();
+        assert!(nearest.is_some_and(|off| off <= 40), "{values:?}");
+    }
+
+    #[test]
+    fn in_the_end_all_have_run() {
+        // Every number of rows that are no shorter: 0 to 1000.
+        let (mut values, complete) = runs(2000);
+        assert!(complete);
+        values.sort_unstable();
+        values.dedup();
+        assert_eq!(values.len(), 1001);
+    }
+}
