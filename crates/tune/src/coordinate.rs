@@ -12,6 +12,9 @@
 //!    if it is faster by more than both are uncertain by.
 //! 4. Once more around the values found, since parameters may have to do with each other.
 //!
+//! Runs by themselves are held against such of the best setting: where a program runs many
+//! times in a row, memory is warm, and each run takes less.
+//!
 //! A setting is given up as soon as the data sets that it has run on cost more than all do with
 //! the best one, unless the cost function may fall where a time grows.
 
@@ -120,7 +123,7 @@ struct Climb<'a> {
     search: &'a Search<'a>,
     machine: &'a mut dyn Machine,
     best: Measured,
-    /// First run times by setting; nothing for those that were given up.
+    /// Times of first runs by setting; nothing for those that were given up.
     known: BTreeMap<Setting, Option<Measured>>,
     tried: Vec<Tried>,
 }
@@ -130,7 +133,27 @@ impl Climb<'_> {
         self.search.cost.of(&measured.times(), self.search.default)
     }
 
+    /// The best setting's first runs.
+    fn best_first(&self) -> &Measured {
+        let known = self.known.get(&self.best.setting);
+        known.and_then(Option::as_ref).unwrap_or(&self.best)
+    }
+
+    /// Runs the best setting by itself, as all others are at first.
+    fn begin(&mut self) -> Result<(), Stopped> {
+        let mut first = self.best.clone();
+        for (data, micros) in first.micros.iter_mut().enumerate() {
+            let outcome = self.machine.run(data, &self.best.setting, None);
+            if let Outcome::Ran { micros: own, .. } = outcome.ok_or(Stopped)? {
+                *micros = own;
+            }
+        }
+        self.known.insert(self.best.setting.clone(), Some(first));
+        Ok(())
+    }
+
     fn all(&mut self) -> Result<(), Stopped> {
+        self.begin()?;
         let mut order = Vec::new();
         let params = self.search.params.iter();
         let probes: Vec<_> = params.map(|param| (*param, self.probes(*param))).collect();
@@ -138,7 +161,7 @@ impl Climb<'_> {
         for (param, values) in probes {
             let now = self.best.setting.get(param).copied();
             let now = now.filter(|now| is_size(*now));
-            let mut least = now.map(|now| (self.cost(&self.best), now));
+            let mut least = now.map(|now| (self.cost(self.best_first()), now));
             for value in values {
                 self.machine.open(open.max(1));
                 open = open.saturating_sub(1);
@@ -195,9 +218,6 @@ impl Climb<'_> {
     /// What a value costs, by first runs.
     fn value(&mut self, param: Param, value: i64) -> Result<Option<f64>, Stopped> {
         let setting = self.with(param, value);
-        if setting == self.best.setting {
-            return Ok(Some(self.cost(&self.best)));
-        }
         if let Some(known) = self.known.get(&setting) {
             return Ok(known.as_ref().map(|known| self.cost(known)));
         }
@@ -210,7 +230,8 @@ impl Climb<'_> {
 
     /// Runs a setting once on each data set; nothing if it was given up.
     fn first(&mut self, setting: &[i64]) -> Result<Option<Measured>, Stopped> {
-        let (times, least) = (self.best.times(), self.cost(&self.best));
+        let best = self.best_first();
+        let (times, least) = (best.times(), self.cost(best));
         let falls = matches!(self.search.cost.shape(), Shape::Any);
         let mut measured = Measured {
             setting: setting.to_vec(),
@@ -263,7 +284,7 @@ impl Climb<'_> {
         let Some(Some(mut new)) = self.known.get(&setting).cloned() else {
             return Ok(());
         };
-        if self.cost(&new) > self.cost(&self.best) * (1.0 + TRUST) {
+        if self.cost(&new) > self.cost(self.best_first()) * (1.0 + TRUST) {
             return Ok(());
         }
         let mut old = self.best.clone();
@@ -284,7 +305,6 @@ impl Climb<'_> {
                 break false;
             }
         };
-        self.known.insert(setting, Some(new.clone()));
         self.best = if better { new } else { old };
         Ok(())
     }
