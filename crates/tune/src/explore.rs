@@ -85,6 +85,8 @@ pub struct Run {
     pub region: Region,
     /// Run times in microseconds; none if it was cut off.
     pub micros: Vec<u64>,
+    /// Those of the first time that it ran.
+    pub first: Vec<u64>,
     /// What it counts as if it was cut off.
     pub cut: Option<f64>,
     /// Whether it need not be run again.
@@ -101,6 +103,7 @@ impl Run {
                 region: Region::around(met.iter().map(|(param, size, _)| (*param, *size)), setting),
                 met,
                 used,
+                first: micros.clone(),
                 micros,
                 cut: None,
                 settled: false,
@@ -111,6 +114,7 @@ impl Run {
                 used: Vec::new(),
                 region: blind,
                 micros: Vec::new(),
+                first: Vec::new(),
                 cut: Some(time),
                 settled: true,
             },

@@ -131,18 +131,11 @@ pub fn tune(task: &Task<'_>, machine: &mut dyn Machine) -> Result<Tuned, Failure
     let setting = tuner.against_default(setting);
     let times = tuner.times(&setting);
     let default = tuner.times(&forest.defaults).unwrap_or_default();
-    let micros = (0..*data_sets).map(|data| {
-        let run = tuner.known(data, &setting);
-        run.map_or_else(Vec::new, |run| {
-            tuner.explored[data].runs[run].micros.clone()
-        })
-    });
-    let micros = micros.collect();
     let runs = (0..*data_sets).filter_map(|data| {
         let run = tuner.known(data, &setting)?;
-        tuner.explored[data].runs.get(run)
+        tuner.explored[data].runs.get(run).cloned()
     });
-    let used: BTreeSet<Param> = runs.flat_map(|run| run.used.iter().copied()).collect();
+    let best: Vec<Run> = runs.collect();
     let mut tuned = Tuned {
         times: times.unwrap_or_else(|| default.clone()),
         setting,
@@ -153,29 +146,25 @@ pub fn tune(task: &Task<'_>, machine: &mut dyn Machine) -> Result<Tuned, Failure
         default,
     };
     if tuned.complete && !forest.others.is_empty() {
-        tuned.others(task, micros, &used, tuner.machine);
+        tuned.others(task, &best, tuner.machine);
     }
     Ok(tuned)
 }
 
 impl Tuned {
-    /// Moves the parameters that choose no version; `micros` are run times of the setting so
-    /// far, which divides points by those that are `used`.
-    fn others(
-        &mut self,
-        task: &Task<'_>,
-        micros: Vec<Vec<u64>>,
-        used: &BTreeSet<Param>,
-        machine: &mut dyn Machine,
-    ) {
+    /// Moves the parameters that choose no version; `best` are the runs of the setting so far,
+    /// by data set.
+    fn others(&mut self, task: &Task<'_>, best: &[Run], machine: &mut dyn Machine) {
         let start = Measured {
-            micros,
+            micros: best.iter().map(|run| run.micros.clone()).collect(),
             setting: self.setting.clone(),
         };
-        if start.micros.iter().any(Vec::is_empty) {
+        if best.len() < task.data_sets || start.micros.iter().any(Vec::is_empty) {
             // It was cut off, so there is nothing to begin with.
             return;
         }
+        let first: Vec<Vec<u64>> = best.iter().map(|run| run.first.clone()).collect();
+        let used: BTreeSet<Param> = best.iter().flat_map(|run| &run.used).copied().collect();
         let Forest {
             others, defaults, ..
         } = task.forest;
@@ -188,7 +177,8 @@ impl Tuned {
         });
         let asked = Search {
             params: &params,
-            natural: &task.forest.defaults,
+            natural: defaults,
+            first: &first,
             cost: task.cost,
             default: &self.default,
             options: &task.options,

@@ -236,21 +236,30 @@ fn options_are_the_same() {
         &["--memory-limit=12Q"],
         &["--memory-limit=99999999T"],
         &["--param=x"],
-        &["--param=x=1"],
         &["--tuning=/does/not/exist"],
-        &["--print-params"],
-        &["--print-values"],
         &["-e", "none"],
         &["-t", "/does/not/exist/x"],
         &["-t", "/dev/full"],
         &["--cache-file=x"],
-        &["--log-versions"],
         &["-e", "consume", "-r", "7", "-t", &times],
     ] {
         same(&c, args, b"[1, 2]");
     }
     let written = std::fs::read_to_string(&times).expect("the times were written");
     assert_eq!(written.lines().count(), 7);
+    // One thread does not share its work, so there is nothing to tune.
+    let run = |args: &[&str]| {
+        finish(
+            Command::new(&c).args(args).stdout(Stdio::piped()),
+            b"[1, 2]",
+        )
+    };
+    run(&["--param=x=1"]).fails(&["no tuning parameter `x`; the program has none"]);
+    for args in ["--print-params", "--print-values"] {
+        assert_eq!(run(&[args]).quiet().text(), "");
+    }
+    let logged = run(&["--log-versions"]);
+    assert_eq!((logged.code, &*logged.stderr), (0, ""), "{logged:?}");
     let mut run = Command::new(&c);
     let help = finish(run.arg("--help").stdout(Stdio::piped()), b"").quiet();
     assert!(help.text().contains("--write-runtime-to=FILE"));

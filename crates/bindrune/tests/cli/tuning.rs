@@ -67,7 +67,9 @@ fn executables_list_take_and_log_them() {
     listed.extend(thresholds.map(|name| format!("{name} (threshold)")));
     listed.sort_unstable();
     assert_eq!(lines, listed);
-    let all = thresholds.into_iter().chain(sizes.iter().map(String::as_str));
+    let all = thresholds
+        .into_iter()
+        .chain(sizes.iter().map(String::as_str));
     let all: Vec<&str> = all.collect();
 
     // Their values are a tuning file.
@@ -222,7 +224,11 @@ fn names_stay_when_something_else_is_edited() {
     let mut lines: Vec<&str> = after.lines().collect();
     lines.retain(|line| !line.starts_with("be"));
     assert_eq!(lines, before.lines().collect::<Vec<_>>());
-    assert_eq!(after.lines().count(), before.lines().count() + 14, "{after}");
+    assert_eq!(
+        after.lines().count(),
+        before.lines().count() + 14,
+        "{after}"
+    );
 }
 
 #[test]
