@@ -75,18 +75,11 @@ pub fn list(ir: &Ir) -> String {
 /// Names and classes of a program's parameters that comparisons name.
 fn names(ir: &Ir) -> Vec<(String, &'static str)> {
     fn level<L: ir::Level>(program: &ir::Program<L>) -> Vec<(String, &'static str)> {
-        let mut names = Vec::new();
-        for function in &program.functions {
-            let used = ir::tunable::used(function);
-            let tunables = function.tunables.iter().zip(used);
-            names.extend(tunables.filter(|(_, used)| *used).map(|(tunable, _)| {
-                let name = tunable.full_name(&function.name);
-                (name, tunable.class.name())
-            }));
-        }
+        let own = ir::tunable::named(program).into_iter();
+        let own = own.map(|(name, tunable)| (name, tunable.class.name()));
         let user = ir::tunable::user(program).into_iter();
-        names.extend(user.map(|name| (name.to_string(), Class::User.name())));
-        names
+        own.chain(user.map(|name| (name.to_string(), Class::User.name())))
+            .collect()
     }
     match ir {
         Ir::Soacs(program) => level(program),

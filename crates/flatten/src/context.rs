@@ -63,8 +63,8 @@ pub(crate) struct Ctx<'a> {
     /// Whether there is a loop over the points of a map around, in the segop that is being
     /// made.
     pub(crate) rows: bool,
-    /// Results of scans that reductions alone read, and in order ([`crate::lanes::folded`]).
-    pub(crate) folded: FxHashSet<Name>,
+    /// Results of scans that reductions alone read, and in order ([`crate::decomp::summed`]).
+    pub(crate) summed: FxHashSet<Name>,
     /// How many choices may still be made that flattening gets on without.
     pub(crate) fuel: &'a mut Fuel,
     /// What was decided, where that is wanted.
@@ -174,7 +174,7 @@ impl<'a> Ctx<'a> {
             both: false,
             choices: 0,
             rows: false,
-            folded: FxHashSet::default(),
+            summed: FxHashSet::default(),
             fuel,
             decided: options.account.then(Vec::new),
             outermost: Prov::NONE,

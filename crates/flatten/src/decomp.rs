@@ -1,17 +1,17 @@
 //! How a segop falls apart into chunks (design contract 1), from its body alone:
 //! never from the number of workers or the machine.
 
-use crate::lanes;
 use ir::cost;
-use ir::exact::{is_exact, plain_operator};
+use ir::exact::{is_exact, plain_operator, scalar_operator};
 use ir::folds::Folds;
 use ir::seg::{Decomp, Seg, SegKind, SegOp};
 use ir::soac::{Operator, Screma, Soac};
 use ir::syntax::{Atom, BasicOp, Body, Exp, Lambda, Level, LoopForm, Param};
 use ir::types::{Dim, Type};
-use ir::walk::{sub_bodies, with_stack};
+use ir::walk::{stm_names, sub_bodies, with_stack};
 use ir::{Name, Segs, Soacs};
 use prim::{BinOp, PrimType};
+use rustc_hash::{FxHashMap, FxHashSet};
 use target::tasks::{
     ACCUMULATOR_BYTES, BLOCK_BYTES, CHUNK_WORK, FLAT_SHARE, MAX_CHUNKS, MOST_IN_BLOCK, MOST_WRITES,
 };
@@ -208,7 +208,7 @@ impl InOrder<Soacs> for Soac {
     }
 
     fn scans(body: &Body<Soacs>) -> Vec<Name> {
-        lanes::folded(body)
+        summed(body)
     }
 }
 
@@ -293,6 +293,43 @@ pub(crate) fn has_loops<L: Level<Op: InOrder<L>>>(body: &Body<L>) -> bool {
             found
         })
     })
+}
+
+/// The results of scans, by one cheap step, whose only reader is a reduction over all of them.
+pub(crate) fn summed(body: &Body<Soacs>) -> Vec<Name> {
+    let mut found: Vec<Name> = Vec::new();
+    for stm in &body.stms {
+        let Exp::Op(Soac::Screma(s)) = &stm.exp else {
+            continue;
+        };
+        let steps = s
+            .folds
+            .scans
+            .iter()
+            .all(|scan| scalar_operator(&scan.op).is_some());
+        if steps && !s.folds.scans.is_empty() && s.folds.reduces.is_empty() {
+            found.extend(stm.pat.iter().map(|param| param.name));
+        }
+    }
+    if found.is_empty() {
+        return found;
+    }
+    let mut uses: FxHashMap<Name, usize> = FxHashMap::default();
+    let mut reduced: FxHashSet<Name> = FxHashSet::default();
+    for stm in &body.stms {
+        stm_names(stm, |name| *uses.entry(name).or_default() += 1);
+        if let Exp::Op(Soac::Screma(s)) = &stm.exp
+            && s.folds.scans.is_empty()
+            && s.map.ret.len() == s.folds.values(&s.map.ret).reduced.len()
+        {
+            reduced.extend(&s.inputs);
+        }
+    }
+    found.retain(|name| {
+        let is_result = body.result.contains(&Atom::Var(*name));
+        reduced.contains(name) && uses.get(name) == Some(&1) && !is_result
+    });
+    found
 }
 
 /// Whether a body folds elements each of which takes a loop.

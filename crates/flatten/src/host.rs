@@ -6,7 +6,7 @@
 use crate::context::{Ctx, Lanes, atoms};
 use crate::nest::Nest;
 use crate::position::Position;
-use crate::{growing, lanes, rules, sequential};
+use crate::{decomp, growing, lanes, rules, sequential};
 use ir::attrs::Versions;
 use ir::decision::Operation;
 use ir::seg::SegOp;
@@ -24,7 +24,7 @@ impl Ctx<'_> {
         body: Body<Soacs>,
     ) -> Result<Body<Segs>, PassError> {
         let mut stms = Vec::with_capacity(body.stms.len());
-        self.folded.extend(lanes::folded(&body));
+        self.summed.extend(decomp::summed(&body));
         self.stms(at, body.stms, &mut stms)?;
         Ok(Body {
             stms,

@@ -44,10 +44,8 @@ use ir::soac::{Operator, Screma, Soac};
 use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Param, Stm};
 use ir::tunable::Rule;
 use ir::types::{Dim, Type};
-use ir::walk::stm_names;
 use ir::{Name, PassError, Segs, Soacs};
 use prim::{BinOp, PrimType, Scalar};
-use rustc_hash::{FxHashMap, FxHashSet};
 use target::levels::{
     ROUNDS_OF_ACCUMULATORS, ROUNDS_OF_BLOCKS, ROUNDS_OF_CHOICES, ROUNDS_OF_LOOPS,
 };
@@ -181,53 +179,22 @@ fn shared(s: &Screma) -> Option<Decomp> {
 /// its own suffices, which is known before the segop that is being made.
 fn shares_within(ctx: &Ctx<'_>, around: &Screma) -> bool {
     let body = &around.map.body;
-    let folded = folded(body);
+    let summed = decomp::summed(body);
     body.stms.iter().any(|stm| {
         let Exp::Op(Soac::Screma(s)) = &stm.exp else {
             return false;
         };
         let own = matches!(s.width, Dim::Var(size) if ctx.is_outside(size));
-        let is_folded = s.inputs.iter().any(|name| folded.contains(name))
-            || stm.pat.iter().any(|param| folded.contains(&param.name));
-        own && s.width != around.width && !is_folded && !s.folds.is_map() && shared(s).is_some()
+        own && s.width != around.width
+            && !is_summed(|name| summed.contains(&name), &stm.pat, s)
+            && !s.folds.is_map()
+            && shared(s).is_some()
     })
 }
 
-/// The results of scans, by one cheap step, whose only reader is a reduction over all of them.
-pub(crate) fn folded(body: &Body<Soacs>) -> Vec<Name> {
-    let mut found: Vec<Name> = Vec::new();
-    for stm in &body.stms {
-        let Exp::Op(Soac::Screma(s)) = &stm.exp else {
-            continue;
-        };
-        let steps = s
-            .folds
-            .scans
-            .iter()
-            .all(|scan| scalar_operator(&scan.op).is_some());
-        if steps && !s.folds.scans.is_empty() && s.folds.reduces.is_empty() {
-            found.extend(stm.pat.iter().map(|param| param.name));
-        }
-    }
-    if found.is_empty() {
-        return found;
-    }
-    let mut uses: FxHashMap<Name, usize> = FxHashMap::default();
-    let mut reduced: FxHashSet<Name> = FxHashSet::default();
-    for stm in &body.stms {
-        stm_names(stm, |name| *uses.entry(name).or_default() += 1);
-        if let Exp::Op(Soac::Screma(s)) = &stm.exp
-            && s.folds.scans.is_empty()
-            && s.map.ret.len() == s.folds.values(&s.map.ret).reduced.len()
-        {
-            reduced.extend(&s.inputs);
-        }
-    }
-    found.retain(|name| {
-        let is_result = body.result.contains(&Atom::Var(*name));
-        reduced.contains(name) && uses.get(name) == Some(&1) && !is_result
-    });
-    found
+/// Whether a screma is a scan that reductions alone read ([`decomp::summed`]), or such a reduction.
+fn is_summed(summed: impl Fn(Name) -> bool, pat: &[Param<Soacs>], s: &Screma) -> bool {
+    pat.iter().any(|param| summed(param.name)) || s.inputs.iter().any(|input| summed(*input))
 }
 
 /// Whether a screma reads or writes elements in order that belong to the point around it.
@@ -237,13 +204,12 @@ pub(crate) fn folded(body: &Body<Soacs>) -> Vec<Name> {
 /// their work.
 fn along_rows(ctx: &Ctx<'_>, pat: &[Param<Soacs>], s: &Screma) -> bool {
     let scans = &s.folds.scans;
-    let is_folded = |name: Name| ctx.folded.contains(&name);
-    if pat.iter().any(|param| is_folded(param.name)) || s.inputs.iter().any(|it| is_folded(*it)) {
+    if is_summed(|name| ctx.summed.contains(&name), pat, s) {
         return false;
     }
     let writes = !scans.is_empty() && scans.iter().all(|scan| scalar_operator(&scan.op).is_some());
-    let rows = |param: &Param<Soacs>| param.ty.is_prim() || decomp::has_dear_folds(&s.map.body);
-    s.map.params.iter().all(rows)
+    let numbers = s.map.params.iter().all(|param| param.ty.is_prim());
+    (numbers || decomp::has_dear_folds(&s.map.body))
         && s.inputs.iter().all(|&input| !ctx.is_strided(input))
         && (writes
             || decomp::has_loops(&s.map.body)

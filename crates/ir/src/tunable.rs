@@ -177,6 +177,17 @@ pub fn used<L: Level>(function: &Function<L>) -> Vec<bool> {
     found.0
 }
 
+/// The parameters of a program's functions that something names, with their full names.
+pub fn named<L: Level>(program: &Program<L>) -> Vec<(String, Tunable)> {
+    let mut named = Vec::new();
+    for function in &program.functions {
+        let tunables = function.tunables.iter().zip(used(function));
+        let tunables = tunables.filter(|(_, used)| *used);
+        named.extend(tunables.map(|(tunable, _)| (tunable.full_name(&function.name), *tunable)));
+    }
+    named
+}
+
 /// The parameters that a program names itself, in the order in which they come up.
 pub fn user<L: Level>(program: &Program<L>) -> Vec<Arc<str>> {
     struct Names(Vec<Arc<str>>);

@@ -1,7 +1,7 @@
 //! Comparisons of sizes with tuning parameters, as far as a context wants to know
 //! of them; of parameters that say how large parts are, the first use.
 
-use crate::abi::Ctx;
+use crate::abi::{CLASS_SIZE, Ctx, TunableDesc};
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 
@@ -10,23 +10,36 @@ const MOST: usize = 1 << 20;
 
 /// Comparisons since somebody looked, in the order in which they were made; those
 /// of tasks in any order.
-#[derive(Default)]
-pub(crate) struct Comparisons(Mutex<Seen>);
+pub(crate) struct Comparisons {
+    /// For each parameter whether its first use alone is noted.
+    first_alone: Box<[bool]>,
+    seen: Mutex<Seen>,
+}
 
 #[derive(Default)]
 struct Seen {
     /// Parameter and size.
     kept: Vec<(usize, i64)>,
-    /// The parameters that are noted once, and were.
-    once: BTreeSet<usize>,
+    /// The parameters of which only the first use is noted, and was.
+    noted: BTreeSet<usize>,
     /// How many were not kept.
     more: u64,
 }
 
 impl Comparisons {
-    fn add(&self, tunable: usize, size: i64, once: bool) {
-        let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if once && !seen.once.insert(tunable) {
+    /// None so far, for a program with these parameters.
+    pub(crate) fn of(tunables: &[TunableDesc]) -> Self {
+        let first_alone = tunables.iter().map(|it| it.class.get() == CLASS_SIZE);
+        Self {
+            first_alone: first_alone.collect(),
+            seen: Mutex::default(),
+        }
+    }
+
+    fn add(&self, tunable: usize, size: i64) {
+        let first_alone = self.first_alone.get(tunable).is_some_and(|first| *first);
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        if first_alone && !seen.noted.insert(tunable) {
             return;
         }
         if seen.kept.len() < MOST {
@@ -39,7 +52,7 @@ impl Comparisons {
     /// Parameters by number with the sizes that were compared with them, and how
     /// many further comparisons there were.
     pub(crate) fn take(&self) -> (Vec<(usize, i64)>, u64) {
-        let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let Seen { kept, more, .. } = std::mem::take(&mut *seen);
         (kept, more)
     }
@@ -53,18 +66,24 @@ impl Comparisons {
 pub unsafe extern "C" fn br_compared(ctx: *mut Ctx, tunable: i64, size: i64) {
     // SAFETY: by the caller's promise.
     let shared = unsafe { (*ctx).shared() };
-    let once = shared.sizes.get(tunable as usize).is_some_and(|is| *is);
-    shared.comparisons.add(tunable as usize, size, once);
+    shared.comparisons.add(tunable as usize, size);
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn of(first_alone: &[bool]) -> Comparisons {
+        Comparisons {
+            first_alone: first_alone.into(),
+            seen: Mutex::default(),
+        }
+    }
+
     #[test]
     fn no_more_are_kept_than_fit() {
-        let seen = Comparisons::default();
-        (0..MOST as i64 + 3).for_each(|size| seen.add(1, size, false));
+        let seen = of(&[false, false]);
+        (0..MOST as i64 + 3).for_each(|size| seen.add(1, size));
         let (kept, more) = seen.take();
         assert_eq!((kept.len(), kept[5], more), (MOST, (1, 5), 3));
         assert_eq!(seen.take(), (Vec::new(), 0));
@@ -72,13 +91,13 @@ mod tests {
 
     #[test]
     fn some_are_noted_once() {
-        let seen = Comparisons::default();
+        let seen = of(&[true, false]);
         for size in [3, 4] {
-            seen.add(0, size, true);
-            seen.add(1, size, false);
+            seen.add(0, size);
+            seen.add(1, size);
         }
         assert_eq!(seen.take().0, [(0, 3), (1, 3), (1, 4)]);
-        seen.add(0, 5, true);
+        seen.add(0, 5);
         assert_eq!(seen.take().0, [(0, 5)]);
     }
 }

@@ -58,8 +58,6 @@ pub struct Shared {
     pub(crate) device: Option<Device>,
     globals: Box<[AtomicU64]>,
     tunables: Box<[i64]>,
-    /// Which of these say how large parts are.
-    pub(crate) sizes: Box<[bool]>,
     log_comparisons: bool,
 }
 
@@ -239,13 +237,10 @@ impl Context {
             heap: SharedHeap::new(config.memory_limit),
             errors: ErrorSlot::default(),
             stats: Stats::new(threads),
-            comparisons: Comparisons::default(),
+            comparisons: Comparisons::of(program.tunables()),
             device,
             globals: (0..n_globals).map(|_| AtomicU64::new(0)).collect(),
             tunables,
-            sizes: (program.tunables().iter())
-                .map(|tunable| tunable.class.get() == CLASS_SIZE)
-                .collect(),
             log_comparisons: config.log_comparisons,
         });
         let mut context = Self {
@@ -360,13 +355,12 @@ impl Context {
         let values = &self.shared().tunables;
         let mut lines: Vec<String> = (kept.into_iter())
             .filter_map(|(at, size)| {
-                let (name, value) = (tunables.get(at)?.name.get(), *values.get(at)?);
-                let is_size = self.shared().sizes.get(at).is_some_and(|is| *is);
-                Some(if is_size {
-                    tuning::division(name, size, value)
-                } else {
-                    tuning::comparison(name, size, value)
-                })
+                let (tunable, value) = (tunables.get(at)?, *values.get(at)?);
+                let say = match tunable.class.get() {
+                    CLASS_SIZE => tuning::division,
+                    _ => tuning::comparison,
+                };
+                Some(say(tunable.name.get(), size, value))
             })
             .collect();
         if more > 0 {

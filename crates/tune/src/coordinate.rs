@@ -1,8 +1,9 @@
 //! Parameters that nothing is compared with: a search that moves one at a time.
 //!
 //! What a program makes of such a parameter (`#[param(NAME)]`) is its own, or it says how large
-//! the parts are that work falls apart into; nothing is known but times. Before: the best setting of all parameters that versions depend on, and its
-//! run times. After: a setting that differs in the others, and is faster for certain; or the same.
+//! the parts are that work falls apart into; nothing is known but times. Before: the best setting
+//! of all parameters that versions depend on, and its run times. After: a setting that differs in
+//! the others, and is faster for certain; or the same.
 //!
 //! 1. Each parameter by itself is tried with powers of two that lie far apart; one that has
 //!    a size by default, with much less and much more. If neither is faster by what a single

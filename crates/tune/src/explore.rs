@@ -5,10 +5,10 @@
 //!
 //! Sizes are not known before the program has run. The default is run first; its comparisons
 //! say for which settings nothing would change (a [`Region`]). What is outside of it is open.
-//! From what is open, a setting is taken, as a rule the one nearest to the default ([`Order`]); if the sizes known so far
-//! tell that it leads to versions that were run already, this is taken down, else it is run.
-//! Either way all settings with these comparisons are covered. So each run takes another
-//! path, and when nothing is open, every path has been run.
+//! From what is open, a setting is taken, as a rule the one nearest to the default ([`Order`]);
+//! if the sizes known so far tell that it leads to versions that were run already, this is taken
+//! down, else it is run. Either way all settings with these comparisons are covered. So each run
+//! takes another path, and when nothing is open, every path has been run.
 //!
 //! Trees that stand side by side take time one after another, so one is explored while the
 //! others stay as they are, and what changes is added up: a forest of trees with 3 and 5

@@ -9,7 +9,7 @@
 //! far apart, and what is run later lies between them. All is run in the end, either way.
 
 use crate::explore::Met;
-use crate::region::{Param, Region, Setting};
+use crate::region::{Param, Region, Setting, Span};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// More sizes than this are halved.
@@ -47,37 +47,30 @@ impl Order {
             return Some((place, point));
         }
         let sizes_in = |place: &Region| {
-            let each = self
-                .many
-                .iter()
-                .map(|(param, _)| self.between(*param, place).len());
+            let many = self.many.iter();
+            let each = many.map(|(param, sizes)| between(sizes, place.span(*param)).len());
             each.max().unwrap_or(0)
         };
-        let (at, _) = open
-            .iter()
-            .enumerate()
-            .max_by_key(|(_, place)| sizes_in(place))?;
+        let parts = open.iter().enumerate();
+        let (at, _) = parts.max_by_key(|(_, place)| sizes_in(place))?;
         let place = open.swap_remove(at);
         let mut point = place.nearest(base);
-        for (param, _) in &self.many {
-            let sizes = self.between(*param, &place);
-            if let (Some(middle), Some(value)) = (sizes.get(sizes.len() / 2), point.get_mut(*param))
-            {
+        for (param, sizes) in &self.many {
+            let sizes = between(sizes, place.span(*param));
+            let middle = sizes.get(sizes.len() / 2);
+            if let (Some(middle), Some(value)) = (middle, point.get_mut(*param)) {
                 *value = *middle;
             }
         }
         Some((place, point))
     }
+}
 
-    /// The sizes among the values that a parameter has in a part.
-    fn between(&self, param: Param, place: &Region) -> &[i64] {
-        let sizes = self.many.iter().find(|(other, _)| *other == param);
-        let sizes = sizes.map_or(&[][..], |(_, sizes)| sizes);
-        let span = place.span(param);
-        let from = sizes.partition_point(|size| *size < span.least);
-        let to = sizes.partition_point(|size| *size <= span.most);
-        sizes.get(from..to).unwrap_or(&[])
-    }
+/// Those of some sizes, in order, that lie in a span.
+fn between(sizes: &[i64], span: Span) -> &[i64] {
+    let from = sizes.partition_point(|size| *size < span.least);
+    let to = sizes.partition_point(|size| *size <= span.most);
+    sizes.get(from..to).unwrap_or(&[])
 }
 
 #[cfg(test)]

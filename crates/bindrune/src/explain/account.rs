@@ -17,9 +17,8 @@ use super::names::{Source, User};
 use super::settle::settled;
 use check::tast::Program;
 use driver::{Decision, Ir, Observer, PassInfo};
-use ir::Segs;
 use ir::forest::{Trees, forest};
-use ir::tunable::Class;
+use ir::tunable::{Class, named};
 use std::collections::BTreeMap;
 use std::time::Duration;
 use syntax::span::SourceMap;
@@ -41,7 +40,11 @@ impl Observer for Ledger {
             self.versions = forest(program);
         }
         if let (SIZED, Ir::Segs(program)) = (pass.name.as_str(), ir) {
-            self.sizes = sizes(program);
+            let named = named(program).into_iter();
+            self.sizes = named
+                .filter(|(_, tunable)| tunable.class == Class::Size)
+                .map(|(name, tunable)| (name, tunable.default))
+                .collect();
         }
     }
 
@@ -54,18 +57,6 @@ impl Observer for Ledger {
 const PRUNED: &str = "prune-versions";
 /// The pass that makes parameters of sizes.
 const SIZED: &str = "grains";
-
-/// The parameters of a program that say how large parts of work are, and their defaults.
-fn sizes(program: &ir::Program<Segs>) -> BTreeMap<String, i64> {
-    let functions = program.functions.iter();
-    let all = functions.flat_map(|function| {
-        let own = function.tunables.iter();
-        own.map(|tunable| (tunable, tunable.full_name(&function.name)))
-    });
-    all.filter(|(tunable, _)| tunable.class == Class::Size)
-        .map(|(tunable, name)| (name, tunable.default))
-        .collect()
-}
 
 /// What is wanted.
 pub struct Wanted<'a> {

@@ -168,11 +168,7 @@ impl<'a> Processes<'a> {
         finished.stderr = finished
             .stderr
             .lines()
-            .filter(|line| {
-                !["Compared ", "Divided "]
-                    .iter()
-                    .any(|it| line.starts_with(it))
-            })
+            .filter(|line| !(line.starts_with("Compared ") || line.starts_with("Divided ")))
             .fold(String::new(), |text, line| text + line + "\n");
         let came = Came::of(finished, compared);
         let results = match (came, first) {

@@ -168,11 +168,14 @@ pub fn prepare(tuning: &Tuning<'_>, file: &Path, spec: &Spec) -> Result<Prepared
     if !tuning.args.thresholds_only {
         others.extend(of(Class::Size).map(|name| reader.param(name, UNKNOWN, None)));
     }
-    // The sizes of parts, and what is compared with a device's own numbers.
+    // The sizes of parts, and what is compared with a device's own numbers. A value that is passed
+    // to a parameter of the program's is none that it has by itself.
     for Assignment { name, value, .. } in
         executable.values(&tuning.args.pass_option, tuning.patience())?
     {
-        if let Some(at) = reader.places.get(&name) {
+        if let Some(at) = reader.places.get(&name)
+            && reader.parameters[*at].1 != NOT_GIVEN
+        {
             reader.parameters[*at].1 = value;
         }
     }

@@ -259,3 +259,20 @@ fn sizes_of_tasks_are_tried() {
     std::fs::remove_file(folder.path("rows.fut.tuning")).expect("it was written");
     assert!(tried(&["--thresholds-only"]).is_empty());
 }
+
+/// A value that is passed to all runs is none that a parameter of the program's has by itself.
+#[test]
+fn custom_parameters_are_searched_where_a_value_is_passed() {
+    let folder = Folder::new();
+    let program = "-- ==\n-- input { 3i64 } output { 3i64 }\n\
+        entry main (x: i64) = x + #[param(block)] 0 * 0\n";
+    let program = folder.file("one.fut", program);
+    let json = folder.path("json");
+    let options = ["tune", "--runs", "2", "--json", &json, &program];
+    let passed = [&options[..], &["--pass-option=--param=block=0"]].concat();
+    bindrune(&passed, "").quiet();
+    let json: serde_json::Value = serde_json::from_str(&read(&json)).expect("it is JSON");
+    assert!(json[&program]["defaults"]["block"].is_null());
+    let tried = json[&program]["tried"].as_array().expect("a list");
+    assert_eq!(tried.len(), 7);
+}

@@ -286,11 +286,17 @@ impl<'p, L: Level> Machine<'p, L> {
         Ok(())
     }
 
-    /// Whether a size is no less than a parameter.
-    pub(super) fn at_least(&self, frame: &Frame<'_>, size: i64, id: TunableId) -> Result<bool> {
+    /// A parameter of the function that is being run, and its value.
+    fn tunable<'t>(&self, frame: &Frame<'t>, id: TunableId) -> Result<(&'t Tunable, i64)> {
         let tunable = frame.tunables.get(id.index());
         let tunable = tunable.ok_or_else(|| EvalError::bug("there is no such parameter"))?;
-        let least = self.options.settings.value(frame.function, tunable);
+        let value = self.options.settings.value(frame.function, tunable);
+        Ok((tunable, value))
+    }
+
+    /// Whether a size is no less than a parameter.
+    pub(super) fn at_least(&self, frame: &Frame<'_>, size: i64, id: TunableId) -> Result<bool> {
+        let (tunable, least) = self.tunable(frame, id)?;
         if let Some(listener) = self.options.listener {
             let name = &tunable.full_name(frame.function);
             listener(Comparison { name, size, least });
@@ -303,9 +309,7 @@ impl<'p, L: Level> Machine<'p, L> {
         let Some(id) = decomp.tunable else {
             return Ok(decomp);
         };
-        let tunable = frame.tunables.get(id.index());
-        let tunable = tunable.ok_or_else(|| EvalError::bug("there is no such parameter"))?;
-        let grain = self.options.settings.value(frame.function, tunable);
+        let (_, grain) = self.tunable(frame, id)?;
         Ok(Decomp {
             grain: grain.max(1),
             ..decomp

@@ -18,8 +18,9 @@ pub struct For<'a> {
     pub version: i32,
 }
 
-/// What the compiler is asked for: no contraction, and rounding as the language has it.
-fn options(target: &For<'_>, config: &Config) -> Vec<String> {
+/// What the compiler is asked for: no contraction, and rounding as the language has it; code for
+/// the device, or for all that are like it.
+fn options(target: &For<'_>, config: &Config, portable: bool) -> Vec<String> {
     let own: &[&str] = match target.vendor {
         Vendor::Cuda => &[
             "--std=c++17",
@@ -38,11 +39,7 @@ fn options(target: &For<'_>, config: &Config) -> Vec<String> {
     let mut options: Vec<String> = own.iter().map(|option| (*option).to_owned()).collect();
     if target.vendor == Vendor::Cuda {
         // PTX is for all devices of an architecture and later ones.
-        let kind = if config.compiled_into.is_some() {
-            "compute"
-        } else {
-            "sm"
-        };
+        let kind = if portable { "compute" } else { "sm" };
         options.push(format!("--gpu-architecture={kind}_{}", target.capability));
     }
     options.extend(config.build_options.iter().cloned());
@@ -56,8 +53,9 @@ pub fn code(source: &str, target: &For<'_>, config: &Config) -> Result<Vec<u8>, 
         // The driver takes text that ends in a zero.
         return Ok([code.as_slice(), &[0]].concat());
     }
-    let options = options(target, config);
-    if config.compiled_into.is_some() {
+    let portable = config.compiled_into.is_some();
+    let options = options(target, config, portable);
+    if portable {
         let code = compile(source, target, &options, true)?;
         config.write_compiled(code.strip_suffix(&[0]).unwrap_or(&code))?;
         return Ok(code);
