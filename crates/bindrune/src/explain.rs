@@ -29,6 +29,10 @@ mod tuning;
 pub struct Args {
     #[command(flatten)]
     compiler: Compiler,
+    /// What the code runs on: `cpu`, or a device of OpenCL's (`opencl`), NVIDIA's (`cuda`) or
+    /// AMD's (`hip`). With `--tuning`, what the program was tuned for if not given, else `cpu`.
+    #[arg(long, value_parser = ["cpu", "opencl", "cuda", "hip"])]
+    backend: Option<String>,
     /// A program (`.fut`).
     file: PathBuf,
     /// Tell of this function only.
@@ -65,7 +69,12 @@ pub fn run(args: Args) -> ExitCode {
 }
 
 fn go(args: &Args) -> Result<(), ExitCode> {
-    let compiled = compile(args)?;
+    let record = args.tuning.as_ref();
+    let record = record.map(|extension| tuning::record(&args.file, extension));
+    let record = record.transpose().map_err(common::fail)?;
+    let backend = args.backend.as_deref();
+    let backend = backend.or_else(|| record.as_ref()?.backend.as_deref());
+    let compiled = compile(args, backend.unwrap_or("cpu"))?;
     let colour = std::io::stdout().is_terminal();
     let Compiled {
         session,
@@ -73,10 +82,12 @@ fn go(args: &Args) -> Result<(), ExitCode> {
         ledger,
     } = &compiled;
     let function = args.function.as_deref();
-    if let Some(extension) = &args.tuning {
+    if let (Some(extension), Some(record)) = (&args.tuning, &record) {
         let asked = tuning::Asked {
             file: &args.file,
             extension,
+            record,
+            on_device: session.options.stack.has_device(),
             function,
             json: args.json,
             colour,
@@ -110,9 +121,9 @@ struct Compiled {
 }
 
 /// Compiles as far as decisions are made, and takes these down.
-fn compile(args: &Args) -> Result<Compiled, ExitCode> {
+fn compile(args: &Args, backend: &str) -> Result<Compiled, ExitCode> {
     let _watch = memory::watch(&args.file, args.compiler.memory);
-    let mut options = args.compiler.options(false);
+    let mut options = args.compiler.options_for(backend, false);
     options.account = true;
     let (mut session, checked) = common::check_with(&args.file, options);
     let mut ledger = Ledger::default();

@@ -256,6 +256,7 @@ impl Tuning<'_> {
             tuned: &tuned,
             cost: &cost,
             cost_name: &self.args.cost,
+            backend: &self.args.backend,
             calls: machine.calls,
             seconds: start.elapsed().as_secs_f64(),
         };

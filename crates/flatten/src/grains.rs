@@ -8,10 +8,13 @@
 //! Before: every segop has its decomposition, and one dimension where it falls apart into
 //! tasks. After: what may fall apart into several chunks has a parameter of its function
 //! (contract 6), whose default is the grain that the decomposition had. What has a single
-//! chunk in any case, by its constant size, keeps it as a constant. Each takes a unit of fuel. Functions for a device
-//! stay as they are: how many points its threads take follows from the device.
+//! chunk in any case, by its constant size, keeps it as a constant. Each takes a unit of fuel.
+//!
+//! On a device the grain is how many points a thread takes at least, by default as many as
+//! [`Device::grain`](target::device::Device) says. What runs on the grid has it, but maps of
+//! one point and those whose points are a block each.
 
-use ir::seg::{Seg, SegOp};
+use ir::seg::{Seg, SegOp, outermost};
 use ir::syntax::{Body, Exp, Function};
 use ir::tunable::{Class, Rule, Tunable, TunableId};
 use ir::types::Dim;
@@ -21,14 +24,17 @@ use target::levels;
 
 /// Makes parameters of the grains.
 pub fn grains(mut program: Program<Segs>, context: &mut Context) -> Program<Segs> {
-    let machine = program.stack;
+    let (machine, points) = (program.stack, context.options.device.grain);
     program.functions = context.over(program.functions, |mut function: Function<Segs>, own| {
-        if version::stack(function.version.as_ref(), machine).nests() {
+        let stack = version::stack(function.version.as_ref(), machine);
+        let of_threads = stack.has_device().then_some(points);
+        if stack.nests() || of_threads.is_some() {
             let known = (function.tunables.iter()).filter(|tunable| tunable.rule == Rule::Grain);
             let next = known.map(|tunable| tunable.ordinal.saturating_add(1)).max();
             let mut grains = Grains {
                 tunables: std::mem::take(&mut function.tunables),
                 next: next.unwrap_or(0),
+                of_threads,
                 fuel: &mut own.fuel,
             };
             grains.body(&mut function.body);
@@ -43,6 +49,8 @@ struct Grains<'f> {
     tunables: Vec<Tunable>,
     /// The next one's ordinal.
     next: u32,
+    /// How many points a thread of a device takes, where segops run on one.
+    of_threads: Option<i64>,
     fuel: &'f mut Fuel,
 }
 
@@ -53,10 +61,13 @@ impl VisitMut<Segs> for Grains<'_> {
 
     fn exp(&mut self, exp: &mut Exp<Segs>) {
         if let Exp::Op(SegOp::Seg(seg)) = exp
-            && falls_apart(seg)
+            && self.falls_apart(seg)
             && self.fuel.take()
         {
             let id = TunableId(self.tunables.len() as u32);
+            if let Some(points) = self.of_threads {
+                seg.decomp.grain = points;
+            }
             self.tunables.push(Tunable {
                 rule: Rule::Grain,
                 ordinal: self.next,
@@ -70,12 +81,19 @@ impl VisitMut<Segs> for Grains<'_> {
     }
 }
 
-/// Whether there may be several chunks, and nothing is known of the grain yet.
-fn falls_apart(seg: &Seg<Segs>) -> bool {
-    let several = match seg.space.dims.last() {
-        Some((_, Dim::Const(n))) => seg.decomp.chunks(*n) > 1,
-        Some(_) => seg.decomp.max_chunks > 1,
-        None => false,
-    };
-    several && seg.level == levels::TASKS && seg.decomp.tunable.is_none()
+impl Grains<'_> {
+    /// Whether there may be several chunks, or several points of a thread, and nothing is
+    /// known of the grain yet.
+    fn falls_apart(&self, seg: &Seg<Segs>) -> bool {
+        let several = match seg.space.dims.last() {
+            Some(_) if self.of_threads.is_some() => {
+                !seg.is_one_point() && outermost(&seg.body).is_empty()
+            }
+            Some((_, Dim::Const(n))) => seg.decomp.chunks(*n) > 1,
+            Some(_) => seg.decomp.max_chunks > 1,
+            None => false,
+        };
+        // The grid of a device has the same number.
+        several && seg.level == levels::TASKS && seg.decomp.tunable.is_none()
+    }
 }

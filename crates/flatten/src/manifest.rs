@@ -20,6 +20,7 @@ use ir::soac::{HistOp, Operator};
 use ir::syntax::{Aux, Body, Exp, Param, Stm};
 use ir::types::Type;
 use ir::{PassError, Segs, Soacs};
+use target::levels;
 
 /// One point of a segop, and what is done with its results.
 #[derive(Clone)]
@@ -230,8 +231,18 @@ fn decide(ctx: &mut Ctx<'_>, aux: &Aux, seg: &InSeg<Seg<Segs>>) {
         SegKind::Hist(_) => Operation::Histogram,
         SegKind::FlatMap => Operation::FlatMap,
     };
-    ctx.decide(aux, what, |_| Runs::Tasks {
-        decomp: parts.decomp,
-        versions: !guards.is_empty(),
+    let versions = !guards.is_empty();
+    ctx.decide(aux, what, |ctx| {
+        if ctx.stack.has_device() {
+            Runs::Kernels {
+                in_block: parts.level == levels::BLOCK,
+                versions,
+            }
+        } else {
+            Runs::Tasks {
+                decomp: parts.decomp,
+                versions,
+            }
+        }
     });
 }

@@ -243,6 +243,13 @@ pub enum Runs {
         /// Whether there is a second version with loops inside, for other sizes.
         versions: bool,
     },
+    /// As kernels of a device.
+    Kernels {
+        /// Whether it stands in a point that is a block's, whose threads share it.
+        in_block: bool,
+        /// Whether there is a second version for other sizes.
+        versions: bool,
+    },
     /// Inside a parallel loop: the lanes of one worker share it.
     Shared {
         /// Whether that is so for large sizes only.

@@ -121,6 +121,10 @@ pub struct Summary {
     pub apart: usize,
     /// Loops that run as tasks.
     pub tasks: usize,
+    /// Operations that run on the device.
+    pub kernels: usize,
+    /// Operations of a program for a device that run on its host.
+    pub on_host: usize,
     /// Combinators that are sequential loops.
     pub sequential: usize,
     /// Operations with a loop that runs in vector lanes.
@@ -216,6 +220,8 @@ impl Summary {
                 "fused" | "computed-again" | "computed-together" => &mut summary.fused,
                 "not-fused" => &mut summary.apart,
                 "tasks" => &mut summary.tasks,
+                "kernels" => &mut summary.kernels,
+                "on-host" => &mut summary.on_host,
                 "sequential" => &mut summary.sequential,
                 "lanes" => &mut summary.lanes,
                 "check-removed" => &mut summary.removed,
@@ -235,6 +241,8 @@ impl Summary {
             fused,
             apart,
             tasks,
+            kernels,
+            on_host,
             sequential,
             lanes,
             removed,
@@ -243,11 +251,18 @@ impl Summary {
             copies,
         } = self;
         let pairs = fused + apart;
-        vec![
-            format!("fusion: {fused} of {pairs} pairs of combinators became one"),
+        let loops = if kernels + on_host > 0 {
+            format!(
+                "loops: {kernels} run on the device, {on_host} on its host, {sequential} sequentially"
+            )
+        } else {
             format!(
                 "loops: {tasks} run as tasks, {sequential} sequentially; {lanes} have vector lanes"
-            ),
+            )
+        };
+        vec![
+            format!("fusion: {fused} of {pairs} pairs of combinators became one"),
+            loops,
             format!(
                 "checks: {in_parallel} stay in parallel loops, {in_loops} in other loops; {removed} removed"
             ),

@@ -258,14 +258,13 @@ fn judge(kind: &Kind) -> Option<(Group, Mark)> {
         Kind::Runs { how, .. } => (
             Group::Parallel,
             match how {
-                Runs::Tasks { .. } | Runs::Shared { .. } => Mark::Good,
+                Runs::Tasks { .. } | Runs::Kernels { .. } | Runs::Shared { .. } => Mark::Good,
                 Runs::Loop(Sequential::ArrayOperator) => Mark::Left,
                 Runs::Loop(Sequential::Inside(_) | Sequential::Asked) => Mark::Plain,
             },
         ),
-        Kind::VersionGone { .. } | Kind::NoVersions { .. } | Kind::OnHost { .. } => {
-            (Group::Parallel, Mark::Plain)
-        }
+        Kind::VersionGone { .. } | Kind::NoVersions { .. } => (Group::Parallel, Mark::Plain),
+        Kind::OnHost { .. } => (Group::Parallel, Mark::Left),
         Kind::Hoisted => (Group::Work, Mark::Good),
         Kind::Unneeded(_) => (Group::Work, Mark::Plain),
         Kind::CheckGone { .. } | Kind::CheckMoved(_) => (Group::Checks, Mark::Good),

@@ -28,6 +28,10 @@ pub struct Asked<'a> {
     pub file: &'a Path,
     /// The tuning file's extension.
     pub extension: &'a OsStr,
+    /// What was measured.
+    pub record: &'a Record,
+    /// Whether the program is one for a device, which may have defaults of its own.
+    pub on_device: bool,
     /// Only this function.
     pub function: Option<&'a str>,
     /// Data rather than text.
@@ -36,25 +40,33 @@ pub struct Asked<'a> {
     pub colour: bool,
 }
 
+/// The record that tuning leaves beside a program's tuning file with this extension.
+///
+/// # Errors
+/// There is none, or something is wrong with it.
+pub fn record(file: &Path, extension: &OsStr) -> Result<Record, String> {
+    let path = beside(file, &record_extension(extension));
+    if !path.exists() {
+        return Err(format!(
+            "there is no record of tuning, {}; `bindrune tune {}` writes it",
+            path.display(),
+            file.display()
+        ));
+    }
+    Record::read(&path)
+}
+
 /// The text to show.
 ///
 /// # Errors
-/// There is no record of tuning, or something is wrong with it or with the tuning file.
+/// Something is wrong with the tuning file, or there is no such function.
 pub fn explain(
     asked: &Asked<'_>,
     ledger: &Ledger,
     program: &Program,
     sources: &SourceMap,
 ) -> Result<String, String> {
-    let path = beside(asked.file, &record_extension(asked.extension));
-    if !path.exists() {
-        return Err(format!(
-            "there is no record of tuning, {}; `bindrune tune {}` writes it",
-            path.display(),
-            asked.file.display()
-        ));
-    }
-    let record = Record::read(&path)?;
+    let record = asked.record;
     let file = beside(asked.file, asked.extension);
     let given = if file.exists() {
         read_file(&file)?
@@ -79,7 +91,14 @@ pub fn explain(
             .iter()
             .for_each(|node| params(node, &mut defaults));
     }
-    warn(&path, &record, (&defaults, ledger.sizes()), &given);
+    if asked.on_device {
+        // The device may have said how much it holds.
+        for (name, default) in &mut defaults {
+            *default = record.default(name).unwrap_or(*default);
+        }
+    }
+    let path = beside(asked.file, &record_extension(asked.extension));
+    warn(&path, record, (&defaults, ledger.sizes()), &given);
     let value = |name: &str| {
         let default = defaults.get(name).copied();
         last(&given, name).or(default).unwrap_or(i64::MAX)
@@ -91,10 +110,10 @@ pub fn explain(
         .collect();
     let shown = show::Shown {
         program: asked.file.display().to_string(),
-        nests: nests(&wanted, &record, &value),
-        own: own(&record, &given),
+        nests: nests(&wanted, record, &value),
+        own: own(record, &given),
         sizes: moved(ledger.sizes(), &given),
-        record: &record,
+        record,
         source: &source,
         value: &value,
     };

@@ -29,6 +29,8 @@ pub struct Found<'a> {
     pub cost: &'a Cost,
     /// How the user named it.
     pub cost_name: &'a str,
+    /// What runs the program, as `--backend` has it.
+    pub backend: &'a str,
     /// How many processes ran a path first, and how many repeated one.
     pub calls: (usize, usize),
     /// How long all of it took.
@@ -160,6 +162,7 @@ impl Found<'_> {
         }
         json!({
             "version": VERSION,
+            "backend": self.backend,
             "cost": self.cost_name,
             "before": before,
             "after": after,

@@ -544,3 +544,32 @@ fn what_is_wrong_is_said_once() {
     explain(&folder, PROGRAM, &["--html", &page]).fails(&["cannot write", "folder.html"]);
     explain(&folder, PROGRAM, &["--html", &page, "--json"]).fails(&["cannot be used with"]);
 }
+
+#[test]
+fn what_runs_on_a_device_and_what_on_its_host() {
+    let folder = Folder::new();
+    let program = "-- How many numbers below one are met by steps of its length.
+def met (n: i64): i64 =
+  let marks = loop marks = replicate n 0i64 for i < n do marks with [i * i % n] = i
+  in i64.sum (map (\\i -> marks[marks[i]]) (iota n))
+entry main [n] (xs: [n]i64) (yss: [n][n]i64): ([n]i64, [n]i64) =
+  (map met xs, map i64.sum yss)
+";
+    for backend in ["opencl", "cuda", "hip"] {
+        let options = ["--json", "--backend", backend];
+        let done = explain(&folder, program, &options).quiet();
+        let account: Value = serde_json::from_str(done.text()).expect("it is JSON");
+        let entries = entries(&account);
+        let has = |kind: &str, line: &str| {
+            let fits =
+                |(text, entry): &(String, Value)| entry["kind"] == kind && text.contains(line);
+            entries.iter().any(fits)
+        };
+        assert!(has("kernels", "i64.sum yss"), "{entries:#?}");
+        assert!(has("on-host", "map met xs"), "{entries:#?}");
+        assert!(!has("tasks", "i64.sum yss"), "{entries:#?}");
+    }
+    let text = explain(&folder, program, &["--backend=cuda"]).quiet();
+    let text = text.text();
+    assert!(text.contains("run on the device, 1 on its host"), "{text}");
+}

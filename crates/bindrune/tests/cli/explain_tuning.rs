@@ -160,6 +160,25 @@ fn what_does_not_fit_is_told() {
     bindrune(&none, "").fails(&["there is no record of tuning", "bindrune tune"]);
 }
 
+/// Of a program that was tuned for a device, the versions and defaults are the device's.
+#[test]
+fn a_program_that_was_tuned_for_a_device_is_explained_for_it() {
+    let folder = Folder::new();
+    let block = "-- ==\n-- \"few\" random input { [4][3000]i64 }\n-- \"many\" random input { [2000][5]i64 }\n";
+    let program = folder.file("rows.fut", format!("{block}\n{ROWS}"));
+    bindrune(
+        &["tune", "--backend=opencl", "--thresholds-only", &program],
+        "",
+    )
+    .quiet();
+    let done = bindrune(&["explain", "--tuning", &program], "").quiet();
+    let text = done.text();
+    assert!(text.contains("many") && text.contains("segred"), "{text}");
+    assert!(!text.contains("level 0"), "{text}");
+    let done = bindrune(&["explain", "--tuning", "--backend=cpu", &program], "");
+    assert!(done.stderr.contains("tune again"), "{done:?}");
+}
+
 /// What tuning leaves is what is read.
 #[test]
 fn a_program_that_was_tuned_is_explained() {

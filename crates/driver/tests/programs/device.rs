@@ -1,6 +1,7 @@
 //! Every program as kernels on the simulated device: it gives the expected values, in several orders of blocks and threads, and misuses no memory.
 //!
 //! What cannot be a kernel runs on the host; in how many programs something does, is known.
+//! In one of the orders, threads take other numbers of points than they do by default.
 //! Once more with those versions of nests in which the threads of a block share what is inside.
 
 use crate::support::{Files, Outcome, Program, every_program, shown};
@@ -86,7 +87,7 @@ fn run(program: &Program, made: &imp::Program, settings: &Settings) -> Vec<Strin
         Err(message) => return vec![message],
     };
     for ((case, entry), evaluated) in program.calls().zip(evaluated) {
-        for seed in [1, 2] {
+        for (seed, settings) in [(1, settings), (2, &of_other_sizes(made, settings))] {
             let outcome = call(made, program, case, entry, (seed, settings));
             let result = as_expected(program, case, outcome.as_deref()).and_then(|()| {
                 match (evaluated, &outcome) {
@@ -104,6 +105,18 @@ fn run(program: &Program, made: &imp::Program, settings: &Settings) -> Vec<Strin
         }
     }
     problems
+}
+
+/// These values with such for what is a size that it does not have by default: less than any,
+/// little, and more than there is.
+fn of_other_sizes(made: &imp::Program, settings: &Settings) -> Settings {
+    let mut others = settings.clone();
+    let tunables = made.tunables.iter();
+    let sizes = tunables.filter(|tunable| tunable.class == TunableClass::Size);
+    for (tunable, value) in sizes.zip([0, 1, 5, i64::MAX].into_iter().cycle()) {
+        others.0.insert(tunable.name.to_string(), value);
+    }
+    others
 }
 
 fn call(

@@ -163,6 +163,7 @@ impl Kind {
             Self::SharedInstance(_) => "shared-instance",
             Self::Runs { how, .. } => match how {
                 Runs::Tasks { .. } => "tasks",
+                Runs::Kernels { .. } => "kernels",
                 Runs::Shared { .. } => "shared-by-lanes",
                 Runs::Loop(_) => "sequential",
             },
@@ -219,6 +220,19 @@ impl Runs {
                     text.push_str("; in two versions, by the sizes inside");
                 }
                 text
+            }
+            Self::Kernels { in_block, versions } => {
+                let runs = if *in_block {
+                    "is shared by the threads of a block of the device"
+                } else {
+                    "runs on the device"
+                };
+                let versions = if *versions {
+                    "; in two versions, by the sizes inside"
+                } else {
+                    ""
+                };
+                format!("{runs}{versions}")
             }
             Self::Shared { guarded, around } => {
                 let long = if *guarded {

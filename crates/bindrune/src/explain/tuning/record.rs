@@ -9,6 +9,8 @@ const VERSION: u64 = crate::tune::RECORD_VERSION as u64;
 
 /// What was measured.
 pub struct Record {
+    /// What it was measured on, as `--backend` has it; nothing in records of before.
+    pub backend: Option<String>,
     /// The cost function.
     pub cost: String,
     /// What it was with the defaults.
@@ -102,6 +104,7 @@ impl Record {
             Some((parameter, one["value"].as_i64()?, one["cost"].as_f64()))
         });
         Some(Self {
+            backend: value["backend"].as_str().map(str::to_owned),
             cost: value["cost"].as_str()?.to_owned(),
             before: value["before"].as_f64()?,
             after: value["after"].as_f64()?,
@@ -110,6 +113,11 @@ impl Record {
             sets: sets.into_iter().map(|(_, set)| set).collect(),
             tried: tried.collect::<Option<_>>()?,
         })
+    }
+
+    /// A parameter's default, if it has one and was known.
+    pub fn default(&self, name: &str) -> Option<i64> {
+        self.defaults.get(name).copied().flatten()
     }
 }
 
@@ -134,9 +142,8 @@ impl Run {
 
     /// The value of a parameter in it.
     pub fn value(&self, name: &str, record: &Record) -> i64 {
-        let default = record.defaults.get(name).copied().flatten();
         let own = self.setting.get(name).copied();
-        own.or(default).unwrap_or(i64::MAX)
+        own.or_else(|| record.default(name)).unwrap_or(i64::MAX)
     }
 }
 

@@ -128,8 +128,7 @@ impl Gen<'_, '_> {
             everywhere.into_iter().for_each(|stmt| self.emit(stmt));
             return Ok(());
         }
-        let segments =
-            self.segments_by(&hists.seg.space, hists.most.clone(), self.layout().blocks)?;
+        let segments = self.segments_by(hists.seg, hists.most.clone(), self.layout().blocks)?;
         let enough = max(hists.most.clone(), Expr::i64(self.layout().block));
         let fits = and(
             compare(CmpOp::SLe, hists.most.clone(), Expr::i64(room)),

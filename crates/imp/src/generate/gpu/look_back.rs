@@ -296,6 +296,7 @@ impl Gen<'_, '_> {
             width: tiled.points,
             count: Expr::i64(1),
             chunks: tiled.count,
+            grain: Expr::i64(self.layout().grain),
         };
         self.reduce_chunks(segments, &reduction, partials, prov)
     }

@@ -50,7 +50,9 @@ impl Gen<'_, '_> {
             let indices = dims.iter().map(|(index, _)| g.var(*index));
             Ok((indices.collect::<Result<Vec<Var>, _>>()?, values))
         };
-        self.several_points(("segmap", prov), n, read, |g, (indices, values)| {
+        let grain = self.thread_grain(seg)?;
+        let many = self.in_inverse(self.many_points(), &grain);
+        self.several_points(("segmap", prov), (n, many), read, |g, (indices, values)| {
             for ((index, _), var) in dims.iter().zip(indices) {
                 g.set_var(*index, var);
             }

@@ -13,6 +13,7 @@
 //! | [`map`] | segmaps, a thread for each point |
 //! | [`several`] | points that are little more than a read and a write, several a thread |
 //! | [`tiles`] | segmaps whose points share what they read |
+//! | [`grain`] | how much a thread takes |
 //! | [`segments`] | how segments fall apart into chunks, one for each block |
 //! | [`reduce`], [`scan`], [`hist`] | the other segops |
 //! | [`look_back`] | scans that read and write each element once |
@@ -26,6 +27,7 @@
 
 mod block;
 mod callees;
+mod grain;
 mod groups;
 mod hist;
 mod host;

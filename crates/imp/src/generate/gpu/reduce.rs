@@ -114,7 +114,7 @@ impl Gen<'_, '_> {
         prov: Prov,
     ) -> Result<(), PassError> {
         let types = &reduction.types;
-        let segments = self.segments_in_waves(&seg.space)?;
+        let segments = self.segments_in_waves(seg)?;
         let all = self.all_chunks(&segments);
         let kept = self.kept_chunks(&segments, &all);
         let chunks = Chunks {
@@ -126,7 +126,7 @@ impl Gen<'_, '_> {
         if chunks.segments.outer.is_empty() {
             self.reduce_each(pat, seg, (folds, reduction), (&chunks, &all, &block), prov)?;
         } else {
-            let few = self.few_threads(&chunks.segments.width);
+            let few = self.threads_of_chunk(&chunks.segments);
             let is_less = compare(CmpOp::SLt, few.halvings.clone(), block.halvings.clone());
             let what = (folds, reduction);
             let short =

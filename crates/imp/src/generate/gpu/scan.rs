@@ -61,7 +61,7 @@ impl Gen<'_, '_> {
         }
         let (reduced, elements) = folds.results(pat);
         let reduction = Reduction::of(folds, reduced)?;
-        let segments = self.segments(&seg.space)?;
+        let segments = self.segments(seg)?;
         let all = self.all_chunks(&segments);
         let points = self.product(dims, "points")?;
         let operators: Vec<_> = folds.scans.iter().collect();

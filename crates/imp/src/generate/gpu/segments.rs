@@ -4,16 +4,17 @@
 //! apart into so many chunks that there are no more than a block can combine of all
 //! segments together, and each thread of a block has a few points at least; a block takes
 //! a chunk. Segments that are too short for a block are chunks of a group of its threads,
-//! as many as have a few points each. All of that follows from sizes.
+//! as many as have a few points each. All of that follows from sizes, and from how many
+//! points threads are to take ([`grain`](super::grain)).
 
 use crate::generate::expr::{add, binary, compare, div, max, min, mul, sub};
 use crate::generate::function::Gen;
-use crate::generate::operators::{div_up, div_up_by};
+use crate::generate::operators::div_up_by;
 use crate::syntax::{Expr, Space, Stmt, Var, VarType};
 use ir::name::Name;
-use ir::seg::SegSpace;
+use ir::seg::Seg;
 use ir::types::Dim;
-use ir::{PassError, Prov};
+use ir::{Mems, PassError, Prov};
 use prim::{BinOp, CmpOp, PrimType, UnOp};
 
 /// The segments of a space.
@@ -28,6 +29,8 @@ pub(super) struct Segments<'s> {
     pub(super) count: Expr,
     /// How many chunks each has.
     pub(super) chunks: Expr,
+    /// How many points a thread takes at least, where a chunk has all threads of a block.
+    pub(super) grain: Expr,
 }
 
 /// The chunk of a block: from one index of its segment to before another.
@@ -59,42 +62,42 @@ pub(super) struct Member {
 }
 
 impl Gen<'_, '_> {
-    /// The segments of a space, and how they fall apart.
-    pub(super) fn segments<'s>(&mut self, space: &'s SegSpace) -> Result<Segments<'s>, PassError> {
+    /// The segments of a segop, and how they fall apart.
+    pub(super) fn segments<'s>(&mut self, seg: &'s Seg<Mems>) -> Result<Segments<'s>, PassError> {
         let most = self.layout().blocks;
-        self.segments_by(space, Expr::i64(1), most)
+        self.segments_by(seg, Expr::i64(1), most)
     }
 
     /// The same for a reduction: one segment is more chunks.
     pub(super) fn segments_in_waves<'s>(
         &mut self,
-        space: &'s SegSpace,
+        seg: &'s Seg<Mems>,
     ) -> Result<Segments<'s>, PassError> {
         let device = self.layout();
-        let waves = if space.dims.len() == 1 {
+        let waves = if seg.space.dims.len() == 1 {
             device.waves
         } else {
             1
         };
-        self.segments_by(space, Expr::i64(1), device.blocks * waves)
+        self.segments_by(seg, Expr::i64(1), device.blocks * waves)
     }
 
     /// The same where chunks have at least so many points, and there are at most so many
     /// of them.
     pub(super) fn segments_by<'s>(
         &mut self,
-        space: &'s SegSpace,
+        seg: &'s Seg<Mems>,
         least: Expr,
         most: i64,
     ) -> Result<Segments<'s>, PassError> {
-        let Some(((index, width), outer)) = space.dims.split_last() else {
+        let Some(((index, width), outer)) = seg.space.dims.split_last() else {
             return Err(PassError::bug("a space without dimensions"));
         };
-        let device = self.layout();
         let count = self.product(outer, "segments")?;
         let width = self.dim(*width)?;
         let width = self.name_value(width, PrimType::I64, "width");
-        let own = Expr::i64(device.block * device.grain);
+        let grain = self.thread_grain(seg)?;
+        let own = mul(Expr::i64(self.layout().block), grain.clone());
         let least = if least == Expr::i64(1) {
             own
         } else {
@@ -110,6 +113,7 @@ impl Gen<'_, '_> {
             width,
             count,
             chunks,
+            grain,
         })
     }
 
@@ -136,6 +140,13 @@ impl Gen<'_, '_> {
         }
     }
 
+    /// The threads of a block that have a few points of each segment.
+    pub(super) fn threads_of_chunk(&mut self, segments: &Segments<'_>) -> Group {
+        let device = self.layout();
+        let few = self.in_proportion(device.few, &segments.grain);
+        self.few_threads_by(device.block, &segments.width, few)
+    }
+
     /// The threads of a block that have a few of so many points each.
     pub(super) fn few_threads(&mut self, points: &Expr) -> Group {
         let device = self.layout();
@@ -144,8 +155,14 @@ impl Gen<'_, '_> {
 
     /// The same of so many threads of a block at most.
     pub(super) fn few_threads_of(&mut self, most: i64, points: &Expr) -> Group {
+        let few = Expr::i64(self.layout().few);
+        self.few_threads_by(most, points, few)
+    }
+
+    /// The same where a few are so many.
+    fn few_threads_by(&mut self, most: i64, points: &Expr, few: Expr) -> Group {
         let device = self.layout();
-        let enough = div_up(points.clone(), device.few);
+        let enough = div_up_by(points.clone(), few);
         let fewer = sub(max(enough, Expr::i64(1)), Expr::i64(1));
         let zeros = Expr::Unary(UnOp::Clz, PrimType::I64, Box::new(fewer));
         let most = Expr::i64(i64::from(most.trailing_zeros()));

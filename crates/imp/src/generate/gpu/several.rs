@@ -18,12 +18,19 @@ use ir::{PassError, Prov};
 use prim::{CmpOp, PrimType};
 
 impl Gen<'_, '_> {
-    /// A kernel with a thread for several of `n` points, or for each where they are few:
-    /// `read` computes what `write` then stores.
+    /// From how many points on threads have several: all that a device runs at once have
+    /// then enough of them.
+    pub(super) fn many_points(&self) -> i64 {
+        let device = self.layout();
+        device.blocks * device.block * device.side
+    }
+
+    /// A kernel with a thread for several of `n` points where these are `many`
+    /// ([`Gen::many_points`]), else for each: `read` computes what `write` then stores.
     pub(super) fn several_points<T>(
         &mut self,
         what: (&str, Prov),
-        n: Expr,
+        (n, many): (Expr, Expr),
         read: impl Fn(&mut Self, Expr) -> Result<T, PassError>,
         write: impl Fn(&mut Self, T) -> Result<(), PassError>,
     ) -> Result<(), PassError> {
@@ -35,13 +42,12 @@ impl Gen<'_, '_> {
         }
         let device = self.layout();
         let own = device.side;
-        let many = device.blocks * device.block * own;
         let n = self.name_value(n, PrimType::I64, "n");
         let parts = mul(
             div_up(n.clone(), own * device.block),
             Expr::i64(device.block),
         );
-        let is_many = compare(CmpOp::SLe, Expr::i64(many), n.clone());
+        let is_many = compare(CmpOp::SLe, many, n.clone());
         let step = self.name_value(select(&is_many, &parts, &n), PrimType::I64, "step");
         self.each_point(what, step.clone(), |g, first| {
             let point = |k: Expr| add(first.clone(), mul(k, step.clone()));

@@ -114,10 +114,11 @@ impl Gen<'_, '_> {
         let (outer, inner) = tiling.dims();
         let mut needed = Vec::new();
         for ((_, dim), length) in inner.iter().zip(shape.lengths(inner.len())) {
-            needed.push((length, self.dim(*dim)?));
+            needed.push((Expr::i64(length), self.dim(*dim)?));
         }
         for shared in &tiling.plan.loops {
-            needed.push((up(shape.depth, PART), self.atom(shared.bound)?));
+            let least = Expr::i64(up(shape.depth, PART));
+            needed.push((least, self.atom(shared.bound)?));
         }
         if is_too_small(&needed) {
             return self.versions(tiling, others);
@@ -129,7 +130,9 @@ impl Gen<'_, '_> {
             .fold(spaces, |all, side| mul(all, side.blocks.clone()));
         let blocks = self.name_value(blocks, PrimType::I64, "blocks");
         if tiling.plan.square {
-            needed.push((self.layout().tiles.fill, blocks.clone()));
+            let grain = self.thread_grain(tiling.seg)?;
+            let fill = self.in_inverse(self.layout().tiles.fill, &grain);
+            needed.push((fill, blocks.clone()));
         }
         let fits = is_large(needed);
         let tiled = self.collect(|g| g.tiled(tiling, shape, sides, blocks))?;
@@ -213,16 +216,20 @@ impl Gen<'_, '_> {
 }
 
 /// Whether a size is less than it has to be, as is known.
-fn is_too_small(needed: &[(i64, Expr)]) -> bool {
+fn is_too_small(needed: &[(Expr, Expr)]) -> bool {
     let mut sizes = needed.iter();
-    sizes.any(|(least, size)| constant(size).is_some_and(|n| n < *least))
+    sizes.any(|(least, size)| {
+        constant(size)
+            .zip(constant(least))
+            .is_some_and(|(n, least)| n < least)
+    })
 }
 
 /// Whether sizes are as large as they have to be, as those are that are known.
-fn is_large(mut needed: Vec<(i64, Expr)>) -> Expr {
-    needed.retain(|(_, size)| constant(size).is_none());
+fn is_large(mut needed: Vec<(Expr, Expr)>) -> Expr {
+    needed.retain(|(least, size)| constant(size).is_none() || constant(least).is_none());
     needed.into_iter().fold(yes(), |large, (least, size)| {
-        and(large, compare(CmpOp::SLe, Expr::i64(least), size))
+        and(large, compare(CmpOp::SLe, least, size))
     })
 }
 

@@ -152,7 +152,8 @@ impl Gen<'_, '_> {
                 dims: indices.zip(strides.iter().cloned()).collect(),
             })
         };
-        self.several_points(("replicate", prov), n, place, |g, place| {
+        let many = Expr::i64(self.many_points());
+        self.several_points(("replicate", prov), (n, many), place, |g, place| {
             g.emit(Stmt::Store(place, value.clone()));
             Ok(())
         })
@@ -172,10 +173,16 @@ impl Gen<'_, '_> {
         let read = |g: &mut Self, point: Expr| {
             Ok(g.read_element((&to, &from), sides.elem, &extents, point))
         };
-        self.several_points(("copy", Prov::NONE), n, read, |g, (place, value)| {
-            g.emit(Stmt::Store(place, Expr::Var(value)));
-            Ok(())
-        })
+        let many = Expr::i64(self.many_points());
+        self.several_points(
+            ("copy", Prov::NONE),
+            (n, many),
+            read,
+            |g, (place, value)| {
+                g.emit(Stmt::Store(place, Expr::Var(value)));
+                Ok(())
+            },
+        )
     }
 
     /// The indices that a number counts through, the last one fastest.

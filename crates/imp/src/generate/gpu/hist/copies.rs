@@ -69,7 +69,7 @@ impl Gen<'_, '_> {
     pub(super) fn hist_by_chunks(&mut self, hists: &Hists<'_>) -> Result<(), PassError> {
         let device = self.layout();
         let n = hists.points.clone();
-        let grain = max(hists.all_bins(), Expr::i64(device.grain));
+        let grain = max(hists.all_bins(), self.thread_grain(hists.seg)?);
         let threads = Expr::i64(device.blocks * device.few);
         let chunks = max(min(div(n.clone(), grain), threads), Expr::i64(1));
         let chunks = self.name_value(chunks, PrimType::I64, "chunks");

@@ -126,8 +126,7 @@ impl Gen<'_, '_> {
             return Err(self.not_in_kernels("operators on so many values", hists.prov));
         }
         let (room, tile) = (room as i64, tile as i64);
-        let segments =
-            self.segments_by(&hists.seg.space, hists.most.clone(), self.layout().blocks)?;
+        let segments = self.segments_by(hists.seg, hists.most.clone(), self.layout().blocks)?;
         let tile_halvings = tile.trailing_zeros();
         let most = tile_halvings.saturating_sub(device.bins.owners.trailing_zeros());
         let halvings = self.halvings(hists, room, most);

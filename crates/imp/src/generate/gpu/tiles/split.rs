@@ -60,6 +60,8 @@ struct Split<'s> {
     count: Expr,
     /// Points of a segment.
     width: Expr,
+    /// How much a thread takes.
+    grain: Expr,
 }
 
 /// Rectangles and chunks.
@@ -90,6 +92,7 @@ impl Gen<'_, '_> {
         };
         let (outer, inner) = segments.split_at(segments.len().saturating_sub(2));
         let split = Split {
+            grain: self.thread_grain(seg)?,
             seg,
             reduction,
             plan,
@@ -143,10 +146,10 @@ impl Gen<'_, '_> {
             points,
             depth: device.tiles.depth * (device.tiles.points / points).max(1),
         };
-        let mut needed = vec![(device.tiles.depth, split.width.clone())];
+        let mut needed = vec![(Expr::i64(device.tiles.depth), split.width.clone())];
         for ((_, dim), length) in split.inner.iter().zip(shape.lengths(2)) {
             let more = i64::from(points > 1);
-            needed.push((length / 2 + more, self.dim(*dim)?));
+            needed.push((Expr::i64(length / 2 + more), self.dim(*dim)?));
         }
         if is_too_small(&needed) {
             return Ok(None);
@@ -165,7 +168,8 @@ impl Gen<'_, '_> {
         let wanted = max(min(enough, most), Expr::i64(1));
         let wanted = self.name_value(wanted, PrimType::I64, "wanted");
         let work = mul(rectangles.clone(), wanted.clone());
-        needed.push((device.tiles.fill, mul(work, Expr::i64(points * points))));
+        let fill = self.in_inverse(device.tiles.fill, &split.grain);
+        needed.push((fill, mul(work, Expr::i64(points * points))));
         let length = div_up_by(split.width.clone(), wanted);
         let depth = Expr::i64(shape.depth);
         let length = mul(max(div_up(length, shape.depth), Expr::i64(1)), depth);
