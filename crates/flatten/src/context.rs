@@ -12,7 +12,7 @@ use ir::soac::Screma;
 use ir::syntax::{
     Atom, Attr, Aux, BasicOp, Body, DimIndex, Exp, Lambda, Level, LoopForm, Param, Stm,
 };
-use ir::tunable::{Class, Rule, Tunable, TunableId};
+use ir::tunable::{Class, Rule, Table, Tunable, TunableId};
 use ir::types::{Dim, Shape, Type};
 use ir::typing::TypeEnv;
 use ir::walk::{Substitution, refresh_lambda};
@@ -46,9 +46,7 @@ pub(crate) struct Ctx<'a> {
     /// Whether there is such a segop.
     guarded: bool,
     /// The function's tuning parameters up to here.
-    pub(crate) tunables: Vec<Tunable>,
-    /// The next ordinal of each rule.
-    ordinals: FxHashMap<Rule, u32>,
+    pub(crate) tunables: Table,
     /// Points of the segops around at a level that may contain itself, as far as they are
     /// counted: their tasks go on beside those inside.
     pub(crate) beside: Option<Atom>,
@@ -163,8 +161,7 @@ impl<'a> Ctx<'a> {
             replicates: FxHashMap::default(),
             guards: Vec::new(),
             guarded: false,
-            tunables: Vec::new(),
-            ordinals: FxHashMap::default(),
+            tunables: Table::default(),
             beside: None,
             lanes: Lanes {
                 here: true,
@@ -298,7 +295,7 @@ impl<'a> Ctx<'a> {
         let outside = self.is_outside(size);
         if outside {
             for guard in self.guards.iter().filter(|guard| guard.size == size) {
-                let known = self.tunables.get_mut(guard.tunable.index());
+                let known = self.tunables.get_mut(guard.tunable);
                 if let Some(tunable) = known.filter(|tunable| tunable.rule == rule) {
                     tunable.default = tunable.default.min(least);
                     return guard.cond.into();
@@ -334,26 +331,12 @@ impl<'a> Ctx<'a> {
 
     /// Begins with the parameters that the function has.
     pub(crate) fn adopt(&mut self, tunables: Vec<Tunable>) {
-        for tunable in &tunables {
-            let next = self.ordinals.entry(tunable.rule).or_insert(0);
-            *next = tunable.ordinal.saturating_add(1).max(*next);
-        }
-        self.tunables = tunables;
+        self.tunables = Table::of(tunables);
     }
 
     /// A new parameter.
     pub(crate) fn threshold(&mut self, rule: Rule, default: i64) -> TunableId {
-        let next = self.ordinals.entry(rule).or_insert(0);
-        let ordinal = *next;
-        *next += 1;
-        let id = TunableId(self.tunables.len() as u32);
-        self.tunables.push(Tunable {
-            rule,
-            ordinal,
-            class: Class::Threshold,
-            default,
-        });
-        id
+        self.tunables.add(rule, Class::Threshold, default)
     }
 
     /// Whether a name is bound inside a segop.

@@ -275,7 +275,7 @@ fn flatten_function(
         (params, ret, body)
     };
     let name = version.name(options.stack);
-    let tunables = std::mem::take(&mut ctx.tunables);
+    let tunables = std::mem::take(&mut ctx.tunables).into_tunables();
     let called = std::mem::take(&mut ctx.called);
     let decided = ctx.decided();
     let names = ctx.into_names();

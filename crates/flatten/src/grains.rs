@@ -16,7 +16,7 @@
 
 use ir::seg::{Seg, SegOp, outermost};
 use ir::syntax::{Body, Exp, Function};
-use ir::tunable::{Class, Rule, Tunable, TunableId};
+use ir::tunable::{Class, Rule, Table};
 use ir::types::Dim;
 use ir::walk::{VisitMut, with_stack};
 use ir::{Context, Fuel, Program, Segs, version};
@@ -29,16 +29,13 @@ pub fn grains(mut program: Program<Segs>, context: &mut Context) -> Program<Segs
         let stack = version::stack(function.version.as_ref(), machine);
         let of_threads = stack.has_device().then_some(points);
         if stack.nests() || of_threads.is_some() {
-            let known = (function.tunables.iter()).filter(|tunable| tunable.rule == Rule::Grain);
-            let next = known.map(|tunable| tunable.ordinal.saturating_add(1)).max();
             let mut grains = Grains {
-                tunables: std::mem::take(&mut function.tunables),
-                next: next.unwrap_or(0),
+                tunables: Table::of(std::mem::take(&mut function.tunables)),
                 of_threads,
                 fuel: &mut own.fuel,
             };
             grains.body(&mut function.body);
-            function.tunables = grains.tunables;
+            function.tunables = grains.tunables.into_tunables();
         }
         function
     });
@@ -46,9 +43,7 @@ pub fn grains(mut program: Program<Segs>, context: &mut Context) -> Program<Segs
 }
 
 struct Grains<'f> {
-    tunables: Vec<Tunable>,
-    /// The next one's ordinal.
-    next: u32,
+    tunables: Table,
     /// How many points a thread of a device takes, where segops run on one.
     of_threads: Option<i64>,
     fuel: &'f mut Fuel,
@@ -64,17 +59,12 @@ impl VisitMut<Segs> for Grains<'_> {
             && self.falls_apart(seg)
             && self.fuel.take()
         {
-            let id = TunableId(self.tunables.len() as u32);
             if let Some(points) = self.of_threads {
                 seg.decomp.grain = points;
             }
-            self.tunables.push(Tunable {
-                rule: Rule::Grain,
-                ordinal: self.next,
-                class: Class::Size,
-                default: seg.decomp.grain,
-            });
-            self.next = self.next.saturating_add(1);
+            let id = self
+                .tunables
+                .add(Rule::Grain, Class::Size, seg.decomp.grain);
             seg.decomp.tunable = Some(id);
         }
         self.walk_exp(exp);

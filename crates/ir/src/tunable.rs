@@ -19,6 +19,7 @@
 use crate::name::FunName;
 use crate::syntax::{BasicOp, Function, Level, Program};
 use crate::walk::Visit;
+use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
@@ -128,6 +129,51 @@ impl fmt::Display for Tunable {
     /// The name within the function.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}_{}", self.rule.name(), self.ordinal)
+    }
+}
+
+/// A function's table while parameters come to it.
+#[derive(Clone, Debug, Default)]
+pub struct Table {
+    all: Vec<Tunable>,
+    /// The next ordinal of each rule.
+    next: FxHashMap<Rule, u32>,
+}
+
+impl Table {
+    /// Begins with the parameters that a function has.
+    pub fn of(all: Vec<Tunable>) -> Self {
+        let mut next = FxHashMap::default();
+        for tunable in &all {
+            let next = next.entry(tunable.rule).or_insert(0);
+            *next = tunable.ordinal.saturating_add(1).max(*next);
+        }
+        Self { all, next }
+    }
+
+    /// A new parameter, with an ordinal that none of its rule had.
+    pub fn add(&mut self, rule: Rule, class: Class, default: i64) -> TunableId {
+        let next = self.next.entry(rule).or_insert(0);
+        let ordinal = *next;
+        *next = next.saturating_add(1);
+        let id = TunableId(self.all.len() as u32);
+        self.all.push(Tunable {
+            rule,
+            ordinal,
+            class,
+            default,
+        });
+        id
+    }
+
+    /// A parameter.
+    pub fn get_mut(&mut self, id: TunableId) -> Option<&mut Tunable> {
+        self.all.get_mut(id.index())
+    }
+
+    /// The function's table.
+    pub fn into_tunables(self) -> Vec<Tunable> {
+        self.all
     }
 }
 

@@ -29,7 +29,7 @@ use ir::forest::first_unless;
 use ir::name::NameTable;
 use ir::seg::{SegOp, outermost};
 use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Function, LoopForm, Stm};
-use ir::tunable::{Class, Rule, Tunable, TunableId};
+use ir::tunable::{Class, Rule, Table, TunableId};
 use ir::types::{Dim, Space, Type};
 use ir::walk::{Substitution, refresh_body, sub_bodies, sub_bodies_mut, with_stack};
 use ir::{Builder, Context, Name, PassError, Segs, TypeEnv};
@@ -70,13 +70,9 @@ pub(crate) fn fits(
     if asked.is_empty() {
         return Ok(fitting);
     }
-    let tunable = TunableId(function.tunables.len() as u32);
-    function.tunables.push(Tunable {
-        rule: Rule::Scratchpad,
-        ordinal: 0,
-        class: Class::Capacity,
-        default: SCRATCHPAD_BYTES as i64,
-    });
+    let mut tunables = Table::of(std::mem::take(&mut function.tunables));
+    let tunable = tunables.add(Rule::Scratchpad, Class::Capacity, SCRATCHPAD_BYTES as i64);
+    function.tunables = tunables.into_tunables();
     let mut types = TypeEnv::of_function(function);
     let params = function.params.iter().map(|it| it.param.name);
     let mut guards = Guards {

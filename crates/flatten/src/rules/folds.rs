@@ -276,14 +276,17 @@ pub(super) fn scan_and_reduce(ctx: &mut Ctx<'_>, aux: &Aux, s: Screma) -> Body<S
     let result = [atoms(&totals), atoms(&elements)].concat();
     let mut stms = vec![screma(totals, aux, reduce), screma(elements, aux, scan)];
     if given.contains(&None) {
+        let (arrays, map) = made(map, arrays, |i| given[i].is_none());
         stms.insert(0, screma(arrays, aux, Screma::map(width, inputs, map)));
     }
     Body { stms, result }
 }
 
 /// A scan whose map goes first: the map, and a scan over what it gives. What is mapped out is
-/// there then, unless something takes it up behind the scan.
+/// there then, unless something takes it up behind the scan; elements of the map's inputs the
+/// scan takes from these.
 fn map_before(ctx: &mut Ctx<'_>, aux: &Aux, s: Screma) -> Body<Soacs> {
+    let given: Vec<Option<Name>> = s.given().collect();
     let Screma {
         width,
         inputs,
@@ -297,15 +300,30 @@ fn map_before(ctx: &mut Ctx<'_>, aux: &Aux, s: Screma) -> Body<Soacs> {
     let goes_on = |i: &usize| *i < n_folded || taken_up && !is_acc(&types[*i]);
     let left: Vec<usize> = (0..types.len()).filter(goes_on).collect();
     let own: Vec<Type> = left.iter().map(|&i| types[i].clone()).collect();
-    let names = left.iter().map(|&i| mapped[i].name).collect();
+    let names = left.iter().map(|&i| given[i].unwrap_or(mapped[i].name));
+    let names = names.collect();
     let scan = as_they_are(ctx, width, names, &own, folds);
     let pat = results(ctx, &scan);
     let rest = (n_folded..types.len()).filter(|i| !goes_on(i));
     let mut result = atoms(&pat);
     result.extend(rest.map(|i| Atom::Var(mapped[i].name)));
+    let (mapped, map) = made(map, mapped, |i| given[i].is_none() || !goes_on(&i));
     let map = Screma::map(width, inputs, map);
     let stms = vec![screma(mapped, aux, map), screma(pat, aux, scan)];
     Body { stms, result }
+}
+
+/// A map, with the arrays that it gives, of these results alone.
+fn made(
+    mut map: Lambda<Soacs>,
+    arrays: Vec<Param<Soacs>>,
+    wanted: impl Fn(usize) -> bool,
+) -> (Vec<Param<Soacs>>, Lambda<Soacs>) {
+    let results = map.ret.into_iter().zip(map.body.result).zip(arrays);
+    let wanted = results.enumerate().filter(|(i, _)| wanted(*i));
+    let (types, arrays): (Vec<_>, Vec<_>) = wanted.map(|(_, result)| result).unzip();
+    (map.ret, map.body.result) = types.into_iter().unzip();
+    (arrays, map)
 }
 
 /// A scan, and its post lambda as a map over what the scan maps out.

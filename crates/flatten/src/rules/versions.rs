@@ -279,7 +279,7 @@ fn set_enough(ctx: &mut Ctx<'_>, arms: &[Arm], level: u8) {
     let [outer, inner @ ..] = arms else { return };
     if inner.iter().any(|arm| par::scans(&arm.body, level))
         && let Some(guard) = &outer.guard
-        && let Some(tunable) = ctx.tunables.get_mut(guard.enough.1.index())
+        && let Some(tunable) = ctx.tunables.get_mut(guard.enough.1)
     {
         tunable.default = ENOUGH_SCANS;
     }
