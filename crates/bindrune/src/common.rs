@@ -2,6 +2,7 @@
 
 use check::tast::Program;
 use clap::Args;
+use driver::device::{GROUP, MAX_BLOCK};
 use driver::{CopyLimits, DeviceTarget, Failure, Flatten, Ir, Lanes, Options, Session};
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -32,6 +33,10 @@ pub struct Compiler {
     /// parallel), `moderate`, `incremental` (several, sizes decide), or `full`.
     #[arg(long, default_value = "incremental", value_name = "MODE", value_parser = flatten)]
     pub flatten: Flatten,
+    /// How many threads a block of a device has, a power of two from 32 to 1024; 256 if not
+    /// given. Sums of floats may be rounded differently with another number.
+    #[arg(long, value_name = "N", value_parser = tblock_size)]
+    pub tblock_size: Option<i64>,
     /// How many rewrites the optimiser may make, to find a wrong one by bisection.
     #[arg(long, value_name = "N")]
     pub fuel: Option<u64>,
@@ -79,7 +84,7 @@ impl Compiler {
             lanes: self.lanes,
             stack: defaults.stack,
             kernels: defaults.kernels,
-            device: defaults.device,
+            device: (self.tblock_size).map_or(defaults.device, |n| defaults.device.with_block(n)),
             flatten: self.flatten,
             verify: self.verify || defaults.verify,
             executable,
@@ -96,6 +101,12 @@ impl Compiler {
 fn flatten(text: &str) -> Result<Flatten, String> {
     let known = Flatten::ALL.into_iter().find(|mode| mode.name() == text);
     known.ok_or_else(|| "it is `none`, `moderate`, `incremental` or `full`".to_owned())
+}
+
+fn tblock_size(text: &str) -> Result<i64, String> {
+    let size = text.parse().ok();
+    let size = size.filter(|n: &i64| n.count_ones() == 1 && (GROUP..=MAX_BLOCK).contains(n));
+    size.ok_or_else(|| format!("it is a power of two from {GROUP} to {MAX_BLOCK}"))
 }
 
 fn lanes(text: &str) -> Result<Lanes, String> {

@@ -21,4 +21,5 @@ pub use lower::Limits as CopyLimits;
 pub use pipeline::{Ir, PassInfo, Stage, passes};
 pub use session::{Observer, Options, PORTABLE, Session};
 pub use stack::on_large_stack;
+pub use target::device;
 pub use target::levels::{self, Stack};

@@ -22,7 +22,8 @@
 //! reached: a condition, the bound of a loop. So where that comes from a stretch, all threads
 //! wait for each other before they decide, and a block that ends does not go in. Loops ask for
 //! that where they ask whether they go on: of loops with barriers in a conditional, PoCL 3.1
-//! makes code that is wrong if it optimises.
+//! makes code that is wrong if it optimises. And of kernels with barriers that may end before these
+//! it does, unless all threads come to a barrier at the end.
 
 use crate::dialect;
 use crate::error::{Error, Res};
@@ -79,7 +80,8 @@ impl Unit<'_> {
         }
         head.push(')');
         writer.stops = can_fail(&grid.body);
-        let stops = writer.stops && has_barrier(&grid.body);
+        let waits = has_barrier(&grid.body);
+        let stops = writer.stops && waits;
         writer.leaves = Leaves::Kernel;
         let block = writer.name(grid.var)?;
         let ty = declarator(&writer.exprs.spelled(grid.var)?);
@@ -89,6 +91,9 @@ impl Unit<'_> {
             writer.line(format!("{ty}{name} = ({ty})BR_PAD_AT({name}_room);"));
         }
         writer.statements(&grid.body)?;
+        if waits && (stops || any_fails) {
+            writer.line("BR_END");
+        }
         let body = writer.written();
         writer.declare_frames()?;
         if stops {

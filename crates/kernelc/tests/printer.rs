@@ -89,6 +89,8 @@ fn threads_wait_before_they_decide_by_what_a_failed_one_does_not_compute() {
         .expect("it has kernels");
     let wanted = "    BR_BARRIER_OR_STOP\n    for (i64 i_5 = 0, i_5_end = br_goes_on ? k_4 : 0;";
     assert!(kernels.source.contains(wanted), "{}", kernels.source);
+    let end = "\n    BR_END\n}\n";
+    assert!(kernels.source.ends_with(end), "{}", kernels.source);
 }
 
 #[test]

@@ -168,6 +168,20 @@ impl Device {
         progress: true,
     };
 
+    /// The same with so many threads a block, a power of two from [`GROUP`] to [`MAX_BLOCK`].
+    #[must_use]
+    pub const fn with_block(self, block: i64) -> Self {
+        let window = self.scans.window;
+        Self {
+            block,
+            scans: Scans {
+                window: if window < block { window } else { block },
+                ..self.scans
+            },
+            ..self
+        }
+    }
+
     /// The threads of a block as rows and columns, as far as possible as many; the
     /// number of columns is a multiple of that of rows.
     pub const fn sides(&self) -> (i64, i64) {

@@ -13,10 +13,15 @@ struct Built {
 
 impl Built {
     fn new(source: &str) -> Self {
+        Self::with(source, &[])
+    }
+
+    fn with(source: &str, options: &[&str]) -> Self {
         let folder = Folder::new();
         let program = folder.file("sample.fut", source);
         let path = folder.path("sample");
-        bindrune(&["opencl", &program, "-o", &path], "").quiet();
+        let command = ["opencl", &program, "-o", &path];
+        bindrune(&[&command, options].concat(), "").quiet();
         Self { folder, path }
     }
 
@@ -238,6 +243,62 @@ fn compiled_kernels_are_written_and_read() {
         ),
     ] {
         built.run(&options, "1").fails(&[part]);
+    }
+}
+
+#[test]
+fn blocks_have_as_many_threads_as_is_asked_for() {
+    let source = "entry main (n: i64) = let xs = scan (+) 0 (iota n)
+  in (i64.sum (map (% 7) xs), reduce_by_index (replicate 3 0) (+) 0 (map (% 3) xs) xs)\n";
+    for size in ["32", "64", "512", "1024"] {
+        let built = Built::with(source, &["--tblock-size", size]);
+        let file = built.folder.path("kernels.cl");
+        built.run(&["--dump-opencl", &file], "").quiet();
+        let kernels = std::fs::read_to_string(&file).expect("kernels are written");
+        let own = format!("BR_KERNEL({size})");
+        let begun = kernels.matches("\nBR_KERNEL(").count();
+        assert!(begun > 0, "{kernels}");
+        assert_eq!(kernels.matches(&own).count(), begun, "{kernels}");
+        // From a loop in Python.
+        let run = built.run(&[], "5000").quiet();
+        assert_eq!(
+            run.text(),
+            "9997i64\n[13884721389i64, 6948611111i64, 0i64]\n"
+        );
+    }
+    let folder = Folder::new();
+    let program = folder.file("sample.fut", source);
+    for size in ["0", "16", "100", "2048", "many"] {
+        let command = ["opencl", &program, "--tblock-size", size];
+        let done = bindrune(&command, "");
+        let told = "it is a power of two from 32 to 1024";
+        assert!(done.code == 1 && done.stderr.contains(told), "{done:?}");
+    }
+}
+
+/// What PoCL's optimiser took for the way of all threads of a block was that of the first.
+#[test]
+fn threads_of_kernels_that_may_fail_end_together() {
+    let built = Built::new(
+        "def at (n: i64) (bad: i64) (i: i64): i64 = if i == bad then n + i else i
+entry whole (n: i64) (bad: i64) =
+  let xs = iota n
+  in hist (+) 0 7 (map (\\i -> xs[at n bad i] % 7) (iota n)) (replicate n 1i64)
+entry part (n: i64) (bad: i64) =
+  let xs = map f32.i64 (iota n)
+  in hist (+) 0 4 (map (% 5) (iota n)) (map (\\i -> xs[at n bad i]) (iota n))
+",
+    );
+    // From a loop in Python.
+    let whole = "[2858i64, 2857i64, 2857i64, 2857i64, 2857i64, 2857i64, 2857i64]\n";
+    for (entry, n, wanted) in [
+        ("whole", "20000", whole),
+        ("part", "300", "[8850f32, 8910f32, 8970f32, 9030f32]\n"),
+    ] {
+        let run = built.run(&["-e", entry], &format!("{n} -1")).quiet();
+        assert_eq!(run.text(), wanted);
+        let run = built.run(&["-e", entry], &format!("{n} 77"));
+        run.fails(&["out of bounds"]);
     }
 }
 

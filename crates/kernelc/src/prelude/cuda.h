@@ -20,6 +20,7 @@
 #define BR_BLOCK ((i64)blockIdx.x)
 #define BR_THREAD ((i64)threadIdx.x)
 #define BR_BARRIER __syncthreads();
+#define BR_END
 /* For 32 neighbours and what is less: in step or not, they are what the hardware groups. */
 #define BR_GROUP_BARRIER __syncwarp();
 /* What a thread did before it is seen by all of the device before what it writes from then on,

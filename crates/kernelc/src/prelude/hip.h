@@ -23,6 +23,7 @@
     __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");                                         \
     __builtin_amdgcn_s_barrier();                                                                  \
     __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
+#define BR_END
 /* For 32 neighbours and what is less: they run in step, and nothing moves across. */
 #define BR_GROUP_BARRIER                                                                           \
     __builtin_amdgcn_fence(__ATOMIC_RELEASE, "wavefront");                                         \

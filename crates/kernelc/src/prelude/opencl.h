@@ -27,6 +27,9 @@
 #define BR_BLOCK ((i64)get_group_id(0))
 #define BR_THREAD ((i64)get_local_id(0))
 #define BR_BARRIER barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+/* Where a kernel with barriers has another end before these, PoCL 3.1 takes the way of the first
+   thread to the last end for that of all, unless all come to a barrier there. */
+#define BR_END BR_BARRIER
 /* The language has none for less than a block. */
 #define BR_GROUP_BARRIER BR_BARRIER
 /* What a thread did before it is seen by all of the device before what it does from then on.
