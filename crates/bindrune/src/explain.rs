@@ -69,11 +69,15 @@ pub fn run(args: Args) -> ExitCode {
 }
 
 fn go(args: &Args) -> Result<(), ExitCode> {
-    let record = args.tuning.as_ref();
-    let record = record.map(|extension| tuning::record(&args.file, extension));
-    let record = record.transpose().map_err(common::fail)?;
+    let tuned = match &args.tuning {
+        Some(extension) => {
+            let record = tuning::record(&args.file, extension).map_err(common::fail)?;
+            Some((extension, record))
+        }
+        None => None,
+    };
     let backend = args.backend.as_deref();
-    let backend = backend.or_else(|| record.as_ref()?.backend.as_deref());
+    let backend = backend.or_else(|| tuned.as_ref()?.1.backend.as_deref());
     let compiled = compile(args, backend.unwrap_or("cpu"))?;
     let colour = std::io::stdout().is_terminal();
     let Compiled {
@@ -82,7 +86,7 @@ fn go(args: &Args) -> Result<(), ExitCode> {
         ledger,
     } = &compiled;
     let function = args.function.as_deref();
-    if let (Some(extension), Some(record)) = (&args.tuning, &record) {
+    if let Some((extension, record)) = &tuned {
         let asked = tuning::Asked {
             file: &args.file,
             extension,

@@ -197,6 +197,15 @@ impl fmt::Display for Pruned {
     }
 }
 
+/// What is said of an operation with a second version.
+const fn by_sizes(versions: bool) -> &'static str {
+    if versions {
+        "; in two versions, by the sizes inside"
+    } else {
+        ""
+    }
+}
+
 impl Runs {
     fn text(&self, names: &dyn Names) -> String {
         match self {
@@ -216,10 +225,7 @@ impl Runs {
                 if *writes > 0 {
                     text.push_str("; each updates a copy of its own of what is small");
                 }
-                if *versions {
-                    text.push_str("; in two versions, by the sizes inside");
-                }
-                text
+                text + by_sizes(*versions)
             }
             Self::Kernels { in_block, versions } => {
                 let runs = if *in_block {
@@ -227,12 +233,7 @@ impl Runs {
                 } else {
                     "runs on the device"
                 };
-                let versions = if *versions {
-                    "; in two versions, by the sizes inside"
-                } else {
-                    ""
-                };
-                format!("{runs}{versions}")
+                runs.to_owned() + by_sizes(*versions)
             }
             Self::Shared { guarded, around } => {
                 let long = if *guarded {

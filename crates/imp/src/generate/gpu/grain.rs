@@ -29,6 +29,12 @@ impl Gen<'_, '_> {
         Ok(self.name_value(grain, PrimType::I64, "grain"))
     }
 
+    /// How many blocks of a segop there have to be for tiles with several points a thread.
+    pub(super) fn blocks_for_tiles(&mut self, seg: &Seg<Mems>) -> Result<Expr, PassError> {
+        let grain = self.thread_grain(seg)?;
+        Ok(self.in_inverse(self.layout().tiles.fill, &grain))
+    }
+
     /// A number of the device's, as many times larger or smaller as a grain is; at least 1.
     pub(super) fn in_proportion(&mut self, number: i64, grain: &Expr) -> Expr {
         let all = mul(Expr::i64(number), grain.clone());

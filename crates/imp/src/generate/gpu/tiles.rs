@@ -55,6 +55,8 @@ struct Tiling<'s> {
     seg: &'s Seg<Mems>,
     plan: &'s Plan<'s>,
     prov: Prov,
+    /// How many blocks of squares there have to be.
+    fill: &'s Expr,
 }
 
 impl<'s> Tiling<'s> {
@@ -83,8 +85,10 @@ impl Gen<'_, '_> {
             points,
             depth: device.tiles.depth,
         };
+        let mut fill = Expr::i64(device.tiles.fill);
         let mut shapes = Vec::new();
         if plan.square {
+            fill = self.blocks_for_tiles(seg)?;
             if plan.is_small {
                 shapes.push(shape(device.tiles.points));
             }
@@ -101,6 +105,7 @@ impl Gen<'_, '_> {
             seg,
             plan: &plan,
             prov,
+            fill: &fill,
         };
         self.versions(tiling, &shapes)
     }
@@ -130,9 +135,7 @@ impl Gen<'_, '_> {
             .fold(spaces, |all, side| mul(all, side.blocks.clone()));
         let blocks = self.name_value(blocks, PrimType::I64, "blocks");
         if tiling.plan.square {
-            let grain = self.thread_grain(tiling.seg)?;
-            let fill = self.in_inverse(self.layout().tiles.fill, &grain);
-            needed.push((fill, blocks.clone()));
+            needed.push((tiling.fill.clone(), blocks.clone()));
         }
         let fits = is_large(needed);
         let tiled = self.collect(|g| g.tiled(tiling, shape, sides, blocks))?;

@@ -60,8 +60,8 @@ struct Split<'s> {
     count: Expr,
     /// Points of a segment.
     width: Expr,
-    /// How much a thread takes.
-    grain: Expr,
+    /// How many blocks there have to be.
+    fill: Expr,
 }
 
 /// Rectangles and chunks.
@@ -92,7 +92,7 @@ impl Gen<'_, '_> {
         };
         let (outer, inner) = segments.split_at(segments.len().saturating_sub(2));
         let split = Split {
-            grain: self.thread_grain(seg)?,
+            fill: self.blocks_for_tiles(seg)?,
             seg,
             reduction,
             plan,
@@ -168,8 +168,7 @@ impl Gen<'_, '_> {
         let wanted = max(min(enough, most), Expr::i64(1));
         let wanted = self.name_value(wanted, PrimType::I64, "wanted");
         let work = mul(rectangles.clone(), wanted.clone());
-        let fill = self.in_inverse(device.tiles.fill, &split.grain);
-        needed.push((fill, mul(work, Expr::i64(points * points))));
+        needed.push((split.fill.clone(), mul(work, Expr::i64(points * points))));
         let length = div_up_by(split.width.clone(), wanted);
         let depth = Expr::i64(shape.depth);
         let length = mul(max(div_up(length, shape.depth), Expr::i64(1)), depth);
