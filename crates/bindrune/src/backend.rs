@@ -64,6 +64,28 @@ impl Backend {
         all.chain([own]).collect()
     }
 
+    /// Options of the compiler for a program with this tuning file: these, and what kernels'
+    /// text has of the file unless they say it.
+    ///
+    /// # Errors
+    /// The file asks for what there cannot be.
+    pub fn tuned(self, given: &[Assignment], options: &[String]) -> Result<Vec<String>, String> {
+        let mut options = options.to_vec();
+        if self.has_blocks(&options)
+            && let Some(block) = tuning::block(given)?
+        {
+            options.push(blocks(block));
+        }
+        Ok(options)
+    }
+
+    /// Whether programs have blocks of threads, as many as these options of the compiler do not
+    /// say.
+    pub fn has_blocks(self, options: &[String]) -> bool {
+        let said = options.iter().any(|it| it.starts_with(BLOCKS));
+        matches!(self, Self::Device(_)) && !said
+    }
+
     /// Options of the compiler that make executables what the backend promises.
     fn options(self) -> &'static [&'static str] {
         match self {
@@ -74,6 +96,14 @@ impl Backend {
             Self::Interp | Self::Cpu => &[],
         }
     }
+}
+
+/// The compiler's option for how many threads a block of a device has.
+const BLOCKS: &str = "--tblock-size";
+
+/// That option.
+pub fn blocks(block: i64) -> String {
+    format!("{BLOCKS}={block}")
 }
 
 /// An executable made of a program.

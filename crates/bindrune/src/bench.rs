@@ -162,6 +162,12 @@ fn ignored(patterns: &[String]) -> Result<Vec<regex_lite::Regex>, ExitCode> {
     compiled.collect()
 }
 
+/// Nobody waits longer.
+const FOREVER: Duration = Duration::from_secs(u32::MAX as u64);
+
+/// An executable as it is tuned, and as it is not.
+type Pair = (Executable, Option<Executable>);
+
 /// What is asked for.
 struct Bench<'a> {
     backend: Backend,
@@ -180,6 +186,32 @@ struct Bench<'a> {
 }
 
 impl Bench<'_> {
+    /// The executable of a program, with what its tuning file says, and, if gaps are wanted,
+    /// the one without; what is to be said of the file.
+    fn executables(&self, file: &Path) -> Result<(Pair, Vec<String>), String> {
+        let limit = self.limits.timeout.unwrap_or(FOREVER);
+        let given = self.tuning.of(file)?;
+        let build = |name: &str, options: &[String]| {
+            let path = self.work.path().join(name);
+            Executable::build(file, path, self.backend, options, FOREVER)
+        };
+        let options = self.backend.tuned(&given, self.pass_compiler)?;
+        let mut executable = if self.skip_compilation {
+            Executable::beside(file, self.backend)?
+        } else {
+            build("program", &options)?
+        };
+        let untuned = match self.gaps {
+            false => None,
+            true if self.skip_compilation || options == self.pass_compiler => {
+                Some(executable.untuned())
+            }
+            true => Some(build("untuned", self.pass_compiler)?),
+        };
+        let unknown = executable.tune(&given, limit)?;
+        Ok(((executable, untuned), unknown))
+    }
+
     /// Runs a program's data sets: what to show, and whether anything failed. What tuning
     /// gains is added to `gaps`, if that is asked for.
     fn program(
@@ -217,31 +249,21 @@ impl Bench<'_> {
             Err(_) => return failure("it is not accepted".to_owned()),
         };
         let folder = file.parent().unwrap_or(file);
-        let forever = Duration::from_secs(u64::from(u32::MAX));
-        let limit = self.limits.timeout.unwrap_or(forever);
+        let limit = self.limits.timeout.unwrap_or(FOREVER);
         let oracle = Oracle::new(program, &session.sources, folder, limit);
         let executable = if self.backend == Backend::Interp {
             None
         } else {
-            let path = self.work.path().join("program");
-            let made = if self.skip_compilation {
-                Executable::beside(file, self.backend)
-            } else {
-                Executable::build(file, path, self.backend, self.pass_compiler, forever)
-            };
-            match made {
-                Ok(mut executable) => {
-                    let given = self.tuning.of(file);
-                    match given.and_then(|given| executable.tune(&given, limit)) {
-                        Ok(unknown) => lines.extend(unknown),
-                        Err(why) => return failure(why),
-                    }
-                    Some(executable)
+            match self.executables(file) {
+                Ok((made, unknown)) => {
+                    lines.extend(unknown);
+                    Some(made)
                 }
                 Err(why) => return failure(why),
             }
         };
-        let untuned = executable.as_ref().map(Executable::untuned);
+        let (executable, untuned) = executable.unzip();
+        let untuned = untuned.flatten();
         let mut entries: Vec<&str> = Vec::new();
         for entry in cases.iter().flat_map(|(_, case)| case.entries.iter()) {
             let asked = self.entry.is_none_or(|only| only == entry);

@@ -5,7 +5,6 @@ use crate::link;
 use crate::memory::{self, Stages};
 use crate::portable;
 use crate::tuning;
-use driver::Options;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -43,21 +42,37 @@ pub fn run(args: Args) -> ExitCode {
             Err(message) => common::fail(message),
         };
     }
-    let options = args.compiler.options_for(&args.backend, true);
-    match executable(&args.file, options, &args.compiler, &args.tuning, &output) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(code) => code,
-    }
+    executable(
+        &args.file,
+        &args.backend,
+        &args.compiler,
+        &args.tuning,
+        &output,
+    )
 }
 
 /// Builds an executable with machine code for a processor, whatever else it runs on.
 pub fn executable(
     file: &Path,
-    options: Options,
+    backend: &str,
+    compiler: &Compiler,
+    tuning: &tuning::Files,
+    output: &Path,
+) -> ExitCode {
+    match made(file, backend, compiler, tuning, output) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(code) => code,
+    }
+}
+
+fn made(
+    file: &Path,
+    backend: &str,
     compiler: &Compiler,
     tuning: &tuning::Files,
     output: &Path,
 ) -> Result<(), ExitCode> {
+    let options = compiler.tuned_options(backend, true, tuning, file)?;
     let watch = memory::watch(file, compiler.memory);
     let (mut session, ir) = common::open(file, options);
     let ir = ir.and_then(|ir| tuning.apply(file, &mut session, ir));

@@ -1,8 +1,9 @@
 //! What subcommands share: options of the compiler, reading sources, showing errors.
 
+use crate::tuning;
 use check::tast::Program;
 use clap::Args;
-use driver::device::{GROUP, MAX_BLOCK};
+use driver::device::Device;
 use driver::{CopyLimits, DeviceTarget, Failure, Flatten, Ir, Lanes, Options, Session};
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -33,8 +34,8 @@ pub struct Compiler {
     /// parallel), `moderate`, `incremental` (several, sizes decide), or `full`.
     #[arg(long, default_value = "incremental", value_name = "MODE", value_parser = flatten)]
     pub flatten: Flatten,
-    /// How many threads a block of a device has, a power of two from 32 to 1024; 256 if not
-    /// given. Sums of floats may be rounded differently with another number.
+    /// How many threads a block of a device has, a power of two from 32 to 1024; if not given,
+    /// what a tuning file beside the program says (`default_tblock_size`), or 256. Sums of floats may be rounded differently with another number.
     #[arg(long, value_name = "N", value_parser = tblock_size)]
     pub tblock_size: Option<i64>,
     /// How many rewrites the optimiser may make, to find a wrong one by bisection.
@@ -60,6 +61,29 @@ pub struct Compiler {
 }
 
 impl Compiler {
+    /// [`Self::options_for`], with blocks as the program's tuning file has them unless the
+    /// command line says it.
+    ///
+    /// # Errors
+    /// What is wrong with the tuning file; it was said.
+    pub fn tuned_options(
+        &self,
+        backend: &str,
+        executable: bool,
+        tuning: &tuning::Files,
+        file: &Path,
+    ) -> Result<Options, ExitCode> {
+        let mut options = self.options_for(backend, executable);
+        if options.stack.has_device() && self.tblock_size.is_none() {
+            let given = tuning.of(file);
+            let block = given
+                .and_then(|given| tuning::block(&given))
+                .map_err(fail)?;
+            options.device = block.map_or(options.device, |n| options.device.with_block(n));
+        }
+        Ok(options)
+    }
+
     /// The session's options for a back end that machine code of the host's is made for.
     pub fn options_for(&self, backend: &str, executable: bool) -> Options {
         let options = self.options(executable);
@@ -104,9 +128,8 @@ fn flatten(text: &str) -> Result<Flatten, String> {
 }
 
 fn tblock_size(text: &str) -> Result<i64, String> {
-    let size = text.parse().ok();
-    let size = size.filter(|n: &i64| n.count_ones() == 1 && (GROUP..=MAX_BLOCK).contains(n));
-    size.ok_or_else(|| format!("it is a power of two from {GROUP} to {MAX_BLOCK}"))
+    let size = text.parse().ok().filter(|size| Device::is_block(*size));
+    size.ok_or_else(|| format!("it is {}", tuning::blocks()))
 }
 
 fn lanes(text: &str) -> Result<Lanes, String> {

@@ -43,9 +43,11 @@ pub fn command(args: Args, target: DeviceTarget) -> ExitCode {
         Ok(output) => output,
         Err(message) => return common::fail(message),
     };
-    let options = args.compiler.options_for(target.name(), true);
-    match build::executable(&args.file, options, &args.compiler, &args.tuning, &output) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(code) => code,
-    }
+    build::executable(
+        &args.file,
+        target.name(),
+        &args.compiler,
+        &args.tuning,
+        &output,
+    )
 }

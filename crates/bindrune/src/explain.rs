@@ -6,6 +6,7 @@
 
 use crate::common::{self, Compiler};
 use crate::memory;
+use crate::tuning::Files;
 use account::{Ledger, Wanted};
 use check::tast::Program;
 use driver::{Failure, Session, Stage};
@@ -127,7 +128,14 @@ struct Compiled {
 /// Compiles as far as decisions are made, and takes these down.
 fn compile(args: &Args, backend: &str) -> Result<Compiled, ExitCode> {
     let _watch = memory::watch(&args.file, args.compiler.memory);
-    let mut options = args.compiler.options_for(backend, false);
+    let compiler = &args.compiler;
+    let mut options = match &args.tuning {
+        Some(extension) => {
+            let files = Files::with(extension);
+            compiler.tuned_options(backend, false, &files, &args.file)?
+        }
+        None => compiler.options_for(backend, false),
+    };
     options.account = true;
     let (mut session, checked) = common::check_with(&args.file, options);
     let mut ledger = Ledger::default();

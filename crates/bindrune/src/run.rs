@@ -47,7 +47,8 @@ pub fn run(args: Args) -> ExitCode {
     }
     let image = on_large_stack(|| {
         let _watch = memory::watch(&args.file, args.compiler.memory);
-        let options = args.compiler.options_for(&args.backend, false);
+        let compiler = &args.compiler;
+        let options = compiler.tuned_options(&args.backend, false, &args.tuning, &args.file)?;
         let (mut session, ir) = common::open(&args.file, options);
         let ir = ir.and_then(|ir| args.tuning.apply(&args.file, &mut session, ir));
         let image = ir.and_then(|ir| session.image(ir, &mut Stages::new()));

@@ -6,6 +6,7 @@
 //! come from test blocks, the result goes to a tuning file beside the program, and what it
 //! rests on to a record beside that, for `explain --tuning`.
 
+mod blocks;
 mod file;
 mod journal;
 mod machine;

@@ -3,6 +3,7 @@
 
 use crate::common;
 use crate::memory::Stages;
+use driver::device::{Device, GROUP, MAX_BLOCK};
 use driver::{Failure, Ir, Session, Stage};
 use ir::tunable::{Class, Comparison, Listener, Settings};
 use runtime::tuning::{self, Assignment};
@@ -103,6 +104,14 @@ pub struct Files {
 }
 
 impl Files {
+    /// Those with this extension.
+    pub fn with(extension: &OsStr) -> Self {
+        Self {
+            tuning: extension.to_owned(),
+            no_tuning: false,
+        }
+    }
+
     /// The assignments in the tuning file of a program; none if it has none.
     ///
     /// # Errors
@@ -139,6 +148,25 @@ impl Files {
     }
 }
 
+/// What a number of threads of a block has to be.
+pub fn blocks() -> String {
+    format!("a power of two from {GROUP} to {MAX_BLOCK}")
+}
+
+/// How many threads a block of a device has, if that is given.
+///
+/// # Errors
+/// Blocks cannot have so many.
+pub fn block(given: &[Assignment]) -> Result<Option<i64>, String> {
+    let is_block = |given: &&Assignment| given.name == tuning::BLOCK;
+    match given.iter().rev().find(is_block) {
+        Some(Assignment { name, value, place }) if !Device::is_block(*value) => {
+            Err(format!("{place}{name} must be {}", blocks()))
+        }
+        last => Ok(last.map(|given| given.value)),
+    }
+}
+
 /// The tuning file of a program with this extension.
 pub fn beside(program: &Path, extension: &OsStr) -> PathBuf {
     let mut file = program.as_os_str().to_owned();
@@ -169,9 +197,8 @@ pub fn options(params: &str, given: &[Assignment]) -> (Vec<String>, Vec<String>)
 
 /// What is to be said of assignments to parameters that are not known.
 pub fn warnings(known: &BTreeSet<&str>, given: &[Assignment]) -> Vec<String> {
-    let unknown = given
-        .iter()
-        .filter(|one| !known.contains(one.name.as_str()));
+    let is_known = |name: &str| known.contains(name) || tuning::is_general(name);
+    let unknown = given.iter().filter(|one| !is_known(&one.name));
     let warning = |Assignment { name, place, .. }: &Assignment| {
         let near = tuning::nearest(known.iter().copied(), name);
         let advice = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));

@@ -15,6 +15,33 @@ const MAX_FILE: u64 = 16 << 20;
 /// More characters than this of a name are not compared with others.
 const MAX_COMPARED: usize = 200;
 
+/// The parameter for how many threads a block of a device has, as the reference has it, too.
+/// It is the compiler's: kernels' text has it.
+pub const BLOCK: &str = "default_tblock_size";
+
+/// The reference's parameter for all thresholds that are not set by name.
+pub const ALL_THRESHOLDS: &str = "default_threshold";
+
+/// Further parameters of the reference's for all kernels of a program. Nothing depends on them
+/// here.
+const IDLE: [&str; 3] = [
+    "default_grid_size",
+    "default_tile_size",
+    "default_reg_tile_size",
+];
+
+/// What older files call some of these.
+const OLDER: [(&str, &str); 2] = [
+    ("default_group_size", BLOCK),
+    ("default_num_groups", "default_grid_size"),
+];
+
+/// Whether a parameter is one that each program has, by its kernels as a whole.
+#[must_use]
+pub fn is_general(name: &str) -> bool {
+    name == BLOCK || name == ALL_THRESHOLDS || IDLE.contains(&name)
+}
+
 /// What stands where an assignment should.
 const FORM: &str = "must be of the form NAME=N, where N is a 64-bit integer";
 
@@ -40,8 +67,10 @@ impl Assignment {
 
     fn at(text: &str, place: String) -> Option<Self> {
         let (name, value) = text.rsplit_once('=')?;
+        let name = name.trim();
+        let older = OLDER.iter().find(|(older, _)| *older == name);
         Some(Self {
-            name: name.trim().to_owned(),
+            name: older.map_or(name, |(_, name)| name).to_owned(),
             value: value.trim().parse().ok()?,
             place,
         })

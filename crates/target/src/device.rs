@@ -182,6 +182,12 @@ impl Device {
         }
     }
 
+    /// Whether blocks may have so many threads.
+    pub const fn is_block(block: i64) -> bool {
+        let fits = GROUP <= block && block <= MAX_BLOCK;
+        fits && block.unsigned_abs().is_power_of_two()
+    }
+
     /// The threads of a block as rows and columns, as far as possible as many; the
     /// number of columns is a multiple of that of rows.
     pub const fn sides(&self) -> (i64, i64) {

@@ -22,7 +22,7 @@
 
 use crate::cost::Cost;
 use crate::explore::{Machine, Outcome};
-use crate::region::{Param, Setting};
+use crate::region::{Param, Setting, Span};
 use crate::solve::Shape;
 use crate::statistics::Statistics;
 use crate::tuner::{FEW, Options, TRUST};
@@ -34,17 +34,16 @@ const PROBES: [i64; 7] = [1, 8, 64, 512, 4096, 1 << 15, 1 << 18];
 const FAR: i64 = 16;
 /// It goes on from there if that gains this part of the cost in a first run.
 const GAIN: f64 = 0.05;
-/// No larger ones are tried, but for one that was given before.
-const LARGEST: i64 = 1 << 24;
 /// How often all parameters have their turn.
 const ROUNDS: usize = 2;
 
 /// What is searched, and how.
 pub struct Search<'a> {
-    /// The parameters.
-    pub params: &'a [Param],
-    /// The values of all parameters that they have by default; what is no size (see
-    /// [`is_size`]) stands for none.
+    /// The parameters, and the values that may be tried; one that was given before is tried
+    /// besides.
+    pub params: &'a [(Param, Span)],
+    /// The values of all parameters that they have by default; what is not among those stands
+    /// for none.
     pub natural: &'a [i64],
     /// Run times of the first runs of the setting from which it begins, by data set.
     pub first: &'a [Vec<u64>],
@@ -56,11 +55,6 @@ pub struct Search<'a> {
     pub options: &'a Options,
     /// A setting from before, whose values are tried, too.
     pub earlier: Option<&'a [i64]>,
-}
-
-/// Whether a value is one that may be tried.
-pub(crate) fn is_size(value: i64) -> bool {
-    (1..=LARGEST).contains(&value)
 }
 
 /// A value that was tried.
@@ -152,11 +146,12 @@ impl Climb<'_> {
     fn all(&mut self) -> Result<(), Stopped> {
         let mut order = Vec::new();
         let params = self.search.params.iter();
-        let probes: Vec<_> = params.map(|param| (*param, self.probes(*param))).collect();
-        let mut open: usize = probes.iter().map(|(_, values)| values.len()).sum();
-        for (param, values) in probes {
-            let now = self.best.setting.get(param).copied();
-            let now = now.filter(|now| is_size(*now));
+        let probes: Vec<_> = params
+            .map(|(param, span)| (*param, *span, self.probes(*param, *span)))
+            .collect();
+        let mut open: usize = probes.iter().map(|(.., values)| values.len()).sum();
+        for (param, span, values) in probes {
+            let now = self.now(param, span);
             let stays = self.cost(self.best_first()) * (1.0 - GAIN);
             let mut least = now.map(|now| (stays, now));
             for value in values {
@@ -169,16 +164,15 @@ impl Climb<'_> {
                 }
             }
             let least = least.filter(|(_, value)| now != Some(*value));
-            order.extend(least.map(|(cost, value)| (cost, param, value)));
+            order.extend(least.map(|(cost, value)| (cost, (param, span), value)));
         }
         order.sort_by(|(x, ..), (y, ..)| x.total_cmp(y));
         for round in 0..ROUNDS {
             let before = self.best.setting.clone();
-            for (_, param, value) in &order {
+            for (_, (param, span), value) in &order {
                 // What was found before counts more than what was tried first.
-                let now = self.best.setting.get(*param).copied();
-                let now = now.filter(|now| round > 0 && is_size(*now));
-                self.climb(*param, now.unwrap_or(*value))?;
+                let now = self.now(*param, *span).filter(|_| round > 0);
+                self.climb(*param, *span, now.unwrap_or(*value))?;
             }
             if self.best.setting == before {
                 break;
@@ -187,14 +181,19 @@ impl Climb<'_> {
         Ok(())
     }
 
+    /// The value that a parameter has in the best setting so far, if it is one of its own.
+    fn now(&self, param: Param, span: Span) -> Option<i64> {
+        let now = self.best.setting.get(param).copied();
+        now.filter(|now| span.contains(*now))
+    }
+
     /// The values that a parameter is tried with first.
-    fn probes(&self, param: Param) -> Vec<i64> {
+    fn probes(&self, param: Param, span: Span) -> Vec<i64> {
         let natural = self.search.natural.get(param).copied();
-        let mut values = match natural.filter(|natural| is_size(*natural)) {
-            Some(natural) => vec![
-                (natural / FAR).max(1),
-                natural.saturating_mul(FAR).min(LARGEST),
-            ],
+        let mut values = match natural.filter(|natural| span.contains(*natural)) {
+            Some(natural) => [natural / FAR, natural.saturating_mul(FAR)]
+                .map(|far| span.nearest(far))
+                .to_vec(),
             None => PROBES.to_vec(),
         };
         values.extend(self.search.earlier.and_then(|earlier| earlier.get(param)));
@@ -251,7 +250,7 @@ impl Climb<'_> {
     }
 
     /// Takes a parameter as far as it gets faster.
-    fn climb(&mut self, param: Param, from: i64) -> Result<(), Stopped> {
+    fn climb(&mut self, param: Param, span: Span, from: i64) -> Result<(), Stopped> {
         let Some(cost) = self.value(param, from)? else {
             return Ok(());
         };
@@ -260,7 +259,7 @@ impl Climb<'_> {
             let before = at;
             loop {
                 let next = step(at);
-                if !is_size(next) {
+                if !span.contains(next) {
                     break;
                 }
                 match self.value(param, next)? {
@@ -339,6 +338,10 @@ mod tests {
     use super::*;
 
     const NATURAL: i64 = i64::MIN;
+    const SIZES: Span = Span {
+        least: 1,
+        most: 1 << 24,
+    };
 
     /// Times of two parameters: the first is best at 256, where the natural value stands for
     /// 16, the second does not matter, and what is larger than 2000 fails.
@@ -383,10 +386,10 @@ mod tests {
     }
 
     fn found(left: usize) -> (Found, Vec<Setting>) {
-        found_from([NATURAL, NATURAL], left)
+        found_from([NATURAL, NATURAL], [SIZES; 2], left)
     }
 
-    fn found_from(natural: [i64; 2], left: usize) -> (Found, Vec<Setting>) {
+    fn found_from(natural: [i64; 2], spans: [Span; 2], left: usize) -> (Found, Vec<Setting>) {
         let (cost, options) = (
             Cost::Sum(vec![1.0; 2]),
             Options {
@@ -400,7 +403,7 @@ mod tests {
         let micros = vec![vec![time(&setting, 0)], vec![time(&setting, 1)]];
         let default: Vec<f64> = micros.iter().map(|one| one[0] as f64).collect();
         let asked = Search {
-            params: &[0, 1],
+            params: &[(0, spans[0]), (1, spans[1])],
             natural: &natural,
             first: &micros,
             cost: &cost,
@@ -438,7 +441,7 @@ mod tests {
     #[test]
     fn sizes_are_tried_around_their_defaults_and_stay_where_that_gains_nothing() {
         // The first is 16 by default, best at 256; the second does not matter.
-        let (found, runs) = found_from([16, 100], usize::MAX);
+        let (found, runs) = found_from([16, 100], [SIZES; 2], usize::MAX);
         assert!(found.complete);
         assert_eq!(found.best.setting, [256, 100]);
         let tried = |param: usize| -> Vec<i64> {
@@ -449,6 +452,23 @@ mod tests {
         assert_eq!(tried(0)[..4], [1, 256, 512, 128]);
         assert_eq!(tried(1), [6, 1600]);
         assert!(runs.iter().all(|setting| setting[1] <= 1600));
+    }
+
+    #[test]
+    fn values_stay_among_those_that_may_be_tried() {
+        // It is best at 256, which is none of them.
+        let span = Span {
+            least: 8,
+            most: 128,
+        };
+        let (found, runs) = found_from([32, 100], [span, SIZES], usize::MAX);
+        assert_eq!(found.best.setting, [128, 100]);
+        let tried = found.tried.iter().filter(|tried| tried.param == 0);
+        assert_eq!(
+            tried.map(|tried| tried.value).collect::<Vec<_>>(),
+            [8, 128, 64]
+        );
+        assert!(runs.iter().all(|setting| span.contains(setting[0])));
     }
 
     #[test]

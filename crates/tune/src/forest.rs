@@ -11,7 +11,7 @@
 //! take the same time, even where they differ in comparisons on the way.
 
 use crate::region::{Param, Region, Setting, Span};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A comparison or a version.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -45,9 +45,9 @@ pub struct Forest {
     /// whichever versions run: so it is if it stands in one place, or in copies of
     /// one, of a function that is called once.
     pub plain: Vec<bool>,
-    /// Parameters that nothing is compared with: the program says what they mean, or they are
-    /// how large parts of work are.
-    pub others: Vec<Param>,
+    /// Parameters that nothing is compared with, and the values that may be tried: the program
+    /// says what they mean, or they are how large parts of work are.
+    pub others: BTreeMap<Param, Span>,
 }
 
 /// The sizes that each parameter is known to be compared with.

@@ -116,7 +116,7 @@ mod tests {
             }],
             defaults: vec![16],
             plain: vec![false],
-            others: Vec::new(),
+            others: std::collections::BTreeMap::new(),
         };
         let found = explore(&forest, 0, false, Vec::new(), &mut Rows { left });
         let values = found.runs.iter().map(|run| run.setting[0]);

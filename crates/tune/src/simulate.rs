@@ -316,7 +316,7 @@ pub fn hold_against_all(seed: u64, most: usize) -> Result<Option<usize>, String>
         trees: program.functions.iter().flatten().cloned().collect(),
         defaults,
         plain,
-        others: Vec::new(),
+        others: BTreeMap::new(),
     };
     let count = program.data_sets;
     let task = Task {

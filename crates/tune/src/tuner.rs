@@ -19,7 +19,7 @@
 //! With every path of all trees run jointly, 3 is exact; without, it is as exact as times
 //! add up, and 4 tells where they do not.
 
-use crate::coordinate::{Measured, Search, Tried, is_size, search};
+use crate::coordinate::{Measured, Search, Tried, search};
 use crate::cost::Cost;
 use crate::explore::{Explored, Machine, Run, explore};
 use crate::forest::{Forest, Sizes, way};
@@ -168,13 +168,14 @@ impl Tuned {
         let Forest {
             others, defaults, ..
         } = task.forest;
-        let mut params = others.clone();
-        params.retain(|param| {
-            let has_size = defaults
-                .get(*param)
-                .is_some_and(|natural| is_size(*natural));
-            used.contains(param) || !has_size
-        });
+        let has_own = |param: Param, span: Span| {
+            let natural = defaults.get(param);
+            natural.is_some_and(|natural| span.contains(*natural))
+        };
+        let params = others.iter().map(|(param, span)| (*param, *span));
+        let params: Vec<_> = params
+            .filter(|(param, span)| used.contains(param) || !has_own(*param, *span))
+            .collect();
         let asked = Search {
             params: &params,
             natural: defaults,
@@ -379,7 +380,7 @@ impl Tuner<'_> {
     /// Runs the setting of an earlier tuning.
     fn earlier(&mut self, earlier: &[i64], forest: &Forest) -> Option<()> {
         let mut setting = earlier.to_vec();
-        for param in &forest.others {
+        for param in forest.others.keys() {
             if let (Some(value), Some(default)) =
                 (setting.get_mut(*param), forest.defaults.get(*param))
             {

@@ -11,12 +11,13 @@ mod show;
 use super::account::Ledger;
 use super::names::Source;
 use crate::common;
-use crate::tuning::{beside, record_extension, warnings};
+use crate::tuning::{beside, block, record_extension, warnings};
 use check::tast::Program;
+use driver::Options;
 use ir::forest::{Node, Trees};
 use nests::nests;
 use record::Record;
-use runtime::tuning::{Assignment, read_file};
+use runtime::tuning::{Assignment, BLOCK, read_file};
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::path::Path;
@@ -108,11 +109,17 @@ pub fn explain(
         .filter(|trees| asked.function.is_none_or(|name| *trees.function.0 == *name))
         .cloned()
         .collect();
+    let mut sizes = moved(ledger.sizes(), &given);
+    if asked.on_device {
+        let default = Options::default().device.block;
+        let own = block(&given)?.filter(|block| *block != default);
+        sizes.extend(own.map(|block| (BLOCK.to_owned(), default, block)));
+    }
     let shown = show::Shown {
         program: asked.file.display().to_string(),
         nests: nests(&wanted, record, &value),
         own: own(record, &given),
-        sizes: moved(ledger.sizes(), &given),
+        sizes,
         record,
         source: &source,
         value: &value,

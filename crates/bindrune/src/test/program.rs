@@ -149,13 +149,12 @@ fn tested(file: &Path, spec: &Spec, executable: PathBuf, options: &Options, repo
         Backend::Interp => None,
         backend => {
             // What has nothing to run need not be linked, but must compile.
-            match Executable::build(
-                file,
-                executable,
-                backend,
-                &options.pass_compiler,
-                options.limit,
-            ) {
+            let given = options.tuning.of(file);
+            let built = given.and_then(|given| {
+                let asked = backend.tuned(&given, &options.pass_compiler)?;
+                Executable::build(file, executable, backend, &asked, options.limit)
+            });
+            match built {
                 Ok(mut executable) => {
                     match tune(&mut executable, file, options) {
                         Ok(unknown) => report.warnings = unknown,

@@ -6,6 +6,7 @@
 //! that of a second call.
 
 use super::Tuning;
+use super::blocks::Blocks;
 use super::journal::Journal;
 use super::program::{DataSet, Prepared};
 use crate::backend::Call;
@@ -14,6 +15,7 @@ use harness::process::End;
 use harness::programs::{Outcome as Came, judge};
 use harness::{Expected, compare_all};
 use ir::tunable::NOT_GIVEN;
+use runtime::tuning::Assignment;
 use rustc_hash::FxHashMap;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -45,6 +47,7 @@ pub struct Processes<'a> {
     tuning: &'a Tuning<'a>,
     folder: &'a Path,
     prepared: &'a Prepared,
+    blocks: Blocks<'a>,
     /// Numbers of parameters by their names.
     places: FxHashMap<&'a str, usize>,
     /// What was run before.
@@ -91,6 +94,7 @@ impl<'a> Processes<'a> {
             tuning,
             folder: file.parent().unwrap_or(file),
             prepared,
+            blocks: Blocks::new(tuning, file, prepared),
             places: names.zip(0..).collect(),
             journal,
             progress,
@@ -130,6 +134,12 @@ impl<'a> Processes<'a> {
         limit: Duration,
     ) -> Result<Called, Trouble> {
         let broken = |why: String| Trouble::Fails(why);
+        let stop = &self.tuning.stop;
+        let made = self.blocks.of(setting);
+        if stop.load(Ordering::Relaxed) {
+            return Err(Trouble::Over);
+        }
+        let (executable, listed) = made.map_err(broken)?;
         let times = self.tuning.work.path().join("times");
         let mut options = vec![format!("--write-runtime-to={}", times.display())];
         options.extend(runs.map(|runs| format!("-r{runs}")));
@@ -137,11 +147,13 @@ impl<'a> Processes<'a> {
             options.push("--log-versions".to_owned());
         }
         options.extend(self.tuning.args.pass_option.iter().cloned());
-        options.extend(
-            self.moved(setting)
-                .into_iter()
-                .map(|one| format!("--param={one}")),
-        );
+        let moved = self.moved(setting);
+        let moved: Vec<_> = moved
+            .iter()
+            .flat_map(|one| Assignment::parse(one))
+            .collect();
+        // What an executable does not have, it does not ask about.
+        options.extend(crate::tuning::options(listed, &moved).0);
         let compared = match first {
             First::No => false,
             First::Results | First::Against(_) => true,
@@ -152,8 +164,6 @@ impl<'a> Processes<'a> {
             results: compared,
             limit,
         };
-        let stop = &self.tuning.stop;
-        let executable = &self.prepared.executable;
         let mut finished = executable
             .finish(&data.entry, &data.input, &call, stop)
             .map_err(broken)?;
@@ -164,7 +174,8 @@ impl<'a> Processes<'a> {
             return Err(Trouble::Slow);
         }
         let (met, comparisons) = self.met(&finished.stderr);
-        let used = self.used(&finished.stderr);
+        let mut used = self.used(&finished.stderr);
+        used.extend(self.prepared.block);
         finished.stderr = finished
             .stderr
             .lines()
@@ -202,7 +213,7 @@ impl<'a> Processes<'a> {
     fn has_own(&self, setting: &[i64]) -> bool {
         let (defaults, others) = (&self.prepared.forest.defaults, &self.prepared.forest.others);
         others
-            .iter()
+            .keys()
             .any(|param| defaults[*param] == NOT_GIVEN && setting[*param] != NOT_GIVEN)
     }
 
@@ -331,6 +342,13 @@ impl<'a> Processes<'a> {
             let most = f64::from(runs) * most / 1e6;
             START + Duration::try_from_secs_f64(most).unwrap_or(FOREVER)
         });
+        if self.blocks.is_open(setting) {
+            self.progress
+                .begin(&format!("compiling: {}", self.moved(setting).join(" ")));
+            // What becomes of it, the call says.
+            let _ = self.blocks.of(setting);
+            self.show(data, setting);
+        }
         let own = self.has_own(setting);
         let known = if own { self.know_results(data) } else { Ok(()) };
         let begin = Instant::now();

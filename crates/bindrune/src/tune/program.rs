@@ -4,18 +4,21 @@ use super::Tuning;
 use crate::backend::{Backend, Executable};
 use crate::bench::dataset;
 use crate::common;
+use driver::Options;
+use driver::device::{GROUP, MAX_BLOCK};
 use harness::oracle::Oracle;
 use harness::process::{End, run};
 use harness::programs::first_line;
 use harness::{Case, Expected};
 use ir::tunable::{Class, NOT_GIVEN};
-use runtime::tuning::Assignment;
+use runtime::tuning::{Assignment, BLOCK};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use tune::forest::{Forest, Tree};
+use tune::region::Span;
 
 /// Data sets, as test blocks have them.
 pub struct Spec {
@@ -100,6 +103,8 @@ pub struct Prepared {
     pub listed: String,
     /// The choices.
     pub forest: Forest,
+    /// The parameter for how many threads a block of a device has, if there are blocks.
+    pub block: Option<usize>,
     /// What tells the program from others.
     pub mark: String,
 }
@@ -163,10 +168,17 @@ pub fn prepare(tuning: &Tuning<'_>, file: &Path, spec: &Spec) -> Result<Prepared
         names.flatten()
     };
     of(Class::Threshold).for_each(|name| reader.stranger(name));
-    let user = of(Class::User).map(|name| reader.param(name, NOT_GIVEN, None));
-    let mut others: Vec<usize> = user.collect();
+    let user = of(Class::User).map(|name| (reader.param(name, NOT_GIVEN, None), SIZES));
+    let mut others: BTreeMap<usize, Span> = user.collect();
+    let mut block = None;
     if !tuning.args.thresholds_only {
-        others.extend(of(Class::Size).map(|name| reader.param(name, UNKNOWN, None)));
+        others.extend(of(Class::Size).map(|name| (reader.param(name, UNKNOWN, None), SIZES)));
+        if tuning.backend.has_blocks(options) && !tuning.args.skip_compilation {
+            let default = Options::default().device.block;
+            let param = reader.param(BLOCK, default, None);
+            others.insert(param, BLOCKS);
+            block = Some(param);
+        }
     }
     // The sizes of parts, and what is compared with a device's own numbers. A value that is passed
     // to a parameter of the program's is none that it has by itself.
@@ -196,6 +208,7 @@ pub fn prepare(tuning: &Tuning<'_>, file: &Path, spec: &Spec) -> Result<Prepared
             plain: reader.sizes.iter().map(Option::is_some).collect(),
             others,
         },
+        block,
         listed,
         parameters: reader.parameters,
         mark,
@@ -235,6 +248,17 @@ struct Reader {
     versions: BTreeMap<i64, u32>,
     next: u32,
 }
+
+/// What sizes may be tried.
+const SIZES: Span = Span {
+    least: 1,
+    most: 1 << 24,
+};
+/// How many threads of a block may be tried: powers of two, as the default is one.
+const BLOCKS: Span = Span {
+    least: GROUP,
+    most: MAX_BLOCK,
+};
 
 /// The default of a parameter that only the executable knows.
 const UNKNOWN: i64 = 16;

@@ -53,7 +53,7 @@ impl Found<'_> {
         for (param, ..) in runs.flat_map(|run| &run.met) {
             met[*param] = true;
         }
-        for param in &self.prepared.forest.others {
+        for param in self.prepared.forest.others.keys() {
             met[*param] = !self.is_natural(*param);
         }
         let named = self.prepared.parameters.iter().zip(&self.tuned.setting);
@@ -70,7 +70,7 @@ impl Found<'_> {
 
     /// Parameters that are best left to the program.
     pub fn gone(&self) -> BTreeSet<String> {
-        let others = self.prepared.forest.others.iter();
+        let others = self.prepared.forest.others.keys();
         let natural = others.filter(|param| self.is_natural(**param));
         // Where not all was tried, what was there before may be better.
         let natural = natural.filter(|_| self.tuned.complete);

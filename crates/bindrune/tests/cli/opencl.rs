@@ -252,13 +252,7 @@ fn blocks_have_as_many_threads_as_is_asked_for() {
   in (i64.sum (map (% 7) xs), reduce_by_index (replicate 3 0) (+) 0 (map (% 3) xs) xs)\n";
     for size in ["32", "64", "512", "1024"] {
         let built = Built::with(source, &["--tblock-size", size]);
-        let file = built.folder.path("kernels.cl");
-        built.run(&["--dump-opencl", &file], "").quiet();
-        let kernels = std::fs::read_to_string(&file).expect("kernels are written");
-        let own = format!("BR_KERNEL({size})");
-        let begun = kernels.matches("\nBR_KERNEL(").count();
-        assert!(begun > 0, "{kernels}");
-        assert_eq!(kernels.matches(&own).count(), begun, "{kernels}");
+        has_blocks_of(&built, size);
         // From a loop in Python.
         let run = built.run(&[], "5000").quiet();
         assert_eq!(
@@ -299,6 +293,135 @@ entry part (n: i64) (bad: i64) =
         assert_eq!(run.text(), wanted);
         let run = built.run(&["-e", entry], &format!("{n} 77"));
         run.fails(&["out of bounds"]);
+    }
+}
+
+/// The kernels of an executable have blocks of so many threads.
+#[track_caller]
+fn has_blocks_of(built: &Built, size: &str) {
+    let file = built.folder.path("kernels.cl");
+    built.run(&["--dump-opencl", &file], "").quiet();
+    let kernels = std::fs::read_to_string(&file).expect("kernels are written");
+    let own = format!("BR_KERNEL({size})");
+    let begun = kernels.matches("\nBR_KERNEL(").count();
+    assert!(begun > 0, "{kernels}");
+    assert_eq!(kernels.matches(&own).count(), begun, "{kernels}");
+}
+
+#[test]
+fn blocks_are_those_of_the_tuning_file() {
+    let source = "entry main (xs: []i64) = i64.sum xs\n";
+    let program = "sample.fut";
+    let built = Built::new(source);
+    let build = |more: &[&str]| {
+        let options = [
+            "build",
+            "--backend=opencl",
+            &built.folder.path(program),
+            "-o",
+            &built.path,
+        ];
+        bindrune(&[&options, more].concat(), "")
+    };
+    // Files of older versions of the reference compiler have the second name.
+    for (line, more, size) in [
+        ("default_tblock_size=64", &[][..], "64"),
+        (
+            "default_tblock_size=512\ndefault_group_size=32\n",
+            &[],
+            "32",
+        ),
+        ("default_tblock_size=64", &["--tblock-size=128"], "128"),
+        ("default_tblock_size=64", &["--no-tuning"], "256"),
+    ] {
+        built.folder.file("sample.fut.tuning", line);
+        build(more).quiet();
+        has_blocks_of(&built, size);
+    }
+    for size in ["100", "2048", "16", "-64", "0"] {
+        built
+            .folder
+            .file("sample.fut.tuning", format!("\ndefault_group_size={size}"));
+        build(&[]).fails(&["line 2: default_tblock_size must be a power of two from 32 to 1024"]);
+    }
+    // What has no blocks has nothing to do with it.
+    let own = ["run", &built.folder.path(program)];
+    assert_eq!(bindrune(&own, "[1i64, 2i64]").quiet().text(), "3i64\n");
+    // The executable was compiled, for 256.
+    let given = |value: &str| built.run(&["--param", value], "[1i64, 2i64]");
+    assert_eq!(given("default_tblock_size=256").quiet().text(), "3i64\n");
+    let run = given("default_tblock_size=64");
+    assert_eq!((run.code, run.text()), (0, "3i64\n"));
+    let said = "default_tblock_size changes nothing: how work falls apart over threads is part of \
+                the program; compile it with --tblock-size=64\n";
+    assert!(run.stderr.ends_with(said), "{}", run.stderr);
+    let run = given("default_tile_size=64");
+    assert!(
+        run.stderr.contains("default_tile_size changes nothing"),
+        "{}",
+        run.stderr
+    );
+}
+
+#[test]
+fn tuning_compiles_for_blocks_of_several_sizes() {
+    let folder = Folder::new();
+    let program = "-- ==\n-- input { 1000i64 } output { 499500i64 }\n\
+        entry main (n: i64) = i64.sum (iota n)\n";
+    let program = folder.file("sum.fut", program);
+    folder.file("sum.fut.tuning", "default_group_size=128\n");
+    let json = folder.path("json");
+    let tune = |more: &[&str]| {
+        let options = [
+            "tune",
+            "--backend=opencl",
+            "--runs=2",
+            "--json",
+            &json,
+            &program,
+        ];
+        bindrune(&[&options, more].concat(), "").quiet();
+        let json = std::fs::read_to_string(&json).expect("it is there");
+        let json: serde_json::Value = serde_json::from_str(&json).expect("it is JSON");
+        json[&program].clone()
+    };
+    let found = tune(&[]);
+    assert_eq!(found["defaults"]["default_tblock_size"], 256);
+    let tried = found["tried"].as_array().expect("a list").iter();
+    let tried: Vec<_> = tried
+        .filter(|one| one["parameter"] == "default_tblock_size")
+        .collect();
+    // A sixteenth and sixteen times are as far as blocks go, and there is what the file had.
+    let first: Vec<_> = tried
+        .iter()
+        .take(3)
+        .map(|one| one["value"].as_i64())
+        .collect();
+    assert_eq!(first, [Some(32), Some(1024), Some(128)]);
+    assert!(tried.iter().any(|one| one["cost"].is_f64()), "{tried:?}");
+    // One name and one value, if that gains.
+    let file = std::fs::read_to_string(folder.path("sum.fut.tuning")).expect("it is there");
+    let value = found["setting"]["default_tblock_size"].as_i64();
+    let line = value.map_or(String::new(), |value| {
+        format!("default_tblock_size={value}\n")
+    });
+    let kept = |line: &&str| line.contains("tblock") || line.contains("group");
+    let kept: String = file
+        .lines()
+        .filter(kept)
+        .flat_map(|line| [line, "\n"])
+        .collect();
+    assert_eq!(kept, line);
+    // What the compiler is told is not tuned.
+    for more in [
+        "--pass-compiler-option=--tblock-size=64",
+        "--thresholds-only",
+    ] {
+        let found = tune(&[more]);
+        assert!(
+            found["defaults"]["default_tblock_size"].is_null(),
+            "{found}"
+        );
     }
 }
 

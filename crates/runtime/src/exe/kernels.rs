@@ -3,7 +3,7 @@
 use super::options::{DeviceOptions, Kernels, Options};
 use crate::abi::{CLASS_THRESHOLD, DeviceDesc, Program, TARGET_CUDA, TARGET_HIP, TARGET_OPENCL};
 use crate::device::{Config, NO_KERNELS};
-use crate::tuning::Assignment;
+use crate::tuning::{ALL_THRESHOLDS, Assignment, BLOCK, is_general};
 use std::fs;
 
 /// The kernels of a program, if they are for this target.
@@ -71,12 +71,40 @@ pub(super) fn config(program: &Program, options: &Options) -> Result<Config, Str
     })
 }
 
+/// What is to be said of options and parameters that are for all kernels and change nothing.
+pub(super) fn idle(program: &Program, options: &Options) -> Vec<String> {
+    let said = "changes nothing: how work falls apart over threads is part of the program";
+    let given = options.device.idle.iter();
+    let mut lines: Vec<String> = given.map(|idle| format!("--{idle} {said}")).collect();
+    let kernels = program.device().map_or(&[][..], DeviceDesc::kernels);
+    let largest = kernels.iter().map(|kernel| kernel.threads).max();
+    for Assignment { name, value, place } in &options.params {
+        let is_block = name == BLOCK;
+        let has_it = is_block && u64::try_from(*value).ok() == largest;
+        let is_idle = is_general(name) && name != ALL_THRESHOLDS;
+        if largest.is_none() || has_it || !is_idle {
+            continue;
+        }
+        let advice = if is_block {
+            format!("; compile it with --tblock-size={value}")
+        } else {
+            String::new()
+        };
+        lines.push(format!("{place}{name} {said}{advice}"));
+    }
+    lines
+}
+
 /// What tuning parameters are set to: thresholds first that all get one value, so that those
 /// that are set by name override it.
 pub(super) fn assignments(program: &Program, options: &Options) -> Vec<Assignment> {
+    let (general, own): (Vec<_>, Vec<_>) =
+        (options.params.iter()).partition(|given| is_general(&given.name));
+    let all = general.iter().rev().find(|it| it.name == ALL_THRESHOLDS);
     let all = options
         .device
         .default_threshold
+        .or_else(|| Some(all?.value))
         .into_iter()
         .flat_map(|value| {
             let thresholds = program.tunables().iter();
@@ -87,5 +115,5 @@ pub(super) fn assignments(program: &Program, options: &Options) -> Vec<Assignmen
                 place: String::new(),
             })
         });
-    all.chain(options.params.iter().cloned()).collect()
+    all.chain(own.into_iter().cloned()).collect()
 }

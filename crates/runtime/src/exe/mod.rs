@@ -105,12 +105,8 @@ fn behave<R: Read>(
     if let Some(into) = dump.filter(|into| !into.compiled) {
         return Ok(kernels::dump(image.program(), into)?);
     }
-    for idle in &options.device.idle {
-        let said = "how work falls apart over threads is part of the program";
-        log(
-            streams.stderr,
-            &format!("{name}: --{idle} changes nothing: {said}"),
-        );
+    for idle in kernels::idle(image.program(), &options) {
+        log(streams.stderr, &format!("{name}: {idle}"));
     }
     let mut times = match &options.runtime_file {
         Some(path) => Some(
