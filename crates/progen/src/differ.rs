@@ -58,6 +58,8 @@ pub struct Setting {
     device: u64,
     /// Whether kernels run on a device of OpenCL's, too.
     opencl: bool,
+    /// Whether that one's compiler optimises them, which takes it long.
+    optimised: bool,
 }
 
 impl Setting {
@@ -94,6 +96,7 @@ impl Setting {
             tuning: (!c.once_in(3)).then_some(seed),
             device: seed,
             opencl: false,
+            optimised: false,
         };
         // Last, so that seeds keep the rest of what they draw.
         setting.options.fuse = !c.once_in(3);
@@ -105,6 +108,11 @@ impl Setting {
             Flatten::None,
         ];
         setting.options.flatten = c.pick(&modes).copied().unwrap_or(Flatten::Incremental);
+        // The simulated device has another size by itself.
+        let blocks = [256, 256, 32, 64, 1024];
+        let block = c.pick(&blocks).copied().unwrap_or(256);
+        setting.options.device = setting.options.device.with_block(block);
+        setting.optimised = c.once_in(8);
         setting
     }
 
@@ -135,7 +143,8 @@ impl Setting {
     /// In a few words.
     pub fn text(&self) -> String {
         format!(
-            "cpu {}, fuse {}, flatten {}, lanes {:?}, strict floats {}, fuel {:?}, LLVM level {}, threads {:?}, tuning {:?}",
+            "cpu {}, fuse {}, flatten {}, lanes {:?}, strict floats {}, fuel {:?}, LLVM level {}, threads {:?}, tuning {:?}, \
+             blocks of {}, kernels optimised {}",
             self.options.cpu,
             self.options.fuse,
             self.options.flatten.name(),
@@ -144,7 +153,9 @@ impl Setting {
             self.options.fuel,
             self.options.llvm_level,
             self.threads,
-            self.tuning
+            self.tuning,
+            self.options.device.block,
+            self.optimised
         )
     }
 }
@@ -236,7 +247,7 @@ fn run(program: &Program, setting: &Setting) -> Result<Report, Problem> {
     report.seen.add(&ir);
     let kernels = Kernels::of(&mut session, ir.clone(), setting.device)?;
     let on_opencl = if setting.opencl {
-        OnOpenCl::of(&mut session, ir.clone())?
+        OnOpenCl::of(&mut session, ir.clone(), setting.optimised)?
     } else {
         None
     };

@@ -11,17 +11,25 @@ use runtime::tuning::Assignment;
 use runtime::{Config, Context, Image, device};
 
 /// A program that is ready for the device.
-pub(crate) struct OnOpenCl(Image);
+pub(crate) struct OnOpenCl {
+    image: Image,
+    /// Whether its compiler optimises the kernels.
+    optimised: bool,
+}
 
 impl OnOpenCl {
     /// Compiles a program for the device; nothing if it needs what is not supported yet.
-    pub(crate) fn of(session: &mut Session, ir: Ir) -> Result<Option<Self>, Problem> {
+    pub(crate) fn of(
+        session: &mut Session,
+        ir: Ir,
+        optimised: bool,
+    ) -> Result<Option<Self>, Problem> {
         let own = session.options.clone();
         session.options = own.clone().on_device(DeviceTarget::OpenCl);
         let made = session.image(ir, &mut ());
         session.options = own;
         match made {
-            Ok(image) => Ok(Some(Self(image))),
+            Ok(image) => Ok(Some(Self { image, optimised })),
             Err(failure) if failure.0.iter().all(|d| d.id == "not-supported-yet") => Ok(None),
             Err(failure) => Err(refused("for OpenCL", session, &failure)),
         }
@@ -33,16 +41,17 @@ impl OnOpenCl {
         calls: &[(&Call, Wanted)],
         tuning: impl Fn(&Program) -> Vec<Assignment>,
     ) -> Result<u64, Problem> {
+        // There is much to compile, and little to run.
+        let plain = (!self.optimised).then(|| "-cl-opt-disable".to_owned());
         let config = Config {
-            tuning: tuning(self.0.program()),
+            tuning: tuning(self.image.program()),
             device: device::Config {
-                // There is much to compile, and little to run.
-                build_options: vec!["-cl-opt-disable".to_owned()],
+                build_options: plain.into_iter().collect(),
                 ..device::Config::default()
             },
             ..Config::default()
         };
-        let context = Context::new(&config, self.0);
+        let context = Context::new(&config, self.image);
         let mut context = context.map_err(|e| Problem::new("OpenCL: context", e.to_string()))?;
         let mut agreed = 0;
         for (call, wanted) in calls {

@@ -39,3 +39,25 @@ entry twice (xs: []u8) (k: u8) : ([]u8, u8) =
 -- output { empty([0]i64) }
 entry row [n] (xs: [n]i64) (k: i64) : [n]i64 =
   if n == 0 then iota n else (replicate n xs)[k % n]
+
+-- Scans of rows without elements: nothing is scanned, and what follows them is a map.
+-- ==
+-- entry: of_nothing
+-- input { 3i64 }
+-- output { empty([3][0]f64) 0i64 }
+-- input { 0i64 }
+-- output { empty([0][0]f64) 0i64 }
+entry of_nothing (n: i64) : ([n][0]f64, i64) =
+  let rows = scan (map2 (+)) (replicate 0 0) (replicate n (replicate 0 0))
+  in (map (map (+ 1)) rows, length rows[:0])
+
+-- The same beside what is mapped and reduced.
+-- ==
+-- entry: beside_nothing
+-- input { [1i64, 2i64, 3i64] } output { [2i64, 3i64, 4i64] empty([3][0]i64) 6i64 }
+-- input { empty([0]i64) } output { empty([0]i64) empty([0][0]i64) 0i64 }
+entry beside_nothing [n] (xs: [n]i64) : ([n]i64, [n][0]i64, i64) =
+  let (rows, ys) =
+    unzip (map2 (\row x -> (map (+ x) row, x + 1))
+                (scan (map2 (+)) (replicate 0 0) (map (\x -> replicate 0 x) xs)) xs)
+  in (ys, rows, i64.sum xs)

@@ -154,6 +154,9 @@ impl<L: Level> Checker<'_, L> {
             self.operator(op, &mut rest);
         }
         if let Some(post) = post {
+            self.require(!scans.is_empty(), || {
+                "a post lambda behind no scan".to_owned()
+            });
             let scanned = scans.iter().flat_map(|op| &op.op.ret);
             let args: Vec<Type> = scanned.chain(rest).cloned().collect();
             self.lambda(post, &args, "the post lambda");

@@ -12,8 +12,9 @@ use ir::decision::Operation;
 use ir::folds::Folds;
 use ir::seg::{Seg, SegKind, SegOp};
 use ir::soac::{AccInput, Operator, Screma, Soac};
-use ir::syntax::{Atom, Aux, Lambda, Param};
+use ir::syntax::{Atom, Aux, Body, Lambda, Param};
 use ir::types::Type;
+use ir::walk::{Substitution, substitute_body};
 use ir::{Segs, Soacs};
 
 /// The values that operators start from and that are mapped out.
@@ -184,6 +185,28 @@ fn sweep_folds<L: OptLevel>(
     retain(pat, &keep_pat);
 }
 
+/// A post lambda behind no scan is the end of the body, from the values that are mapped out on.
+/// Whether that is so.
+fn join_post<L: OptLevel>(body: &mut Body<L>, ret: &mut Vec<Type>, folds: &mut Folds<L>) -> bool {
+    if !folds.scans.is_empty() {
+        return false;
+    }
+    let Some(post) = folds.post.take() else {
+        return false;
+    };
+    let mapped = body.result.split_off(folds.n_reduced());
+    ret.truncate(folds.n_reduced());
+    // It overwrites nothing of what it takes.
+    let params = post.params.iter().map(|param| param.name);
+    let same: Substitution = params.zip(mapped).collect();
+    let mut rest = post.body;
+    substitute_body(&mut rest, &same);
+    body.stms.extend(rest.stms);
+    body.result.extend(rest.result);
+    ret.extend(post.ret);
+    true
+}
+
 /// A flat map's arrays need the size, and each its own value.
 fn flat_map<L: OptLevel>(values: &Values<'_>, pat: &[Param<L>], stm: u32, graph: &mut Graph) {
     let nodes = node_for(values, stm, graph);
@@ -312,6 +335,7 @@ impl OptLevel for Soacs {
                 folds,
             }) => {
                 sweep_folds(&mut map.body.result, &mut map.ret, folds, pat, live);
+                join_post(&mut map.body, &mut map.ret, folds);
                 sweep_bucket(inputs, map, live);
             }
             Soac::Hist {
@@ -414,14 +438,19 @@ fn seg_sweep<L: OptLevel>(op: &mut SegOp<L>, pat: &mut Vec<Param<L>>, live: &Liv
             kind,
             body,
             ret,
-            decomp: _,
+            decomp,
             keeps: _,
         }) => {
-            let results = &mut body.result;
             match kind {
-                SegKind::Folds(folds) => sweep_folds(results, ret, folds, pat, live),
-                SegKind::Hist(ops) => sweep_histograms(results, ret, ops, pat, live),
-                SegKind::FlatMap => sweep_flat_map(results, ret, pat, live),
+                SegKind::Folds(folds) => {
+                    sweep_folds(&mut body.result, ret, folds, pat, live);
+                    if join_post(body, ret, folds) && folds.is_map() {
+                        // Points of a map have nothing to do with each other.
+                        (decomp.width, decomp.streams, decomp.depth) = (1, 1, 1);
+                    }
+                }
+                SegKind::Hist(ops) => sweep_histograms(&mut body.result, ret, ops, pat, live),
+                SegKind::FlatMap => sweep_flat_map(&mut body.result, ret, pat, live),
             }
             live.sweep(body);
         }

@@ -57,6 +57,35 @@ pub struct OpenCl {
 // SAFETY: OpenCL's objects may be used from any thread, by one at a time.
 unsafe impl Send for OpenCl {}
 
+/// The context of each device that was opened, as addresses. A device has one in a process, as
+/// one of CUDA's has: what drivers keep in it (PoCL a library of functions, which takes longer
+/// to read than most programs take to compile) is there for the next program.
+static CONTEXTS: Mutex<Vec<(usize, usize)>> = Mutex::new(Vec::new());
+
+/// The context of a device.
+fn context_of(choice: &Choice, api: &Api) -> Result<api::Context, Status> {
+    let mut contexts = CONTEXTS.lock().unwrap_or_else(PoisonError::into_inner);
+    let device = choice.id as usize;
+    if let Some((_, known)) = contexts.iter().find(|(own, _)| *own == device) {
+        return Ok(*known as api::Context);
+    }
+    let mut status = 0;
+    // SAFETY: one device; nobody is called back.
+    let context = unsafe {
+        (api.create_context)(
+            std::ptr::null(),
+            1,
+            &raw const choice.id,
+            std::ptr::null(),
+            std::ptr::null_mut(),
+            &raw mut status,
+        )
+    };
+    api::checked(status)?;
+    contexts.push((device, context as usize));
+    Ok(context)
+}
+
 /// The bytes that a fill takes at most.
 const MOST_FILLED: usize = 16;
 /// Waits, and does not.
@@ -71,31 +100,17 @@ pub fn open(desc: &DeviceDesc, config: &Config) -> Result<OpenCl, String> {
         let (name, why) = (&choice.name, api::describe(status));
         format!("the device `{name}` cannot be used: {what}: {why}")
     };
-    let mut status = 0;
-    // SAFETY: one device; nobody is called back.
-    let context = unsafe {
-        (api.create_context)(
-            std::ptr::null(),
-            1,
-            &raw const choice.id,
-            std::ptr::null(),
-            std::ptr::null_mut(),
-            &raw mut status,
-        )
-    };
-    api::checked(status).map_err(|status| failed("no context is made", status))?;
+    let context = context_of(&choice, &api);
+    let context = context.map_err(|status| failed("no context is made", status))?;
     let properties = if config.timed {
         api::QUEUE_PROFILING_ENABLE
     } else {
         0
     };
+    let mut status = 0;
     // SAFETY: the device is the context's.
     let queue = unsafe { (api.create_queue)(context, choice.id, properties, &raw mut status) };
-    if let Err(status) = api::checked(status) {
-        // SAFETY: it was made above, and is used no more.
-        unsafe { (api.release_context)(context) };
-        return Err(failed("no queue is made", status));
-    }
+    api::checked(status).map_err(|status| failed("no queue is made", status))?;
     let mut device = OpenCl {
         choice,
         context,
@@ -371,7 +386,6 @@ impl Drop for OpenCl {
                 (self.api.release_program)(self.program);
             }
             (self.api.release_queue)(self.queue);
-            (self.api.release_context)(self.context);
         }
     }
 }
