@@ -6,6 +6,7 @@ mod programs {
     mod device;
     mod opencl;
     mod portable;
+    pub mod unchanged;
     mod vendors;
 }
 mod support;
@@ -13,7 +14,9 @@ mod support;
 use driver::Ir;
 use harness::evaluate::Failure;
 use harness::{Case, Expected, Spec, compare_all};
+use programs::unchanged::{unchanged, unchanged_loops};
 use runtime::{Config, Context, Error, Output};
+use std::collections::BTreeSet;
 use support::{Files, Outcome, Program, all_same_bits, every_program, shown};
 use value::Value;
 
@@ -89,30 +92,36 @@ fn passes_keep_the_meaning() {
         let mut problems = Vec::new();
         let mut before: Option<(&Ir, Vec<Outcome>)> = None;
         for (stage, ir) in stages.iter().filter(|(_, ir)| !matches!(ir, Ir::Imp(_))) {
-            if before.as_ref().is_some_and(|(before, _)| equal(before, ir)) {
-                continue;
-            }
-            let outcomes = program.outcomes(ir);
+            let (same, mut earlier) = match before {
+                Some((before, outcomes)) => (unchanged(before, ir), outcomes),
+                None => (BTreeSet::new(), Vec::new()),
+            };
+            let mut outcomes = Vec::new();
             let mut problem = |case: &Case, entry: &str, what: String| {
                 problems.push(format!(
                     "line {}, {entry}, after {stage}: {what}",
                     case.line
                 ));
             };
-            for (index, ((case, entry), outcome)) in program.calls().zip(&outcomes).enumerate() {
+            let mut earlier = earlier.drain(..);
+            for (case, entry) in program.calls() {
+                let earlier = earlier.next();
+                let outcome = match earlier {
+                    Some(earlier) if same.contains(entry) => {
+                        outcomes.push(earlier);
+                        continue;
+                    }
+                    _ => program.outcome(ir, (case, entry)),
+                };
                 if let Err(what) = as_expected(program, case, outcome.as_deref()) {
                     problem(case, entry, what);
-                    continue;
-                }
-                let earlier = before
-                    .as_ref()
-                    .and_then(|(_, outcomes)| outcomes.get(index));
-                if !may_round_otherwise(stage)
-                    && let (Some(Ok(earlier)), Ok(now)) = (earlier, outcome)
-                    && let Err(what) = all_same_bits(earlier, now)
+                } else if !may_round_otherwise(stage)
+                    && let (Some(Ok(earlier)), Ok(now)) = (earlier, &outcome)
+                    && let Err(what) = all_same_bits(&earlier, now)
                 {
                     problem(case, entry, format!("the values change: {what}"));
                 }
+                outcomes.push(outcome);
             }
             before = Some((ir, outcomes));
         }
@@ -123,39 +132,45 @@ fn passes_keep_the_meaning() {
 #[test]
 fn loops_and_vectors_compute_what_combinators_do_and_use_memory_well() {
     every_program(|program| {
-        let (Ok(before), Ok(plain)) = (program.last_outcomes(), program.imp()) else {
+        let Ok(plain) = program.imp() else {
             return Vec::new();
         };
-        // Each in other orders of what is independent.
-        let outcomes = |imp: &imp::Program, seed| program.imp_outcomes(imp, seed);
-        let mut levels = vec![
-            ("imp", outcomes(plain, 1)),
-            ("imp in another order", outcomes(plain, 2)),
-        ];
-        match program.lanes() {
-            Ok(lanes) if lanes != plain => levels.push(("lanes", outcomes(lanes, 3))),
-            Ok(_) => {}
+        let lanes = match program.lanes() {
+            Ok(lanes) => lanes,
             Err(message) => return vec![message],
+        };
+        let pieces = imp::split::split(lanes.clone(), SMALL, &mut ir::Context::default());
+        let pieces = imp::copies::calls(pieces);
+        if let Err(errors) = imp::verify(&pieces) {
+            return errors.iter().map(|e| format!("split: {e}")).collect();
         }
         let mut problems = Vec::new();
-        if let Ok(lanes) = program.lanes() {
-            let pieces = imp::split::split(lanes.clone(), SMALL, &mut ir::Context::default());
-            let pieces = imp::copies::calls(pieces);
-            match imp::verify(&pieces) {
-                Ok(()) => levels.push(("split", outcomes(&pieces, 4))),
-                Err(errors) => problems.extend(errors.iter().map(|e| format!("split: {e}"))),
-            }
-            if !imp::parse(&imp::print(&pieces)).is_ok_and(|read| read == pieces) {
-                problems.push("split: something else is read back".to_owned());
-            }
+        if !imp::parse(&imp::print(&pieces)).is_ok_and(|read| read == pieces) {
+            problems.push("split: something else is read back".to_owned());
         }
-        for (level, outcomes) in levels {
-            for (((case, entry), before), now) in program.calls().zip(before).zip(&outcomes) {
-                let result =
-                    as_expected(program, case, now.as_deref()).and_then(|()| match (before, now) {
+        // Each in other orders of what is independent, and what became no other code once.
+        let levels = [
+            ("imp", plain, 1, BTreeSet::new()),
+            ("imp in another order", plain, 2, BTreeSet::new()),
+            ("lanes", lanes, 3, unchanged_loops(plain, lanes)),
+            ("split", &pieces, 4, unchanged_loops(lanes, &pieces)),
+        ];
+        for (number, (case, entry)) in program.calls().enumerate() {
+            let before = match program.last_outcome(number) {
+                Ok(before) => before,
+                Err(message) => return vec![message],
+            };
+            for (level, imp, seed, same) in &levels {
+                if same.contains(entry) {
+                    continue;
+                }
+                let now = program.imp_outcome(imp, (case, entry), *seed);
+                let result = as_expected(program, case, now.as_deref()).and_then(|()| {
+                    match (before.as_ref(), &now) {
                         (Ok(before), Ok(now)) => all_same_bits(before, now),
                         _ => Ok(()),
-                    });
+                    }
+                });
                 if let Err(what) = result {
                     problems.push(format!("line {}, {entry}, {level}: {what}", case.line));
                 }
@@ -168,7 +183,7 @@ fn loops_and_vectors_compute_what_combinators_do_and_use_memory_well() {
 #[test]
 fn functions_mean_the_same_where_all_that_can_be_are_shared() {
     every_program(|program| {
-        let Ok(evaluated) = program.last_outcomes() else {
+        let Ok([(_, lowered), ..]) = program.stages() else {
             return Vec::new();
         };
         let mut session = program.session();
@@ -184,8 +199,14 @@ fn functions_mean_the_same_where_all_that_can_be_are_shared() {
             Err(failure) => return vec![shown(&session, &failure)],
         };
         let mut problems = Vec::new();
-        let outcomes = program.outcomes(&shared);
-        for (((case, entry), before), now) in program.calls().zip(evaluated).zip(&outcomes) {
+        let same = unchanged(lowered, &shared);
+        let calls = program.calls().enumerate();
+        for (number, (case, entry)) in calls.filter(|(_, (_, entry))| !same.contains(*entry)) {
+            let before = match program.last_outcome(number) {
+                Ok(before) => before,
+                Err(message) => return vec![message],
+            };
+            let now = program.outcome(&shared, (case, entry));
             if let Err(what) = as_expected(program, case, now.as_deref()) {
                 problems.push(format!("line {}, {entry}: {what}", case.line));
             }
@@ -201,16 +222,6 @@ fn functions_mean_the_same_where_all_that_can_be_are_shared() {
         }
         problems
     });
-}
-
-/// Whether two stages left the same program.
-fn equal(x: &Ir, y: &Ir) -> bool {
-    match (x, y) {
-        (Ir::Soacs(x), Ir::Soacs(y)) => x == y,
-        (Ir::Segs(x), Ir::Segs(y)) => x == y,
-        (Ir::Mems(x), Ir::Mems(y)) => x == y,
-        _ => false,
-    }
 }
 
 /// Whether a pass may change the last bits of floats: multiply-adds are fused
@@ -249,9 +260,9 @@ fn as_expected(
 #[test]
 fn machine_code_gives_the_expected_values_with_any_number_of_threads() {
     every_program(|program| {
-        let Ok(evaluated) = program.last_outcomes() else {
+        if program.stages().is_err() {
             return Vec::new();
-        };
+        }
         let mut session = program.session();
         let image = session
             .check(&mut Files)
@@ -275,11 +286,11 @@ fn machine_code_gives_the_expected_values_with_any_number_of_threads() {
                 }
             };
             for round in 0..2 {
-                for ((case, entry), evaluated) in program.calls().zip(evaluated) {
+                for (number, (case, entry)) in program.calls().enumerate() {
                     let outcome = call(&mut context, program, case, entry);
                     let result =
                         as_expected(program, case, outcome.as_deref()).and_then(|()| {
-                            match (evaluated, &outcome) {
+                            match (program.last_outcome(number)?.as_ref(), &outcome) {
                                 (Ok(evaluated), Ok(values)) => all_same_bits(evaluated, values)
                                     .map_err(|what| format!("not as evaluated: {what}")),
                                 (_, Err(failure)) => has_position(program, failure),

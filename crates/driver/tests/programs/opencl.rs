@@ -3,7 +3,7 @@
 //! places, nothing left in memory.
 
 use super::device::{made, of_blocks};
-use crate::support::{Files, Outcome, Program, all_same_bits, every_program, programs, shown};
+use crate::support::{Files, Program, all_same_bits, every_program, programs, shown};
 use crate::{as_expected, call, has_position};
 use driver::{DeviceTarget, Ir};
 use harness::compare_all;
@@ -68,7 +68,6 @@ fn on_device(program: &Program) -> Result<Vec<String>, String> {
 
 /// A program's calls on the device, with values of tuning parameters: problems.
 fn on_device_with(program: &Program, tuning: Vec<Assignment>) -> Result<Vec<String>, String> {
-    let evaluated = program.last_outcomes()?;
     let mut session = program.session();
     session.options = session.options.clone().on_device(DeviceTarget::OpenCl);
     session.options.llvm_level = 0;
@@ -77,7 +76,7 @@ fn on_device_with(program: &Program, tuning: Vec<Assignment>) -> Result<Vec<Stri
         .and_then(|typed| session.lower(&typed))
         .and_then(|ir| session.image(ir, &mut ()));
     let image = image.map_err(|failure| shown(&session, &failure))?;
-    Ok(run(program, image, (evaluated, tuning)))
+    Ok(run(program, image, tuning))
 }
 
 /// Every second program, beginning with a number: drivers compile one kernel after another
@@ -134,11 +133,7 @@ fn kernels_of_the_other_programs_do_so_too() {
 }
 
 /// Runs entry points, twice.
-fn run(
-    program: &Program,
-    image: Image,
-    (evaluated, tuning): (&[Outcome], Vec<Assignment>),
-) -> Vec<String> {
+fn run(program: &Program, image: Image, tuning: Vec<Assignment>) -> Vec<String> {
     let mut problems = Vec::new();
     // Blocks put sums together in another order than a thread.
     let tuned = !tuning.is_empty();
@@ -162,7 +157,7 @@ fn run(
     };
     let sums = SUMS.iter().find(|(name, _)| *name == program.name);
     let sums = sums.map_or(&[][..], |(_, entries)| entries);
-    for ((case, entry), evaluated) in program.calls().zip(evaluated) {
+    for (number, (case, entry)) in program.calls().enumerate() {
         if LONG.contains(&(&program.name, entry)) {
             continue;
         }
@@ -172,7 +167,7 @@ fn run(
             if let (Ok(values), Ok(again)) = (&outcome, &again) {
                 all_same_bits(values, again).map_err(|what| format!("not as before: {what}"))?;
             }
-            match (evaluated, &outcome) {
+            match (program.last_outcome(number)?.as_ref(), &outcome) {
                 (Ok(evaluated), Ok(values)) if tuned || sums.contains(&entry) => {
                     compare_all(evaluated, values)
                 }

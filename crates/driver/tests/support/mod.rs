@@ -4,11 +4,12 @@
 use driver::{Ir, Observer, Options, PassInfo, Session};
 use harness::evaluate::Failure;
 use harness::{Case, Spec};
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 use syntax::render::render;
 use value::{Element, Value};
@@ -25,7 +26,7 @@ pub struct Program {
     pub spec: Spec,
     stages: OnceLock<Result<Vec<(String, Ir)>, String>>,
     vectors: OnceLock<imp::Program>,
-    last: OnceLock<Vec<Outcome>>,
+    last: Mutex<BTreeMap<usize, Arc<Outcome>>>,
 }
 
 /// What calling an entry point gave.
@@ -105,7 +106,7 @@ impl Program {
             spec,
             stages: OnceLock::new(),
             vectors: OnceLock::new(),
-            last: OnceLock::new(),
+            last: Mutex::default(),
         }
     }
 
@@ -176,40 +177,50 @@ impl Program {
         self.path.parent().unwrap_or(&self.path)
     }
 
-    /// What the evaluator gives for [`Self::calls`] at the last level that it
-    /// knows.
-    pub fn last_outcomes(&self) -> Result<&[Outcome], String> {
-        let stages = self.stages()?;
-        let last = stages
-            .iter()
-            .rev()
-            .find(|(_, ir)| !matches!(ir, Ir::Imp(_)));
+    /// What the evaluator gives for the call of this number of [`Self::calls`] at the last
+    /// level that it knows.
+    pub fn last_outcome(&self, number: usize) -> Result<Arc<Outcome>, String> {
+        let held = || self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = held().get(&number) {
+            return Ok(known.clone());
+        }
+        let mut stages = self.stages()?.iter().rev();
+        let last = stages.find(|(_, ir)| !matches!(ir, Ir::Imp(_)));
         let (_, ir) = last.ok_or("there is no stage")?;
-        Ok(self.last.get_or_init(|| self.outcomes(ir)))
+        let call = self.calls().nth(number).ok_or("there is no such call")?;
+        let outcome = Arc::new(self.outcome(ir, call));
+        held().insert(number, outcome.clone());
+        Ok(outcome)
     }
 
     /// What the evaluator gives for [`Self::calls`].
     pub fn outcomes(&self, ir: &Ir) -> Vec<Outcome> {
+        self.calls().map(|call| self.outcome(ir, call)).collect()
+    }
+
+    /// What the evaluator gives for a call.
+    pub fn outcome(&self, ir: &Ir, (case, entry): (&Case, &str)) -> Outcome {
+        let args = case.input.values(self.folder());
+        let args = &args.map_err(|e| Failure::Argument(e.to_string()))?;
         match ir {
-            Ir::Soacs(program) => self.called(|e, args| harness::evaluate::call(program, e, args)),
-            Ir::Segs(program) => self.called(|e, args| harness::evaluate::call(program, e, args)),
-            Ir::Mems(program) => self.called(|e, args| harness::evaluate::call(program, e, args)),
-            Ir::Imp(program) => self.imp_outcomes(program, 1),
+            Ir::Soacs(program) => harness::evaluate::call(program, entry, args),
+            Ir::Segs(program) => harness::evaluate::call(program, entry, args),
+            Ir::Mems(program) => harness::evaluate::call(program, entry, args),
+            Ir::Imp(program) => harness::evaluate::call_imp(program, entry, args, 1),
         }
     }
 
-    /// What the evaluator of the imperative IR gives for [`Self::calls`] with
-    /// independent iterations in one of the orders.
-    pub fn imp_outcomes(&self, program: &imp::Program, seed: u64) -> Vec<Outcome> {
-        self.called(|entry, args| harness::evaluate::call_imp(program, entry, args, seed))
-    }
-
-    fn called(&self, call: impl Fn(&str, &[Value]) -> Outcome) -> Vec<Outcome> {
-        let one = |(case, entry): (&Case, &str)| {
-            let args = case.input.values(self.folder());
-            call(entry, &args.map_err(|e| Failure::Argument(e.to_string()))?)
-        };
-        self.calls().map(one).collect()
+    /// What the evaluator of the imperative IR gives for a call with independent iterations in
+    /// one of the orders.
+    pub fn imp_outcome(
+        &self,
+        program: &imp::Program,
+        (case, entry): (&Case, &str),
+        seed: u64,
+    ) -> Outcome {
+        let args = case.input.values(self.folder());
+        let args = args.map_err(|e| Failure::Argument(e.to_string()))?;
+        harness::evaluate::call_imp(program, entry, &args, seed)
     }
 }
 

@@ -1,0 +1,121 @@
+//! What a pass left as it was, by entry point: who evaluates such a one again learns nothing.
+
+use driver::Ir;
+use ir::syntax::{FunKind, Function};
+use ir::walk::callees;
+use ir::{FunName, Level, Program};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The names of entry points that run the same code in both; none at different levels.
+pub fn unchanged(before: &Ir, now: &Ir) -> BTreeSet<String> {
+    match (before, now) {
+        (Ir::Soacs(before), Ir::Soacs(now)) => same(before, now),
+        (Ir::Segs(before), Ir::Segs(now)) => same(before, now),
+        (Ir::Mems(before), Ir::Mems(now)) => same(before, now),
+        _ => BTreeSet::new(),
+    }
+}
+
+fn same<L: Level>(before: &Program<L>, now: &Program<L>) -> BTreeSet<String>
+where
+    Program<L>: PartialEq,
+    Function<L>: PartialEq,
+{
+    let old: BTreeMap<&FunName, &Function<L>> = by_name(before);
+    let new = by_name(now);
+    let alike = new
+        .iter()
+        .filter(|(name, function)| old.get(*name) == Some(function));
+    let alike: BTreeSet<&FunName> = alike.map(|(name, _)| *name).collect();
+    let constants = |program: &Program<L>| -> Vec<FunName> {
+        let all = program.functions.iter();
+        let constants = all.filter(|function| function.kind == FunKind::Constant);
+        constants.map(|function| function.name.clone()).collect()
+    };
+    // Constants are there before any call.
+    let roots = constants(now);
+    let around =
+        (&before.stack, &before.files, &before.opaques) == (&now.stack, &now.files, &now.opaques);
+    if !around || constants(before) != roots {
+        return BTreeSet::new();
+    }
+    let kept = now.entries.iter().filter(|entry| {
+        let mut open = roots.clone();
+        open.push(entry.fun.clone());
+        let mut seen: BTreeSet<FunName> = BTreeSet::new();
+        while let Some(name) = open.pop() {
+            if !seen.insert(name.clone()) {
+                continue;
+            }
+            if !alike.contains(&name) {
+                return false;
+            }
+            callees(&new[&name].body, |callee| open.push(callee.clone()));
+        }
+        before.entries.contains(entry)
+    });
+    kept.map(|entry| entry.name.to_string()).collect()
+}
+
+/// The same of loops and statements.
+pub fn unchanged_loops(before: &imp::Program, now: &imp::Program) -> BTreeSet<String> {
+    let tables = |program: &imp::Program| {
+        let imp::Program {
+            source_name: _,
+            functions: _,
+            opaques,
+            entries,
+            checks,
+            data,
+            globals,
+            tunables,
+            init,
+        } = program.clone();
+        (opaques, entries, checks, data, globals, tunables, init)
+    };
+    if tables(before) != tables(now) {
+        return BTreeSet::new();
+    }
+    let is_same = |at: usize| before.functions.get(at) == now.functions.get(at);
+    let from_start = now
+        .init
+        .into_iter()
+        .all(|init| closure(now, init).into_iter().all(is_same));
+    let entries = now.entries.iter().filter(|_| from_start);
+    let same = entries.filter(|entry| closure(now, entry.fun).into_iter().all(is_same));
+    same.map(|entry| entry.name.to_string()).collect()
+}
+
+/// The names of the functions that calls of an entry point run.
+pub fn reached<'p>(program: &'p imp::Program, entry: &str) -> impl Iterator<Item = &'p str> {
+    let entries = program
+        .entries
+        .iter()
+        .filter(move |known| *known.name == *entry);
+    let all: BTreeSet<usize> = entries
+        .flat_map(|entry| closure(program, entry.fun))
+        .collect();
+    all.into_iter().map(|at| &*program.functions[at].name)
+}
+
+/// The places of a function and of those that it calls, at any remove.
+fn closure(program: &imp::Program, from: imp::FunId) -> BTreeSet<usize> {
+    let (mut open, mut seen) = (vec![from.0 as usize], BTreeSet::new());
+    while let Some(at) = open.pop() {
+        if seen.insert(at) {
+            imp::walk::each_stmt(&program.functions[at].body, &mut |stmt| {
+                if let imp::Stmt::Call { fun, .. } = stmt {
+                    open.push(fun.0 as usize);
+                }
+            });
+        }
+    }
+    seen
+}
+
+fn by_name<L: Level>(program: &Program<L>) -> BTreeMap<&FunName, &Function<L>> {
+    let functions = program.functions.iter();
+    functions
+        .map(|function| (&function.name, function))
+        .collect()
+}
