@@ -45,6 +45,7 @@ build: setup
 test: setup-test
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --profile test --locked --workspace --all-targets -- -D warnings
+	$(PYTHON) tests/oracle/check.py
 	@if $(CARGO) nextest --version >/dev/null 2>&1; then \
 	  echo "$(CARGO) nextest run"; \
 	  $(CARGO) nextest run --locked --workspace --no-fail-fast; \

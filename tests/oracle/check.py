@@ -2,7 +2,7 @@
 """Recomputes the expected values of all test blocks of the Futhark programs.
 
     python3 tests/oracle/check.py            compare; exit 1 on a difference
-    python3 tests/oracle/check.py --write    write the computed values instead
+    python3 tests/oracle/check.py --write    write the values that differ instead
 
 Looks through `tests/programs`, `examples` and `bench/programs`.  The values
 come from the `oracle_*.py` scripts beside this file: plain Python that shares
@@ -44,7 +44,9 @@ def check_file(path, write, problems, used):
     name = str(path.relative_to(ROOT))
     lines = path.read_text().splitlines()
     cases = [c for c in read_cases(lines) if c.error is None]
+    changed = False
     for case in reversed(cases):
+        written = False
         for entry in case.entries:
             place = f"{name}:{case.line + 1}: {entry}"
             if (name, entry) not in ORACLES:
@@ -55,25 +57,36 @@ def check_file(path, write, problems, used):
             results = function(*[v.data for v in case.inputs])
             results = [results] if len(kinds) == 1 else list(results)
             values = [value_of(k, r) for k, r in zip(kinds, results, strict=True)]
+            if case.expected is not None and agree(parse_values(case.expected), values):
+                continue
             text = " ".join(format_value(v) for v in values)
-            if write and case.end == case.line + 1 and case.expected is not None:
-                start = lines[case.line].index("} output {")
-                lines[case.line] = f"{lines[case.line][:start]}}} output {{ {text} }}"
-            elif write:
-                end = case.line + 1
-                while "}" not in lines[end - 1]:
-                    end += 1
-                lines[end:case.end] = [f"-- output {{ {text} }}"]
-                case.end = end + 1
+            if write and not written:
+                write_output(lines, case, text)
+                written = changed = True
             elif case.expected is None:
                 problems.append(f"{place}: no output")
             else:
-                found = parse_values(case.expected)
-                if len(found) != len(values) or not all(map(same, found, values)):
-                    problems.append(f"{place}: {case.expected.strip()} should be {text}")
-    if write:
+                problems.append(f"{place}: {case.expected.strip()} should be {text}")
+    if changed:
         path.write_text("\n".join(lines) + "\n")
     return len(cases)
+
+
+def agree(found, values):
+    return len(found) == len(values) and all(map(same, found, values))
+
+
+def write_output(lines, case, text):
+    """Puts the values of a case in place of those that stand there, if any do."""
+    if case.expected is not None and case.end == case.line + 1:
+        start = lines[case.line].index("} output {")
+        lines[case.line] = f"{lines[case.line][:start]}}} output {{ {text} }}"
+    else:
+        end = case.line + 1
+        while "}" not in lines[end - 1]:
+            end += 1
+        lines[end:case.end] = [f"-- output {{ {text} }}"]
+    case.expected = text
 
 
 if __name__ == "__main__":

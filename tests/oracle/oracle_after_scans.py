@@ -28,3 +28,13 @@ def twice(xs, k):
 @oracle(HERE, "[]i64")
 def row(xs, _):
     return list(xs)
+
+
+@oracle(HERE, "[][]f64", "i64")
+def of_nothing(n):
+    return [[] for _ in range(n)], 0
+
+
+@oracle(HERE, "[]i64", "[][]i64", "i64")
+def beside_nothing(xs):
+    return [x + 1 for x in xs], [[] for _ in xs], wrap(sum(xs), "i64")

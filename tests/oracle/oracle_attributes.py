@@ -1,5 +1,8 @@
 """Values that do not matter, and loops without a loop."""
 
+from itertools import accumulate
+
+from futdata import wrap
 from registry import oracle
 
 HERE = "tests/programs/features/attributes.fut"
@@ -44,3 +47,24 @@ def grown(n):
 @oracle(HERE, "i32")
 def checked(xs):
     return sum(xs[i] for i in range(3))
+
+
+@oracle(HERE, *["[]i32"] * 4, "i32")
+def in_order(xss):
+    sums = [wrap(sum(xs), "i32") for xs in xss]
+    return sums, sums, sums, sums, sum(sums)
+
+
+@oracle(HERE, *["[]i64"] * 4)
+def placed(places):
+    counted = [(k + 1) * places.count(k) for k in range(3)]
+    written = [7 if k in places else 0 for k in range(3)]
+    sums = accumulate(2 if i == 0 else min(i, 2) for i in places)
+    return counted, counted, written, [s - 2 for s in sums]
+
+
+@oracle(HERE, "i32")
+def unchecked(xs):
+    a = xs[0] * xs[1]
+    b = a * (a + 3)
+    return (b * b - a) * (xs[0] - xs[1])

@@ -1,8 +1,10 @@
 """Results that are computed column by column."""
 
+from futdata import wrap
 from registry import oracle
 
 HERE = "tests/programs/features/columns.fut"
+BENCH = "bench/programs/columns.fut"
 
 
 def summed(rows):
@@ -58,3 +60,8 @@ def again(xs, k):
         return [list(row) for row in xs]
     before = [[0] * len(xs[0])] + [list(row) for row in xs[:-1]]
     return [[x - y for x, y in zip(*rows)] for rows in zip(xs, before)]
+
+
+@oracle(BENCH, "[]i32")
+def four(xss, ys):
+    return [wrap(sum(x * x for x in column) + 3 * y, "i32") for column, y in zip(zip(*xss), ys)]
