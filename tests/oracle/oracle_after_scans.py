@@ -33,8 +33,3 @@ def row(xs, _):
 @oracle(HERE, "[][]f64", "i64")
 def of_nothing(n):
     return [[] for _ in range(n)], 0
-
-
-@oracle(HERE, "[]i64", "[][]i64", "i64")
-def beside_nothing(xs):
-    return [x + 1 for x in xs], [[] for _ in xs], wrap(sum(xs), "i64")

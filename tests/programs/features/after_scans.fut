@@ -50,14 +50,3 @@ entry row [n] (xs: [n]i64) (k: i64) : [n]i64 =
 entry of_nothing (n: i64) : ([n][0]f64, i64) =
   let rows = scan (map2 (+)) (replicate 0 0) (replicate n (replicate 0 0))
   in (map (map (+ 1)) rows, length rows[:0])
-
--- The same beside what is mapped and reduced.
--- ==
--- entry: beside_nothing
--- input { [1i64, 2i64, 3i64] } output { [2i64, 3i64, 4i64] empty([3][0]i64) 6i64 }
--- input { empty([0]i64) } output { empty([0]i64) empty([0][0]i64) 0i64 }
-entry beside_nothing [n] (xs: [n]i64) : ([n]i64, [n][0]i64, i64) =
-  let (rows, ys) =
-    unzip (map2 (\row x -> (map (+ x) row, x + 1))
-                (scan (map2 (+)) (replicate 0 0) (map (\x -> replicate 0 x) xs)) xs)
-  in (ys, rows, i64.sum xs)

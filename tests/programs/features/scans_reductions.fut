@@ -174,3 +174,14 @@ entry halves [n] (xs: [n]i32) : ([n]i32, [n]i32, [n]i32, [n]i32, [n]u32, [n]i8) 
   in ( map (/ 8) xs, map (% 8) xs, map (\x -> x // 8) xs, map (\x -> x %% 8) xs
      , map (\x -> wide x / 2147483648 + wide x % 16) xs
      , map (\x -> i8.i32 x / 64 + i8.i32 x % 1) xs )
+
+-- Scans of rows without elements beside what is mapped and reduced.
+-- ==
+-- entry: beside_nothing
+-- input { [1i64, 2i64, 3i64] } output { [2i64, 3i64, 4i64] empty([3][0]i64) 6i64 }
+-- input { empty([0]i64) } output { empty([0]i64) empty([0][0]i64) 0i64 }
+entry beside_nothing [n] (xs: [n]i64) : ([n]i64, [n][0]i64, i64) =
+  let (rows, ys) =
+    unzip (map2 (\row x -> (map (+ x) row, x + 1))
+                (scan (map2 (+)) (replicate 0 0) (map (\x -> replicate 0 x) xs)) xs)
+  in (ys, rows, i64.sum xs)

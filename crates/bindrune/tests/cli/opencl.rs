@@ -296,6 +296,24 @@ entry part (n: i64) (bad: i64) =
     }
 }
 
+/// PoCL's optimiser made one of the barriers that both branches have, and the threads beside
+/// it went the way of the first.
+#[test]
+fn branches_of_blocks_keep_their_barriers() {
+    let built = Built::new(
+        "entry main (n: i64) (m: i64) =
+  let xss = tabulate_2d n m (\\i j -> (i * 7 + j * 3) % 10)
+  in #[flattening(only_intra)]
+     map (\\xs -> let k = i64.sum xs
+                 in if k % 2 == 0 then xs else loop xs for _i < k % 4 do scan (+) 0 xs) xss
+",
+    );
+    // From loops in Python.
+    let wanted = "[[0i64, 3i64, 9i64], [7i64, 0i64, 3i64], [4i64, 19i64, 45i64], [1i64, 4i64, 7i64], \
+                  [8i64, 9i64, 13i64], [5i64, 8i64, 1i64]]\n";
+    assert_eq!(built.run(&[], "6 3").quiet().text(), wanted);
+}
+
 /// The kernels of an executable have blocks of so many threads.
 #[track_caller]
 fn has_blocks_of(built: &Built, size: &str) {

@@ -26,7 +26,15 @@
 #define BR_PAD_AT(name) (name)
 #define BR_BLOCK ((i64)get_group_id(0))
 #define BR_THREAD ((i64)get_local_id(0))
-#define BR_BARRIER barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+/* PoCL's optimiser makes one of barriers that two branches begin or end with, and takes then
+   the way of a block's first thread through loops beside it for that of all. It leaves alone
+   what differs. */
+#ifdef POCL_DEVICE_ADDRESS_BITS
+#define BR_APART __asm__ volatile("" ::"i"(__COUNTER__));
+#else
+#define BR_APART
+#endif
+#define BR_BARRIER BR_APART barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
 /* Where a kernel with barriers has another end before these, PoCL 3.1 takes the way of the first
    thread to the last end for that of all, unless all come to a barrier there. */
 #define BR_END BR_BARRIER
