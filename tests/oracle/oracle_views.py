@@ -107,3 +107,15 @@ def triangles(k, n):
     return [
         put([0] * n, i, [3, 1], [[i + 1] * (i + 1) for _ in range(2)]) for i in range(k)
     ]
+
+
+@oracle(VIEWS, "[]i64")
+def put_tiles(n, o, s1, s2):
+    value = [[[100 * i + 10 * j + k for k in range(2)] for j in range(2)] for i in range(3)]
+    return put([7] * n, o, [s1, s2, 1], value)
+
+
+@oracle(VIEWS, "[]i64", "[]i64")
+def put_back(k):
+    value = [[10 * i + j for j in range(3)] for i in range(3)]
+    return put(range(k, k + 10), 9, [-2, -2], value), put(range(k, k + 12), 8, [1, -3], value)

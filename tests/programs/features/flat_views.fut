@@ -168,3 +168,28 @@ entry triangles (k: i64) (n: i64) : [k][n]i64 =
          let v = replicate 2 (replicate (i + 1) (i + 1))
          in intrinsics.flat_update_2d (replicate n 0) i 3 1 v)
       (iota k)
+
+-- Tiles beside each other: dimensions that do not stand in the order of their strides, and such that meet.
+-- ==
+-- entry: put_tiles
+-- input { 12i64 0i64 2i64 6i64 }
+-- output { [0i64, 1i64, 100i64, 101i64, 200i64, 201i64, 10i64, 11i64, 110i64, 111i64, 210i64, 211i64] }
+-- input { 12i64 0i64 2i64 2i64 }
+-- output { [0i64, 1i64, 100i64, 101i64, 200i64, 201i64, 210i64, 211i64, 7i64, 7i64, 7i64, 7i64] }
+-- input { 9i64 0i64 0i64 6i64 }
+-- output { [200i64, 201i64, 7i64, 7i64, 7i64, 7i64, 210i64, 211i64, 7i64] }
+-- input { 12i64 4i64 -2i64 6i64 }
+-- output { [200i64, 201i64, 100i64, 101i64, 0i64, 1i64, 210i64, 211i64, 110i64, 111i64, 10i64, 11i64] }
+entry put_tiles (n: i64) (o: i64) (s1: i64) (s2: i64) : [n]i64 =
+  let v = tabulate_3d 3 2 2 (\i j k -> 100 * i + 10 * j + k)
+  in intrinsics.flat_update_3d (replicate n 7) o s1 s2 1 v
+
+-- Strides that are known, and go backwards.
+-- ==
+-- entry: put_back
+-- input { 100i64 }
+-- output { [100i64, 22i64, 102i64, 21i64, 104i64, 20i64, 106i64, 10i64, 108i64, 0i64] [100i64, 101i64, 2i64, 12i64, 22i64, 1i64, 11i64, 21i64, 0i64, 10i64, 20i64, 111i64] }
+entry put_back (k: i64) : ([]i64, []i64) =
+  let v = tabulate_2d 3 3 (\i j -> 10 * i + j)
+  in ( intrinsics.flat_update_2d (map (+ k) (iota 10)) 9 (-2) (-2) v
+     , intrinsics.flat_update_2d (map (+ k) (iota 12)) 8 1 (-3) v )

@@ -1,7 +1,7 @@
 //! Copies of arrays.
 
 use super::cpu::Fill;
-use super::expr::{add, and, compare, max, mul, select, sub};
+use super::expr::{add, and, compare, max, mul, or, select, sub};
 use super::function::Gen;
 use crate::copies::constant;
 use crate::syntax::{Data, Expr, Region, Stmt};
@@ -74,9 +74,8 @@ impl Gen<'_, '_> {
         Ok(())
     }
 
-    /// Copies an array over a view whose rows may meet: in any order where each
-    /// index of a dimension lies beyond what the dimensions inside reach, else
-    /// in row-major order, so that the last one stays.
+    /// Copies an array over a view whose rows may meet: in any order where no two elements have
+    /// one place, as far as that is told, else in row-major order, so that the last one stays.
     pub(crate) fn copy_over(
         &mut self,
         block: Name,
@@ -89,21 +88,7 @@ impl Gen<'_, '_> {
         for &dim in ty.shape() {
             extents.push(self.dim(dim)?);
         }
-        let mut apart = Expr::Const(Scalar::Bool(true));
-        let mut reach = Expr::i64(0);
-        for (dim, extent) in lmad.dims.iter().zip(&extents).rev() {
-            let stride = self.poly(&dim.stride)?;
-            let distance = if let Expr::Const(_) = stride {
-                stride
-            } else {
-                Expr::Unary(UnOp::Abs, PrimType::I64, Box::new(stride))
-            };
-            let distance = self.name_value(distance, PrimType::I64, "distance");
-            apart = and(apart, compare(CmpOp::SLt, reach.clone(), distance.clone()));
-            let last = max(sub(extent.clone(), Expr::i64(1)), Expr::i64(0));
-            reach = add(reach, mul(last, distance));
-            reach = self.name_value(reach, PrimType::I64, "reach");
-        }
+        let apart = self.are_apart(lmad, &extents)?;
         let free = self.collect(|g| g.copy_into(block, lmad, array))?;
         let ordered = self.collect(|g| {
             g.in_order(extents, Vec::new(), &mut |g, indices| {
@@ -117,6 +102,40 @@ impl Gen<'_, '_> {
         })?;
         self.emit(Stmt::If(apart, free, ordered));
         Ok(())
+    }
+
+    /// Whether each index of a dimension lies beyond what the dimensions that have no greater
+    /// distance between their elements reach together. Then no two elements have one place,
+    /// whatever the order of the dimensions.
+    fn are_apart(&mut self, lmad: &Lmad, extents: &[Expr]) -> Result<Expr, PassError> {
+        let mut dims = Vec::with_capacity(extents.len());
+        for (dim, extent) in lmad.dims.iter().zip(extents) {
+            let stride = self.poly(&dim.stride)?;
+            let distance = if let Expr::Const(Scalar::I64(known)) = stride {
+                Expr::i64(known.saturating_abs())
+            } else {
+                Expr::Unary(UnOp::Abs, PrimType::I64, Box::new(stride))
+            };
+            let distance = self.name_value(distance, PrimType::I64, "distance");
+            let last = max(sub(extent.clone(), Expr::i64(1)), Expr::i64(0));
+            let reach =
+                self.name_value(mul(last.clone(), distance.clone()), PrimType::I64, "reach");
+            dims.push((distance, reach, last));
+        }
+        let mut apart = Expr::Const(Scalar::Bool(true));
+        for (own, (distance, _, last)) in dims.iter().enumerate() {
+            let mut inside = Expr::i64(0);
+            let others = dims.iter().enumerate().filter(|(other, _)| *other != own);
+            for (_, (near, reach, _)) in others {
+                let is_inside = compare(CmpOp::SLe, near.clone(), distance.clone());
+                inside = add(inside, select(&is_inside, reach, &Expr::i64(0)));
+            }
+            // One index alone meets none.
+            let one = compare(CmpOp::Eq, last.clone(), Expr::i64(0));
+            let beyond = compare(CmpOp::SLt, inside, distance.clone());
+            apart = and(apart, or(one, beyond));
+        }
+        Ok(apart)
     }
 
     /// Nested loops over the extents, in order; `f` gets the indices.
