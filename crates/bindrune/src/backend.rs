@@ -98,6 +98,9 @@ impl Backend {
     }
 }
 
+/// Nobody waits longer.
+pub const FOREVER: Duration = Duration::from_secs(u32::MAX as u64);
+
 /// The compiler's option for how many threads a block of a device has.
 const BLOCKS: &str = "--tblock-size";
 

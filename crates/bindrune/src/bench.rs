@@ -13,7 +13,7 @@ mod measure;
 
 pub use compare::{Args as CompareArgs, run as compare};
 
-use crate::backend::{self, Backend, Executable};
+use crate::backend::{self, Backend, Executable, FOREVER};
 use crate::common;
 use crate::progress::Progress;
 use crate::tuning;
@@ -161,9 +161,6 @@ fn ignored(patterns: &[String]) -> Result<Vec<regex_lite::Regex>, ExitCode> {
     });
     compiled.collect()
 }
-
-/// Nobody waits longer.
-const FOREVER: Duration = Duration::from_secs(u32::MAX as u64);
 
 /// An executable as it is tuned, and as it is not.
 type Pair = (Executable, Option<Executable>);

@@ -42,30 +42,18 @@ pub fn run(args: Args) -> ExitCode {
             Err(message) => common::fail(message),
         };
     }
-    executable(
+    let made = executable(
         &args.file,
         &args.backend,
         &args.compiler,
         &args.tuning,
         &output,
-    )
+    );
+    made.err().unwrap_or(ExitCode::SUCCESS)
 }
 
 /// Builds an executable with machine code for a processor, whatever else it runs on.
 pub fn executable(
-    file: &Path,
-    backend: &str,
-    compiler: &Compiler,
-    tuning: &tuning::Files,
-    output: &Path,
-) -> ExitCode {
-    match made(file, backend, compiler, tuning, output) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(code) => code,
-    }
-}
-
-fn made(
     file: &Path,
     backend: &str,
     compiler: &Compiler,

@@ -35,7 +35,8 @@ pub struct Compiler {
     #[arg(long, default_value = "incremental", value_name = "MODE", value_parser = flatten)]
     pub flatten: Flatten,
     /// How many threads a block of a device has, a power of two from 32 to 1024; if not given,
-    /// what a tuning file beside the program says (`default_tblock_size`), or 256. Sums of floats may be rounded differently with another number.
+    /// what a tuning file beside the program says (`default_tblock_size`), or 256. Sums of
+    /// floats may be rounded differently with another number.
     #[arg(long, value_name = "N", value_parser = tblock_size)]
     pub tblock_size: Option<i64>,
     /// How many rewrites the optimiser may make, to find a wrong one by bisection.

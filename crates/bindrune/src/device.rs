@@ -43,11 +43,12 @@ pub fn command(args: Args, target: DeviceTarget) -> ExitCode {
         Ok(output) => output,
         Err(message) => return common::fail(message),
     };
-    build::executable(
+    let made = build::executable(
         &args.file,
         target.name(),
         &args.compiler,
         &args.tuning,
         &output,
-    )
+    );
+    made.err().unwrap_or(ExitCode::SUCCESS)
 }

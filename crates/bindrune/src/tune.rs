@@ -278,7 +278,6 @@ impl Tuning<'_> {
 
     /// How long the default may take.
     fn patience(&self) -> Duration {
-        let forever = Duration::from_secs(u64::from(u32::MAX));
-        u64::try_from(self.args.timeout).map_or(forever, Duration::from_secs)
+        u64::try_from(self.args.timeout).map_or(backend::FOREVER, Duration::from_secs)
     }
 }

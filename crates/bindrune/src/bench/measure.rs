@@ -114,9 +114,7 @@ impl Target<'_> {
         let call = Call {
             options: &options,
             results: compared,
-            limit: limits
-                .timeout
-                .unwrap_or(Duration::from_secs(u64::from(u32::MAX))),
+            limit: limits.timeout.unwrap_or(crate::backend::FOREVER),
         };
         let stop = AtomicBool::new(false);
         let finished = executable.finish(self.entry, &input, &call, &stop)?;

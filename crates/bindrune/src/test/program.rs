@@ -9,6 +9,7 @@ use harness::oracle::Oracle;
 use harness::programs::{Outcome, Verdict, first_line, judge};
 use harness::{Case, Expected, Pattern as Message, Spec, Structure, property};
 use ir::metrics::{self, Pattern};
+use runtime::tuning::Assignment;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -149,14 +150,17 @@ fn tested(file: &Path, spec: &Spec, executable: PathBuf, options: &Options, repo
         Backend::Interp => None,
         backend => {
             // What has nothing to run need not be linked, but must compile.
-            let given = options.tuning.of(file);
-            let built = given.and_then(|given| {
-                let asked = backend.tuned(&given, &options.pass_compiler)?;
+            let given = options.tuning.of(file).unwrap_or_else(|why| {
+                report.fail("", why);
+                Vec::new()
+            });
+            let asked = backend.tuned(&given, &options.pass_compiler);
+            let built = asked.and_then(|asked| {
                 Executable::build(file, executable, backend, &asked, options.limit)
             });
             match built {
                 Ok(mut executable) => {
-                    match tune(&mut executable, file, options) {
+                    match tune(&mut executable, &given, options) {
                         Ok(unknown) => report.warnings = unknown,
                         Err(why) => report.fail("", why),
                     }
@@ -188,13 +192,13 @@ fn tested(file: &Path, spec: &Spec, executable: PathBuf, options: &Options, repo
 /// have.
 fn tune(
     executable: &mut Executable,
-    file: &Path,
+    given: &[Assignment],
     options: &Options,
 ) -> Result<Vec<String>, String> {
     if let Some(seed) = options.thresholds {
         executable.draw_thresholds(seed, options.limit)?;
     }
-    executable.tune(&options.tuning.of(file)?, options.limit)
+    executable.tune(given, options.limit)
 }
 
 /// Whether some diagnostic, by itself or all in one text, fits the pattern.

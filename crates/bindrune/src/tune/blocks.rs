@@ -5,11 +5,10 @@
 
 use super::Tuning;
 use super::program::Prepared;
-use crate::backend::{self, Executable};
+use crate::backend::{self, Executable, FOREVER};
 use driver::device::Device;
 use std::cell::OnceCell;
 use std::path::Path;
-use std::time::Duration;
 
 /// The executables.
 pub struct Blocks<'a> {
@@ -75,9 +74,8 @@ impl<'a> Blocks<'a> {
         let path = self.tuning.work.path().join(format!("blocks-{block}"));
         let mut options = self.tuning.args.pass_compiler_option.clone();
         options.push(backend::blocks(block));
-        let forever = Duration::from_secs(u64::from(u32::MAX));
         let executable =
-            Executable::build(self.file, path, self.tuning.backend, &options, forever)?;
+            Executable::build(self.file, path, self.tuning.backend, &options, FOREVER)?;
         let listed = executable.params(self.tuning.patience())?;
         Ok(Made { executable, listed })
     }

@@ -9,7 +9,7 @@ use super::Tuning;
 use super::blocks::Blocks;
 use super::journal::Journal;
 use super::program::{DataSet, Prepared};
-use crate::backend::Call;
+use crate::backend::{Call, FOREVER};
 use crate::progress::Progress;
 use harness::process::End;
 use harness::programs::{Outcome as Came, judge};
@@ -39,8 +39,6 @@ const LONG: Duration = Duration::from_millis(100);
 const LOGGED: (f64, f64) = (0.1, 0.02);
 /// So few comparisons take no time.
 const FEW: u64 = 50;
-/// Nobody waits longer.
-const FOREVER: Duration = Duration::from_secs(u32::MAX as u64);
 
 /// Runs processes.
 pub struct Processes<'a> {
@@ -115,13 +113,23 @@ impl<'a> Processes<'a> {
         late || self.failure.is_some() || self.tuning.stop.load(Ordering::Relaxed)
     }
 
-    /// The parameters that are not at their defaults, as they are written.
-    fn moved(&self, setting: &[i64]) -> Vec<String> {
+    /// The parameters that are not at their defaults.
+    fn moved(&self, setting: &[i64]) -> Vec<Assignment> {
         let pairs = self.prepared.parameters.iter().zip(setting);
         let moved = pairs.filter(|((_, default), value)| default != *value);
-        moved
-            .map(|((name, _), value)| format!("{name}={value}"))
-            .collect()
+        let assignment = |((name, _), value): (&(String, i64), &i64)| Assignment {
+            name: name.clone(),
+            value: *value,
+            place: String::new(),
+        };
+        moved.map(assignment).collect()
+    }
+
+    /// The same as they are written, with spaces between.
+    fn written(&self, setting: &[i64]) -> String {
+        let moved = self.moved(setting).into_iter();
+        let moved = moved.map(|one| format!("{}={}", one.name, one.value));
+        moved.collect::<Vec<_>>().join(" ")
     }
 
     /// Runs so many times, or once without a run before to warm up.
@@ -147,13 +155,8 @@ impl<'a> Processes<'a> {
             options.push("--log-versions".to_owned());
         }
         options.extend(self.tuning.args.pass_option.iter().cloned());
-        let moved = self.moved(setting);
-        let moved: Vec<_> = moved
-            .iter()
-            .flat_map(|one| Assignment::parse(one))
-            .collect();
         // What an executable does not have, it does not ask about.
-        options.extend(crate::tuning::options(listed, &moved).0);
+        options.extend(crate::tuning::options(listed, &self.moved(setting)).0);
         let compared = match first {
             First::No => false,
             First::Results | First::Against(_) => true,
@@ -280,12 +283,10 @@ impl<'a> Processes<'a> {
         if self.tuning.args.verbose == 0 {
             return;
         }
-        let moved = self.moved(setting);
-        let moved = if moved.is_empty() {
-            "defaults".to_owned()
-        } else {
-            moved.join(" ")
-        };
+        let mut moved = self.written(setting);
+        if moved.is_empty() {
+            "defaults".clone_into(&mut moved);
+        }
         let entry = &self.prepared.data_sets[data].entry;
         let name = crate::bench::dataset(data, &self.prepared.data_sets[data].case);
         let line = format!("{entry}, {name}: {what}: {moved}");
@@ -293,14 +294,14 @@ impl<'a> Processes<'a> {
     }
 
     fn show(&self, data: usize, setting: &[i64]) {
-        let (number, moved) = (self.prepared.data_sets.len(), self.moved(setting));
+        let (number, moved) = (self.prepared.data_sets.len(), self.written(setting));
         let (first, again) = self.calls;
         let open = self.open.map(|open| format!("{open} to try here, "));
         self.progress.begin(&format!(
             "data set {} of {number}, {}{first} paths run, {again} repeated: {}",
             data + 1,
             open.unwrap_or_default(),
-            moved.join(" ")
+            moved
         ));
     }
 
@@ -344,7 +345,7 @@ impl<'a> Processes<'a> {
         });
         if self.blocks.is_open(setting) {
             self.progress
-                .begin(&format!("compiling: {}", self.moved(setting).join(" ")));
+                .begin(&format!("compiling: {}", self.written(setting)));
             // What becomes of it, the call says.
             let _ = self.blocks.of(setting);
             self.show(data, setting);

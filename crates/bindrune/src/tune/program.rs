@@ -1,7 +1,7 @@
 //! What is tuned: a program's data sets, its executable, and its forest.
 
 use super::Tuning;
-use crate::backend::{Backend, Executable};
+use crate::backend::{Backend, Executable, FOREVER};
 use crate::bench::dataset;
 use crate::common;
 use driver::Options;
@@ -16,7 +16,6 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 use tune::forest::{Forest, Tree};
 use tune::region::Span;
 
@@ -140,13 +139,12 @@ pub fn prepare(tuning: &Tuning<'_>, file: &Path, spec: &Spec) -> Result<Prepared
             input,
         });
     }
-    let forever = Duration::from_secs(u64::from(u32::MAX));
     let options = &tuning.args.pass_compiler_option;
     let executable = if tuning.args.skip_compilation {
         Executable::beside(file, tuning.backend)?
     } else {
         let path = tuning.work.path().join("program");
-        Executable::build(file, path, tuning.backend, options, forever)?
+        Executable::build(file, path, tuning.backend, options, FOREVER)?
     };
     let mut reader = Reader::default();
     for function in forest(file, tuning.backend, options)?
@@ -226,7 +224,7 @@ fn forest(file: &Path, backend: Backend, options: &[String]) -> Result<Value, St
         command.extend(["--machine", "gpu"]);
     }
     command.extend(options.iter().map(String::as_str));
-    let finished = run(&command, b"", Duration::from_secs(u64::from(u32::MAX)))?;
+    let finished = run(&command, b"", FOREVER)?;
     if finished.end != End::Code(0) {
         return Err(first_line(&finished.stderr));
     }

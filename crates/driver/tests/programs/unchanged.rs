@@ -16,11 +16,7 @@ pub fn unchanged(before: &Ir, now: &Ir) -> BTreeSet<String> {
     }
 }
 
-fn same<L: Level>(before: &Program<L>, now: &Program<L>) -> BTreeSet<String>
-where
-    Program<L>: PartialEq,
-    Function<L>: PartialEq,
-{
+fn same<L: Level>(before: &Program<L>, now: &Program<L>) -> BTreeSet<String> {
     let old: BTreeMap<&FunName, &Function<L>> = by_name(before);
     let new = by_name(now);
     let alike = new
@@ -59,21 +55,29 @@ where
 
 /// The same of loops and statements.
 pub fn unchanged_loops(before: &imp::Program, now: &imp::Program) -> BTreeSet<String> {
-    let tables = |program: &imp::Program| {
-        let imp::Program {
-            source_name: _,
-            functions: _,
-            opaques,
-            entries,
-            checks,
-            data,
-            globals,
-            tunables,
-            init,
-        } = program.clone();
-        (opaques, entries, checks, data, globals, tunables, init)
-    };
-    if tables(before) != tables(now) {
+    // All but functions: these are compared where they are reached.
+    let imp::Program {
+        source_name: _,
+        functions: _,
+        opaques,
+        entries,
+        checks,
+        data,
+        globals,
+        tunables,
+        init,
+    } = before;
+    let tables = (opaques, entries, checks, data, globals, tunables, init);
+    let own = (
+        &now.opaques,
+        &now.entries,
+        &now.checks,
+        &now.data,
+        &now.globals,
+        &now.tunables,
+        &now.init,
+    );
+    if tables != own {
         return BTreeSet::new();
     }
     let is_same = |at: usize| before.functions.get(at) == now.functions.get(at);
