@@ -29,6 +29,7 @@ mod access;
 mod carried;
 mod device;
 mod expr;
+mod frame;
 mod loops;
 mod machine;
 mod memory;

@@ -56,6 +56,7 @@ mod machine;
 mod ops;
 mod place;
 mod rows;
+mod scalars;
 mod seg;
 mod view;
 

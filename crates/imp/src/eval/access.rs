@@ -1,7 +1,8 @@
 //! Where accesses lead, copies, and what threads do at once.
 
 use super::expr::{Slot, binary, is_on};
-use super::machine::{Frame, Machine};
+use super::frame::Frame;
+use super::machine::Machine;
 use super::memory::Pointer;
 use super::{Result, bug};
 use crate::{Access, DeviceOp, Expr, LaneAccess, LanePositions, Region, Var};

@@ -21,8 +21,9 @@ mod signals;
 mod thread;
 
 use super::expr::Slot;
-use super::machine::{Frame, Machine};
-use super::memory::Kind;
+use super::frame::{Common, Frame, Own};
+use super::machine::Machine;
+use super::memory::{Kind, Pointer};
 use super::races::Label;
 use super::{EvalError, Result, bug, limit};
 use crate::walk::each_stmt;
@@ -40,7 +41,8 @@ const BURST: u64 = 12;
 /// A block that runs.
 struct Block<'p> {
     number: i64,
-    frame: Frame<'p>,
+    /// What it has in the scratchpad.
+    frames: Vec<(Var, Pointer)>,
     threads: Vec<Thread<'p>>,
     /// The threads that can go on, by their numbers.
     ready: Vec<usize>,
@@ -127,6 +129,10 @@ impl<'p> Machine<'p> {
             fit(common, &pads)?;
         }
         let group = group_of(threads, size)?;
+        let (ours, theirs) = (launch.locals.iter(), locals.iter());
+        let ours = Own::new(frame.function, ours.chain([&f.var]).copied())?;
+        let theirs = Own::new(frame.function, theirs.chain([&threads.var]).copied())?;
+        let found = Common::of_kernel(frame);
         let scattered = launch.scattered.iter();
         let scattered = scattered.filter_map(|var| frame.values().pointer(*var).ok());
         self.kernels += 1;
@@ -157,8 +163,7 @@ impl<'p> Machine<'p> {
                 && failure.is_none()
                 && let Some(number) = order.next()
             {
-                let mut own = frame.copied();
-                own.clear(&[], &launch.locals)?;
+                let mut own = found.frame(&ours);
                 own.set(f.var, Slot::Scalar(prim::Scalar::I64(number)))?;
                 for &(buffer, bytes) in &pads {
                     let (space, label) = (own.space(buffer), own.label(buffer));
@@ -167,7 +172,7 @@ impl<'p> Machine<'p> {
                     own.set(buffer, Slot::Buffer(Some(at)))?;
                 }
                 self.block(&mut own, common)?;
-                resident.push(begin(number, own, threads, locals, (size, group))?);
+                resident.push(begin(number, own, threads, &theirs, (size, group))?);
             }
             if resident.is_empty() {
                 break;
@@ -299,11 +304,10 @@ impl<'p> Machine<'p> {
         if let Some(kernel) = &mut self.memory.kernel {
             kernel.signals.end(block.number);
         }
-        let frames = block.threads.into_iter().map(|thread| thread.frame);
-        for frame in frames.chain([block.frame]) {
-            for (_, at) in frame.blocks {
-                self.memory.end_frame(at);
-            }
+        let threads = block.threads.into_iter();
+        let frames = threads.flat_map(|thread| thread.frame.blocks);
+        for (_, at) in frames.chain(block.frames) {
+            self.memory.end_frame(at);
         }
     }
 }
@@ -349,19 +353,19 @@ fn begin<'p>(
     number: i64,
     frame: Frame<'p>,
     threads: &'p For,
-    locals: &[Var],
+    locals: &Own,
     (size, group): (i64, i64),
 ) -> Result<Block<'p>> {
     let mut all = Vec::with_capacity(size as usize);
+    let (common, frames) = Common::of_block(frame);
     for thread in 0..size {
-        let mut own = frame.copied();
-        own.clear(&[], locals)?;
+        let mut own = common.frame(locals);
         own.set(threads.var, Slot::Scalar(prim::Scalar::I64(thread)))?;
         all.push(Thread::new(thread, thread / group, own, &threads.body));
     }
     Ok(Block {
         number,
-        frame,
+        frames,
         ready: (0..all.len()).collect(),
         threads: all,
         waiting: Vec::new(),

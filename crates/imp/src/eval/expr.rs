@@ -1,5 +1,6 @@
 //! Expressions: scalars at once, vectors lane by lane.
 
+use super::frame::Variables;
 use super::memory::Pointer;
 use super::{Result, bug};
 use crate::{Expr, TunableId, Var};
@@ -47,13 +48,13 @@ pub(super) struct Tunables {
 /// Values of expressions, given the variables' and the parameters'.
 #[derive(Clone, Copy)]
 pub(super) struct Values<'s> {
-    pub(super) slots: &'s [Slot],
+    pub(super) variables: &'s Variables,
     pub(super) tunables: &'s Tunables,
 }
 
 impl<'s> Values<'s> {
     fn slot(self, var: Var) -> Result<&'s Slot> {
-        match self.slots.get(var.index()) {
+        match self.variables.get(var) {
             Some(slot) => Ok(slot),
             None => bug(format!("variable {} does not exist", var.0)),
         }

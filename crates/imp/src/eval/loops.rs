@@ -1,7 +1,8 @@
 //! Counting loops: in order, or in any order with an eye on iterations that meet.
 
 use super::expr::Slot;
-use super::machine::{Frame, Machine};
+use super::frame::Frame;
+use super::machine::Machine;
 use super::order::Order;
 use super::races::{Label, Running};
 use super::{Result, bug};

@@ -2,15 +2,14 @@
 
 use super::access::{lane_places, place};
 use super::carried::Carried;
-use super::expr::{Lane, Slot, Tunables, Values, bytes_of};
+use super::expr::{Lane, Slot, Tunables, bytes_of};
+use super::frame::Frame;
 use super::memory::{Kind, Memory, Pointer};
 use super::order::Orders;
 use super::races::Label;
 use super::{Options, Result, bug, limit, message, stop};
 use crate::text::show_stmt;
-use crate::{
-    Arg, Expr, FunId, Function, GlobalId, Program, Slots, Space, Stmt, Tunable, Var, VarType,
-};
+use crate::{Arg, Expr, FunId, GlobalId, Program, Slots, Stmt, Tunable, Var, VarType};
 use ir::eval::{ErrorClass, MAX_CALL_DEPTH};
 use ir::tunable::{Class, Comparison};
 use prim::{PrimType, Scalar};
@@ -34,76 +33,6 @@ pub(super) struct Machine<'p> {
     depth: u32,
     /// Whether the error on its way says where it happened.
     located: bool,
-}
-
-/// One call.
-pub(super) struct Frame<'p> {
-    pub(super) function: &'p Function,
-    slots: Vec<Slot>,
-    tunables: Rc<Tunables>,
-    /// Blocks of the frame, and whose they are.
-    pub(super) blocks: Vec<(Var, Pointer)>,
-}
-
-impl Frame<'_> {
-    pub(super) fn values(&self) -> Values<'_> {
-        Values {
-            slots: &self.slots,
-            tunables: &self.tunables,
-        }
-    }
-
-    pub(super) fn set(&mut self, var: Var, slot: Slot) -> Result<()> {
-        match self.slots.get_mut(var.index()) {
-            Some(place) => {
-                *place = slot;
-                Ok(())
-            }
-            None => bug(format!("variable {} does not exist", var.0)),
-        }
-    }
-
-    /// What a variable is called.
-    pub(super) fn label(&self, var: Var) -> Label {
-        let info = self.function.vars.get(var.index());
-        Label::Var(
-            info.map_or_else(|| "".into(), |info| info.hint.clone()),
-            var.0,
-        )
-    }
-
-    /// Where blocks of a variable lie.
-    pub(super) fn space(&self, var: Var) -> Space {
-        let info = self.function.vars.get(var.index());
-        info.and_then(|info| info.ty.space()).unwrap_or(Space::Host)
-    }
-
-    /// The same for a thread, without blocks of its own.
-    pub(super) fn copied(&self) -> Self {
-        Self {
-            function: self.function,
-            slots: self.slots.clone(),
-            tunables: Rc::clone(&self.tunables),
-            blocks: Vec::new(),
-        }
-    }
-
-    fn is_vector(&self, var: Var) -> bool {
-        let info = self.function.vars.get(var.index());
-        matches!(info.map(|info| info.ty), Some(VarType::Vector(..)))
-    }
-
-    /// Owned variables have no block, others nothing at all.
-    pub(super) fn clear(&mut self, owned: &[Var], others: &[Var]) -> Result<()> {
-        for var in owned {
-            self.set(*var, Slot::Buffer(None))?;
-        }
-        for var in others {
-            let ty = self.function.vars.get(var.index()).map(|info| info.ty);
-            self.set(*var, unset(ty.unwrap_or(VarType::HOST)))?;
-        }
-        Ok(())
-    }
 }
 
 impl<'p> Machine<'p> {
@@ -179,13 +108,7 @@ impl<'p> Machine<'p> {
         if self.depth >= MAX_CALL_DEPTH {
             return limit(format!("calls nested more than {MAX_CALL_DEPTH} deep"));
         }
-        let mut frame = Frame {
-            function,
-            slots: function.vars.iter().map(|info| unset(info.ty)).collect(),
-            tunables: self.tunables.clone(),
-            blocks: Vec::new(),
-        };
-        frame.clear(&function.owned, &[])?;
+        let mut frame = Frame::new(function, &self.tunables)?;
         for (param, arg) in function.params.iter().zip(args) {
             frame.set(*param, arg)?;
         }
@@ -194,12 +117,11 @@ impl<'p> Machine<'p> {
         self.depth -= 1;
         let mut results = Vec::with_capacity(function.results.len());
         for result in &function.results {
-            let slot = frame.slots.get_mut(result.index());
-            match slot.map(|slot| std::mem::replace(slot, Slot::Unset)) {
-                Some(slot @ (Slot::Scalar(_) | Slot::Vector(_) | Slot::Buffer(Some(_)))) => {
+            match std::mem::replace(frame.slot(*result)?, Slot::Unset) {
+                slot @ (Slot::Scalar(_) | Slot::Vector(_) | Slot::Buffer(Some(_))) => {
                     results.push(slot);
                 }
-                _ => {
+                Slot::Unset | Slot::Unwritten(_) | Slot::Buffer(None) => {
                     return bug(format!(
                         "result variable {} of {} is not set",
                         result.0, function.name
@@ -216,10 +138,8 @@ impl<'p> Machine<'p> {
 
     pub(super) fn release_all(&mut self, frame: &mut Frame<'p>, owned: &[Var]) -> Result<()> {
         for var in owned {
-            if let Some(slot) = frame.slots.get_mut(var.index()) {
-                let slot = std::mem::replace(slot, Slot::Unset);
-                self.drop_slot(slot)?;
-            }
+            let slot = std::mem::replace(frame.slot(*var)?, Slot::Unset);
+            self.drop_slot(slot)?;
         }
         Ok(())
     }
@@ -438,12 +358,11 @@ impl<'p> Machine<'p> {
             }
             Stmt::Device(op) => self.device_op(frame, op),
             Stmt::WriteGlobal(global, var) => {
-                let value = match frame.slots.get(var.index()) {
-                    Some(Slot::Buffer(Some(at))) => {
-                        self.memory.share(*at)?;
-                        Slot::Buffer(Some(*at))
-                    }
-                    _ => Slot::Scalar(frame.values().scalar_var(*var)?),
+                let value = if let Slot::Buffer(Some(at)) = *frame.slot(*var)? {
+                    self.memory.share(at)?;
+                    Slot::Buffer(Some(at))
+                } else {
+                    Slot::Scalar(frame.values().scalar_var(*var)?)
                 };
                 let old = std::mem::replace(self.global(*global)?, value);
                 self.drop_slot(old)
@@ -471,10 +390,7 @@ impl<'p> Machine<'p> {
 
     /// An owned variable gets a reference and gives the one before back.
     fn set_owned(&mut self, frame: &mut Frame<'p>, var: Var, at: Pointer) -> Result<()> {
-        let Some(slot) = frame.slots.get_mut(var.index()) else {
-            return bug(format!("variable {} does not exist", var.0));
-        };
-        let old = std::mem::replace(slot, Slot::Buffer(Some(at)));
+        let old = std::mem::replace(frame.slot(var)?, Slot::Buffer(Some(at)));
         self.drop_slot(old)
     }
 
@@ -489,14 +405,6 @@ impl<'p> Machine<'p> {
             Arg::Buffer(var) => Ok(Slot::Buffer(Some(frame.values().pointer(*var)?))),
         });
         slots.collect()
-    }
-}
-
-/// What a variable holds before it is set.
-fn unset(ty: VarType) -> Slot {
-    match ty {
-        VarType::Scalar(_) | VarType::Buffer(_) => Slot::Unset,
-        VarType::Vector(_, lanes) => Slot::Vector(vec![None; lanes as usize]),
     }
 }
 

@@ -8,7 +8,7 @@ pub use super::buffer::Buffer;
 
 use super::block::{Block, BlockRef, Stamp};
 use super::buffer::Store;
-use super::view::{Index, View};
+use super::view::{Index, Sizes, View};
 use super::{ErrorClass, EvalError, MAX_ARRAY_BYTES};
 use prim::{PrimType, Scalar};
 use smallvec::SmallVec;
@@ -17,8 +17,13 @@ use std::rc::Rc;
 
 /// An array: a view of a buffer that it may share with others, or, while a
 /// program with memory runs, of a block.
+///
+/// It is as small as a scalar, since names stand for scalars most of the time.
 #[derive(Clone, Debug)]
-pub struct Array {
+pub struct Array(Rc<Inner>);
+
+#[derive(Clone, Debug)]
+struct Inner {
     data: Data,
     view: View,
 }
@@ -78,10 +83,14 @@ impl Array {
     /// The elements in this shape, row-major; `None` unless their numbers agree.
     pub(super) fn of(shape: &[i64], data: Store) -> Option<Self> {
         let count = checked_count(shape, data.data.elem()).ok()?;
-        (count == data.data.len()).then(|| Self {
+        (count == data.data.len()).then(|| Self::owning(data, SmallVec::from_slice(shape)))
+    }
+
+    fn owning(data: Store, shape: Sizes) -> Self {
+        Self(Rc::new(Inner {
             data: Data::Own(Rc::new(data)),
-            view: View::whole(SmallVec::from_slice(shape)),
-        })
+            view: View::whole(shape),
+        }))
     }
 
     /// These places of a block, whatever is there now.
@@ -91,7 +100,7 @@ impl Array {
             elem,
             born: 0,
         };
-        Self { data, view }
+        Self(Rc::new(Inner { data, view }))
     }
 
     /// An array of values of type `elem`; `None` unless types and number agree.
@@ -126,13 +135,13 @@ impl Array {
 
     /// The elements, row-major. Results of evaluations have all of theirs.
     pub fn scalars(&self) -> Vec<Scalar> {
-        let mut values = Vec::with_capacity(self.view.count());
-        match &self.data {
-            Data::Own(store) => self.view.each(|i| values.extend(store.data.get(i))),
+        let mut values = Vec::with_capacity(self.0.view.count());
+        match &self.0.data {
+            Data::Own(store) => self.0.view.each(|i| values.extend(store.data.get(i))),
             Data::Placed { block, elem, born } => {
                 let block = block.borrow();
                 let value = |i: usize| block.get(i as i64, *elem, *born);
-                self.view.each(|i| values.extend(value(i).ok()));
+                self.0.view.each(|i| values.extend(value(i).ok()));
             }
         }
         values
@@ -140,7 +149,7 @@ impl Array {
 
     /// Type of the elements.
     pub fn elem(&self) -> PrimType {
-        match &self.data {
+        match &self.0.data {
             Data::Own(store) => store.data.elem(),
             Data::Placed { elem, .. } => *elem,
         }
@@ -148,12 +157,12 @@ impl Array {
 
     /// Sizes, outermost first.
     pub fn shape(&self) -> &[i64] {
-        &self.view.shape
+        &self.0.view.shape
     }
 
     /// The block that it lies in, if it lies in one.
     pub(super) fn block(&self) -> Option<&BlockRef> {
-        match &self.data {
+        match &self.0.data {
             Data::Own(_) => None,
             Data::Placed { block, .. } => Some(block),
         }
@@ -162,43 +171,43 @@ impl Array {
     /// Whether both lie in the same places of the same block.
     pub(super) fn same_place(&self, other: &Self) -> bool {
         match (self.block(), other.block()) {
-            (Some(a), Some(b)) => Rc::ptr_eq(a, b) && self.view.same(&other.view),
+            (Some(a), Some(b)) => Rc::ptr_eq(a, b) && self.0.view.same(&other.0.view),
             _ => false,
         }
     }
 
     /// Whether it lies row-major from the start of its block, if it lies in one.
     pub(super) fn at_start(&self) -> bool {
-        self.block().is_none() || self.view.same(&View::whole(self.view.shape.clone()))
+        self.block().is_none() || self.0.view.same(&View::whole(self.0.view.shape.clone()))
     }
 
     /// From now on what lies in its places is its own.
     pub(super) fn born_at(&mut self, time: u32) {
-        if let Data::Placed { born, .. } = &mut self.data {
+        if let Data::Placed { born, .. } = &mut Rc::make_mut(&mut self.0).data {
             *born = time;
         }
     }
 
     /// Nobody may write its block from now on.
     pub(super) fn keep(&self) {
-        if let Data::Placed { block, .. } = &self.data {
+        if let Data::Placed { block, .. } = &self.0.data {
             block.borrow_mut().keep();
         }
     }
 
     /// Checks that nobody has written to its places since it was made.
     pub(super) fn intact(&self) -> Result<(), EvalError> {
-        match &self.data {
+        match &self.0.data {
             Data::Own(_) => Ok(()),
             Data::Placed { block, elem, born } => {
-                block.borrow().check(&self.view, *elem, *born).map(|_| ())
+                block.borrow().check(&self.0.view, *elem, *born).map(|_| ())
             }
         }
     }
 
     /// The array row-major in a block of its own.
     pub(super) fn in_block(&self, block: Block, stamp: Stamp) -> Result<Self, EvalError> {
-        let view = View::whole(self.view.shape.clone());
+        let view = View::whole(self.0.view.shape.clone());
         let block = Rc::new(RefCell::new(block));
         let mut placed = Self::placed(block, self.elem(), view);
         placed.fill(self, stamp)?;
@@ -208,10 +217,10 @@ impl Array {
     /// The element with these indices, as many as dimensions; `None` if it is out
     /// of bounds.
     pub(super) fn element(&self, indices: &[i64]) -> Result<Option<Scalar>, EvalError> {
-        let Some(at) = self.view.position(indices) else {
+        let Some(at) = self.0.view.position(indices) else {
             return Ok(None);
         };
-        match &self.data {
+        match &self.0.data {
             Data::Own(store) => match store.get(at as usize) {
                 None => nobody_wrote(),
                 value => Ok(value),
@@ -221,63 +230,60 @@ impl Array {
     }
 
     fn with_view(&self, view: View) -> Self {
-        let data = self.data.clone();
-        Self { data, view }
+        let data = self.0.data.clone();
+        Self(Rc::new(Inner { data, view }))
     }
 
     /// A view: per dimension, one index (`Ok`) or start, count and stride.
     /// `None` if it is out of bounds.
     pub(super) fn slice(&self, slice: &[Index]) -> Option<Self> {
-        self.view.slice(slice).map(|view| self.with_view(view))
+        self.0.view.slice(slice).map(|view| self.with_view(view))
     }
 
     /// A view that divides the outermost dimension: first row, then size and
     /// distance of each new dimension. `None` if it is out of bounds.
     pub(super) fn flat_slice(&self, offset: i64, dims: &[(i64, i64)]) -> Option<Self> {
-        let view = self.view.flat_slice(offset, dims);
+        let view = self.0.view.flat_slice(offset, dims);
         view.map(|view| self.with_view(view))
     }
 
     /// Dimensions permuted.
     pub(super) fn rearrange(&self, perm: &[usize]) -> Option<Self> {
-        self.view.rearrange(perm).map(|view| self.with_view(view))
+        self.0.view.rearrange(perm).map(|view| self.with_view(view))
     }
 
     /// The same elements in another shape; `None` if that has another number of them.
     pub(super) fn reshape(&self, shape: &[i64]) -> Result<Option<Self>, EvalError> {
         let count = checked_count(shape, self.elem())?;
-        if count != self.view.count() {
+        if count != self.0.view.count() {
             return Ok(None);
         }
-        if let Some(view) = self.view.reshape(shape) {
+        if let Some(view) = self.0.view.reshape(shape) {
             return Ok(Some(self.with_view(view)));
         }
         if self.block().is_some() {
             return Err(EvalError::bug("no index function expresses this reshape"));
         }
         let copy = self.copy()?;
-        Ok(copy.view.reshape(shape).map(|view| copy.with_view(view)))
+        Ok(copy.0.view.reshape(shape).map(|view| copy.with_view(view)))
     }
 
     /// The elements, row-major.
     pub(super) fn store(&self) -> Result<Store, EvalError> {
-        let mut store = Store::with_capacity(self.elem(), self.view.count());
+        let mut store = Store::with_capacity(self.elem(), self.0.view.count());
         let _ = self.append_to(&mut store)?;
         Ok(store)
     }
 
     /// The elements in a buffer of their own.
     pub(super) fn copy(&self) -> Result<Self, EvalError> {
-        Ok(Self {
-            data: Data::Own(Rc::new(self.store()?)),
-            view: View::whole(self.view.shape.clone()),
-        })
+        Ok(Self::owning(self.store()?, self.0.view.shape.clone()))
     }
 
     /// As a value that leaves the program: all elements were written.
     pub(super) fn result(&self) -> Result<Self, EvalError> {
         let copy = self.copy()?;
-        if let Data::Own(store) = &copy.data
+        if let Data::Own(store) = &copy.0.data
             && store.unset.contains(&true)
         {
             Err(EvalError::bug("a result was not written wholly"))
@@ -288,24 +294,30 @@ impl Array {
 
     /// Appends the elements; false if they have another type.
     pub(super) fn append_to(&self, out: &mut Store) -> Result<bool, EvalError> {
-        match &self.data {
+        match &self.0.data {
             Data::Own(store) => {
                 let unset = |at: usize| store.unset.get(at) == Some(&true);
                 let noted = !store.unset.is_empty();
                 let unset: Option<&dyn Fn(usize) -> bool> = if noted { Some(&unset) } else { None };
-                Ok(out.extend(&store.data, &self.view, unset))
+                Ok(out.extend(&store.data, &self.0.view, unset))
             }
             Data::Placed { block, elem, born } => {
-                block.borrow().append(&self.view, *elem, *born, out)
+                block.borrow().append(&self.0.view, *elem, *born, out)
             }
         }
     }
 
     /// Makes the buffer this array's own, copying it if it is shared.
     fn own(&mut self) -> Result<(), EvalError> {
-        if let Data::Own(store) = &mut self.data
-            && Rc::get_mut(store).is_none()
-        {
+        let shared = match Rc::get_mut(&mut self.0) {
+            None => self.block().is_none(),
+            Some(Inner {
+                data: Data::Own(store),
+                ..
+            }) => Rc::get_mut(store).is_none(),
+            Some(_) => false,
+        };
+        if shared {
             *self = self.copy()?;
         }
         Ok(())
@@ -319,10 +331,10 @@ impl Array {
         stamp: Stamp,
     ) -> Result<bool, EvalError> {
         self.own()?;
-        let Some(at) = self.view.position(indices) else {
+        let Some(at) = self.0.view.position(indices) else {
             return Ok(false);
         };
-        match &mut self.data {
+        match &mut Rc::make_mut(&mut self.0).data {
             Data::Own(store) => Ok(Rc::make_mut(store).set(at as usize, value)),
             Data::Placed { block, elem, born } => {
                 *born = stamp.time;
@@ -343,7 +355,7 @@ impl Array {
         stamp: Stamp,
     ) -> Result<bool, EvalError> {
         self.own()?;
-        let part = self.view.slice(slice);
+        let part = self.0.view.slice(slice);
         self.write_view(part, value, stamp)
     }
 
@@ -357,13 +369,13 @@ impl Array {
         stamp: Stamp,
     ) -> Result<bool, EvalError> {
         self.own()?;
-        let part = self.view.flat_slice(offset, dims);
+        let part = self.0.view.flat_slice(offset, dims);
         self.write_view(part, value, stamp)
     }
 
     /// Writes all elements; they have to have the same shape.
     pub(super) fn fill(&mut self, value: &Self, stamp: Stamp) -> Result<(), EvalError> {
-        if self.write_view(Some(self.view.clone()), value, stamp)? {
+        if self.write_view(Some(self.0.view.clone()), value, stamp)? {
             return Ok(());
         }
         Err(EvalError::bug(format!(
@@ -382,16 +394,16 @@ impl Array {
         let Some(part) = part else {
             return Ok(false);
         };
-        if part.shape != value.view.shape || value.elem() != self.elem() {
+        if part.shape != value.0.view.shape || value.elem() != self.elem() {
             return Ok(false);
         }
         let values = value.store()?;
-        match &mut self.data {
+        match &mut Rc::make_mut(&mut self.0).data {
             Data::Own(store) => Ok(Rc::make_mut(store).put(&part, &values)),
             Data::Placed { block, born, .. } => {
                 *born = stamp.time;
                 let there = value.block().is_some_and(|other| Rc::ptr_eq(block, other));
-                if there && value.view.same(&part) {
+                if there && value.0.view.same(&part) {
                     return Ok(true);
                 }
                 block.borrow_mut().put(&part, &values, stamp)

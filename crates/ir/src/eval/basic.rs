@@ -12,7 +12,6 @@ use crate::name::Name;
 use crate::syntax::{Atom, BasicOp, DimIndex, Level, MsgPart};
 use crate::types::Dim;
 use prim::Scalar;
-use prim::eval as scalar;
 use smallvec::SmallVec;
 use std::fmt::Write as _;
 
@@ -24,76 +23,26 @@ fn or_bug<T>(value: Option<T>, message: impl FnOnce() -> String) -> Result<T> {
 }
 
 impl<'p, L: Level> Machine<'p, L> {
-    /// The value of a basic operation that is bound to a name.
+    /// The value of a basic operation that is bound to a name, where it is no scalar that
+    /// [`Self::scalar`] gives.
     pub(super) fn basic(
         &mut self,
         frame: &mut Frame<'p>,
         op: &'p BasicOp,
         name: Name,
     ) -> Result<Value> {
-        let undefined = |name: &str, args: &[Scalar]| {
-            EvalError::bug(format!("{name} has no value for {args:?}"))
-        };
         Ok(match op {
             BasicOp::Atom(x) | BasicOp::Opaque(x) => frame.atom(*x)?,
-            BasicOp::Unary(op, _, x) => {
-                let x = frame.scalar(*x)?;
-                let value = scalar::unary(*op, x);
-                Value::Scalar(value.ok_or_else(|| undefined(op.name(), &[x]))?)
-            }
-            BasicOp::Binary(op, _, x, y) => {
-                let (x, y) = (frame.scalar(*x)?, frame.scalar(*y)?);
-                let value = scalar::binary(*op, x, y);
-                Value::Scalar(value.ok_or_else(|| undefined(op.name(), &[x, y]))?)
-            }
-            BasicOp::Compare(op, _, x, y) => {
-                let (x, y) = (frame.scalar(*x)?, frame.scalar(*y)?);
-                let value = scalar::compare(*op, x, y);
-                Value::Scalar(Scalar::Bool(
-                    value.ok_or_else(|| undefined(op.name(), &[x, y]))?,
-                ))
-            }
-            BasicOp::SizeAtLeast { size, tunable } => {
-                let size = frame.i64(*size)?;
-                Value::Scalar(Scalar::Bool(self.at_least(frame, size, *tunable)?))
-            }
-            BasicOp::Param { name, default } => {
-                let given = self.given(name);
-                Value::Scalar(given.map_or_else(|| frame.scalar(*default), Ok)?)
-            }
-            BasicOp::Convert {
-                op,
-                from: _,
-                to,
-                arg,
-            } => {
-                let x = frame.scalar(*arg)?;
-                let value = scalar::convert(*op, x, *to);
-                Value::Scalar(value.ok_or_else(|| undefined(op.name(), &[x]))?)
-            }
-            BasicOp::Select {
-                ty: _,
-                cond,
-                if_true,
-                if_false,
-            } => {
-                let chosen = if frame.bool(*cond)? {
-                    if_true
-                } else {
-                    if_false
-                };
-                Value::Scalar(frame.scalar(*chosen)?)
-            }
-            BasicOp::Fma(_, x, y, z) => {
-                let (x, y, z) = (frame.scalar(*x)?, frame.scalar(*y)?, frame.scalar(*z)?);
-                Value::Scalar(scalar::fma(x, y, z).ok_or_else(|| undefined("fma", &[x, y, z]))?)
-            }
-            BasicOp::Math(fun, _, args) => {
-                let args: Result<SmallVec<[Scalar; 2]>> =
-                    args.iter().map(|arg| frame.scalar(*arg)).collect();
-                let args = args?;
-                let value = scalar::math(*fun, &args);
-                Value::Scalar(value.ok_or_else(|| undefined(fun.name(), &args))?)
+            BasicOp::Unary(..)
+            | BasicOp::Binary(..)
+            | BasicOp::Compare(..)
+            | BasicOp::SizeAtLeast { .. }
+            | BasicOp::Param { .. }
+            | BasicOp::Convert { .. }
+            | BasicOp::Select { .. }
+            | BasicOp::Fma(..)
+            | BasicOp::Math(..) => {
+                return Err(EvalError::bug("an operation on scalars that gives none"));
             }
             BasicOp::Assert { cond, msg } => {
                 if !frame.bool(*cond)? {
@@ -290,30 +239,20 @@ pub(super) fn replicate(frame: &Frame<'_>, shape: &[Dim], value: Atom) -> Result
     }
 }
 
+/// An index that a shape does not have.
+pub(super) fn beyond(shape: &[i64]) -> EvalError {
+    EvalError::bug(format!("an index out of bounds for the shape {shape:?}"))
+}
+
 fn index(frame: &Frame<'_>, array: Name, slice: &[DimIndex]) -> Result<Value> {
-    let indices = fixed(frame, slice)?;
+    let slice = evaluated(frame, slice)?;
     let array = frame.array(array)?;
-    let out_of_bounds = || {
-        EvalError::bug(format!(
-            "an index out of bounds for the shape {:?}",
-            array.shape()
-        ))
-    };
-    if let Some(indices) = indices
-        && indices.len() == array.shape().len()
-    {
-        return Ok(Value::Scalar(
-            array.element(&indices)?.ok_or_else(out_of_bounds)?,
-        ));
-    }
-    let part = array
-        .slice(&evaluated(frame, slice)?)
-        .ok_or_else(out_of_bounds)?;
-    Ok(Value::Array(part))
+    let part = array.slice(&slice);
+    Ok(Value::Array(part.ok_or_else(|| beyond(array.shape()))?))
 }
 
 /// The indices, if there are no slices.
-fn fixed(frame: &Frame<'_>, slice: &[DimIndex]) -> Result<Option<SmallVec<[i64; 3]>>> {
+pub(super) fn fixed(frame: &Frame<'_>, slice: &[DimIndex]) -> Result<Option<SmallVec<[i64; 3]>>> {
     let mut indices = SmallVec::new();
     for index in slice {
         match index {

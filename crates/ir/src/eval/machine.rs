@@ -133,6 +133,19 @@ impl Frame<'_> {
         }
     }
 
+    /// An operand's value if it is a scalar.
+    pub(super) fn known_scalar(&self, atom: Atom) -> Option<Scalar> {
+        match atom {
+            Atom::Const(value) => Some(value),
+            Atom::Var(name) => match &self.slots[name.index()] {
+                Value::Scalar(value) => Some(*value),
+                Value::Empty | Value::Array(_) | Value::Acc(_) | Value::Unit | Value::Block(_) => {
+                    None
+                }
+            },
+        }
+    }
+
     /// A scalar operand.
     pub(super) fn scalar(&self, atom: Atom) -> Result<Scalar> {
         match atom {
@@ -402,6 +415,10 @@ impl<'p, L: Level> Machine<'p, L> {
 
     fn stm_results(&mut self, frame: &mut Frame<'p>, stm: &'p Stm<L>) -> Result<()> {
         if let (Exp::Basic(op), [param]) = (&stm.exp, stm.pat.as_slice()) {
+            if let Some(value) = self.scalar(frame, op)? {
+                frame.set(param.name, Value::Scalar(value));
+                return Ok(());
+            }
             let value = self.basic(frame, op, param.name)?;
             self.bind(frame, param, value)?;
             return self.unharmed(frame, op);

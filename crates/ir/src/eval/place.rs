@@ -90,23 +90,26 @@ impl<'p, L: Level> Machine<'p, L> {
         param: &Param<L>,
         value: Value,
     ) -> Result<()> {
-        let value = match (param.ann.place(), value) {
-            (Some((block, lmad)), Value::Array(array)) => {
-                let mut there = frame.place(block, lmad, array.elem())?;
-                if array.block().is_none() {
-                    let stamp = self.stamp(frame, param.name)?;
-                    there.fill(&array, stamp)?;
-                    Value::Array(there)
-                } else if array.same_place(&there) {
-                    Value::Array(array)
-                } else {
-                    let name = frame.show(param.name);
-                    return Err(EvalError::bug(format!(
-                        "{name} does not lie where its annotation says"
-                    )));
-                }
+        let Some((block, lmad)) = param.ann.place() else {
+            frame.set(param.name, value);
+            return Ok(());
+        };
+        let value = if let Value::Array(array) = value {
+            let mut there = frame.place(block, lmad, array.elem())?;
+            if array.block().is_none() {
+                let stamp = self.stamp(frame, param.name)?;
+                there.fill(&array, stamp)?;
+                Value::Array(there)
+            } else if array.same_place(&there) {
+                Value::Array(array)
+            } else {
+                let name = frame.show(param.name);
+                return Err(EvalError::bug(format!(
+                    "{name} does not lie where its annotation says"
+                )));
             }
-            (_, value) => value,
+        } else {
+            value
         };
         frame.set(param.name, value);
         Ok(())

@@ -1,7 +1,8 @@
 //! One thread of a kernel, a statement at a time: so others can run in between.
 
 use crate::eval::expr::Slot;
-use crate::eval::machine::{Frame, Machine};
+use crate::eval::frame::Frame;
+use crate::eval::machine::Machine;
 use crate::eval::{ErrorClass, EvalError, Result, bug};
 use crate::{DeviceOp, For, How, Stmt, Var};
 use prim::{PrimType, Scalar};

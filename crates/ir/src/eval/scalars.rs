@@ -1,0 +1,105 @@
+//! Operations whose values are scalars: most of what is evaluated. They go from name to
+//! name without becoming a [`Value`](super::machine::Value) on the way, which has the size
+//! of an array.
+
+use super::EvalError;
+use super::basic::{beyond, fixed};
+use super::machine::{Frame, Machine};
+use crate::syntax::{BasicOp, Level};
+use prim::Scalar;
+use prim::eval as scalar;
+use smallvec::SmallVec;
+
+type Result<T> = std::result::Result<T, EvalError>;
+
+fn undefined(name: &str, args: &[Scalar]) -> EvalError {
+    EvalError::bug(format!("{name} has no value for {args:?}"))
+}
+
+impl<L: Level> Machine<'_, L> {
+    /// The value of a basic operation, if that is a scalar for which nothing is written.
+    pub(super) fn scalar(&self, frame: &Frame<'_>, op: &BasicOp) -> Result<Option<Scalar>> {
+        Ok(Some(match op {
+            BasicOp::Atom(x) | BasicOp::Opaque(x) => return Ok(frame.known_scalar(*x)),
+            BasicOp::Unary(op, _, x) => {
+                let x = frame.scalar(*x)?;
+                scalar::unary(*op, x).ok_or_else(|| undefined(op.name(), &[x]))?
+            }
+            BasicOp::Binary(op, _, x, y) => {
+                let (x, y) = (frame.scalar(*x)?, frame.scalar(*y)?);
+                scalar::binary(*op, x, y).ok_or_else(|| undefined(op.name(), &[x, y]))?
+            }
+            BasicOp::Compare(op, _, x, y) => {
+                let (x, y) = (frame.scalar(*x)?, frame.scalar(*y)?);
+                let value = scalar::compare(*op, x, y);
+                Scalar::Bool(value.ok_or_else(|| undefined(op.name(), &[x, y]))?)
+            }
+            BasicOp::SizeAtLeast { size, tunable } => {
+                let size = frame.i64(*size)?;
+                Scalar::Bool(self.at_least(frame, size, *tunable)?)
+            }
+            BasicOp::Param { name, default } => {
+                let given = self.given(name);
+                given.map_or_else(|| frame.scalar(*default), Ok)?
+            }
+            BasicOp::Convert {
+                op,
+                from: _,
+                to,
+                arg,
+            } => {
+                let x = frame.scalar(*arg)?;
+                scalar::convert(*op, x, *to).ok_or_else(|| undefined(op.name(), &[x]))?
+            }
+            BasicOp::Select {
+                ty: _,
+                cond,
+                if_true,
+                if_false,
+            } => {
+                let chosen = if frame.bool(*cond)? {
+                    if_true
+                } else {
+                    if_false
+                };
+                frame.scalar(*chosen)?
+            }
+            BasicOp::Fma(_, x, y, z) => {
+                let (x, y, z) = (frame.scalar(*x)?, frame.scalar(*y)?, frame.scalar(*z)?);
+                scalar::fma(x, y, z).ok_or_else(|| undefined("fma", &[x, y, z]))?
+            }
+            BasicOp::Math(fun, _, args) => {
+                let args: Result<SmallVec<[Scalar; 2]>> =
+                    args.iter().map(|arg| frame.scalar(*arg)).collect();
+                let args = args?;
+                scalar::math(*fun, &args).ok_or_else(|| undefined(fun.name(), &args))?
+            }
+            BasicOp::Index { array, slice } => {
+                let Some(indices) = fixed(frame, slice)? else {
+                    return Ok(None);
+                };
+                let array = frame.array(*array)?;
+                if indices.len() != array.shape().len() {
+                    return Ok(None);
+                }
+                let value = array.element(&indices)?;
+                value.ok_or_else(|| beyond(array.shape()))?
+            }
+            BasicOp::Assert { .. }
+            | BasicOp::Update { .. }
+            | BasicOp::FlatIndex { .. }
+            | BasicOp::FlatUpdate { .. }
+            | BasicOp::Concat { .. }
+            | BasicOp::Iota { .. }
+            | BasicOp::Replicate { .. }
+            | BasicOp::Scratch { .. }
+            | BasicOp::Rearrange { .. }
+            | BasicOp::Reshape { .. }
+            | BasicOp::Copy(_)
+            | BasicOp::Manifest { .. }
+            | BasicOp::ArrayLit { .. }
+            | BasicOp::ConstArray { .. }
+            | BasicOp::UpdateAcc { .. } => return Ok(None),
+        }))
+    }
+}
