@@ -2,7 +2,7 @@
 //! against `prim::eval`: bit for bit but for the payload of NaNs. Compiled as it stands
 //! and optimised, since optimisers take advantage of what C leaves undefined.
 
-#[path = "../../llvm/tests/common/cases.rs"]
+#[path = "../../llvm/tests/all/common/cases.rs"]
 mod cases;
 
 use cases::{Case, cases, interesting, is_nan};

@@ -2,10 +2,8 @@
 //! processor's own: bit for bit, for the arguments whose roots are the hardest to
 //! round, for those at the ends of the range, and for many others.
 
-mod common;
-
-use common::vectors::{Random, array, export, run, unit};
-use common::{Fun, entry_fn, jit, mul, v};
+use crate::common::vectors::{Random, array, export, run, unit};
+use crate::common::{self, Fun, entry_fn, jit, mul, v};
 use imp::{Expr, Program, Stmt, VarType};
 use prim::{BinOp, PrimType};
 

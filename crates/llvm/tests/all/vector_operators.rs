@@ -3,11 +3,9 @@
 //! the processors that this machine can stand in for. Vectors between functions
 //! and tasks, and as text.
 
-mod common;
-
-use common::cases::{Case, cases, interesting, is_nan};
-use common::vectors::{Random, array, export, run, unit};
-use common::{Fun, add, array_of, entry_fn, jit, machines, mul, v};
+use crate::common::cases::{Case, cases, interesting, is_nan};
+use crate::common::vectors::{Random, array, export, run, unit};
+use crate::common::{self, Fun, add, array_of, entry_fn, jit, machines, mul, v};
 use imp::{EntryType, Expr, FunId, LaneAccess, LanePositions, Off, Program, Stmt, VarType};
 use prim::{BinOp, CmpOp, PrimType, Scalar, ScalarType};
 use std::fmt::Write;

@@ -1,10 +1,8 @@
 //! Lanes that are packed, compiled, against a few lines of Rust, for the processors
 //! that this machine can stand in for.
 
-mod common;
-
-use common::vectors::{Random, array, export, run, unit};
-use common::{Fun, at, entry_fn, jit, machines, v};
+use crate::common::vectors::{Random, array, export, run, unit};
+use crate::common::{Fun, at, entry_fn, jit, machines, v};
 use imp::{Expr, Program, Stmt, VarType};
 use prim::PrimType;
 

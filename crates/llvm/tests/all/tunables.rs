@@ -1,9 +1,7 @@
 //! Tuning parameters in compiled code: values come from the context, which is told
 //! of comparisons if it wants to know, from tasks too.
 
-mod common;
-
-use common::{Fun, array_of, at, c, jit, launch, program, tasks, v};
+use crate::common::{self, Fun, array_of, at, c, jit, launch, program, tasks, v};
 use imp::{EntryType, Expr, Program, Stmt, Tunable, TunableClass, TunableId};
 use prim::{CmpOp, PrimType, ScalarType};
 use runtime::tuning::Assignment;

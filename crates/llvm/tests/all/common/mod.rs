@@ -1,7 +1,5 @@
 //! Small means of writing imperative programs by hand and running them.
 
-#![allow(dead_code, reason = "each test program uses a part of this")]
-
 pub mod cases;
 pub mod memory;
 pub mod vectors;

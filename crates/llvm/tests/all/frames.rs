@@ -1,8 +1,6 @@
 //! What the arrays in frames take of the stack.
 
-mod common;
-
-use common::{Fun, add, at, bin, c, less, mul, program, run, sub, v};
+use crate::common::{Fun, add, at, bin, c, less, mul, program, run, sub, v};
 use imp::{Arg, EntryType, FunId, Stmt};
 use prim::{BinOp, PrimType, ScalarType};
 use value::Value;

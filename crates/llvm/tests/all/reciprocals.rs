@@ -1,10 +1,8 @@
 //! Quotients of singles by multiplications, against the processor's own: bit for bit, for those
 //! that are the hardest to round, for operands at the ends of the range, and for many others.
 
-mod common;
-
-use common::vectors::{Random, array, export, run, unit};
-use common::{Fun, entry_fn, jit, mul, v};
+use crate::common::vectors::{Random, array, export, run, unit};
+use crate::common::{self, Fun, entry_fn, jit, mul, v};
 use imp::{Expr, Program, Stmt, VarType};
 use prim::{BinOp, PrimType, Scalar};
 

@@ -2,10 +2,8 @@
 //! bit but for the payload of NaNs. Compiled for this machine and for the
 //! plainest one, whose missing instructions become calls.
 
-mod common;
-
-use common::cases::{cases, interesting, is_nan};
-use common::{Fun, entry_fn, entry_type, entry_value, jit};
+use crate::common::cases::{cases, interesting, is_nan};
+use crate::common::{Fun, entry_fn, entry_type, entry_value, jit};
 use imp::{Entry, Expr, FunId, Program, Stmt, VarType};
 use prim::Scalar;
 

@@ -1,8 +1,6 @@
 //! Loops whose tasks take pieces of their range.
 
-mod common;
-
-use common::run;
+use crate::common::run;
 use value::Value;
 
 const PROGRAM: &str = r#"imp file "a.fut"

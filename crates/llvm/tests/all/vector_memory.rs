@@ -2,11 +2,9 @@
 //! in which lanes can lie, with masks and without, in arrays that begin or end
 //! at a page that nobody may touch.
 
-mod common;
-
-use common::memory::{Edge, Guarded};
-use common::vectors::{Random, array, export, run, unit};
-use common::{Fun, add, at, entry_fn, jit, machines, mul, v};
+use crate::common::memory::{Edge, Guarded};
+use crate::common::vectors::{Random, array, export, run, unit};
+use crate::common::{self, Fun, add, at, entry_fn, jit, machines, mul, v};
 use imp::{EntryType, Expr, LaneAccess, LanePositions, Off, Program, Stmt, Var, VarType};
 use prim::{PrimType, Scalar, ScalarType};
 

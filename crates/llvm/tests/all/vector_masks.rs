@@ -2,10 +2,8 @@
 //! the blocks of loops and conditionals, for the processors that this machine
 //! can stand in for.
 
-mod common;
-
-use common::vectors::{Random, array, export, run, unit};
-use common::{Fun, at, bin, entry_fn, jit, machines, v};
+use crate::common::vectors::{Random, array, export, run, unit};
+use crate::common::{Fun, at, bin, entry_fn, jit, machines, v};
 use imp::{EntryType, Expr, Program, Stmt, VarType};
 use llvm::Options;
 use prim::{BinOp, CmpOp, ConvOp, PrimType, Scalar, ScalarType};

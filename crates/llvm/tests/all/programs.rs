@@ -1,9 +1,7 @@
 //! Programs written by hand in the imperative IR, run on the runtime. Each run
 //! checks that no block is left over.
 
-mod common;
-
-use common::{
+use crate::common::{
     Fun, add, array_of, at, bin, c, check, context, launch, less, mul, program, run, seq, sub,
     tasks, tile, v,
 };

@@ -2,11 +2,9 @@
 //! library's: bit for bit, in lanes and one by one, for operands of all sizes, for
 //! sums in the middle of two floats and beside it, and for what has no size.
 
-mod common;
-
-use common::cases::is_nan;
-use common::vectors::{Random, array, export, run, unit};
-use common::{Fun, entry_fn, jit, machines, mul, v};
+use crate::common::cases::is_nan;
+use crate::common::vectors::{Random, array, export, run, unit};
+use crate::common::{self, Fun, entry_fn, jit, machines, mul, v};
 use imp::{Access, Expr, Program, Stmt, VarType};
 use prim::{BinOp, PrimType, Scalar, eval};
 

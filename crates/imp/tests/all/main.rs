@@ -1,0 +1,16 @@
+//! The imperative language's tests, as one program: linking one takes as long as linking one of many.
+
+mod copies;
+mod device;
+mod eval;
+mod fills;
+mod kernels;
+mod pipeline;
+mod races;
+mod roots;
+mod split;
+mod tail;
+mod text;
+mod tunables;
+mod vectors;
+mod verify;

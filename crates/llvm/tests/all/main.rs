@@ -1,0 +1,15 @@
+//! The code generator's tests, as one program: linking one takes as long as linking one of many.
+
+mod common;
+mod fma;
+mod frames;
+mod operators;
+mod pieces;
+mod programs;
+mod reciprocals;
+mod roots;
+mod tunables;
+mod vector_masks;
+mod vector_memory;
+mod vector_operators;
+mod vector_packs;
