@@ -92,9 +92,14 @@ impl<'p> Frame<'p> {
 
     /// Where the value of a variable stands that may be changed.
     pub(super) fn slot(&mut self, var: Var) -> Result<&mut Slot> {
+        let exists = var.index() < self.function.vars.len();
         match self.variables.get_mut(var) {
             Some(slot) => Ok(slot),
-            None => bug(format!("variable {} does not exist or is another's", var.0)),
+            None if exists => bug(format!(
+                "variable {} is set by a block or a thread, and is not its own",
+                var.0
+            )),
+            None => bug(format!("variable {} does not exist", var.0)),
         }
     }
 

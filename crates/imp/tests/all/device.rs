@@ -2,7 +2,7 @@
 //! every kind of misuse that it tells.
 
 use imp::eval::{ErrorClass, EvalError, EvalValue, Options, eval_entry_with};
-use imp::{Program, parse, print, verify};
+use imp::{How, Program, Stmt, parse, print, verify};
 use prim::Scalar;
 
 /// A program whose `main` takes a number and gives one: it fills `xs_2` with 0 to 15, runs
@@ -328,6 +328,29 @@ fn other_misuse_is_told() {
     is_told(&used, "is used and was never written");
     let unset = program("1", "", "y_12: i64 = x_11");
     is_told(&unset, "is not set");
+}
+
+#[test]
+fn variables_of_others_are_not_set() {
+    let mut program = program("2", "common_9: i64 = 1", "x_11: i64 = common_9");
+    assert_eq!(print(&program).matches("locals (x_11, ").count(), 1);
+    let main = program.functions.iter_mut().find(|f| &*f.name == "main");
+    let stmts = main.into_iter().flat_map(|main| &mut main.body);
+    let kernels = stmts.filter_map(|stmt| match stmt {
+        Stmt::For(kernel) if matches!(kernel.how, How::Grid(_)) => kernel.body.last_mut(),
+        _ => None,
+    });
+    for threads in kernels {
+        if let Stmt::For(threads) = threads
+            && let How::Block(locals) = &mut threads.how
+        {
+            locals.remove(0);
+        }
+    }
+    is_told(
+        &program,
+        "is set by a block or a thread, and is not its own",
+    );
 }
 
 #[test]
