@@ -1,5 +1,6 @@
 //! The imperative language's tests, as one program: linking one takes as long as linking one of many.
 
+mod common;
 mod copies;
 mod device;
 mod eval;

@@ -1,39 +1,17 @@
 //! The text form: what is printed is read back equal, whatever is in it; what is
 //! wrong is said with its place.
 
+use crate::common::{function, v};
 use imp::{
     Access, Arg, Check, Code, Data, Entry, EntryType, EntryValue, Expr, For, FunId, Function, How,
-    Launch, Pieces, Plan, Program, Region, Stmt, Tile, Var, VarInfo, VarType, parse, print,
+    Launch, Pieces, Plan, Program, Region, Stmt, Tile, Var, VarType, parse, print,
 };
 use ir::entry::{OpaqueId, OpaqueKind, OpaqueType};
 use prim::{BinOp, PrimType, Scalar, ScalarType};
 use std::fmt::Write as _;
 
-fn v(var: u32) -> Expr {
-    Expr::Var(Var(var))
-}
-
 fn bits(ty: PrimType, bits: u64) -> Expr {
     Expr::Const(Scalar::from_bits(ty, bits))
-}
-
-fn function(name: &str, vars: &[(&str, VarType)], body: Vec<Stmt>) -> Function {
-    Function {
-        name: name.into(),
-        params: vec![],
-        results: vec![],
-        owned: vec![],
-        vars: vars
-            .iter()
-            .map(|(hint, ty)| VarInfo {
-                ty: *ty,
-                hint: (*hint).into(),
-            })
-            .collect(),
-        body,
-        code: Code::Once,
-        recursive: false,
-    }
 }
 
 fn program(functions: Vec<Function>) -> Program {

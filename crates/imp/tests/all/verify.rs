@@ -1,16 +1,13 @@
 //! The verifier against a valid program and one violation of each invariant.
 
+use crate::common::{function, v};
 use imp::{
-    Access, Arg, Check, CheckId, Code, Entry, EntryType, EntryValue, Expr, For, FunId, Function,
-    GlobalId, How, Launch, Pieces, Program, Stmt, Var, VarInfo, VarType, print, verify,
+    Access, Arg, Check, CheckId, Entry, EntryType, EntryValue, Expr, For, FunId, GlobalId, How,
+    Launch, Pieces, Program, Stmt, Var, VarType, print, verify,
 };
 use prim::{BinOp, CmpOp, PrimType, Scalar, ScalarType};
 
 const I64: VarType = VarType::Scalar(PrimType::I64);
-
-fn v(i: u32) -> Expr {
-    Expr::Var(Var(i))
-}
 
 fn at(buffer: u32, index: Expr) -> Access {
     Access {
@@ -18,25 +15,6 @@ fn at(buffer: u32, index: Expr) -> Access {
         elem: PrimType::I64,
         offset: Expr::i64(0),
         dims: vec![(index, Expr::i64(1))],
-    }
-}
-
-fn function(name: &str, vars: &[(&str, VarType)]) -> Function {
-    Function {
-        name: name.into(),
-        params: vec![],
-        results: vec![],
-        owned: vec![],
-        vars: vars
-            .iter()
-            .map(|(hint, ty)| VarInfo {
-                ty: *ty,
-                hint: (*hint).into(),
-            })
-            .collect(),
-        body: vec![],
-        code: Code::Once,
-        recursive: false,
     }
 }
 
@@ -53,6 +31,7 @@ fn valid() -> Program {
             ("x", I64),
             ("own", buffer),
         ],
+        vec![],
     );
     main.params = vec![Var(0), Var(1)];
     main.results = vec![Var(2), Var(1)];
@@ -92,7 +71,7 @@ fn valid() -> Program {
             body,
         }),
     ];
-    let mut helper = function("helper", &[("n", I64), ("r", I64)]);
+    let mut helper = function("helper", &[("n", I64), ("r", I64)], vec![]);
     helper.params = vec![Var(0)];
     helper.results = vec![Var(1)];
     helper.body = vec![Stmt::Set(Var(1), v(0))];

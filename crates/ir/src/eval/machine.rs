@@ -148,16 +148,12 @@ impl Frame<'_> {
 
     /// A scalar operand.
     pub(super) fn scalar(&self, atom: Atom) -> Result<Scalar> {
-        match atom {
-            Atom::Const(value) => Ok(value),
-            Atom::Var(name) => match &self.slots[name.index()] {
-                Value::Scalar(value) => Ok(*value),
-                Value::Empty => Err(self.missing(name)),
-                Value::Array(_) | Value::Acc(_) | Value::Unit | Value::Block(_) => {
-                    Err(EvalError::bug("a scalar is needed"))
-                }
-            },
-        }
+        self.known_scalar(atom).ok_or_else(|| match atom {
+            Atom::Var(name) if matches!(self.slots[name.index()], Value::Empty) => {
+                self.missing(name)
+            }
+            Atom::Var(_) | Atom::Const(_) => EvalError::bug("a scalar is needed"),
+        })
     }
 
     /// An `i64` operand.

@@ -12,7 +12,7 @@ fn program<L: Level>(source: &str) -> Program<L> {
     program
 }
 
-fn i64s(xs: &[i64]) -> EvalValue {
+pub fn i64s(xs: &[i64]) -> EvalValue {
     shaped(&[xs.len() as i64], xs)
 }
 

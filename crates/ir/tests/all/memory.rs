@@ -1,15 +1,10 @@
 //! The evaluator at the level with memory: every kind of misuse in a small
 //! program, and programs that share blocks and may.
 
-use ir::eval::{Array, ErrorClass, EvalError, EvalValue, eval_entry};
+use crate::eval::i64s;
+use ir::eval::{ErrorClass, EvalError, EvalValue, eval_entry};
 use ir::{Mems, text, verify};
-use prim::{PrimType, Scalar};
-
-fn i64s(xs: &[i64]) -> EvalValue {
-    let scalars: Vec<Scalar> = xs.iter().map(|x| Scalar::I64(*x)).collect();
-    let array = Array::from_scalars(PrimType::I64, &[xs.len() as i64], &scalars);
-    EvalValue::Array(array.expect("as many elements as the shape says"))
-}
+use prim::Scalar;
 
 /// What `main` gives for an array `xs_2` of `n_0` numbers in the block `m_1`:
 /// the number that is the last result, or an array if `array` says so.

@@ -1,0 +1,27 @@
+//! Small means of writing imperative programs by hand.
+
+use imp::{Code, Expr, Function, Stmt, Var, VarInfo, VarType};
+
+pub fn v(var: u32) -> Expr {
+    Expr::Var(Var(var))
+}
+
+/// A function without parameters and results.
+pub fn function(name: &str, vars: &[(&str, VarType)], body: Vec<Stmt>) -> Function {
+    Function {
+        name: name.into(),
+        params: vec![],
+        results: vec![],
+        owned: vec![],
+        vars: vars
+            .iter()
+            .map(|(hint, ty)| VarInfo {
+                ty: *ty,
+                hint: (*hint).into(),
+            })
+            .collect(),
+        body,
+        code: Code::Once,
+        recursive: false,
+    }
+}
