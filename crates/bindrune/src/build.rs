@@ -4,7 +4,9 @@ use crate::common::{self, Compiler};
 use crate::link;
 use crate::memory::{self, Stages};
 use crate::portable;
+use crate::source::Source;
 use crate::tuning;
+use driver::{Failure, Ir, Options, Session};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -12,60 +14,113 @@ use std::process::ExitCode;
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
-    compiler: Compiler,
-    /// The program.
-    file: PathBuf,
+    program: Program,
     /// The executable; the program's name without `.fut` if not given.
     #[arg(short = 'o', long, value_name = "OUT")]
     output: Option<PathBuf>,
-    /// What the code runs on: `cpu`, whatever the C compiler makes code for (`c`), or a
-    /// device of OpenCL's (`opencl`), NVIDIA's (`cuda`) or AMD's (`hip`).
-    #[arg(long, default_value = "cpu", value_parser = ["cpu", "c", "opencl", "cuda", "hip"])]
+    /// What the code runs on: `cpu` (or `multicore`), whatever the C compiler makes code for
+    /// (`c`), or a device of OpenCL's (`opencl`), NVIDIA's (`cuda`) or AMD's (`hip`).
+    #[arg(long, default_value = "cpu", value_parser = ["cpu", "multicore", "c", "opencl", "cuda", "hip"])]
     backend: String,
+}
+
+/// Arguments of all commands that make executables.
+#[derive(clap::Args)]
+pub struct Program {
+    #[command(flatten)]
+    compiler: Compiler,
+    #[command(flatten)]
+    source: Source,
+    /// Another entry point: a function at the program's top level. It may be given several
+    /// times.
+    #[arg(long = "entry-point", value_name = "NAME")]
+    entry_points: Vec<String>,
     #[command(flatten)]
     tuning: tuning::Files,
+    /// The program.
+    file: PathBuf,
+}
+
+impl Program {
+    /// The same for a back end.
+    pub fn asked<'a>(&'a self, backend: &'a str) -> Asked<'a> {
+        Asked {
+            file: &self.file,
+            backend,
+            compiler: &self.compiler,
+            source: &self.source,
+            entry_points: &self.entry_points,
+            tuning: &self.tuning,
+        }
+    }
 }
 
 /// Builds the executable.
 pub fn run(args: Args) -> ExitCode {
-    let output = match link::output(args.output, &args.file) {
-        Ok(output) => output,
-        Err(message) => return common::fail(message),
-    };
-    if args.backend == "c" {
-        let text = match portable::text(&args.file, &args.compiler, &args.tuning) {
-            Ok(text) => text,
-            Err(code) => return code,
-        };
-        return match portable::executable(&text, &args.compiler.cpu, &output) {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(message) => common::fail(message),
-        };
-    }
-    let made = executable(
-        &args.file,
-        &args.backend,
-        &args.compiler,
-        &args.tuning,
-        &output,
-    );
+    let asked = args.program.asked(&args.backend);
+    let made = link::output(args.output, asked.file)
+        .map_err(common::fail)
+        .and_then(|output| match asked.backend {
+            "c" => portable_executable(&asked, &portable_c(&asked)?, &output),
+            _ => executable(&asked, &output),
+        });
     made.err().unwrap_or(ExitCode::SUCCESS)
 }
 
+/// What is to be compiled, and how.
+pub struct Asked<'a> {
+    /// The program.
+    pub file: &'a Path,
+    /// One of `build`'s.
+    pub backend: &'a str,
+    /// Options of the compiler.
+    pub compiler: &'a Compiler,
+    /// Options about warnings and checks.
+    pub source: &'a Source,
+    /// More entry points than the source has.
+    pub entry_points: &'a [String],
+    /// Which tuning files count.
+    pub tuning: &'a tuning::Files,
+}
+
 /// Builds an executable with machine code for a processor, whatever else it runs on.
-pub fn executable(
-    file: &Path,
-    backend: &str,
-    compiler: &Compiler,
-    tuning: &tuning::Files,
-    output: &Path,
-) -> Result<(), ExitCode> {
-    let options = compiler.tuned_options(backend, true, tuning, file)?;
-    let watch = memory::watch(file, compiler.memory);
-    let (mut session, ir) = common::open(file, options);
-    let ir = ir.and_then(|ir| tuning.apply(file, &mut session, ir));
-    let objects = ir.and_then(|ir| session.objects(ir, &mut Stages::new()));
-    let objects = common::report(&session, objects)?;
-    drop(watch);
+pub fn executable(asked: &Asked<'_>, output: &Path) -> Result<(), ExitCode> {
+    let (file, compiler) = (asked.file, asked.compiler);
+    let options = compiler.tuned_options(asked.backend, true, asked.tuning, file)?;
+    let objects = compiled(asked, options, |session, ir, stages| {
+        session.objects(ir, stages)
+    })?;
     link::executable(&objects, output).map_err(common::fail)
+}
+
+/// Builds an executable with the C compiler from a program's C.
+pub fn portable_executable(asked: &Asked<'_>, text: &str, output: &Path) -> Result<(), ExitCode> {
+    portable::executable(text, &asked.compiler.cpu, output).map_err(common::fail)
+}
+
+/// The C of a program.
+pub fn portable_c(asked: &Asked<'_>) -> Result<String, ExitCode> {
+    let options = asked.compiler.options(true).portable_c();
+    compiled(asked, options, |session, ir, stages| {
+        session.portable_c(ir, stages)
+    })
+}
+
+/// What a program becomes at the end of all passes.
+pub fn compiled<T>(
+    asked: &Asked<'_>,
+    options: Options,
+    finish: impl FnOnce(&mut Session, Ir, &mut Stages) -> Result<T, Failure>,
+) -> Result<T, ExitCode> {
+    let _watch = memory::watch(asked.file, asked.compiler.memory);
+    let options = Options {
+        entry_points: asked.entry_points.to_vec(),
+        ..asked.source.options(options)
+    };
+    let (mut session, ir) = common::open(asked.file, options);
+    let mut stages = asked.source.stages();
+    let made = ir
+        .and_then(|ir| (asked.tuning).apply(asked.file, &mut session, ir, &mut stages))
+        .and_then(|ir| finish(&mut session, ir, &mut stages));
+    asked.source.report(&mut session, made)
 }

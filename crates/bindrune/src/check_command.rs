@@ -2,6 +2,7 @@
 
 use crate::common;
 use crate::memory;
+use crate::source::STRICT;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -16,7 +17,7 @@ pub struct Args {
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Give no warnings.
-    #[arg(short = 'w')]
+    #[arg(short = 'w', visible_short_alias = 'W')]
     quiet: bool,
     /// Fail, with exit code 2, if there are warnings and no errors.
     #[arg(long = "Werror")]
@@ -43,10 +44,7 @@ pub fn run(args: Args) -> ExitCode {
     }
     if warned && args.strict {
         // Where nobody can read it, the exit code has to say it.
-        let _ = writeln!(
-            std::io::stderr(),
-            "bindrune: the warnings above count as errors because of --Werror"
-        );
+        let _ = writeln!(std::io::stderr(), "bindrune: {STRICT}");
         return ExitCode::from(WARNED);
     }
     ExitCode::SUCCESS

@@ -114,6 +114,8 @@ impl Compiler {
             verify: self.verify || defaults.verify,
             executable,
             account: false,
+            entry_points: defaults.entry_points,
+            safe: defaults.safe,
             copies: self.copies.map_or(defaults.copies, |copied| CopyLimits {
                 copied,
                 heavy: copied.min(defaults.copies.heavy),

@@ -2,6 +2,7 @@
 //! command line of executables.
 
 use crate::common;
+use crate::source::Source;
 use check::tast::{Entry, EntryParam, Ty};
 use interp::{Class, Interp, Val};
 use runtime::exe::options::{self, Command, Options};
@@ -15,7 +16,7 @@ use syntax::span::SourceMap;
 use value::{Reader, Value};
 
 /// Evaluates an entry point of a program with the options of an executable.
-pub fn run(file: &Path, args: Vec<OsString>) -> ExitCode {
+pub fn run(file: &Path, source: &Source, args: Vec<OsString>) -> ExitCode {
     let name = file.to_string_lossy();
     let options = match options::parse(args) {
         Ok(Command::Run(options)) => options,
@@ -43,7 +44,7 @@ pub fn run(file: &Path, args: Vec<OsString>) -> ExitCode {
     }
     let (mut session, program) = common::check(file);
     let program = program.map(Arc::new);
-    let program = match common::report(&session, program) {
+    let program = match source.report(&mut session, program) {
         Ok(program) => program,
         Err(code) => return code,
     };

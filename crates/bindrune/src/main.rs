@@ -5,9 +5,9 @@ mod bench;
 mod build;
 mod check_command;
 mod common;
+mod compile;
 mod data;
 mod dev;
-mod device;
 mod explain;
 mod forest;
 mod interpret;
@@ -18,12 +18,12 @@ mod portable;
 mod progress;
 mod repl;
 mod run;
+mod source;
 mod test;
 mod tune;
 mod tuning;
 
 use clap::{Parser, Subcommand};
-use driver::DeviceTarget;
 use std::process::ExitCode;
 
 #[global_allocator]
@@ -31,7 +31,13 @@ static ALLOCATOR: memory::Allocator = memory::Allocator;
 
 /// An optimising compiler for the array language Futhark.
 #[derive(Parser)]
-#[command(name = "bindrune", version, about, max_term_width = 100)]
+#[command(
+    name = "bindrune",
+    version,
+    propagate_version = true,
+    about,
+    max_term_width = 100
+)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -45,13 +51,15 @@ enum Command {
     /// Compile a program to an executable.
     Build(build::Args),
     /// Compile a program to C and that to an executable: both are written.
-    C(portable::Args),
+    C(compile::Args),
+    /// Compile a program to an executable that runs on all cores of a processor.
+    Multicore(compile::Args),
     /// Compile a program to an executable that runs on a device of OpenCL's.
-    Opencl(device::Args),
+    Opencl(compile::Args),
     /// Compile a program to an executable that runs on a device of NVIDIA's.
-    Cuda(device::Args),
+    Cuda(compile::Args),
     /// Compile a program to an executable that runs on a device of AMD's.
-    Hip(device::Args),
+    Hip(compile::Args),
     /// Check a program for errors.
     Check(check_command::Args),
     /// Hold programs against their test blocks.
@@ -100,10 +108,11 @@ fn compile(command: Command) -> ExitCode {
     match command {
         Command::Run(args) => run::run(args),
         Command::Build(args) => build::run(args),
-        Command::C(args) => portable::command(args),
-        Command::Opencl(args) => device::command(args, DeviceTarget::OpenCl),
-        Command::Cuda(args) => device::command(args, DeviceTarget::Cuda),
-        Command::Hip(args) => device::command(args, DeviceTarget::Hip),
+        Command::C(args) => compile::command(args, "c"),
+        Command::Multicore(args) => compile::command(args, "multicore"),
+        Command::Opencl(args) => compile::command(args, "opencl"),
+        Command::Cuda(args) => compile::command(args, "cuda"),
+        Command::Hip(args) => compile::command(args, "hip"),
         Command::Check(args) => check_command::run(args),
         Command::Test(args) => test::run(args),
         Command::Bench(args) => bench::run(args),

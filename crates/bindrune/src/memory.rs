@@ -9,6 +9,7 @@
 //!
 //! Programs that the compiler runs have a limit of their own (`runtime`).
 
+use crate::common;
 use driver::{Ir, Observer, PassInfo};
 use mimalloc::MiMalloc;
 use std::alloc::{GlobalAlloc, Layout};
@@ -164,20 +165,35 @@ fn out_of_memory(why: std::fmt::Arguments<'_>) -> ! {
 }
 
 /// Tells the watch which pass is next.
-pub struct Stages(Vec<String>);
+pub struct Stages {
+    names: Vec<String>,
+    /// Whether the user is told which pass has run.
+    verbose: bool,
+}
 
 impl Stages {
     /// For all passes.
     pub fn new() -> Self {
+        Self::told(false)
+    }
+
+    /// For all passes; a line to standard error says of each what time it took, if that is
+    /// wanted.
+    pub fn told(verbose: bool) -> Self {
         set_stage(None, "lowering");
-        Self(driver::passes().into_iter().map(|pass| pass.name).collect())
+        let names = driver::passes().into_iter().map(|pass| pass.name).collect();
+        Self { names, verbose }
     }
 }
 
 impl Observer for Stages {
-    fn pass(&mut self, pass: &PassInfo, _: Duration, _: &Ir) {
-        let at = self.0.iter().position(|name| *name == pass.name);
-        match at.and_then(|at| self.0.get(at + 1)) {
+    fn pass(&mut self, pass: &PassInfo, time: Duration, _: &Ir) {
+        if self.verbose {
+            let milliseconds = time.as_secs_f64() * 1e3;
+            common::say(&format!("{:12} {milliseconds:9.3} ms", pass.name));
+        }
+        let at = self.names.iter().position(|name| *name == pass.name);
+        match at.and_then(|at| self.names.get(at + 1)) {
             Some(next) => set_stage(None, &format!("pass {next}")),
             None => set_stage(None, "machine code"),
         }

@@ -1,75 +1,13 @@
-//! Portable C: the text, the C compiler, and `bindrune c`.
+//! Portable C and the C compiler.
 //!
 //! The C compiler is `cc`, or what `CC` names; `CFLAGS` stands in place of how much it
 //! optimises and for which processor. What results depend on is said in any case.
 
-use crate::common::{self, Compiler};
+use crate::common;
 use crate::link;
-use crate::memory::{self, Stages};
-use crate::tuning;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
-
-/// Arguments of `c`.
-#[derive(clap::Args)]
-pub struct Args {
-    #[command(flatten)]
-    compiler: Compiler,
-    /// The program.
-    file: PathBuf,
-    /// The executable; the program's name without `.fut` if not given. The C stands beside
-    /// it, in a file of this name with `.c`.
-    #[arg(short = 'o', long, value_name = "OUT")]
-    output: Option<PathBuf>,
-    /// Make an executable; this is the default.
-    #[arg(long, conflicts_with_all = ["library", "server"])]
-    executable: bool,
-    /// Make a library.
-    #[arg(long, conflicts_with = "server")]
-    library: bool,
-    /// Make an executable that is a server.
-    #[arg(long)]
-    server: bool,
-    #[command(flatten)]
-    tuning: tuning::Files,
-}
-
-/// Writes the C and the executable.
-pub fn command(args: Args) -> ExitCode {
-    if args.library || args.server {
-        let what = if args.library {
-            "libraries in C"
-        } else {
-            "servers in C"
-        };
-        return common::fail(format_args!("not supported yet: {what}"));
-    }
-    let output = match link::output(args.output, &args.file) {
-        Ok(output) => output,
-        Err(message) => return common::fail(message),
-    };
-    let mut source = output.clone().into_os_string();
-    source.push(".c");
-    let text = match text(&args.file, &args.compiler, &args.tuning) {
-        Ok(text) => text,
-        Err(code) => return code,
-    };
-    let written = link::write(Path::new(&source), text.as_bytes());
-    match written.and_then(|()| executable(&text, &args.compiler.cpu, &output)) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(message) => common::fail(message),
-    }
-}
-
-/// The C of a program.
-pub fn text(file: &Path, compiler: &Compiler, tuning: &tuning::Files) -> Result<String, ExitCode> {
-    let _watch = memory::watch(file, compiler.memory);
-    let (mut session, ir) = common::open(file, compiler.options(true).portable_c());
-    let ir = ir.and_then(|ir| tuning.apply(file, &mut session, ir));
-    let text = ir.and_then(|ir| session.portable_c(ir, &mut Stages::new()));
-    common::report(&session, text)
-}
 
 /// Compiles C into an executable at `output`. The error says what to do.
 pub fn executable(text: &str, cpu: &str, output: &Path) -> Result<(), String> {

@@ -1,9 +1,10 @@
 //! `bindrune run`: compile and run in this process, or interpret.
 
+use crate::build;
 use crate::common::{self, Compiler};
 use crate::interpret;
-use crate::memory::{self, Stages};
 use crate::portable;
+use crate::source::Source;
 use crate::tuning;
 use driver::on_large_stack;
 use std::ffi::OsString;
@@ -15,12 +16,14 @@ use std::process::ExitCode;
 pub struct Args {
     #[command(flatten)]
     compiler: Compiler,
-    /// What evaluates the program: compiled code, portable C, kernels on a device of
+    /// What evaluates the program: compiled code (`cpu` or `multicore`), portable C, kernels on a device of
     /// OpenCL's, or the interpreter.
-    #[arg(long, default_value = "cpu", value_parser = ["cpu", "c", "opencl", "cuda", "hip", "interp"])]
+    #[arg(long, default_value = "cpu", value_parser = ["cpu", "multicore", "c", "opencl", "cuda", "hip", "interp"])]
     backend: String,
     /// The program.
     file: PathBuf,
+    #[command(flatten)]
+    source: Source,
     #[command(flatten)]
     tuning: tuning::Files,
     /// Options that the program's executable would take: `-e ENTRY`, `-t FILE`,
@@ -36,23 +39,28 @@ pub struct Args {
 /// Runs the program.
 pub fn run(args: Args) -> ExitCode {
     if args.backend == "interp" {
-        return on_large_stack(|| interpret::run(&args.file, args.options));
+        return on_large_stack(|| interpret::run(&args.file, &args.source, args.options));
     }
+    let asked = build::Asked {
+        file: &args.file,
+        backend: &args.backend,
+        compiler: &args.compiler,
+        source: &args.source,
+        entry_points: &[],
+        tuning: &args.tuning,
+    };
     if args.backend == "c" {
-        let text = on_large_stack(|| portable::text(&args.file, &args.compiler, &args.tuning));
-        return match text {
+        return match on_large_stack(|| build::portable_c(&asked)) {
             Ok(text) => portable::run(&text, &args.compiler.cpu, &args.file, &args.options),
             Err(code) => code,
         };
     }
     let image = on_large_stack(|| {
-        let _watch = memory::watch(&args.file, args.compiler.memory);
-        let compiler = &args.compiler;
-        let options = compiler.tuned_options(&args.backend, false, &args.tuning, &args.file)?;
-        let (mut session, ir) = common::open(&args.file, options);
-        let ir = ir.and_then(|ir| args.tuning.apply(&args.file, &mut session, ir));
-        let image = ir.and_then(|ir| session.image(ir, &mut Stages::new()));
-        common::report(&session, image)
+        let (file, compiler) = (asked.file, asked.compiler);
+        let options = compiler.tuned_options(asked.backend, false, asked.tuning, file)?;
+        build::compiled(&asked, options, |session, ir, stages| {
+            session.image(ir, stages)
+        })
     });
     let image = match image {
         Ok(image) => image,

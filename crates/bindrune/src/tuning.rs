@@ -126,14 +126,20 @@ impl Files {
 
     /// Makes the values in a program's tuning file its parameters' defaults, where there
     /// is one. What it says of parameters that there are not is a warning.
-    pub fn apply(&self, file: &Path, session: &mut Session, ir: Ir) -> Result<Ir, Failure> {
+    pub fn apply(
+        &self,
+        file: &Path,
+        session: &mut Session,
+        ir: Ir,
+        stages: &mut Stages,
+    ) -> Result<Ir, Failure> {
         let given = self.of(file);
         let given = given.map_err(|why| Failure::message("tuning-file", why))?;
         if given.is_empty() {
             return Ok(ir);
         }
         let stage = Stage::from_name("imp").ok_or_else(|| Failure::bug("no stage is `imp`"))?;
-        let mut ir = session.advance(ir, stage, &mut Stages::new())?;
+        let mut ir = session.advance(ir, stage, stages)?;
         let (_, unknown) = options(&list(&ir), &given);
         for line in unknown {
             let _ = writeln!(std::io::stderr(), "{line}");

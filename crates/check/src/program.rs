@@ -82,6 +82,19 @@ pub fn check_program(
     check_root(sources, interner, loader, root, Asked::Nothing).0
 }
 
+/// Checks a program as [`check_program`] does; what the root defines by one of these names
+/// is an entry point, too.
+pub fn check_with_entries(
+    sources: &mut SourceMap,
+    interner: &Interner,
+    loader: &mut dyn Loader,
+    root: &str,
+    entries: &[String],
+) -> Checked {
+    let asked = Asked::Entries(entries);
+    check_root(sources, interner, loader, root, asked).0
+}
+
 /// Checks a program as [`check_program`] does, and gives the type of one of the
 /// root's modules as text, unless it has errors.
 pub fn describe_module(
@@ -112,6 +125,8 @@ pub fn names_in_scope(
 #[derive(Clone, Copy)]
 enum Asked<'a> {
     Nothing,
+    /// More entry points than the source has.
+    Entries(&'a [String]),
     /// The type of one of the root's modules.
     Module(&'a str),
     /// The names that the root's end sees, a line each.
@@ -160,6 +175,10 @@ fn check_files(
     let mut described = None;
     let cx = Context::new(interner, sources, diags);
     let mut elaborator = Elaborator::new(cx, imports);
+    if let Asked::Entries(names) = asked {
+        let names = names.iter().map(|name| interner.intern(name));
+        elaborator.more_entries.extend(names);
+    }
     let mut base = elaborator.cx.env.snapshot();
     for (i, (path, prog)) in progs.iter().enumerate() {
         if path == SIGNATURES {

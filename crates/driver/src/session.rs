@@ -49,6 +49,11 @@ pub struct Options {
     pub executable: bool,
     /// How much may be copied where functions are specialised.
     pub copies: lower::Limits,
+    /// Functions of the program's top level that are entry points though the source does
+    /// not say so.
+    pub entry_points: Vec<String>,
+    /// Whether all is checked, though the source says that it is safe without (`#[unsafe]`).
+    pub safe: bool,
     /// Whether all that is decided is recorded, for an account of it.
     pub account: bool,
     /// How many threads compile at most; what comes out does not depend on it.
@@ -71,6 +76,8 @@ impl Default for Options {
             verify: cfg!(debug_assertions),
             executable: false,
             copies: lower::Limits::default(),
+            entry_points: Vec::new(),
+            safe: false,
             account: false,
             threads: std::thread::available_parallelism().map_or(1, usize::from),
         }
@@ -81,6 +88,14 @@ impl Default for Options {
 const _: () = assert!(levels::GRID_POINTS == runtime::abi::BUSY_DEVICE);
 
 impl Options {
+    /// What is asked of lowering.
+    fn lower(&self) -> lower::Options {
+        lower::Options {
+            copies: self.copies,
+            safe: self.safe,
+        }
+    }
+
     /// The same for kernels of a device, which what drives it compiles from this: the host's
     /// code has no vectors.
     #[must_use]
@@ -163,14 +178,32 @@ impl Session {
         let Checked {
             program,
             diagnostics,
-        } = check::check_program(&mut self.sources, &self.interner, loader, &self.source_name);
+        } = check::check_with_entries(
+            &mut self.sources,
+            &self.interner,
+            loader,
+            &self.source_name,
+            &self.options.entry_points,
+        );
         let (errors, warnings): (Vec<_>, Vec<_>) =
             diagnostics.into_iter().partition(Diagnostic::is_error);
         self.warnings.extend(warnings);
         if !errors.is_empty() {
             return Err(Failure(errors));
         }
-        program.ok_or_else(|| Failure::bug("checking gave neither a program nor an error"))
+        let program =
+            program.ok_or_else(|| Failure::bug("checking gave neither a program nor an error"))?;
+        let known = |name: &String| program.entries.iter().any(|entry| *entry.name == **name);
+        match self.options.entry_points.iter().find(|name| !known(name)) {
+            Some(name) => Err(Failure::message(
+                "unknown-entry-point",
+                format!(
+                    "{} has no function `{name}` at its top level that could be an entry point",
+                    self.source_name
+                ),
+            )),
+            None => Ok(program),
+        }
     }
 
     /// The syntax tree of one file's text.
@@ -194,7 +227,7 @@ impl Session {
 
     /// The core IR of a checked program.
     pub fn lower(&self, program: &check::tast::Program) -> Result<Ir, Failure> {
-        let program = lower::lower(program, &self.sources, self.options.copies);
+        let program = lower::lower(program, &self.sources, self.options.lower());
         self.lowered(program.map_err(Failure)?)
     }
 
@@ -203,7 +236,7 @@ impl Session {
         &self,
         program: &check::tast::Program,
     ) -> Result<(Ir, Vec<Decision>), Failure> {
-        let lowered = lower::with_account(program, &self.sources, self.options.copies);
+        let lowered = lower::with_account(program, &self.sources, self.options.lower());
         let (program, decisions) = lowered.map_err(Failure)?;
         Ok((self.lowered(program)?, decisions))
     }

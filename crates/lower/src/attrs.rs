@@ -38,7 +38,7 @@ impl Lower<'_> {
         let mut all = self.f.attrs();
         for attr in attrs.iter().filter(|attr| !DONE.contains(&&*attr.name)) {
             match core_attr(attr) {
-                Attr::Unsafe => self.f.unchecked = true,
+                Attr::Unsafe => self.f.unchecked |= !self.safe,
                 Attr::WarnChecks => self.f.warned = true,
                 attr => all.add(attr),
             }
@@ -66,6 +66,14 @@ impl Lower<'_> {
 }
 
 impl Lower<'_> {
+    /// The attributes of a definition.
+    pub(crate) fn attributes(&self, attrs: &[SourceAttr]) -> Attrs {
+        let attrs = attrs.iter().map(core_attr);
+        attrs
+            .filter(|attr| !(self.safe && *attr == Attr::Unsafe))
+            .collect()
+    }
+
     /// The value of the tuning parameter that an attribute names, if it is one and the
     /// value an `i64`; others stay what they are.
     fn param(&mut self, attr: &SourceAttr, value: Value) -> Value {
@@ -104,11 +112,6 @@ impl Fun {
             attrs.add(Attr::WarnChecks);
         }
     }
-}
-
-/// The attributes of a definition.
-pub(crate) fn attributes(attrs: &[SourceAttr]) -> Attrs {
-    attrs.iter().map(core_attr).collect()
 }
 
 fn core_attr(attr: &SourceAttr) -> Attr {

@@ -1,7 +1,6 @@
 //! Where the body of a function goes that is called: into the caller, or into a
 //! core function; and what is passed to the latter besides arguments.
 
-use crate::attrs::attributes;
 use crate::closure::Captured;
 use crate::signature::gives_function;
 use crate::value::{Env, FunKind, FunVal, Inst, Value};
@@ -50,7 +49,7 @@ impl Lower<'_> {
         if recursive || asked(Attr::NoInline) {
             return Place::Own;
         }
-        let own = attributes(&def.attrs);
+        let own = self.attributes(&def.attrs);
         if own.has(&Attr::NoInline) && !asked(Attr::Inline) {
             return Place::Own;
         }

@@ -1,6 +1,5 @@
 //! Definitions without parameters: core constants, or values in place.
 
-use crate::attrs::attributes;
 use crate::signature::{ext_size, has_arrow};
 use crate::size::Mismatch;
 use crate::types::LTy;
@@ -113,7 +112,7 @@ impl Lower<'_> {
             name: name.clone(),
             kind: FunKind::Constant,
             version: None,
-            attrs: attributes(&def.attrs),
+            attrs: self.attributes(&def.attrs),
             params: Vec::new(),
             ret,
             body,

@@ -1,7 +1,6 @@
 //! Entry points: a core function for each, whose parameters and results are laid
 //! out as `ir::EntryType` says.
 
-use crate::attrs::attributes;
 use crate::size::Mismatch;
 use crate::types::LTy;
 use crate::value::{Env, Value};
@@ -173,7 +172,7 @@ impl Lower<'_> {
             params: values,
             results: outs,
         };
-        Ok((point, (params.all, ret, atoms, attributes(&def.attrs))))
+        Ok((point, (params.all, ret, atoms, self.attributes(&def.attrs))))
     }
 
     /// What an entry point's type is to the outside.

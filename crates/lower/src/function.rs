@@ -5,7 +5,6 @@
 //! that the definition's parameters share are one core parameter. Its results
 //! are the sizes that only the body knows, then the leaves.
 
-use crate::attrs::attributes;
 use crate::closure::Captured;
 use crate::pattern::consumed_leaves;
 use crate::signature::{ext_size, uniqueness};
@@ -254,7 +253,7 @@ impl Lower<'_> {
             instance.name.clone(),
             &instance,
             result,
-            attributes(&def.attrs),
+            self.attributes(&def.attrs),
         );
         Ok(instance)
     }

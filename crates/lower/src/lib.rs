@@ -103,6 +103,8 @@ struct Lower<'a> {
     plain: FxHashSet<VarId>,
     /// Values of constants in the function that is being made.
     loaded: FxHashMap<VarId, value::Value>,
+    /// Whether all is checked, whatever the source says.
+    safe: bool,
     /// How often each name has been given to a core function.
     fun_names: FxHashMap<Arc<str>, u32>,
     weights: FxHashMap<VarId, Weight>,
@@ -124,8 +126,16 @@ struct Lower<'a> {
     decided: Option<Vec<Decision>>,
 }
 
-/// Lowers a program. `sources` are the files that its spans point into; `limits`
-/// say how much evaluation in place may copy.
+/// What is asked for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Options {
+    /// How much evaluation in place may copy.
+    pub copies: Limits,
+    /// Whether all is checked, though the source says that it is safe without (`#[unsafe]`).
+    pub safe: bool,
+}
+
+/// Lowers a program. `sources` are the files that its spans point into.
 ///
 /// # Errors
 /// What is not supported yet, by name and place, one error per entry point at
@@ -133,9 +143,9 @@ struct Lower<'a> {
 pub fn lower(
     program: &Program,
     sources: &SourceMap,
-    limits: Limits,
+    options: Options,
 ) -> Result<ir::Program<Soacs>, Vec<Diagnostic>> {
-    run(program, sources, limits, None).map(|(program, _)| program)
+    run(program, sources, options, None).map(|(program, _)| program)
 }
 
 /// As [`lower`], and what was decided about functions: which are evaluated where they
@@ -146,15 +156,15 @@ pub fn lower(
 pub fn with_account(
     program: &Program,
     sources: &SourceMap,
-    limits: Limits,
+    options: Options,
 ) -> Result<(ir::Program<Soacs>, Vec<Decision>), Vec<Diagnostic>> {
-    run(program, sources, limits, Some(Vec::new()))
+    run(program, sources, options, Some(Vec::new()))
 }
 
 fn run(
     program: &Program,
     sources: &SourceMap,
-    limits: Limits,
+    options: Options,
     decided: Option<Vec<Decision>>,
 ) -> Result<(ir::Program<Soacs>, Vec<Decision>), Vec<Diagnostic>> {
     let defs: FxHashMap<VarId, Arc<Def>> = program
@@ -173,11 +183,12 @@ fn run(
         constants: FxHashMap::default(),
         plain: FxHashSet::default(),
         loaded: FxHashMap::default(),
+        safe: options.safe,
         fun_names: FxHashMap::default(),
         weights: FxHashMap::default(),
         entered: FxHashMap::default(),
         making: FxHashMap::default(),
-        copies: Copies::new(limits),
+        copies: Copies::new(options.copies),
         opaques: Opaques::default(),
         span: Span::new(syntax::span::FileId(0), 0, 0),
         calls: Vec::new(),

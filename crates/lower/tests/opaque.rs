@@ -22,7 +22,7 @@ fn check(text: &str, expected: Expect) {
     let checked = check_program(&mut sources, &interner, &mut Text(text), "test.fut");
     let program = checked.program.ok_or(checked.diagnostics);
     let program = program.expect("the program is fine");
-    let program = lower::lower(&program, &sources, lower::Limits::default()).expect("it lowers");
+    let program = lower::lower(&program, &sources, lower::Options::default()).expect("it lowers");
     ir::verify::verify(&program).expect("it is valid");
     let printed = ir::text::print(&program);
     assert_eq!(ir::text::parse(&printed).as_ref(), Ok(&program));
@@ -175,7 +175,7 @@ fn deep_nests_of_arrays_are_walked_once() {
     let interner = Interner::new();
     let checked = check_program(&mut sources, &interner, &mut Text(&text), "test.fut");
     let program = checked.program.expect("the program is fine");
-    let program = lower::lower(&program, &sources, lower::Limits::default()).expect("it lowers");
+    let program = lower::lower(&program, &sources, lower::Options::default()).expect("it lowers");
     // Each record, and each in as many dimensions as there are around it.
     assert_eq!(program.opaques.len(), 40 * 41 / 2);
 }

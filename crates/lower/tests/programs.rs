@@ -34,7 +34,7 @@ fn compile(text: &str) -> Result<Program<Soacs>, String> {
     let Some(typed) = checked.program else {
         return Err(messages(&checked.diagnostics));
     };
-    let program = lower::lower(&typed, &sources, lower::Limits::default())
+    let program = lower::lower(&typed, &sources, lower::Options::default())
         .map_err(|errors| messages(&errors))?;
     ir::verify::verify(&program).map_err(|errors| ir::verify::listing(&program, &errors))?;
     Ok(program)

@@ -14,6 +14,7 @@ mod opencl;
 mod portable;
 mod process;
 mod repl;
+mod spelling;
 mod surroundings;
 mod terminal;
 mod testing;

@@ -217,11 +217,12 @@ impl<'a> Elaborator<'a> {
             recursive,
         };
         let errors = self.cx.reports.problems();
+        let asked_for = self.more_entries.contains(&bind.name.name);
         let mut definer = self.definer();
         let (mut def, scheme) = definer.function(&source);
         let is_main = &*definer.cx.name(bind.name.name) == "main";
-        let keyword = bind.keyword == ast::ValKeyword::Entry || is_main;
-        def.entry = definer.cx.place.is_root() && keyword;
+        let keyword = bind.keyword == ast::ValKeyword::Entry;
+        def.entry = definer.cx.place.is_root() && (keyword || is_main || asked_for);
         definer.finish(&mut def, bind, errors);
         (def, scheme)
     }

@@ -24,10 +24,11 @@ use crate::env::Struct;
 use crate::infer::Tables;
 use crate::tast::{Def, Entry};
 use matching::Matcher;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
 use std::sync::Arc;
 use syntax::span::{FileId, Span};
+use syntax::symbol::Symbol;
 
 /// For each file and import path as written, the path that it means.
 pub(crate) type Imports = FxHashMap<(FileId, String), String>;
@@ -44,6 +45,8 @@ pub(crate) struct Elaborator<'a> {
     /// The definitions so far, each after all that it mentions.
     pub(crate) defs: Vec<Arc<Def>>,
     pub(crate) entries: Vec<Entry>,
+    /// What is an entry point though its definition does not say so.
+    pub(crate) more_entries: FxHashSet<Symbol>,
 }
 
 impl<'a> Elaborator<'a> {
@@ -57,6 +60,7 @@ impl<'a> Elaborator<'a> {
             applications: 0,
             defs: Vec::new(),
             entries: Vec::new(),
+            more_entries: FxHashSet::default(),
         }
     }
 

@@ -1,0 +1,60 @@
+//! What commands that compile may be told about warnings and checks, spelled as the
+//! reference compiler does.
+
+use crate::common;
+use crate::memory::Stages;
+use driver::{Failure, Options, Session};
+use std::process::ExitCode;
+
+/// Options about warnings and checks.
+#[derive(clap::Args)]
+pub struct Source {
+    /// Give no warnings.
+    #[arg(short = 'w', visible_short_alias = 'W')]
+    quiet: bool,
+    /// Fail if there are warnings; nothing is written then.
+    #[arg(long = "Werror")]
+    strict: bool,
+    /// Check what the program says is safe without checks: `#[unsafe]` means nothing.
+    #[arg(long)]
+    safe: bool,
+    /// Print each pass to standard error, and the time that it took.
+    #[arg(short, long)]
+    verbose: bool,
+}
+
+impl Source {
+    /// A session's options with what was said here.
+    #[must_use]
+    pub fn options(&self, options: Options) -> Options {
+        Options {
+            safe: self.safe,
+            ..options
+        }
+    }
+
+    /// What watches the passes.
+    pub fn stages(&self) -> Stages {
+        Stages::told(self.verbose)
+    }
+
+    /// Shows warnings and, if there is one, a failure; the exit code. That there are warnings
+    /// may be a failure.
+    pub fn report<T>(
+        &self,
+        session: &mut Session,
+        result: Result<T, Failure>,
+    ) -> Result<T, ExitCode> {
+        if self.quiet {
+            session.warnings.clear();
+        }
+        let made = common::report(session, result)?;
+        if self.strict && !session.warnings.is_empty() {
+            return Err(common::fail(STRICT));
+        }
+        Ok(made)
+    }
+}
+
+/// What is said where warnings count as errors.
+pub const STRICT: &str = "the warnings above count as errors because of --Werror";
