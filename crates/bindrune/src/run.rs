@@ -16,8 +16,8 @@ use std::process::ExitCode;
 pub struct Args {
     #[command(flatten)]
     compiler: Compiler,
-    /// What evaluates the program: compiled code (`cpu` or `multicore`), portable C, kernels on a device of
-    /// OpenCL's, or the interpreter.
+    /// What evaluates the program: compiled code (`cpu` or `multicore`), portable C, kernels
+    /// on a device of OpenCL's, or the interpreter.
     #[arg(long, default_value = "cpu", value_parser = ["cpu", "multicore", "c", "opencl", "cuda", "hip", "interp"])]
     backend: String,
     /// The program.
