@@ -50,6 +50,9 @@ const PRELUDE: &[(&str, &str)] = &[
     ("/prelude/zip", include_str!("../../../prelude/zip.fut")),
 ];
 
+/// What is an entry point of the root whatever its definition says.
+const MAIN: &str = "main";
+
 /// The file of the prelude with the modules of the scalar types.
 const MATH: &str = "/prelude/math";
 
@@ -175,10 +178,12 @@ fn check_files(
     let mut described = None;
     let cx = Context::new(interner, sources, diags);
     let mut elaborator = Elaborator::new(cx, imports);
-    if let Asked::Entries(names) = asked {
-        let names = names.iter().map(|name| interner.intern(name));
-        elaborator.more_entries.extend(names);
-    }
+    let more: &[String] = match asked {
+        Asked::Entries(names) => names,
+        Asked::Nothing | Asked::Module(_) | Asked::Names => &[],
+    };
+    let names = std::iter::once(MAIN).chain(more.iter().map(String::as_str));
+    (elaborator.more_entries).extend(names.map(|name| interner.intern(name)));
     let mut base = elaborator.cx.env.snapshot();
     for (i, (path, prog)) in progs.iter().enumerate() {
         if path == SIGNATURES {

@@ -217,12 +217,11 @@ impl<'a> Elaborator<'a> {
             recursive,
         };
         let errors = self.cx.reports.problems();
-        let asked_for = self.more_entries.contains(&bind.name.name);
+        let is_entry =
+            bind.keyword == ast::ValKeyword::Entry || self.more_entries.contains(&bind.name.name);
         let mut definer = self.definer();
         let (mut def, scheme) = definer.function(&source);
-        let is_main = &*definer.cx.name(bind.name.name) == "main";
-        let keyword = bind.keyword == ast::ValKeyword::Entry;
-        def.entry = definer.cx.place.is_root() && (keyword || is_main || asked_for);
+        def.entry = definer.cx.place.is_root() && is_entry;
         definer.finish(&mut def, bind, errors);
         (def, scheme)
     }

@@ -45,7 +45,7 @@ pub(crate) struct Elaborator<'a> {
     /// The definitions so far, each after all that it mentions.
     pub(crate) defs: Vec<Arc<Def>>,
     pub(crate) entries: Vec<Entry>,
-    /// What is an entry point though its definition does not say so.
+    /// Names of what is an entry point of the root though its definition does not say so.
     pub(crate) more_entries: FxHashSet<Symbol>,
 }
 
