@@ -120,3 +120,19 @@ def inner(n, k, m):
 @oracle(ACCS, "[]i64")
 def fails(n, m):
     return gather([0] * 3, add, ((i % 3, i) for i in range(n)))
+
+
+@oracle(ACCS, "[]i32", "[]f64", "[]i64")
+def own(n):
+    def smaller(x, y):
+        return y if y[0] < x[0] else x
+
+    def point(i):
+        bits = gather([255 - i] * 2, lambda x, y: x & y, ((j % 2, i * j) for j in range(i % 5)))
+        sums = gather([0.5, 0, i], add, (((i + j) % 3, j / 4) for j in range(i % 7)))
+        pairs = ((j % 4, ((i * j + 17) % 101, j)) for j in range(i % 11))
+        least = gather([(100, -1)] * 3, smaller, pairs)
+        return bits[0] + 2 * bits[1], sums[i % 3] + 3 * sums[2], least[0][1] + 10 * least[2][1]
+
+    results = [point(i) for i in range(n)]
+    return tuple([r[k] for r in results] or Empty([0]) for k in range(3))

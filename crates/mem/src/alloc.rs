@@ -38,8 +38,8 @@ pub(crate) struct Ctx<'a> {
     pub(crate) kernel: Option<Kernel>,
     /// How many threads a block of a device has.
     pub(crate) block: u64,
-    /// Whether values meet in accumulators by an operator that devices apply at once, by
-    /// their tokens; those without one are not among them.
+    /// Whether values of several threads meet in accumulators by an operator that devices
+    /// apply at once, by their tokens; those without one are not among them.
     pub(crate) combining: FxHashMap<Name, bool>,
     /// What cannot be a kernel, where somebody wants to know: else that is an error.
     pub(crate) refused: Option<Vec<Refusal>>,

@@ -94,8 +94,11 @@ impl Ctx<'_> {
     }
 
     /// Notes how values meet in accumulators: by an operator that devices apply at once, or
-    /// by another.
+    /// by another. In those that a thread has for itself no others' values meet its own.
     pub(crate) fn note_accumulators(&mut self, inputs: &[AccInput<Segs>], tokens: &[Param<Segs>]) {
+        if self.in_kernel() && !self.in_block() {
+            return;
+        }
         for (input, token) in inputs.iter().zip(tokens) {
             if let Some(op) = &input.op {
                 let atomic = input.arrays.len() == 1 && atomic_operator(&op.op).is_some();

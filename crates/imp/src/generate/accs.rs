@@ -29,6 +29,8 @@ pub(crate) struct Target {
     pub(crate) own: Option<Own>,
     /// How many tasks its `withacc` is in.
     pub(crate) depth: usize,
+    /// Whether a thread of a device has it for itself.
+    pub(crate) alone: bool,
 }
 
 /// Copies of an accumulator's arrays, row-major.
@@ -56,6 +58,7 @@ impl Gen<'_, '_> {
         lambda: &Lambda<Mems>,
     ) -> Result<(), PassError> {
         let n = inputs.len();
+        let alone = self.kernel.is_some() && self.team.is_none();
         for (AccInput { shape, arrays, op }, token) in inputs.iter().zip(&lambda.params) {
             let places = arrays.iter().map(|&array| self.place(array));
             let target = Target {
@@ -64,6 +67,7 @@ impl Gen<'_, '_> {
                 op: op.clone().map(Rc::new),
                 own: None,
                 depth: self.depth(),
+                alone,
             };
             self.accs.insert(token.name, Rc::new(target));
         }
@@ -121,7 +125,7 @@ impl Gen<'_, '_> {
         (index, extents): (&[Expr], &[Expr]),
         values: &[Atom],
     ) -> Result<(), PassError> {
-        if self.kernel.is_some() {
+        if self.kernel.is_some() && !target.alone {
             return self.update_at(target, op, index, values);
         }
         let mut places = Vec::with_capacity(values.len());
