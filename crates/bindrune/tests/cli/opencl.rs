@@ -197,10 +197,25 @@ fn kernels_are_written_and_read() {
     assert!(kernels.contains("BR_KERNEL(256)\nvoid k0_main_segmap"));
     let loaded = built.run(&["--load-opencl", &file], "1").quiet();
     assert_eq!(loaded.text(), "[2i32, 3i32]\n");
-    built.folder.file("kernels.cl", "these are none");
+    built
+        .folder
+        .file("kernels.cl", &format!("{kernels}\nnonsense\n"));
     built
         .run(&["--load-opencl", &file], "1")
         .fails(&["does not compile the program's kernels"]);
+    // Launches would hand over what other parameters are not for.
+    let fewer = kernels.replace(
+        "void k0_main_segmap(BR_GLOBAL br_ctx *ctx, ",
+        "void k0_main_segmap(",
+    );
+    assert_ne!(fewer, kernels);
+    for others in [&*fewer, "", "these are none"] {
+        built.folder.file("kernels.cl", others);
+        built.run(&["--load-opencl", &file], "1").fails(&[
+            "kernels.cl has no kernel `void k0_main_segmap(BR_GLOBAL br_ctx *ctx, ",
+            "as the program launches it",
+        ]);
+    }
     for (options, parts) in [
         (
             ["--dump-cuda", &file],
@@ -224,12 +239,23 @@ fn compiled_kernels_are_written_and_read() {
     assert!(std::fs::metadata(&file).is_ok_and(|about| about.len() > 0));
     let loaded = built.run(&["--load-opencl-binary", &file], "1").quiet();
     assert_eq!(loaded.text(), "[2i32, 3i32]\n");
-    built.folder.file("kernels.bin", "these are none");
+    // Drivers end the process over what is cut short.
+    let kernels = std::fs::read(&file).expect("kernels are written");
+    let most = kernels.len() - 1;
+    let cut = [0, 100, 2000, most].map(|length| kernels[..length].to_vec());
+    let damaged = [&kernels[..most], &[kernels[most] ^ 1]].concat();
+    for bytes in cut.into_iter().chain([damaged, b"these are none".to_vec()]) {
+        std::fs::write(&file, bytes).expect("the folder takes files");
+        built
+            .run(&["--load-opencl-binary", &file], "1")
+            .fails(&["the compiled kernels are not whole, or not those that"]);
+    }
+    std::fs::write(&file, kernels).expect("the folder takes files");
+    let other = Built::new("entry main (x: i32) (y: i32) = map (+ (x * y)) [1, 2]\n");
+    other
+        .run(&["--load-opencl-binary", &file], "1 2")
+        .fails(&["the compiled kernels are not whole, or not those that"]);
     for (options, part) in [
-        (
-            ["--load-opencl-binary", &file],
-            "does not take these compiled kernels",
-        ),
         (["--load-opencl-binary", "no/such"], "cannot read no/such: "),
         (
             ["--dump-opencl-binary", "/dev/full"],

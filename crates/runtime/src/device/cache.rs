@@ -5,6 +5,7 @@
 //! written, is as if it were not there. Files are written beside their place and moved
 //! there, so that processes may share the folder.
 
+use super::sealed::{hash, seal, unseal};
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -20,14 +21,6 @@ fn folder() -> Option<PathBuf> {
         None => PathBuf::from(named("HOME")?).join(".cache"),
     };
     Some(base.join("bindrune"))
-}
-
-/// FNV's hash with 128 bits.
-fn hash(bytes: &[u8]) -> u128 {
-    const START: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
-    const FACTOR: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013b;
-    let step = |hash: u128, byte: &u8| (hash ^ u128::from(*byte)).wrapping_mul(FACTOR);
-    bytes.iter().fold(START, step)
 }
 
 /// The file for a key, if it can have one: the one that is given, or one in the folder.
@@ -47,11 +40,7 @@ pub fn find(file: &Path, key: &str) -> Option<Vec<u8>> {
 
 /// What a file keeps for a key, if it is whole.
 fn read(file: &[u8], key: &str) -> Option<Vec<u8>> {
-    let (content, sum) = file.split_last_chunk::<16>()?;
-    if hash(content) != u128::from_le_bytes(*sum) {
-        return None;
-    }
-    let rest = content.strip_prefix(MAGIC)?;
+    let rest = unseal(file, &[])?.strip_prefix(MAGIC)?;
     let (length, rest) = rest.split_first_chunk::<8>()?;
     let (own, binary) = rest.split_at_checked(u64::from_le_bytes(*length) as usize)?;
     (own == key.as_bytes() && !binary.is_empty()).then(|| binary.to_vec())
@@ -62,9 +51,7 @@ fn written(key: &str, binary: &[u8]) -> Vec<u8> {
     file.extend((key.len() as u64).to_le_bytes());
     file.extend(key.as_bytes());
     file.extend(binary);
-    let sum = hash(&file);
-    file.extend(sum.to_le_bytes());
-    file
+    seal(file, &[])
 }
 
 /// Keeps something for a key, if it can.

@@ -19,6 +19,8 @@
 //! | [`gpu`] | the driver for CUDA and HIP |
 //! | [`naming`] | devices by name |
 //! | [`cache`] | what was compiled, kept on disk |
+//! | [`sealed`] | bytes of files, with a sum |
+//! | [`heads`] | what kernels of a file must have |
 //! | [`profile`] | what launches and copies took |
 
 mod cache;
@@ -26,10 +28,12 @@ mod driver;
 #[cfg(test)]
 mod fake;
 mod gpu;
+pub(crate) mod heads;
 mod naming;
 mod opencl;
 mod pool;
 mod profile;
+mod sealed;
 
 use crate::abi::{CheckDesc, Ctx, DeviceDesc, TARGET_CUDA, TARGET_HIP, TARGET_OPENCL};
 use crate::error::{render, said};

@@ -2,7 +2,7 @@
 
 use super::options::{DeviceOptions, Kernels, Options};
 use crate::abi::{CLASS_THRESHOLD, DeviceDesc, Program, TARGET_CUDA, TARGET_HIP, TARGET_OPENCL};
-use crate::device::{Config, NO_KERNELS};
+use crate::device::{Config, NO_KERNELS, heads};
 use crate::tuning::{ALL_THRESHOLDS, Assignment, BLOCK, is_general};
 use std::fs;
 
@@ -45,13 +45,20 @@ pub(super) fn config(program: &Program, options: &Options) -> Result<Config, Str
     } = &options.device;
     let (mut source, mut compiled, mut compiled_into) = (None, None, None);
     if let Some(from) = load {
-        of(program, from)?;
+        let desc = of(program, from)?;
         let file = &from.file;
         let cannot = |e| format!("cannot read {}: {e}", file.display());
         if from.compiled {
             compiled = Some(fs::read(file).map_err(cannot)?);
         } else {
-            source = Some(fs::read_to_string(file).map_err(cannot)?);
+            let text = fs::read_to_string(file).map_err(cannot)?;
+            if let Some(head) = heads::missing(desc, &text) {
+                return Err(format!(
+                    "{} has no kernel `{head}`, as the program launches it",
+                    file.display()
+                ));
+            }
+            source = Some(text);
         }
     }
     if let Some(into) = dump {

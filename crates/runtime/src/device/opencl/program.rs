@@ -1,6 +1,6 @@
 //! A program's kernels, compiled for a device.
 
-use super::super::{Config, cache};
+use super::super::{Config, cache, heads, sealed};
 use super::api::{self, Api, Context, Kernel, Program};
 use super::choice::Choice;
 use crate::abi::DeviceDesc;
@@ -56,7 +56,12 @@ pub fn build(
         return Err(lacks);
     }
     let options = options(config, choice, api);
-    if let Some(binary) = &config.compiled {
+    // Drivers may fail on what is cut short, and launch whatever there is.
+    let belongs = heads::heads(desc).join("\n");
+    if let Some(file) = &config.compiled {
+        let binary = sealed::unseal(file, belongs.as_bytes()).ok_or(
+            "the compiled kernels are not whole, or not those that `--dump-opencl-binary` of this program writes",
+        )?;
         return load(binary, choice, context, api, &options).ok_or_else(|| {
             let name = &choice.name;
             format!("the driver of the device `{name}` does not take these compiled kernels")
@@ -67,7 +72,8 @@ pub fn build(
         let binary = binary(program, api);
         let binary = binary.ok_or("the driver does not give its compiled kernels");
         let written = binary.map_err(str::to_owned);
-        let written = written.and_then(|binary| config.write_compiled(&binary));
+        let written = written
+            .and_then(|binary| config.write_compiled(&sealed::seal(binary, belongs.as_bytes())));
         if let Err(why) = written {
             // SAFETY: it was made above, and is used no more.
             unsafe { (api.release_program)(program) };

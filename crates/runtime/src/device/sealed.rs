@@ -1,0 +1,46 @@
+//! Bytes with a sum behind them, for files: what is damaged or cut short shows, whoever reads
+//! what the bytes are may rely on them.
+
+/// FNV's hash with 128 bits, of bytes behind others of which the hash is `start`.
+fn hash_on(start: u128, bytes: &[u8]) -> u128 {
+    const FACTOR: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013b;
+    let step = |hash: u128, byte: &u8| (hash ^ u128::from(*byte)).wrapping_mul(FACTOR);
+    bytes.iter().fold(start, step)
+}
+
+/// FNV's hash with 128 bits.
+pub fn hash(bytes: &[u8]) -> u128 {
+    const START: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
+    hash_on(START, bytes)
+}
+
+/// Bytes for a file, which belong to something else that the reader knows.
+pub fn seal(mut bytes: Vec<u8>, to: &[u8]) -> Vec<u8> {
+    let sum = hash_on(hash(to), &bytes);
+    bytes.extend(sum.to_le_bytes());
+    bytes
+}
+
+/// What was sealed, if it is whole and belongs to this.
+pub fn unseal<'b>(file: &'b [u8], to: &[u8]) -> Option<&'b [u8]> {
+    let (bytes, sum) = file.split_last_chunk::<16>()?;
+    (hash_on(hash(to), bytes) == u128::from_le_bytes(*sum)).then_some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{seal, unseal};
+
+    #[test]
+    fn what_is_not_whole_or_another_s_shows() {
+        let file = seal(b"code".to_vec(), b"program");
+        assert_eq!(unseal(&file, b"program"), Some(&b"code"[..]));
+        assert_eq!(unseal(&file, b"another"), None);
+        for at in 0..file.len() {
+            let mut damaged = file.clone();
+            damaged[at] ^= 1;
+            assert_eq!(unseal(&damaged, b"program"), None, "byte {at}");
+            assert_eq!(unseal(&file[..at], b"program"), None, "cut at {at}");
+        }
+    }
+}
