@@ -58,20 +58,34 @@ pub fn executable(objects: &[Vec<u8>], output: &Path) -> Result<(), String> {
 /// Where a program's executable goes: where it is asked for, else beside the program.
 pub fn output(wanted: Option<PathBuf>, program: &Path) -> Result<PathBuf, &'static str> {
     let output = wanted.unwrap_or_else(|| program.with_extension(""));
-    if output == program {
+    let is_program = output == program
+        || (output.canonicalize().ok())
+            .is_some_and(|file| program.canonicalize().ok() == Some(file));
+    // What the program imports is not known yet.
+    if is_program
+        || output
+            .extension()
+            .is_some_and(|extension| extension == "fut")
+    {
         return Err("the executable would overwrite the program; name it with -o");
     }
     Ok(output)
 }
 
 /// Puts an executable where it is wanted. The old one, if there is one, stays until the
-/// new one is whole.
+/// new one is whole; into devices and pipes it is written.
 pub fn place(made: &Path, output: &Path) -> Result<(), String> {
-    let beside = output.with_extension("bindrune-new");
+    let cannot = |e| format!("cannot write {}: {e}", output.display());
+    if std::fs::metadata(output).is_ok_and(|there| !there.is_file() && !there.is_dir()) {
+        return std::fs::copy(made, output).map(drop).map_err(cannot);
+    }
+    let mut name = output.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".new-{}", std::process::id()));
+    let beside = output.with_file_name(name);
     let placed = std::fs::copy(made, &beside).and_then(|_| std::fs::rename(&beside, output));
     placed.map_err(|e| {
         let _ = std::fs::remove_file(&beside);
-        format!("cannot write {}: {e}", output.display())
+        cannot(e)
     })
 }
 

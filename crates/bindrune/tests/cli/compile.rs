@@ -83,7 +83,35 @@ fn build_names_the_executable_after_the_program_or_as_told() {
         let finished = finish(command.stdout(Stdio::piped()), b"41");
         assert_eq!(finished.quiet().text(), "42i32\n");
     }
-    bindrune(&["build", &program, "-o", &program], "").fails(&["would overwrite"]);
+    let (here, import) = (folder.path("./p.fut"), folder.path("import.fut"));
+    std::os::unix::fs::symlink(&program, folder.path("link")).expect("the folder takes links");
+    for taken in [&program, &here, &import, &folder.path("link")] {
+        bindrune(&["build", &program, "-o", taken], "").fails(&["would overwrite"]);
+    }
+}
+
+#[test]
+fn executables_go_into_devices_and_do_not_replace_them() {
+    let folder = Folder::new();
+    let program = folder.file("p.fut", "entry main (x: i32) = x + 1\n");
+    let (null, full) = (folder.path("null"), folder.path("full"));
+    for (device, link) in [("/dev/null", &null), ("/dev/full", &full)] {
+        std::os::unix::fs::symlink(device, link).expect("the folder takes links");
+    }
+    for command in ["build", "c", "opencl"] {
+        bindrune(&[command, &program, "-o", &null], "").quiet();
+        bindrune(&[command, &program, "-o", &full], "").fails(&["cannot write", "space"]);
+        for link in [&null, &full] {
+            assert!(std::fs::symlink_metadata(link).is_ok_and(|there| there.is_symlink()));
+        }
+    }
+    bindrune(&["build", &program, "-o", &folder.path(".")], "").fails(&["cannot write"]);
+    let left = std::fs::read_dir(folder.path(".")).expect("the folder is there");
+    let mut left: Vec<_> = left
+        .map(|file| file.expect("it is one").file_name())
+        .collect();
+    left.sort();
+    assert_eq!(left, ["full", "full.c", "null", "null.c", "p.fut"]);
 }
 
 #[test]

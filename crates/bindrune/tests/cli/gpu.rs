@@ -128,6 +128,12 @@ fn compiled_kernels_are_written_and_read() {
     let log = built.log();
     assert!(log.contains("module of text\n"), "{log}");
     assert!(!log.contains("program of kernels"), "{log}");
+    let fewer = ".visible .entry k0_main_segred(\n\t.param .u64 k0_main_segred_param_0\n)\n";
+    built.folder.file("kernels.ptx", fewer);
+    built.run(&["--load-ptx", &file], "").fails(&[
+        "kernels.ptx has no kernel `void k0_main_segred(BR_GLOBAL br_ctx *ctx, ",
+        "as the program launches it",
+    ]);
     built.folder.file("kernels.ptx", "these are none");
     built
         .run(&["--load-ptx", &file], "")

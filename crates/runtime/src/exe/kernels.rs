@@ -48,17 +48,24 @@ pub(super) fn config(program: &Program, options: &Options) -> Result<Config, Str
         let desc = of(program, from)?;
         let file = &from.file;
         let cannot = |e| format!("cannot read {}: {e}", file.display());
-        if from.compiled {
-            compiled = Some(fs::read(file).map_err(cannot)?);
+        let other = if from.compiled {
+            let code = fs::read(file).map_err(cannot)?;
+            let is_ptx = desc.target == TARGET_CUDA;
+            let ptx = is_ptx.then(|| String::from_utf8_lossy(&code));
+            let other = ptx.and_then(|ptx| heads::differing(desc, &ptx));
+            compiled = Some(code);
+            other
         } else {
             let text = fs::read_to_string(file).map_err(cannot)?;
-            if let Some(head) = heads::missing(desc, &text) {
-                return Err(format!(
-                    "{} has no kernel `{head}`, as the program launches it",
-                    file.display()
-                ));
-            }
+            let other = heads::missing(desc, &text);
             source = Some(text);
+            other
+        };
+        if let Some(head) = other {
+            let file = file.display();
+            return Err(format!(
+                "{file} has no kernel `{head}`, as the program launches it"
+            ));
         }
     }
     if let Some(into) = dump {
