@@ -199,7 +199,7 @@ fn kernels_are_written_and_read() {
     assert_eq!(loaded.text(), "[2i32, 3i32]\n");
     built
         .folder
-        .file("kernels.cl", &format!("{kernels}\nnonsense\n"));
+        .file("kernels.cl", format!("{kernels}\nnonsense\n"));
     built
         .run(&["--load-opencl", &file], "1")
         .fails(&["does not compile the program's kernels"]);
