@@ -58,15 +58,10 @@ pub fn executable(objects: &[Vec<u8>], output: &Path) -> Result<(), String> {
 /// Where a program's executable goes: where it is asked for, else beside the program.
 pub fn output(wanted: Option<PathBuf>, program: &Path) -> Result<PathBuf, &'static str> {
     let output = wanted.unwrap_or_else(|| program.with_extension(""));
-    let is_program = output == program
-        || (output.canonicalize().ok())
-            .is_some_and(|file| program.canonicalize().ok() == Some(file));
+    let file = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
     // What the program imports is not known yet.
-    if is_program
-        || output
-            .extension()
-            .is_some_and(|extension| extension == "fut")
-    {
+    let is_source = output.extension().is_some_and(|it| it == "fut");
+    if is_source || file(&output) == file(program) {
         return Err("the executable would overwrite the program; name it with -o");
     }
     Ok(output)
@@ -79,14 +74,16 @@ pub fn place(made: &Path, output: &Path) -> Result<(), String> {
     if std::fs::metadata(output).is_ok_and(|there| !there.is_file() && !there.is_dir()) {
         return std::fs::copy(made, output).map(drop).map_err(cannot);
     }
-    let mut name = output.file_name().unwrap_or_default().to_owned();
-    name.push(format!(".new-{}", std::process::id()));
-    let beside = output.with_file_name(name);
-    let placed = std::fs::copy(made, &beside).and_then(|_| std::fs::rename(&beside, output));
-    placed.map_err(|e| {
-        let _ = std::fs::remove_file(&beside);
-        cannot(e)
-    })
+    let new = replacement(output).map_err(cannot)?;
+    std::fs::copy(made, new.path()).map_err(cannot)?;
+    new.persist(output).map_err(|e| cannot(e.error))?;
+    Ok(())
+}
+
+/// A new file in the folder of another one, in whose place it may be put when it is whole.
+pub fn replacement(file: &Path) -> std::io::Result<tempfile::NamedTempFile> {
+    let folder = file.parent().filter(|it| !it.as_os_str().is_empty());
+    tempfile::NamedTempFile::new_in(folder.unwrap_or(Path::new(".")))
 }
 
 /// A folder for what is made on the way.

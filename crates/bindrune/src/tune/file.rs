@@ -4,6 +4,7 @@
 //! The tuned parameters follow, sorted, on all that was there before and is not replaced:
 //! comments, blank lines, and values of parameters that were not tuned.
 
+use crate::link;
 use crate::tuning::beside;
 use runtime::tuning::{Assignment, read_file};
 use std::collections::{BTreeMap, BTreeSet};
@@ -60,11 +61,8 @@ impl Tuned {
 
 /// Writes a file so that it is the old one or the new one at any time.
 pub fn write_whole(path: &Path, text: &str) -> Result<(), String> {
-    let folder = path.parent();
-    let folder = folder.filter(|folder| !folder.as_os_str().is_empty());
     let unwritten = |e: std::io::Error| format!("cannot write {}: {e}", path.display());
-    let new = tempfile::NamedTempFile::new_in(folder.unwrap_or(Path::new(".")));
-    let mut new = new.map_err(unwritten)?;
+    let mut new = link::replacement(path).map_err(unwritten)?;
     let file = new.as_file_mut();
     let written = file.write_all(text.as_bytes());
     written.and_then(|()| file.sync_all()).map_err(unwritten)?;

@@ -340,17 +340,21 @@ fn what_fails_in_the_driver_is_said_in_one_message() {
         .arg("-ldl")
         .status();
     assert!(made.expect("a C compiler").success());
-    let run = |fails: &str| {
-        let mut command = built.command(&[]);
+    let run = |fails: &str, options: &[&str]| {
+        let mut command = built.command(options);
         command
             .env("LD_LIBRARY_PATH", built.folder.path(""))
             .env("OPENCL", installed())
             .env("FAKE", fails);
         finish(&mut command, b"[1, 2, 3]")
     };
-    let run_whole = run("").quiet();
+    let run_whole = run("", &[]).quiet();
     assert_eq!(run_whole.text(), "6i32\n");
+    let kernels = built.folder.path("kernels.bin");
+    run("", &["--dump-opencl-binary", &kernels]).quiet();
+    let load = ["--load-opencl-binary", &kernels];
     for (fails, message) in [
+        ("binary", "does not take these compiled kernels"),
         (
             "queue",
             "cannot be used: no queue is made: CL_OUT_OF_HOST_MEMORY",
@@ -370,7 +374,8 @@ fn what_fails_in_the_driver_is_said_in_one_message() {
             " fails: clEnqueueReadBuffer: CL_INVALID_COMMAND_QUEUE",
         ),
     ] {
-        let run = run(fails);
+        let options = if fails == "binary" { &load[..] } else { &[] };
+        let run = run(fails, options);
         assert_eq!((run.code, run.text()), (1, ""), "{fails}: {}", run.stderr);
         assert_eq!(run.stderr.lines().count(), 1, "{fails}: {}", run.stderr);
         assert!(run.stderr.contains(message), "{fails}: {}", run.stderr);

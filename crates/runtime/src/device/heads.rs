@@ -3,61 +3,70 @@
 //! of those in whose place they are, and compiled ones as many parameters.
 
 use crate::abi::DeviceDesc;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Words with a space between.
 fn spaced(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// `void NAME(PARAMETERS)` of each kernel, in their order.
+/// `NAME(PARAMETERS)` of the functions without a value in a text of [`spaced`] words.
+fn functions(text: &str) -> impl Iterator<Item = &str> {
+    let behind = text.split("void ").skip(1);
+    behind.filter_map(|function| Some(function.split('{').next()?.trim_end()))
+}
+
+/// A name, and what stands in the parentheses behind it.
+fn parts(head: &str) -> Option<(&str, &str)> {
+    let (name, rest) = head.split_once('(')?;
+    Some((name, rest.split(')').next()?))
+}
+
+/// `NAME(PARAMETERS)` of a program's kernels, as its text has them.
 pub fn heads(desc: &DeviceDesc) -> Vec<String> {
-    let source = desc.source.get();
-    let heads = desc.kernels().iter().filter_map(|kernel| {
-        let begin = format!("void {}(", kernel.name.get());
-        let from = source.find(&begin)?;
-        let head = source[from..].split('{').next()?;
-        Some(spaced(head))
-    });
-    heads.collect()
+    let names: BTreeSet<&str> = desc.kernels().iter().map(|it| it.name.get()).collect();
+    let text = spaced(desc.source.get());
+    let is_kernel = |head: &&str| parts(head).is_some_and(|(name, _)| names.contains(name));
+    functions(&text)
+        .filter(is_kernel)
+        .map(str::to_owned)
+        .collect()
 }
 
 /// A kernel of the program's that a text does not have, by its head.
 pub fn missing(desc: &DeviceDesc, text: &str) -> Option<String> {
     let text = spaced(text);
-    heads(desc).into_iter().find(|head| !text.contains(&**head))
+    let there: BTreeSet<&str> = functions(&text).collect();
+    heads(desc)
+        .into_iter()
+        .find(|head| !there.contains(&**head))
 }
 
 /// A kernel of the program's that has another number of parameters in a text of PTX, by its
 /// head. One that is not there the driver does not find.
 pub fn differing(desc: &DeviceDesc, ptx: &str) -> Option<String> {
+    let entries = ptx.split(".entry ").skip(1).filter_map(parts);
+    let there: BTreeMap<&str, usize> = entries
+        .map(|(name, list)| (name, list.matches(".param").count()))
+        .collect();
     heads(desc).into_iter().find(|head| {
-        let parameters = head.matches(',').count() + 1;
-        let name = head
-            .strip_prefix("void ")
-            .and_then(|it| it.split('(').next());
-        let entry = format!(".entry {}(", name.unwrap_or_default());
-        let list = ptx.split(&*entry).nth(1);
-        let list = list.map(|rest| rest.split(')').next().unwrap_or_default());
-        list.is_some_and(|list| list.matches(".param").count() != parameters)
+        parts(head).is_some_and(|(name, list)| {
+            let own = list.split(',').count();
+            there.get(name).is_some_and(|count| *count != own)
+        })
     })
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::KERNEL;
     use super::{differing, missing};
     use crate::abi::{DeviceDesc, KernelDesc, Str, TARGET_OPENCL};
 
     fn described<R>(f: impl FnOnce(&DeviceDesc) -> R) -> R {
         let named = |name| KernelDesc {
             name: Str::new(name),
-            shown: Str::new(""),
-            id: 0,
-            places: Str::new(""),
-            threads: 256,
-            sizes: std::ptr::null(),
-            n_sizes: 0,
-            n_pads: 0,
-            fails: 0,
+            ..KERNEL
         };
         let kernels = [named("k0"), named("k1")];
         f(&DeviceDesc {
@@ -78,10 +87,10 @@ mod tests {
             assert_eq!(missing(desc, changed), None);
             for other in ["", "void k0(ctx *c, i32 n) { } void k1(ctx *c) { }"] {
                 let head = missing(desc, other);
-                assert_eq!(head.as_deref(), Some("void k0(ctx *c, i64 n)"), "{other}");
+                assert_eq!(head.as_deref(), Some("k0(ctx *c, i64 n)"), "{other}");
             }
             let head = missing(desc, "void k0(ctx *c, i64 n) { } void k1() { }");
-            assert_eq!(head.as_deref(), Some("void k1(ctx *c)"));
+            assert_eq!(head.as_deref(), Some("k1(ctx *c)"));
         });
     }
 
@@ -92,9 +101,9 @@ mod tests {
             let ptx = format!(".visible .entry k0(\n{two})\n{{\n ld.param.u64 %rd1, [x];\n}}\n");
             assert_eq!(differing(desc, &ptx), None);
             let head = differing(desc, &ptx.replacen(".param", "", 1));
-            assert_eq!(head.as_deref(), Some("void k0(ctx *c, i64 n)"));
+            assert_eq!(head.as_deref(), Some("k0(ctx *c, i64 n)"));
             let head = differing(desc, &format!(".entry k1(\n{two})\n"));
-            assert_eq!(head.as_deref(), Some("void k1(ctx *c)"));
+            assert_eq!(head.as_deref(), Some("k1(ctx *c)"));
         });
     }
 }

@@ -14,7 +14,7 @@ fn check(format: &'static str, location: &'static str) -> CheckDesc {
     }
 }
 
-const KERNEL: KernelDesc = KernelDesc {
+pub(super) const KERNEL: KernelDesc = KernelDesc {
     name: Str::new("k"),
     shown: Str::new("main.segmap"),
     id: 0,

@@ -31,6 +31,37 @@ pub(super) fn dump(program: &Program, into: &Kernels) -> Result<(), String> {
     fs::write(file, source).map_err(|e| format!("cannot write {}: {e}", file.display()))
 }
 
+/// Kernels from a file.
+#[derive(Default)]
+struct Loaded {
+    source: Option<String>,
+    compiled: Option<Vec<u8>>,
+}
+
+/// Takes kernels for a program from a file. Those in text form, PTX among them, must have the
+/// parameters of the program's.
+fn load(desc: &DeviceDesc, from: &Kernels) -> Result<Loaded, String> {
+    let file = from.file.display();
+    let cannot = |e| format!("cannot read {file}: {e}");
+    let (mut loaded, mut other) = (Loaded::default(), None);
+    if from.compiled {
+        let code = fs::read(&from.file).map_err(cannot)?;
+        if desc.target == TARGET_CUDA {
+            other = heads::differing(desc, &String::from_utf8_lossy(&code));
+        }
+        loaded.compiled = Some(code);
+    } else {
+        let text = fs::read_to_string(&from.file).map_err(cannot)?;
+        other = heads::missing(desc, &text);
+        loaded.source = Some(text);
+    }
+    other.map_or(Ok(loaded), |head| {
+        Err(format!(
+            "{file} has no kernel `void {head}`, as the program launches it"
+        ))
+    })
+}
+
 /// How the device is to be used, with kernels from a file if there are to be such. Where they
 /// are to be written, this is for them as they are compiled.
 pub(super) fn config(program: &Program, options: &Options) -> Result<Config, String> {
@@ -39,35 +70,15 @@ pub(super) fn config(program: &Program, options: &Options) -> Result<Config, Str
         platform,
         build_options,
         cache_file,
-        load,
+        load: from,
         dump,
         ..
     } = &options.device;
-    let (mut source, mut compiled, mut compiled_into) = (None, None, None);
-    if let Some(from) = load {
-        let desc = of(program, from)?;
-        let file = &from.file;
-        let cannot = |e| format!("cannot read {}: {e}", file.display());
-        let other = if from.compiled {
-            let code = fs::read(file).map_err(cannot)?;
-            let is_ptx = desc.target == TARGET_CUDA;
-            let ptx = is_ptx.then(|| String::from_utf8_lossy(&code));
-            let other = ptx.and_then(|ptx| heads::differing(desc, &ptx));
-            compiled = Some(code);
-            other
-        } else {
-            let text = fs::read_to_string(file).map_err(cannot)?;
-            let other = heads::missing(desc, &text);
-            source = Some(text);
-            other
-        };
-        if let Some(head) = other {
-            let file = file.display();
-            return Err(format!(
-                "{file} has no kernel `{head}`, as the program launches it"
-            ));
-        }
-    }
+    let Loaded { source, compiled } = match from {
+        Some(from) => load(of(program, from)?, from)?,
+        None => Loaded::default(),
+    };
+    let mut compiled_into = None;
     if let Some(into) = dump {
         of(program, into)?;
         compiled_into = Some(into.file.clone());

@@ -14,7 +14,7 @@
 #define FUNCTIONS(F)                                                                             \
     F(clGetPlatformIDs) F(clGetPlatformInfo) F(clGetDeviceIDs) F(clGetDeviceInfo)                \
     F(clCreateContext) F(clReleaseContext) F(clReleaseCommandQueue) F(clReleaseMemObject)        \
-    F(clCreateProgramWithSource) F(clCreateProgramWithBinary) F(clBuildProgram)                  \
+    F(clCreateProgramWithSource) F(clBuildProgram)                                               \
     F(clGetProgramBuildInfo) F(clGetProgramInfo) F(clReleaseProgram) F(clCreateKernel)           \
     F(clReleaseKernel) F(clSetKernelArg) F(clEnqueueWriteBuffer) F(clEnqueueCopyBuffer)          \
     F(clEnqueueFillBuffer) F(clFinish) F(clGetEventProfilingInfo) F(clReleaseEvent)
@@ -23,6 +23,8 @@ FUNCTIONS(PASSED_ON)
 
 typedef void *(*create_queue)(void *, void *, unsigned long, int *);
 typedef void *(*create_buffer)(void *, unsigned long, size_t, void *, int *);
+typedef void *(*load_program)(
+    void *, unsigned, void *const *, const size_t *, const unsigned char *const *, int *, int *);
 typedef int (*kernel_info)(void *, void *, unsigned, size_t, void *, size_t *);
 typedef int (*enqueue_kernel)(
     void *, void *, unsigned, const size_t *, const size_t *, const size_t *, unsigned,
@@ -60,6 +62,17 @@ void *clCreateBuffer(void *context, unsigned long flags, size_t size, void *host
         return NULL;
     }
     return ((create_buffer)of("clCreateBuffer"))(context, flags, size, host, status);
+}
+
+void *clCreateProgramWithBinary(
+    void *context, unsigned count, void *const *devices, const size_t *sizes,
+    const unsigned char *const *binaries, int *each, int *status) {
+    if (fails("binary")) {
+        *status = -42;
+        return NULL;
+    }
+    return ((load_program)of("clCreateProgramWithBinary"))(
+        context, count, devices, sizes, binaries, each, status);
 }
 
 int clGetKernelWorkGroupInfo(

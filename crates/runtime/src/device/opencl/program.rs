@@ -56,10 +56,11 @@ pub fn build(
         return Err(lacks);
     }
     let options = options(config, choice, api);
-    // Drivers may fail on what is cut short, and launch whatever there is.
-    let belongs = heads::heads(desc).join("\n");
+    // Drivers may end the process over what is cut short, and launch whatever there is. The sum
+    // stands behind, for tools that read what is before.
+    let owner = || heads::heads(desc).join("\n").into_bytes();
     if let Some(file) = &config.compiled {
-        let binary = sealed::unseal(file, belongs.as_bytes()).ok_or(
+        let binary = sealed::unseal(file, &owner()).ok_or(
             "the compiled kernels are not whole, or not those that `--dump-opencl-binary` of this program writes",
         )?;
         return load(binary, choice, context, api, &options).ok_or_else(|| {
@@ -72,8 +73,8 @@ pub fn build(
         let binary = binary(program, api);
         let binary = binary.ok_or("the driver does not give its compiled kernels");
         let written = binary.map_err(str::to_owned);
-        let written = written
-            .and_then(|binary| config.write_compiled(&sealed::seal(binary, belongs.as_bytes())));
+        let written =
+            written.and_then(|binary| config.write_compiled(&sealed::seal(binary, &owner())));
         if let Err(why) = written {
             // SAFETY: it was made above, and is used no more.
             unsafe { (api.release_program)(program) };
