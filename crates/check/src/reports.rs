@@ -68,19 +68,9 @@ impl<'a> Reports<'a> {
         self.diags.len()
     }
 
-    /// The problems found since there were this many.
-    pub(crate) fn since(&self, problems: usize) -> &[Diagnostic] {
-        self.diags.get(problems..).unwrap_or_default()
-    }
-
     /// Takes out the problems found since there were this many.
     pub(crate) fn take_since(&mut self, problems: usize) -> Vec<Diagnostic> {
         self.diags.split_off(problems)
-    }
-
-    /// Forgets the problems found since there were this many.
-    pub(crate) fn forget_since(&mut self, problems: usize) {
-        self.diags.truncate(problems);
     }
 
     /// Puts others in place of the problems found since there were this many.

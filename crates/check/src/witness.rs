@@ -83,19 +83,19 @@ impl TyMap for Mentioned<'_> {
     }
 }
 
-/// The sizes, of whatever form, that a value of a resolved type carries; with
-/// `sums` also those of payloads, which only some values have.
-pub(crate) fn carried_sizes(ty: &Ty, sums: bool, found: &mut Vec<Dim>) {
-    let mut part = |ty: &Ty| carried_sizes(ty, sums, found);
+/// The sizes, of whatever form, that a value of a resolved type carries, with those of
+/// payloads, which only some values have.
+pub(crate) fn carried_sizes(ty: &Ty, found: &mut Vec<Dim>) {
+    let mut part = |ty: &Ty| carried_sizes(ty, found);
     match ty {
-        Ty::Scalar(_) | Ty::Var(_) | Ty::Abstract(..) | Ty::Arrow(_) => {}
+        Ty::Scalar(_) | Ty::Var(_) | Ty::Arrow(_) => {}
+        Ty::Abstract(_, args) => found.extend(args.dims.iter().cloned()),
         Ty::Array(array) => {
             found.push(array.dim.clone());
-            carried_sizes(&array.elem, sums, found);
+            carried_sizes(&array.elem, found);
         }
         Ty::Tuple(parts) => parts.iter().for_each(part),
         Ty::Record(fields) => fields.iter().for_each(|(_, ty)| part(ty)),
-        Ty::Sum(_) if !sums => {}
         Ty::Sum(constrs) => {
             let payloads = constrs.iter().flat_map(|(_, payload)| payload.iter());
             payloads.for_each(part);

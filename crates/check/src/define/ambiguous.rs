@@ -42,6 +42,9 @@ impl Definer<'_, '_> {
 
     /// Notes all open sizes of a type.
     pub(super) fn want_all(&mut self, ty: &Ty, span: Span, reason: Reason) {
+        if !self.infer.is_sizing() {
+            return;
+        }
         for size in Mentions::of(&self.infer.tables.resolve(ty)).dims {
             if self.infer.tables.is_open(size) {
                 self.want(size, span, reason);

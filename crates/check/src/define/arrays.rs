@@ -2,7 +2,7 @@
 
 use crate::define::Definer;
 use crate::define::types::{record, sort_labels};
-use crate::infer::{Scalars, Sizes, node};
+use crate::infer::{Origin, Scalars, Sizes, node};
 use crate::tast::{Bind, Dim, Exp, ExpKind, Index, Name, RangeKind, SourceOp, Ty};
 use prim::{BinOp, Scalar, ScalarType};
 use std::sync::Arc;
@@ -56,18 +56,29 @@ impl<'a> Definer<'_, 'a> {
     }
 
     pub(super) fn array(&mut self, elems: &'a [ast::Exp], span: Span) -> Exp {
-        let elem = self.infer.fresh_ty("t", Liftedness::Unlifted, span);
         let mut out = Vec::with_capacity(elems.len());
+        // The type of the first element is that of all; only an empty array leaves it to
+        // inference.
+        let mut elem = match elems {
+            [] => {
+                let unlifted = Liftedness::Unlifted;
+                Some(self.infer.infer_ty("t", unlifted, Origin::BOUND, span))
+            }
+            _ if self.infer.is_sizing() => None,
+            _ => Some(self.infer.open_ty("t", Liftedness::Unlifted, span)),
+        };
         for e in elems {
             let e = self.exp(e);
+            let elem = elem.get_or_insert_with(|| e.ty.clone());
             self.unify(
-                &elem,
+                elem,
                 &e.ty,
                 e.span,
                 "an array element does not have the type of those before it",
             );
             out.push(e);
         }
+        let elem = elem.unwrap_or_else(Ty::unit);
         let ty = Ty::array(Dim::Const(out.len() as i64), elem);
         node(ExpKind::Array(out), ty, span)
     }
@@ -79,7 +90,7 @@ impl<'a> Definer<'_, 'a> {
             match &ty {
                 Ty::Array(array) => ty = self.infer.tables.shallow(&array.elem),
                 Ty::Var(var) if self.infer.tables.is_open_ty(*var) => {
-                    let elem = self.infer.fresh_ty("t", Liftedness::Unlifted, span);
+                    let elem = self.infer.open_ty("t", Liftedness::Unlifted, span);
                     let array = Ty::array(self.infer.fresh_dim("d"), elem.clone());
                     self.unify(&ty, &array, span, "only arrays can be indexed");
                     ty = elem;
@@ -256,7 +267,7 @@ impl<'a> Definer<'_, 'a> {
             let value = self.exp(value);
             // The sizes of a field may change.
             let field = self.infer.tables.resolve(&field);
-            let any_size = self.infer.freshen(&field);
+            let any_size = self.infer.with_open_sizes(&field);
             let result = self
                 .infer
                 .unifying(Sizes::Strict, span, |u| u.unify(&any_size, &value.ty));
@@ -335,7 +346,7 @@ impl<'a> Definer<'_, 'a> {
             let sliced = indices.iter().any(|i| matches!(i, Index::Slice { .. }));
             let slot = if sliced {
                 let slot = self.infer.tables.resolve(&slot);
-                self.infer.freshen(&slot)
+                self.infer.with_open_sizes(&slot)
             } else {
                 slot
             };

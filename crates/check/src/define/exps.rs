@@ -7,8 +7,8 @@ use crate::define::Anonymous;
 use crate::define::ambiguous::Reason;
 use crate::define::{Definer, literals};
 use crate::env::Entry;
-use crate::infer::{Known, Sizes, node};
-use crate::tast::{Case, Dim, Exp, ExpKind, SourceOp, Ty, VarId};
+use crate::infer::{Known, Origin, Sizes, node};
+use crate::tast::{Case, Dim, Exp, ExpKind, Name, SourceOp, Ty};
 use prim::ScalarType;
 use std::sync::Arc;
 use syntax::ast::{self, Liftedness, Lit};
@@ -43,7 +43,7 @@ impl<'a> Definer<'_, 'a> {
             }
             ast::ExpKind::Var(name) => self.variable(name, span),
             ast::ExpKind::Hole => {
-                let ty = self.infer.fresh(span);
+                let ty = self.infer.fresh_absorbing(span);
                 node(ExpKind::Hole, ty, span)
             }
             ast::ExpKind::Error => {
@@ -76,9 +76,7 @@ impl<'a> Definer<'_, 'a> {
             ast::ExpKind::Constr(label, args) => {
                 let args: Vec<Exp> = args.iter().map(|e| self.exp(e)).collect();
                 let name = self.cx.name(label.name);
-                let tys = args.iter().map(|e| e.ty.clone()).collect();
-                let ty = self.infer.fresh_sum(Arc::clone(&name), tys, span);
-                node(ExpKind::Constr(name, args), ty, span)
+                self.constructor(name, args, span)
             }
             ast::ExpKind::BinOp(first, rest) => {
                 let mut acc = self.exp(first);
@@ -125,14 +123,6 @@ impl<'a> Definer<'_, 'a> {
             ast::ExpKind::Coerce(inner, te) => {
                 let inner = self.exp(inner);
                 let (ty, _) = self.type_exp(te, &mut Anonymous::Infer);
-                if matches!(self.infer.tables.shallow(&inner.ty), Ty::Var(var) if self.infer.tables.is_open_ty(var))
-                {
-                    // The type is known from here on, and the sizes are to be found.
-                    let known = self.infer.tables.resolve(&ty);
-                    let known = self.infer.freshen_known(&known);
-                    self.want_all(&known, te.span, Reason::Coercion);
-                    self.unify(&known, &inner.ty, span, "bad coercion");
-                }
                 let result = self
                     .infer
                     .unifying(Sizes::Ignore, span, |u| u.unify(&ty, &inner.ty));
@@ -140,7 +130,11 @@ impl<'a> Definer<'_, 'a> {
                     let what = "the expression cannot be coerced to this type";
                     self.mismatch(&ty, &inner.ty, &mismatch, span, what);
                 }
-                self.infer.keep_anonymous(&ty, &inner.ty, span);
+                if self.infer.is_sizing() {
+                    for size in self.infer.coerce(&ty, &inner.ty, span) {
+                        self.want(size, te.span, Reason::Coercion);
+                    }
+                }
                 self.want_all(&ty, te.span, Reason::Coercion);
                 node(ExpKind::Coerce(Box::new(inner)), ty, span)
             }
@@ -155,11 +149,10 @@ impl<'a> Definer<'_, 'a> {
                     cond.span,
                     "the condition is not of type `bool`",
                 );
-                let since = self.infer.tables.next_var();
                 let then = self.exp(then);
                 let otherwise = self.exp(otherwise);
                 let what = "Cannot unify the types of the branches of this `if`";
-                let ty = self.join((&then.ty, &otherwise.ty), since, otherwise.span, span, what);
+                let ty = self.join((&then.ty, &otherwise.ty), otherwise.span, span, what);
                 self.require_lifted(
                     &ty,
                     Liftedness::SizeLifted,
@@ -213,11 +206,9 @@ impl<'a> Definer<'_, 'a> {
     // --------------------------------------------------------------- branches
 
     /// The type of either of two values: where sizes differ, an unknown one.
-    /// Sizes from before `since` are not made equal for it.
     pub(super) fn join(
         &mut self,
         (a, b): (&Ty, &Ty),
-        since: VarId,
         at: Span,
         span: Span,
         what: &str,
@@ -225,24 +216,37 @@ impl<'a> Definer<'_, 'a> {
         let before = self.infer.deferred();
         let result = self
             .infer
-            .unifying(Sizes::Join(since), at, |u| u.unify(a, b));
+            .unifying(Sizes::Join, at, |u| u.unify(a, b));
         if let Err(mismatch) = result {
             self.mismatch(a, b, &mismatch, at, what);
             return a.clone();
         }
         self.infer.forget_deferred(before);
-        let (a, b) = (self.infer.tables.resolve(a), self.infer.tables.resolve(b));
-        self.infer.merge(&a, &b, span, &mut Vec::new())
+        if self.infer.is_sizing() {
+            self.infer.join(a, b, span)
+        } else {
+            a.clone()
+        }
+    }
+
+    /// `#label args`: the sizes of what is not there are those of the context.
+    fn constructor(&mut self, label: Name, args: Vec<Exp>, span: Span) -> Exp {
+        let payload = args.iter().map(|e| e.ty.clone()).collect();
+        let (ty, expected) = (self.infer).fresh_sum(&label, payload, Origin::ABSORBING, span);
+        for (expected, arg) in expected.iter().zip(&args) {
+            let what = "the payload does not have the type of the constructor";
+            self.unify(expected, &arg.ty, arg.span, what);
+        }
+        node(ExpKind::Constr(label, args), ty, span)
     }
 
     fn match_exp(&mut self, scrutinee: &'a ast::Exp, cases: &'a [ast::Case], span: Span) -> Exp {
         let scrutinee = self.exp(scrutinee);
-        let since = self.infer.tables.next_var();
         let mut ty: Option<Ty> = None;
         let mut out = Vec::new();
         for case in cases {
             let (pat, body) = self.scoped(|c| {
-                let pat = c.pattern(&case.pat);
+                let pat = c.pattern(&case.pat, Some(&scrutinee.ty));
                 let what = "the pattern does not fit the value: they cannot match";
                 c.unify(&scrutinee.ty, &pat.ty, pat.span, what);
                 let body = c.exp(&case.body);
@@ -255,7 +259,7 @@ impl<'a> Definer<'_, 'a> {
                 None => body_ty,
                 Some(ty) => {
                     let what = "Cannot unify the types of the cases of this `match`";
-                    self.join((&ty, &body_ty), since, body.span, span, what)
+                    self.join((&ty, &body_ty), body.span, span, what)
                 }
             });
             out.push(Case { pat, body });

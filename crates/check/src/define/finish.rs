@@ -3,7 +3,7 @@
 
 use crate::define::Definer;
 use crate::finished::{causality, consume, exhaust, recursion, warnings};
-use crate::infer::Undetermined;
+use crate::infer::{Shapes, TablesMark, Undetermined};
 use crate::tast::{Def, TyVarId};
 use prim::ScalarType;
 use syntax::ast::ValBind;
@@ -62,6 +62,13 @@ impl Definer<'_, '_> {
         chosen
     }
 
+    /// What the second walk over this must know, which began when there were so many
+    /// problems and these variables. `None` if this is the last walk.
+    pub(crate) fn shapes(&mut self, problems: usize, mark: TablesMark) -> Option<Shapes> {
+        let sound = self.cx.reports.is_sound_since(problems);
+        sound.then(|| self.infer.shapes(mark)).flatten()
+    }
+
     /// The end of a type or module type: its literals have the types that they ever will.
     pub(crate) fn finish_types(self) {
         self.literals.check(self.infer.tables, self.cx);
@@ -78,7 +85,11 @@ impl Definer<'_, '_> {
             literals,
             names,
             functions: _,
+            declared,
+            lent,
         } = self;
+        cx.functions.declared.extend(declared);
+        cx.functions.lent.extend(lent);
         let tables = infer.tables;
         literals.check(tables, cx);
         tables.finish_def(def);

@@ -5,7 +5,7 @@ use crate::define::ambiguous::Reason;
 use crate::define::pats::Bound;
 use crate::define::size_params::bound_sizes;
 use crate::env::{Entry, Scheme, Target, TypeParam, ValueEntry};
-use crate::infer::{Known, Mentions, VarState, arrow, node, simple_name, sizes_of};
+use crate::infer::{Known, Mentions, Origin, VarState, arrow, node, simple_name, sizes_of};
 use crate::subst::Subst;
 use crate::tast::{Bind, Def, Dim, Exp, ExpKind, Lambda, Pat, PatKind, RetType, Ty, Uniq, VarId};
 use std::rc::Rc;
@@ -58,7 +58,7 @@ impl<'a> Definer<'_, 'a> {
     fn param_patterns(&mut self, sources: &'a [ast::Pat], bound: &mut Bound) -> Vec<Pat> {
         let mut out = Vec::with_capacity(sources.len());
         for source in self.cx.reports.params(sources) {
-            out.push(self.pat(source, bound));
+            out.push(self.pat(source, None, bound));
             self.infer.depth += 1;
         }
         out
@@ -106,7 +106,6 @@ impl<'a> Definer<'_, 'a> {
             tail_span(body),
             "Function body does not have expected type, which is declared",
         );
-        self.infer.name_unknown(&ret.ty, &body.ty, body.span);
         self.infer.close_ret(ret, open, mark)
     }
 
@@ -188,15 +187,12 @@ impl<'a> Definer<'_, 'a> {
             let name = self.cx.name(ident.name);
             let var = self.infer.new_value(Arc::clone(&name), ident.span);
             self.cx.env.bind_mono(ident.name, var, Ty::I64, ident.span);
-            let dim = self
-                .infer
-                .tables
-                .new_var(name, VarState::Open, self.infer.depth);
+            let dim = (self.infer.tables).new_open(name, Origin::Plain, self.infer.depth);
             open.dims.push((var, Dim::Var(dim)));
             vars.push(var);
         }
         let mut bound = sizes.iter().map(|ident| (ident.name, ident.span)).collect();
-        let pat = self.pat(pat, &mut bound);
+        let pat = self.pat(pat, Some(&rhs.ty), &mut bound);
         let pat_ty = self.infer.tables.resolve(&pat.ty);
         let expected = open.ty(&pat_ty);
         self.want_all(&expected, pat.span, Reason::Pattern);
@@ -298,7 +294,7 @@ impl<'a> Definer<'_, 'a> {
         let name = self.cx.name(source.name.name);
         let var = self.infer.new_value(Arc::clone(&name), source.name.span);
         if source.ret.is_some() {
-            self.cx.functions.declared.insert(var);
+            self.declared.push(var);
         }
         let (type_params, params, mut ret, body) = self.scoped(|c| {
             let type_params = c.type_params(source.type_params);
@@ -344,9 +340,12 @@ impl<'a> Definer<'_, 'a> {
         if params.is_empty() {
             ty = ret.ty.clone();
         }
-        self.check_size_params(&type_params, source, &params, &ret.ty);
-        self.check_unknown_parameters(&name, &ret, &ty, source.name.span);
-        let scheme = self.infer.generalise(&type_params, &ty, source.top);
+        self.infer.tables.sized |= !sizes_of(&type_params).is_empty();
+        if self.infer.is_sizing() {
+            self.check_size_params(&type_params, source, &params, &ret.ty);
+            self.check_unknown_parameters(&name, &ret, &ty, source.name.span);
+        }
+        let scheme = self.infer.generalise(&type_params, &ty, source.top, mark);
         let def = Def {
             var,
             span: source.name.span,

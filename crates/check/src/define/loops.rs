@@ -1,18 +1,29 @@
 //! Loops, and which sizes of their parameters vary.
 //!
-//! A loop is first checked as if every size of its initial values stayed the
-//! same. Where the body gives another size, that size is made a variable of the
-//! loop and the body is checked again, until the sizes agree. Where it then makes
-//! no sense, the body is looked at with these sizes open: those that it takes for
-//! the same become one variable.
+//! A loop `loop p = init ... do body` is a function `f p = body` that is called on what it
+//! gave before. For each size of the parameter's type it is inferred whether it stays the
+//! same in all iterations (*invariant*: it is a size from outside) or may change
+//! (*variant*: a size of the iteration, and an unknown one of the result). As in the
+//! reference's checker:
+//!
+//! 1. Each size in the type of the initial value is replaced by an open one of its own.
+//!    Positions with the same initial size get different ones.
+//! 2. The body is checked with the parameter at that type. Where a pattern or the body
+//!    says what an open size is, it is that. Of the others, one is *fresh* if the body
+//!    gives another size at its position; it *reproduces* its initial size if the body
+//!    gives that, or the current size of another position that began with the same one.
+//!    Variant are the fresh ones, and those that reproduce the size of a variant one.
+//! 3. The body's type must fit the parameter's, for any variant sizes.
+//! 4. So must the type of the initial value. Variant sizes are unknown in the loop's type.
 
 use crate::define::Definer;
 use crate::dims::{self, Cmp};
 use crate::infer::{
-    Infer, Known, Mentions, Scalars, Sizes, VarState, compare_sizes, node, replace_dims,
+    Known, Mentions, Origin, Scalars, Sizes, VarState, node, replace_dims, replace_vars,
+    sizes_of_values,
 };
 use crate::tast::{Dim, Exp, ExpKind, LoopForm, Pat, Ty, VarId};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 use syntax::ast::{self, Liftedness};
 use syntax::diag::Diagnostic;
@@ -22,43 +33,25 @@ use syntax::span::Span;
 enum Driver<'a> {
     For(&'a ast::Ident, Exp),
     ForIn(&'a ast::Pat, Exp),
-    While(&'a ast::Exp),
+    While,
 }
 
-/// Where an attempt begins.
-struct Before {
-    deferred: usize,
-    wanted: usize,
-    mark: usize,
+/// A size of the parameter that is to be inferred.
+struct Position {
+    size: VarId,
+    /// The size of the initial value in its place.
+    initial: Dim,
 }
 
-/// What stands for the size at a position of the loop parameter.
-#[derive(Clone)]
-enum Slot {
-    /// A variable of the loop, one for all positions with this number.
-    Variable(usize),
-    /// A size to be inferred, while the body is looked at.
-    Open,
-    /// A size from outside of the loop.
-    Known(Dim),
-}
-
-/// Slots of the positions whose sizes are not those of the initial values.
-type Slots = FxHashMap<usize, Slot>;
-
-/// One way of checking the loop.
-struct Attempt {
-    pat: Pat,
-    form: LoopForm,
-    body: Exp,
-    sizes: Vec<VarId>,
-    param: Ty,
-    /// The size that was tried for each position that has a slot.
-    tried: Vec<(usize, Dim)>,
-    /// The size that the body gives at each position.
-    given: Vec<Dim>,
-    /// Sizes, by position, that the body changes.
-    varying: Vec<usize>,
+/// How the body gives the size at a position.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Given {
+    /// Another one.
+    Fresh,
+    /// The initial one.
+    Initial,
+    /// That of another position, which began with the same size.
+    Copied(VarId),
 }
 
 impl<'a> Definer<'_, 'a> {
@@ -79,268 +72,105 @@ impl<'a> Definer<'_, 'a> {
             }
             ast::LoopForm::ForIn(pat, array) => {
                 let array = self.exp(array);
-                let elem = self.infer.fresh_ty("t", Liftedness::Unlifted, array.span);
-                let ty = Ty::array(self.infer.fresh_dim("n"), elem);
-                self.unify(&ty, &array.ty, array.span, "the loop runs over an array");
+                if !self.infer.is_sizing() {
+                    let unlifted = Liftedness::Unlifted;
+                    let elem = self.infer.open_ty("t", unlifted, array.span);
+                    let ty = Ty::array(Dim::Any, elem);
+                    self.unify(&ty, &array.ty, array.span, "the loop runs over an array");
+                }
                 Driver::ForIn(pat, array)
             }
-            ast::LoopForm::While(cond) => Driver::While(cond),
+            ast::LoopForm::While(_) => Driver::While,
         };
-        let mut slots = Slots::default();
-        let mut ungrouped: Option<(Slots, Vec<Diagnostic>)> = None;
-        loop {
-            let errors = self.cx.reports.problems();
-            let before = self.before();
-            let attempt = self.attempt_loop(source, &driver, &init, &slots);
-            let varying = (attempt.varying.iter()).filter(|i| !slots.contains_key(i));
-            let mut next = slots.clone();
-            next.extend(varying.map(|i| (*i, Slot::Variable(*i))));
-            if next.len() == slots.len() {
-                let fits =
-                    self.cx.reports.is_sound_since(errors) && holds_together(&attempt, &slots);
-                let found = self.cx.reports.since(errors);
-                // Other errors stay, whatever the sizes are.
-                let other = ungrouped.is_none() && !found.iter().all(is_about_sizes);
-                if fits || other || slots.is_empty() {
-                    self.infer.tables.commit();
-                    return attempt.finish(&mut self.infer, driver, init, span);
-                }
-                let found = self.cx.reports.take_since(errors);
-                self.back(&before);
-                let classes = match ungrouped {
-                    None => self.classes(source, &driver, &init, &slots),
-                    Some(_) => None,
-                };
-                let Some(classes) = classes else {
-                    // It is the body that is wrong, as it was found to be at first.
-                    let (slots, found) = ungrouped.unwrap_or((slots, found));
-                    let attempt = self.attempt_loop(source, &driver, &init, &slots);
-                    self.cx.reports.replace_since(errors, found);
-                    self.infer.tables.commit();
-                    return attempt.finish(&mut self.infer, driver, init, span);
-                };
-                ungrouped = Some((std::mem::replace(&mut next, classes), found));
-            }
-            slots = next;
-            // What was learnt of the types, without the sizes, is kept.
-            let shape = self.infer.tables.resolve(&attempt.param);
-            self.cx.reports.forget_since(errors);
-            self.back(&before);
-            let learnt = self.infer.freshen(&shape);
-            let result = self
-                .infer
-                .unifying(Sizes::Strict, span, |u| u.unify(&learnt, &init.ty));
-            if let Err(mismatch) = result {
-                self.mismatch(&learnt, &init.ty, &mismatch, span, "bad initial values");
-            }
-        }
-    }
-
-    /// Looks at the body with sizes to be inferred at all positions that have a
-    /// slot: which of them it takes for the same, or for a size from outside.
-    /// `None` if there are no such, or if it makes no sense either.
-    fn classes(
-        &mut self,
-        source: &'a ast::Loop,
-        driver: &Driver<'a>,
-        init: &Exp,
-        slots: &Slots,
-    ) -> Option<Slots> {
-        let errors = self.cx.reports.problems();
-        let before = self.before();
-        let open = slots.keys().map(|i| (*i, Slot::Open)).collect();
-        let attempt = self.attempt_loop(source, driver, init, &open);
-        let mut sound = self.cx.reports.is_sound_since(errors);
-        let mut found = Slots::default();
-        let mut first: Vec<(Dim, usize)> = Vec::new();
-        for (position, dim) in &attempt.tried {
-            let dim = self.infer.tables.resolve_dim(dim);
-            let mut mentioned = Mentions::default();
-            crate::subst::map_dim(&dim, &mut mentioned);
-            let inner = |var: &VarId| self.infer.tables.var(*var).depth > self.infer.depth;
-            let open = matches!(&dim, Dim::Var(var) if self.infer.tables.is_open(*var));
-            let slot = if open {
-                let known = first.iter().find(|(other, _)| *other == dim);
-                let class = known.map_or(*position, |(_, class)| *class);
-                first.push((dim, class));
-                Slot::Variable(class)
-            } else {
-                sound &= !mentioned.dims.iter().any(inner);
-                Slot::Known(dim)
-            };
-            found.insert(*position, slot);
-        }
-        self.cx.reports.forget_since(errors);
-        self.back(&before);
-        let new = found
-            .iter()
-            .any(|(i, slot)| !matches!(slot, Slot::Variable(class) if class == i));
-        (sound && new).then_some(found)
-    }
-
-    /// Where an attempt begins, to come back to it.
-    fn before(&mut self) -> Before {
-        Before {
-            deferred: self.infer.deferred(),
-            wanted: self.wanted.len(),
-            mark: self.infer.tables.mark(),
-        }
-    }
-
-    /// Undoes an attempt, but for what it reported.
-    fn back(&mut self, before: &Before) {
-        self.infer.tables.rollback(before.mark);
-        self.infer.forget_deferred(before.deferred);
-        self.wanted.truncate(before.wanted);
-    }
-
-    fn attempt_loop(
-        &mut self,
-        source: &'a ast::Loop,
-        driver: &Driver<'a>,
-        init: &Exp,
-        slots: &Slots,
-    ) -> Attempt {
-        self.infer.tables.speculating += 1;
-        let attempt = self.scoped(|c| {
-            let start = c.infer.tables.resolve(&init.ty);
-            let mut sizes = Vec::new();
-            let mut variables: FxHashMap<usize, VarId> = FxHashMap::default();
-            let mut tried = Vec::new();
-            let mut position = 0;
-            let param = replace_dims(&start, &mut |dim| {
-                let here = position;
-                position += 1;
-                let new = match slots.get(&here) {
-                    None => return dim.clone(),
-                    Some(Slot::Known(dim)) => dim.clone(),
-                    Some(Slot::Open) => c.infer.fresh_dim("k"),
-                    Some(Slot::Variable(class)) => {
-                        let name = match dim {
-                            Dim::Var(var) => Arc::clone(&c.infer.tables.var(*var).name),
-                            _ => Arc::from("k"),
-                        };
-                        let var = *variables.entry(*class).or_insert_with(|| {
-                            let var = c.infer.tables.new_var(name, VarState::Value, c.infer.depth);
-                            sizes.push(var);
-                            var
-                        });
-                        Dim::Var(var)
-                    }
-                };
-                tried.push((here, new.clone()));
-                new
-            });
-            c.unify_initial(init, &start, slots);
-            let mut bound = Vec::new();
-            let pat = c.pat(&source.pat, &mut bound);
-            c.unify_loop_pattern(&pat, &param);
-            let form = match driver {
-                Driver::For(name, bound) => {
-                    let text = c.cx.name(name.name);
-                    c.note_bound(name, false);
-                    let id = c.infer.new_value(text, name.span);
-                    c.cx.env
-                        .bind_mono(name.name, id, bound.ty.clone(), name.span);
-                    LoopForm::For(
-                        id,
-                        Box::new(node(ExpKind::Hole, bound.ty.clone(), bound.span)),
-                    )
-                }
-                Driver::ForIn(pat, array) => {
-                    let pat = c.pat(pat, &mut bound);
-                    if let Ty::Array(ty) = c.infer.tables.shallow(&array.ty) {
-                        let what = "the pattern does not fit the elements";
-                        c.unify(&ty.elem, &pat.ty, pat.span, what);
-                    }
-                    LoopForm::ForIn(
-                        Box::new(pat),
-                        Box::new(node(ExpKind::Hole, array.ty.clone(), array.span)),
-                    )
-                }
-                Driver::While(cond) => {
-                    let cond = c.exp(cond);
-                    c.unify(
-                        &Ty::BOOL,
-                        &cond.ty,
-                        cond.span,
-                        "the condition is not of type `bool`",
-                    );
-                    LoopForm::While(Box::new(cond))
-                }
-            };
+        let before = self.infer.tables.next_var();
+        let start = self.infer.tables.resolve(&init.ty);
+        let (param, positions) = self.open_sizes(&start);
+        let (pat, form, body, sizes) = self.scoped(|c| {
+            let (pat, form) = c.loop_scope(source, driver, &param);
+            c.infer.depth += 1;
             let body = c.exp(&source.body);
-            let span = body.span;
-            let looking = slots.values().any(|slot| matches!(slot, Slot::Open));
-            if looking {
-                return Attempt {
-                    pat,
-                    form,
-                    body,
-                    sizes,
-                    param,
-                    tried,
-                    given: Vec::new(),
-                    varying: Vec::new(),
-                };
-            }
-            let result = c
-                .infer
-                .unifying(Sizes::Join(VarId(0)), span, |u| u.unify(&param, &body.ty));
-            if let Err(mismatch) = result {
-                let what = "Loop body does not have expected type, that of the loop parameter";
-                c.mismatch(&param, &body.ty, &mismatch, span, what);
-            }
-            let expected = c.infer.tables.resolve(&param);
-            let found = c.infer.tables.resolve(&body.ty);
-            let mut varying = Vec::new();
-            compare_sizes(&expected, &found, &mut 0, &mut varying);
-            let mut given = Vec::new();
-            replace_dims(&found, &mut |dim| {
-                given.push(dim.clone());
-                dim.clone()
-            });
-            Attempt {
-                pat,
-                form,
-                body,
-                sizes,
-                param,
-                tried,
-                given,
-                varying,
-            }
-        });
-        self.infer.tables.speculating -= 1;
-        attempt
-    }
-
-    /// Initial sizes that share a slot are the same.
-    fn unify_initial(&mut self, init: &Exp, start: &Ty, slots: &Slots) {
-        let shared = |(i, slot): (&usize, &Slot)| match slot {
-            Slot::Variable(class) => class != i,
-            Slot::Known(_) => true,
-            Slot::Open => false,
-        };
-        if !slots.iter().any(shared) {
-            return;
-        }
-        let mut open: FxHashMap<usize, Dim> = FxHashMap::default();
-        let mut position = 0;
-        let expected = replace_dims(start, &mut |dim| {
-            let slot = slots.get(&position);
-            position += 1;
-            match slot {
-                None | Some(Slot::Open) => dim.clone(),
-                Some(Slot::Known(dim)) => dim.clone(),
-                Some(Slot::Variable(class)) => {
-                    let new = || self.infer.fresh_dim("k");
-                    open.entry(*class).or_insert_with(new).clone()
-                }
-            }
+            let sizes = c.fit_body(&pat, &param, &positions, before, &body);
+            (pat, form, body, sizes)
         });
         let what = "Initial loop values do not have expected type";
-        self.unify(&expected, &init.ty, init.span, what);
+        self.fit(&pat, &sizes, &init, what);
+        let ty = self.result_of_loop(&pat, &sizes, span);
+        let (pat, init, body) = (Box::new(pat), Box::new(init), Box::new(body));
+        node(
+            ExpKind::Loop {
+                sizes,
+                pat,
+                init,
+                form,
+                body,
+            },
+            ty,
+            span,
+        )
+    }
+
+    /// The type of the initial value with an open size for each size, and these.
+    fn open_sizes(&mut self, start: &Ty) -> (Ty, Vec<Position>) {
+        let mut positions = Vec::new();
+        if !self.infer.is_sizing() {
+            return (start.clone(), positions);
+        }
+        let param = replace_dims(start, &mut |initial| {
+            let name = match initial {
+                Dim::Var(var) => Arc::clone(&self.infer.tables.var(*var).name),
+                _ => Arc::from("k"),
+            };
+            let depth = self.infer.depth;
+            let size = self.infer.tables.new_open(name, Origin::Plain, depth);
+            let initial = initial.clone();
+            positions.push(Position { size, initial });
+            Dim::Var(size)
+        });
+        (param, positions)
+    }
+
+    /// Binds what the body of the loop sees. A parameter of the name of the index or of
+    /// the element is the inner one.
+    fn loop_scope(
+        &mut self,
+        source: &'a ast::Loop,
+        driver: Driver<'a>,
+        param: &Ty,
+    ) -> (Pat, LoopForm) {
+        let form = match driver {
+            Driver::For(name, bound) => {
+                let text = self.cx.name(name.name);
+                self.note_bound(name, false);
+                let id = self.infer.new_value(text, name.span);
+                let ty = bound.ty.clone();
+                self.cx.env.bind_mono(name.name, id, ty, name.span);
+                Some(LoopForm::For(id, Box::new(bound)))
+            }
+            Driver::ForIn(pat, array) => {
+                let elem = match self.infer.tables.shallow(&array.ty) {
+                    Ty::Array(array) => array.elem.clone(),
+                    _ => self.infer.open_ty("t", Liftedness::Unlifted, array.span),
+                };
+                let pat = self.pattern(pat, Some(&elem));
+                let what = "the pattern does not fit the elements";
+                self.unify(&elem, &pat.ty, pat.span, what);
+                Some(LoopForm::ForIn(Box::new(pat), Box::new(array)))
+            }
+            Driver::While => None,
+        };
+        self.infer.depth += 1;
+        let pat = self.pattern(&source.pat, Some(param));
+        self.unify_loop_pattern(&pat, param);
+        let form = form.unwrap_or_else(|| {
+            let ast::LoopForm::While(cond) = &source.form else {
+                return LoopForm::While(Box::new(node(ExpKind::Hole, Ty::BOOL, source.body.span)));
+            };
+            let cond = self.exp(cond);
+            let what = "the condition is not of type `bool`";
+            self.unify(&Ty::BOOL, &cond.ty, cond.span, what);
+            LoopForm::While(Box::new(cond))
+        });
+        (pat, form)
     }
 
     /// The pattern's types against those of the parameters. A size in the
@@ -363,6 +193,198 @@ impl<'a> Definer<'_, 'a> {
                 "Initial loop values do not have expected type. The pattern asks for another";
             self.mismatch(&pat_ty, param, &mismatch, pat.span, what);
         }
+    }
+
+    /// Holds the body against the parameter: which sizes vary.
+    fn fit_body(
+        &mut self,
+        pat: &Pat,
+        param: &Ty,
+        positions: &[Position],
+        before: VarId,
+        body: &Exp,
+    ) -> Vec<VarId> {
+        let what = "Loop body does not have expected type, that of the loop parameter";
+        if !self.infer.is_sizing() {
+            self.fit(pat, &[], body, what);
+            return Vec::new();
+        }
+        let errors = self.cx.reports.problems();
+        let own = positions.iter().filter_map(|p| self.open_position(p));
+        let own: Vec<VarId> = own.collect();
+        self.check_possible(pat, before);
+        // First whatever sizes the parameter has, to learn what the body gives.
+        self.fit(pat, &own, body, what);
+        if !self.cx.reports.is_sound_since(errors) {
+            return Vec::new();
+        }
+        let variant = self.variant(param, positions, before, body);
+        self.check_escape(&variant, pat.span);
+        for position in positions {
+            let Some(size) = self.open_position(position) else {
+                continue;
+            };
+            let initial = self.infer.tables.resolve_dim(&position.initial);
+            let depth = self.infer.depth - 2;
+            let data = self.infer.tables.var_mut(size);
+            if variant.contains(&size) {
+                data.state = VarState::Value;
+                data.depth = depth;
+            } else if initial != Dim::Var(size) {
+                data.state = VarState::Solved(initial);
+            }
+        }
+        self.fit(pat, &variant, body, what);
+        variant
+    }
+
+    /// The open size at a position, if it is open.
+    fn open_position(&self, position: &Position) -> Option<VarId> {
+        match self.infer.tables.resolve_dim(&Dim::Var(position.size)) {
+            Dim::Var(var) if self.infer.tables.is_open(var) => Some(var),
+            _ => None,
+        }
+    }
+
+    /// An expression fits the parameter, whatever the variant sizes are.
+    fn fit(&mut self, pat: &Pat, variant: &[VarId], exp: &Exp, what: &str) {
+        let ty = self.infer.tables.resolve(&pat.ty);
+        let open = variant.iter().map(|v| {
+            let name = Arc::clone(&self.infer.tables.var(*v).name);
+            let depth = self.infer.depth;
+            let size = self.infer.tables.new_open(name, Origin::Plain, depth);
+            (*v, Dim::Var(size))
+        });
+        let open = open.collect();
+        let expected = replace_vars(&ty, open);
+        let mut own = Vec::new();
+        crate::visit::bound_vars(pat, &mut |id, _| own.push(id));
+        let dependent = Mentions::of(&ty).dims.iter().any(|v| own.contains(v));
+        let sizes = if dependent { Sizes::Ignore } else { Sizes::Strict };
+        let result = self
+            .infer
+            .unifying(sizes, exp.span, |u| u.unify(&expected, &exp.ty));
+        if let Err(mismatch) = result {
+            self.mismatch(&expected, &exp.ty, &mismatch, exp.span, what);
+        }
+    }
+
+    /// The parameter has no size that the body computes.
+    fn check_possible(&mut self, pat: &Pat, before: VarId) {
+        let ty = self.infer.tables.resolve(&pat.ty);
+        let inner = |v: &VarId| {
+            *v >= before && matches!(self.infer.tables.var(*v).state, VarState::Unknown)
+        };
+        let Some(var) = Mentions::of(&ty).dims.into_iter().find(inner) else {
+            return;
+        };
+        let data = self.infer.tables.var(var);
+        let (name, place) = (Arc::clone(&data.name), data.span);
+        let shown = self.infer.tables.show(&ty);
+        let message = format!(
+            "Inferred type for loop parameter is \"{shown}\", but \"{name}\" is a size computed \
+             inside the loop body"
+        );
+        let diag = Diagnostic::error("size-mismatch", message).at(pat.span, "");
+        self.cx.report(match place {
+            Some(place) => diag.also(place, format!("\"{name}\" is computed here")),
+            None => diag,
+        });
+    }
+
+    /// A variant size is no size of anything outside of the loop.
+    fn check_escape(&mut self, variant: &[VarId], span: Span) {
+        let outer = self.infer.depth - 3;
+        let escaped = |v: &&VarId| self.infer.tables.var(**v).depth < outer;
+        if let Some(var) = variant.iter().find(escaped) {
+            let name = Arc::clone(&self.infer.tables.var(*var).name);
+            let message = format!(
+                "Loop-variant size \"{name}\" has escaped into a type that occurs outside of loop"
+            );
+            self.cx.report(
+                Diagnostic::error("loop-variant-escape", message)
+                    .at(span, "")
+                    .note(
+                        "the body uses a variable from outside whose type would depend on the loop \
+                         parameter",
+                    ),
+            );
+        }
+    }
+
+    /// The sizes that vary from iteration to iteration.
+    fn variant(
+        &self,
+        param: &Ty,
+        positions: &[Position],
+        before: VarId,
+        body: &Exp,
+    ) -> Vec<VarId> {
+        let tables = &*self.infer.tables;
+        let expected = sizes_of_values(&tables.resolve(param));
+        let found = sizes_of_values(&tables.resolve(&body.ty));
+        let initial: FxHashMap<VarId, Dim> = positions
+            .iter()
+            .rev()
+            .filter_map(|p| Some((self.open_position(p)?, tables.resolve_dim(&p.initial))))
+            .collect();
+        let same = |a: &Dim, b: &Dim| dims::compare(a, b) == Cmp::Equal;
+        let mut given: Vec<(VarId, Given)> = Vec::new();
+        for (size, found) in expected.iter().zip(&found) {
+            if same(size, found) {
+                continue;
+            }
+            let mut mentions = Mentions::default();
+            crate::subst::map_dim(size, &mut mentions);
+            for var in mentions.dims {
+                let Some(start) = initial.get(&var) else {
+                    continue;
+                };
+                let copied = match found {
+                    Dim::Var(other) => initial.get(other).filter(|s| same(s, start)),
+                    _ => None,
+                };
+                let how = match (copied, found) {
+                    _ if same(start, found) => Given::Initial,
+                    (Some(_), Dim::Var(other)) => Given::Copied(*other),
+                    _ if var >= before => Given::Fresh,
+                    _ => continue,
+                };
+                given.push((var, how));
+            }
+        }
+        let fresh = given.iter().filter(|(_, how)| *how == Given::Fresh);
+        let mut variant: FxHashSet<VarId> = fresh.map(|(var, _)| *var).collect();
+        loop {
+            let copies = given.iter().filter(|(var, how)| {
+                matches!(how, Given::Copied(of) if variant.contains(of)) && !variant.contains(var)
+            });
+            let more: Vec<VarId> = copies.map(|(var, _)| *var).collect();
+            if more.is_empty() {
+                break;
+            }
+            variant.extend(more);
+        }
+        // In the order of the parameter's type.
+        let mut sizes = Vec::new();
+        for size in positions.iter().filter_map(|p| self.open_position(p)) {
+            if variant.contains(&size) && !sizes.contains(&size) {
+                sizes.push(size);
+            }
+        }
+        sizes
+    }
+
+    /// The type of the loop: what varies is unknown.
+    fn result_of_loop(&mut self, pat: &Pat, variant: &[VarId], span: Span) -> Ty {
+        let ty = self.infer.tables.resolve(&pat.ty);
+        let unknown = variant.iter().map(|v| {
+            let name = Arc::clone(&self.infer.tables.var(*v).name);
+            (*v, self.infer.unknown(name, span))
+        });
+        let unknown = unknown.collect();
+        let ty = replace_vars(&ty, unknown);
+        self.infer.leave_ty(&ty, &mut Known::default(), span)
     }
 
     /// The initial value of a loop without one: the variables of its pattern.
@@ -420,69 +442,4 @@ impl<'a> Definer<'_, 'a> {
             }
         }
     }
-}
-
-impl Attempt {
-    /// The loop, after the attempt that succeeded.
-    fn finish(self, infer: &mut Infer<'_>, driver: Driver<'_>, init: Exp, span: Span) -> Exp {
-        let Attempt {
-            pat,
-            form,
-            body,
-            sizes,
-            param,
-            tried: _,
-            given: _,
-            varying: _,
-        } = self;
-        // Attempts have a placeholder where the bound or the array goes.
-        let form = match (form, driver) {
-            (LoopForm::For(var, _), Driver::For(_, bound)) => LoopForm::For(var, Box::new(bound)),
-            (LoopForm::ForIn(pat, _), Driver::ForIn(_, array)) => {
-                LoopForm::ForIn(pat, Box::new(array))
-            }
-            (form, _) => form,
-        };
-        let ty = infer.leave_ty(&param, &mut Known::default(), span);
-        let (pat, init, body) = (Box::new(pat), Box::new(init), Box::new(body));
-        node(
-            ExpKind::Loop {
-                sizes,
-                pat,
-                init,
-                form,
-                body,
-            },
-            ty,
-            span,
-        )
-    }
-}
-
-/// Whether other sizes of loop parameters might do away with an error.
-fn is_about_sizes(diag: &Diagnostic) -> bool {
-    let ids = [
-        "size-mismatch",
-        "ambiguous-size",
-        "size-out-of-scope",
-        "existential-size",
-    ];
-    ids.contains(&diag.id)
-}
-
-/// Whether the body keeps sizes from outside of the loop as they are, and gives
-/// the same size for all positions that share a variable.
-fn holds_together(attempt: &Attempt, slots: &Slots) -> bool {
-    let mut given: FxHashMap<usize, &Dim> = FxHashMap::default();
-    attempt
-        .given
-        .iter()
-        .enumerate()
-        .all(|(i, dim)| match slots.get(&i) {
-            None | Some(Slot::Open) => true,
-            Some(Slot::Known(_)) => !attempt.varying.contains(&i),
-            Some(Slot::Variable(class)) => {
-                dims::compare(given.entry(*class).or_insert(dim), dim) != Cmp::Different
-            }
-        })
 }

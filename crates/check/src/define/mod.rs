@@ -1,7 +1,7 @@
 //! The state of the definition that is being checked, and its checking.
 //!
-//! A [`Definer`] is made for each definition (and for each type and each module type that
-//! a declaration writes), and gone with it: what it notes of sections, sizes, literals
+//! A [`Definer`] is made for each walk over a definition (and over each type and each
+//! module type that a declaration writes), and gone with it: what it notes of sections, sizes, literals
 //! and local names cannot be taken for another definition's. It infers types with
 //! [`Infer`], looks up names in the [`Context`] that it borrows, and says there what is
 //! wrong; at its end ([`finish`]) the definition is complete.
@@ -29,8 +29,8 @@ pub(crate) use funs::FunSource;
 use types::Anonymous;
 
 use crate::context::Context;
-use crate::infer::{Infer, Scalars, Sizes, Tables};
-use crate::tast::{Dim, Ty};
+use crate::infer::{Infer, Scalars, Sizes, Tables, Walk};
+use crate::tast::{Dim, Ty, VarId};
 use crate::unused::LocalNames;
 use advice::LocalFunctions;
 use ambiguous::Wanted;
@@ -54,19 +54,25 @@ pub(crate) struct Definer<'d, 'a> {
     names: LocalNames,
     /// Local functions, for advice.
     functions: LocalFunctions,
+    /// Functions whose result is declared.
+    declared: Vec<VarId>,
+    /// Variables of patterns with a declared type that is not unique.
+    lent: Vec<VarId>,
 }
 
 impl<'d, 'a> Definer<'d, 'a> {
-    /// The checking of a definition that has not begun.
-    pub(crate) fn new(tables: &'d mut Tables, cx: &'d mut Context<'a>) -> Self {
+    /// The beginning of a walk over a definition.
+    pub(crate) fn new(tables: &'d mut Tables, cx: &'d mut Context<'a>, walk: Walk) -> Self {
         Self {
-            infer: Infer::new(tables),
+            infer: Infer::new(tables, walk),
             cx,
             sections: FxHashSet::default(),
             wanted: Vec::new(),
             literals: Literals::default(),
             names: LocalNames::default(),
             functions: LocalFunctions::default(),
+            declared: Vec::new(),
+            lent: Vec::new(),
         }
     }
 

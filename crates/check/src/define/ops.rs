@@ -5,9 +5,9 @@ use crate::env::Entry;
 use crate::infer::{Sizes, Tables, node};
 use crate::intrinsics::Intrinsic;
 use crate::subst::Subst;
-use crate::tast::{Bind, Exp, ExpKind, Lambda, Pat, RetType, SourceOp, Ty, VarId};
+use crate::tast::{Bind, Exp, ExpKind, Lambda, Pat, SourceOp, Ty, VarId};
 use std::sync::Arc;
-use syntax::ast;
+use syntax::ast::{self, Liftedness};
 use syntax::diag::Diagnostic;
 use syntax::span::Span;
 
@@ -126,7 +126,8 @@ impl<'a> Definer<'_, 'a> {
         } else {
             ExpKind::Or(left, right)
         };
-        function(params, node(kind, Ty::BOOL, span), span)
+        let mark = self.infer.tables.vars.len();
+        self.section(params, node(kind, Ty::BOOL, span), mark, span)
     }
 
     /// `(op e)`: the operand is evaluated once.
@@ -158,11 +159,12 @@ impl<'a> Definer<'_, 'a> {
         };
         let param_ty = match self.infer.tables.shallow(&fun.ty) {
             Ty::Arrow(arrow) => arrow.param.clone(),
-            _ => self.infer.fresh(span),
+            _ => self.infer.open_ty("t", Liftedness::Lifted, span),
         };
+        let mark = self.infer.tables.vars.len();
         let (pat, var) = self.infer.hidden_param(param_ty, span);
         let body = self.apply(fun, vec![var, operand], span);
-        let section = function(vec![pat], body, span);
+        let section = self.section(vec![pat], body, mark, span);
         match bind {
             None => section,
             Some(bind) => {
@@ -181,6 +183,7 @@ impl<'a> Definer<'_, 'a> {
 
     pub(super) fn path_section(&mut self, path: &'a [ast::PathStep], span: Span) -> Exp {
         let ty = self.infer.fresh(span);
+        let mark = self.infer.tables.vars.len();
         let (pat, var) = self.infer.hidden_param(ty, span);
         let mut body = var;
         for step in path {
@@ -194,7 +197,15 @@ impl<'a> Definer<'_, 'a> {
                 }
             };
         }
-        function(vec![pat], body, span)
+        self.section(vec![pat], body, mark, span)
+    }
+
+    /// A function that the source does not spell out. Variables since `mark` are its own.
+    fn section(&mut self, params: Vec<Pat>, body: Exp, mark: usize, span: Span) -> Exp {
+        let ret = self.infer.tables.inferred_ret(&body.ty, mark);
+        let (ret, ty) = self.infer.function_ty(&params, ret, span);
+        let lambda = Lambda { params, ret, body };
+        node(ExpKind::Lambda(Arc::new(lambda)), ty, span)
     }
 
     // ------------------------------------------------------------ application
@@ -211,9 +222,14 @@ impl<'a> Definer<'_, 'a> {
                 break;
             }
         }
-        let ty = self.infer.result_of_use(ty, span);
-        let ext = self.infer.tables.unknowns_since(&ty, mark);
-        self.check_function_result(&ty, &ext, &fun, &args, span);
+        let ext = if self.infer.is_sizing() {
+            ty = self.infer.bound_sizes(&ty, span);
+            let ext = self.infer.tables.unknowns_since(&ty, mark);
+            self.check_function_result(&ty, &ext, &fun, &args, span);
+            ext
+        } else {
+            Vec::new()
+        };
         Exp {
             kind: ExpKind::Apply {
                 fun: Box::new(fun),
@@ -294,10 +310,15 @@ impl<'a> Definer<'_, 'a> {
                     let unknown = self.infer.unknown(text, fun.span);
                     subst.dims.push((*ext, unknown));
                 }
-                Some(subst.ty(&arrow.ret.ty))
+                let ret = subst.ty(&arrow.ret.ty);
+                Some(if self.infer.is_sizing() {
+                    self.infer.bind_existential(&ret, fun.span)
+                } else {
+                    ret
+                })
             }
             Ty::Var(var) if self.infer.tables.is_open_ty(var) => {
-                let ret = self.infer.fresh(arg.span);
+                let ret = self.infer.open_ty("t", Liftedness::Lifted, arg.span);
                 let arrow = Ty::arrow(arg.ty.clone(), ret.clone());
                 let what = "Cannot apply function: this is applied, but its type is another";
                 self.unify(&Ty::Var(var), &arrow, fun.span, what)
@@ -349,14 +370,4 @@ fn function_name(tables: &Tables, fun: &Exp) -> Option<String> {
         } => Some(if *negate { "!=" } else { "==" }.to_owned()),
         _ => None,
     }
-}
-
-/// A function whose parameters no size depends on.
-fn function(params: Vec<Pat>, body: Exp, span: Span) -> Exp {
-    let ret = RetType::plain(body.ty.clone());
-    let ty = params.iter().rev().fold(body.ty.clone(), |ret, param| {
-        Ty::arrow(param.ty.clone(), ret)
-    });
-    let lambda = Lambda { params, ret, body };
-    node(ExpKind::Lambda(Arc::new(lambda)), ty, span)
 }

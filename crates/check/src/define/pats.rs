@@ -2,7 +2,7 @@
 
 use crate::define::types::{Anonymous, record, sort_labels};
 use crate::define::{Definer, literals};
-
+use crate::infer::Origin;
 use crate::tast::{Name, Pat, PatKind, Ty, Uniq};
 use prim::{Scalar, ScalarType};
 use std::sync::Arc;
@@ -15,18 +15,40 @@ pub(super) type Bound = Vec<(Symbol, Span)>;
 
 impl<'a> Definer<'_, 'a> {
     /// A pattern that stands alone; binds its names in the current scope.
-    pub(super) fn pattern(&mut self, pat: &'a ast::Pat) -> Pat {
-        self.pat(pat, &mut Vec::new())
+    pub(super) fn pattern(&mut self, pat: &'a ast::Pat, expected: Option<&Ty>) -> Pat {
+        self.pat(pat, expected, &mut Vec::new())
     }
 
-    /// A pattern; names already in `bound` may not be bound again.
-    pub(super) fn pat(&mut self, pat: &'a ast::Pat, bound: &mut Bound) -> Pat {
+    /// A pattern; names already in `bound` may not be bound again. Variables have the type
+    /// of the value that is `expected` where it is known.
+    pub(super) fn pat(
+        &mut self,
+        pat: &'a ast::Pat,
+        expected: Option<&Ty>,
+        bound: &mut Bound,
+    ) -> Pat {
         stacker::maybe_grow(crate::RED_ZONE, crate::STACK_STEP, || {
-            self.pat_inner(pat, bound)
+            self.pat_inner(pat, expected, bound)
         })
     }
 
-    fn pat_inner(&mut self, pat: &'a ast::Pat, bound: &mut Bound) -> Pat {
+    /// The type of a variable or wildcard.
+    fn var_ty(&mut self, expected: Option<&Ty>, span: Span) -> Ty {
+        match expected {
+            Some(ty) => {
+                self.infer.pass_over();
+                ty.clone()
+            }
+            None => self.infer.fresh(span),
+        }
+    }
+
+    fn pat_inner(
+        &mut self,
+        pat: &'a ast::Pat,
+        expected: Option<&Ty>,
+        bound: &mut Bound,
+    ) -> Pat {
         let span = pat.span;
         let make = |kind, ty| Pat {
             kind,
@@ -36,16 +58,25 @@ impl<'a> Definer<'_, 'a> {
         };
         match &pat.kind {
             ast::PatKind::Id(ident) => {
-                let ty = self.infer.fresh(span);
+                let ty = self.var_ty(expected, span);
                 self.bind_pattern_var(ident, ty, bound)
             }
             ast::PatKind::Wild => {
-                let ty = self.infer.fresh(span);
+                let ty = self.var_ty(expected, span);
                 make(PatKind::Wildcard, ty)
             }
-            ast::PatKind::Parens(inner) => self.pat(inner, bound),
+            ast::PatKind::Parens(inner) => self.pat(inner, expected, bound),
             ast::PatKind::Tuple(parts) => {
-                let parts: Vec<Pat> = parts.iter().map(|p| self.pat(p, bound)).collect();
+                let tys = match expected.map(|ty| self.infer.tables.shallow(ty)) {
+                    Some(Ty::Tuple(tys)) if tys.len() == parts.len() => Some(tys),
+                    _ => None,
+                };
+                let parts = parts.iter().enumerate();
+                let parts = parts.map(|(i, p)| {
+                    let expected = tys.as_ref().and_then(|tys| tys.get(i));
+                    self.pat(p, expected, bound)
+                });
+                let parts: Vec<Pat> = parts.collect();
                 let ty = Ty::Tuple(parts.iter().map(|p| p.ty.clone()).collect());
                 let consumes = Uniq::of_parts(parts.iter().map(|p| p.consumes.clone()).collect());
                 Pat {
@@ -54,10 +85,12 @@ impl<'a> Definer<'_, 'a> {
                 }
             }
             ast::PatKind::Record(fields) => {
+                let whole = expected.map(|ty| self.infer.tables.shallow(ty));
                 let mut parts: Vec<(Name, Pat)> = Vec::new();
                 for field in fields {
                     let name = self.cx.name(field.name.name);
-                    let inner = self.pat(&field.pat, bound);
+                    let expected = whole.as_ref().and_then(|ty| ty.field(&name));
+                    let inner = self.pat(&field.pat, expected, bound);
                     if parts.iter().any(|(l, _)| *l == name) {
                         self.cx.error(
                             "duplicate-field",
@@ -86,28 +119,22 @@ impl<'a> Definer<'_, 'a> {
             }
             ast::PatKind::Ascript(inner, te) => {
                 let (ty, unique) = self.type_exp(te, &mut Anonymous::Infer);
-                let mut inner = match &inner.kind {
-                    ast::PatKind::Id(ident) => self.bind_pattern_var(ident, ty.clone(), bound),
-                    _ => self.pat(inner, bound),
-                };
+                let mut inner = self.pat(inner, Some(&ty), bound);
                 self.unify(&ty, &inner.ty, span, "the pattern does not have this type");
                 if let (PatKind::Var(var), Uniq::None) = (&inner.kind, &unique) {
-                    self.cx.functions.lent.insert(*var);
+                    self.lent.push(*var);
                 }
                 inner.consumes = inner.consumes.or(&unique);
                 Pat { ty, ..inner }
             }
             ast::PatKind::Lit(negative, lit) => self.literal_pattern(*negative, lit, span),
             ast::PatKind::Constr(name, payload) => {
-                let payload: Vec<Pat> = payload.iter().map(|p| self.pat(p, bound)).collect();
                 let label = self.cx.name(name.name);
-                let tys = payload.iter().map(|p| p.ty.clone()).collect();
-                let ty = self.infer.fresh_sum(Arc::clone(&label), tys, span);
-                make(PatKind::Constr(label, payload), ty)
+                self.constr_pattern(label, payload, expected, bound, span)
             }
             ast::PatKind::Attr(attr, inner) => {
                 let attr = self.cx.names.attr(attr);
-                let inner = self.pat(inner, bound);
+                let inner = self.pat(inner, expected, bound);
                 let ty = inner.ty.clone();
                 let consumes = inner.consumes.clone();
                 Pat {
@@ -115,6 +142,61 @@ impl<'a> Definer<'_, 'a> {
                     ..make(PatKind::Attr(vec![attr], Box::new(inner)), ty)
                 }
             }
+        }
+    }
+
+    fn constr_pattern(
+        &mut self,
+        label: Name,
+        payload: &'a [ast::Pat],
+        expected: Option<&Ty>,
+        bound: &mut Bound,
+        span: Span,
+    ) -> Pat {
+        let (place, known) = match expected.map(|ty| self.infer.tables.shallow(ty)) {
+            Some(ty @ Ty::Sum(_)) => {
+                self.infer.pass_over();
+                (None, Some(ty))
+            }
+            _ => match self.infer.recall(Origin::BOUND) {
+                Some(ty) => (None, Some(ty)),
+                None => (Some(self.infer.record(&Ty::BOOL)), None),
+            },
+        };
+        let tys = match &known {
+            Some(Ty::Sum(constrs)) => constrs.iter().find(|(l, _)| *l == label),
+            _ => None,
+        };
+        let tys = tys.map(|(_, tys)| Arc::clone(tys));
+        let tys = tys.filter(|tys| tys.len() == payload.len());
+        let parts = payload.iter().enumerate().map(|(i, p)| {
+            let expected = tys.as_ref().and_then(|tys| tys.get(i));
+            self.pat(p, expected, bound)
+        });
+        let parts: Vec<Pat> = parts.collect();
+        let found = || parts.iter().map(|p| p.ty.clone()).collect();
+        let ty = match (known, tys) {
+            (Some(ty), Some(tys)) => {
+                for (expected, part) in tys.iter().zip(&parts) {
+                    let what = "the pattern does not have the type of the payload";
+                    self.unify(expected, &part.ty, part.span, what);
+                }
+                ty
+            }
+            // The constructor is not one of the type, or has another payload.
+            (_, _) => match place {
+                Some(place) => self.infer.open_sum(&label, found(), place, span),
+                None => {
+                    let place = self.infer.record(&Ty::BOOL);
+                    self.infer.open_sum(&label, found(), place, span)
+                }
+            },
+        };
+        Pat {
+            kind: PatKind::Constr(label, parts),
+            ty,
+            consumes: Uniq::None,
+            span,
         }
     }
 

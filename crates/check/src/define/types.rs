@@ -6,7 +6,7 @@
 use crate::define::Definer;
 use crate::define::type_rules::{is_in_array, not_carried};
 use crate::env::{Scheme, TypeAbbr, TypeParam};
-use crate::infer::{Mentions, VarState, lower};
+use crate::infer::{Mentions, Origin, VarState, lower};
 use crate::subst::Subst;
 use crate::tast::{ArrowTy, Dim, Name, RetType, Ty, Uniq, VarId};
 use crate::witness::Witness;
@@ -237,9 +237,7 @@ impl<'a> Definer<'_, 'a> {
                         "this size must be non-anonymous: a named one",
                     );
                 }
-                self.infer
-                    .tables
-                    .new_var(name, VarState::Open, self.infer.depth)
+                (self.infer.tables).new_open(name, Origin::Plain, self.infer.depth)
             }
             Anonymous::Collect(ext) | Anonymous::Result(ext) => {
                 let var = self
@@ -380,6 +378,7 @@ impl<'a> Definer<'_, 'a> {
                         ..TypeAbbr::plain(Ty::Var(var))
                     };
                     self.cx.env.bind_type(param.name.name, Rc::new(abbr));
+                    self.infer.note_param(var);
                     out.push(TypeParam::Type(var, lifted));
                 }
             }

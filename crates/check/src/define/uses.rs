@@ -3,7 +3,7 @@
 use crate::define::Definer;
 use crate::define::ambiguous::Reason;
 use crate::env::{Entry, Module, Target, ValueEntry};
-use crate::infer::node;
+use crate::infer::{Origin, node};
 use crate::intrinsics::Intrinsic;
 use crate::tast::{Exp, ExpKind, Ty, VarId};
 use syntax::ast::{self, Ident, Liftedness, QualName};
@@ -35,7 +35,8 @@ impl<'a> Definer<'_, 'a> {
             Entry::Value(value) => self.instantiate(value, span),
             Entry::Operator(op) => self.infer.overloaded(*op, span),
             Entry::Equality { negate } => {
-                let ty = self.infer.fresh_ty("t", Liftedness::SizeLifted, span);
+                let lifted = Liftedness::SizeLifted;
+                let ty = self.infer.infer_ty("t", lifted, Origin::BOUND, span);
                 let fun = Ty::arrow(ty.clone(), Ty::arrow(ty.clone(), Ty::BOOL));
                 let kind = ExpKind::Intrinsic {
                     fun: Intrinsic::Equal { negate: *negate },
@@ -78,8 +79,10 @@ impl<'a> Definer<'_, 'a> {
         self.note_used(entry.span);
         let first = self.infer.tables.next_var();
         let exp = self.infer.instantiate(entry, span);
-        for size in first.0..self.infer.tables.next_var().0 {
-            self.want(VarId(size), span, Reason::Instance(entry.target));
+        if self.infer.is_sizing() {
+            for size in first.0..self.infer.tables.next_var().0 {
+                self.want(VarId(size), span, Reason::Instance(entry.target));
+            }
         }
         if matches!(entry.target, Target::Var(_)) && crate::finished::consume::is_abstract(&exp.ty)
         {

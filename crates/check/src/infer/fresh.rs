@@ -1,16 +1,36 @@
 //! What inference begins with: open types and sizes, and uses of values that have a type.
 
 use crate::env::{Target, ValueEntry};
-use crate::infer::{Constraint, Infer, Scalars, Tables, TyState, VarState};
-use crate::subst::Subst;
-use crate::tast::{Bind, Dim, Exp, ExpKind, Name, Pat, PatKind, SourceOp, Ty, Uniq, VarId};
+use crate::infer::shapes::may_be_existential;
+use crate::infer::{Constraint, Infer, Origin, Scalars, Tables, TyState, VarState, has_sizes};
+use crate::subst::{Subst, TyMap, map_ty};
+use crate::tast::{
+    Bind, Dim, Exp, ExpKind, Name, Pat, PatKind, SourceOp, Ty, TyVarId, Uniq, VarId,
+};
 use std::sync::Arc;
 use syntax::ast::Liftedness;
 use syntax::span::Span;
 
 impl Infer<'_> {
-    /// An open type of this liftedness.
-    pub(crate) fn fresh_ty(&mut self, name: &str, lifted: Liftedness, span: Span) -> Ty {
+    /// A type to be inferred, of this liftedness. In the second walk it is known, with
+    /// sizes of the given origin to be inferred.
+    pub(crate) fn infer_ty(
+        &mut self,
+        name: &str,
+        lifted: Liftedness,
+        origin: Origin,
+        span: Span,
+    ) -> Ty {
+        if let Some(known) = self.recall(origin) {
+            return known;
+        }
+        let ty = self.open_ty(name, lifted, span);
+        self.record(&ty);
+        ty
+    }
+
+    /// An open type of this liftedness, of which the second walk need know nothing.
+    pub(crate) fn open_ty(&mut self, name: &str, lifted: Liftedness, span: Span) -> Ty {
         let id = self
             .tables
             .new_ty_var(Arc::from(name), false, lifted, self.depth);
@@ -18,39 +38,78 @@ impl Infer<'_> {
         Ty::Var(id)
     }
 
-    /// An open type that may be anything.
+    /// A type to be inferred of a value that is bound here.
     pub(crate) fn fresh(&mut self, span: Span) -> Ty {
-        self.fresh_ty("t", Liftedness::Lifted, span)
+        self.infer_ty("t", Liftedness::Lifted, Origin::BOUND, span)
     }
 
-    /// An open type that must be one of some scalar types.
+    /// A type to be inferred that is whatever its context takes: its sizes may be
+    /// existential there.
+    pub(crate) fn fresh_absorbing(&mut self, span: Span) -> Ty {
+        self.infer_ty("t", Liftedness::Lifted, Origin::ABSORBING, span)
+    }
+
+    /// A type to be inferred that must be one of some scalar types.
     pub(crate) fn fresh_scalar(&mut self, set: Scalars, span: Span) -> Ty {
-        let id = self
-            .tables
-            .new_ty_var(Arc::from("num"), false, Liftedness::Unlifted, self.depth);
-        let data = self.tables.ty_var_mut(id);
-        data.constraint = Constraint::Scalars(set);
-        data.span = Some(span);
-        Ty::Var(id)
+        if let Some(known) = self.recall(Origin::Plain) {
+            return known;
+        }
+        let ty = self.open_ty("num", Liftedness::Unlifted, span);
+        if let Ty::Var(id) = ty {
+            self.tables.ty_var_mut(id).constraint = Constraint::Scalars(set);
+        }
+        self.record(&ty);
+        ty
     }
 
-    /// An open sum type with this constructor.
-    pub(crate) fn fresh_sum(&mut self, label: Name, payload: Vec<Ty>, span: Span) -> Ty {
-        let id = self
-            .tables
-            .new_ty_var(Arc::from("sum"), false, Liftedness::Lifted, self.depth);
-        let data = self.tables.ty_var_mut(id);
-        data.constraint = Constraint::Constrs(vec![(label, payload)]);
-        data.span = Some(span);
-        Ty::Var(id)
+    /// A sum type to be inferred with this constructor, and the types of its payload: in
+    /// the second walk with sizes of this origin, to be unified with those of the payload
+    /// that is there.
+    pub(crate) fn fresh_sum(
+        &mut self,
+        label: &Name,
+        payload: Vec<Ty>,
+        origin: Origin,
+        span: Span,
+    ) -> (Ty, Arc<[Ty]>) {
+        if let Some(known) = self.recall(origin) {
+            let found = match &known {
+                Ty::Sum(constrs) => constrs.iter().find(|(l, _)| l == label),
+                _ => None,
+            };
+            let expected = found.map_or_else(|| Arc::from(payload), |(_, p)| Arc::clone(p));
+            return (known, expected);
+        }
+        let place = self.record(&Ty::BOOL);
+        let ty = self.open_sum(label, payload.clone(), place, span);
+        (ty, Arc::from(payload))
+    }
+
+    /// An open sum type with this constructor, of which the place to record it is known.
+    pub(crate) fn open_sum(
+        &mut self,
+        label: &Name,
+        payload: Vec<Ty>,
+        place: usize,
+        span: Span,
+    ) -> Ty {
+        let ty = self.open_ty("sum", Liftedness::Lifted, span);
+        if let Ty::Var(id) = ty {
+            let constraint = Constraint::Constrs(vec![(Arc::clone(label), payload)]);
+            self.tables.ty_var_mut(id).constraint = constraint;
+        }
+        self.record_at(place, &ty);
+        ty
     }
 
     /// A size to be inferred.
     pub(crate) fn fresh_dim(&mut self, name: &str) -> Dim {
-        Dim::Var(
-            self.tables
-                .new_var(Arc::from(name), VarState::Open, self.depth),
-        )
+        self.open_size(name, Origin::Plain)
+    }
+
+    /// A size to be inferred of this origin.
+    pub(crate) fn open_size(&mut self, name: &str, origin: Origin) -> Dim {
+        Dim::Var(self.tables.new_open(Arc::from(name), origin, self.depth))
     }
 
     /// A size that only the running program knows.
@@ -101,18 +160,27 @@ impl Infer<'_> {
     pub(crate) fn instantiate(&mut self, entry: &ValueEntry, span: Span) -> Exp {
         let scheme = &entry.scheme;
         let mut subst = Subst::default();
+        let mut copied = Vec::new();
         for var in &scheme.ty_params {
             let data = self.tables.ty_var(*var);
             let (name, lifted) = (Arc::clone(&data.name), data.lifted);
-            let ty = self.fresh_ty(&name, lifted, span);
+            let ty = self.infer_ty(&name, lifted, Origin::Instance(lifted), span);
+            if self.is_sizing() && may_be_existential(lifted) && has_sizes(&ty) {
+                copied.push((*var, false));
+            }
             subst.types.push((*var, ty));
         }
+        self.tables.sized |= !scheme.size_params.is_empty();
         for var in &scheme.size_params {
             let name = Arc::clone(&self.tables.var(*var).name);
-            let var_here = self.tables.new_var(name, VarState::Open, self.depth);
-            subst.dims.push((*var, Dim::Var(var_here)));
+            let here = (self.tables).new_open(name, Origin::ABSORBING, self.depth);
+            subst.dims.push((*var, Dim::Var(here)));
         }
-        let ty = subst.ty(&scheme.ty);
+        let ty = if copied.is_empty() {
+            subst.ty(&scheme.ty)
+        } else {
+            self.with_copies(&scheme.ty, &mut subst, copied)
+        };
         let args = match &entry.via {
             None => subst,
             Some(via) => Subst {
@@ -135,6 +203,39 @@ impl Infer<'_> {
         node(kind, ty, span)
     }
 
+    /// The instance of a type in which each occurrence but the first of these parameters
+    /// has copies of the sizes of the first.
+    fn with_copies(&mut self, ty: &Ty, subst: &mut Subst, seen: Vec<(TyVarId, bool)>) -> Ty {
+        struct Occurrences<'c, 't> {
+            infer: &'c mut Infer<'t>,
+            subst: &'c mut Subst,
+            seen: Vec<(TyVarId, bool)>,
+        }
+        impl TyMap for Occurrences<'_, '_> {
+            fn ty_var(&mut self, var: TyVarId) -> Option<Ty> {
+                let ty = self.subst.ty_var(var)?;
+                match self.seen.iter_mut().find(|(v, _)| *v == var) {
+                    Some((_, true)) => Some(self.infer.copy_of(&ty)),
+                    Some((_, seen)) => {
+                        *seen = true;
+                        Some(ty)
+                    }
+                    None => Some(ty),
+                }
+            }
+
+            fn dim_var(&mut self, var: VarId) -> Option<Dim> {
+                self.subst.dim_var(var)
+            }
+        }
+        let mut map = Occurrences {
+            infer: self,
+            subst,
+            seen,
+        };
+        map_ty(ty, &mut map).unwrap_or_else(|| ty.clone())
+    }
+
     /// A built-in operator as a value, at a type to be inferred.
     pub(crate) fn overloaded(&mut self, op: SourceOp, span: Span) -> Exp {
         let set = match op {
@@ -149,7 +250,8 @@ impl Infer<'_> {
             SourceOp::Quot | SourceOp::Rem | SourceOp::Shl | SourceOp::Shr | SourceOp::LShr => {
                 Scalars::INTS
             }
-            SourceOp::And | SourceOp::Or | SourceOp::Xor | SourceOp::Not => Scalars::BITS,
+            SourceOp::And | SourceOp::Or | SourceOp::Xor => Scalars::INTS,
+            SourceOp::Not => Scalars::BITS,
         };
         let ty = self.fresh_scalar(set, span);
         let fun = match op {

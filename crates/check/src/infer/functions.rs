@@ -1,9 +1,8 @@
 //! Types of functions: as they are seen from outside, from parameters and a result.
 
-use crate::infer::{Infer, Mentions, Tables, VarState};
+use crate::infer::{Infer, Mentions, Origin, Tables, VarState};
 use crate::subst::Subst;
 use crate::tast::{ArrowTy, Dim, Pat, PatKind, RetType, Ty, Uniq, VarId};
-use crate::witness::carried_sizes;
 use std::sync::Arc;
 use syntax::span::Span;
 
@@ -14,19 +13,19 @@ impl Infer<'_> {
         let mut open = Subst::default();
         for ext in &ret.ext {
             let name = Arc::clone(&self.tables.var(*ext).name);
-            let var = self.tables.new_var(name, VarState::Open, self.depth);
+            let var = self.tables.new_open(name, Origin::Plain, self.depth);
             open.dims.push((*ext, Dim::Var(var)));
         }
         (open.ty(&ret.ty), open)
     }
 
-    /// A declared result after the body was held against it: an existential size that
-    /// the body knows is that size. Unknown sizes since `mark` are the body's.
+    /// A declared result after the body was held against it: its existential sizes are
+    /// those of the body. Unknown sizes since `mark` are existential.
     pub(crate) fn close_ret(&mut self, mut ret: RetType, open: Subst, mark: usize) -> RetType {
         let mut known = Subst::default();
         for (ext, dim) in open.dims {
             let dim = self.tables.resolve_dim(&dim);
-            if self.is_known(&dim) {
+            if self.is_determined(&dim) {
                 known.dims.push((ext, dim));
             }
         }
@@ -38,36 +37,20 @@ impl Infer<'_> {
         ret
     }
 
-    /// Whether a size is made of nothing but values that have names, and sizes to
-    /// be inferred that belong to parameters or to what is outside.
-    fn is_known(&self, dim: &Dim) -> bool {
+    /// Whether a size is made of values that have names, unknown sizes, and sizes to be
+    /// inferred that belong to parameters or to what is outside.
+    fn is_determined(&self, dim: &Dim) -> bool {
         let mut mentions = Mentions::default();
         crate::subst::map_dim(dim, &mut mentions);
         let is_value = |var: &VarId| {
             let data = self.tables.var(*var);
             match data.state {
-                VarState::Value => true,
-                VarState::Open => data.depth < self.depth,
-                VarState::Unknown | VarState::Solved(_) => false,
+                VarState::Value | VarState::Unknown => true,
+                VarState::Open(_) | VarState::Copy { .. } => data.depth < self.depth,
+                VarState::Existential { .. } | VarState::Solved(_) => false,
             }
         };
         *dim != Dim::Any && mentions.dims.iter().all(is_value)
-    }
-
-    /// Anonymous sizes of a declared result that the body does not know either are
-    /// unknown ones.
-    pub(crate) fn name_unknown(&mut self, declared: &Ty, body: &Ty, span: Span) {
-        let (mut wanted, mut found) = (Vec::new(), Vec::new());
-        carried_sizes(&self.tables.resolve(declared), true, &mut wanted);
-        carried_sizes(&self.tables.resolve(body), true, &mut found);
-        for pair in wanted.into_iter().zip(found) {
-            if let (Dim::Var(var), Dim::Any) = pair
-                && self.tables.is_open(var)
-            {
-                let unknown = self.unknown(Arc::from("k"), span);
-                self.tables.var_mut(var).state = VarState::Solved(unknown);
-            }
-        }
     }
 
     /// The type of a function seen from outside, and its result: what the result

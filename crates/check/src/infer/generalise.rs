@@ -2,8 +2,8 @@
 //! still open becomes a parameter.
 
 use crate::env::{Scheme, TypeParam};
-use crate::infer::{Constraint, Infer, Mentions, Tables, TyState, VarState};
-use crate::tast::{Name, Ty, TyVarId, VarId};
+use crate::infer::{Constraint, Infer, Mentions, Origin, Tables, TyState, VarState};
+use crate::tast::{Dim, Name, Ty, TyVarId, VarId};
 use prim::ScalarType;
 use std::sync::Arc;
 use syntax::span::Span;
@@ -59,9 +59,41 @@ impl Tables {
     }
 }
 
+impl Tables {
+    /// Instantiated sizes since `mark`, of deeper scopes than this, are sizes like others
+    /// from here on, and their copies those sizes, unless they are existential.
+    fn settle_instances(&mut self, mark: usize, depth: u32) {
+        for i in mark..self.vars.len() {
+            let var = VarId(i as u32);
+            let data = self.var(var);
+            if data.depth <= depth {
+                continue;
+            }
+            match data.state {
+                VarState::Copy { of, .. } if !self.is_existential(of) => {
+                    self.var_mut(var).state = VarState::Solved(Dim::Var(of));
+                }
+                VarState::Open(Origin::Instance(_)) => {
+                    self.var_mut(var).state = VarState::Open(Origin::Plain);
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
 impl Infer<'_> {
-    /// Makes what is open in a type of a finished definition parameters.
-    pub(crate) fn generalise(&mut self, explicit: &[TypeParam], ty: &Ty, top: bool) -> Scheme {
+    /// Makes what is open in a type of a finished definition parameters. Sizes made since
+    /// `mark` are the definition's own: those of instantiated types that are not
+    /// existential by now are the same in all occurrences.
+    pub(crate) fn generalise(
+        &mut self,
+        explicit: &[TypeParam],
+        ty: &Ty,
+        top: bool,
+        mark: usize,
+    ) -> Scheme {
+        self.tables.settle_instances(mark, self.depth);
         let ty = self.tables.resolve(ty);
         let mut ty_params: Vec<TyVarId> = explicit
             .iter()
@@ -87,7 +119,6 @@ impl Infer<'_> {
                 let depth = self.depth;
                 let data = self.tables.ty_var_mut(var);
                 data.depth = depth;
-                data.local = true;
                 let parts: Vec<Ty> = match &data.constraint {
                     Constraint::None | Constraint::Scalars(_) => Vec::new(),
                     Constraint::Fields(fields) => fields.iter().map(|(_, t)| t.clone()).collect(),
@@ -111,7 +142,7 @@ impl Infer<'_> {
         }
         for var in mentions.dims {
             let data = self.tables.var(var);
-            if matches!(data.state, VarState::Open) && data.depth > self.depth {
+            if matches!(data.state, VarState::Open(_)) && data.depth > self.depth {
                 self.tables.var_mut(var).state = VarState::Value;
                 size_params.push(var);
             }

@@ -1,7 +1,7 @@
 //! Types on their way out of a scope: what they mention of it is replaced.
 
-use crate::infer::{Infer, Mentions, VarState};
-use crate::tast::{ArrowTy, Dim, Ty, TyVarId, VarId};
+use crate::infer::{Infer, Mentions, VarState, has_sizes};
+use crate::tast::{ArrowTy, Dim, Ty, TyVarId, TypeArgs, VarId};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 use syntax::span::Span;
@@ -37,6 +37,11 @@ impl Infer<'_> {
     /// (`bound`) or else by an unknown size.
     pub(crate) fn leave_ty(&mut self, ty: &Ty, bound: &mut Known, span: Span) -> Ty {
         let mut ty = self.tables.resolve(ty);
+        if !self.is_sizing() {
+            self.tables.sized |= has_sizes(&ty);
+            self.leave_types(&ty);
+            return ty;
+        }
         if let Some(known) = crate::subst::map_ty(&ty, bound) {
             ty = self.tables.resolve(&known);
         }
@@ -48,22 +53,20 @@ impl Infer<'_> {
                 continue;
             }
             match data.state {
-                VarState::Open => self.tables.var_mut(var).depth = self.depth,
-                // Known by number alone: it lives on, as the size of this value.
-                VarState::Unknown => self.tables.var_mut(var).depth = self.depth,
+                // An unknown size is known by number alone: it lives on, as the size of
+                // this value.
+                VarState::Open(_)
+                | VarState::Copy { .. }
+                | VarState::Existential { .. }
+                | VarState::Unknown => self.tables.var_mut(var).depth = self.depth,
                 VarState::Value | VarState::Solved(_) => hide = true,
-            }
-        }
-        for var in mentions.types {
-            if self.tables.ty_var(var).depth > self.depth && self.tables.is_open_ty(var) {
-                self.tables.ty_var_mut(var).depth = self.depth;
             }
         }
         if !hide {
             return ty;
         }
         let mut carried = Vec::new();
-        crate::witness::carried_sizes(&ty, true, &mut carried);
+        crate::witness::carried_sizes(&ty, &mut carried);
         let mut hide = Hide {
             infer: self,
             span,
@@ -72,6 +75,18 @@ impl Infer<'_> {
             carried,
         };
         hide.ty(&ty)
+    }
+}
+
+impl Infer<'_> {
+    /// Takes the open types in a resolved type out of the scopes deeper than the current
+    /// one.
+    fn leave_types(&mut self, ty: &Ty) {
+        for var in Mentions::of(ty).types {
+            if self.tables.ty_var(var).depth > self.depth && self.tables.is_open_ty(var) {
+                self.tables.ty_var_mut(var).depth = self.depth;
+            }
+        }
     }
 }
 
@@ -136,7 +151,12 @@ impl Hide<'_, '_> {
 
     fn ty(&mut self, ty: &Ty) -> Ty {
         match ty {
-            Ty::Scalar(_) | Ty::Var(_) | Ty::Abstract(..) => ty.clone(),
+            Ty::Scalar(_) | Ty::Var(_) => ty.clone(),
+            Ty::Abstract(id, args) => {
+                let types = args.types.iter().map(|ty| self.ty(ty)).collect();
+                let dims = args.dims.iter().map(|dim| self.dim(dim)).collect();
+                Ty::Abstract(*id, Arc::new(TypeArgs { types, dims }))
+            }
             Ty::Array(array) => {
                 let dim = self.dim(&array.dim);
                 Ty::array(dim, self.ty(&array.elem))

@@ -1,10 +1,11 @@
 //! The core of inference: what works on types and sizes, and on nothing else.
 //!
 //! [`Tables`] hold the variables of the whole program and what is known of them.
-//! [`Infer`] infers on them for one definition: it knows how deep in scopes that is,
-//! and which sizes it could not compare yet. It makes open types ([`fresh`]), makes
-//! types equal ([`unify`]), brings them out of scopes ([`leave`]), gives them other
-//! sizes ([`resize`]), and generalises them ([`generalise`]).
+//! [`Infer`] infers on them for one walk over a definition ([`shapes`]: the first infers
+//! types, the second sizes): it knows how deep in scopes that is, and which sizes it could
+//! not compare yet. It makes open types ([`fresh`]), makes types equal ([`unify`]), brings
+//! them out of scopes ([`leave`]), gives them other sizes ([`resize`]: the rules for joins
+//! are there), and generalises them ([`generalise`]).
 //!
 //! Never known here: names and what they mean, the syntax tree, places in files other
 //! than to note them, errors (a type that does not fit is a [`Mismatch`], which others
@@ -17,6 +18,7 @@ mod leave;
 mod print;
 mod resize;
 mod resolve;
+mod shapes;
 mod tables;
 mod unify;
 mod zonk;
@@ -26,13 +28,15 @@ pub(crate) use functions::{arrow, simple_name};
 pub(crate) use generalise::{Undetermined, sizes_of};
 pub(crate) use leave::Known;
 pub(crate) use print::{Labels, show_scalars};
-pub(crate) use resize::{compare_sizes, replace_dims};
+pub(crate) use resize::{has_sizes, replace_dims, replace_vars, sizes_of_values};
 pub(crate) use resolve::{Extent, MAX_DEPTH, MAX_PARTS, Reveal};
-pub(crate) use tables::{Constraint, Mentions, Scalars, Tables, TyState, VarState};
+pub(crate) use shapes::{Shapes, Walk};
+pub(crate) use tables::{
+    Constraint, Mentions, Origin, Scalars, Tables, TablesMark, TyState, VarState,
+};
 pub(crate) use unify::{Mismatch, Sizes, Unifier, lower};
 pub(crate) use zonk::operator;
 
-use crate::tast::VarId;
 use syntax::span::Span;
 use unify::Deferred;
 
@@ -43,29 +47,30 @@ pub(crate) struct Infer<'t> {
     pub(crate) depth: u32,
     /// Sizes that must be equal and could not be compared yet, and for what place.
     deferred: Vec<(Deferred, Span)>,
-    /// Unknown sizes that unification made since they were last collected.
-    pending: Vec<VarId>,
+    walk: Walk,
 }
 
 impl<'t> Infer<'t> {
-    /// The inference of a definition that has not begun.
-    pub(crate) const fn new(tables: &'t mut Tables) -> Self {
+    /// The beginning of a walk over a definition.
+    pub(crate) const fn new(tables: &'t mut Tables, walk: Walk) -> Self {
         Self {
             tables,
             depth: 0,
             deferred: Vec::new(),
-            pending: Vec::new(),
+            walk,
         }
     }
 
-    /// Runs a unification; sizes that it could not decide are kept for later.
+    /// Runs a unification, which ignores sizes in the first walk; sizes that it could not
+    /// decide are kept for later.
     pub(crate) fn unifying<T>(
         &mut self,
         sizes: Sizes,
         span: Span,
         f: impl FnOnce(&mut Unifier<'_>) -> T,
     ) -> T {
-        let mut unifier = Unifier::new(self.tables, &mut self.pending, sizes, self.depth);
+        let sizes = if self.is_sizing() { sizes } else { Sizes::Ignore };
+        let mut unifier = Unifier::new(self.tables, sizes, span);
         let result = f(&mut unifier);
         let deferred = unifier.deferred;
         if !deferred.is_empty() {

@@ -1,172 +1,260 @@
-//! Types with other sizes: open ones, unknown ones, sizes of one's own.
+//! Types in which sizes are replaced: at joins, in coercions, in results of applications.
+//!
+//! **Joins.** Two values of one type but for its sizes meet where control flow does. One
+//! place decides what becomes of the sizes, [`Infer::join`], and all constructs use it:
+//!
+//! | construct | what is unified | what becomes existential | where the size is bound |
+//! |---|---|---|---|
+//! | `if`, `match` | the branches, in pairs; open sizes are solved where their scope sees the other | sizes that differ then; the same pair of sizes gives the same new one | the `ext` of the expression |
+//! | `loop` | each size of the parameter, made open, with that of the body | sizes that the body does not reproduce (`define/loops.rs`) | the loop's `sizes`, inside; the `ext` of the loop, outside |
+//! | body of a function | the declared result, its anonymous and existential sizes made open | what the body leaves unknown | the result's `ext` |
+//! | application | parameter and argument; existential sizes of the result are new unknown ones | instantiated sizes that met a bound one, in the innermost result that can bind them | the `ext` of the application, or of a function's result |
+//! | scope (`let`, case) | nothing | sizes that mention a local value, unless it was bound to an `i64` expression | the `ext` of the expression |
+//! | record update of a field | the new value with the field, its sizes made open | nothing: the new value's sizes stand | |
+//! | `e :> t` | named sizes ignored, anonymous ones of `t` with those of `e` | nothing | |
+//! | constructor | the payload that is there; the sizes of the others are open and taken from the context | | |
+//!
+//! Sizes of arrays stand in all types of a value: in payloads of sums, and in the size and
+//! type arguments of abstract types, as well as in tuples, records and arrays.
 
 use crate::dims::{Cmp, compare};
-use crate::infer::{Infer, Mentions, Sizes};
+use crate::infer::{Infer, Mentions, Origin, Sizes, Tables, VarState};
 use crate::subst::{Subst, TyMap, map_ty};
-use crate::tast::{Dim, Ty, TyVarId, VarId};
-use crate::witness::carried_sizes;
+use crate::tast::{ArrowTy, Dim, RetType, Ty, TyVarId, TypeArgs, VarId};
 use std::sync::Arc;
 use syntax::span::Span;
 
+/// Pairs of sizes that differ at a join, each with the unknown size for both.
+type Differing = Vec<(Dim, Dim, Dim)>;
+
 impl Infer<'_> {
-    /// The type with an open size for every size that is not open already.
-    pub(crate) fn freshen_known(&mut self, ty: &Ty) -> Ty {
-        replace_dims(ty, &mut |dim| match dim {
-            Dim::Var(var) if self.tables.is_open(*var) => dim.clone(),
-            _ => self.fresh_dim("d"),
-        })
+    /// The type of either of two values that were unified with [`Sizes::Join`]: sizes that
+    /// differ are unknown.
+    pub(crate) fn join(&mut self, a: &Ty, b: &Ty, span: Span) -> Ty {
+        let (a, b) = (self.tables.resolve(a), self.tables.resolve(b));
+        self.merge(&a, &b, span, &mut Vec::new())
     }
 
-    /// The type with an open size for every size.
-    pub(crate) fn freshen(&mut self, ty: &Ty) -> Ty {
-        replace_dims(ty, &mut |_| self.fresh_dim("d"))
-    }
-
-    /// One type for two that differ in sizes at most; `seen` has pairs of sizes
-    /// that differ with the unknown size for both.
-    pub(crate) fn merge(
-        &mut self,
-        a: &Ty,
-        b: &Ty,
-        span: Span,
-        seen: &mut Vec<(Dim, Dim, Dim)>,
-    ) -> Ty {
+    fn merge(&mut self, a: &Ty, b: &Ty, span: Span, seen: &mut Differing) -> Ty {
+        let mut all = |a: &[Ty], b: &[Ty]| -> Vec<Ty> {
+            let pairs = a.iter().zip(b);
+            pairs.map(|(a, b)| self.merge(a, b, span, seen)).collect()
+        };
         match (a, b) {
             (Ty::Array(x), Ty::Array(y)) => {
-                let equal = compare(&x.dim, &y.dim) == Cmp::Equal;
-                // Sizes that only the values tell may all be different.
-                let told = x.dim == Dim::Any || y.dim == Dim::Any;
-                let known = seen.iter().find(|(p, q, _)| *p == x.dim && *q == y.dim);
-                let known = known.filter(|_| !told);
-                let dim = match known {
-                    _ if equal => x.dim.clone(),
-                    Some((_, _, dim)) => dim.clone(),
-                    None => {
-                        let dim = self.unknown(Arc::from("k"), span);
-                        seen.push((x.dim.clone(), y.dim.clone(), dim.clone()));
-                        dim
-                    }
-                };
+                let dim = self.merge_dim(&x.dim, &y.dim, span, seen);
                 Ty::array(dim, self.merge(&x.elem, &y.elem, span, seen))
             }
-            (Ty::Tuple(x), Ty::Tuple(y)) if x.len() == y.len() => Ty::Tuple(
-                x.iter()
-                    .zip(y.iter())
-                    .map(|(x, y)| self.merge(x, y, span, seen))
-                    .collect(),
-            ),
-            (Ty::Record(x), Ty::Record(y)) if x.len() == y.len() => Ty::Record(
-                x.iter()
-                    .zip(y.iter())
-                    .map(|(x, y)| (Arc::clone(&x.0), self.merge(&x.1, &y.1, span, seen)))
-                    .collect(),
-            ),
-            (Ty::Sum(x), Ty::Sum(y)) if x.len() == y.len() => Ty::Sum(
-                x.iter()
-                    .zip(y.iter())
-                    .map(|(x, y)| {
-                        let payload = x.1.iter().zip(y.1.iter());
-                        let payload = payload.map(|(x, y)| self.merge(x, y, span, seen)).collect();
-                        (Arc::clone(&x.0), payload)
-                    })
-                    .collect(),
-            ),
+            (Ty::Tuple(x), Ty::Tuple(y)) if x.len() == y.len() => Ty::Tuple(Arc::from(all(x, y))),
+            (Ty::Record(x), Ty::Record(y)) if x.len() == y.len() => {
+                let pairs = x.iter().zip(y.iter());
+                let merged = pairs.map(|(x, y)| {
+                    let ty = self.merge(&x.1, &y.1, span, seen);
+                    (Arc::clone(&x.0), ty)
+                });
+                Ty::Record(merged.collect())
+            }
+            (Ty::Sum(x), Ty::Sum(y)) if x.len() == y.len() => {
+                let pairs = x.iter().zip(y.iter());
+                let merged = pairs.map(|(x, y)| (Arc::clone(&x.0), Arc::from(all(&x.1, &y.1))));
+                Ty::Sum(merged.collect())
+            }
+            (Ty::Abstract(id, x), Ty::Abstract(other, y)) if id == other => {
+                let types = all(&x.types, &y.types);
+                let dims = x.dims.iter().zip(&y.dims);
+                let dims = dims.map(|(x, y)| self.merge_dim(x, y, span, seen)).collect();
+                Ty::Abstract(*id, Arc::new(TypeArgs { types, dims }))
+            }
             _ => a.clone(),
         }
     }
 
-    /// In `e :> t`, an anonymous size of `t` is that of `e`.
-    pub(crate) fn keep_anonymous(&mut self, target: &Ty, source: &Ty, span: Span) {
-        let (target, source) = (self.tables.resolve(target), self.tables.resolve(source));
-        let (mut wanted, mut found) = (Vec::new(), Vec::new());
-        carried_sizes(&target, false, &mut wanted);
-        carried_sizes(&source, false, &mut found);
-        for (x, y) in wanted.iter().zip(&found) {
-            if let Dim::Var(var) = x
-                && self.tables.is_open(*var)
-            {
-                let result = self.unifying(Sizes::Strict, span, |u| u.unify_dims(x, y));
-                // An open size that cannot be that of the value stays open.
-                drop(result);
-            }
+    fn merge_dim(&mut self, a: &Dim, b: &Dim, span: Span, seen: &mut Differing) -> Dim {
+        if compare(a, b) == Cmp::Equal {
+            return a.clone();
         }
+        // Sizes that only the values tell may all be different.
+        let told = *a == Dim::Any || *b == Dim::Any;
+        let known = seen.iter().find(|(x, y, _)| x == a && y == b);
+        if let Some((.., dim)) = known.filter(|_| !told) {
+            return dim.clone();
+        }
+        let dim = self.unknown(Arc::from("k"), span);
+        seen.push((a.clone(), b.clone(), dim.clone()));
+        dim
     }
 
-    /// The type of the result of an application, in which everything that varies from
-    /// use to use has sizes of this use.
-    pub(crate) fn result_of_use(&mut self, mut ty: Ty, span: Span) -> Ty {
-        let pending = std::mem::take(&mut self.pending);
-        if !pending.is_empty() {
-            ty = self.separate(&ty, &pending, span);
-        }
-        self.own_sizes(ty, span)
+    /// Infers the sizes of `e :> target`: anonymous ones of the target, which are open, are
+    /// those of the expression. Gives the open sizes in place of the named ones, which the
+    /// expression must determine.
+    pub(crate) fn coerce(&mut self, target: &Ty, source: &Ty, span: Span) -> Vec<VarId> {
+        let mut sizes = Vec::new();
+        let target = self.tables.resolve(target);
+        let shape = replace_dims(&target, &mut |dim| match dim {
+            Dim::Var(var) if self.tables.is_open(*var) => dim.clone(),
+            _ => {
+                let name = Arc::from("coerce");
+                let var = self.tables.new_open(name, Origin::Plain, self.depth);
+                sizes.push(var);
+                Dim::Var(var)
+            }
+        });
+        // The types were found to agree in the first walk, and an anonymous size that
+        // cannot be that of the value stays open.
+        drop(self.unifying(Sizes::Strict, span, |u| u.unify(&shape, source)));
+        sizes
     }
 
-    /// The type of a result in which what a local function leaves to its uses has
-    /// sizes of this use.
-    fn own_sizes(&mut self, ty: Ty, span: Span) -> Ty {
-        struct Own<'c, 't>(&'c mut Infer<'t>, Span);
-        impl TyMap for Own<'_, '_> {
-            fn ty_var(&mut self, var: TyVarId) -> Option<Ty> {
-                if !self.0.tables.ty_var(var).local {
-                    return None;
-                }
-                let ty = self.0.tables.resolve(&Ty::Var(var));
-                Some(self.0.merge(&ty, &ty, self.1, &mut Vec::new()))
-            }
-
-            fn dim_var(&mut self, _: VarId) -> Option<Dim> {
-                None
-            }
+    /// The result of an application in which sizes of instantiated types that turned out
+    /// to be existential are bound: by the innermost function type in whose result they
+    /// stand, else they are unknown sizes of this application.
+    pub(crate) fn bind_existential(&mut self, ty: &Ty, span: Span) -> Ty {
+        let resolved = self.tables.resolve(ty);
+        let mut mentions = Mentions::default();
+        map_ty(&resolved, &mut mentions);
+        if !mentions.dims.iter().any(|v| self.tables.is_existential(*v)) {
+            return resolved;
         }
-        map_ty(&ty, &mut Own(self, span)).unwrap_or(ty)
-    }
-
-    /// The type of a result in which every use of a type variable whose values
-    /// vary in size (`pending`) has sizes of its own.
-    fn separate(&mut self, ty: &Ty, pending: &[VarId], span: Span) -> Ty {
-        struct Separate<'c, 't> {
-            infer: &'c mut Infer<'t>,
-            pending: &'c [VarId],
-            seen: Vec<TyVarId>,
-            span: Span,
-        }
-        impl TyMap for Separate<'_, '_> {
-            fn ty_var(&mut self, var: TyVarId) -> Option<Ty> {
-                if !self.seen.contains(&var) {
-                    self.seen.push(var);
-                    return None;
-                }
-                let ty = self.infer.tables.resolve(&Ty::Var(var));
-                let mut subst = Subst::default();
-                for dim in Mentions::of(&ty).dims {
-                    if self.pending.contains(&dim) {
-                        let name = Arc::clone(&self.infer.tables.var(dim).name);
-                        let unknown = self.infer.unknown(name, self.span);
-                        subst.dims.push((dim, unknown));
-                    }
-                }
-                (!subst.dims.is_empty()).then(|| subst.ty(&ty))
-            }
-
-            fn dim_var(&mut self, _: VarId) -> Option<Dim> {
-                None
-            }
-        }
-        let mut separate = Separate {
+        let mut bind = Bind {
             infer: self,
-            pending,
-            seen: Vec::new(),
             span,
+            done: Vec::new(),
+            copies: Vec::new(),
         };
-        map_ty(ty, &mut separate).unwrap_or_else(|| ty.clone())
+        bind.ty(&resolved)
     }
 }
 
-/// The type with each size of its arrays, in order, replaced.
+/// Replaces every size that mentions an existential one of an instantiated type.
+struct Bind<'c, 't> {
+    infer: &'c mut Infer<'t>,
+    span: Span,
+    done: Vec<(Dim, VarId)>,
+    /// Copies by occurrence and source.
+    copies: Vec<(u32, VarId, VarId)>,
+}
+
+impl Bind<'_, '_> {
+    fn dim(&mut self, dim: &Dim) -> Dim {
+        let dim = &self.represented(dim);
+        let mut mentions = Mentions::default();
+        crate::subst::map_dim(dim, &mut mentions);
+        let tables = &*self.infer.tables;
+        let Some(var) = mentions.dims.iter().find(|v| tables.is_existential(**v)) else {
+            return dim.clone();
+        };
+        let known = self.done.iter().find(|(old, _)| compare(old, dim) == Cmp::Equal);
+        if let Some((_, new)) = known {
+            return Dim::Var(*new);
+        }
+        let name = match dim {
+            Dim::Var(_) => Arc::clone(&tables.var(*var).name),
+            _ => Arc::from("k"),
+        };
+        let new = self.infer.unknown(name, self.span);
+        if let Dim::Var(var) = new {
+            self.done.push((dim.clone(), var));
+        }
+        new
+    }
+
+    /// The size with copies of one occurrence and one source made the same.
+    fn represented(&mut self, dim: &Dim) -> Dim {
+        struct Represent<'r>(&'r Tables, &'r mut Vec<(u32, VarId, VarId)>);
+        impl TyMap for Represent<'_> {
+            fn ty_var(&mut self, _: TyVarId) -> Option<Ty> {
+                None
+            }
+            fn dim_var(&mut self, var: VarId) -> Option<Dim> {
+                let VarState::Copy { of, occurrence } = self.0.var(var).state else {
+                    return None;
+                };
+                let source = match self.0.var(of).state {
+                    VarState::Existential { source, .. } => source?,
+                    _ => return None,
+                };
+                let same = |(o, s, _): &&(u32, VarId, VarId)| *o == occurrence && *s == source;
+                if let Some((.., first)) = self.1.iter().find(same) {
+                    return Some(Dim::Var(*first));
+                }
+                self.1.push((occurrence, source, var));
+                None
+            }
+        }
+        let mut represent = Represent(self.infer.tables, &mut self.copies);
+        crate::subst::map_dim(dim, &mut represent).unwrap_or_else(|| dim.clone())
+    }
+
+    fn ty(&mut self, ty: &Ty) -> Ty {
+        match ty {
+            Ty::Scalar(_) | Ty::Var(_) => ty.clone(),
+            Ty::Array(array) => {
+                let dim = self.dim(&array.dim);
+                Ty::array(dim, self.ty(&array.elem))
+            }
+            Ty::Tuple(parts) => Ty::Tuple(parts.iter().map(|ty| self.ty(ty)).collect()),
+            Ty::Record(fields) => {
+                let field = |(label, ty): &(_, Ty)| (Arc::clone(label), self.ty(ty));
+                Ty::Record(fields.iter().map(field).collect())
+            }
+            Ty::Sum(constrs) => Ty::Sum(
+                constrs
+                    .iter()
+                    .map(|(l, p)| (Arc::clone(l), p.iter().map(|ty| self.ty(ty)).collect()))
+                    .collect(),
+            ),
+            Ty::Abstract(id, args) => {
+                let types = args.types.iter().map(|ty| self.ty(ty)).collect();
+                let dims = args.dims.iter().map(|dim| self.dim(dim)).collect();
+                Ty::Abstract(*id, Arc::new(TypeArgs { types, dims }))
+            }
+            Ty::Arrow(arrow) => {
+                let param = self.ty(&arrow.param);
+                let before = self.done.len();
+                let ty = self.ty(&arrow.ret.ty);
+                let new = self.done.split_off(before);
+                let mut ext = arrow.ret.ext.clone();
+                ext.extend(new.into_iter().map(|(_, var)| var));
+                Ty::Arrow(Arc::new(ArrowTy {
+                    name: arrow.name,
+                    param,
+                    consumes: arrow.consumes.clone(),
+                    ret: RetType {
+                        ext,
+                        ty,
+                        unique: arrow.ret.unique.clone(),
+                    },
+                }))
+            }
+        }
+    }
+}
+
+/// Whether a type has sizes, or parameter names to which sizes may be linked.
+pub(crate) fn has_sizes(ty: &Ty) -> bool {
+    match ty {
+        Ty::Scalar(_) | Ty::Var(_) => false,
+        Ty::Array(_) => true,
+        Ty::Tuple(parts) => parts.iter().any(has_sizes),
+        Ty::Record(fields) => fields.iter().any(|(_, ty)| has_sizes(ty)),
+        Ty::Sum(constrs) => constrs.iter().any(|(_, p)| p.iter().any(has_sizes)),
+        Ty::Arrow(arrow) => {
+            arrow.name.is_some() || has_sizes(&arrow.param) || has_sizes(&arrow.ret.ty)
+        }
+        Ty::Abstract(_, args) => !args.dims.is_empty() || args.types.iter().any(has_sizes),
+    }
+}
+
+/// The type with each size of its values, in order, replaced: of arrays, and size
+/// arguments of abstract types, but not of functions.
 pub(crate) fn replace_dims(ty: &Ty, f: &mut dyn FnMut(&Dim) -> Dim) -> Ty {
     match ty {
-        Ty::Scalar(_) | Ty::Var(_) | Ty::Abstract(..) | Ty::Arrow(_) => ty.clone(),
+        Ty::Scalar(_) | Ty::Var(_) | Ty::Arrow(_) => ty.clone(),
+        Ty::Abstract(id, args) => {
+            let types = args.types.iter().map(|ty| replace_dims(ty, f)).collect();
+            let dims = args.dims.iter().map(|dim| f(dim)).collect();
+            Ty::Abstract(*id, Arc::new(TypeArgs { types, dims }))
+        }
         Ty::Array(array) => {
             let dim = f(&array.dim);
             Ty::array(dim, replace_dims(&array.elem, f))
@@ -192,36 +280,41 @@ pub(crate) fn replace_dims(ty: &Ty, f: &mut dyn FnMut(&Dim) -> Dim) -> Ty {
     }
 }
 
-/// The positions of array sizes of `a` that are not those of `b`.
-pub(crate) fn compare_sizes(a: &Ty, b: &Ty, position: &mut usize, out: &mut Vec<usize>) {
-    match (a, b) {
-        (Ty::Array(x), Ty::Array(y)) => {
-            let here = *position;
-            *position += 1;
-            if x.dim != Dim::Any && compare(&x.dim, &y.dim) == Cmp::Different {
-                out.push(here);
+impl Infer<'_> {
+    /// The type in which sizes that have grown beyond measure are unknown ones.
+    pub(crate) fn bound_sizes(&mut self, ty: &Ty, span: Span) -> Ty {
+        let compound = |dim: &Dim| matches!(dim, Dim::Op(..) | Dim::Exp(_));
+        let mut large = false;
+        let resolved = self.tables.resolve(ty);
+        let checked = replace_dims(&resolved, &mut |dim| {
+            if compound(dim) && !crate::dims::is_small(dim) {
+                large = true;
+                return self.unknown(Arc::from("k"), span);
             }
-            compare_sizes(&x.elem, &y.elem, position, out);
-        }
-        (Ty::Tuple(x), Ty::Tuple(y)) => {
-            for (x, y) in x.iter().zip(y.iter()) {
-                compare_sizes(x, y, position, out);
-            }
-        }
-        (Ty::Record(x), Ty::Record(y)) => {
-            for (x, y) in x.iter().zip(y.iter()) {
-                compare_sizes(&x.1, &y.1, position, out);
-            }
-        }
-        (Ty::Sum(x), Ty::Sum(y)) => {
-            for (x, y) in x
-                .iter()
-                .flat_map(|c| c.1.iter())
-                .zip(y.iter().flat_map(|c| c.1.iter()))
-            {
-                compare_sizes(x, y, position, out);
-            }
-        }
-        _ => {}
+            dim.clone()
+        });
+        if large { checked } else { resolved }
     }
+
+    /// The resolved type with an open size for each size of its values.
+    pub(crate) fn with_open_sizes(&mut self, ty: &Ty) -> Ty {
+        replace_dims(ty, &mut |_| self.fresh_dim("d"))
+    }
+}
+
+/// The sizes of values of a resolved type, in the order of [`replace_dims`].
+pub(crate) fn sizes_of_values(ty: &Ty) -> Vec<Dim> {
+    let mut found = Vec::new();
+    replace_dims(ty, &mut |dim| {
+        found.push(dim.clone());
+        dim.clone()
+    });
+    found
+}
+
+/// The type with some size variables replaced.
+pub(crate) fn replace_vars(ty: &Ty, dims: Vec<(VarId, Dim)>) -> Ty {
+    let mut subst = Subst::default();
+    subst.dims = dims;
+    subst.ty(ty)
 }

@@ -123,7 +123,12 @@ impl TyMap for Resolve<'_> {
         let tables = self.tables;
         match &tables.var(var).state {
             VarState::Solved(dim) => Some(map_dim(dim, self).unwrap_or_else(|| dim.clone())),
-            VarState::Open | VarState::Value | VarState::Unknown => None,
+            VarState::Copy { of, .. } if tables.is_solved(*of) => self.dim_var(*of),
+            VarState::Copy { .. }
+            | VarState::Existential { .. }
+            | VarState::Open(_)
+            | VarState::Value
+            | VarState::Unknown => None,
         }
     }
 }
@@ -206,8 +211,10 @@ impl TyMap for Reveal<'_> {
         let tables = self.tables;
         match &tables.var(var).state {
             VarState::Solved(dim) => Some(map_dim(dim, self).unwrap_or_else(|| dim.clone())),
-            // Nothing determined it: whoever needs it reads it off a value.
-            VarState::Open => Some(Dim::Any),
+            VarState::Copy { of, .. } => self.dim_var(*of),
+            // Nothing determined it, or it is bound in a function's type: it is read off
+            // a value where it is needed.
+            VarState::Open(_) | VarState::Existential { .. } => Some(Dim::Any),
             VarState::Value | VarState::Unknown => None,
         }
     }

@@ -5,8 +5,7 @@
 //! values, size parameters and unknown sizes are rigid. Every variable knows the
 //! *depth* of the scope it belongs to: an open variable may be solved only by
 //! what its scope can see, and those deeper than a definition are what the
-//! definition is generalised over. All changes go through a trail, so that a
-//! loop body can be checked again under other assumptions.
+//! definition is generalised over.
 
 use crate::env::{TypeAbbr, TypeParam};
 use crate::infer::MAX_PARTS;
@@ -80,9 +79,24 @@ pub(crate) struct TyVarData {
     pub(crate) span: Option<Span>,
     /// Bounds the length of chains of variables that stand for each other.
     pub(crate) rank: u8,
-    /// Whether it is found out by uses of a local function, each of which may give
-    /// it other sizes.
-    pub(crate) local: bool,
+}
+
+/// Where an open size comes from, which decides whether it may turn out to be existential.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Origin {
+    /// An anonymous size, or one to be found for a loop: it must be a size in scope.
+    Plain,
+    /// A size of an inferred type, or of what a type parameter of this liftedness or a
+    /// size parameter stands for. It may be linked to a parameter name of its own type;
+    /// where it is lifted, it may be existential.
+    Instance(Liftedness),
+}
+
+impl Origin {
+    /// A size that becomes existential where it meets one that is bound in a type.
+    pub(crate) const ABSORBING: Self = Self::Instance(Liftedness::Lifted);
+    /// A size of a bound value, which is never existential.
+    pub(crate) const BOUND: Self = Self::Instance(Liftedness::Unlifted);
 }
 
 #[derive(Clone, Debug)]
@@ -92,7 +106,23 @@ pub(crate) enum VarState {
     /// A size that only the running program knows.
     Unknown,
     /// A size to be inferred.
-    Open,
+    Open(Origin),
+    /// The size `of` in another occurrence of an instantiated type parameter: equal to
+    /// it, unless it is existential, when each occurrence has a size of its own.
+    Copy {
+        /// The size in the first occurrence.
+        of: VarId,
+        /// The occurrence, a number unique in the program.
+        occurrence: u32,
+    },
+    /// An instantiated size that turned out to be existential.
+    Existential {
+        /// The bound size that it met; sizes of one occurrence with the same source are
+        /// the same.
+        source: Option<VarId>,
+        /// Where the program computes it, if it does before the type is complete.
+        computed: Option<Span>,
+    },
     /// A size that was inferred.
     Solved(Dim),
 }
@@ -105,6 +135,9 @@ pub(crate) struct VarData {
     pub(crate) depth: u32,
     /// Of an open size: whether it met one that only the value tells.
     pub(crate) told: bool,
+    /// Whether it is the parameter name of an instantiated function type, to which sizes
+    /// of that type may be linked.
+    pub(crate) binder: bool,
     pub(crate) span: Option<Span>,
 }
 
@@ -120,10 +153,11 @@ pub(crate) struct AbstractData {
     pub(crate) repr: Option<Arc<TypeAbbr>>,
 }
 
-#[derive(Debug)]
-enum Undo {
-    Ty(TyVarId, Box<TyVarData>),
-    Var(VarId, Box<VarData>),
+/// How many variables there were at a point.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TablesMark {
+    pub(crate) vars: usize,
+    pub(crate) ty_vars: usize,
 }
 
 /// The tables.
@@ -132,11 +166,12 @@ pub(crate) struct Tables {
     pub(crate) ty_vars: Vec<TyVarData>,
     pub(crate) vars: Vec<VarData>,
     pub(crate) abstracts: Vec<AbstractData>,
-    trail: Vec<Undo>,
-    /// How many loops are being checked that may go back on the trail.
-    pub(crate) speculating: u32,
     /// Number of unknown sizes made so far.
     pub(crate) unknowns: u32,
+    /// Number of occurrences of instantiated type parameters so far.
+    pub(crate) occurrences: u32,
+    /// Whether sizes came up, since this was last reset, that the second walk must infer.
+    pub(crate) sized: bool,
     /// Whether a type was too large to be resolved since this was last reset.
     pub(crate) too_large: Cell<bool>,
     /// The functions that `**` means at float types, once the prelude has defined them.
@@ -163,7 +198,6 @@ impl Tables {
             constraint,
             span: None,
             rank: 0,
-            local: false,
         });
         id
     }
@@ -181,13 +215,20 @@ impl Tables {
             state,
             depth,
             told: false,
+            binder: false,
             span: None,
         });
         id
     }
 
+    /// A size to be inferred.
+    pub(crate) fn new_open(&mut self, name: Name, origin: Origin, depth: u32) -> VarId {
+        self.new_var(name, VarState::Open(origin), depth)
+    }
+
     /// A size unknown until run time.
     pub(crate) fn new_unknown(&mut self, name: Name, depth: u32, span: Option<Span>) -> VarId {
+        self.sized = true;
         self.unknowns += 1;
         let id = self.new_var(name, VarState::Unknown, depth);
         self.var_mut(id).span = span;
@@ -203,42 +244,25 @@ impl Tables {
     }
 
     pub(crate) fn ty_var_mut(&mut self, id: TyVarId) -> &mut TyVarData {
-        let data = &mut self.ty_vars[id.0 as usize];
-        if self.speculating > 0 {
-            self.trail.push(Undo::Ty(id, Box::new(data.clone())));
-        }
-        data
+        &mut self.ty_vars[id.0 as usize]
     }
 
     pub(crate) fn var_mut(&mut self, id: VarId) -> &mut VarData {
-        let data = &mut self.vars[id.0 as usize];
-        if self.speculating > 0 {
-            self.trail.push(Undo::Var(id, Box::new(data.clone())));
-        }
-        data
+        &mut self.vars[id.0 as usize]
     }
 
-    /// A point to which [`Tables::rollback`] can return.
-    pub(crate) fn mark(&self) -> usize {
-        self.trail.len()
-    }
-
-    /// Takes back every change to a variable since the mark.
-    pub(crate) fn rollback(&mut self, mark: usize) {
-        while self.trail.len() > mark {
-            match self.trail.pop() {
-                Some(Undo::Ty(id, data)) => self.ty_vars[id.0 as usize] = *data,
-                Some(Undo::Var(id, data)) => self.vars[id.0 as usize] = *data,
-                None => break,
-            }
+    /// A point to which [`Tables::truncate`] can return.
+    pub(crate) const fn mark(&self) -> TablesMark {
+        TablesMark {
+            vars: self.vars.len(),
+            ty_vars: self.ty_vars.len(),
         }
     }
 
-    /// Forgets the trail where nothing can go back any more.
-    pub(crate) fn commit(&mut self) {
-        if self.speculating == 0 {
-            self.trail.clear();
-        }
+    /// Removes all variables made since the mark; nothing may mention them any more.
+    pub(crate) fn truncate(&mut self, mark: TablesMark) {
+        self.vars.truncate(mark.vars);
+        self.ty_vars.truncate(mark.ty_vars);
     }
 
     /// The type with its outermost variable, if solved, replaced.
@@ -331,7 +355,37 @@ impl Tables {
 
     /// Whether the size variable is still open.
     pub(crate) fn is_open(&self, var: VarId) -> bool {
-        matches!(self.var(var).state, VarState::Open)
+        match self.var(var).state {
+            VarState::Open(_) => true,
+            VarState::Copy { of, .. } => self.is_open(of),
+            VarState::Value
+            | VarState::Unknown
+            | VarState::Existential { .. }
+            | VarState::Solved(_) => false,
+        }
+    }
+
+    /// Whether the size was inferred.
+    pub(crate) fn is_solved(&self, var: VarId) -> bool {
+        matches!(self.var(var).state, VarState::Solved(_))
+    }
+
+    /// Whether the size is existential: of an instantiated type in which it is bound, or a
+    /// copy of such a size.
+    pub(crate) fn is_existential(&self, var: VarId) -> bool {
+        match self.var(var).state {
+            VarState::Existential { .. } => true,
+            VarState::Copy { of, .. } => self.is_existential(of),
+            VarState::Value | VarState::Unknown | VarState::Open(_) | VarState::Solved(_) => false,
+        }
+    }
+
+    /// The variable that an open size is inferred by: for a copy the size that it copies.
+    pub(crate) fn canonical(&self, var: VarId) -> VarId {
+        match self.var(var).state {
+            VarState::Copy { of, .. } if !self.is_existential(of) => of,
+            _ => var,
+        }
     }
 }
 

@@ -1,21 +1,29 @@
 //! Unification of types and sizes.
 //!
 //! [`Unifier::unify`] makes an expected and a found type equal by solving open
-//! variables. The two sides differ for functions with existential results only:
-//! a function that promises nothing about a size may not stand where one with a
-//! definite result is expected. What cannot be decided about sizes yet is
-//! deferred and looked at again by [`Unifier::settle`].
+//! variables. The first walk over a definition solves types and ignores sizes
+//! ([`Sizes::Ignore`]); in the second, types are known and sizes are solved. The two
+//! sides differ for functions with existential results only: a function that promises
+//! nothing about a size may not stand where one with a definite result is expected.
+//! What cannot be decided about sizes yet is deferred and looked at again by
+//! [`Unifier::settle`].
+//!
+//! A size that is bound in a function's type (a parameter name, an existential size) is no
+//! size of a scope. Where one meets an open size of an instantiated type
+//! ([`Origin::Instance`]), that size is linked to it if it is a parameter name of the
+//! instantiated type itself, and else becomes existential (the reference's "absorption").
 
 mod sizes;
 
-use crate::infer::{Constraint, MAX_DEPTH, Mentions, Scalars, Tables, TyState, VarState};
+use crate::infer::{Constraint, MAX_DEPTH, Mentions, Origin, Scalars, Tables, TyState, VarState};
 use crate::subst::Subst;
 use crate::tast::{ArrowTy, Dim, Name, Ty, TyVarId, VarId};
 use std::sync::Arc;
 use syntax::ast::Liftedness;
+use syntax::span::Span;
 
-/// Deeper than every scope: what stands for itself only.
-const BOUND_DEPTH: u32 = u32::MAX;
+/// Deeper than every scope: what is bound in a type.
+pub(super) const BOUND_DEPTH: u32 = u32::MAX;
 
 /// Why two types do not fit.
 #[derive(Clone, Debug)]
@@ -56,23 +64,19 @@ pub(crate) type Deferred = (Dim, Dim);
 pub(crate) enum Sizes {
     /// They must be equal.
     Strict,
-    /// They may differ (`:>`); none is solved for.
+    /// They may differ; none is solved for.
     Ignore,
-    /// They may differ; open ones are solved for (branches, loops), apart from
-    /// those that are older than this: that the branches differ in the sizes of
-    /// parameters does not make these equal.
-    Join(VarId),
+    /// They may differ; open ones are solved for where they can be.
+    Join,
 }
 
 /// A unification with its mode and what it deferred.
 pub(crate) struct Unifier<'t> {
     tables: &'t mut Tables,
     sizes: Sizes,
-    /// The scope in which unknown sizes come into being.
-    depth: u32,
+    /// The place that it is made for.
+    span: Span,
     pub(super) deferred: Vec<Deferred>,
-    /// Unknown sizes that it made.
-    pending: &'t mut Vec<VarId>,
     /// How many parts of types may still be visited.
     budget: u32,
     /// How deep in a type the walk is.
@@ -80,20 +84,14 @@ pub(crate) struct Unifier<'t> {
 }
 
 impl<'t> Unifier<'t> {
-    /// A unification in a scope.
-    pub(super) fn new(
-        tables: &'t mut Tables,
-        pending: &'t mut Vec<VarId>,
-        sizes: Sizes,
-        depth: u32,
-    ) -> Self {
+    /// A unification for a place.
+    pub(super) fn new(tables: &'t mut Tables, sizes: Sizes, span: Span) -> Self {
         Self {
             budget: tables.max_parts(),
             tables,
             sizes,
-            depth,
+            span,
             deferred: Vec::new(),
-            pending,
             nesting: 0,
         }
     }
@@ -172,73 +170,100 @@ impl Unifier<'_> {
     }
 
     fn unify_arrows(&mut self, x: &Arc<ArrowTy>, y: &Arc<ArrowTy>) -> Result {
-        // A function of any size gets one whose size is an earlier parameter.
-        if self.takes_any_size(&y.param) {
-            let param = self.hide_bound(&x.param);
-            self.unify(&y.param, &param)?;
-        } else {
-            self.unify(&y.param, &x.param)?;
+        self.unify(&y.param, &x.param)?;
+        if self.sizes == Sizes::Ignore {
+            return self.unify(&x.ret.ty, &y.ret.ty);
         }
         let mut left = Subst::default();
         let mut right = Subst::default();
-        // Both results see one fresh name for the parameter.
-        if x.name.is_some() || y.name.is_some() {
-            let name: Name = x
-                .name
-                .or(y.name)
-                .map_or_else(|| Arc::from("_"), |v| Arc::clone(&self.tables.var(v).name));
-            let fresh = self.tables.new_var(name, VarState::Value, BOUND_DEPTH);
-            left.dims.extend(x.name.map(|v| (v, Dim::Var(fresh))));
-            right.dims.extend(y.name.map(|v| (v, Dim::Var(fresh))));
+        let common = self.common_name(x.name, y.name);
+        if let Some(common) = common {
+            left.dims.extend(x.name.map(|v| (v, Dim::Var(common))));
+            right.dims.extend(y.name.map(|v| (v, Dim::Var(common))));
         }
-        let definite = x.ret.ext.is_empty();
-        let any = self.takes_any_size(&y.ret.ty);
+        let mut opened = Vec::with_capacity(x.ret.ext.len());
         for ext in &x.ret.ext {
-            if any {
-                left.dims.push((*ext, Dim::Any));
-                continue;
-            }
             let name = Arc::clone(&self.tables.var(*ext).name);
-            let open = self.tables.new_var(name, VarState::Open, BOUND_DEPTH);
+            let open = self.tables.new_open(name, Origin::Plain, BOUND_DEPTH);
             left.dims.push((*ext, Dim::Var(open)));
+            opened.push((*ext, open));
         }
         for ext in &y.ret.ext {
             let name = Arc::clone(&self.tables.var(*ext).name);
-            let rigid = self.tables.new_var(name, VarState::Value, BOUND_DEPTH);
+            let rigid = self.tables.new_var(name, VarState::Unknown, BOUND_DEPTH);
             right.dims.push((*ext, Dim::Var(rigid)));
         }
         let expected = left.ty(&x.ret.ty);
-        let mut found = right.ty(&y.ret.ty);
-        if definite && self.takes_any_size(&expected) {
-            found = self.hide_bound(&found);
+        let found = right.ty(&y.ret.ty);
+        self.unify(&expected, &found)?;
+        for (ext, open) in opened {
+            self.absorb_declared(ext, open);
         }
-        self.unify(&expected, &found)
+        if let Some(common) = common {
+            self.relink(&[(x.name, &x.ret.ty), (y.name, &y.ret.ty)], common);
+        }
+        Ok(())
     }
 
-    /// Whether the type is an open variable whose values may differ in size.
-    fn takes_any_size(&self, ty: &Ty) -> bool {
-        match self.tables.shallow(ty) {
-            Ty::Var(var) => {
-                self.open(var) && self.tables.ty_var(var).lifted != Liftedness::Unlifted
+    /// One name for the parameters of two function types, if either has one.
+    fn common_name(&mut self, x: Option<VarId>, y: Option<VarId>) -> Option<VarId> {
+        let name = Arc::clone(&self.tables.var(x.or(y)?).name);
+        let binder = [x, y].into_iter().flatten();
+        let binder = binder.fold(false, |any, v| any | self.tables.var(v).binder);
+        let common = self.tables.new_var(name, VarState::Value, BOUND_DEPTH);
+        self.tables.var_mut(common).binder = binder;
+        Some(common)
+    }
+
+    /// Sizes that were linked to the common name of a parameter are linked to the name
+    /// that it has in the type in which they stand.
+    fn relink(&mut self, sides: &[(Option<VarId>, &Ty)], common: VarId) {
+        let mut links = Vec::new();
+        for (name, ty) in sides {
+            let Some(name) = name else { continue };
+            for var in Mentions::of(ty).dims {
+                if !self.tables.is_solved(var) {
+                    continue;
+                }
+                let dim = self.tables.resolve_dim(&Dim::Var(var));
+                if sizes::mentions_dim(&dim, common) {
+                    let mut own = Subst::default();
+                    own.dims.push((common, Dim::Var(*name)));
+                    links.push((var, own.size(&dim)));
+                }
             }
-            _ => false,
+        }
+        for (var, dim) in links {
+            self.tables.var_mut(var).state = VarState::Solved(dim);
         }
     }
 
-    /// The type with every size that no scope can see replaced by an unknown one.
-    fn hide_bound(&mut self, ty: &Ty) -> Ty {
-        let ty = self.tables.resolve(ty);
-        let mut subst = Subst::default();
-        for var in Mentions::of(&ty).dims {
-            let data = self.tables.var(var);
-            if data.depth == BOUND_DEPTH {
-                let name = Arc::clone(&data.name);
-                let unknown = self.tables.new_unknown(name, self.depth, None);
-                self.pending.push(unknown);
-                subst.dims.push((var, Dim::Var(unknown)));
-            }
+    /// A declared existential size that was inferred to be a size which may be existential
+    /// makes that so.
+    fn absorb_declared(&mut self, ext: VarId, open: VarId) {
+        if let Dim::Var(var) = self.tables.resolve_dim(&Dim::Var(open)) {
+            let computed = match self.tables.var(ext).state {
+                VarState::Unknown => self.tables.var(ext).span.or(Some(self.span)),
+                _ => None,
+            };
+            self.absorb(var, Some(ext), computed);
         }
-        subst.ty(&ty)
+    }
+
+    /// Makes an open size existential, if it may be. Whether it is then.
+    fn absorb(&mut self, var: VarId, source: Option<VarId>, computed: Option<Span>) -> bool {
+        if self.tables.is_existential(var) {
+            return true;
+        }
+        let var = self.tables.canonical(var);
+        let may = matches!(
+            self.tables.var(var).state,
+            VarState::Open(Origin::Instance(lifted)) if lifted != Liftedness::Unlifted
+        );
+        if may {
+            self.tables.var_mut(var).state = VarState::Existential { source, computed };
+        }
+        may
     }
 
     /// Makes two open variables one.
@@ -252,7 +277,6 @@ impl Unifier<'_> {
         data.constraint = constraint;
         data.lifted = lower(a.lifted, b.lifted);
         data.depth = a.depth.min(b.depth);
-        data.local = a.local || b.local;
         data.rank = a.rank.max(b.rank) + u8::from(a.rank == b.rank);
         self.tables.ty_var_mut(gone).state = TyState::Solved(Ty::Var(keep));
         Ok(())
@@ -342,30 +366,9 @@ impl Unifier<'_> {
                 }
             }
         }
-        let mut ty = ty.clone();
-        match self.adjust(var, &ty, depth, lifted, &mut Vec::new()) {
-            Err(Mismatch::Escapes(_)) if self.tables.ty_var(var).local => {
-                ty = self.without_inner(&ty, depth);
-                self.adjust(var, &ty, depth, lifted, &mut Vec::new())?;
-            }
-            result => result?,
-        }
-        self.tables.ty_var_mut(var).state = TyState::Solved(ty);
+        self.adjust(var, ty, depth, lifted)?;
+        self.tables.ty_var_mut(var).state = TyState::Solved(ty.clone());
         Ok(())
-    }
-
-    /// The type with sizes that a scope cannot see left for the values to tell.
-    fn without_inner(&self, ty: &Ty, depth: u32) -> Ty {
-        let ty = self.tables.resolve(ty);
-        let mut subst = Subst::default();
-        for var in Mentions::of(&ty).dims {
-            let data = self.tables.var(var);
-            let rigid = matches!(data.state, VarState::Value | VarState::Unknown);
-            if rigid && data.depth > depth && data.depth != BOUND_DEPTH {
-                subst.dims.push((var, Dim::Any));
-            }
-        }
-        subst.ty(&ty)
     }
 
     /// Checks that `ty` may solve `var`, and makes what is open in it belong to
@@ -376,9 +379,8 @@ impl Unifier<'_> {
         ty: &Ty,
         depth: u32,
         lifted: Liftedness,
-        bound: &mut Vec<VarId>,
     ) -> Result {
-        self.within(|u| u.adjust_parts(var, ty, depth, lifted, bound))
+        self.within(|u| u.adjust_parts(var, ty, depth, lifted))
     }
 
     fn adjust_parts(
@@ -387,7 +389,6 @@ impl Unifier<'_> {
         ty: &Ty,
         depth: u32,
         lifted: Liftedness,
-        bound: &mut Vec<VarId>,
     ) -> Result {
         match ty {
             Ty::Scalar(_) => Ok(()),
@@ -397,7 +398,7 @@ impl Unifier<'_> {
                 match &data.state {
                     TyState::Solved(inner) => {
                         let inner = inner.clone();
-                        self.adjust(var, &inner, depth, lifted, bound)
+                        self.adjust(var, &inner, depth, lifted)
                             .map_err(|error| widen(error, ty))
                     }
                     TyState::Open => {
@@ -408,7 +409,7 @@ impl Unifier<'_> {
                             let data = self.tables.ty_var_mut(*other);
                             data.depth = old_depth.min(depth);
                             data.lifted = new_lifted;
-                            return self.adjust_constraint(var, &constraint, depth, lifted, bound);
+                            return self.adjust_constraint(var, &constraint, depth, lifted);
                         }
                         Ok(())
                     }
@@ -419,43 +420,32 @@ impl Unifier<'_> {
                     TyState::Rigid => Ok(()),
                 }
             }
-            Ty::Array(array) => {
-                self.adjust_dim(&array.dim, depth, bound)?;
-                self.adjust(var, &array.elem, depth, Liftedness::Unlifted, bound)
-            }
+            Ty::Array(array) => self.adjust(var, &array.elem, depth, Liftedness::Unlifted),
             Ty::Tuple(parts) => parts
                 .iter()
-                .try_for_each(|part| self.adjust(var, part, depth, lifted, bound)),
+                .try_for_each(|part| self.adjust(var, part, depth, lifted)),
             Ty::Record(fields) => fields
                 .iter()
-                .try_for_each(|(_, part)| self.adjust(var, part, depth, lifted, bound)),
+                .try_for_each(|(_, part)| self.adjust(var, part, depth, lifted)),
             Ty::Sum(constrs) => constrs
                 .iter()
                 .flat_map(|(_, payload)| payload.iter())
-                .try_for_each(|part| self.adjust(var, part, depth, lifted, bound)),
+                .try_for_each(|part| self.adjust(var, part, depth, lifted)),
             Ty::Arrow(arrow) => {
                 if lifted != Liftedness::Lifted {
                     return Err(Mismatch::Functional(ty.clone()));
                 }
-                self.adjust(var, &arrow.param, depth, lifted, bound)?;
-                let outer = bound.len();
-                bound.extend(arrow.name);
-                bound.extend(&arrow.ret.ext);
-                let result = self.adjust(var, &arrow.ret.ty, depth, lifted, bound);
-                bound.truncate(outer);
-                result
+                self.adjust(var, &arrow.param, depth, lifted)?;
+                self.adjust(var, &arrow.ret.ty, depth, lifted)
             }
             Ty::Abstract(id, args) => {
                 let data = self.tables.abstracts.get(id.0 as usize);
                 if data.is_some_and(|data| lower(data.lifted, lifted) != data.lifted) {
                     return Err(Mismatch::Functional(ty.clone()));
                 }
-                for part in &args.types {
-                    self.adjust(var, part, depth, Liftedness::Lifted, bound)?;
-                }
-                args.dims
+                args.types
                     .iter()
-                    .try_for_each(|dim| self.adjust_dim(dim, depth, bound))
+                    .try_for_each(|part| self.adjust(var, part, depth, Liftedness::Lifted))
             }
         }
     }
@@ -466,41 +456,17 @@ impl Unifier<'_> {
         constraint: &Constraint,
         depth: u32,
         lifted: Liftedness,
-        bound: &mut Vec<VarId>,
     ) -> Result {
         match constraint {
             Constraint::None | Constraint::Scalars(_) => Ok(()),
             Constraint::Fields(fields) => fields
                 .iter()
-                .try_for_each(|(_, ty)| self.adjust(var, ty, depth, lifted, bound)),
+                .try_for_each(|(_, ty)| self.adjust(var, ty, depth, lifted)),
             Constraint::Constrs(constrs) => constrs
                 .iter()
                 .flat_map(|(_, payload)| payload)
-                .try_for_each(|ty| self.adjust(var, ty, depth, lifted, bound)),
+                .try_for_each(|ty| self.adjust(var, ty, depth, lifted)),
         }
-    }
-
-    fn adjust_dim(&mut self, dim: &Dim, depth: u32, bound: &[VarId]) -> Result {
-        let resolved = self.tables.resolve_dim(dim);
-        let mut mentions = Mentions::default();
-        crate::subst::map_dim(&resolved, &mut mentions);
-        for var in mentions.dims {
-            let data = self.tables.var(var);
-            if data.depth <= depth || bound.contains(&var) {
-                continue;
-            }
-            match data.state {
-                VarState::Open => self.tables.var_mut(var).depth = depth,
-                VarState::Value | VarState::Unknown | VarState::Solved(_) => {
-                    return Err(if data.depth == BOUND_DEPTH {
-                        Mismatch::Existential
-                    } else {
-                        Mismatch::Escapes(resolved)
-                    });
-                }
-            }
-        }
-        Ok(())
     }
 
     /// Looks again at sizes that were deferred; those still undecided remain.
@@ -541,7 +507,7 @@ impl Unifier<'_> {
             self.tables.ty_var_mut(var).lifted = lower(now, lifted);
             return Ok(());
         }
-        self.adjust(TyVarId(u32::MAX), &ty, BOUND_DEPTH, lifted, &mut Vec::new())
+        self.adjust(TyVarId(u32::MAX), &ty, BOUND_DEPTH, lifted)
     }
 }
 

@@ -5,7 +5,8 @@
 //! definitions come out once per application, with types that are known.
 
 use crate::context::Context;
-use crate::define::FunSource;
+use crate::define::{Definer, FunSource};
+use crate::infer::Walk;
 use crate::env::{Entry, Functor, FunctorBody, Module, Scheme, Struct, Target, ValueEntry};
 use crate::modules::Elaborator;
 use crate::modules::entry::entry_point;
@@ -194,12 +195,11 @@ impl<'a> Elaborator<'a> {
             span: Some(bind.name.span),
         };
         self.defs.push(def);
-        self.tables.commit();
         entry
     }
 
-    /// A definition and its type, by itself; `recursive`: in scope of itself if it
-    /// is a function.
+    /// A definition and its type, by itself, in two walks if sizes come up in it;
+    /// `recursive`: in scope of itself if it is a function.
     fn definition(
         &mut self,
         bind: &'a ast::ValBind,
@@ -219,11 +219,22 @@ impl<'a> Elaborator<'a> {
         let errors = self.cx.reports.problems();
         let is_entry =
             bind.keyword == ast::ValKeyword::Entry || self.more_entries.contains(&bind.name.name);
-        let mut definer = self.definer();
-        let (mut def, scheme) = definer.function(&source);
-        def.entry = definer.cx.place.is_root() && is_entry;
-        definer.finish(&mut def, bind, errors);
-        (def, scheme)
+        let mark = self.tables.mark();
+        let mut walk = Walk::first();
+        loop {
+            self.tables.sized = false;
+            let mut definer = Definer::new(&mut self.tables, &mut self.cx, walk);
+            let (mut def, scheme) = definer.function(&source);
+            match definer.shapes(errors, mark) {
+                None => {
+                    def.entry = definer.cx.place.is_root() && is_entry;
+                    definer.finish(&mut def, bind, errors);
+                    return (def, scheme);
+                }
+                Some(shapes) => walk = Walk::Sizes(shapes),
+            }
+            self.tables.truncate(mark);
+        }
     }
 
     // ---------------------------------------------------------------- modules

@@ -9,10 +9,10 @@
 use crate::context::Context;
 use crate::define::Definer;
 use crate::env::{Entry, Hole, Module, Sig, Struct, Target, TypeAbbr, TypeParam, ValueEntry};
-use crate::infer::{Infer, Sizes, Tables};
+use crate::infer::{Infer, Mismatch, Sizes, Tables, Walk};
 use crate::modules::instances::{TypeSubst, skeleton};
 use crate::subst::Subst;
-use crate::tast::{Dim, ExpKind, Ty, TyVarId, VarId};
+use crate::tast::{Dim, Exp, ExpKind, Ty, TyVarId, VarId};
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -29,9 +29,9 @@ pub(super) struct Matcher<'m, 'a> {
 }
 
 impl<'a> Matcher<'_, 'a> {
-    /// The checking of another type.
+    /// The checking of types that are known.
     pub(super) fn definer(&mut self) -> Definer<'_, 'a> {
-        Definer::new(self.tables, self.cx)
+        Definer::new(self.tables, self.cx, Walk::known())
     }
 
     /// The view of a module through a module type; `opaque` makes its abstract
@@ -210,13 +210,7 @@ impl<'a> Matcher<'_, 'a> {
         if own.ty_params.is_empty() && own.size_params.is_empty() && own.ty == wanted.ty {
             return value.via.clone();
         }
-        let mut infer = Infer::new(self.tables);
-        infer.depth += 2;
-        let used = infer.instantiate(value, self.span);
-        let result = infer.unifying(Sizes::Strict, self.span, |u| {
-            u.unify(&wanted.ty, &used.ty)?;
-            u.settle()
-        });
+        let (used, result) = self.used_as(&wanted.ty, value);
         if let Err(mismatch) = result {
             let name = self.cx.name(symbol);
             let shown = self.tables.show(&wanted.ty);
@@ -268,6 +262,29 @@ impl<'a> Matcher<'_, 'a> {
             *dim = self.tables.resolve_dim(dim);
         }
         (!via.is_empty()).then(|| Arc::new(via))
+    }
+}
+
+impl Matcher<'_, '_> {
+    /// A use of a value at a type: first its types are inferred, then their sizes.
+    fn used_as(&mut self, wanted: &Ty, value: &ValueEntry) -> (Exp, Result<(), Mismatch>) {
+        let mark = self.tables.mark();
+        let mut walk = Walk::first();
+        loop {
+            self.tables.sized = false;
+            let mut infer = Infer::new(self.tables, walk);
+            infer.depth += 2;
+            let used = infer.instantiate(value, self.span);
+            let result = infer.unifying(Sizes::Strict, self.span, |u| {
+                u.unify(wanted, &used.ty)?;
+                u.settle()
+            });
+            match infer.shapes(mark).filter(|_| result.is_ok()) {
+                Some(shapes) => walk = Walk::Sizes(shapes),
+                None => return (used, result),
+            }
+            self.tables.truncate(mark);
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 //!
 //! It owns what lasts as long as the program is checked: the tables of inference, the
 //! context, the files that imports may mean, and the definitions and entry points that
-//! come out. For everything that has a type, a [`Definer`] is made anew.
+//! come out. For each walk over something that has a type, a [`Definer`] is made anew.
 //!
 //! Never known here: how an expression is checked, the scopes within a definition, and
 //! how types are found.
@@ -21,7 +21,7 @@ mod spelled;
 use crate::context::Context;
 use crate::define::Definer;
 use crate::env::Struct;
-use crate::infer::Tables;
+use crate::infer::{Tables, Walk};
 use crate::tast::{Def, Entry};
 use matching::Matcher;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -64,9 +64,28 @@ impl<'a> Elaborator<'a> {
         }
     }
 
-    /// The checking of another definition, type or module type.
+    /// Checks a type or module type, in two walks if sizes come up in it.
+    fn checked<T>(&mut self, check: impl Fn(&mut Definer<'_, 'a>) -> T) -> T {
+        let (errors, mark) = (self.cx.reports.problems(), self.tables.mark());
+        let mut walk = Walk::first();
+        loop {
+            self.tables.sized = false;
+            let mut definer = Definer::new(&mut self.tables, &mut self.cx, walk);
+            let out = check(&mut definer);
+            match definer.shapes(errors, mark) {
+                None => {
+                    definer.finish_types();
+                    return out;
+                }
+                Some(shapes) => walk = Walk::Sizes(shapes),
+            }
+            self.tables.truncate(mark);
+        }
+    }
+
+    /// The checking of types that are known.
     fn definer(&mut self) -> Definer<'_, 'a> {
-        Definer::new(&mut self.tables, &mut self.cx)
+        Definer::new(&mut self.tables, &mut self.cx, Walk::known())
     }
 
     /// The matching of the module at a place.

@@ -195,10 +195,7 @@ impl<'a> Elaborator<'a> {
         type_params: &'a [ast::TypeParam],
         ty: &'a ast::TypeExp,
     ) -> Scheme {
-        let mut definer = self.definer();
-        let scheme = definer.val_spec(type_params, ty);
-        definer.finish_types();
-        scheme
+        self.checked(|definer| definer.val_spec(type_params, ty))
     }
 
     /// The parameters of an abstract type.
@@ -208,10 +205,7 @@ impl<'a> Elaborator<'a> {
 
     /// A type with a definition.
     pub(super) fn type_bind(&mut self, bind: &'a ast::TypeBind) -> TypeAbbr {
-        let mut definer = self.definer();
-        let abbr = definer.type_bind(bind);
-        definer.finish_types();
-        abbr
+        self.checked(|definer| definer.type_bind(bind))
     }
 
     /// `mte with t 'a = te`.
@@ -230,9 +224,7 @@ impl<'a> Elaborator<'a> {
             .collect();
         let place = self.cx.place;
         self.cx.place = place.spec(false);
-        let mut definer = self.definer();
-        let abbr = definer.with_type(with);
-        definer.finish_types();
+        let abbr = self.checked(|definer| definer.with_type(with));
         self.cx.place = place;
         let text = self.cx.name(with.name.name.name);
         let Some(hole) = body.holes.iter().find(|hole| hole.path == path) else {

@@ -3,36 +3,71 @@
 //! Sizes that cannot be compared yet are put off; [`Unifier::settle`] looks at
 //! them again when everything around them is known.
 
-use super::{Mismatch, Result, Sizes, Unifier};
+use super::{BOUND_DEPTH, Mismatch, Result, Sizes, Unifier};
 use crate::dims::{self, Cmp, Poly};
-use crate::infer::{Mentions, VarState};
-use crate::tast::{Dim, Exp, ExpKind, VarId};
+use crate::infer::shapes::UNNAMED;
+use crate::infer::{Mentions, Origin, VarState};
+use crate::subst::{TyMap, map_dim};
+use crate::tast::{Dim, Exp, ExpKind, Ty, TyVarId, VarId};
+use std::sync::Arc;
 
 impl Unifier<'_> {
     /// Makes two sizes equal.
     pub(crate) fn unify_dims(&mut self, expected: &Dim, found: &Dim) -> Result {
+        self.tables.sized = true;
         match self.sizes {
             Sizes::Strict => self.equal_dims(expected, found),
             Sizes::Ignore => Ok(()),
-            Sizes::Join(since) => {
-                // Where they differ, the caller finds an unknown size.
-                let open = [expected, found].map(|dim| match self.tables.resolve_dim(dim) {
-                    Dim::Var(var) if self.tables.is_open(var) => Some(var),
-                    _ => None,
-                });
-                let is_old = |var: &Option<VarId>| var.is_some_and(|var| var < since);
-                let is_new = |var: &Option<VarId>| var.is_some_and(|var| var >= since);
-                if !open.iter().any(is_old) || open.iter().any(is_new) {
-                    drop(self.equal_dims(expected, found));
+            Sizes::Join => {
+                // Where they differ, the caller makes an unknown size.
+                let a = self.canonical_dim(expected);
+                let b = self.canonical_dim(found);
+                if !self.link(&a, &b) {
+                    self.link(&b, &a);
                 }
                 Ok(())
             }
         }
     }
 
+    /// Links an open size to another, if all that the other mentions is in its scope.
+    fn link(&mut self, open: &Dim, dim: &Dim) -> bool {
+        let Dim::Var(var) = open else { return false };
+        if !self.tables.is_open(*var) {
+            return false;
+        }
+        let depth = self.tables.var(*var).depth;
+        let visible = |v: &VarId| *v != *var && self.tables.var(*v).depth <= depth;
+        if *dim == Dim::Any || !mentioned(dim).iter().all(visible) {
+            return false;
+        }
+        self.assign(*var, dim);
+        true
+    }
+
+    /// The size with solutions in place, and sizes in place of their copies.
+    fn canonical_dim(&self, dim: &Dim) -> Dim {
+        struct Canonical<'t>(&'t crate::infer::Tables);
+        impl TyMap for Canonical<'_> {
+            fn ty_var(&mut self, _: TyVarId) -> Option<Ty> {
+                None
+            }
+            fn dim_var(&mut self, var: VarId) -> Option<Dim> {
+                let canonical = self.0.canonical(var);
+                (canonical != var).then_some(Dim::Var(canonical))
+            }
+        }
+        let dim = self.tables.resolve_dim(dim);
+        match dim {
+            Dim::Any | Dim::Const(_) => dim,
+            Dim::Var(var) => Dim::Var(self.tables.canonical(var)),
+            Dim::Op(..) | Dim::Exp(_) => map_dim(&dim, &mut Canonical(self.tables)).unwrap_or(dim),
+        }
+    }
+
     fn equal_dims(&mut self, expected: &Dim, found: &Dim) -> Result {
-        let a = self.tables.resolve_dim(expected);
-        let b = self.tables.resolve_dim(found);
+        let a = self.canonical_dim(expected);
+        let b = self.canonical_dim(found);
         match (&a, &b) {
             (Dim::Any, other) | (other, Dim::Any) => {
                 if let Dim::Var(var) = other
@@ -45,29 +80,119 @@ impl Unifier<'_> {
             (Dim::Var(x), Dim::Var(y)) if x == y => Ok(()),
             (Dim::Const(x), Dim::Const(y)) if x == y => Ok(()),
             (Dim::Var(x), Dim::Var(y)) if self.tables.is_open(*x) && self.tables.is_open(*y) => {
-                let (keep, gone) = if self.tables.var(*x).depth <= self.tables.var(*y).depth {
-                    (*x, *y)
-                } else {
-                    (*y, *x)
-                };
-                if self.tables.var(gone).told {
-                    self.tables.var_mut(keep).told = true;
-                }
-                self.tables.var_mut(gone).state = VarState::Solved(Dim::Var(keep));
+                self.join_open(*x, *y);
                 Ok(())
             }
-            (Dim::Var(x), _) if self.tables.is_open(*x) => self.solve_dim(*x, &b),
-            (_, Dim::Var(y)) if self.tables.is_open(*y) => self.solve_dim(*y, &a),
+            (Dim::Var(x), _) if self.tables.is_open(*x) => self.solve_dim(*x, &b, expected),
+            (_, Dim::Var(y)) if self.tables.is_open(*y) => self.solve_dim(*y, &a, found),
+            (Dim::Var(x), other) | (other, Dim::Var(x))
+                if self.tables.is_existential(*x) && self.mentions_bound(other) =>
+            {
+                Ok(())
+            }
             _ => self.compare_dims(a, b),
         }
     }
 
-    fn solve_dim(&mut self, var: VarId, dim: &Dim) -> Result {
+    /// Makes two open sizes one: the found one, unless it is bound in a type.
+    fn join_open(&mut self, expected: VarId, found: VarId) {
+        let depth = |var| self.tables.var(var).depth;
+        let (keep, gone) = if depth(found) == BOUND_DEPTH {
+            (expected, found)
+        } else {
+            (found, expected)
+        };
+        let gone_data = self.tables.var(gone);
+        let (told, depth) = (gone_data.told, gone_data.depth);
+        let name = Arc::clone(&gone_data.name);
+        let kept = self.tables.var_mut(keep);
+        kept.told |= told;
+        kept.depth = kept.depth.min(depth);
+        if *kept.name == *UNNAMED {
+            kept.name = name;
+        }
+        self.assign(gone, &Dim::Var(keep));
+    }
+
+    /// Solves an open size, which stood in a type as `own`, by one that is not open.
+    fn solve_dim(&mut self, var: VarId, dim: &Dim, own: &Dim) -> Result {
         if mentions_dim(dim, var) {
             return self.compare_dims(Dim::Var(var), dim.clone());
         }
-        self.adjust_dim(dim, self.tables.var(var).depth, &[])?;
+        if self.tables.var(var).depth != BOUND_DEPTH && self.mentions_bound(dim) {
+            return self.meet_bound(var, dim, own);
+        }
+        self.adjust_dim(dim, self.tables.var(var).depth)?;
+        self.assign(var, dim);
+        Ok(())
+    }
+
+    fn assign(&mut self, var: VarId, dim: &Dim) {
         self.tables.var_mut(var).state = VarState::Solved(dim.clone());
+    }
+
+    /// An open size meets one that is bound in the other type.
+    fn meet_bound(&mut self, var: VarId, dim: &Dim, own: &Dim) -> Result {
+        let bound = self.bound(dim);
+        let instance = matches!(
+            self.tables.var(var).state,
+            VarState::Open(Origin::Instance(_))
+        );
+        if instance && bound.iter().all(|v| self.tables.var(*v).binder) {
+            // The link is that of this occurrence alone: others have names of their own.
+            let own = match own {
+                Dim::Var(own) if self.tables.canonical(*own) == var => *own,
+                _ => var,
+            };
+            self.assign(own, dim);
+            return Ok(());
+        }
+        let source = match dim {
+            Dim::Var(source) => Some(*source),
+            _ => None,
+        };
+        let unknown = |v: &&VarId| matches!(self.tables.var(**v).state, VarState::Unknown);
+        let computed = bound.iter().find(unknown);
+        let computed = computed.map(|v| self.tables.var(*v).span.unwrap_or(self.span));
+        if self.absorb(var, source, computed) {
+            Ok(())
+        } else {
+            Err(Mismatch::Existential)
+        }
+    }
+
+    /// What a size mentions that is bound in a type.
+    fn bound(&self, dim: &Dim) -> Vec<VarId> {
+        let mut found = mentioned(dim);
+        found.retain(|v| self.tables.var(*v).depth == BOUND_DEPTH);
+        found
+    }
+
+    fn mentions_bound(&self, dim: &Dim) -> bool {
+        match dim {
+            Dim::Any | Dim::Const(_) => false,
+            Dim::Var(var) => self.tables.var(*var).depth == BOUND_DEPTH,
+            Dim::Op(..) | Dim::Exp(_) => !self.bound(dim).is_empty(),
+        }
+    }
+
+    /// Checks that a scope can see a size, and makes what is open or unknown in it belong
+    /// to that scope.
+    fn adjust_dim(&mut self, dim: &Dim, depth: u32) -> Result {
+        for var in mentioned(dim) {
+            let data = self.tables.var(var);
+            if data.depth <= depth {
+                continue;
+            }
+            match data.state {
+                VarState::Value => return Err(Mismatch::Escapes(dim.clone())),
+                VarState::Open(_)
+                | VarState::Copy { .. }
+                | VarState::Existential { .. }
+                | VarState::Unknown
+                | VarState::Solved(_) => self.tables.var_mut(var).depth = depth,
+            }
+        }
         Ok(())
     }
 
@@ -77,8 +202,8 @@ impl Unifier<'_> {
             Cmp::Different => {}
         }
         let mut open = Mentions::default();
-        crate::subst::map_dim(&a, &mut open);
-        crate::subst::map_dim(&b, &mut open);
+        map_dim(&a, &mut open);
+        map_dim(&b, &mut open);
         open.dims.retain(|v| self.tables.is_open(*v));
         if open.dims.is_empty() {
             return Err(Mismatch::Sizes(a, b));
@@ -95,7 +220,7 @@ impl Unifier<'_> {
         {
             return Ok(());
         }
-        // What an unknown size is made of, nobody knows.
+        // Of what an unknown size is made, nothing is known.
         let unknown = |dim: &Dim| match dim {
             Dim::Var(var) => matches!(self.tables.var(*var).state, VarState::Unknown),
             Dim::Any | Dim::Const(_) | Dim::Op(..) | Dim::Exp(_) => false,
@@ -108,7 +233,7 @@ impl Unifier<'_> {
             && let Some(solution) = difference(&a, &b).and_then(|poly| poly.solve(*var))
             && !mentions_dim(&solution, *var)
         {
-            return self.solve_dim(*var, &solution);
+            return self.solve_dim(*var, &solution, &Dim::Var(*var));
         }
         self.deferred.push((a, b));
         Ok(())
@@ -150,10 +275,26 @@ impl Unifier<'_> {
     }
 }
 
-fn mentions_dim(dim: &Dim, var: VarId) -> bool {
-    let mut mentions = Mentions::default();
-    crate::subst::map_dim(dim, &mut mentions);
-    mentions.dims.contains(&var)
+/// The variables that a size mentions.
+fn mentioned(dim: &Dim) -> Vec<VarId> {
+    match dim {
+        Dim::Any | Dim::Const(_) => Vec::new(),
+        Dim::Var(var) => vec![*var],
+        Dim::Op(..) | Dim::Exp(_) => {
+            let mut mentions = Mentions::default();
+            map_dim(dim, &mut mentions);
+            mentions.dims
+        }
+    }
+}
+
+/// Whether a size mentions a variable.
+pub(super) fn mentions_dim(dim: &Dim, var: VarId) -> bool {
+    match dim {
+        Dim::Any | Dim::Const(_) => false,
+        Dim::Var(own) => *own == var,
+        Dim::Op(..) | Dim::Exp(_) => mentioned(dim).contains(&var),
+    }
 }
 
 fn difference(a: &Dim, b: &Dim) -> Option<Poly> {

@@ -1,0 +1,412 @@
+//! The two walks over a definition, and what the second knows from the first.
+//!
+//! Types and sizes are inferred one after the other, as the reference's checker does since
+//! 0.27: the *first walk* infers types and ignores sizes; the *second walk* goes over the
+//! same syntax again with all types known, and infers their sizes. Wherever a join
+//! (`if`, `match`, `loop`), a constructor or a use of a polymorphic function needs the
+//! sizes of a type, the whole type is known by then, and no size is lost in a type that is
+//! still open.
+//!
+//! The first walk records each type that it leaves to inference, in the order in which it
+//! asks for them; the second asks in the same order and gets the *shape* (the type without
+//! sizes) with new open sizes. A definition in which no size came up needs no second walk.
+//!
+//! Needs: both walks ask for inferred types in the same order, whatever the types are.
+
+use crate::infer::tables::{TablesMark, TyVarData};
+use crate::infer::{Infer, MAX_DEPTH, Origin, Tables, TyState, VarState};
+use crate::tast::{ArrowTy, Dim, RetType, Ty, TyVarId, TypeArgs, VarId};
+use rustc_hash::FxHashMap;
+use std::sync::Arc;
+use syntax::ast::Liftedness;
+
+/// Which walk is being made, and what it has of the types that it infers.
+pub(crate) enum Walk {
+    /// The first: types are inferred, sizes ignored.
+    Types(Recorded),
+    /// The second: sizes are inferred.
+    Sizes(Shapes),
+}
+
+/// What the first walk left to inference.
+#[derive(Default)]
+pub(crate) struct Recorded {
+    /// Types, in the order in which they were asked for.
+    types: Vec<Ty>,
+    /// Explicit type parameters, in order.
+    params: Vec<TyVarId>,
+}
+
+/// A type whose sizes say nothing.
+struct Shape {
+    ty: Ty,
+    /// Whether it has neither sizes nor variables of the first walk.
+    complete: bool,
+}
+
+/// What the second walk knows.
+#[derive(Default)]
+pub(crate) struct Shapes {
+    shapes: Vec<Shape>,
+    /// How many of them were asked for.
+    asked: usize,
+    /// The explicit type parameters of the first walk, and how many were made again.
+    params: Vec<TyVarId>,
+    made: usize,
+    /// Variables of the first walk that stayed open.
+    open: FxHashMap<TyVarId, TyVarData>,
+    /// What variables of the first walk are now.
+    renamed: FxHashMap<TyVarId, TyVarId>,
+}
+
+impl Walk {
+    /// The beginning of a first walk.
+    pub(crate) fn first() -> Self {
+        Self::Types(Recorded::default())
+    }
+
+    /// A second walk that asks for no inferred types.
+    pub(crate) fn known() -> Self {
+        Self::Sizes(Shapes::default())
+    }
+}
+
+impl Infer<'_> {
+    /// Whether this is the second walk.
+    pub(crate) const fn is_sizing(&self) -> bool {
+        matches!(self.walk, Walk::Sizes(_))
+    }
+
+    /// In the first walk, records a type that the second will ask for; gives its place.
+    pub(crate) fn record(&mut self, ty: &Ty) -> usize {
+        match &mut self.walk {
+            Walk::Types(recorded) => {
+                recorded.types.push(ty.clone());
+                recorded.types.len() - 1
+            }
+            Walk::Sizes(_) => 0,
+        }
+    }
+
+    /// Puts another type at a place that was recorded.
+    pub(crate) fn record_at(&mut self, place: usize, ty: &Ty) {
+        if let Walk::Types(recorded) = &mut self.walk
+            && let Some(slot) = recorded.types.get_mut(place)
+        {
+            *slot = ty.clone();
+        }
+    }
+
+    /// Passes over a type that is known without inference: the second walk will know it,
+    /// too, even if the first does not.
+    pub(crate) fn pass_over(&mut self) {
+        match &mut self.walk {
+            Walk::Types(recorded) => recorded.types.push(Ty::BOOL),
+            Walk::Sizes(shapes) => shapes.asked += 1,
+        }
+    }
+
+    /// In the second walk, the next of the recorded types, with new open sizes.
+    pub(crate) fn recall(&mut self, origin: Origin) -> Option<Ty> {
+        let Walk::Sizes(shapes) = &mut self.walk else {
+            return None;
+        };
+        let shape = shapes.shapes.get(shapes.asked)?;
+        shapes.asked += 1;
+        if shape.complete {
+            return Some(shape.ty.clone());
+        }
+        let ty = shape.ty.clone();
+        Some(self.sized(&ty, &mut Fresh::Open(origin)))
+    }
+
+    /// Notes an explicit type parameter, which both walks make.
+    pub(crate) fn note_param(&mut self, param: TyVarId) {
+        match &mut self.walk {
+            Walk::Types(recorded) => recorded.params.push(param),
+            Walk::Sizes(shapes) => {
+                if let Some(first) = shapes.params.get(shapes.made) {
+                    shapes.renamed.insert(*first, param);
+                }
+                shapes.made += 1;
+            }
+        }
+    }
+
+    /// An instantiated type at another occurrence of its type parameter: each size is a
+    /// copy.
+    pub(crate) fn copy_of(&mut self, ty: &Ty) -> Ty {
+        self.tables.occurrences += 1;
+        let occurrence = self.tables.occurrences;
+        self.sized(ty, &mut Fresh::Copies(occurrence))
+    }
+
+    /// The type with new sizes.
+    fn sized(&mut self, ty: &Ty, fresh: &mut Fresh) -> Ty {
+        match ty {
+            Ty::Scalar(_) => ty.clone(),
+            Ty::Var(var) => Ty::Var(self.renamed(*var)),
+            Ty::Array(array) => {
+                let dim = self.size_like(&array.dim, fresh);
+                Ty::array(dim, self.sized(&array.elem, fresh))
+            }
+            Ty::Tuple(parts) => Ty::Tuple(parts.iter().map(|ty| self.sized(ty, fresh)).collect()),
+            Ty::Record(fields) => {
+                let field = |(label, ty): &(_, Ty)| (Arc::clone(label), self.sized(ty, fresh));
+                Ty::Record(fields.iter().map(field).collect())
+            }
+            Ty::Sum(constrs) => Ty::Sum(
+                constrs
+                    .iter()
+                    .map(|(label, payload)| {
+                        let payload = payload.iter().map(|ty| self.sized(ty, fresh)).collect();
+                        (Arc::clone(label), payload)
+                    })
+                    .collect(),
+            ),
+            Ty::Arrow(arrow) => {
+                let name = arrow.name.map(|name| self.binder(name));
+                let param = self.sized(&arrow.param, fresh);
+                let ret = self.sized(&arrow.ret.ty, fresh);
+                Ty::Arrow(Arc::new(ArrowTy {
+                    name,
+                    param,
+                    consumes: arrow.consumes.clone(),
+                    ret: RetType {
+                        ext: Vec::new(),
+                        ty: ret,
+                        unique: arrow.ret.unique.clone(),
+                    },
+                }))
+            }
+            Ty::Abstract(id, args) => {
+                let types = args.types.iter().map(|ty| self.sized(ty, fresh)).collect();
+                let dims = args.dims.iter().map(|dim| self.size_like(dim, fresh));
+                let dims = dims.collect();
+                Ty::Abstract(*id, Arc::new(TypeArgs { types, dims }))
+            }
+        }
+    }
+
+    fn size_like(&mut self, dim: &Dim, fresh: &Fresh) -> Dim {
+        match (fresh, dim) {
+            (Fresh::Open(origin), _) => self.open_size(UNNAMED, *origin),
+            (Fresh::Copies(occurrence), Dim::Var(of)) => {
+                let data = self.tables.var(*of);
+                let (name, of) = (Arc::clone(&data.name), self.tables.canonical(*of));
+                let state = VarState::Copy {
+                    of,
+                    occurrence: *occurrence,
+                };
+                Dim::Var(self.tables.new_var(name, state, self.depth))
+            }
+            (Fresh::Copies(_), dim) => dim.clone(),
+        }
+    }
+
+    /// A parameter name of an instantiated function type.
+    fn binder(&mut self, name: VarId) -> VarId {
+        let text = match self.tables.vars.get(name.0 as usize) {
+            Some(data) => Arc::clone(&data.name),
+            None => Arc::from("n"),
+        };
+        let new = self
+            .tables
+            .new_var(text, VarState::Value, super::unify::BOUND_DEPTH);
+        self.tables.var_mut(new).binder = true;
+        new
+    }
+
+    /// What a variable of the first walk is now.
+    fn renamed(&mut self, var: TyVarId) -> TyVarId {
+        let Walk::Sizes(shapes) = &mut self.walk else {
+            return var;
+        };
+        if let Some(new) = shapes.renamed.get(&var) {
+            return *new;
+        }
+        let Some(data) = shapes.open.remove(&var) else {
+            return var;
+        };
+        let new = (self.tables).new_ty_var(data.name, false, data.lifted, data.depth);
+        self.tables.ty_var_mut(new).span = data.span;
+        shapes.renamed.insert(var, new);
+        new
+    }
+
+    /// Ends the first walk: what it found of the types that it left to inference.
+    /// Variables from `mark` on are its own. `None` if there is no need of a second walk:
+    /// no size came up, or a type is too large.
+    pub(crate) fn shapes(&mut self, mark: TablesMark) -> Option<Shapes> {
+        let Walk::Types(recorded) = &mut self.walk else {
+            return None;
+        };
+        if !self.tables.sized || self.tables.too_large.get() {
+            return None;
+        }
+        let Recorded { types, params } = std::mem::take(recorded);
+        let mut erase = Erase {
+            tables: self.tables,
+            own: TyVarId(mark.ty_vars as u32),
+            known: FxHashMap::default(),
+            open: FxHashMap::default(),
+        };
+        let shapes = types.iter().map(|ty| {
+            let Erased { ty, complete, .. } = erase.checked(ty);
+            Shape { ty, complete }
+        });
+        let shapes = shapes.collect();
+        let mut open = erase.open;
+        for param in &params {
+            open.remove(param);
+        }
+        let shapes = Shapes {
+            shapes,
+            params,
+            open,
+            ..Shapes::default()
+        };
+        (!self.tables.too_large.get()).then_some(shapes)
+    }
+}
+
+/// The name of sizes that nothing names; where they meet one with a name, they take that.
+pub(crate) const UNNAMED: &str = "d";
+
+/// What sizes become.
+enum Fresh {
+    /// New open ones.
+    Open(Origin),
+    /// Copies of what they are, for this occurrence.
+    Copies(u32),
+}
+
+/// Takes solved types apart from their sizes.
+struct Erase<'t> {
+    tables: &'t Tables,
+    /// The first variable of the walk.
+    own: TyVarId,
+    known: FxHashMap<TyVarId, Erased>,
+    open: FxHashMap<TyVarId, TyVarData>,
+}
+
+/// A type without sizes, and how large it is.
+#[derive(Clone)]
+struct Erased {
+    ty: Ty,
+    complete: bool,
+    parts: u32,
+    depth: u32,
+}
+
+impl Erased {
+    /// A type of these parts, `sized` if it has sizes of its own.
+    fn of(ty: Ty, sized: bool, parts: &[Self]) -> Self {
+        let count = |sum: u32, part: &Self| sum.saturating_add(part.parts);
+        Self {
+            ty,
+            complete: !sized && parts.iter().all(|part| part.complete),
+            parts: parts.iter().fold(1, count),
+            depth: parts.iter().map(|part| part.depth).max().unwrap_or(0) + 1,
+        }
+    }
+}
+
+impl Erase<'_> {
+    /// As [`Erase::ty`]; a type that is too large is noted and becomes `()`.
+    fn checked(&mut self, ty: &Ty) -> Erased {
+        let erased = self.ty(ty);
+        if erased.parts > self.tables.max_parts() || erased.depth > MAX_DEPTH {
+            self.tables.too_large.set(true);
+            return Erased::of(Ty::unit(), false, &[]);
+        }
+        erased
+    }
+
+    fn ty(&mut self, ty: &Ty) -> Erased {
+        stacker::maybe_grow(crate::RED_ZONE, crate::STACK_STEP, || self.ty_inner(ty))
+    }
+
+    fn ty_inner(&mut self, ty: &Ty) -> Erased {
+        match ty {
+            Ty::Scalar(_) => Erased::of(ty.clone(), false, &[]),
+            Ty::Var(var) => self.var(*var),
+            Ty::Array(array) => {
+                let elem = self.ty(&array.elem);
+                Erased::of(Ty::array(Dim::Any, elem.ty.clone()), true, &[elem])
+            }
+            Ty::Tuple(parts) => {
+                let parts: Vec<Erased> = parts.iter().map(|ty| self.ty(ty)).collect();
+                let ty = Ty::Tuple(parts.iter().map(|part| part.ty.clone()).collect());
+                Erased::of(ty, false, &parts)
+            }
+            Ty::Record(fields) => {
+                let parts: Vec<Erased> = fields.iter().map(|(_, ty)| self.ty(ty)).collect();
+                let labels = fields.iter().map(|(label, _)| Arc::clone(label));
+                let types = parts.iter().map(|part| part.ty.clone());
+                let ty = Ty::Record(labels.zip(types).collect());
+                Erased::of(ty, false, &parts)
+            }
+            Ty::Sum(constrs) => {
+                let mut parts = Vec::new();
+                let mut out = Vec::with_capacity(constrs.len());
+                for (label, payload) in constrs.iter() {
+                    let from = parts.len();
+                    parts.extend(payload.iter().map(|ty| self.ty(ty)));
+                    let payload = parts[from..].iter().map(|part| part.ty.clone()).collect();
+                    out.push((Arc::clone(label), payload));
+                }
+                Erased::of(Ty::Sum(Arc::from(out)), false, &parts)
+            }
+            Ty::Arrow(arrow) => {
+                let (param, ret) = (self.ty(&arrow.param), self.ty(&arrow.ret.ty));
+                let name = arrow.name.filter(|_| param.ty == Ty::I64);
+                let ty = Ty::Arrow(Arc::new(ArrowTy {
+                    name,
+                    param: param.ty.clone(),
+                    consumes: arrow.consumes.clone(),
+                    ret: RetType {
+                        ext: Vec::new(),
+                        ty: ret.ty.clone(),
+                        unique: arrow.ret.unique.clone(),
+                    },
+                }));
+                Erased::of(ty, name.is_some(), &[param, ret])
+            }
+            Ty::Abstract(id, args) => {
+                let parts: Vec<Erased> = args.types.iter().map(|ty| self.ty(ty)).collect();
+                let types = parts.iter().map(|part| part.ty.clone()).collect();
+                let dims = vec![Dim::Any; args.dims.len()];
+                let sized = !dims.is_empty();
+                let ty = Ty::Abstract(*id, Arc::new(TypeArgs { types, dims }));
+                Erased::of(ty, sized, &parts)
+            }
+        }
+    }
+
+    fn var(&mut self, var: TyVarId) -> Erased {
+        if let TyState::Solved(ty) = &self.tables.ty_var(var).state {
+            if let Ty::Scalar(_) = ty {
+                return Erased::of(ty.clone(), false, &[]);
+            }
+            if let Some(known) = self.known.get(&var) {
+                return known.clone();
+            }
+            let erased = self.ty(ty);
+            self.known.insert(var, erased.clone());
+            return erased;
+        }
+        let own = var >= self.own;
+        if own {
+            let data = || self.tables.ty_var(var).clone();
+            self.open.entry(var).or_insert_with(data);
+        }
+        Erased::of(Ty::Var(var), own, &[])
+    }
+}
+
+/// Whether sizes of a type parameter of this liftedness may be existential, so that each
+/// occurrence needs sizes of its own.
+pub(crate) const fn may_be_existential(lifted: Liftedness) -> bool {
+    !matches!(lifted, Liftedness::Unlifted)
+}
