@@ -70,7 +70,7 @@ fn from_exp_at(exp: &Exp, depth: usize) -> Option<Dim> {
             ty_args,
             size_args,
         } if ty_args.is_empty() && size_args.is_empty() => Some(Dim::Var(*id)),
-        ExpKind::Apply { fun, args } => {
+        ExpKind::Apply { fun, args, .. } => {
             if let (Some(bin), [a, b]) = (size_operator(fun), args.as_slice()) {
                 return Some(op(bin, from_exp_at(a, depth)?, from_exp_at(b, depth)?));
             }
@@ -201,7 +201,7 @@ fn is_size_exp(exp: &Exp, depth: usize) -> bool {
                     }
                 })
         }
-        ExpKind::Apply { fun, args } => {
+        ExpKind::Apply { fun, args, .. } => {
             let consuming = matches!(&fun.ty, Ty::Arrow(arrow) if arrow.consumes.any());
             !consuming && one(fun) && all(args)
         }
@@ -441,7 +441,7 @@ pub(crate) fn compare_exps(a: &Exp, b: &Exp) -> Cmp {
             all(x, y)
         }
         (ExpKind::Project(x, l), ExpKind::Project(y, m)) => both(same(l == m), compare_exps(x, y)),
-        (ExpKind::Apply { fun: f, args: x }, ExpKind::Apply { fun: g, args: y }) => {
+        (ExpKind::Apply { fun: f, args: x, .. }, ExpKind::Apply { fun: g, args: y, .. }) => {
             both(compare_exps(f, g), all(x, y))
         }
         (

@@ -252,6 +252,7 @@ pub(crate) fn dim_to_exp(dim: &Dim, span: Span) -> Exp {
                 span,
             }),
             args: vec![dim_to_exp(&args.0, span), dim_to_exp(&args.1, span)],
+            infix: true,
         }),
         Dim::Exp(exp) => Exp::clone(exp),
     }

@@ -232,13 +232,16 @@ pub enum ExpKind {
         /// What to write.
         value: Box<Exp>,
     },
-    /// Application to one or more arguments, in evaluation order first the
-    /// arguments from left to right; may be partial, `fun` may be any expression.
+    /// Application to one or more arguments; may be partial, `fun` may be any expression.
+    /// The arguments are evaluated before the function: from the last to the first, so that
+    /// one may have sizes that a later one computes; operands from left to right.
     Apply {
         /// The function.
         fun: Box<Exp>,
         /// The arguments, at least one.
         args: Vec<Exp>,
+        /// Whether it is a binary operator between its operands.
+        infix: bool,
     },
     /// `\params: ret -> body`. Operator, projection and index sections too.
     Lambda(Arc<Lambda>),

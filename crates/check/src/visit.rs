@@ -54,7 +54,7 @@ macro_rules! walk {
                     }
                     f(value);
                 }
-                ExpKind::Apply { fun, args } => {
+                ExpKind::Apply { fun, args, .. } => {
                     for arg in args {
                         f(arg);
                     }

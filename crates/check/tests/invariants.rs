@@ -215,7 +215,7 @@ impl Scope {
                 self.exps([&**array, &**value]);
                 self.indices(indices);
             }
-            ExpKind::Apply { fun, args } => {
+            ExpKind::Apply { fun, args, .. } => {
                 self.exp(fun);
                 self.exps(args);
             }

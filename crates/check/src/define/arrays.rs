@@ -465,7 +465,7 @@ fn slice_size(dim: &Dim, from: Option<&Exp>, to: Option<&Exp>, step: Option<&Exp
     let step = match step.map(|e| &e.kind) {
         None => 1,
         Some(ExpKind::Lit(Scalar::I64(n), _)) => *n,
-        Some(ExpKind::Apply { fun, args }) => match (&fun.kind, args.as_slice()) {
+        Some(ExpKind::Apply { fun, args, .. }) => match (&fun.kind, args.as_slice()) {
             (ExpKind::Operator(SourceOp::Neg), [arg]) => match arg.kind {
                 ExpKind::Lit(Scalar::I64(n), _) => n.wrapping_neg(),
                 _ => return None,

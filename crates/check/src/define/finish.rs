@@ -66,6 +66,9 @@ impl Definer<'_, '_> {
     /// problems and these variables. `None` if this is the last walk.
     pub(crate) fn shapes(&mut self, problems: usize, mark: TablesMark) -> Option<Shapes> {
         let sound = self.cx.reports.is_sound_since(problems);
+        if self.misused {
+            return self.infer.shapes_again();
+        }
         sound.then(|| self.infer.shapes(mark)).flatten()
     }
 
@@ -87,18 +90,24 @@ impl Definer<'_, '_> {
             functions: _,
             declared,
             lent,
+            misused: _,
         } = self;
         cx.functions.declared.extend(declared);
         cx.functions.lent.extend(lent);
         let tables = infer.tables;
         literals.check(tables, cx);
-        tables.finish_def(def);
+        let absorbed = tables.absorbed;
+        tables.finish_def(def, absorbed);
         cx.reports.report_too_large(tables, bind.name.span);
         if !cx.reports.is_sound_since(problems) {
             return;
         }
         super::ambiguous::check(wanted, def, tables, cx);
         causality::check(def, tables, &sections, cx);
+        if absorbed {
+            tables.finish_def(def, false);
+            tables.absorbed = false;
+        }
         exhaust::check(def, cx);
         warnings::check(def, cx);
         for (ident, update) in names.unused() {

@@ -5,7 +5,9 @@ use crate::define::ambiguous::Reason;
 use crate::define::pats::Bound;
 use crate::define::size_params::bound_sizes;
 use crate::env::{Entry, Scheme, Target, TypeParam, ValueEntry};
-use crate::infer::{Known, Mentions, Origin, VarState, arrow, node, simple_name, sizes_of};
+use crate::infer::{
+    Known, Mentions, Origin, Sizes, VarState, arrow, node, simple_name, sizes_of,
+};
 use crate::subst::Subst;
 use crate::tast::{Bind, Def, Dim, Exp, ExpKind, Lambda, Pat, PatKind, RetType, Ty, Uniq, VarId};
 use std::rc::Rc;
@@ -309,6 +311,7 @@ impl<'a> Definer<'_, 'a> {
             if source.recursive
                 && !params.is_empty()
                 && declared.is_none()
+                && !c.infer.is_sizing()
                 && let Some(Entry::Value(entry)) = c.cx.env.term(source.name.name).cloned()
                 && matches!(entry.target, Target::Var(v) if v == var)
             {
@@ -346,6 +349,9 @@ impl<'a> Definer<'_, 'a> {
             self.check_unknown_parameters(&name, &ret, &ty, source.name.span);
         }
         let scheme = self.infer.generalise(&type_params, &ty, source.top, mark);
+        if source.recursive && source.ret.is_none() && self.infer.is_sizing() {
+            self.check_uses_of_self(var, &scheme, &body);
+        }
         let def = Def {
             var,
             span: source.name.span,
@@ -387,8 +393,10 @@ impl<'a> Definer<'_, 'a> {
         );
     }
 
-    /// Puts a function in scope of itself: with its size parameters, at the types
-    /// of its parameters.
+    /// Puts a function in scope of itself, at the types of its parameters. With a declared
+    /// result, with its size parameters. Without, nothing is known of the sizes of the
+    /// result yet: each use has sizes of its own, which are inferred there, or are unknown
+    /// where these were found to be others than the function's.
     fn bind_self(
         &mut self,
         name: &Ident,
@@ -397,14 +405,36 @@ impl<'a> Definer<'_, 'a> {
         params: &[Pat],
         ret: Option<&RetType>,
     ) {
+        let mut named = self.infer.tables.named_params(params);
+        let mut size_params = sizes_of(type_params);
         let ret = match ret {
             Some(ret) => ret.clone(),
-            None => RetType::plain(self.infer.fresh(name.span)),
+            None => {
+                let ret = self.infer.fresh_absorbing(name.span);
+                if self.infer.is_sizing() {
+                    size_params = Vec::new();
+                    for (_, ty, _) in &mut named {
+                        *ty = self.infer.parametric(ty, &mut size_params);
+                    }
+                    let results = self.infer.unknown_results();
+                    let mut sizes = Vec::new();
+                    let ty = self.infer.parametric(&ret, &mut sizes);
+                    let ext = if results { sizes.clone() } else { Vec::new() };
+                    if !results {
+                        size_params.extend(sizes);
+                    }
+                    RetType {
+                        ext,
+                        ..RetType::plain(ty)
+                    }
+                } else {
+                    RetType::plain(ret)
+                }
+            }
         };
-        let named = self.infer.tables.named_params(params);
         let scheme = Scheme {
             ty_params: Vec::new(),
-            size_params: sizes_of(type_params),
+            size_params,
             ty: arrow(&named, ret),
         };
         let entry = ValueEntry {
@@ -416,6 +446,29 @@ impl<'a> Definer<'_, 'a> {
         self.cx
             .env
             .bind_term(name.name, Entry::Value(Rc::new(entry)));
+    }
+
+    /// Whether the sizes that were inferred for recursive uses are those of the function.
+    fn check_uses_of_self(&mut self, var: VarId, scheme: &Scheme, body: &Exp) {
+        let mut uses = Vec::new();
+        crate::visit::each(body, &mut |exp| {
+            if let ExpKind::Var { id, .. } = &exp.kind
+                && *id == var
+            {
+                uses.push((exp.ty.clone(), exp.span));
+            }
+        });
+        for (ty, span) in uses {
+            let mut subst = Subst::default();
+            for size in &scheme.size_params {
+                subst.dims.push((*size, self.infer.fresh_dim("n")));
+            }
+            let function = subst.ty(&scheme.ty);
+            let result = self
+                .infer
+                .unifying(Sizes::Strict, span, |u| u.unify(&ty, &function));
+            self.misused |= result.is_err();
+        }
     }
 
     /// The result that recursive calls were given is that of the body.

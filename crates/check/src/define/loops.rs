@@ -218,8 +218,10 @@ impl<'a> Definer<'_, 'a> {
         if !self.cx.reports.is_sound_since(errors) {
             return Vec::new();
         }
-        let variant = self.variant(param, positions, before, body);
-        self.check_escape(&variant, pat.span);
+        let equal = |a: &Dim, b: &Dim| dims::compare(a, b) == Cmp::Equal;
+        let variant = self.variant(param, positions, before, body, equal);
+        let by_form = self.variant(param, positions, before, body, Dim::eq);
+        self.check_escape(&by_form, pat.span);
         for position in positions {
             let Some(size) = self.open_position(position) else {
                 continue;
@@ -292,7 +294,8 @@ impl<'a> Definer<'_, 'a> {
         });
     }
 
-    /// A variant size is no size of anything outside of the loop.
+    /// A size that varies, as far as its form tells, is no size of anything outside of the
+    /// loop.
     fn check_escape(&mut self, variant: &[VarId], span: Span) {
         let outer = self.infer.depth - 3;
         let escaped = |v: &&VarId| self.infer.tables.var(**v).depth < outer;
@@ -312,13 +315,14 @@ impl<'a> Definer<'_, 'a> {
         }
     }
 
-    /// The sizes that vary from iteration to iteration.
+    /// The sizes that vary from iteration to iteration, where sizes are the `same`.
     fn variant(
         &self,
         param: &Ty,
         positions: &[Position],
         before: VarId,
         body: &Exp,
+        same: fn(&Dim, &Dim) -> bool,
     ) -> Vec<VarId> {
         let tables = &*self.infer.tables;
         let expected = sizes_of_values(&tables.resolve(param));
@@ -328,7 +332,6 @@ impl<'a> Definer<'_, 'a> {
             .rev()
             .filter_map(|p| Some((self.open_position(p)?, tables.resolve_dim(&p.initial))))
             .collect();
-        let same = |a: &Dim, b: &Dim| dims::compare(a, b) == Cmp::Equal;
         let mut given: Vec<(VarId, Given)> = Vec::new();
         for (size, found) in expected.iter().zip(&found) {
             if same(size, found) {

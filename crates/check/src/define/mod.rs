@@ -56,6 +56,9 @@ pub(crate) struct Definer<'d, 'a> {
     functions: LocalFunctions,
     /// Functions whose result is declared.
     declared: Vec<VarId>,
+    /// Whether a recursive function without a declared result was used in itself at other
+    /// sizes than it has.
+    misused: bool,
     /// Variables of patterns with a declared type that is not unique.
     lent: Vec<VarId>,
 }
@@ -73,6 +76,7 @@ impl<'d, 'a> Definer<'d, 'a> {
             functions: LocalFunctions::default(),
             declared: Vec::new(),
             lent: Vec::new(),
+            misused: false,
         }
     }
 

@@ -43,7 +43,11 @@ impl<'a> Definer<'_, 'a> {
         for label in labels {
             fun = self.project(fun, label);
         }
-        self.apply(fun, vec![left, right], span)
+        let mut exp = self.apply(fun, vec![left, right], span);
+        if let ExpKind::Apply { infix, .. } = &mut exp.kind {
+            *infix = true;
+        }
+        exp
     }
 
     /// Whether an operator stands after a function, which it cannot be applied to:
@@ -234,6 +238,7 @@ impl<'a> Definer<'_, 'a> {
             kind: ExpKind::Apply {
                 fun: Box::new(fun),
                 args,
+                infix: false,
             },
             ty,
             ext,

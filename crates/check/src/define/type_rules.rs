@@ -115,7 +115,7 @@ impl Context<'_> {
     /// A size may be computed any number of times, so it consumes nothing.
     pub(super) fn check_size_exp(&mut self, exp: &Exp) {
         stacker::maybe_grow(crate::RED_ZONE, crate::STACK_STEP, || {
-            if let ExpKind::Apply { fun, args } = &exp.kind {
+            if let ExpKind::Apply { fun, args, .. } = &exp.kind {
                 let mut ty = &fun.ty;
                 for arg in args {
                     let Ty::Arrow(arrow) = ty else { break };

@@ -84,7 +84,9 @@ impl<'a> Definer<'_, 'a> {
                 self.want(VarId(size), span, Reason::Instance(entry.target));
             }
         }
-        if matches!(entry.target, Target::Var(_)) && crate::finished::consume::is_abstract(&exp.ty)
+        let global = |id: VarId| self.infer.tables.var(id).depth == 0;
+        if matches!(entry.target, Target::Var(id) if global(id))
+            && crate::finished::consume::is_abstract(&exp.ty)
         {
             self.cx.functions.seen.insert(span, exp.ty.clone());
         }

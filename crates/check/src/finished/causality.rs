@@ -6,12 +6,16 @@
 //! their types: parameters of anonymous functions, sections, holes, empty arrays,
 //! constructors, and functions with size parameters that no argument carries.
 //!
-//! The order: arguments before the function, bindings before the body, the left
-//! operand before the right. What is computed in one branch is not known in
-//! another.
+//! The order: arguments before the function, the last argument first; bindings before
+//! the body; the left operand before the right. What is computed in one branch is not
+//! known in another.
+//!
+//! A size that was absorbed by an instantiated type ([`VarState::Existential`]) where the
+//! program computes it is known nowhere: nothing outside of the function that computes it
+//! can have it.
 
 use crate::context::Context;
-use crate::infer::{Mentions, Tables};
+use crate::infer::{Mentions, Tables, VarState};
 use crate::tast::{Bind, Def, Exp, ExpKind, LoopForm, Pat, Ty, VarId};
 use crate::visit::children;
 use crate::witness::Witness;
@@ -31,7 +35,7 @@ pub(crate) fn check(def: &Def, tables: &Tables, sections: &FxHashSet<Span>, cx: 
         found: Vec::new(),
     };
     walk.collect(&def.body);
-    if walk.born.is_empty() {
+    if walk.born.is_empty() && !tables.absorbed {
         return;
     }
     walk.exp(&def.body);
@@ -95,11 +99,15 @@ impl Causality<'_> {
                     self.need_sizes(&mentions.dims, exp.span, "this function");
                 }
             }
-            ExpKind::Apply { fun, args } => {
+            ExpKind::Apply { fun, args, infix } => {
                 if self.sections.contains(&exp.span) {
                     self.need(&exp.ty, exp.span, "this operator section");
                 }
-                args.iter().for_each(|arg| self.exp(arg));
+                if *infix {
+                    args.iter().for_each(|arg| self.exp(arg));
+                } else {
+                    args.iter().rev().for_each(|arg| self.exp(arg));
+                }
                 self.exp(fun);
             }
             ExpKind::Lambda(lambda) => {
@@ -170,7 +178,7 @@ impl Causality<'_> {
 
     fn need_sizes(&mut self, sizes: &[VarId], span: Span, what: &str) {
         for var in sizes {
-            let Some(place) = self.born.get(var) else {
+            let Some(place) = self.born.get(var).copied().or_else(|| self.absorbed(*var)) else {
                 continue;
             };
             if self.known.contains(var) {
@@ -180,9 +188,10 @@ impl Causality<'_> {
             let message = format!("Causality check: {what} needs the size \"{name}\" too early");
             let diag = Diagnostic::error("causality", message)
                 .at(span, "needed here")
-                .also(*place, format!("\"{name}\" is computed here"))
+                .also(place, format!("\"{name}\" is computed here"))
                 .note(
-                    "arguments are evaluated before functions, and left operands before right ones",
+                    "arguments are evaluated before functions, the last one first, and left \
+                     operands before right ones",
                 )
                 .hint(format!(
                     "bind the value that has the size \"{name}\" with `let` before this expression"
@@ -190,6 +199,17 @@ impl Causality<'_> {
             self.found.push(diag);
             // Once is enough.
             self.learn(*var);
+        }
+    }
+}
+
+impl Causality<'_> {
+    /// Where an existential size that the program computes is computed.
+    fn absorbed(&self, var: VarId) -> Option<Span> {
+        match self.tables.var(var).state {
+            VarState::Existential { computed, .. } => computed,
+            VarState::Copy { of, .. } => self.absorbed(of),
+            _ => None,
         }
     }
 }

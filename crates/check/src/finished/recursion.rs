@@ -101,7 +101,7 @@ impl Recursion<'_> {
     fn exp_inner(&mut self, exp: &Exp) {
         let own = |e: &Exp| matches!(e.kind, ExpKind::Var { id, .. } if id == self.def.var);
         match &exp.kind {
-            ExpKind::Apply { fun, args } if own(fun) => {
+            ExpKind::Apply { fun, args, .. } if own(fun) => {
                 self.mentioned = true;
                 self.call(args, exp.span);
                 args.iter().for_each(|arg| self.exp(arg));

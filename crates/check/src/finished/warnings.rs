@@ -75,7 +75,7 @@ fn warn_about(exp: &Exp, cx: &mut Context<'_>) {
                 }
             }
         }
-        ExpKind::Apply { fun, args } => {
+        ExpKind::Apply { fun, args, .. } => {
             let mut ty = &fun.ty;
             for arg in args {
                 let Ty::Arrow(arrow) = ty else { break };

@@ -465,7 +465,7 @@ impl Printer<'_> {
                 });
                 self.out.push(']');
             }
-            ExpKind::Apply { fun, args } => {
+            ExpKind::Apply { fun, args, .. } => {
                 self.open(prec > 1);
                 if let (Some(op), [a, b]) = (operator(fun), args.as_slice()) {
                     self.exp(a, 2);

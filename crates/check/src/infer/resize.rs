@@ -230,20 +230,37 @@ impl Bind<'_, '_> {
     }
 }
 
-/// Whether a type has sizes, or parameter names to which sizes may be linked.
+/// Whether a type has sizes, or parameter names to which sizes may be linked; also if it is
+/// too large to tell.
 pub(crate) fn has_sizes(ty: &Ty) -> bool {
-    match ty {
-        Ty::Scalar(_) | Ty::Var(_) => false,
-        Ty::Array(_) => true,
-        Ty::Tuple(parts) => parts.iter().any(has_sizes),
-        Ty::Record(fields) => fields.iter().any(|(_, ty)| has_sizes(ty)),
-        Ty::Sum(constrs) => constrs.iter().any(|(_, p)| p.iter().any(has_sizes)),
-        Ty::Arrow(arrow) => {
-            arrow.name.is_some() || has_sizes(&arrow.param) || has_sizes(&arrow.ret.ty)
+    fn walk(ty: &Ty, budget: &mut u32) -> bool {
+        let Some(left) = budget.checked_sub(1) else {
+            return true;
+        };
+        *budget = left;
+        match ty {
+            Ty::Scalar(_) | Ty::Var(_) => false,
+            Ty::Array(_) => true,
+            Ty::Tuple(parts) => parts.iter().any(|ty| walk(ty, budget)),
+            Ty::Record(fields) => fields.iter().any(|(_, ty)| walk(ty, budget)),
+            Ty::Sum(constrs) => {
+                let mut parts = constrs.iter().flat_map(|(_, payload)| payload.iter());
+                parts.any(|ty| walk(ty, budget))
+            }
+            Ty::Arrow(arrow) => {
+                arrow.name.is_some() || walk(&arrow.param, budget) || walk(&arrow.ret.ty, budget)
+            }
+            Ty::Abstract(_, args) => {
+                !args.dims.is_empty() || args.types.iter().any(|ty| walk(ty, budget))
+            }
         }
-        Ty::Abstract(_, args) => !args.dims.is_empty() || args.types.iter().any(has_sizes),
     }
+    let mut budget = MAX_VISITS;
+    walk(ty, &mut budget)
 }
+
+/// How many parts of a type are looked at before it is taken to have sizes.
+const MAX_VISITS: u32 = 1000;
 
 /// The type with each size of its values, in order, replaced: of arrays, and size
 /// arguments of abstract types, but not of functions.
@@ -281,6 +298,20 @@ pub(crate) fn replace_dims(ty: &Ty, f: &mut dyn FnMut(&Dim) -> Dim) -> Ty {
 }
 
 impl Infer<'_> {
+    /// The type with a size parameter, added to `params`, for each size of its values.
+    pub(crate) fn parametric(&mut self, ty: &Ty, params: &mut Vec<VarId>) -> Ty {
+        let ty = self.tables.resolve(ty);
+        replace_dims(&ty, &mut |dim| {
+            let name = match dim {
+                Dim::Var(var) => Arc::clone(&self.tables.var(*var).name),
+                _ => Arc::from("k"),
+            };
+            let var = self.tables.new_var(name, VarState::Value, self.depth);
+            params.push(var);
+            Dim::Var(var)
+        })
+    }
+
     /// The type in which sizes that have grown beyond measure are unknown ones.
     pub(crate) fn bound_sizes(&mut self, ty: &Ty, span: Span) -> Ty {
         let compound = |dim: &Dim| matches!(dim, Dim::Op(..) | Dim::Exp(_));

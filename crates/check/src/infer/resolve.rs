@@ -140,12 +140,20 @@ pub(crate) struct Reveal<'t> {
     extent: Extent,
     /// Solutions, with their number of parts and their depth.
     known: FxHashMap<TyVarId, (Ty, u32, u32)>,
+    /// Whether existential sizes that the program computes stay.
+    keep_absorbed: bool,
 }
 
 impl<'t> Reveal<'t> {
     pub(crate) fn new(tables: &'t Tables) -> Self {
+        Self::keeping(tables, false)
+    }
+
+    /// One that may keep existential sizes that the program computes.
+    pub(crate) fn keeping(tables: &'t Tables, keep_absorbed: bool) -> Self {
         Self {
             tables,
+            keep_absorbed,
             extent: Extent::default(),
             known: FxHashMap::default(),
         }
@@ -212,6 +220,10 @@ impl TyMap for Reveal<'_> {
         match &tables.var(var).state {
             VarState::Solved(dim) => Some(map_dim(dim, self).unwrap_or_else(|| dim.clone())),
             VarState::Copy { of, .. } => self.dim_var(*of),
+            // What needs it is reported (`finished::causality`).
+            VarState::Existential {
+                computed: Some(_), ..
+            } if self.keep_absorbed => None,
             // Nothing determined it, or it is bound in a function's type: it is read off
             // a value where it is needed.
             VarState::Open(_) | VarState::Existential { .. } => Some(Dim::Any),

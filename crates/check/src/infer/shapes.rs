@@ -11,12 +11,17 @@
 //! asks for them; the second asks in the same order and gets the *shape* (the type without
 //! sizes) with new open sizes. A definition in which no size came up needs no second walk.
 //!
+//! A recursive function without a declared result has any sizes at its uses in the second
+//! walk, as in the reference ([`crate::define`]). Where these are not those of the function
+//! that comes out, the second walk is made once more ([`Shapes::again`]).
+//!
 //! Needs: both walks ask for inferred types in the same order, whatever the types are.
 
 use crate::infer::tables::{TablesMark, TyVarData};
 use crate::infer::{Infer, MAX_DEPTH, Origin, Tables, TyState, VarState};
 use crate::tast::{ArrowTy, Dim, RetType, Ty, TyVarId, TypeArgs, VarId};
 use rustc_hash::FxHashMap;
+use std::rc::Rc;
 use std::sync::Arc;
 use syntax::ast::Liftedness;
 
@@ -47,16 +52,38 @@ struct Shape {
 /// What the second walk knows.
 #[derive(Default)]
 pub(crate) struct Shapes {
-    shapes: Vec<Shape>,
-    /// How many of them were asked for.
+    found: Rc<Found>,
+    /// How many of the recorded types were asked for.
     asked: usize,
-    /// The explicit type parameters of the first walk, and how many were made again.
-    params: Vec<TyVarId>,
+    /// How many of the explicit type parameters were made again.
     made: usize,
-    /// Variables of the first walk that stayed open.
-    open: FxHashMap<TyVarId, TyVarData>,
+    /// Whether recursive uses of a function without a declared result give unknown sizes.
+    unknown_results: bool,
     /// What variables of the first walk are now.
     renamed: FxHashMap<TyVarId, TyVarId>,
+}
+
+/// What the first walk found.
+#[derive(Default)]
+struct Found {
+    /// The recorded types.
+    shapes: Vec<Shape>,
+    /// The explicit type parameters of the first walk.
+    params: Vec<TyVarId>,
+    /// Variables of the first walk that stayed open.
+    open: FxHashMap<TyVarId, TyVarData>,
+}
+
+impl Shapes {
+    /// What another second walk knows, in which recursive uses of the function give unknown
+    /// sizes.
+    pub(crate) fn again(&self) -> Self {
+        Self {
+            found: Rc::clone(&self.found),
+            unknown_results: true,
+            ..Self::default()
+        }
+    }
 }
 
 impl Walk {
@@ -75,6 +102,20 @@ impl Infer<'_> {
     /// Whether this is the second walk.
     pub(crate) const fn is_sizing(&self) -> bool {
         matches!(self.walk, Walk::Sizes(_))
+    }
+
+    /// Whether recursive uses of a function without a declared result give unknown sizes.
+    pub(crate) const fn unknown_results(&self) -> bool {
+        matches!(&self.walk, Walk::Sizes(shapes) if shapes.unknown_results)
+    }
+
+    /// What the second walk knew, for the same with unknown results of recursive uses;
+    /// `None` if it was that.
+    pub(crate) fn shapes_again(&self) -> Option<Shapes> {
+        match &self.walk {
+            Walk::Sizes(shapes) if !shapes.unknown_results => Some(shapes.again()),
+            _ => None,
+        }
     }
 
     /// In the first walk, records a type that the second will ask for; gives its place.
@@ -111,7 +152,7 @@ impl Infer<'_> {
         let Walk::Sizes(shapes) = &mut self.walk else {
             return None;
         };
-        let shape = shapes.shapes.get(shapes.asked)?;
+        let shape = shapes.found.shapes.get(shapes.asked)?;
         shapes.asked += 1;
         if shape.complete {
             return Some(shape.ty.clone());
@@ -125,7 +166,7 @@ impl Infer<'_> {
         match &mut self.walk {
             Walk::Types(recorded) => recorded.params.push(param),
             Walk::Sizes(shapes) => {
-                if let Some(first) = shapes.params.get(shapes.made) {
+                if let Some(first) = shapes.found.params.get(shapes.made) {
                     shapes.renamed.insert(*first, param);
                 }
                 shapes.made += 1;
@@ -165,7 +206,11 @@ impl Infer<'_> {
                     .collect(),
             ),
             Ty::Arrow(arrow) => {
-                let name = arrow.name.map(|name| self.binder(name));
+                let name = arrow.name.map(|name| match fresh {
+                    Fresh::Open(_) => self.binder(name),
+                    // The sizes of all occurrences are linked to one name.
+                    Fresh::Copies(_) => name,
+                });
                 let param = self.sized(&arrow.param, fresh);
                 let ret = self.sized(&arrow.ret.ty, fresh);
                 Ty::Arrow(Arc::new(ArrowTy {
@@ -225,10 +270,11 @@ impl Infer<'_> {
         if let Some(new) = shapes.renamed.get(&var) {
             return *new;
         }
-        let Some(data) = shapes.open.remove(&var) else {
+        let Some(data) = shapes.found.open.get(&var) else {
             return var;
         };
-        let new = (self.tables).new_ty_var(data.name, false, data.lifted, data.depth);
+        let name = Arc::clone(&data.name);
+        let new = (self.tables).new_ty_var(name, false, data.lifted, data.depth);
         self.tables.ty_var_mut(new).span = data.span;
         shapes.renamed.insert(var, new);
         new
@@ -250,6 +296,7 @@ impl Infer<'_> {
             own: TyVarId(mark.ty_vars as u32),
             known: FxHashMap::default(),
             open: FxHashMap::default(),
+            budget: 0,
         };
         let shapes = types.iter().map(|ty| {
             let Erased { ty, complete, .. } = erase.checked(ty);
@@ -260,10 +307,13 @@ impl Infer<'_> {
         for param in &params {
             open.remove(param);
         }
-        let shapes = Shapes {
+        let found = Found {
             shapes,
             params,
             open,
+        };
+        let shapes = Shapes {
+            found: Rc::new(found),
             ..Shapes::default()
         };
         (!self.tables.too_large.get()).then_some(shapes)
@@ -288,6 +338,8 @@ struct Erase<'t> {
     own: TyVarId,
     known: FxHashMap<TyVarId, Erased>,
     open: FxHashMap<TyVarId, TyVarData>,
+    /// How many parts of the type may still be visited.
+    budget: u32,
 }
 
 /// A type without sizes, and how large it is.
@@ -315,8 +367,10 @@ impl Erased {
 impl Erase<'_> {
     /// As [`Erase::ty`]; a type that is too large is noted and becomes `()`.
     fn checked(&mut self, ty: &Ty) -> Erased {
+        let limit = self.tables.max_parts();
+        self.budget = limit;
         let erased = self.ty(ty);
-        if erased.parts > self.tables.max_parts() || erased.depth > MAX_DEPTH {
+        if self.budget == 0 || erased.parts > limit || erased.depth > MAX_DEPTH {
             self.tables.too_large.set(true);
             return Erased::of(Ty::unit(), false, &[]);
         }
@@ -324,6 +378,10 @@ impl Erase<'_> {
     }
 
     fn ty(&mut self, ty: &Ty) -> Erased {
+        if self.budget == 0 {
+            return Erased::of(Ty::unit(), false, &[]);
+        }
+        self.budget -= 1;
         stacker::maybe_grow(crate::RED_ZONE, crate::STACK_STEP, || self.ty_inner(ty))
     }
 

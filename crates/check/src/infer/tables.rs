@@ -172,6 +172,9 @@ pub(crate) struct Tables {
     pub(crate) occurrences: u32,
     /// Whether sizes came up, since this was last reset, that the second walk must infer.
     pub(crate) sized: bool,
+    /// Whether an instantiated size absorbed one that the program computes, since this was
+    /// last reset.
+    pub(crate) absorbed: bool,
     /// Whether a type was too large to be resolved since this was last reset.
     pub(crate) too_large: Cell<bool>,
     /// The functions that `**` means at float types, once the prelude has defined them.

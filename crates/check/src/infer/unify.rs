@@ -15,7 +15,9 @@
 
 mod sizes;
 
-use crate::infer::{Constraint, MAX_DEPTH, Mentions, Origin, Scalars, Tables, TyState, VarState};
+use crate::infer::{
+    Constraint, MAX_DEPTH, Mentions, Origin, Scalars, Tables, TyState, VarState, has_sizes,
+};
 use crate::subst::Subst;
 use crate::tast::{ArrowTy, Dim, Name, Ty, TyVarId, VarId};
 use std::sync::Arc;
@@ -81,6 +83,10 @@ pub(crate) struct Unifier<'t> {
     budget: u32,
     /// How deep in a type the walk is.
     nesting: u32,
+    /// Whether the walk is in the element type of an array.
+    in_array: bool,
+    /// Whether it looks at what a type variable stands for.
+    instance: bool,
 }
 
 impl<'t> Unifier<'t> {
@@ -93,6 +99,8 @@ impl<'t> Unifier<'t> {
             span,
             deferred: Vec::new(),
             nesting: 0,
+            in_array: false,
+            instance: false,
         }
     }
 }
@@ -193,8 +201,13 @@ impl Unifier<'_> {
             let rigid = self.tables.new_var(name, VarState::Unknown, BOUND_DEPTH);
             right.dims.push((*ext, Dim::Var(rigid)));
         }
-        let expected = left.ty(&x.ret.ty);
-        let found = right.ty(&y.ret.ty);
+        // Sizes that were solved may mention what is replaced.
+        let replaced = |u: &Self, subst: &mut Subst, ty: &Ty| match subst.is_empty() {
+            true => ty.clone(),
+            false => subst.ty(&u.tables.resolve(ty)),
+        };
+        let expected = replaced(self, &mut left, &x.ret.ty);
+        let found = replaced(self, &mut right, &y.ret.ty);
         self.unify(&expected, &found)?;
         for (ext, open) in opened {
             self.absorb_declared(ext, open);
@@ -261,6 +274,7 @@ impl Unifier<'_> {
             VarState::Open(Origin::Instance(lifted)) if lifted != Liftedness::Unlifted
         );
         if may {
+            self.tables.absorbed |= computed.is_some();
             self.tables.var_mut(var).state = VarState::Existential { source, computed };
         }
         may
@@ -366,7 +380,11 @@ impl Unifier<'_> {
                 }
             }
         }
-        self.adjust(var, ty, depth, lifted)?;
+        let outer = std::mem::replace(&mut self.instance, true);
+        let adjusted = self.adjust(var, ty, depth, lifted);
+        self.instance = outer;
+        adjusted?;
+        self.tables.sized |= has_sizes(ty);
         self.tables.ty_var_mut(var).state = TyState::Solved(ty.clone());
         Ok(())
     }
@@ -414,13 +432,18 @@ impl Unifier<'_> {
                         Ok(())
                     }
                     TyState::Rigid if data.depth > depth => Err(Mismatch::TypeEscapes(*other)),
-                    TyState::Rigid if lower(data.lifted, lifted) != data.lifted => {
+                    TyState::Rigid if self.is_too_lifted(data.lifted, lifted) => {
                         Err(Mismatch::Functional(ty.clone()))
                     }
                     TyState::Rigid => Ok(()),
                 }
             }
-            Ty::Array(array) => self.adjust(var, &array.elem, depth, Liftedness::Unlifted),
+            Ty::Array(array) => {
+                let outer = std::mem::replace(&mut self.in_array, true);
+                let result = self.adjust(var, &array.elem, depth, Liftedness::Unlifted);
+                self.in_array = outer;
+                result
+            }
             Ty::Tuple(parts) => parts
                 .iter()
                 .try_for_each(|part| self.adjust(var, part, depth, lifted)),
@@ -440,7 +463,7 @@ impl Unifier<'_> {
             }
             Ty::Abstract(id, args) => {
                 let data = self.tables.abstracts.get(id.0 as usize);
-                if data.is_some_and(|data| lower(data.lifted, lifted) != data.lifted) {
+                if data.is_some_and(|data| self.is_too_lifted(data.lifted, lifted)) {
                     return Err(Mismatch::Functional(ty.clone()));
                 }
                 args.types
@@ -448,6 +471,15 @@ impl Unifier<'_> {
                     .try_for_each(|part| self.adjust(var, part, depth, Liftedness::Lifted))
             }
         }
+    }
+
+    /// Whether a type that is known by its liftedness alone may not stand where one of at
+    /// most another is needed. As in the reference, a size-lifted one may stand for a type
+    /// parameter that is not lifted (`copy`): if its values are put in an array, they are
+    /// compared there.
+    fn is_too_lifted(&self, own: Liftedness, limit: Liftedness) -> bool {
+        let sizes = own == Liftedness::SizeLifted && !self.in_array && self.instance;
+        lower(own, limit) != own && !sizes
     }
 
     fn adjust_constraint(

@@ -13,10 +13,11 @@ use prim::{ConvOp, MathFun, Scalar, ScalarType};
 use std::sync::Arc;
 
 impl Tables {
-    /// The finished form of a definition.
-    pub(crate) fn finish_def(&self, def: &mut Def) {
+    /// The finished form of a definition; `keep_absorbed`: but for the existential sizes
+    /// that the program computes.
+    pub(crate) fn finish_def(&self, def: &mut Def, keep_absorbed: bool) {
         let mut zonk = Zonk {
-            reveal: Reveal::new(self),
+            reveal: Reveal::keeping(self, keep_absorbed),
             tables: self,
             own: (def.var, def.ty_params.clone(), def.size_params.clone()),
         };
@@ -139,8 +140,8 @@ impl Zonk<'_> {
         }
     }
 
-    /// A use of a definition in itself has the definition's own parameters,
-    /// other than the sizes that it was given.
+    /// A use of a definition in itself has the definition's own type parameters, and the
+    /// sizes that it was given; others are those of the arguments.
     fn recursive(&self, ty_args: &mut Vec<(TyVarId, Ty)>, size_args: &mut Vec<(VarId, Dim)>) {
         *ty_args = self.own.1.iter().map(|v| (*v, Ty::Var(*v))).collect();
         let mut given = Subst {
@@ -151,7 +152,7 @@ impl Zonk<'_> {
             .own
             .2
             .iter()
-            .map(|v| (*v, given.dim_var(*v).unwrap_or(Dim::Var(*v))))
+            .map(|v| (*v, given.dim_var(*v).unwrap_or(Dim::Any)))
             .collect();
     }
 }

@@ -432,7 +432,7 @@ impl Consume<'_> {
                 }
                 Aliases::none()
             }
-            ExpKind::Apply { fun, args } => self.apply(fun, args, exp),
+            ExpKind::Apply { fun, args, .. } => self.apply(fun, args, exp),
             ExpKind::Lambda(lambda) => {
                 let declared = lambda.ret.unique.any().then_some(&lambda.ret.unique);
                 let (captured, unique) = self.function(&lambda.params, declared, &lambda.body);
