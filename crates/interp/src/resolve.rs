@@ -377,7 +377,7 @@ impl Resolver<'_> {
                 let indices = indices.iter().map(|index| self.index(index)).collect();
                 Node::Update(pair, indices, exp.span)
             }
-            ExpKind::Apply { fun, args } => self.apply(fun, args, exp.span),
+            ExpKind::Apply { fun, args, .. } => self.apply(fun, args, exp.span),
             ExpKind::Lambda(lambda) => self.lambda(lambda, exp.span),
             ExpKind::Let { binds, body } => {
                 let end = body.span;

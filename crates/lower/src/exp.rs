@@ -111,7 +111,7 @@ impl Lower<'_> {
                 indices,
                 value,
             } => self.update(array, indices, value, env),
-            ExpKind::Apply { fun, args } => {
+            ExpKind::Apply { fun, args, .. } => {
                 // A name's sizes may come into being in the arguments, those of
                 // the arguments in a function that is computed.
                 let named = matches!(fun.kind, ExpKind::Var { .. } | ExpKind::Intrinsic { .. });

@@ -79,6 +79,13 @@ impl<'a> Definer<'_, 'a> {
             out.push(e);
         }
         let elem = elem.unwrap_or_else(Ty::unit);
+        if let Some(first) = out.first() {
+            let what = "the elements of an array may not be of a lifted type";
+            self.require_lifted(&elem, Liftedness::Unlifted, first.span, what);
+            // What is not known yet is looked at in the second walk.
+            let ty = self.infer.tables.shallow(&elem);
+            self.infer.tables.sized |= matches!(ty, Ty::Var(_));
+        }
         let ty = Ty::array(Dim::Const(out.len() as i64), elem);
         node(ExpKind::Array(out), ty, span)
     }

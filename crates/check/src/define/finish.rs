@@ -91,6 +91,7 @@ impl Definer<'_, '_> {
             declared,
             lent,
             misused: _,
+            size_args: _,
         } = self;
         cx.functions.declared.extend(declared);
         cx.functions.lent.extend(lent);

@@ -194,16 +194,20 @@ impl<'a> Definer<'_, 'a> {
             vars.push(var);
         }
         let mut bound = sizes.iter().map(|ident| (ident.name, ident.span)).collect();
+        let is_any = matches!(pat.kind, ast::PatKind::Id(_) | ast::PatKind::Wild);
         let pat = self.pat(pat, Some(&rhs.ty), &mut bound);
         let pat_ty = self.infer.tables.resolve(&pat.ty);
         let expected = open.ty(&pat_ty);
         self.want_all(&expected, pat.span, Reason::Pattern);
-        self.unify(
-            &expected,
-            &rhs.ty,
-            rhs.span,
-            "the value cannot match the pattern: their types differ",
-        );
+        // A variable or wildcard has the type of the value.
+        if !is_any {
+            self.unify(
+                &expected,
+                &rhs.ty,
+                rhs.span,
+                "the value cannot match the pattern: their types differ",
+            );
+        }
         let carried = crate::witness::Witness::of(&pat_ty);
         for ((var, dim), ident) in open.dims.iter().zip(sizes) {
             if carried.lacks(*var) {

@@ -59,6 +59,8 @@ pub(crate) struct Definer<'d, 'a> {
     /// Whether a recursive function without a declared result was used in itself at other
     /// sizes than it has.
     misused: bool,
+    /// Anonymous sizes that are arguments of types.
+    size_args: Vec<VarId>,
     /// Variables of patterns with a declared type that is not unique.
     lent: Vec<VarId>,
 }
@@ -76,6 +78,7 @@ impl<'d, 'a> Definer<'d, 'a> {
             functions: LocalFunctions::default(),
             declared: Vec::new(),
             lent: Vec::new(),
+            size_args: Vec::new(),
             misused: false,
         }
     }

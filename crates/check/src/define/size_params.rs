@@ -21,10 +21,7 @@ impl<'a> Definer<'_, 'a> {
         patterns: &[Pat],
         ret: &Ty,
     ) {
-        let mut found = Mentions::default();
-        if !patterns.is_empty() || source.ret.is_some() {
-            found = Mentions::of(&self.infer.tables.resolve(ret));
-        }
+        let mut found = Mentions::of(&self.infer.tables.resolve(ret));
         for pat in patterns {
             let ty = self.infer.tables.resolve(&pat.ty);
             crate::subst::map_ty(&ty, &mut found);

@@ -304,6 +304,9 @@ impl<'a> Definer<'_, 'a> {
             match (param, arg) {
                 (TypeParam::Size(var), TypeArg::Size(size)) => {
                     let dim = self.size(size, anon);
+                    if let (None, Dim::Var(anonymous)) = (&size.size, &dim) {
+                        self.size_args.push(*anonymous);
+                    }
                     subst.dims.push((*var, dim));
                 }
                 (TypeParam::Type(var, lifted), TypeArg::Type(te)) => {
@@ -477,9 +480,10 @@ impl<'a> Definer<'_, 'a> {
             );
         }
         let carried = Witness::of(&abbr.ty).carried;
+        // As in the reference, an anonymous argument may stand anywhere in the other type.
         let is_lost = |var: &VarId| {
             let anonymous = abbr.ext.contains(var) || self.infer.tables.is_open(*var);
-            anonymous && !carried.contains(var)
+            anonymous && !carried.contains(var) && !self.size_args.contains(var)
         };
         let named_in = |te: &TypeExp| matches!(strip(te).kind, TypeExpKind::Exists(..));
         if Mentions::of(&abbr.ty).dims.iter().any(is_lost) && !named_in(&bind.body) {

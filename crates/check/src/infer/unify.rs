@@ -432,7 +432,7 @@ impl Unifier<'_> {
                         Ok(())
                     }
                     TyState::Rigid if data.depth > depth => Err(Mismatch::TypeEscapes(*other)),
-                    TyState::Rigid if self.is_too_lifted(data.lifted, lifted) => {
+                    TyState::Rigid if lower(data.lifted, lifted) != data.lifted => {
                         Err(Mismatch::Functional(ty.clone()))
                     }
                     TyState::Rigid => Ok(()),
@@ -473,10 +473,9 @@ impl Unifier<'_> {
         }
     }
 
-    /// Whether a type that is known by its liftedness alone may not stand where one of at
-    /// most another is needed. As in the reference, a size-lifted one may stand for a type
-    /// parameter that is not lifted (`copy`): if its values are put in an array, they are
-    /// compared there.
+    /// Whether an abstract type of a liftedness may not stand where one of at most another
+    /// is needed. A size-lifted one may stand for a type parameter that is not lifted
+    /// (`copy`): where its values are put in an array, their sizes are compared.
     fn is_too_lifted(&self, own: Liftedness, limit: Liftedness) -> bool {
         let sizes = own == Liftedness::SizeLifted && !self.in_array && self.instance;
         lower(own, limit) != own && !sizes

@@ -2,9 +2,10 @@
 //! by their types, and what a module type says once abstract types are known.
 
 use crate::env::{
-    Entry, Env, Functor, FunctorBody, Module, Scheme, Sig, Struct, StructSig, TypeAbbr, ValueEntry,
+    Entry, Env, Functor, FunctorBody, Module, Scheme, Sig, Struct, StructSig, Target, TypeAbbr,
+    ValueEntry,
 };
-use crate::infer::Tables;
+use crate::infer::{Tables, VarState};
 use crate::subst::{TyMap, map_ty};
 use crate::tast::{Dim, Ty, TyVarId, TypeArgs, TypeId, VarId};
 use rustc_hash::FxHashMap;
@@ -18,6 +19,8 @@ pub(crate) struct TypeSubst {
     pub(crate) types: FxHashMap<TypeId, Rc<TypeAbbr>>,
     /// Values for the values that a module type specifies, where sizes mention them.
     pub(crate) dims: FxHashMap<VarId, Dim>,
+    /// Other placeholders for values that a module type specifies.
+    targets: FxHashMap<VarId, VarId>,
 }
 
 impl TyMap for TypeSubst {
@@ -52,6 +55,14 @@ impl TypeSubst {
     }
 
     pub(super) fn value(&mut self, value: &Rc<ValueEntry>) -> Rc<ValueEntry> {
+        if let Target::Var(old) = value.target
+            && let Some(new) = self.targets.get(&old)
+        {
+            return Rc::new(ValueEntry {
+                target: Target::Var(*new),
+                ..ValueEntry::clone(value)
+            });
+        }
         match map_ty(&value.scheme.ty, self) {
             Some(ty) => Rc::new(ValueEntry {
                 scheme: Arc::new(Scheme {
@@ -148,13 +159,16 @@ pub(super) fn instance<'a>(sig: &Sig<'a>) -> Module<'a> {
     }
 }
 
-/// The same module type with abstract types of its own.
+/// The same module type with abstract types and placeholders for sizes of its own.
 pub(super) fn refresh<'a>(tables: &mut Tables, sig: &Sig<'a>) -> Sig<'a> {
     match sig {
         Sig::Functor { .. } => sig.clone(),
-        Sig::Struct(sig) if sig.holes.is_empty() => Sig::Struct(Rc::clone(sig)),
         Sig::Struct(sig) => {
             let mut map = TypeSubst::default();
+            renew_sizes(tables, &sig.body, &mut map);
+            if sig.holes.is_empty() && map.targets.is_empty() {
+                return Sig::Struct(Rc::clone(sig));
+            }
             let mut ids = FxHashMap::default();
             for hole in &sig.holes {
                 let name = Arc::clone(&tables.abstracts[hole.id.0 as usize].name);
@@ -169,6 +183,28 @@ pub(super) fn refresh<'a>(tables: &mut Tables, sig: &Sig<'a>) -> Sig<'a> {
                 }
             }
             Sig::Struct(Rc::new(out))
+        }
+    }
+}
+
+/// New placeholders for the specified values of type `i64`, which sizes may mention.
+fn renew_sizes(tables: &mut Tables, body: &Struct<'_>, map: &mut TypeSubst) {
+    for entry in body.terms.values() {
+        match entry {
+            Entry::Value(value) => {
+                if let Target::Var(old) = value.target
+                    && value.scheme.ty == Ty::I64
+                {
+                    let data = tables.var(old);
+                    let (name, depth, span) = (Arc::clone(&data.name), data.depth, data.span);
+                    let new = tables.new_var(name, VarState::Value, depth);
+                    tables.var_mut(new).span = span;
+                    map.targets.insert(old, new);
+                    map.dims.insert(old, Dim::Var(new));
+                }
+            }
+            Entry::Module(Module::Struct(inner)) => renew_sizes(tables, inner, map),
+            _ => {}
         }
     }
 }

@@ -10,6 +10,21 @@ use std::rc::Rc;
 use syntax::diag::Diagnostic;
 
 impl Functions {
+    /// What is known of the function that an expression names: how many parameters it has,
+    /// and what is unique in its result.
+    pub(super) fn known(&self, exp: &Exp) -> Option<(usize, Uniq)> {
+        match &exp.kind {
+            ExpKind::Var { id, .. } => self.inferred.get(id).cloned(),
+            ExpKind::Coerce(inner) | ExpKind::Attr(_, inner) => self.known(inner),
+            ExpKind::Apply { fun, args, .. } => {
+                let (arity, unique) = self.known(fun)?;
+                let left = arity.checked_sub(args.len()).filter(|left| *left > 0)?;
+                Some((left, unique))
+            }
+            _ => None,
+        }
+    }
+
     /// Whether a function consumes no more and shares no more than what is
     /// specified says.
     pub(crate) fn fit(&self, function: Target, specified: &Ty, found: &Ty) -> bool {

@@ -144,9 +144,17 @@ impl Consume<'_> {
             }
             self.exp(&def.body);
             self.fits(&def.ret.ty, &def.body);
+            self.note_alias(def.var, &def.body);
             return;
         }
         self.function_def(def);
+    }
+
+    /// Notes of a variable what is known of the function that it is another name of.
+    fn note_alias(&mut self, var: VarId, exp: &Exp) {
+        if let Some(known) = self.functions.known(exp) {
+            self.functions.inferred.insert(var, known);
+        }
     }
 
     /// A definition with parameters; the roots that it captures.
@@ -496,6 +504,8 @@ impl Consume<'_> {
                 {
                     let known = (lambda.params.len(), unique);
                     self.functions.inferred.insert(*var, known);
+                } else if let PatKind::Var(var) = &pat.kind {
+                    self.note_alias(*var, rhs);
                 }
                 self.bind(pat, &aliases);
             }
