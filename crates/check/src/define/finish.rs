@@ -97,17 +97,21 @@ impl Definer<'_, '_> {
         cx.functions.lent.extend(lent);
         let tables = infer.tables;
         literals.check(tables, cx);
-        let absorbed = tables.absorbed;
-        tables.finish_def(def, absorbed);
+        let kept = tables.finish_def(def, true);
         cx.reports.report_too_large(tables, bind.name.span);
         if !cx.reports.is_sound_since(problems) {
             return;
         }
         super::ambiguous::check(wanted, def, tables, cx);
         causality::check(def, tables, &sections, cx);
-        if absorbed {
+        tables.absorbed = false;
+        recursion::check_equality(def, cx);
+        if !cx.place.is_prelude() {
+            consume::check(def, tables, cx);
+        }
+        // What follows sees through abstract types.
+        if kept {
             tables.finish_def(def, false);
-            tables.absorbed = false;
         }
         exhaust::check(def, cx);
         warnings::check(def, cx);
@@ -115,9 +119,5 @@ impl Definer<'_, '_> {
             cx.warn_of_name(&ident, update);
         }
         recursion::check_recursion(def, bind, cx);
-        recursion::check_equality(def, cx);
-        if !cx.place.is_prelude() {
-            consume::check(def, tables, cx);
-        }
     }
 }

@@ -74,7 +74,8 @@ impl Literals {
             };
             if !literal.fits(ty) {
                 let text = cx.reports.snippet(literal.span);
-                let sign = if literal.negative { "-" } else { "" };
+                let sign = literal.negative && !text.starts_with('-');
+                let sign = if sign { "-" } else { "" };
                 let message = format!("the literal \"{sign}{text}\" is out of bounds for \"{ty}\"");
                 cx.error("literal-range", literal.span, message);
             }

@@ -2,7 +2,7 @@
 
 use crate::define::Definer;
 use crate::define::ambiguous::Reason;
-use crate::env::{Entry, Module, Target, ValueEntry};
+use crate::env::{Entry, Module, ValueEntry};
 use crate::infer::{Origin, node};
 use crate::intrinsics::Intrinsic;
 use crate::tast::{Exp, ExpKind, Ty, VarId};
@@ -83,12 +83,6 @@ impl<'a> Definer<'_, 'a> {
             for size in first.0..self.infer.tables.next_var().0 {
                 self.want(VarId(size), span, Reason::Instance(entry.target));
             }
-        }
-        let global = |id: VarId| self.infer.tables.var(id).depth == 0;
-        if matches!(entry.target, Target::Var(id) if global(id))
-            && crate::finished::consume::is_abstract(&exp.ty)
-        {
-            self.cx.functions.seen.insert(span, exp.ty.clone());
         }
         exp
     }

@@ -6,23 +6,31 @@ use crate::context::Context;
 use crate::infer::Mentions;
 use crate::intrinsics::Intrinsic;
 use crate::tast::{Bind, Def, Exp, ExpKind, PatKind, Ty, TyVarId, VarId};
-use crate::visit::{children, each};
+use crate::visit::{any_part, children, each};
 use syntax::ast;
 use syntax::diag::Diagnostic;
 use syntax::span::Span;
 
-/// Reports comparisons of values whose type is a parameter of the definition.
+/// Reports comparisons of values whose type is a parameter of the definition, or abstract.
 pub(crate) fn check_equality(def: &Def, cx: &mut Context<'_>) {
     let mut found = Vec::new();
     equality(&def.body, &def.ty_params, &mut found);
-    for span in found {
-        cx.report(
-            Diagnostic::error(
-                "no-equality",
-                "a type parameter does not support equality: it may stand for a function",
+    for (span, is_abstract) in found {
+        let (message, hint) = if is_abstract {
+            (
+                "an abstract type does not support equality: only its module knows what it stands for",
+                "compare with a function of the module",
             )
-            .at(span, "")
-            .hint("take a function that compares"),
+        } else {
+            (
+                "a type parameter does not support equality: it may stand for a function",
+                "take a function that compares",
+            )
+        };
+        cx.report(
+            Diagnostic::error("no-equality", message)
+                .at(span, "")
+                .hint(hint),
         );
     }
 }
@@ -68,8 +76,9 @@ pub(crate) fn check_recursion(def: &Def, bind: &ast::ValBind, cx: &mut Context<'
     }
 }
 
-/// The uses of `==` and `!=` on values that hold one of the type parameters.
-fn equality(exp: &Exp, params: &[TyVarId], out: &mut Vec<Span>) {
+/// The uses of `==` and `!=` on values that hold one of the type parameters or a value of
+/// an abstract type, and whether it is the latter.
+fn equality(exp: &Exp, params: &[TyVarId], out: &mut Vec<(Span, bool)>) {
     each(exp, &mut |exp| {
         if let ExpKind::Intrinsic {
             fun: Intrinsic::Equal { .. },
@@ -79,7 +88,9 @@ fn equality(exp: &Exp, params: &[TyVarId], out: &mut Vec<Span>) {
         {
             let of = |ty: &Ty| Mentions::of(ty).types;
             if ty_args.iter().flat_map(of).any(|var| params.contains(&var)) {
-                out.push(exp.span);
+                out.push((exp.span, false));
+            } else if ty_args.iter().any(holds_abstract) {
+                out.push((exp.span, true));
             }
         }
     });
@@ -163,6 +174,14 @@ fn same(param: Option<VarId>, arg: &Exp) -> bool {
         (_, None) => true,
         _ => false,
     }
+}
+
+/// Whether values of the type hold some of an abstract type.
+fn holds_abstract(ty: &Ty) -> bool {
+    any_part(ty, &|part| match part {
+        Ty::Array(array) => holds_abstract(&array.elem),
+        part => matches!(part, Ty::Abstract(..)),
+    })
 }
 
 /// Whether values of the type may hold functions.

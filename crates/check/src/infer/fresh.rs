@@ -287,7 +287,7 @@ impl Tables {
             return Some(field.clone());
         }
         let (depth, lifted) = (data.depth, data.lifted);
-        let id = self.new_ty_var(Arc::clone(label), false, lifted, depth);
+        let id = self.new_ty_var(Arc::from("t"), false, lifted, depth);
         self.ty_var_mut(id).span = Some(span);
         fields.push((Arc::clone(label), Ty::Var(id)));
         self.ty_var_mut(var).constraint = Constraint::Fields(fields);

@@ -140,8 +140,10 @@ pub(crate) struct Reveal<'t> {
     extent: Extent,
     /// Solutions, with their number of parts and their depth.
     known: FxHashMap<TyVarId, (Ty, u32, u32)>,
-    /// Whether existential sizes that the program computes stay.
-    keep_absorbed: bool,
+    /// Whether abstract types and existential sizes that the program computes stay.
+    keep: bool,
+    /// Whether any did.
+    kept: bool,
 }
 
 impl<'t> Reveal<'t> {
@@ -149,11 +151,12 @@ impl<'t> Reveal<'t> {
         Self::keeping(tables, false)
     }
 
-    /// One that may keep existential sizes that the program computes.
-    pub(crate) fn keeping(tables: &'t Tables, keep_absorbed: bool) -> Self {
+    /// One that may keep abstract types and existential sizes that the program computes.
+    pub(crate) fn keeping(tables: &'t Tables, keep: bool) -> Self {
         Self {
             tables,
-            keep_absorbed,
+            keep,
+            kept: false,
             extent: Extent::default(),
             known: FxHashMap::default(),
         }
@@ -176,6 +179,11 @@ impl<'t> Reveal<'t> {
         if let Some(ty) = self.ty(&ret.ty) {
             ret.ty = ty;
         }
+    }
+
+    /// Whether it kept anything so far.
+    pub(crate) const fn kept(&self) -> bool {
+        self.kept
     }
 
     /// As [`Reveal::ty`], for a size.
@@ -223,7 +231,10 @@ impl TyMap for Reveal<'_> {
             // What needs it is reported (`finished::causality`).
             VarState::Existential {
                 computed: Some(_), ..
-            } if self.keep_absorbed => None,
+            } if self.keep => {
+                self.kept = true;
+                None
+            }
             // Nothing determined it, or it is bound in a function's type: it is read off
             // a value where it is needed.
             VarState::Open(_) | VarState::Existential { .. } => Some(Dim::Any),
@@ -237,6 +248,10 @@ impl TyMap for Reveal<'_> {
 
     fn abstract_ty(&mut self, id: TypeId, args: &TypeArgs) -> Option<Ty> {
         let repr = self.tables.abstracts.get(id.0 as usize)?.repr.clone()?;
+        if self.keep {
+            self.kept = true;
+            return None;
+        }
         let ty = repr.apply(&args.types, &args.dims);
         Some(map_ty(&ty, self).unwrap_or(ty))
     }

@@ -13,15 +13,16 @@ use prim::{ConvOp, MathFun, Scalar, ScalarType};
 use std::sync::Arc;
 
 impl Tables {
-    /// The finished form of a definition; `keep_absorbed`: but for the existential sizes
-    /// that the program computes.
-    pub(crate) fn finish_def(&self, def: &mut Def, keep_absorbed: bool) {
+    /// The finished form of a definition; `keep`: but for abstract types and existential
+    /// sizes that the program computes. Whether any were kept.
+    pub(crate) fn finish_def(&self, def: &mut Def, keep: bool) -> bool {
         let mut zonk = Zonk {
-            reveal: Reveal::keeping(self, keep_absorbed),
+            reveal: Reveal::keeping(self, keep),
             tables: self,
             own: (def.var, def.ty_params.clone(), def.size_params.clone()),
         };
         zonk.def(def);
+        zonk.reveal.kept()
     }
 
     /// The finished form of a type.

@@ -4,10 +4,13 @@ use super::spelled::spelled;
 use crate::context::Context;
 use crate::env::Scheme;
 use crate::infer::Tables;
-use crate::tast::{Def, Entry, EntryParam, EntryType, Name, Ty, Uniq};
+use crate::subst::{TyMap, map_ty};
+use crate::tast::{
+    Def, Dim, Entry, EntryParam, EntryType, Name, Ty, TyVarId, TypeArgs, TypeId, Uniq, VarId,
+};
 use crate::witness::Witness;
 use std::sync::Arc;
-use syntax::ast::{self, PatKind, TypeExp, TypeExpKind};
+use syntax::ast::{self, Liftedness, PatKind, TypeExp, TypeExpKind};
 use syntax::diag::Diagnostic;
 
 /// A definition as an entry point.
@@ -32,6 +35,17 @@ pub(super) fn entry_point(
         );
     }
     check_entry_sizes(bind, scheme, tables, cx);
+    if is_lifted(&scheme.ty, tables) {
+        let message = format!(
+            "Entry point functions may not be higher-order: the type of \"{name}\" has an abstract \
+             type that may stand for functions"
+        );
+        cx.report(
+            Diagnostic::error("bad-entry-point", message)
+                .at(span, "")
+                .hint("declare the abstract type with `type` or `type~` in the module type"),
+        );
+    }
     let mut params = Vec::new();
     let mut ty = tables.finish_ty(&scheme.ty);
     let mut unique = Uniq::None;
@@ -195,6 +209,27 @@ fn ascribed(pat: &ast::Pat) -> Option<&TypeExp> {
         PatKind::Parens(inner) | PatKind::Attr(_, inner) => ascribed(inner),
         _ => None,
     }
+}
+
+/// Whether a type mentions an abstract type that may stand for functions.
+fn is_lifted(ty: &Ty, tables: &Tables) -> bool {
+    struct Lifted<'t>(&'t Tables, bool);
+    impl TyMap for Lifted<'_> {
+        fn ty_var(&mut self, _: TyVarId) -> Option<Ty> {
+            None
+        }
+        fn dim_var(&mut self, _: VarId) -> Option<Dim> {
+            None
+        }
+        fn abstract_ty(&mut self, id: TypeId, _: &TypeArgs) -> Option<Ty> {
+            let data = self.0.abstracts.get(id.0 as usize);
+            self.1 |= data.is_some_and(|data| data.lifted == Liftedness::Lifted);
+            None
+        }
+    }
+    let mut lifted = Lifted(tables, false);
+    map_ty(ty, &mut lifted);
+    lifted.1
 }
 
 fn holds_function(ty: &Ty) -> bool {

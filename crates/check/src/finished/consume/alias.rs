@@ -156,14 +156,6 @@ pub(super) fn holds_array(ty: &Ty) -> bool {
     any_part(ty, &|part| matches!(part, Ty::Array(_)))
 }
 
-/// Whether parts of the values are of abstract types.
-pub(crate) fn is_abstract(ty: &Ty) -> bool {
-    any_part(ty, &|part| match part {
-        Ty::Array(array) => is_abstract(&array.elem),
-        part => matches!(part, Ty::Abstract(..)),
-    })
-}
-
 /// The place of a component in a type.
 pub(super) fn position(ty: &Ty, label: &str) -> usize {
     let found = match ty {

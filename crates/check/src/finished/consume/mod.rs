@@ -21,7 +21,6 @@ mod loops;
 mod patterns;
 mod report;
 
-pub(crate) use alias::is_abstract;
 
 use crate::context::Context;
 use crate::infer::Tables;
@@ -43,9 +42,6 @@ pub(crate) struct Functions {
     inferred: FxHashMap<VarId, (usize, Uniq)>,
     /// What is unique in what the bodies of the declared ones give.
     given: FxHashMap<VarId, Uniq>,
-    /// Of uses of constants whose type is abstract in part: the type as it is seen
-    /// there.
-    pub(crate) seen: FxHashMap<Span, Ty>,
 }
 
 /// Reports wrong consumption in a definition.
@@ -565,8 +561,7 @@ impl Consume<'_> {
             ExpKind::Var { size_args, .. } => !size_args.is_empty(),
             _ => false,
         };
-        let seen = self.functions.seen.get(&exp.span).cloned();
-        let ty = seen.as_ref().unwrap_or(&exp.ty);
+        let ty = &exp.ty;
         if parameters || !holds_array(ty) {
             return Aliases::none();
         }
