@@ -71,6 +71,8 @@ impl Machine<'_> {
             self.set(slot, ty.clone());
         }
         let from_outside = std::mem::take(&mut self.from_outside);
+        let decided = std::mem::take(&mut self.decided);
+        let kept = func.check_sizes.then(|| args.clone());
         for (i, (param, arg)) in func.params.iter().zip(args).enumerate() {
             if let Some(names) = &from_outside
                 && let Some(ty) = &param.ty
@@ -81,7 +83,7 @@ impl Machine<'_> {
                     _ => failure,
                 })?;
             }
-            self.bind(param, arg)?;
+            self.bind_arg(param, arg, decided)?;
         }
         // Sizes that the arguments do not give are the instance's.
         let sizes = func.n_types as Slot..(func.n_types + func.n_sizes) as Slot;
@@ -90,14 +92,24 @@ impl Machine<'_> {
                 self.set(slot, size.clone());
             }
         }
-        Ok(())
+        match kept {
+            Some(args) => self.hold_args(func, inst, &args),
+            None => Ok(()),
+        }
     }
 
     /// A function's result, which has the shape that its type says.
     pub(crate) fn returned(&mut self, func: &Func, value: Val) -> Res<Val> {
         if let Some(ty) = &func.ret {
-            self.forget(&func.ext);
-            self.conform(ty, &value, Mode::Check, func.span)?;
+            if func.check.is_none() {
+                self.forget(&func.ext);
+            }
+            if let Err(failure) = self.conform(ty, &value, Mode::Check, func.span) {
+                return Err(self.blame(failure, func.check.as_deref(), &value));
+            }
+        }
+        if let Some(check) = &func.check {
+            self.hold(check, &value)?;
         }
         Ok(value)
     }
@@ -142,6 +154,7 @@ impl Machine<'_> {
             FunKind::Intrinsic(fun, _) => fun.arity(),
         };
         if args.len() < arity {
+            self.decided = false;
             let fun = FunVal {
                 kind: kind.clone(),
                 args: args.into_vec(),
@@ -156,7 +169,10 @@ impl Machine<'_> {
                 inst,
             } => self.call(func, captured, inst, args)?,
             FunKind::Global { id, inst } => self.call_global(*id, inst, args)?,
-            FunKind::Intrinsic(fun, types) => self.intrinsic(*fun, types, args)?,
+            FunKind::Intrinsic(fun, types) => {
+                self.decided = false;
+                self.intrinsic(*fun, types, args)?
+            }
         };
         if rest.is_empty() {
             Ok(value)
