@@ -64,6 +64,10 @@ impl Machine<'_> {
         inst: &[Val],
         args: Args,
     ) -> Res<()> {
+        let decided = std::mem::take(&mut self.decided);
+        if func.check_sizes {
+            self.kept.push(args.clone());
+        }
         for (slot, value) in func.captures.iter().zip(captured) {
             self.set(*slot, value.clone());
         }
@@ -71,8 +75,6 @@ impl Machine<'_> {
             self.set(slot, ty.clone());
         }
         let from_outside = std::mem::take(&mut self.from_outside);
-        let decided = std::mem::take(&mut self.decided);
-        let kept = func.check_sizes.then(|| args.clone());
         for (i, (param, arg)) in func.params.iter().zip(args).enumerate() {
             if let Some(names) = &from_outside
                 && let Some(ty) = &param.ty
@@ -83,7 +85,10 @@ impl Machine<'_> {
                     _ => failure,
                 })?;
             }
-            self.bind_arg(param, arg, decided)?;
+            if param.ty.is_some() || param.check.is_some() {
+                self.check_bound(param, &arg, decided)?;
+            }
+            self.destructure(&param.pat, arg)?;
         }
         // Sizes that the arguments do not give are the instance's.
         let sizes = func.n_types as Slot..(func.n_types + func.n_sizes) as Slot;
@@ -92,10 +97,10 @@ impl Machine<'_> {
                 self.set(slot, size.clone());
             }
         }
-        match kept {
-            Some(args) => self.hold_args(func, inst, &args),
-            None => Ok(()),
+        if func.check_sizes {
+            self.hold_args(func, inst)?;
         }
+        Ok(())
     }
 
     /// A function's result, which has the shape that its type says.

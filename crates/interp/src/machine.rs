@@ -49,6 +49,8 @@ pub struct Machine<'a> {
     pub(crate) from_outside: Option<Box<[String]>>,
     /// Whether the checker could compare the sizes of the next frame's arguments.
     pub(crate) decided: bool,
+    /// Arguments of calls that are being bound, if sizes are checked.
+    pub(crate) kept: Vec<Args>,
     /// How many sizes that are expressions are being evaluated for checks.
     pub(crate) sizing: u32,
 }
@@ -69,6 +71,7 @@ impl<'a> Machine<'a> {
             nans: false,
             from_outside: None,
             decided: false,
+            kept: Vec::new(),
             sizing: 0,
         }
     }
@@ -127,25 +130,28 @@ impl<'a> Machine<'a> {
 
     /// Binds a pattern that matches, after checking the value's shape.
     pub fn bind(&mut self, param: &Param, value: Val) -> Res<()> {
-        self.bind_arg(param, value, true)
-    }
-
-    /// As [`Machine::bind`]; whether the checker could compare the sizes of the value's
-    /// type, the pattern's left aside.
-    pub fn bind_arg(&mut self, param: &Param, value: Val, decided: bool) -> Res<()> {
-        if let Some(ty) = &param.ty
-            && let Err(failure) = self.conform(ty, &value, Mode::Check, param.span)
-        {
-            let check = param.check.as_deref().filter(|_| decided);
-            return Err(self.blame(failure, check, &value));
-        }
-        if let Some(check) = &param.check {
-            self.hold(check, &value)?;
+        if param.ty.is_some() || param.check.is_some() {
+            self.check_bound(param, &value, true)?;
         }
         self.destructure(&param.pat, value)
     }
 
-    fn destructure(&mut self, pat: &Pat, value: Val) -> Res<()> {
+    /// Checks the shape of a value that a pattern is going to bind; whether the checker
+    /// could compare the sizes of the value's type, the pattern's left aside.
+    pub(crate) fn check_bound(&mut self, param: &Param, value: &Val, decided: bool) -> Res<()> {
+        if let Some(ty) = &param.ty
+            && let Err(failure) = self.conform(ty, value, Mode::Check, param.span)
+        {
+            let check = param.check.as_deref().filter(|_| decided);
+            return Err(self.blame(failure, check, value));
+        }
+        match &param.check {
+            Some(check) => self.hold(check, value),
+            None => Ok(()),
+        }
+    }
+
+    pub(crate) fn destructure(&mut self, pat: &Pat, value: Val) -> Res<()> {
         match (pat, value) {
             (Pat::Var(slot), value) => self.set(*slot, value),
             (Pat::Checked(pat, check), value) => {

@@ -185,7 +185,8 @@ impl Machine<'_> {
     }
 
     /// Checks arguments that are bound: size arguments are known by now.
-    pub(crate) fn hold_args(&mut self, func: &Func, inst: &[Val], args: &[Val]) -> Res<()> {
+    pub(crate) fn hold_args(&mut self, func: &Func, inst: &[Val]) -> Res<()> {
+        let args = self.kept.pop().unwrap_or_default();
         if self.sizing > 0 {
             return Ok(());
         }
@@ -196,7 +197,7 @@ impl Machine<'_> {
         {
             self.hold_size(claimed, self.peek(slot), *var)?;
         }
-        for (param, arg) in func.params.iter().zip(args) {
+        for (param, arg) in func.params.iter().zip(&args) {
             if let Some(check) = &param.check {
                 self.hold(check, arg)?;
             }
