@@ -64,9 +64,9 @@ impl Machine<'_> {
         inst: &[Val],
         args: Args,
     ) -> Res<()> {
-        let decided = std::mem::take(&mut self.decided);
+        let comparable = std::mem::take(&mut self.comparable);
         if func.check_sizes {
-            self.kept.push(args.clone());
+            self.bound_args.push(args.clone());
         }
         for (slot, value) in func.captures.iter().zip(captured) {
             self.set(*slot, value.clone());
@@ -86,7 +86,7 @@ impl Machine<'_> {
                 })?;
             }
             if param.ty.is_some() || param.check.is_some() {
-                self.check_bound(param, &arg, decided)?;
+                self.check_bound(param, &arg, comparable)?;
             }
             self.destructure(&param.pat, arg)?;
         }
@@ -98,7 +98,7 @@ impl Machine<'_> {
             }
         }
         if func.check_sizes {
-            self.hold_args(func, inst)?;
+            self.check_args(func, inst)?;
         }
         Ok(())
     }
@@ -110,11 +110,11 @@ impl Machine<'_> {
                 self.forget(&func.ext);
             }
             if let Err(failure) = self.conform(ty, &value, Mode::Check, func.span) {
-                return Err(self.blame(failure, func.check.as_deref(), &value));
+                return Err(self.attribute(failure, func.check.as_deref(), &value));
             }
         }
         if let Some(check) = &func.check {
-            self.hold(check, &value)?;
+            self.check_value(check, &value)?;
         }
         Ok(value)
     }
@@ -159,7 +159,7 @@ impl Machine<'_> {
             FunKind::Intrinsic(fun, _) => fun.arity(),
         };
         if args.len() < arity {
-            self.decided = false;
+            self.comparable = false;
             let fun = FunVal {
                 kind: kind.clone(),
                 args: args.into_vec(),
@@ -175,7 +175,7 @@ impl Machine<'_> {
             } => self.call(func, captured, inst, args)?,
             FunKind::Global { id, inst } => self.call_global(*id, inst, args)?,
             FunKind::Intrinsic(fun, types) => {
-                self.decided = false;
+                self.comparable = false;
                 self.intrinsic(*fun, types, args)?
             }
         };

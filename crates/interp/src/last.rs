@@ -108,7 +108,7 @@ impl Machine<'_> {
                 node => {
                     let value = self.eval(node)?;
                     for check in checks.into_iter().rev() {
-                        self.hold(check, &value)?;
+                        self.check_value(check, &value)?;
                     }
                     return Ok(Last::Value(value));
                 }

@@ -48,9 +48,9 @@ pub struct Machine<'a> {
     /// arguments come from outside: all of their sizes are checked.
     pub(crate) from_outside: Option<Box<[String]>>,
     /// Whether the checker could compare the sizes of the next frame's arguments.
-    pub(crate) decided: bool,
+    pub(crate) comparable: bool,
     /// Arguments of calls that are being bound, if sizes are checked.
-    pub(crate) kept: Vec<Args>,
+    pub(crate) bound_args: Vec<Args>,
     /// How many sizes that are expressions are being evaluated for checks.
     pub(crate) sizing: u32,
 }
@@ -70,8 +70,8 @@ impl<'a> Machine<'a> {
             watcher: None,
             nans: false,
             from_outside: None,
-            decided: false,
-            kept: Vec::new(),
+            comparable: false,
+            bound_args: Vec::new(),
             sizing: 0,
         }
     }
@@ -138,15 +138,15 @@ impl<'a> Machine<'a> {
 
     /// Checks the shape of a value that a pattern is going to bind; whether the checker
     /// could compare the sizes of the value's type, the pattern's left aside.
-    pub(crate) fn check_bound(&mut self, param: &Param, value: &Val, decided: bool) -> Res<()> {
+    pub(crate) fn check_bound(&mut self, param: &Param, value: &Val, comparable: bool) -> Res<()> {
         if let Some(ty) = &param.ty
             && let Err(failure) = self.conform(ty, value, Mode::Check, param.span)
         {
-            let check = param.check.as_deref().filter(|_| decided);
-            return Err(self.blame(failure, check, value));
+            let check = param.check.as_deref().filter(|_| comparable);
+            return Err(self.attribute(failure, check, value));
         }
         match &param.check {
-            Some(check) => self.hold(check, value),
+            Some(check) => self.check_value(check, value),
             None => Ok(()),
         }
     }
@@ -155,7 +155,7 @@ impl<'a> Machine<'a> {
         match (pat, value) {
             (Pat::Var(slot), value) => self.set(*slot, value),
             (Pat::Checked(pat, check), value) => {
-                self.hold(check, &value)?;
+                self.check_value(check, &value)?;
                 self.destructure(pat, value)?;
             }
             (Pat::Wild | Pat::Lit(_), _) => {}
@@ -363,15 +363,15 @@ impl<'a> Machine<'a> {
             Node::Array(nodes, ty, span) => self.literal(nodes, ty, *span),
             Node::Range(range) => self.range(range),
             Node::Call(id, inst, nodes, span) => {
-                let decided = inst.decided;
+                let comparable = inst.comparable;
                 let args = self.args(nodes)?;
                 let inst = self.inst(inst)?;
                 self.at(*span);
-                self.decided = decided;
+                self.comparable = comparable;
                 self.call_global(*id, &inst, args)
                     .map_err(|failure| failure.called(*span))
             }
-            Node::Apply(fun, nodes, span, decided) => {
+            Node::Apply(fun, nodes, span, comparable) => {
                 let (fun, args) = if fun.is_named() {
                     let args = self.args(nodes)?;
                     (self.eval(fun)?, args)
@@ -380,7 +380,7 @@ impl<'a> Machine<'a> {
                     (fun, self.args(nodes)?)
                 };
                 self.at(*span);
-                self.decided = *decided;
+                self.comparable = *comparable;
                 self.apply(&fun, args)
                     .map_err(|failure| failure.called(*span))
             }
@@ -472,7 +472,7 @@ impl<'a> Machine<'a> {
             }
             Node::Checked(inner, check) => {
                 let value = self.eval(inner)?;
-                self.hold(check, &value)?;
+                self.check_value(check, &value)?;
                 Ok(value)
             }
             Node::Hole(span) => Err(Failure::at(*span, "Reached hole of type.")),

@@ -1,31 +1,31 @@
-//! Checked evaluation: values are compared with the sizes in their types.
+//! Size checks: values are compared with the sizes in their types.
 //!
-//! Sizes in types are claims of the checker, which nothing else in the evaluator relies on
-//! where the value itself can tell. [`crate::Interp::set_check_sizes`] makes the claims
-//! checked; a wrong one is a failure of [`Class::Unsound`], a bug of the compiler.
+//! Sizes in types are claims of the checker. The evaluator takes sizes from values wherever
+//! these tell, so a wrong claim goes unnoticed here, while the compiler believes it. With
+//! [`crate::Interp::set_check_sizes`] claims are checked; a wrong one is a failure of
+//! [`Class::Unsound`], a bug of the compiler.
 //!
 //! The rule:
-//! - The type of an *expression* speaks of this expression's own value, so a difference is
-//!   always a bug, whatever the program does: the checker made the type from the
-//!   expression.
-//! - Where a value *meets* a type that was made elsewhere (parameters, arguments, patterns,
-//!   loop parameters in each iteration, results of functions), the evaluator's own checks
-//!   come first. What fails there is the program's error if the checker could not have
-//!   compared the two: one of the types has an unknown size ([`Dim::Any`]) or one that is
-//!   no polynomial in variables ([`Dim::Exp`]). If both have none of these, the checker
-//!   compares exactly and has let pass what differs, which is a bug. Where functions are
-//!   applied by built-in functions, failures stay the program's.
-//! - What the evaluator's own checks leave aside (computed sizes, what type parameters stand
-//!   for, size arguments of calls) is compared afterwards; a difference is a bug.
-//! - Coercions (`:>`) and arguments from outside are checks that the program asks for, and
-//!   stay its errors.
-//! - A size variable has one value for each call of the function and iteration of the
-//!   loop in which it comes into being: the first value that binds it gives it, and all
-//!   others that list it in their `ext` are compared with that.
-//! - A size accepts anything while a variable in it has no value, or if its evaluation
-//!   fails; so does [`Dim::Any`]. Of sum types only the constructor that is present counts.
-//!   Elements of large arrays of other than scalars are sampled; what an empty array's
-//!   rows would be is not compared where it is not known.
+//! 1. The type of an *expression* is about that expression's own value, so a difference is
+//!    always a bug.
+//! 2. Where a value *meets* a type that was made elsewhere (parameters and arguments,
+//!    patterns, loop parameters in each iteration, function results), the evaluator's own
+//!    checks come first. A failing one is the program's error if the checker could not have
+//!    compared the two types: one has an unknown size ([`Dim::Any`]) or one that is no
+//!    polynomial in variables ([`Dim::Exp`]). Otherwise the checker compares exactly, has
+//!    accepted sizes that differ, and it is a bug. Arguments that built-in functions pass
+//!    are not distinguished: a failing check is the program's error.
+//! 3. What the evaluator's own checks leave out (computed sizes, what type parameters stand
+//!    for, size arguments of calls) is compared afterwards; a difference is a bug, since
+//!    compiled code does not check it either. Coercions (`:>`) and arguments from outside
+//!    are checks that the program asks for: their failures are its errors.
+//! 4. A size variable has one value per call of the function, and per iteration of the
+//!    innermost loop around its binding: the first value that binds it determines it, every
+//!    other that lists it in `ext` is compared.
+//! 5. A size accepts any value if it is [`Dim::Any`], a variable in it is not bound, or its
+//!    evaluation fails. Of sum types only the constructor that is present counts; arrays of
+//!    tuples and the like are sampled; rows of an empty array are not compared where the
+//!    array does not know them.
 
 use crate::binding_site::binding_site;
 use crate::failure::{Class, Failure, Res};
@@ -52,7 +52,7 @@ struct Walk<'c> {
 }
 
 /// A size that differs.
-struct Found {
+struct SizeMismatch {
     /// The way to the array dimension.
     path: Vec<u32>,
     /// The size in the type.
@@ -63,7 +63,7 @@ struct Found {
     at: usize,
 }
 
-type Differs = Option<Found>;
+type Outcome = Option<SizeMismatch>;
 
 impl Walk<'_> {
     fn inside<T>(&mut self, part: u32, f: impl FnOnce(&mut Self) -> T) -> T {
@@ -74,11 +74,11 @@ impl Walk<'_> {
     }
 
     /// Compares a dimension of an array.
-    fn size(&self, wanted: i64, array: &Array, at: usize) -> Differs {
+    fn size(&self, wanted: i64, array: &Array, at: usize) -> Outcome {
         let actual = array.shape.get(at).copied()?;
         // An empty array may not know its rows.
         let unknown = actual == 0 && array.shape.iter().take(at).any(|n| *n == 0);
-        (wanted != UNKNOWN && wanted != actual && !unknown).then(|| Found {
+        (wanted != UNKNOWN && wanted != actual && !unknown).then(|| SizeMismatch {
             path: self.path.clone(),
             wanted,
             shape: array.shape.clone(),
@@ -86,7 +86,7 @@ impl Walk<'_> {
         })
     }
 
-    fn known(&mut self, ty: &RTy, value: &Val) -> Differs {
+    fn known(&mut self, ty: &RTy, value: &Val) -> Outcome {
         match (ty, value) {
             (RTy::Array(..), Val::Array(array)) => self.known_array(ty, array, 0),
             (RTy::Tuple(tys) | RTy::Record(_, tys), Val::Tuple(parts)) => (0u32..)
@@ -104,7 +104,7 @@ impl Walk<'_> {
         }
     }
 
-    fn known_array(&mut self, ty: &RTy, array: &Array, at: usize) -> Differs {
+    fn known_array(&mut self, ty: &RTy, array: &Array, at: usize) -> Outcome {
         if at == array.shape.len() {
             return samples(array).find_map(|value| self.known(ty, value));
         }
@@ -131,7 +131,7 @@ fn samples(array: &Array) -> impl Iterator<Item = &Val> {
 
 impl Machine<'_> {
     /// Fails if a value's shape contradicts its type; binds sizes that it brings.
-    pub(crate) fn hold(&mut self, check: &SizeCheck, value: &Val) -> Res<()> {
+    pub(crate) fn check_value(&mut self, check: &SizeCheck, value: &Val) -> Res<()> {
         if self.sizing > 0 {
             // Sizes are evaluated for a check, and not checked again.
             let binds = check.binds.iter();
@@ -146,15 +146,15 @@ impl Machine<'_> {
     }
 
     /// The failure of a value at a check of the evaluator's own: the checker's if it could
-    /// have known (`check` is given and decided), else the program's.
-    pub(crate) fn blame(
+    /// have known (`check` is given and comparable), else the program's.
+    pub(crate) fn attribute(
         &mut self,
         failure: Box<Failure>,
         check: Option<&SizeCheck>,
         value: &Val,
     ) -> Box<Failure> {
         match check {
-            Some(check) if check.decided && failure.class == Class::Program => {
+            Some(check) if check.comparable && failure.class == Class::Program => {
                 match self.differs(check, value) {
                     Ok(Some(found)) => self.contradiction(check, &found),
                     Ok(None) | Err(_) => failure,
@@ -165,7 +165,7 @@ impl Machine<'_> {
     }
 
     /// Fails if a size argument of a call is not what the arguments say.
-    fn hold_size(&self, claimed: &Val, actual: &Val, var: VarId) -> Res<()> {
+    fn check_size_arg(&self, claimed: &Val, actual: &Val, var: VarId) -> Res<()> {
         match (claimed, actual) {
             (Val::Scalar(claimed), Val::Scalar(actual)) if claimed != actual => {
                 let (program, claimed) = (self.interp.program(), claimed.as_i64().unwrap_or(0));
@@ -185,8 +185,8 @@ impl Machine<'_> {
     }
 
     /// Checks arguments that are bound: size arguments are known by now.
-    pub(crate) fn hold_args(&mut self, func: &Func, inst: &[Val]) -> Res<()> {
-        let args = self.kept.pop().unwrap_or_default();
+    pub(crate) fn check_args(&mut self, func: &Func, inst: &[Val]) -> Res<()> {
+        let args = self.bound_args.pop().unwrap_or_default();
         if self.sizing > 0 {
             return Ok(());
         }
@@ -195,17 +195,17 @@ impl Machine<'_> {
             .zip(&func.size_params)
             .zip(inst.iter().skip(func.n_types))
         {
-            self.hold_size(claimed, self.peek(slot), *var)?;
+            self.check_size_arg(claimed, self.peek(slot), *var)?;
         }
         for (param, arg) in func.params.iter().zip(&args) {
             if let Some(check) = &param.check {
-                self.hold(check, arg)?;
+                self.check_value(check, arg)?;
             }
         }
         Ok(())
     }
 
-    fn differs(&mut self, check: &SizeCheck, value: &Val) -> Res<Differs> {
+    fn differs(&mut self, check: &SizeCheck, value: &Val) -> Res<Outcome> {
         let mut walk = Walk {
             binds: &check.binds,
             path: Vec::new(),
@@ -213,7 +213,7 @@ impl Machine<'_> {
         self.compare(&check.ty, value, &mut walk)
     }
 
-    fn compare(&mut self, ty: &CTy, value: &Val, walk: &mut Walk<'_>) -> Res<Differs> {
+    fn compare(&mut self, ty: &CTy, value: &Val, walk: &mut Walk<'_>) -> Res<Outcome> {
         Ok(match (ty, value) {
             (CTy::Static(ty), value) => walk.known(ty, value),
             (CTy::Array(..), Val::Array(array)) => self.compare_array(ty, array, 0, walk)?,
@@ -232,7 +232,7 @@ impl Machine<'_> {
         })
     }
 
-    fn compare_all(&mut self, tys: &[CTy], parts: &[Val], walk: &mut Walk<'_>) -> Res<Differs> {
+    fn compare_all(&mut self, tys: &[CTy], parts: &[Val], walk: &mut Walk<'_>) -> Res<Outcome> {
         for (i, (ty, part)) in (0u32..).zip(tys.iter().zip(parts)) {
             let found = walk.inside(i, |walk| self.compare(ty, part, walk))?;
             if found.is_some() {
@@ -249,7 +249,7 @@ impl Machine<'_> {
         array: &Array,
         at: usize,
         walk: &mut Walk<'_>,
-    ) -> Res<Differs> {
+    ) -> Res<Outcome> {
         if at == array.shape.len() {
             for value in samples(array) {
                 let found = self.compare(ty, value, walk)?;
@@ -317,7 +317,7 @@ impl Machine<'_> {
 
     // --------------------------------------------------------------- messages
 
-    fn contradiction(&mut self, check: &SizeCheck, found: &Found) -> Box<Failure> {
+    fn contradiction(&mut self, check: &SizeCheck, found: &SizeMismatch) -> Box<Failure> {
         let program = self.interp.program();
         let mut text = String::from("a value of shape ");
         push_shape(&found.shape, &mut text);
@@ -331,7 +331,7 @@ impl Machine<'_> {
             let _ = write!(text, ", here \"{sized}\"");
         }
         let _ = write!(text, ": dimension {} should be {}", found.at, found.wanted);
-        if !check.decided {
+        if !check.comparable {
             text.push_str(" (the checker cannot compare such sizes, and nothing else does)");
         }
         let subject = match check.subject {
@@ -346,7 +346,7 @@ impl Machine<'_> {
     }
 
     /// Where the size that differs is bound.
-    fn origins(&self, check: &SizeCheck, found: &Found) -> Vec<(String, Span)> {
+    fn origins(&self, check: &SizeCheck, found: &SizeMismatch) -> Vec<(String, Span)> {
         let program = self.interp.program();
         let mut vars = Vec::new();
         match follow(&check.source, &found.path) {

@@ -94,7 +94,7 @@ pub struct SizeCheck {
     pub subject: Subject,
     /// Whether the checker could compare the type's sizes with those of the
     /// values that come here.
-    pub decided: bool,
+    pub comparable: bool,
     /// Where the type belongs.
     pub span: Span,
 }
@@ -148,7 +148,7 @@ pub struct Inst {
     /// Size arguments.
     pub sizes: Vec<CDim>,
     /// Whether the checker could compare the sizes of the arguments' types.
-    pub decided: bool,
+    pub comparable: bool,
 }
 
 /// An expression.

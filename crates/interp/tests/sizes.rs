@@ -377,6 +377,42 @@ fn size_arguments_are_those_of_the_arguments() {
     assert!(text.contains("size argument for `n` is 97"), "{text}");
 }
 
+/// What a type parameter stands for is compared with the values that have its type.
+#[test]
+fn type_arguments_are_those_of_the_arguments() {
+    let (mut program, sources) = checked(
+        "def id 'a (x: a) : a = x
+         entry main (k: i64) = length (id (iota k))",
+    );
+    let body = &mut definition(&mut program, "main").body;
+    let mut spoilt = 0;
+    in_applications(body, &mut |ty_args| {
+        for ty in ty_args {
+            let mut left = 0;
+            spoil(ty, &mut left);
+            spoilt += i64::from(left < 0);
+        }
+    });
+    assert!(spoilt > 0, "there is a type argument");
+    let plain = call(program.clone(), "main", "3i64", false);
+    assert_eq!(plain.as_deref(), Ok("3i64"));
+    let failure = call(program, "main", "3i64", true).expect_err("sizes differ");
+    assert_eq!(failure.class, Class::Unsound);
+    let text = failure.render(&sources);
+    assert!(text.contains("the type \"a\", here \"[97]i64\""), "{text}");
+    assert!(text.contains("p.fut:2:"), "{text}");
+}
+
+/// The type arguments of functions of the root file that are applied.
+fn in_applications(exp: &mut Exp, f: &mut dyn FnMut(Vec<&mut Ty>)) {
+    if let ExpKind::Apply { fun, args } = &mut exp.kind {
+        args.iter_mut().for_each(|arg| in_applications(arg, f));
+        if let ExpKind::Var { ty_args, .. } = &mut fun.kind {
+            f(ty_args.iter_mut().map(|(_, ty)| ty).collect());
+        }
+    }
+}
+
 /// What the checker cannot compare is the program's error where values meet.
 #[test]
 fn errors_of_the_program_stay_its_errors() {
@@ -415,7 +451,9 @@ fn sizes_vary_where_they_may() {
           let zs = map id [ys]
           let f (m: i64) : [m]i64 = replicate m i
           in (all + length zs[0] + twice f ys, filter (!= i) xs ++ [i, i])
-      entry last_calls (k: i64) = length (go (iota k))
+      def often [n] (i: i64) (xs: [n]i64) : (i64, [n]i64) =
+        if i <= 0 then (n, xs) else often (i - 1) xs
+      entry last_calls (k: i64) = length (go (iota k)) + (often (k * 50000) (iota k)).0
       entry closures (k: i64) =
         let fs i = let ys = filter (< i) (iota k) in map (+ length ys) ys
         in i64.sum (fs 1) + i64.sum (fs k)

@@ -327,14 +327,12 @@ fn interpret(interp: &Interp, call: &Call, session: &Session) -> Result<Wanted, 
                 &format!("generator: {}", words(&failure.message)),
                 format!("entry {}: {}", call.entry, failure.render(&session.sources)),
             )),
-            Class::Usage
-            | Class::Unsupported
-            | Class::Bug
-            | Class::Unsound
-            | Class::Unbound => Err(Problem::new(
-                &format!("interpreter: {}", words(&failure.message)),
-                failure.render(&session.sources),
-            )),
+            Class::Usage | Class::Unsupported | Class::Bug | Class::Unsound | Class::Unbound => {
+                Err(Problem::new(
+                    &format!("interpreter: {}", words(&failure.message)),
+                    failure.render(&session.sources),
+                ))
+            }
         },
     }
 }

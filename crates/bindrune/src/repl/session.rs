@@ -367,7 +367,7 @@ impl Session {
         }
         let new = Self {
             file: Some(file),
-            ..Self::new(Arc::clone(&self.interrupt.0))
+            ..Self::new(Arc::clone(&self.interrupt.0), self.check_sizes)
         };
         let checked = new.check("");
         if checked.program.is_none() {

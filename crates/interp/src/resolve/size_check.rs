@@ -28,10 +28,39 @@ impl Resolver<'_> {
             binds: binds.to_vec(),
             vars,
             subject,
-            decided: subject == Subject::Expression
-                || decidable(ty) && from.iter().all(|ty| decidable(ty)),
+            comparable: subject == Subject::Expression
+                || comparable(ty) && from.iter().all(|ty| comparable(ty)),
             span,
         }))
+    }
+
+    /// Lets the sizes that come into being in a size have slots of their own, if sizes are
+    /// checked: it is evaluated again and again, perhaps with other arguments than where
+    /// it was written. The slots that they have around it.
+    pub(super) fn hide_sizes(&mut self, size: &Exp) -> Vec<(VarId, Option<Slot>)> {
+        fn brought(exp: &Exp, out: &mut Vec<VarId>) {
+            out.extend(&exp.ext);
+            check::children(exp, &mut |part| brought(part, out));
+        }
+        let mut vars = Vec::new();
+        if self.check_sizes {
+            brought(size, &mut vars);
+        }
+        let slots = &mut self.frame().slots;
+        let hidden = vars.into_iter().map(|var| (var, slots.remove(&var)));
+        hidden.collect()
+    }
+
+    /// Ends what [`Resolver::hide_sizes`] began.
+    pub(super) fn restore_sizes(&mut self, hidden: Vec<(VarId, Option<Slot>)>) {
+        let slots = &mut self.frame().slots;
+        // The first entry of a variable has its slot.
+        for (var, slot) in hidden.into_iter().rev() {
+            match slot {
+                Some(slot) => slots.insert(var, slot),
+                None => slots.remove(&var),
+            };
+        }
     }
 
     fn size_vars(&mut self, dim: &Dim, out: &mut Vec<(VarId, Slot)>) {
@@ -81,7 +110,7 @@ fn all_dims(ty: &Ty, f: &mut dyn FnMut(&Dim)) {
 
 /// Whether the checker can compare the type's sizes with others that it can compare:
 /// they are polynomials in variables.
-fn decidable(ty: &Ty) -> bool {
+fn comparable(ty: &Ty) -> bool {
     fn known(dim: &Dim) -> bool {
         match dim {
             Dim::Const(_) | Dim::Var(_) => true,
@@ -96,24 +125,24 @@ fn decidable(ty: &Ty) -> bool {
 
 /// Whether the checker could compare the sizes of all that the function takes and what
 /// it is applied to.
-pub(super) fn is_decided(fun: &Exp, args: &[Exp]) -> bool {
+pub(super) fn are_comparable(fun: &Exp, args: &[Exp]) -> bool {
     let instance = match &fun.kind {
         ExpKind::Var {
             ty_args, size_args, ..
         } => {
-            ty_args.iter().all(|(_, ty)| decidable(ty))
+            ty_args.iter().all(|(_, ty)| comparable(ty))
                 && size_args
                     .iter()
-                    .all(|(_, dim)| decidable(&Ty::array(dim.clone(), Ty::BOOL)))
+                    .all(|(_, dim)| comparable(&Ty::array(dim.clone(), Ty::BOOL)))
         }
         _ => true,
     };
     let mut taken = &fun.ty;
     let mut all = instance;
     for arg in args {
-        all &= decidable(&arg.ty);
+        all &= comparable(&arg.ty);
         if let Ty::Arrow(arrow) = taken {
-            all &= decidable(&arrow.param);
+            all &= comparable(&arrow.param);
             taken = &arrow.ret.ty;
         }
     }
