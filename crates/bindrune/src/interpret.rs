@@ -16,7 +16,8 @@ use syntax::span::SourceMap;
 use value::{Reader, Value};
 
 /// Evaluates an entry point of a program with the options of an executable.
-pub fn run(file: &Path, source: &Source, args: Vec<OsString>) -> ExitCode {
+/// `check_sizes`: values are checked against the sizes in their types.
+pub fn run(file: &Path, source: &Source, check_sizes: bool, args: Vec<OsString>) -> ExitCode {
     let name = file.to_string_lossy();
     let options = match options::parse(args) {
         Ok(Command::Run(options)) => options,
@@ -49,7 +50,7 @@ pub fn run(file: &Path, source: &Source, args: Vec<OsString>) -> ExitCode {
         Err(code) => return code,
     };
     let sources = std::mem::take(&mut session.sources);
-    match evaluate(program, &Arc::new(sources), &options) {
+    match evaluate(program, &Arc::new(sources), check_sizes, &options) {
         Ok(()) => ExitCode::SUCCESS,
         Err(Stop::Quiet) => ExitCode::FAILURE,
         Err(Stop::Message(message)) => failed(&name, &message),
@@ -92,6 +93,7 @@ pub fn tracer(sources: Arc<SourceMap>) -> interp::Tracer {
 fn evaluate(
     program: Arc<check::tast::Program>,
     sources: &Arc<SourceMap>,
+    check_sizes: bool,
     options: &Options,
 ) -> Result<(), Stop> {
     let mut times = match &options.runtime_file {
@@ -102,6 +104,7 @@ fn evaluate(
         None => None,
     };
     let interp = Interp::new(program);
+    interp.set_check_sizes(check_sizes);
     interp.set_tracer(tracer(Arc::clone(sources)));
     let entry = interp.entry(&options.entry).ok_or_else(|| {
         let names: Vec<&str> = interp.program().entries.iter().map(|e| &*e.name).collect();
@@ -121,7 +124,7 @@ fn evaluate(
         let outcome = interp.call(entry, args.clone());
         let micros = start.elapsed().as_micros();
         results = outcome.map_err(|failure| match failure.class {
-            Class::Program => failure.render(sources),
+            Class::Program | Class::Unsound => failure.render(sources),
             _ => failure.message,
         })?;
         if number < warm_ups {

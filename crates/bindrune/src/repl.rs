@@ -33,6 +33,10 @@ use syntax::span::SourceMap;
 /// Arguments of `repl`.
 #[derive(clap::Args)]
 pub struct Args {
+    /// Check all values against the sizes in their types, to find errors of the
+    /// compiler's type checker.
+    #[arg(long)]
+    check_sizes: bool,
     /// A program to load.
     file: Option<PathBuf>,
 }
@@ -67,7 +71,7 @@ fn go(args: Args) -> Result<(), ExitCode> {
         );
         common::put(&text)?;
     }
-    let mut session = Session::new(interrupt);
+    let mut session = Session::new(interrupt, args.check_sizes);
     if let Some(file) = args.file {
         show(session.load(file))?;
     }

@@ -20,6 +20,10 @@ pub struct Args {
     /// on a device of OpenCL's, or the interpreter.
     #[arg(long, default_value = "cpu", value_parser = ["cpu", "multicore", "c", "opencl", "cuda", "hip", "interp"])]
     backend: String,
+    /// With the interpreter: check all values against the sizes in their types, to find
+    /// errors of the compiler's type checker.
+    #[arg(long)]
+    check_sizes: bool,
     /// The program.
     file: PathBuf,
     #[command(flatten)]
@@ -39,7 +43,12 @@ pub struct Args {
 /// Runs the program.
 pub fn run(args: Args) -> ExitCode {
     if args.backend == "interp" {
-        return on_large_stack(|| interpret::run(&args.file, &args.source, args.options));
+        return on_large_stack(|| {
+            interpret::run(&args.file, &args.source, args.check_sizes, args.options)
+        });
+    }
+    if args.check_sizes {
+        return common::fail("`--check-sizes` needs `--backend interp`");
     }
     let asked = build::Asked {
         file: &args.file,

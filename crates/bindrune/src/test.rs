@@ -38,6 +38,10 @@ pub struct Args {
     /// Run in the interpreter.
     #[arg(short = 'i')]
     interpreted: bool,
+    /// In the interpreter, and where it computes expected values: check all values
+    /// against the sizes in their types.
+    #[arg(long)]
+    check_sizes: bool,
     /// Compile the programs, but do not run them.
     #[arg(short = 'C')]
     compile_only: bool,
@@ -102,6 +106,8 @@ pub struct Options {
     pub pass_compiler: Vec<String>,
     /// The seed of properties.
     pub seed: u64,
+    /// Whether the interpreter checks sizes.
+    pub check_sizes: bool,
     /// The seed of thresholds, where they are not to be the usual ones.
     pub thresholds: Option<u64>,
 }
@@ -152,6 +158,7 @@ fn go(args: &Args) -> Result<ExitCode, ExitCode> {
         tuning: args.tuning.clone(),
         pass_compiler: args.pass_compiler_option.clone(),
         seed: args.seed,
+        check_sizes: args.check_sizes,
         thresholds: args.random_thresholds,
     };
     let work = backend::work_folder()?;

@@ -39,6 +39,12 @@ impl<'a> Oracle<'a> {
         }
     }
 
+    /// Whether values are checked against the sizes in their types. To be called before
+    /// anything is evaluated.
+    pub fn set_check_sizes(&self, check: bool) {
+        self.interp.set_check_sizes(check);
+    }
+
     /// The entry point of this name.
     pub fn entry(&self, name: &str) -> Result<&Entry, String> {
         let found = self.interp.entry(name);
@@ -119,6 +125,7 @@ impl<'a> Oracle<'a> {
             Ok(results) => values(entry, &results),
             Err(failure) => match failure.class {
                 Class::Program => Outcome::Failure(failure.render(self.sources)),
+                Class::Unsound => Outcome::Broken(failure.render(self.sources)),
                 Class::Usage => Outcome::Failure(failure.message),
                 Class::Timeout => Outcome::Broken("it does not end in time".to_owned()),
                 Class::Unsupported | Class::Interrupted | Class::Bug | Class::Unbound => {

@@ -54,12 +54,9 @@ fn with_oracle(test: impl FnOnce(&Oracle<'_>)) {
     let folder = tempfile::tempdir().expect("a folder can be made");
     std::fs::write(folder.path().join("data.in"), "3i64 [4, 5, 6]").expect("it can be written");
     let limit = Duration::from_mins(1);
-    test(&Oracle::new(
-        Arc::new(program),
-        &sources,
-        folder.path(),
-        limit,
-    ));
+    let oracle = Oracle::new(Arc::new(program), &sources, folder.path(), limit);
+    oracle.set_check_sizes(true);
+    test(&oracle);
 }
 
 /// The one result of an entry point called with a script's value.

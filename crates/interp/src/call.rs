@@ -64,6 +64,10 @@ impl Machine<'_> {
         inst: &[Val],
         args: Args,
     ) -> Res<()> {
+        let comparable = std::mem::take(&mut self.comparable);
+        if func.check_sizes {
+            self.bound_args.push(args.clone());
+        }
         for (slot, value) in func.captures.iter().zip(captured) {
             self.set(*slot, value.clone());
         }
@@ -81,7 +85,10 @@ impl Machine<'_> {
                     _ => failure,
                 })?;
             }
-            self.bind(param, arg)?;
+            if param.ty.is_some() || param.check.is_some() {
+                self.check_bound(param, &arg, comparable)?;
+            }
+            self.destructure(&param.pat, arg)?;
         }
         // Sizes that the arguments do not give are the instance's.
         let sizes = func.n_types as Slot..(func.n_types + func.n_sizes) as Slot;
@@ -90,14 +97,24 @@ impl Machine<'_> {
                 self.set(slot, size.clone());
             }
         }
+        if func.check_sizes {
+            self.check_args(func, inst)?;
+        }
         Ok(())
     }
 
     /// A function's result, which has the shape that its type says.
     pub(crate) fn returned(&mut self, func: &Func, value: Val) -> Res<Val> {
         if let Some(ty) = &func.ret {
-            self.forget(&func.ext);
-            self.conform(ty, &value, Mode::Check, func.span)?;
+            if func.check.is_none() {
+                self.forget(&func.ext);
+            }
+            if let Err(failure) = self.conform(ty, &value, Mode::Check, func.span) {
+                return Err(self.attribute(failure, func.check.as_deref(), &value));
+            }
+        }
+        if let Some(check) = &func.check {
+            self.check_value(check, &value)?;
         }
         Ok(value)
     }
@@ -142,6 +159,7 @@ impl Machine<'_> {
             FunKind::Intrinsic(fun, _) => fun.arity(),
         };
         if args.len() < arity {
+            self.comparable = false;
             let fun = FunVal {
                 kind: kind.clone(),
                 args: args.into_vec(),
@@ -156,7 +174,10 @@ impl Machine<'_> {
                 inst,
             } => self.call(func, captured, inst, args)?,
             FunKind::Global { id, inst } => self.call_global(*id, inst, args)?,
-            FunKind::Intrinsic(fun, types) => self.intrinsic(*fun, types, args)?,
+            FunKind::Intrinsic(fun, types) => {
+                self.comparable = false;
+                self.intrinsic(*fun, types, args)?
+            }
         };
         if rest.is_empty() {
             Ok(value)

@@ -24,6 +24,9 @@ pub enum Class {
     Interrupted,
     /// A broken promise of an earlier stage or of the evaluator.
     Bug,
+    /// The shape of a value contradicts its type, when sizes are checked: the checker is
+    /// wrong.
+    Unsound,
     /// A size that is not known was asked for; never seen from outside.
     Unbound,
 }
@@ -35,6 +38,8 @@ pub struct Failure {
     pub class: Class,
     /// What happened, in the words of compiled programs.
     pub message: String,
+    /// What else there is to know, with where.
+    pub notes: Vec<(String, Span)>,
     /// Where: the innermost place first, then the calls that led there.
     pub places: Vec<Span>,
 }
@@ -48,6 +53,7 @@ impl Failure {
         Box::new(Self {
             class,
             message: message.into(),
+            notes: Vec::new(),
             places: Vec::new(),
         })
     }
@@ -62,6 +68,14 @@ impl Failure {
         Self::new(
             Class::Bug,
             format!("compiler bug (please report it): evaluation: {what}"),
+        )
+    }
+
+    /// A value whose shape contradicts its type.
+    pub fn unsound(what: impl std::fmt::Display) -> Box<Self> {
+        Self::new(
+            Class::Unsound,
+            format!("compiler bug (please report it): wrong size in a type: {what}"),
         )
     }
 
@@ -85,6 +99,10 @@ impl Failure {
             Class::Program => format!("Error: {}", self.message),
             _ => self.message.clone(),
         };
+        for (text, span) in &self.notes {
+            // Writing to a string cannot fail.
+            let _ = write!(out, "\n  {text} at {}", place(*span, sources));
+        }
         for (i, span) in self.places.iter().enumerate() {
             if i == 0 {
                 out.push_str("\n\nBacktrace:");

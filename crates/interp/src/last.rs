@@ -3,7 +3,7 @@
 
 use crate::failure::{Failure, Res};
 use crate::machine::{Args, Machine};
-use crate::tree::{Func, Node};
+use crate::tree::{Func, Node, SizeCheck};
 use crate::value::Val;
 use syntax::span::Span;
 
@@ -20,12 +20,10 @@ impl Machine<'_> {
         let mut place = None;
         loop {
             // The places of all rounds but the last are forgotten.
-            let last = self
-                .eval_last(&func.body, id)
-                .map_err(|failure| match place {
-                    Some(span) => failure.called(span),
-                    None => failure,
-                })?;
+            let last = self.eval_last(func, id).map_err(|failure| match place {
+                Some(span) => failure.called(span),
+                None => failure,
+            })?;
             match last {
                 Last::Value(value) => return self.returned(func, value),
                 Last::Call(inst, args, span) => {
@@ -73,7 +71,9 @@ impl Machine<'_> {
         value.map_err(|failure| failure.called(span))
     }
 
-    fn eval_last(&mut self, mut node: &Node, id: u32) -> Res<Last> {
+    fn eval_last(&mut self, func: &Func, id: u32) -> Res<Last> {
+        let mut node = &func.body;
+        let mut checks: Vec<&SizeCheck> = Vec::new();
         loop {
             node = match node {
                 Node::If(parts) => {
@@ -95,12 +95,37 @@ impl Machine<'_> {
                     }
                     &pair.1
                 }
-                Node::Call(callee, inst, nodes, span) if *callee == id => {
+                Node::Checked(inner, check) => {
+                    checks.push(check);
+                    inner
+                }
+                Node::Call(callee, inst, nodes, span)
+                    if *callee == id && self.are_implied(&checks, func) =>
+                {
                     let args = self.args(nodes)?;
                     return Ok(Last::Call(self.inst(inst)?, args, *span));
                 }
-                node => return self.eval(node).map(Last::Value),
+                node => {
+                    let value = self.eval(node)?;
+                    for check in checks.into_iter().rev() {
+                        self.check_value(check, &value)?;
+                    }
+                    return Ok(Last::Value(value));
+                }
             };
         }
+    }
+
+    /// Whether a value that has the type of the function's result passes these checks,
+    /// as far as that is known before the value is.
+    fn are_implied(&mut self, checks: &[&SizeCheck], func: &Func) -> bool {
+        if checks.is_empty() {
+            return true;
+        }
+        let Some(result) = &func.check else {
+            return false;
+        };
+        let result = self.sized(&result.ty);
+        checks.iter().all(|check| self.sized(&check.ty) == result)
     }
 }

@@ -123,7 +123,8 @@ impl Marker {
             | Node::Watched(inner, _)
             | Node::Trace(_, inner, ..)
             | Node::Blank(inner, ..)
-            | Node::Ext(inner, ..) => self.node(inner),
+            | Node::Ext(inner, ..)
+            | Node::Checked(inner, _) => self.node(inner),
             Node::WithField(pair, _)
             | Node::Binary(_, _, pair, _)
             | Node::Compare(_, pair)
@@ -159,7 +160,7 @@ impl Marker {
                 self.indices(indices);
                 self.node(&mut pair.1);
             }
-            Node::Apply(fun, args, _) => {
+            Node::Apply(fun, args, ..) => {
                 if fun.is_named() {
                     self.node(fun);
                     self.backwards(args.iter_mut());
@@ -229,7 +230,8 @@ fn mentions(node: &Node, f: &mut dyn FnMut(Slot)) {
         | Node::Watched(inner, _)
         | Node::Trace(_, inner, ..)
         | Node::Blank(inner, ..)
-        | Node::Ext(inner, ..) => mentions(inner, f),
+        | Node::Ext(inner, ..)
+        | Node::Checked(inner, _) => mentions(inner, f),
         Node::Parts(parts) => parts.iter().for_each(|(_, node)| mentions(node, f)),
         Node::WithField(pair, _)
         | Node::Binary(_, _, pair, _)
@@ -262,7 +264,7 @@ fn mentions(node: &Node, f: &mut dyn FnMut(Slot)) {
             mentions(&pair.1, f);
             index_mentions(indices, f);
         }
-        Node::Apply(fun, args, _) => {
+        Node::Apply(fun, args, ..) => {
             mentions(fun, f);
             args.iter().for_each(|node| mentions(node, f));
         }

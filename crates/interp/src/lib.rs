@@ -18,6 +18,7 @@
 )]
 
 mod array;
+mod binding_site;
 mod blank;
 mod build;
 mod call;
@@ -25,11 +26,13 @@ mod failure;
 mod interface;
 mod last;
 mod last_use;
+mod loops;
 mod machine;
 mod places;
 mod resolve;
 mod shape;
 mod show;
+mod size_check;
 mod soac;
 mod tree;
 mod value;
@@ -75,6 +78,7 @@ pub struct Interp {
     interrupt: RefCell<Option<Arc<AtomicBool>>>,
     watched: Cell<bool>,
     nans: Cell<bool>,
+    check_sizes: Cell<bool>,
     /// The first file that is not the prelude's.
     first_file: FileId,
 }
@@ -98,6 +102,7 @@ impl Interp {
             interrupt: RefCell::new(None),
             watched: Cell::new(false),
             nans: Cell::new(false),
+            check_sizes: Cell::new(false),
         }
     }
 
@@ -109,6 +114,13 @@ impl Interp {
     /// When evaluations are to end that have not ended by themselves.
     pub fn set_deadline(&self, deadline: Option<Instant>) {
         self.deadline.replace(deadline);
+    }
+
+    /// Whether values are checked against the sizes in their types, which are the
+    /// checker's claims: a difference is a failure of [`Class::Unsound`]. To be called
+    /// before evaluations, which fix the code of what they use.
+    pub fn set_check_sizes(&self, check: bool) {
+        self.check_sizes.set(check);
     }
 
     /// A flag that ends evaluations soon after it is set.
@@ -230,10 +242,13 @@ impl Interp {
         let (Some(cell), Some(def)) = (self.code.get(at), self.program.defs.get(at)) else {
             return Err(Failure::bug("no such definition"));
         };
-        let watched = self.watched.get() && !def.is_prelude;
-        let nans = self.nans.get();
+        let options = resolve::Options {
+            watched: self.watched.get() && !def.is_prelude,
+            nans: self.nans.get(),
+            check_sizes: self.check_sizes.get(),
+        };
         let make = || {
-            let func = resolve::definition(&self.program, &self.globals, def, watched, nans);
+            let func = resolve::definition(&self.program, &self.globals, def, options);
             Rc::new(func)
         };
         Ok(Rc::clone(cell.get_or_init(make)))

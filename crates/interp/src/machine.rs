@@ -8,7 +8,7 @@ use crate::Interp;
 use crate::call::{binary, compare};
 use crate::failure::{Class, Failure, Res};
 use crate::shape::Mode;
-use crate::tree::{Bind, CDim, CTy, Form, Inst, Loop, Node, Param, Pat, Slot};
+use crate::tree::{Bind, CDim, CTy, Inst, Node, Param, Pat, Slot};
 use crate::value::{FunKind, FunVal, Parts, RTy, Val};
 use crate::watch::{Active, Watcher};
 use prim::{CmpOp, Scalar};
@@ -47,6 +47,12 @@ pub struct Machine<'a> {
     /// The names of arguments, if the next frame is an entry point's, whose
     /// arguments come from outside: all of their sizes are checked.
     pub(crate) from_outside: Option<Box<[String]>>,
+    /// Whether the checker could compare the sizes of the next frame's arguments.
+    pub(crate) comparable: bool,
+    /// Arguments of calls that are being bound, if sizes are checked.
+    pub(crate) bound_args: Vec<Args>,
+    /// How many sizes that are expressions are being evaluated for checks.
+    pub(crate) sizing: u32,
 }
 
 impl<'a> Machine<'a> {
@@ -64,6 +70,9 @@ impl<'a> Machine<'a> {
             watcher: None,
             nans: false,
             from_outside: None,
+            comparable: false,
+            bound_args: Vec::new(),
+            sizing: 0,
         }
     }
 
@@ -121,15 +130,34 @@ impl<'a> Machine<'a> {
 
     /// Binds a pattern that matches, after checking the value's shape.
     pub fn bind(&mut self, param: &Param, value: Val) -> Res<()> {
-        if let Some(ty) = &param.ty {
-            self.conform(ty, &value, Mode::Check, param.span)?;
+        if param.ty.is_some() || param.check.is_some() {
+            self.check_bound(param, &value, true)?;
         }
         self.destructure(&param.pat, value)
     }
 
-    fn destructure(&mut self, pat: &Pat, value: Val) -> Res<()> {
+    /// Checks the shape of a value that a pattern is going to bind; whether the checker
+    /// could compare the sizes of the value's type, the pattern's left aside.
+    pub(crate) fn check_bound(&mut self, param: &Param, value: &Val, comparable: bool) -> Res<()> {
+        if let Some(ty) = &param.ty
+            && let Err(failure) = self.conform(ty, value, Mode::Check, param.span)
+        {
+            let check = param.check.as_deref().filter(|_| comparable);
+            return Err(self.attribute(failure, check, value));
+        }
+        match &param.check {
+            Some(check) => self.check_value(check, value),
+            None => Ok(()),
+        }
+    }
+
+    pub(crate) fn destructure(&mut self, pat: &Pat, value: Val) -> Res<()> {
         match (pat, value) {
             (Pat::Var(slot), value) => self.set(*slot, value),
+            (Pat::Checked(pat, check), value) => {
+                self.check_value(check, &value)?;
+                self.destructure(pat, value)?;
+            }
             (Pat::Wild | Pat::Lit(_), _) => {}
             (Pat::Parts(pats), Val::Tuple(parts)) => {
                 let mut parts = Rc::try_unwrap(parts).unwrap_or_else(|shared| (*shared).clone());
@@ -153,6 +181,7 @@ impl<'a> Machine<'a> {
     fn matches(pat: &Pat, value: &Val) -> bool {
         match (pat, value) {
             (Pat::Var(_) | Pat::Wild, _) => true,
+            (Pat::Checked(pat, _), value) => Self::matches(pat, value),
             (Pat::Lit(x), Val::Scalar(y)) => prim::eval::compare(CmpOp::Eq, *x, *y) == Some(true),
             (Pat::Parts(pats), Val::Tuple(parts)) => pats.iter().all(|(at, pat)| {
                 let part = parts.get(*at as usize);
@@ -334,13 +363,15 @@ impl<'a> Machine<'a> {
             Node::Array(nodes, ty, span) => self.literal(nodes, ty, *span),
             Node::Range(range) => self.range(range),
             Node::Call(id, inst, nodes, span) => {
+                let comparable = inst.comparable;
                 let args = self.args(nodes)?;
                 let inst = self.inst(inst)?;
                 self.at(*span);
+                self.comparable = comparable;
                 self.call_global(*id, &inst, args)
                     .map_err(|failure| failure.called(*span))
             }
-            Node::Apply(fun, nodes, span) => {
+            Node::Apply(fun, nodes, span, comparable) => {
                 let (fun, args) = if fun.is_named() {
                     let args = self.args(nodes)?;
                     (self.eval(fun)?, args)
@@ -349,6 +380,7 @@ impl<'a> Machine<'a> {
                     (fun, self.args(nodes)?)
                 };
                 self.at(*span);
+                self.comparable = *comparable;
                 self.apply(&fun, args)
                     .map_err(|failure| failure.called(*span))
             }
@@ -422,7 +454,9 @@ impl<'a> Machine<'a> {
                 let value = self.eval(inner)?;
                 let ty = self.rty(ty)?;
                 let place = self.users_place(*span);
-                self.interp.trace(tag.as_deref(), &value, &ty, place);
+                if self.sizing == 0 {
+                    self.interp.trace(tag.as_deref(), &value, &ty, place);
+                }
                 Ok(value)
             }
             Node::Break(inner, span) => {
@@ -434,6 +468,11 @@ impl<'a> Machine<'a> {
             Node::Ext(inner, slots, ty) => {
                 let value = self.eval(inner)?;
                 self.bind_sizes(slots, ty, &value)?;
+                Ok(value)
+            }
+            Node::Checked(inner, check) => {
+                let value = self.eval(inner)?;
+                self.check_value(check, &value)?;
                 Ok(value)
             }
             Node::Hole(span) => Err(Failure::at(*span, "Reached hole of type.")),
@@ -513,50 +552,6 @@ impl<'a> Machine<'a> {
         let value = value?;
         self.interp.set_constant(id, value.clone());
         Ok(value)
-    }
-
-    // ------------------------------------------------------------------ loops
-
-    fn run_loop(&mut self, inner: &Loop) -> Res<Val> {
-        let mut value = self.eval(&inner.init)?;
-        match &inner.form {
-            Form::For(slot, ty, bound) => {
-                let bound = index_of(self.scalar(bound)?, ty.is_signed());
-                let mut i = 0;
-                while i < bound {
-                    self.enter(inner, value)?;
-                    self.set(*slot, Val::Scalar(Scalar::int(ty.prim(), i)));
-                    value = self.eval(&inner.body)?;
-                    i += 1;
-                }
-            }
-            Form::ForIn(param, array) => {
-                let Val::Array(array) = self.eval(array)? else {
-                    return Err(Failure::bug("a loop over other than an array"));
-                };
-                for i in 0..array.len() {
-                    self.enter(inner, value)?;
-                    self.bind(param, array.row(i))?;
-                    value = self.eval(&inner.body)?;
-                }
-            }
-            Form::While(cond) => loop {
-                self.enter(inner, value.clone())?;
-                if !self.truth(cond)? {
-                    break;
-                }
-                // Nobody but the parameters holds the values from here on.
-                drop(value);
-                value = self.eval(&inner.body)?;
-            },
-        }
-        Ok(value)
-    }
-
-    fn enter(&mut self, inner: &Loop, value: Val) -> Res<()> {
-        self.tick()?;
-        self.forget(&inner.sizes);
-        self.bind(&inner.param, value)
     }
 
     fn literal(&mut self, nodes: &[Node], ty: &CTy, span: Span) -> Res<Val> {

@@ -10,16 +10,16 @@
 //! types can be looked at any time.
 
 mod apply;
+mod bindings;
 mod scope;
+mod size_check;
 mod types;
 
 use crate::last_use;
-use crate::tree::{Bind, CTy, Form, Func, Index, Loop, Node, Param, Pat, Range, Slot};
+use crate::tree::{CTy, Func, Index, Node, Range, Slot, Subject};
 use crate::value::{RTy, Val};
 use crate::watch::Seen;
-use check::tast::{
-    self, Attr, Def, Exp, ExpKind, Lambda, PatKind, Program, RetType, Ty, TyVarId, VarId,
-};
+use check::tast::{self, Attr, Def, Exp, ExpKind, Lambda, Program, RetType, Ty, TyVarId, VarId};
 use prim::ScalarType;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
@@ -42,6 +42,19 @@ pub struct Resolver<'a> {
     watched: Option<&'a Program>,
     /// Whether operators note new NaNs.
     nans: bool,
+    /// Whether values are checked against their types.
+    check_sizes: bool,
+}
+
+/// What code does besides its work.
+#[derive(Clone, Copy, Default)]
+pub struct Options {
+    /// Functions know what their parts see.
+    pub watched: bool,
+    /// Operators note new NaNs.
+    pub nans: bool,
+    /// Values are checked against their types.
+    pub check_sizes: bool,
 }
 
 /// The function being resolved.
@@ -53,6 +66,8 @@ struct Frame {
     /// Slots of the function around it, and where their values go.
     captures: Vec<(Slot, Slot)>,
     pinned: FxHashSet<Slot>,
+    /// The sizes that the function's parts bind, in the order of their slots.
+    sizes: Vec<Slot>,
     /// What the parts of the function see, if that is wanted.
     seen: Vec<Seen>,
 }
@@ -64,22 +79,17 @@ impl Frame {
     }
 }
 
-/// The code of a definition, perhaps of one that is watched or whose new NaNs are.
-pub fn definition(
-    program: &Program,
-    globals: &Globals,
-    def: &Def,
-    watched: bool,
-    nans: bool,
-) -> Func {
+/// The code of a definition.
+pub fn definition(program: &Program, globals: &Globals, def: &Def, options: Options) -> Func {
     let mut resolver = Resolver {
         defs: &program.defs,
         globals,
         frames: Vec::new(),
         in_sizes: 0,
         local_params: FxHashMap::default(),
-        watched: watched.then_some(program),
-        nans,
+        watched: options.watched.then_some(program),
+        nans: options.nans,
+        check_sizes: options.check_sizes,
     };
     resolver.function(def).0
 }
@@ -116,6 +126,16 @@ impl Resolver<'_> {
 
     /// The slot of a size that is bound here.
     fn bind_size(&mut self, var: VarId) -> Slot {
+        let before = self.frame().n_slots;
+        let slot = self.bind_scalar(var);
+        if slot == before {
+            self.frame().sizes.push(slot);
+        }
+        slot
+    }
+
+    /// The slot of a scalar that sizes may mention.
+    fn bind_scalar(&mut self, var: VarId) -> Slot {
         let slot = self.bind(var);
         self.pin(slot);
         slot
@@ -171,16 +191,17 @@ impl Resolver<'_> {
             frame.pinned.insert(slot);
         }
         for var in &def.size_params {
-            self.bind_size(*var);
+            self.bind_scalar(*var);
             self.sees(*var, &Ty::I64, def.body.span);
         }
-        let counts = (def.ty_params.len(), def.size_params.len());
+        let counts = (def.ty_params.len(), def.size_params.as_slice());
         self.finish(&def.params, &def.ret, &def.body, def.span, counts)
     }
 
     fn lambda(&mut self, lambda: &Lambda, span: Span) -> Node {
         self.frames.push(Frame::default());
-        let (func, captured) = self.finish(&lambda.params, &lambda.ret, &lambda.body, span, (0, 0));
+        let (func, captured) =
+            self.finish(&lambda.params, &lambda.ret, &lambda.body, span, (0, &[]));
         closure(func, captured)
     }
 
@@ -190,73 +211,43 @@ impl Resolver<'_> {
         ret: &RetType,
         body: &Exp,
         span: Span,
-        (n_types, n_sizes): (usize, usize),
+        (n_types, sizes): (usize, &[VarId]),
     ) -> (Func, Vec<Slot>) {
         self.inherit(body.span);
         let params = params
             .iter()
-            .map(|pat| self.param_seen(pat, body.span))
+            .map(|pat| self.param_seen(pat, &[], body.span))
             .collect();
-        let mut body = self.exp(body);
-        let ext = ret.ext.iter().map(|var| self.bind_size(*var)).collect();
+        let mut code = self.exp(body);
+        let ext: Vec<Slot> = ret.ext.iter().map(|var| self.bind_size(*var)).collect();
+        let from = [&body.ty];
+        let check = self.size_check(&ret.ty, &ext, Subject::Result, &from, body.span);
         let ret = self.shape(&ret.ty);
         let frame = self.frames.pop().unwrap_or_default();
         let (outer, captures): (Vec<Slot>, Vec<Slot>) = frame.captures.iter().copied().unzip();
         if self.watched.is_none() {
-            last_use::mark(&mut body, frame.n_slots, &frame.pinned, &captures);
+            last_use::mark(&mut code, frame.n_slots, &frame.pinned, &captures);
         }
         let func = Func {
             n_slots: frame.n_slots as usize,
             n_types,
-            n_sizes,
+            n_sizes: sizes.len(),
+            check_sizes: self.check_sizes,
+            size_params: if self.check_sizes {
+                sizes.to_vec()
+            } else {
+                Vec::new()
+            },
             captures,
             params,
             ext,
             ret,
-            body,
+            check,
+            body: code,
             span,
             scope: self.watched.map(|_| frame.seen.into()),
         };
         (func, outer)
-    }
-
-    fn param(&mut self, pat: &tast::Pat) -> Param {
-        let bound = self.pattern(pat);
-        Param {
-            pat: bound,
-            ty: self.shape(&pat.ty),
-            span: pat.span,
-        }
-    }
-
-    fn pattern(&mut self, pat: &tast::Pat) -> Pat {
-        match &pat.kind {
-            PatKind::Var(var) => {
-                let slot = self.bind(*var);
-                if matches!(pat.ty, Ty::Scalar(_)) {
-                    self.pin(slot);
-                }
-                Pat::Var(slot)
-            }
-            PatKind::Wildcard => Pat::Wild,
-            PatKind::Tuple(pats) => Pat::Parts(
-                (0u32..)
-                    .zip(pats)
-                    .map(|(i, pat)| (i, self.pattern(pat)))
-                    .collect(),
-            ),
-            PatKind::Record(pats) => Pat::Parts(
-                pats.iter()
-                    .map(|(label, inner)| (field_index(&pat.ty, label), self.pattern(inner)))
-                    .collect(),
-            ),
-            PatKind::Lit(value, _) => Pat::Lit(*value),
-            PatKind::Constr(label, pats) => {
-                let number = constr_index(&pat.ty, label);
-                Pat::Constr(number, pats.iter().map(|pat| self.pattern(pat)).collect())
-            }
-            PatKind::Attr(_, pat) => self.pattern(pat),
-        }
     }
 
     // ------------------------------------------------------------ expressions
@@ -274,10 +265,18 @@ impl Resolver<'_> {
         stacker::maybe_grow(crate::RED_ZONE, crate::STACK_STEP, || {
             let node = self.kind(exp);
             let coerced = matches!(exp.kind, ExpKind::Coerce(_));
-            if exp.ext.is_empty() || coerced {
+            if coerced {
                 return node;
             }
             let slots: Vec<Slot> = exp.ext.iter().map(|var| self.bind_size(*var)).collect();
+            if let Some(check) =
+                self.size_check(&exp.ty, &slots, Subject::Expression, &[], exp.span)
+            {
+                return Node::Checked(Box::new(node), check);
+            }
+            if slots.is_empty() {
+                return node;
+            }
             match self.shape(&exp.ty) {
                 Some(ty) => Node::Ext(Box::new(node), slots, Box::new(ty)),
                 None => node,
@@ -401,11 +400,13 @@ impl Resolver<'_> {
                 body,
             } => self.loop_exp(sizes, pat, init, form, body),
             ExpKind::Match { scrutinee, cases } => {
+                let scrutinee_ty = scrutinee.ty.clone();
                 let scrutinee = self.exp(scrutinee);
                 let cases = cases
                     .iter()
                     .map(|case| {
-                        let param = self.param_seen(&case.pat, case.body.span);
+                        let from = [&scrutinee_ty];
+                        let param = self.param_seen(&case.pat, &from, case.body.span);
                         (param, self.exp(&case.body))
                     })
                     .collect();
@@ -460,90 +461,6 @@ impl Resolver<'_> {
                 Index::Slice(from, to, part(step))
             }
         }
-    }
-
-    fn local(&mut self, bind: &tast::Bind, body: Span) -> Bind {
-        match bind {
-            tast::Bind::Pat { sizes, pat, rhs } => {
-                let end = rhs.span;
-                let rhs = self.exp(rhs);
-                let sizes = sizes.iter().map(|var| self.bind_size(*var)).collect();
-                let region = self.after(end, body);
-                Bind::Pat(sizes, self.param_seen(pat, region), rhs)
-            }
-            tast::Bind::Fun(def) => {
-                let params = (def.ty_params.clone(), def.size_params.clone());
-                let plain = params.0.is_empty() && params.1.is_empty();
-                if plain && def.params.is_empty() {
-                    let rhs = self.exp(&def.body);
-                    let pat = Pat::Var(self.bind(def.var));
-                    if matches!(def.body.ty, Ty::Scalar(_)) {
-                        self.bind_size(def.var);
-                    }
-                    let region = self.after(def.body.span, body);
-                    self.sees(def.var, &def.body.ty, region);
-                    let param = Param {
-                        pat,
-                        ty: None,
-                        span: def.span,
-                    };
-                    return Bind::Pat(Vec::new(), param, rhs);
-                }
-                let (func, captured) = self.function(def);
-                if !plain {
-                    self.local_params.insert(def.var, params);
-                }
-                Bind::Fun(self.bind(def.var), closure(func, captured))
-            }
-        }
-    }
-
-    fn loop_exp(
-        &mut self,
-        sizes: &[VarId],
-        pat: &tast::Pat,
-        init: &Exp,
-        form: &tast::LoopForm,
-        body: &Exp,
-    ) -> Node {
-        let init = self.exp(init);
-        // Bounds and arrays are evaluated outside of the loop.
-        let driver = match form {
-            tast::LoopForm::For(_, bound) => Some((self.exp(bound), &bound.ty)),
-            tast::LoopForm::ForIn(_, array) => Some((self.exp(array), &array.ty)),
-            tast::LoopForm::While(_) => None,
-        };
-        let mark = self.frame().n_slots;
-        let sizes = sizes.iter().map(|var| self.bind_size(*var)).collect();
-        let param = self.param_seen(pat, body.span);
-        let form = match (form, driver) {
-            (tast::LoopForm::For(var, _), Some((bound, ty))) => {
-                let ty = match ty {
-                    Ty::Scalar(ty) => *ty,
-                    _ => ScalarType::I64,
-                };
-                let slot = self.bind_size(*var);
-                self.sees(*var, &Ty::Scalar(ty), body.span);
-                Form::For(slot, ty, bound)
-            }
-            (tast::LoopForm::ForIn(pat, _), Some((array, _))) => {
-                Form::ForIn(self.param_seen(pat, body.span), array)
-            }
-            (
-                tast::LoopForm::While(cond)
-                | tast::LoopForm::For(_, cond)
-                | tast::LoopForm::ForIn(_, cond),
-                _,
-            ) => Form::While(self.exp(cond)),
-        };
-        Node::Loop(Box::new(Loop {
-            sizes,
-            param,
-            init,
-            form,
-            body: self.exp(body),
-            mark,
-        }))
     }
 }
 

@@ -8,7 +8,7 @@
 use crate::value::{RTy, Val};
 use crate::watch::Seen;
 use check::intrinsics::{ArrayFun, Intrinsic};
-use check::tast::{Name, RangeKind};
+use check::tast::{Name, RangeKind, Ty, VarId};
 use prim::{BinOp, CmpOp, ConvOp, MathFun, PrimType, Scalar, ScalarType, UnOp};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -27,6 +27,10 @@ pub struct Func {
     pub n_types: usize,
     /// How many are size parameters.
     pub n_sizes: usize,
+    /// The size parameters, if sizes are checked.
+    pub size_params: Vec<VarId>,
+    /// Whether sizes are checked.
+    pub check_sizes: bool,
     /// Where the captured values go.
     pub captures: Vec<Slot>,
     /// The parameters.
@@ -35,6 +39,8 @@ pub struct Func {
     pub ext: Vec<Slot>,
     /// What has to be true of the shape of the result.
     pub ret: Option<CTy>,
+    /// The result's type, if sizes are checked.
+    pub check: Option<Box<SizeCheck>>,
     /// The body.
     pub body: Node,
     /// Where it stands.
@@ -50,6 +56,8 @@ pub struct Param {
     pub pat: Pat,
     /// What has to be true of the shape; nothing where the type has no sizes.
     pub ty: Option<CTy>,
+    /// The pattern's type, if sizes are checked.
+    pub check: Option<Box<SizeCheck>>,
     /// Where it stands.
     pub span: Span,
 }
@@ -67,6 +75,39 @@ pub enum Pat {
     Lit(Scalar),
     /// A constructor, by its number, with its payload.
     Constr(u32, Vec<Pat>),
+    /// A part of a pattern whose own type is checked.
+    Checked(Box<Self>, Box<SizeCheck>),
+}
+
+/// A type that a value is checked against ([`crate::size_check`]).
+#[derive(Debug)]
+pub struct SizeCheck {
+    /// The type.
+    pub ty: CTy,
+    /// The type as the checker has it.
+    pub source: Ty,
+    /// Size variables that the value binds if they have no value.
+    pub binds: Vec<Slot>,
+    /// The variables in the type's sizes.
+    pub vars: Vec<(VarId, Slot)>,
+    /// What the value is to the type.
+    pub subject: Subject,
+    /// Whether the checker could compare the type's sizes with those of the
+    /// values that come here.
+    pub comparable: bool,
+    /// Where the type belongs.
+    pub span: Span,
+}
+
+/// What is checked.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Subject {
+    /// The value of an expression.
+    Expression,
+    /// A value that a pattern binds.
+    Pattern,
+    /// A function's result.
+    Result,
 }
 
 /// A type whose sizes are looked up or computed in a frame.
@@ -106,6 +147,8 @@ pub struct Inst {
     pub types: Vec<CTy>,
     /// Size arguments.
     pub sizes: Vec<CDim>,
+    /// Whether the checker could compare the sizes of the arguments' types.
+    pub comparable: bool,
 }
 
 /// An expression.
@@ -158,8 +201,9 @@ pub enum Node {
     ArrayFun(ArrayFun, Vec<CTy>, Vec<Node>, Span),
     /// A definition applied to arguments, as many as it takes.
     Call(u32, Box<Inst>, Vec<Node>, Span),
-    /// A function that is computed, applied to arguments.
-    Apply(Box<Node>, Vec<Node>, Span),
+    /// A function that is computed, applied to arguments; whether the checker could
+    /// compare the sizes of their types.
+    Apply(Box<Node>, Vec<Node>, Span, bool),
     /// A lambda or local function with the values that it captures.
     Closure(Rc<Func>, Vec<Node>),
     /// Local bindings.
@@ -190,6 +234,8 @@ pub enum Node {
     Blank(Box<Node>, Box<CTy>, Span),
     /// The value, whose shape determines sizes.
     Ext(Box<Node>, Vec<Slot>, Box<CTy>),
+    /// The value, whose shape is checked.
+    Checked(Box<Node>, Box<SizeCheck>),
     /// `???`
     Hole(Span),
     /// An expression that cannot be evaluated: why.
@@ -263,6 +309,9 @@ pub enum Bind {
 pub struct Loop {
     /// Sizes that vary.
     pub sizes: Vec<Slot>,
+    /// These and the sizes that come into being in the body: no iteration knows those
+    /// of the one before.
+    pub inner_sizes: Vec<Slot>,
     /// The parameters.
     pub param: Param,
     /// Their first values.

@@ -72,6 +72,7 @@ fn program(path: &Path, watched: bool) -> Vec<String> {
         return errors;
     };
     let interp = Interp::new(Arc::new(program));
+    interp.set_check_sizes(true);
     let folder = path.parent().unwrap_or(path);
     let mut problems = Vec::new();
     for case in &spec.cases {

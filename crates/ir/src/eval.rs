@@ -40,6 +40,9 @@
 //! none come too early. Points of a segop run in order; what they would do to
 //! each other in another order is told by the evaluator of `imp`.
 //!
+//! Whatever is bound (by a statement, as a parameter of a function, lambda or loop) is
+//! checked against its type: element type, and a shape of the sizes in the type ([`typed`]).
+//!
 //! Errors are of five classes ([`ErrorClass`]) and carry the provenance of the
 //! statement that failed and of the calls around it. The number of statements
 //! is limited by a budget, the depth of calls and the size of arrays by
@@ -58,6 +61,7 @@ mod place;
 mod rows;
 mod scalars;
 mod seg;
+mod typed;
 mod view;
 
 pub use array::{Array, Buffer};

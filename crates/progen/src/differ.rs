@@ -256,6 +256,7 @@ fn run(program: &Program, setting: &Setting) -> Result<Report, Problem> {
         .map_err(|failure| refused("compile", &session, &failure))?;
     let tuning = setting.tuning(image.program());
     let interp = Interp::new(Arc::new(typed));
+    interp.set_check_sizes(true);
     let mut wanted = Vec::new();
     for call in &program.calls {
         wanted.push((call, interpret(&interp, call, &session)?));
@@ -326,10 +327,12 @@ fn interpret(interp: &Interp, call: &Call, session: &Session) -> Result<Wanted, 
                 &format!("generator: {}", words(&failure.message)),
                 format!("entry {}: {}", call.entry, failure.render(&session.sources)),
             )),
-            Class::Usage | Class::Unsupported | Class::Bug | Class::Unbound => Err(Problem::new(
-                &format!("interpreter: {}", words(&failure.message)),
-                failure.render(&session.sources),
-            )),
+            Class::Usage | Class::Unsupported | Class::Bug | Class::Unsound | Class::Unbound => {
+                Err(Problem::new(
+                    &format!("interpreter: {}", words(&failure.message)),
+                    failure.render(&session.sources),
+                ))
+            }
         },
     }
 }

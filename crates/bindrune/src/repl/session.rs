@@ -35,6 +35,8 @@ pub struct Session {
     /// The variables of a call in progress.
     locals: Locals,
     interrupt: Flag,
+    /// Whether evaluations check sizes.
+    check_sizes: bool,
 }
 
 /// Set from outside to end an evaluation; all flags are equal.
@@ -145,9 +147,10 @@ struct Checked {
 
 impl Session {
     /// Nothing entered yet; the flag ends evaluations.
-    pub fn new(interrupt: Arc<AtomicBool>) -> Self {
+    pub fn new(interrupt: Arc<AtomicBool>, check_sizes: bool) -> Self {
         Self {
             interrupt: Flag(interrupt),
+            check_sizes,
             ..Self::default()
         }
     }
@@ -285,6 +288,7 @@ impl Session {
             return Ok(done(format!("a function of type {text}"), None));
         }
         let interp = Interp::new(Arc::clone(&program));
+        interp.set_check_sizes(self.check_sizes);
         interp.set_tracer(tracer(Arc::clone(&checked.sources)));
         let flag = Arc::clone(&self.interrupt.0);
         interp.set_interrupt(flag);
@@ -306,7 +310,9 @@ impl Session {
             }
             Err(failure) => Err(match failure.class {
                 Class::Interrupted => Failed::Interrupted,
-                Class::Program => format!("{}\n", failure.render(&checked.sources)).into(),
+                Class::Program | Class::Unsound => {
+                    format!("{}\n", failure.render(&checked.sources)).into()
+                }
                 _ => format!("{}\n", failure.message).into(),
             }),
         }
@@ -361,7 +367,7 @@ impl Session {
         }
         let new = Self {
             file: Some(file),
-            ..Self::new(Arc::clone(&self.interrupt.0))
+            ..Self::new(Arc::clone(&self.interrupt.0), self.check_sizes)
         };
         let checked = new.check("");
         if checked.program.is_none() {

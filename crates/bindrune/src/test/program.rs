@@ -337,6 +337,7 @@ fn run_cases(
 ) {
     let folder = file.parent().unwrap_or(file);
     let oracle = Oracle::new(Arc::new(program), &session.sources, folder, options.limit);
+    oracle.set_check_sizes(options.check_sizes);
     for case in &spec.cases {
         for entry in case.entries.iter() {
             if options.entry.as_ref().is_some_and(|only| only != entry) {

@@ -8,9 +8,12 @@ fn the_interpreter_does_what_compiled_code_does() {
     let folder = Folder::new();
     let program = folder.file("sample.fut", SAMPLE);
     let both = |entry: &str, stdin: &str| {
-        let run =
-            |backend: &str| bindrune(&["run", "--backend", backend, &program, "-e", entry], stdin);
-        let (interpreted, compiled) = (run("interp"), run("cpu"));
+        let run = |options: &[&str]| {
+            let args = [&["run"], options, &[&program, "-e", entry]].concat();
+            bindrune(&args, stdin)
+        };
+        let interpreted = run(&["--backend=interp", "--check-sizes"]);
+        let compiled = run(&["--backend=cpu"]);
         assert_eq!(
             (interpreted.code, interpreted.text(), &interpreted.stderr),
             (compiled.code, compiled.text(), &compiled.stderr),
@@ -36,6 +39,8 @@ fn the_interpreter_does_what_compiled_code_does() {
     both("main", "[1, 2").fails(&["argument 1"]);
     both("main", "[1] 2").fails(&["more input"]);
     both("absent", "").fails(&["no entry point `absent`"]);
+    let compiled = bindrune(&["run", "--check-sizes", &program], "[1]");
+    compiled.fails(&["`--check-sizes` needs `--backend interp`"]);
 }
 
 #[test]

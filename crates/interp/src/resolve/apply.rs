@@ -1,5 +1,6 @@
 //! Variables with what their type and size parameters stand for, and applications.
 
+use super::size_check::are_comparable;
 use super::{Found, Resolver};
 use crate::tree::{CDim, CTy, Comparison, Inst, Node};
 use crate::value::RTy;
@@ -79,6 +80,7 @@ impl Resolver<'_> {
         Inst {
             types,
             sizes: sizes.collect(),
+            comparable: false,
         }
     }
 
@@ -95,11 +97,13 @@ impl Resolver<'_> {
                 .get(number as usize)
                 .map_or(0, |def| def.params.len());
             if arity > 0 && arity <= args.len() {
+                let comparable = self.check_sizes && are_comparable(fun, args);
                 let mut args = self.exps(args);
-                let inst = self.global_inst(number, ty_args, size_args);
+                let mut inst = self.global_inst(number, ty_args, size_args);
+                inst.comparable = comparable;
                 let rest = args.split_off(arity);
                 let call = Node::Call(number, Box::new(inst), args, span);
-                return applied(call, rest, span);
+                return applied(call, rest, span, false);
             }
         }
         if let ExpKind::Intrinsic {
@@ -120,10 +124,11 @@ impl Resolver<'_> {
                     }
                     node => node,
                 };
-                return applied(node, rest, span);
+                return applied(node, rest, span, false);
             }
         }
         let named = matches!(fun.kind, ExpKind::Var { .. } | ExpKind::Intrinsic { .. });
+        let comparable = self.check_sizes && are_comparable(fun, args);
         // In the order of evaluation, so that sizes are bound before their use.
         let (fun, args) = if named {
             let args = self.exps(args);
@@ -132,15 +137,15 @@ impl Resolver<'_> {
             let fun = self.exp(fun);
             (fun, self.exps(args))
         };
-        applied(fun, args, span)
+        applied(fun, args, span, comparable)
     }
 }
 
-fn applied(fun: Node, args: Vec<Node>, span: Span) -> Node {
+fn applied(fun: Node, args: Vec<Node>, span: Span, comparable: bool) -> Node {
     if args.is_empty() {
         fun
     } else {
-        Node::Apply(Box::new(fun), args, span)
+        Node::Apply(Box::new(fun), args, span, comparable)
     }
 }
 

@@ -8,9 +8,10 @@ use check::tast::{Pat, PatKind, Ty, VarId};
 use syntax::span::Span;
 
 impl Resolver<'_> {
-    /// A pattern whose variables are seen in a part of the text.
-    pub(super) fn param_seen(&mut self, pat: &Pat, region: Span) -> Param {
-        let param = self.param(pat);
+    /// A pattern whose variables are seen in a part of the text, for values that come
+    /// with these types.
+    pub(super) fn param_seen(&mut self, pat: &Pat, from: &[&Ty], region: Span) -> Param {
+        let param = self.param(pat, from);
         if self.watched.is_some() {
             self.pattern_seen(pat, region);
         }

@@ -92,9 +92,11 @@ impl Resolver<'_> {
                 None => CDim::Any,
             },
             tast::Dim::Exp(exp) => {
+                let around = self.hide_sizes(exp);
                 self.in_sizes += 1;
                 let node = self.exp(exp);
                 self.in_sizes -= 1;
+                self.restore_sizes(around);
                 CDim::Exp(Box::new(node))
             }
         }

@@ -90,6 +90,7 @@ impl<'p, L: Level> Machine<'p, L> {
         param: &Param<L>,
         value: Value,
     ) -> Result<()> {
+        frame.check_type(param.name, &param.ty, &value)?;
         let Some((block, lmad)) = param.ann.place() else {
             frame.set(param.name, value);
             return Ok(());

@@ -429,10 +429,50 @@ fn broken_programs_are_errors() {
             "4000000000000",
         ),
         ("{ let a_2: i64 = call nothing () in (a_2) }", "no function"),
+        (
+            "{ let a_2: [3]i64 = copy xs_1 in (n_0) }",
+            "a_2 is bound to an array of i64 of shape [2], but its type is [3]i64",
+        ),
+        (
+            "{ let a_2: [n_0]i32 = copy xs_1 in (n_0) }",
+            "its type is [n_0 = 2]i32",
+        ),
     ];
     for (body, message) in cases {
         let error = run(int, body);
         assert!(error.to_string().contains(message), "{error}");
     }
     assert_eq!(run(ARRAY, "{ in (n_0) }").class, ErrorClass::Bug);
+}
+
+/// Results of branches and loop parameters are checked against their types, here in
+/// programs that the verifier would refuse.
+#[test]
+fn shapes_are_those_of_types() {
+    let cases = [
+        (
+            "let c_2: bool = eq.i64 n_0 4i64
+             let (k_3: i64, r_4: [k_3]i64) = if c_2 then { in (n_0, xs_1) } else { in (1i64, xs_1) }
+             in (k_3)",
+            "r_4",
+            "let (k_3: i64, r_4: [k_3]i64) = if",
+        ),
+        (
+            "let (k_2: i64, r_3: [k_2]i64) = loop (k_4: i64 = n_0, y_5: [k_4]i64 = xs_1) \
+               for i_6: i64 < 2i64 do { in (1i64, y_5) }
+             in (k_2)",
+            "y_5",
+            "let (k_2: i64, r_3: [k_2]i64) = loop",
+        ),
+    ];
+    for (body, name, statement) in cases {
+        let function = format!("fun f(n_0: i64, xs_1: [n_0]i64) : (i64) {{ {body} }}");
+        let source = entry("soacs", ARRAY, "\"\": \"i64\" as i64", &function);
+        let program = text::parse::<Soacs>(&source).unwrap_or_else(|e| panic!("{e}"));
+        let error = eval_entry(&program, "main", vec![i64s(&[1, 2])]).unwrap_err();
+        assert_eq!(error.class, ErrorClass::Bug);
+        let text = error.to_string();
+        let wrong = format!("{name} is bound to an array of i64 of shape [2], but its type is [k_");
+        assert!(text.contains(&wrong) && text.contains(statement), "{text}");
+    }
 }

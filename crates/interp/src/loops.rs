@@ -1,0 +1,53 @@
+//! Loops.
+
+use crate::failure::{Failure, Res};
+use crate::machine::{Machine, index_of};
+use crate::tree::{Form, Loop};
+use crate::value::Val;
+use prim::Scalar;
+
+impl Machine<'_> {
+    /// The value of a loop.
+    pub(crate) fn run_loop(&mut self, inner: &Loop) -> Res<Val> {
+        let mut value = self.eval(&inner.init)?;
+        match &inner.form {
+            Form::For(slot, ty, bound) => {
+                let bound = index_of(self.scalar(bound)?, ty.is_signed());
+                let mut i = 0;
+                while i < bound {
+                    self.enter(inner, value)?;
+                    self.set(*slot, Val::Scalar(Scalar::int(ty.prim(), i)));
+                    value = self.eval(&inner.body)?;
+                    i += 1;
+                }
+            }
+            Form::ForIn(param, array) => {
+                let Val::Array(array) = self.eval(array)? else {
+                    return Err(Failure::bug("a loop over other than an array"));
+                };
+                for i in 0..array.len() {
+                    self.enter(inner, value)?;
+                    self.bind(param, array.row(i))?;
+                    value = self.eval(&inner.body)?;
+                }
+            }
+            Form::While(cond) => loop {
+                self.enter(inner, value.clone())?;
+                if !self.truth(cond)? {
+                    break;
+                }
+                // Nobody but the parameters holds the values from here on.
+                drop(value);
+                value = self.eval(&inner.body)?;
+            },
+        }
+        self.forget(&inner.sizes);
+        Ok(value)
+    }
+
+    fn enter(&mut self, inner: &Loop, value: Val) -> Res<()> {
+        self.tick()?;
+        self.forget(&inner.inner_sizes);
+        self.bind(&inner.param, value)
+    }
+}

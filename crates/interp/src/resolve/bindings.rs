@@ -1,0 +1,151 @@
+//! Patterns, local bindings and loops.
+
+use super::{Resolver, closure, constr_index, field_index};
+use crate::tree::{Bind, Form, Loop, Node, Param, Pat, Slot, Subject};
+use check::tast::{self, Exp, PatKind, Ty, VarId};
+use prim::ScalarType;
+use syntax::span::Span;
+
+impl Resolver<'_> {
+    pub(super) fn param(&mut self, pat: &tast::Pat, from: &[&Ty]) -> Param {
+        let bound = self.pattern(pat);
+        Param {
+            pat: bound,
+            ty: self.shape(&pat.ty),
+            check: self.size_check(&pat.ty, &[], Subject::Pattern, from, pat.span),
+            span: pat.span,
+        }
+    }
+
+    /// A part of a pattern, which has a type of its own.
+    fn part(&mut self, pat: &tast::Pat) -> Pat {
+        let part = self.pattern(pat);
+        if !matches!(pat.kind, PatKind::Var(_)) {
+            return part;
+        }
+        match self.size_check(&pat.ty, &[], Subject::Pattern, &[], pat.span) {
+            Some(check) => Pat::Checked(Box::new(part), check),
+            None => part,
+        }
+    }
+
+    pub(super) fn pattern(&mut self, pat: &tast::Pat) -> Pat {
+        match &pat.kind {
+            PatKind::Var(var) => {
+                let slot = self.bind(*var);
+                if matches!(pat.ty, Ty::Scalar(_)) {
+                    self.pin(slot);
+                }
+                Pat::Var(slot)
+            }
+            PatKind::Wildcard => Pat::Wild,
+            PatKind::Tuple(pats) => Pat::Parts(
+                (0u32..)
+                    .zip(pats)
+                    .map(|(i, pat)| (i, self.part(pat)))
+                    .collect(),
+            ),
+            PatKind::Record(pats) => Pat::Parts(
+                pats.iter()
+                    .map(|(label, inner)| (field_index(&pat.ty, label), self.part(inner)))
+                    .collect(),
+            ),
+            PatKind::Lit(value, _) => Pat::Lit(*value),
+            PatKind::Constr(label, pats) => {
+                let number = constr_index(&pat.ty, label);
+                Pat::Constr(number, pats.iter().map(|pat| self.part(pat)).collect())
+            }
+            PatKind::Attr(_, pat) => self.pattern(pat),
+        }
+    }
+
+    pub(super) fn local(&mut self, bind: &tast::Bind, body: Span) -> Bind {
+        match bind {
+            tast::Bind::Pat { sizes, pat, rhs } => {
+                let (end, from) = (rhs.span, [&rhs.ty]);
+                let rhs = self.exp(rhs);
+                let sizes = sizes.iter().map(|var| self.bind_size(*var)).collect();
+                let region = self.after(end, body);
+                Bind::Pat(sizes, self.param_seen(pat, &from, region), rhs)
+            }
+            tast::Bind::Fun(def) => {
+                let params = (def.ty_params.clone(), def.size_params.clone());
+                let plain = params.0.is_empty() && params.1.is_empty();
+                if plain && def.params.is_empty() {
+                    let rhs = self.exp(&def.body);
+                    let pat = Pat::Var(self.bind(def.var));
+                    if matches!(def.body.ty, Ty::Scalar(_)) {
+                        self.bind_scalar(def.var);
+                    }
+                    let region = self.after(def.body.span, body);
+                    self.sees(def.var, &def.body.ty, region);
+                    let param = Param {
+                        pat,
+                        ty: None,
+                        check: None,
+                        span: def.span,
+                    };
+                    return Bind::Pat(Vec::new(), param, rhs);
+                }
+                let (func, captured) = self.function(def);
+                if !plain {
+                    self.local_params.insert(def.var, params);
+                }
+                Bind::Fun(self.bind(def.var), closure(func, captured))
+            }
+        }
+    }
+
+    pub(super) fn loop_exp(
+        &mut self,
+        sizes: &[VarId],
+        pat: &tast::Pat,
+        init: &Exp,
+        form: &tast::LoopForm,
+        body: &Exp,
+    ) -> Node {
+        let init_ty = init.ty.clone();
+        let init = self.exp(init);
+        // Bounds and arrays are evaluated outside of the loop.
+        let driver = match form {
+            tast::LoopForm::For(_, bound) => Some((self.exp(bound), &bound.ty)),
+            tast::LoopForm::ForIn(_, array) => Some((self.exp(array), &array.ty)),
+            tast::LoopForm::While(_) => None,
+        };
+        let mark = self.frame().n_slots;
+        let first = self.frame().sizes.len();
+        let sizes: Vec<Slot> = sizes.iter().map(|var| self.bind_size(*var)).collect();
+        let param = self.param_seen(pat, &[&init_ty, &body.ty], body.span);
+        let form = match (form, driver) {
+            (tast::LoopForm::For(var, _), Some((bound, ty))) => {
+                let ty = match ty {
+                    Ty::Scalar(ty) => *ty,
+                    _ => ScalarType::I64,
+                };
+                let slot = self.bind_scalar(*var);
+                self.sees(*var, &Ty::Scalar(ty), body.span);
+                Form::For(slot, ty, bound)
+            }
+            (tast::LoopForm::ForIn(pat, _), Some((array, ty))) => {
+                Form::ForIn(self.param_seen(pat, &[ty], body.span), array)
+            }
+            (
+                tast::LoopForm::While(cond)
+                | tast::LoopForm::For(_, cond)
+                | tast::LoopForm::ForIn(_, cond),
+                _,
+            ) => Form::While(self.exp(cond)),
+        };
+        let body = self.exp(body);
+        let inner_sizes = self.frame().sizes.get(first..).unwrap_or_default().to_vec();
+        Node::Loop(Box::new(Loop {
+            sizes,
+            inner_sizes,
+            param,
+            init,
+            form,
+            body,
+            mark,
+        }))
+    }
+}

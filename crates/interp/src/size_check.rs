@@ -1,0 +1,426 @@
+//! Size checks: values are compared with the sizes in their types.
+//!
+//! Sizes in types are claims of the checker. The evaluator takes sizes from values wherever
+//! these tell, so a wrong claim goes unnoticed here, while the compiler believes it. With
+//! [`crate::Interp::set_check_sizes`] claims are checked; a wrong one is a failure of
+//! [`Class::Unsound`], a bug of the compiler.
+//!
+//! The rule:
+//! 1. The type of an *expression* is about that expression's own value, so a difference is
+//!    always a bug.
+//! 2. Where a value *meets* a type that was made elsewhere (parameters and arguments,
+//!    patterns, loop parameters in each iteration, function results), the evaluator's own
+//!    checks come first. A failing one is the program's error if the checker could not have
+//!    compared the two types: one has an unknown size ([`Dim::Any`]) or one that is no
+//!    polynomial in variables ([`Dim::Exp`]). Otherwise the checker compares exactly, has
+//!    accepted sizes that differ, and it is a bug. Arguments that built-in functions pass
+//!    are not distinguished: a failing check is the program's error.
+//! 3. What the evaluator's own checks leave out (computed sizes, what type parameters stand
+//!    for, size arguments of calls) is compared afterwards; a difference is a bug, since
+//!    compiled code does not check it either. Coercions (`:>`) and arguments from outside
+//!    are checks that the program asks for: their failures are its errors.
+//! 4. A size variable has one value per call of the function, and per iteration of the
+//!    innermost loop around its binding: the first value that binds it determines it, every
+//!    other that lists it in `ext` is compared.
+//! 5. A size accepts any value if it is [`Dim::Any`], a variable in it is not bound, or its
+//!    evaluation fails. Of sum types only the constructor that is present counts; arrays of
+//!    tuples and the like are sampled; rows of an empty array are not compared where the
+//!    array does not know them.
+
+use crate::binding_site::binding_site;
+use crate::failure::{Class, Failure, Res};
+use crate::machine::Machine;
+use crate::shape::{push_shape, push_type};
+use crate::tree::{CDim, CTy, Func, SizeCheck, Slot, Subject};
+use crate::value::{Array, Data, Dims, RTy, UNKNOWN, Val};
+use check::tast::{Dim, Exp, ExpKind, Ty, VarId};
+use prim::Scalar;
+use std::fmt::Write as _;
+use std::rc::Rc;
+use syntax::span::Span;
+
+/// The number of elements of an array that are compared.
+const SAMPLES: usize = 32;
+
+/// A walk over a type and a value.
+struct Walk<'c> {
+    /// Size variables that the value may bind.
+    binds: &'c [Slot],
+    /// The way to the part that is looked at: the numbers of components, of constructors
+    /// and their payloads, 0 for an array's elements.
+    path: Vec<u32>,
+}
+
+/// A size that differs.
+struct SizeMismatch {
+    /// The way to the array dimension.
+    path: Vec<u32>,
+    /// The size in the type.
+    wanted: i64,
+    /// The shape of the array.
+    shape: Dims,
+    /// The number of the dimension.
+    at: usize,
+}
+
+type Outcome = Option<SizeMismatch>;
+
+impl Walk<'_> {
+    fn inside<T>(&mut self, part: u32, f: impl FnOnce(&mut Self) -> T) -> T {
+        self.path.push(part);
+        let result = f(self);
+        self.path.pop();
+        result
+    }
+
+    /// Compares a dimension of an array.
+    fn size(&self, wanted: i64, array: &Array, at: usize) -> Outcome {
+        let actual = array.shape.get(at).copied()?;
+        // An empty array may not know its rows.
+        let unknown = actual == 0 && array.shape.iter().take(at).any(|n| *n == 0);
+        (wanted != UNKNOWN && wanted != actual && !unknown).then(|| SizeMismatch {
+            path: self.path.clone(),
+            wanted,
+            shape: array.shape.clone(),
+            at,
+        })
+    }
+
+    fn known(&mut self, ty: &RTy, value: &Val) -> Outcome {
+        match (ty, value) {
+            (RTy::Array(..), Val::Array(array)) => self.known_array(ty, array, 0),
+            (RTy::Tuple(tys) | RTy::Record(_, tys), Val::Tuple(parts)) => (0u32..)
+                .zip(tys.iter().zip(parts.iter()))
+                .find_map(|(i, (ty, part))| self.inside(i, |walk| walk.known(ty, part))),
+            (RTy::Sum(_, constrs), Val::Sum(sum)) => {
+                let tys = constrs.get(sum.0 as usize)?;
+                self.inside(sum.0, |walk| {
+                    (0u32..)
+                        .zip(tys.iter().zip(&sum.1))
+                        .find_map(|(i, (ty, part))| walk.inside(i, |walk| walk.known(ty, part)))
+                })
+            }
+            _ => None,
+        }
+    }
+
+    fn known_array(&mut self, ty: &RTy, array: &Array, at: usize) -> Outcome {
+        if at == array.shape.len() {
+            return samples(array).find_map(|value| self.known(ty, value));
+        }
+        match ty {
+            RTy::Array(dim, elem) => {
+                let found = self.size(*dim, array, at);
+                found.or_else(|| self.inside(0, |walk| walk.known_array(elem, array, at + 1)))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Some elements of an array, if they are neither scalars nor arrays.
+fn samples(array: &Array) -> impl Iterator<Item = &Val> {
+    let elements: &[Val] = match &array.data {
+        Data::Other(elements, _) => elements,
+        _ => &[],
+    };
+    elements
+        .iter()
+        .step_by(elements.len().div_ceil(SAMPLES).max(1))
+}
+
+impl Machine<'_> {
+    /// Fails if a value's shape contradicts its type; binds sizes that it brings.
+    pub(crate) fn check_value(&mut self, check: &SizeCheck, value: &Val) -> Res<()> {
+        if self.sizing > 0 {
+            // Sizes are evaluated for a check, and not checked again.
+            let binds = check.binds.iter();
+            let unbound = binds.filter(|slot| matches!(self.peek(**slot), Val::Unbound));
+            let unbound: Vec<Slot> = unbound.copied().collect();
+            return self.bind_sizes(&unbound, &check.ty, value);
+        }
+        match self.differs(check, value)? {
+            Some(found) => Err(self.contradiction(check, &found)),
+            None => Ok(()),
+        }
+    }
+
+    /// The failure of a value at a check of the evaluator's own: the checker's if it could
+    /// have known (`check` is given and comparable), else the program's.
+    pub(crate) fn attribute(
+        &mut self,
+        failure: Box<Failure>,
+        check: Option<&SizeCheck>,
+        value: &Val,
+    ) -> Box<Failure> {
+        match check {
+            Some(check) if check.comparable && failure.class == Class::Program => {
+                match self.differs(check, value) {
+                    Ok(Some(found)) => self.contradiction(check, &found),
+                    Ok(None) | Err(_) => failure,
+                }
+            }
+            _ => failure,
+        }
+    }
+
+    /// Fails if a size argument of a call is not what the arguments say.
+    fn check_size_arg(&self, claimed: &Val, actual: &Val, var: VarId) -> Res<()> {
+        match (claimed, actual) {
+            (Val::Scalar(claimed), Val::Scalar(actual)) if claimed != actual => {
+                let (program, claimed) = (self.interp.program(), claimed.as_i64().unwrap_or(0));
+                let name = program.name(var);
+                let actual = actual.as_i64().unwrap_or(0);
+                let mut failure = Failure::unsound(format_args!(
+                    "the call's size argument for `{name}` is {claimed}, the arguments have {actual}"
+                ));
+                if let Some(span) = binding_site(program, var) {
+                    let note = format!("size `{name}` is bound");
+                    failure.notes.push((note, span));
+                }
+                Err(failure)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Checks arguments that are bound: size arguments are known by now.
+    pub(crate) fn check_args(&mut self, func: &Func, inst: &[Val]) -> Res<()> {
+        let args = self.bound_args.pop().unwrap_or_default();
+        if self.sizing > 0 {
+            return Ok(());
+        }
+        let sizes = func.n_types as Slot..;
+        for ((slot, var), claimed) in sizes
+            .zip(&func.size_params)
+            .zip(inst.iter().skip(func.n_types))
+        {
+            self.check_size_arg(claimed, self.peek(slot), *var)?;
+        }
+        for (param, arg) in func.params.iter().zip(&args) {
+            if let Some(check) = &param.check {
+                self.check_value(check, arg)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn differs(&mut self, check: &SizeCheck, value: &Val) -> Res<Outcome> {
+        let mut walk = Walk {
+            binds: &check.binds,
+            path: Vec::new(),
+        };
+        self.compare(&check.ty, value, &mut walk)
+    }
+
+    fn compare(&mut self, ty: &CTy, value: &Val, walk: &mut Walk<'_>) -> Res<Outcome> {
+        Ok(match (ty, value) {
+            (CTy::Static(ty), value) => walk.known(ty, value),
+            (CTy::Array(..), Val::Array(array)) => self.compare_array(ty, array, 0, walk)?,
+            (CTy::Tuple(tys) | CTy::Record(_, tys), Val::Tuple(parts)) => {
+                self.compare_all(tys, parts, walk)?
+            }
+            (CTy::Sum(_, constrs), Val::Sum(sum)) => match constrs.get(sum.0 as usize) {
+                Some(tys) => walk.inside(sum.0, |walk| self.compare_all(tys, &sum.1, walk))?,
+                None => None,
+            },
+            (CTy::Var(slot), value) => match self.peek(*slot).clone() {
+                Val::Type(ty) => walk.known(&ty, value),
+                _ => None,
+            },
+            _ => None,
+        })
+    }
+
+    fn compare_all(&mut self, tys: &[CTy], parts: &[Val], walk: &mut Walk<'_>) -> Res<Outcome> {
+        for (i, (ty, part)) in (0u32..).zip(tys.iter().zip(parts)) {
+            let found = walk.inside(i, |walk| self.compare(ty, part, walk))?;
+            if found.is_some() {
+                return Ok(found);
+            }
+        }
+        Ok(None)
+    }
+
+    /// Compares an array without its first `at` dimensions.
+    fn compare_array(
+        &mut self,
+        ty: &CTy,
+        array: &Array,
+        at: usize,
+        walk: &mut Walk<'_>,
+    ) -> Res<Outcome> {
+        if at == array.shape.len() {
+            for value in samples(array) {
+                let found = self.compare(ty, value, walk)?;
+                if found.is_some() {
+                    return Ok(found);
+                }
+            }
+            return Ok(None);
+        }
+        Ok(match ty {
+            CTy::Array(dim, elem) => {
+                let wanted = match dim {
+                    CDim::Slot(slot)
+                        if walk.binds.contains(slot)
+                            && matches!(self.peek(*slot), Val::Unbound) =>
+                    {
+                        self.set(*slot, Val::i64(array.shape[at]));
+                        None
+                    }
+                    dim => self.size_of(dim)?,
+                };
+                match walk.size(wanted.unwrap_or(UNKNOWN), array, at) {
+                    None => walk.inside(0, |walk| self.compare_array(elem, array, at + 1, walk))?,
+                    found => found,
+                }
+            }
+            CTy::Static(ty) => walk.known_array(ty, array, at),
+            CTy::Var(slot) => match self.peek(*slot).clone() {
+                Val::Type(ty) => walk.known_array(&ty, array, at),
+                _ => None,
+            },
+            CTy::Tuple(_) | CTy::Record(..) | CTy::Sum(..) => None,
+        })
+    }
+
+    /// Evaluates sizes, which is not watched, nor checked again.
+    fn sizing<T>(&mut self, f: impl FnOnce(&mut Self) -> T) -> T {
+        let nans = std::mem::take(&mut self.nans);
+        let watcher = self.watcher.take();
+        self.sizing += 1;
+        let result = f(self);
+        self.sizing -= 1;
+        self.watcher = watcher;
+        self.nans = nans;
+        result
+    }
+
+    /// The type with its sizes, if their evaluation does not fail.
+    pub(crate) fn sized(&mut self, ty: &CTy) -> Option<Rc<RTy>> {
+        self.sizing(|machine| machine.rty(ty)).ok()
+    }
+
+    /// The size, if it is known and its evaluation does not fail.
+    fn size_of(&mut self, dim: &CDim) -> Res<Option<i64>> {
+        let CDim::Exp(_) = dim else {
+            return self.dim(dim);
+        };
+        match self.sizing(|machine| machine.dim(dim)) {
+            Err(failure) if matches!(failure.class, Class::Timeout | Class::Interrupted) => {
+                Err(failure)
+            }
+            size => Ok(size.ok().flatten()),
+        }
+    }
+
+    // --------------------------------------------------------------- messages
+
+    fn contradiction(&mut self, check: &SizeCheck, found: &SizeMismatch) -> Box<Failure> {
+        let program = self.interp.program();
+        let mut text = String::from("a value of shape ");
+        push_shape(&found.shape, &mut text);
+        let claim = program.show(&check.source);
+        let _ = write!(text, " contradicts the type \"{claim}\"");
+        let mut sized = String::new();
+        if let Some(ty) = self.sized(&check.ty) {
+            push_type(&ty, &mut sized);
+        }
+        if !sized.is_empty() && sized != claim {
+            let _ = write!(text, ", here \"{sized}\"");
+        }
+        let _ = write!(text, ": dimension {} should be {}", found.at, found.wanted);
+        if !check.comparable {
+            text.push_str(" (the checker cannot compare such sizes, and nothing else does)");
+        }
+        let subject = match check.subject {
+            Subject::Expression => "it is the value of the expression",
+            Subject::Pattern => "it is bound",
+            Subject::Result => "it is the result of the function's body",
+        };
+        let mut failure = Failure::unsound(text).called(check.span);
+        failure.notes.push((subject.to_owned(), check.span));
+        failure.notes.extend(self.origins(check, found));
+        failure
+    }
+
+    /// Where the size that differs is bound.
+    fn origins(&self, check: &SizeCheck, found: &SizeMismatch) -> Vec<(String, Span)> {
+        let program = self.interp.program();
+        let mut vars = Vec::new();
+        match follow(&check.source, &found.path) {
+            Some(Part::Size(dim)) => mentioned(dim, &mut vars),
+            Some(Part::Param(ty)) => {
+                let name = program.show(ty);
+                let note = format!("the size is that of the type parameter {name} of what stands");
+                return vec![(note, check.span)];
+            }
+            None => {}
+        }
+        if vars.is_empty() {
+            let note = format!("the size {} is part of the type", found.wanted);
+            return vec![(note, check.span)];
+        }
+        let sites = vars.into_iter().filter_map(|var| {
+            let slot = check.vars.iter().find(|(known, _)| *known == var);
+            let value = match slot.map(|(_, slot)| self.peek(*slot)) {
+                Some(Val::Scalar(Scalar::I64(n))) => format!(" ({n})"),
+                _ => String::new(),
+            };
+            let note = format!("size `{}`{value} is bound", program.name(var));
+            Some((note, binding_site(program, var)?))
+        });
+        sites.collect()
+    }
+}
+
+/// A part of a type.
+enum Part<'t> {
+    /// The size of an array.
+    Size(&'t Dim),
+    /// A type parameter.
+    Param(&'t Ty),
+}
+
+/// The size at the end of a path, or the type parameter on the way there.
+fn follow<'t>(ty: &'t Ty, path: &[u32]) -> Option<Part<'t>> {
+    match (ty, path) {
+        (Ty::Array(array), []) => Some(Part::Size(&array.dim)),
+        (Ty::Array(array), [0, rest @ ..]) => follow(&array.elem, rest),
+        (Ty::Tuple(parts), [i, rest @ ..]) => follow(parts.get(*i as usize)?, rest),
+        (Ty::Record(fields), [i, rest @ ..]) => follow(&fields.get(*i as usize)?.1, rest),
+        (Ty::Sum(constrs), [i, j, rest @ ..]) => {
+            let (_, tys) = constrs.get(*i as usize)?;
+            follow(tys.get(*j as usize)?, rest)
+        }
+        (Ty::Var(_), _) => Some(Part::Param(ty)),
+        _ => None,
+    }
+}
+
+/// The variables in a size.
+fn mentioned(dim: &Dim, out: &mut Vec<VarId>) {
+    fn walk(exp: &Exp, out: &mut Vec<VarId>) {
+        if let ExpKind::Var { id, .. } = &exp.kind
+            && !matches!(exp.ty, Ty::Arrow(_))
+            && !out.contains(id)
+        {
+            out.push(*id);
+        }
+        check::children(exp, &mut |part| walk(part, out));
+    }
+    match dim {
+        Dim::Any | Dim::Const(_) => {}
+        Dim::Var(var) => {
+            if !out.contains(var) {
+                out.push(*var);
+            }
+        }
+        Dim::Op(_, args) => {
+            mentioned(&args.0, out);
+            mentioned(&args.1, out);
+        }
+        Dim::Exp(exp) => walk(exp, out),
+    }
+}
