@@ -331,11 +331,9 @@ impl<'a> Parser<'a> {
             return Ok(Exp::Builtin(self.name()?));
         }
         if self.take("\"") {
-            let Some((text, _)) = self.rest().split_once('"') else {
-                return Err("the closing quote is missing".to_owned());
-            };
-            self.at += text.len() + 1;
-            return Ok(Exp::String(text.to_owned()));
+            let (text, length) = value::read_string(self.rest())?;
+            self.at += length;
+            return Ok(Exp::String(text));
         }
         let name = self.peek_name();
         let special = matches!(name, "empty" | "true" | "false")
