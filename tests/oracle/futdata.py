@@ -67,7 +67,43 @@ def parse_values(text):
     return values
 
 
+CONTROLS = (
+    "NUL SOH STX ETX EOT ENQ ACK BEL BS HT LF VT FF CR SO SI DLE DC1 DC2 DC3 DC4 NAK "
+    "SYN ETB CAN EM SUB ESC FS GS RS US SP"
+).split()
+LETTERS = dict(zip("abfnrtv\\\"'", "\a\b\f\n\r\t\v\\\"'"))
+ESCAPE = re.compile(
+    r"\\(?:(&)|([abfnrtv\\\"'])|\^([@-_])|([0-9]+)|[xX]([0-9a-fA-F]+)|[oO]([0-7]+)|(DEL)|(%s))"
+    % "|".join(sorted(CONTROLS, key=len, reverse=True))
+)
+
+
+def unescape(match):
+    """The character of an escape sequence of Haskell."""
+    nothing, letter, control, decimal, hexadecimal, octal, delete, name = match.groups()
+    if nothing:
+        return ""
+    if letter:
+        return LETTERS[letter]
+    if control:
+        return chr(ord(control) - ord("@"))
+    if decimal:
+        return chr(int(decimal))
+    if hexadecimal:
+        return chr(int(hexadecimal, 16))
+    if octal:
+        return chr(int(octal, 8))
+    return "\x7f" if delete else chr(CONTROLS.index(name))
+
+
+STRING = re.compile(r'\s*"((?:[^"\\]|\\.)*)"')
+
+
 def parse_value(text, pos):
+    string = STRING.match(text, pos)
+    if string:
+        data = list(ESCAPE.sub(unescape, string[1]).encode())
+        return Value("u8", [len(data)], data), string.end()
     match = TOKEN.match(text, pos)
     if not match:
         raise ValueError(f"not a value: {text[pos:pos + 30]!r}")

@@ -300,6 +300,19 @@ def bounded_strides(xs, i, j, s):
     return [xs[k] for k in range(i, j, s)]
 
 
+@oracle(RANGES, "[]i32", "[]i32")
+def extreme_strides(xs, s):
+    updated = list(xs)
+    for k in range(len(xs))[::s]:
+        updated[k] *= 10
+    return xs[::s], updated
+
+
+@oracle(RANGES, "[]i32")
+def extreme_bounds(xs, i, j, s):
+    return [xs[k] for k in range(i, j, s)]
+
+
 @oracle(RANGES, "[]i32", "[]i32", "[][]i32", "[][]i32", "i32")
 def matrix_slices(a):
     return (

@@ -406,12 +406,15 @@ impl<'a> Parser<'a> {
         if !self.take("{") {
             return self.error("`{` was expected");
         }
-        let (mut depth, mut in_string, mut escaped) = (1, false, false);
+        let (mut depth, mut in_string, mut string_end) = (1, false, 0);
         for (i, c) in self.rest().char_indices() {
             match c {
-                _ if escaped => escaped = false,
-                '\\' if in_string => escaped = true,
-                '"' => in_string = !in_string,
+                _ if i < string_end => {}
+                '"' => match value::read_string(&self.rest()[i + 1..]) {
+                    Ok((_, length)) if !in_string => string_end = i + 1 + length,
+                    // What reads the data tells what is wrong with it.
+                    _ => in_string = !in_string,
+                },
                 '{' if !in_string => depth += 1,
                 '}' if !in_string => depth -= 1,
                 _ => {}
@@ -443,7 +446,7 @@ mod tests {
 -- tags { slow other }
 -- entry: f g
 -- input { [1,
---   2] \"a}b\" } output { 3 }
+--   2] \"a}\\\"{\\^\\\" } output { 3 }
 -- \"big one\" compiled no_cuda input @ x/y.in
 -- error: out of [a-z]*
 -- random compiled input { [10]i32 } auto output
@@ -482,7 +485,7 @@ entry f = 1
         };
         assert_eq!(
             input.split_whitespace().collect::<Vec<_>>(),
-            ["[1,", "2]", "\"a}b\""]
+            ["[1,", "2]", r#""a}\"{\^\""#]
         );
         assert_eq!(output, " 3 ");
         assert_eq!(big.name.as_deref(), Some("big one"));

@@ -93,7 +93,13 @@ impl<'a> Oracle<'a> {
     pub fn input(&self, data: &Data, entry: &Entry) -> Result<Vec<u8>, String> {
         match data {
             Data::Script(_) | Data::ScriptFile(_) => {
-                self.encode(entry, &self.arguments(data, entry)?)
+                let args = self.arguments(data, entry)?;
+                self.encode(entry, &args).map_err(|e| {
+                    format!(
+                        "not supported yet: script inputs for compiled programs that are \
+                         records, tuples or other opaque values: {e}"
+                    )
+                })
             }
             Data::Text(..) | Data::File(_) | Data::Random(_) => {
                 data.bytes(&self.folder).map_err(|e| e.to_string())

@@ -4,8 +4,11 @@
 //! [`evaluate`] parses and evaluates an expression. Entry points are called in the
 //! interpreter, so values of any type can go from one to the next.
 
+mod parser;
+
 use check::tast::Entry;
 use interp::{Class, Interp, RTy, Val};
+use parser::Exp;
 use prim::{Scalar, ScalarType};
 use std::path::Path;
 use std::rc::Rc;
@@ -19,30 +22,103 @@ pub struct Typed {
     pub val: Val,
     /// Its type; sizes do not count.
     pub ty: Rc<RTy>,
-    /// Whether it is a number without a suffix, which takes the type of where it goes.
-    plain: bool,
+    origin: Origin,
+}
+
+/// Where a value comes from, which decides whether its type can change.
+#[derive(Clone, Debug)]
+enum Origin {
+    /// A value of a fixed type.
+    Fixed,
+    /// A number, or an array of such: it takes the type of its context.
+    Number,
+    /// The origins of a tuple's components or a record's fields.
+    Parts(Vec<Origin>),
 }
 
 impl Typed {
+    fn fixed(val: Val, ty: Rc<RTy>) -> Self {
+        Self {
+            val,
+            ty,
+            origin: Origin::Fixed,
+        }
+    }
+
     /// The value as one of this type, if it is.
     pub fn at(&self, ty: &RTy) -> Option<Val> {
-        if self.plain
-            && let (RTy::Scalar(wanted), Val::Scalar(x)) = (ty, &self.val)
-        {
-            let number = match x {
-                Scalar::F64(x) if wanted.is_float() => {
-                    return Some(Val::Scalar(match wanted {
-                        ScalarType::F16 => Scalar::F16(prim::f16_from_f64(*x)),
-                        ScalarType::F32 => Scalar::F32(*x as f32),
-                        _ => Scalar::F64(*x),
-                    }));
-                }
-                x => x.as_i64()?,
-            };
-            return (wanted.is_int() || wanted.is_float())
-                .then(|| Val::Scalar(Scalar::int(wanted.prim(), number)));
+        converted(&self.val, &self.ty, &self.origin, ty)
+    }
+
+    /// A component of a tuple, or a field of a record.
+    fn part(&self, at: usize) -> Option<Self> {
+        let (Val::Tuple(vals), RTy::Tuple(tys) | RTy::Record(_, tys)) = (&self.val, &*self.ty)
+        else {
+            return None;
+        };
+        let origin = match &self.origin {
+            Origin::Parts(parts) => parts.get(at)?.clone(),
+            Origin::Fixed | Origin::Number => Origin::Fixed,
+        };
+        Some(Self {
+            val: vals.get(at)?.clone(),
+            ty: Rc::clone(tys.get(at)?),
+            origin,
+        })
+    }
+}
+
+/// The value of type `from` as one of type `to`, if its origin permits it.
+fn converted(val: &Val, from: &RTy, origin: &Origin, to: &RTy) -> Option<Val> {
+    match (origin, val, from, to) {
+        (_, _, _, RTy::Unknown) => Some(val.clone()),
+        (Origin::Number, Val::Scalar(x), _, RTy::Scalar(to)) => Some(Val::Scalar(number(*x, *to)?)),
+        (Origin::Number, Val::Array(array), ..) if !alike(from, to) => {
+            let (mut rank, mut elem) = (0, to);
+            while let RTy::Array(_, inner) = elem {
+                (rank, elem) = (rank + 1, inner);
+            }
+            let RTy::Scalar(elem) = elem else { return None };
+            let elements = (rank == array.shape.len()).then(|| 0..array.data.len())?;
+            let mut bytes = Vec::new();
+            for at in elements {
+                let Val::Scalar(x) = array.data.get(at) else {
+                    return None;
+                };
+                let value = value::Value::from_scalar(*elem, number(x, *elem)?)?;
+                bytes.extend(value.bytes());
+            }
+            let value = value::Value::from_bytes(*elem, array.shape.to_vec(), &bytes).ok()?;
+            Some(interp::from_value(&value))
         }
-        alike(&self.ty, ty).then(|| self.val.clone())
+        (Origin::Parts(origins), Val::Tuple(vals), _, _) => {
+            let (froms, tos) = match (from, to) {
+                (RTy::Tuple(froms), RTy::Tuple(tos)) => (froms, tos),
+                (RTy::Record(xs, froms), RTy::Record(ys, tos)) if xs == ys => (froms, tos),
+                _ => return None,
+            };
+            let parts = vals.iter().zip(origins).zip(froms.iter().zip(tos));
+            let parts = parts.map(|((val, origin), (from, to))| converted(val, from, origin, to));
+            let parts: Vec<Val> = parts.collect::<Option<_>>()?;
+            (parts.len() == tos.len()).then(|| Val::tuple(parts))
+        }
+        _ => alike(from, to).then(|| val.clone()),
+    }
+}
+
+/// The number as one of another type.
+fn number(x: Scalar, to: ScalarType) -> Option<Scalar> {
+    match x {
+        Scalar::F64(x) => match to {
+            ScalarType::F16 => Some(Scalar::F16(prim::f16_from_f64(x))),
+            ScalarType::F32 => Some(Scalar::F32(x as f32)),
+            ScalarType::F64 => Some(Scalar::F64(x)),
+            _ => None,
+        },
+        x => {
+            let x = x.as_i64()?;
+            (to.is_int() || to.is_float()).then(|| Scalar::int(to.prim(), x))
+        }
     }
 }
 
@@ -76,12 +152,7 @@ pub struct Context<'a> {
 
 /// The value of an expression.
 pub fn evaluate(text: &str, context: &Context<'_>) -> Result<Typed, String> {
-    let mut parser = Parser { text, at: 0 };
-    let exp = parser.exp(0)?;
-    parser.blanks();
-    if parser.at < text.len() {
-        return Err(format!("`{}` was not expected", parser.shown()));
-    }
+    let exp = parser::parse(text)?;
     context.eval(&exp, &mut Vec::new())
 }
 
@@ -121,278 +192,20 @@ fn wrong_type(value: &Typed, ty: &RTy) -> String {
 
 /// The components of a tuple.
 fn spread(value: &Typed) -> Option<Vec<Typed>> {
-    match (&value.val, &*value.ty) {
-        (Val::Tuple(parts), RTy::Tuple(tys)) => Some(
-            parts
-                .iter()
-                .zip(tys)
-                .map(|(val, ty)| Typed {
-                    val: val.clone(),
-                    ty: Rc::clone(ty),
-                    plain: false,
-                })
-                .collect(),
-        ),
+    match &*value.ty {
+        RTy::Tuple(tys) => (0..tys.len()).map(|at| value.part(at)).collect(),
         _ => None,
-    }
-}
-
-/// An expression.
-#[derive(Debug)]
-enum Exp {
-    Value(Vec<u8>, bool),
-    String(String),
-    Name(String),
-    Builtin(String),
-    Apply(Box<Exp>, Vec<Exp>),
-    Let(Vec<String>, Box<(Exp, Exp)>),
-    Tuple(Vec<Exp>),
-    Array(Vec<Exp>),
-    Record(Vec<(String, Exp)>),
-    Field(Box<Exp>, String),
-    Index(Box<Exp>, Vec<Exp>),
-}
-
-struct Parser<'a> {
-    text: &'a str,
-    at: usize,
-}
-
-/// How deeply expressions may nest.
-const MAX_DEPTH: usize = 200;
-
-impl<'a> Parser<'a> {
-    fn rest(&self) -> &'a str {
-        &self.text[self.at..]
-    }
-
-    fn shown(&self) -> String {
-        match self.rest().split_whitespace().next() {
-            Some(word) => word.chars().take(20).collect(),
-            None => "the end".to_owned(),
-        }
-    }
-
-    fn blanks(&mut self) {
-        loop {
-            self.at += self.rest().len() - self.rest().trim_start().len();
-            if !self.rest().starts_with("--") {
-                return;
-            }
-            let line = self.rest().split('\n').next().unwrap_or_default();
-            self.at += line.len();
-        }
-    }
-
-    fn take(&mut self, token: &str) -> bool {
-        self.blanks();
-        let found = self.rest().starts_with(token);
-        if found {
-            self.at += token.len();
-        }
-        found
-    }
-
-    fn expect(&mut self, token: &str) -> Result<(), String> {
-        if self.take(token) {
-            Ok(())
-        } else {
-            Err(format!("`{token}` was expected, found `{}`", self.shown()))
-        }
-    }
-
-    /// A name, not taken.
-    fn peek_name(&mut self) -> &'a str {
-        self.blanks();
-        let rest = self.rest();
-        if !rest.starts_with(|c: char| c.is_alphabetic() || c == '_') {
-            return "";
-        }
-        let end = rest.find(|c: char| !(c.is_alphanumeric() || "_'".contains(c)));
-        &rest[..end.unwrap_or(rest.len())]
-    }
-
-    fn name(&mut self) -> Result<String, String> {
-        let name = self.peek_name();
-        if name.is_empty() {
-            return Err(format!("a name was expected, found `{}`", self.shown()));
-        }
-        self.at += name.len();
-        Ok(name.to_owned())
-    }
-
-    fn exp(&mut self, depth: usize) -> Result<Exp, String> {
-        if depth > MAX_DEPTH {
-            return Err("the script nests too deeply".to_owned());
-        }
-        if self.peek_name() == "let" {
-            self.at += "let".len();
-            let names = if self.take("(") {
-                self.separated(")", Self::name)?
-            } else {
-                vec![self.name()?]
-            };
-            self.expect("=")?;
-            let value = self.exp(depth + 1)?;
-            if self.peek_name() != "in" {
-                return Err(format!("`in` was expected, found `{}`", self.shown()));
-            }
-            self.at += "in".len();
-            let body = self.exp(depth + 1)?;
-            return Ok(Exp::Let(names, Box::new((value, body))));
-        }
-        let fun = self.atom(depth)?;
-        let mut args = Vec::new();
-        while self.begins_atom() {
-            args.push(self.atom(depth)?);
-        }
-        Ok(if args.is_empty() {
-            fun
-        } else {
-            Exp::Apply(Box::new(fun), args)
-        })
-    }
-
-    fn separated<T>(
-        &mut self,
-        close: &str,
-        mut one: impl FnMut(&mut Self) -> Result<T, String>,
-    ) -> Result<Vec<T>, String> {
-        let mut all = Vec::new();
-        if self.take(close) {
-            return Ok(all);
-        }
-        loop {
-            all.push(one(self)?);
-            if self.take(close) {
-                return Ok(all);
-            }
-            self.expect(",")?;
-        }
-    }
-
-    fn begins_atom(&mut self) -> bool {
-        let name = self.peek_name();
-        if !name.is_empty() {
-            return name != "in";
-        }
-        self.rest()
-            .starts_with(|c: char| c.is_ascii_digit() || "([{\"$-".contains(c))
-    }
-
-    fn atom(&mut self, depth: usize) -> Result<Exp, String> {
-        let mut exp = self.simple(depth)?;
-        loop {
-            // Fields and indices follow without a blank.
-            let is_name = matches!(exp, Exp::Name(_) | Exp::Field(..) | Exp::Index(..));
-            let rest = self.rest();
-            if let Some(after) = rest.strip_prefix('.')
-                && !matches!(exp, Exp::Value(..))
-            {
-                let end = after.find(|c: char| !(c.is_alphanumeric() || "_'".contains(c)));
-                let field = &after[..end.unwrap_or(after.len())];
-                if field.is_empty() {
-                    return Err("a field was expected after `.`".to_owned());
-                }
-                self.at += 1 + field.len();
-                exp = Exp::Field(Box::new(exp), field.to_owned());
-            } else if is_name && rest.starts_with('[') {
-                self.at += 1;
-                let indices = self.separated("]", |s| s.exp(depth + 1))?;
-                exp = Exp::Index(Box::new(exp), indices);
-            } else {
-                return Ok(exp);
-            }
-        }
-    }
-
-    fn simple(&mut self, depth: usize) -> Result<Exp, String> {
-        self.blanks();
-        if self.take("(") {
-            let mut parts = self.separated(")", |s| s.exp(depth + 1))?;
-            return Ok(if parts.len() == 1 {
-                parts.remove(0)
-            } else {
-                Exp::Tuple(parts)
-            });
-        }
-        if self.take("[") {
-            return Ok(Exp::Array(self.separated("]", |s| s.exp(depth + 1))?));
-        }
-        if self.take("{") {
-            let fields = self.separated("}", |s| {
-                let name = s.name()?;
-                s.expect("=")?;
-                Ok((name, s.exp(depth + 1)?))
-            })?;
-            return Ok(Exp::Record(fields));
-        }
-        if self.take("$") {
-            return Ok(Exp::Builtin(self.name()?));
-        }
-        if self.take("\"") {
-            let Some((text, _)) = self.rest().split_once('"') else {
-                return Err("the closing quote is missing".to_owned());
-            };
-            self.at += text.len() + 1;
-            return Ok(Exp::String(text.to_owned()));
-        }
-        let name = self.peek_name();
-        let special = matches!(name, "empty" | "true" | "false")
-            || name.starts_with("f16")
-            || name.starts_with("f32")
-            || name.starts_with("f64");
-        let is_value = special && self.value_length() > 0;
-        if !name.is_empty() && !is_value {
-            self.at += name.len();
-            return Ok(Exp::Name(name.to_owned()));
-        }
-        let length = self.value_length();
-        if length == 0 {
-            return Err(format!(
-                "an expression was expected, found `{}`",
-                self.shown()
-            ));
-        }
-        let text = &self.rest()[..length];
-        self.at += length;
-        let digits = text.trim_start_matches('-');
-        let plain = digits.starts_with(|c: char| c.is_ascii_digit())
-            && ScalarType::ALL.iter().all(|ty| !text.ends_with(ty.name()));
-        Ok(Exp::Value(text.as_bytes().to_vec(), plain))
-    }
-
-    /// The length of the value of the text format that comes next, or 0.
-    fn value_length(&self) -> usize {
-        let rest = self.rest();
-        let end = if rest.starts_with("empty") {
-            rest.find(')').map_or(0, |at| at + 1)
-        } else {
-            rest.find(|c: char| !(c.is_alphanumeric() || "_.+-".contains(c)))
-                .unwrap_or(rest.len())
-        };
-        let text = &rest.as_bytes()[..end];
-        let mut reader = Reader::from_slice(text);
-        match reader.read_any() {
-            Ok(Some(_)) if reader.at_end() == Ok(true) => end,
-            _ => 0,
-        }
     }
 }
 
 impl Context<'_> {
     fn eval(&self, exp: &Exp, scope: &mut Vec<(String, Typed)>) -> Result<Typed, String> {
-        let known = |val: Val, ty: RTy| Typed {
-            val,
-            ty: Rc::new(ty),
-            plain: false,
-        };
         Ok(match exp {
-            Exp::Value(text, plain) => {
-                let mut value = read_values(Reader::from_slice(text))?;
-                value.plain = *plain;
-                value
-            }
+            Exp::Value(text) => read_values(Reader::from_slice(text))?,
+            Exp::Number(text) => Typed {
+                origin: Origin::Number,
+                ..read_values(Reader::from_slice(text))?
+            },
             Exp::String(text) => {
                 let value = value::Value::from_string(text).map_err(|e| e.to_string())?;
                 from_value(&value)
@@ -402,45 +215,47 @@ impl Context<'_> {
                 Some((_, value)) => value.clone(),
                 None => self.call(name, Vec::new())?,
             },
-            Exp::Let(names, parts) => {
-                let value = self.eval(&parts.0, scope)?;
+            Exp::Let(bindings, body) => {
                 let depth = scope.len();
-                if let [name] = names.as_slice() {
-                    scope.push((name.clone(), value));
-                } else {
-                    let parts = spread(&value).filter(|parts| parts.len() == names.len());
-                    let parts = parts.ok_or("a tuple pattern for another value")?;
-                    scope.extend(names.iter().cloned().zip(parts));
-                }
-                let result = self.eval(&parts.1, scope);
+                let result = self
+                    .bind(bindings, scope)
+                    .and_then(|()| self.eval(body, scope));
                 scope.truncate(depth);
                 result?
             }
             Exp::Tuple(parts) => {
                 let parts = self.all(parts, scope)?;
                 let tys = parts.iter().map(|part| Rc::clone(&part.ty)).collect();
-                let vals = parts.into_iter().map(|part| part.val);
-                known(Val::tuple(vals), RTy::Tuple(tys))
+                compound(parts, RTy::Tuple(tys))
             }
             Exp::Record(fields) => {
                 let mut all = Vec::new();
                 for (name, exp) in fields {
-                    all.push((name.clone(), self.eval(exp, scope)?));
+                    all.push((name, self.eval(exp, scope)?));
                 }
-                all.sort_by(|x, y| x.0.cmp(&y.0));
+                all.sort_by_key(|(name, _)| *name);
                 let names = all.iter().map(|(name, _)| name.as_str().into()).collect();
                 let tys = all.iter().map(|(_, part)| Rc::clone(&part.ty)).collect();
-                let vals = all.into_iter().map(|(_, part)| part.val);
-                known(Val::tuple(vals), RTy::Record(names, tys))
+                let parts = all.into_iter().map(|(_, part)| part).collect();
+                compound(parts, RTy::Record(names, tys))
             }
             Exp::Array(parts) => {
                 let parts = self.all(parts, scope)?;
                 let elem = parts.first().map(|part| Rc::clone(&part.ty));
                 let elem = elem.ok_or("empty arrays are written `empty([0]t)`")?;
                 let n = parts.len() as i64;
-                let val = Val::rows(parts.into_iter().map(|part| part.val))
+                let is_number = |part: &Typed| matches!(part.origin, Origin::Number);
+                let origin = if parts.iter().all(is_number) {
+                    Origin::Number
+                } else {
+                    Origin::Fixed
+                };
+                let vals: Option<Vec<Val>> = parts.iter().map(|part| part.at(&elem)).collect();
+                let val = vals
+                    .and_then(Val::rows)
                     .ok_or("an array of values that differ in shape or type")?;
-                known(val, RTy::Array(n, elem))
+                let ty = Rc::new(RTy::Array(n, elem));
+                Typed { val, ty, origin }
             }
             Exp::Field(record, field) => {
                 let record = self.eval(record, scope)?;
@@ -449,18 +264,8 @@ impl Context<'_> {
                     RTy::Tuple(_) => field.parse().ok(),
                     _ => None,
                 };
-                let tys = match &*record.ty {
-                    RTy::Record(_, tys) | RTy::Tuple(tys) => tys.as_slice(),
-                    _ => &[],
-                };
-                match (&record.val, at.and_then(|at| Some((at, tys.get(at)?)))) {
-                    (Val::Tuple(parts), Some((at, ty))) if at < parts.len() => Typed {
-                        val: parts[at].clone(),
-                        ty: Rc::clone(ty),
-                        plain: false,
-                    },
-                    _ => return Err(format!("there is no field `{field}`")),
-                }
+                at.and_then(|at| record.part(at))
+                    .ok_or_else(|| format!("there is no field `{field}`"))?
             }
             Exp::Index(array, indices) => {
                 let mut value = self.eval(array, scope)?;
@@ -474,16 +279,15 @@ impl Context<'_> {
                         return Err("an index out of bounds".to_owned());
                     };
                     let ty = Rc::clone(ty);
-                    value = Typed {
-                        val,
-                        ty,
-                        plain: false,
-                    };
+                    value = Typed { val, ty, ..value };
                 }
                 value
             }
             Exp::Apply(fun, args) => match &**fun {
                 Exp::Builtin(name) => self.builtin(name, args)?,
+                Exp::Name(name) if scope.iter().any(|(bound, _)| bound == name) => {
+                    return Err(format!("`{name}` is a variable, not an entry point"));
+                }
                 Exp::Name(name) => {
                     let args = self.all(args, scope)?;
                     self.call(name, args)?
@@ -491,6 +295,25 @@ impl Context<'_> {
                 _ => return Err("only entry points can be applied".to_owned()),
             },
         })
+    }
+
+    /// Adds the variables of the bindings to the scope.
+    fn bind(
+        &self,
+        bindings: &[(Vec<String>, Exp)],
+        scope: &mut Vec<(String, Typed)>,
+    ) -> Result<(), String> {
+        for (names, exp) in bindings {
+            let value = self.eval(exp, scope)?;
+            if let [name] = names.as_slice() {
+                scope.push((name.clone(), value));
+            } else {
+                let parts = spread(&value).filter(|parts| parts.len() == names.len());
+                let parts = parts.ok_or("a tuple pattern for another value")?;
+                scope.extend(names.iter().cloned().zip(parts));
+            }
+        }
+        Ok(())
     }
 
     fn all(&self, exps: &[Exp], scope: &mut Vec<(String, Typed)>) -> Result<Vec<Typed>, String> {
@@ -543,11 +366,7 @@ impl Context<'_> {
         } else {
             (Val::tuple(results), Rc::new(RTy::Tuple(tys)))
         };
-        Ok(Typed {
-            val,
-            ty,
-            plain: false,
-        })
+        Ok(Typed::fixed(val, ty))
     }
 
     fn builtin(&self, name: &str, args: &[Exp]) -> Result<Typed, String> {
@@ -571,29 +390,38 @@ impl Context<'_> {
     }
 }
 
+/// A tuple or record of this type.
+fn compound(parts: Vec<Typed>, ty: RTy) -> Typed {
+    let origins = parts.iter().map(|part| part.origin.clone()).collect();
+    Typed {
+        val: Val::tuple(parts.into_iter().map(|part| part.val)),
+        ty: Rc::new(ty),
+        origin: Origin::Parts(origins),
+    }
+}
+
 fn from_value(value: &value::Value) -> Typed {
     let dims = value.shape().iter().rev();
     let elem = Rc::new(RTy::Scalar(value.scalar_type()));
-    Typed {
-        val: interp::from_value(value),
-        ty: dims.fold(elem, |ty, dim| Rc::new(RTy::Array(*dim, ty))),
-        plain: false,
-    }
+    let ty = dims.fold(elem, |ty, dim| Rc::new(RTy::Array(*dim, ty)));
+    Typed::fixed(interp::from_value(value), ty)
 }
 
 /// All values: one, or a tuple of them.
 fn read_values(mut reader: Reader<&[u8]>) -> Result<Typed, String> {
     let mut all = Vec::new();
     while let Some(value) = reader.read_any().map_err(|e| e.to_string())? {
-        all.push(from_value(&value));
+        let elem = value.scalar_type();
+        let mut typed = from_value(&value);
+        // As in the reference compiler, signed integers take any numeric type.
+        if elem.is_int() && elem.is_signed() {
+            typed.origin = Origin::Number;
+        }
+        all.push(typed);
     }
     if all.len() == 1 {
         return Ok(all.remove(0));
     }
     let tys = all.iter().map(|part| Rc::clone(&part.ty)).collect();
-    Ok(Typed {
-        val: Val::tuple(all.into_iter().map(|part| part.val)),
-        ty: Rc::new(RTy::Tuple(tys)),
-        plain: false,
-    })
+    Ok(compound(all, RTy::Tuple(tys)))
 }

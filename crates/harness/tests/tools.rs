@@ -20,6 +20,8 @@ entry pair (n: i64) : (i64, []i32) = (n, map i32.i64 (iota n))
 entry second (n: i64) (xs: []i32) : i32 = xs[1] + i32.i64 n
 entry bytes (xs: []u8) : i64 = length xs
 entry half (x: f32) : f32 = x / 2
+entry both (p: (i64, f32)) (q: {xs: []i64, y: (u8, f64)}) : f64 =
+  f64.i64 (p.0 + i64.sum q.xs) + f64.f32 p.1 + f64.u8 q.y.0 + q.y.1
 entry grid (n: i64) (m: i64) : [][]i32 = tabulate_2d n m (\\i j -> i32.i64 (10 * i + j))
 
 #[prop]
@@ -91,6 +93,20 @@ fn scripts_compute_arguments_of_any_type() {
             ("bytes", "$loadbytes \"data.in\"", "14i64"),
             ("bytes", "\"abc\"", "3i64"),
             ("half", "3", "1.5f32"),
+            ("half", "let x = 3 let y = x in y", "1.5f32"),
+            ("half", "let x = 3 in let y = x in y", "1.5f32"),
+            ("both", "((1, 0.5), {xs = [1, 2], y = (3, 4)})", "11.5f64"),
+            (
+                "both",
+                "let p = (10, 0.5f32) let r = {y = (3u8, 4f64), xs = empty([0]i32)} in (p, r)",
+                "17.5f64",
+            ),
+            (
+                "both",
+                "let (p, q) = ((1i32, 1), {y = (1, 1), xs = [1i16, -1]}) in (p, q)",
+                "4f64",
+            ),
+            ("half", "(let p = (1, {a = (2, 5)}) in p.1).a.1", "2.5f32"),
             ("half", "3f32", "1.5f32"),
             (
                 "second",
@@ -138,6 +154,21 @@ fn wrong_scripts_are_explained() {
                 "let g = grid 2 2 in g[2, 0]",
                 "an index out of bounds",
             ),
+            ("half", "let x = 3 x", "`in` was expected, found `the end`"),
+            ("half", "let x = 3 let", "a name was expected"),
+            (
+                "half",
+                "let let = 3 in 3",
+                "a name was expected, found `let`",
+            ),
+            ("half", "let half = 3 in half 1", "`half` is a variable"),
+            ("norm", "{x = 1, x = 2}", "the field `x` is there twice"),
+            (
+                "both",
+                "((1, true), {xs = [1], y = (1, 1)})",
+                "a value of type (i64, f32) was expected, found one of type (i32, bool)",
+            ),
+            ("second", "(1, [2, 3.5])", "an array of values that differ"),
         ] {
             let failure = call(oracle, entry, script).expect_err(script);
             assert!(failure.contains(message), "{script}: {failure}");

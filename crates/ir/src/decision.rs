@@ -438,6 +438,8 @@ pub enum NoLanes {
     NotWorth(Cycles),
     /// LLVM makes vectors of it.
     Plain,
+    /// It is a reduction of integers, which LLVM vectorises where instructions permit.
+    Reduction,
     /// One around it does.
     Around(Arc<str>),
     /// It stands in so many independent loops that it is not looked at.

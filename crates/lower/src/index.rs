@@ -7,7 +7,7 @@ use crate::{Lower, Res};
 use check::tast::{Bind, Exp, ExpKind, Index, PatKind};
 use ir::syntax::{DimIndex, MsgPart};
 use ir::{Atom, BasicOp, Dim, Name};
-use prim::{BinOp, CmpOp, PrimType, Scalar, UnOp};
+use prim::{BinOp, CmpOp, PrimType, Scalar};
 use std::rc::Rc;
 
 /// Evaluated index positions.
@@ -304,40 +304,7 @@ impl Lower<'_> {
             Some(Atom::Const(Scalar::I64(-1))) if from.is_none() && to.is_none() => {
                 (self.f.sub(size, one), minus_one, size, yes)
             }
-            Some(step) => {
-                let last = self.f.sub(size, one);
-                let backwards = self.f.cmp(CmpOp::SLt, step, zero);
-                let start = match from {
-                    Some(from) => from,
-                    None => self.f.select(PrimType::I64, backwards, last, zero),
-                };
-                let end = match to {
-                    Some(to) => to,
-                    None => self.f.select(PrimType::I64, backwards, minus_one, size),
-                };
-                let step_is_zero = self.f.cmp(CmpOp::Eq, step, zero);
-                let divisor = self.f.select(PrimType::I64, step_is_zero, one, step);
-                // The distance by the step, rounded up.
-                let distance = self.f.sub(end, start);
-                let sum = self.f.add(distance, step);
-                let sign = self.f.unary(UnOp::SSignum, PrimType::I64, step);
-                let sum = self.f.sub(sum, sign);
-                let count = self.f.binary(BinOp::SQuot, PrimType::I64, sum, divisor);
-                // Empty, or the first and the last element are inside and the
-                // end does not lie on the wrong side.
-                let before = self.f.sub(count, one);
-                let way = self.f.mul(before, step);
-                let final_index = self.f.add(start, way);
-                let first_inside = self.f.cmp(CmpOp::ULt, start, size);
-                let last_inside = self.f.cmp(CmpOp::ULt, final_index, size);
-                let inside = self.f.and(first_inside, last_inside);
-                let not_negative = self.f.cmp(CmpOp::SLe, zero, count);
-                let valid = self.f.and(inside, not_negative);
-                let empty = self.f.cmp(CmpOp::Eq, count, zero);
-                let fits = self.f.or(empty, valid);
-                let moves = self.f.not(step_is_zero);
-                (start, step, count, self.f.and(moves, fits))
-            }
+            Some(step) => self.strided(size, from, to, step),
         };
         let Some(count) = size_of(count) else {
             return self.bug("a slice's length");
@@ -351,6 +318,59 @@ impl Lower<'_> {
             count,
             ok,
         ))
+    }
+
+    /// The start, stride and length of a slice with this step, and whether it is valid.
+    /// Exact for all operands: distances are unsigned and one less than the way to the
+    /// end, so that they and the index of the last element never overflow.
+    fn strided(
+        &mut self,
+        size: Atom,
+        from: Option<Atom>,
+        to: Option<Atom>,
+        step: Atom,
+    ) -> (Atom, Atom, Atom, Atom) {
+        let (zero, one) = (Atom::i64(0), Atom::i64(1));
+        let select = |s: &mut Self, cond, yes, no| s.f.select(PrimType::I64, cond, yes, no);
+        let backwards = self.f.cmp(CmpOp::SLt, step, zero);
+        let negated = self.f.sub(zero, step);
+        let width = select(self, backwards, negated, step);
+        let step_is_zero = self.f.cmp(CmpOp::Eq, step, zero);
+        let moves = self.f.not(step_is_zero);
+        let width = select(self, step_is_zero, one, width);
+        let last = self.f.sub(size, one);
+        let start = from.unwrap_or_else(|| select(self, backwards, last, zero));
+        if from.is_none() && to.is_none() {
+            let round = self.f.sub(width, one);
+            let sum = self.f.add(size, round);
+            let count = self.f.binary(BinOp::UDiv, PrimType::I64, sum, width);
+            return (start, step, count, moves);
+        }
+        let end = to.unwrap_or_else(|| select(self, backwards, Atom::i64(-1), size));
+        let low = select(self, backwards, end, start);
+        let high = select(self, backwards, start, end);
+        let ahead = self.f.cmp(CmpOp::SLt, low, high);
+        // The end lies ahead: the first and the last element have to be inside.
+        let distance = self.f.sub(high, low);
+        let distance = self.f.sub(distance, one);
+        let before = self.f.binary(BinOp::UDiv, PrimType::I64, distance, width);
+        let way = self.f.mul(before, step);
+        let final_index = self.f.add(start, way);
+        let first_inside = self.f.cmp(CmpOp::ULt, start, size);
+        let last_inside = self.f.cmp(CmpOp::ULt, final_index, size);
+        let inside = self.f.and(first_inside, last_inside);
+        // It does not: empty, if the distance by the step, rounded up, is 0.
+        let back = self.f.sub(low, high);
+        let twice = self.f.add(width, width);
+        let most = self.f.sub(twice, Atom::i64(2));
+        let empty = self.f.cmp(CmpOp::ULe, back, most);
+        let steps = self.f.add(before, one);
+        let count = select(self, ahead, steps, zero);
+        let not_ahead = self.f.not(ahead);
+        let empty = self.f.and(not_ahead, empty);
+        let inside = self.f.and(ahead, inside);
+        let fits = self.f.or(inside, empty);
+        (start, step, count, self.f.and(moves, fits))
     }
 }
 

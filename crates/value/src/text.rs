@@ -1,4 +1,4 @@
-//! The text format: scalars, nested arrays, strings and `empty(...)`.
+//! The text format: scalars, nested arrays, strings with escape sequences and `empty(...)`.
 //!
 //! An array is read in one pass without recursion: `counts` holds how many
 //! items each open bracket has so far, `shape` what each level's size was found
@@ -6,6 +6,7 @@
 //! goes, are read by a loop of their own for each element type.
 
 use crate::error::{ErrorKind, Position, ReadError};
+use crate::escape::{self, NO_QUOTE};
 use crate::input::{Input, is_space};
 use crate::literal::{self, Fault, Literal};
 use crate::value::{MAX_RANK, ShapeError};
@@ -453,15 +454,13 @@ impl<'a, R: Read> Array<'a, R> {
                     return Err(ReadError {
                         kind: ErrorKind::Malformed,
                         position: start,
-                        message: "a string without its closing quote".to_owned(),
+                        message: NO_QUOTE.to_owned(),
                     });
                 }
                 Some(b'"') => break,
                 Some(b'\\') => {
-                    return Err(self.input.error(
-                        ErrorKind::Malformed,
-                        "a backslash in a string, where no escapes exist".to_owned(),
-                    ));
+                    self.escape()?;
+                    continue;
                 }
                 Some(c) => c,
             };
@@ -473,5 +472,28 @@ impl<'a, R: Read> Array<'a, R> {
         self.input.pos += 1;
         self.counts.push((self.data.len() - before) as i64);
         self.close()
+    }
+
+    /// Reads an escape sequence as the bytes of its character in UTF-8.
+    fn escape(&mut self) -> Result<(), ReadError> {
+        // As much as the longest sequence takes, but nothing after the string.
+        let is_end = |c: &u8| matches!(c, b'"' | b'\n');
+        while self.input.rest().len() < escape::LONGEST
+            && !self.input.rest().iter().skip(2).any(is_end)
+            && self.input.refill()?
+        {}
+        let Some((c, length)) = escape::escape(self.input.rest()) else {
+            return Err(self
+                .input
+                .error(ErrorKind::Malformed, escape::NO_ESCAPE.to_owned()));
+        };
+        self.input.pos += length;
+        let mut bytes = [0; 4];
+        for byte in c.map_or("", |c| c.encode_utf8(&mut bytes)).bytes() {
+            self.data
+                .push([byte])
+                .map_err(|e| self.input.memory_error(e))?;
+        }
+        Ok(())
     }
 }

@@ -186,7 +186,7 @@ fn forms_of_text() {
 #[test]
 fn messages_about_text() {
     use ScalarType::{Bool, F32, I8, I32, U8};
-    let cases: [(&str, ValueType, &str); 25] = [
+    let cases: [(&str, ValueType, &str); 27] = [
         (
             "",
             ty(I32, 0),
@@ -299,6 +299,16 @@ fn messages_about_text() {
         ),
         (
             "\"ab",
+            ty(U8, 1),
+            "line 1, column 1 (byte 0): a string without its closing quote",
+        ),
+        (
+            "\"ab\\q\"",
+            ty(U8, 1),
+            "line 1, column 4 (byte 3): a backslash that begins no escape sequence in a string",
+        ),
+        (
+            "\"ab\\\"",
             ty(U8, 1),
             "line 1, column 1 (byte 0): a string without its closing quote",
         ),
@@ -502,4 +512,26 @@ fn comparison_with_tolerance() {
         check(&ints, &x, 1.0),
         Err("expected a value of type []i32, got type [][]f64".to_owned())
     );
+}
+
+#[test]
+fn strings_hold_characters_of_escape_sequences() {
+    let cases: &[(&str, &[u8])] = &[
+        (r#""tab\t""#, b"tab\t"),
+        (r#""\65\x41\o101""#, b"AAA"),
+        (r#""\"\\\n""#, b"\"\\\n"),
+        (r#""\12\&3""#, b"\x0c3"),
+        (r#""\SOH\SO\&H\^A\DEL""#, b"\x01\x0eH\x01\x7f"),
+        (r#""\233é\8364""#, "éé€".as_bytes()),
+        (r#""\0000000065""#, b"\x065"),
+    ];
+    for (text, bytes) in cases {
+        for step in 1..=text.len() {
+            let mut reader = Reader::new(Trickle(text.as_bytes(), step));
+            let value = reader.read_any().unwrap().unwrap();
+            assert_eq!(value.shape(), [bytes.len() as i64], "{text}");
+            assert_eq!(value.bytes(), *bytes, "{text}");
+            assert_eq!(reader.at_end(), Ok(true), "{text}");
+        }
+    }
 }

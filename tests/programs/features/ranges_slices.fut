@@ -61,6 +61,49 @@ entry strides [n] (xs: [n]i32) : ([]i32, []i32, []i32, []i32) =
 entry bounded_strides [n] (xs: [n]i32) (i: i64) (j: i64) (s: i64) : []i32 =
   xs[i:j:s]
 
+-- Strides near the ends of i64, and bounds whose distance is more than an i64 holds.
+-- ==
+-- entry: extreme_strides
+-- input { [1, 2, 3] 9223372036854775807i64 }
+-- output { [1i32] [10i32, 2i32, 3i32] }
+-- input { [1, 2, 3] 9223372036854775805i64 }
+-- output { [1i32] [10i32, 2i32, 3i32] }
+-- input { [1, 2, 3] -9223372036854775807i64 }
+-- output { [3i32] [1i32, 2i32, 30i32] }
+-- input { [1, 2, 3] -9223372036854775808i64 }
+-- output { [3i32] [1i32, 2i32, 30i32] }
+-- input { [1, 2, 3] -2i64 }
+-- output { [3i32, 1i32] [10i32, 2i32, 30i32] }
+-- input { empty([0]i32) -9223372036854775808i64 }
+-- output { empty([0]i32) empty([0]i32) }
+-- input { empty([0]i32) 9223372036854775807i64 }
+-- output { empty([0]i32) empty([0]i32) }
+-- input { [1, 2, 3] 0i64 }
+-- error: out of bounds
+entry extreme_strides [n] (xs: [n]i32) (s: i64) : ([]i32, []i32) =
+  (xs[::s], copy xs with [::s] = map (* 10) xs[::s])
+
+-- ==
+-- entry: extreme_bounds
+-- input { [1, 2, 3, 4] 1i64 9223372036854775807i64 9223372036854775807i64 }
+-- output { [2i32] }
+-- input { [1, 2, 3, 4] 2i64 -9223372036854775808i64 -9223372036854775807i64 }
+-- error: out of bounds
+-- input { [1, 2, 3, 4] 3i64 -9223372036854775804i64 -9223372036854775808i64 }
+-- output { [4i32] }
+-- input { [1, 2, 3, 4] 3i64 0i64 -9223372036854775808i64 }
+-- output { [4i32] }
+-- input { [1, 2, 3, 4] 1i64 9223372036854775807i64 2i64 }
+-- error: out of bounds
+-- input { [1, 2, 3, 4] 9223372036854775807i64 9223372036854775807i64 5i64 }
+-- output { empty([0]i32) }
+-- input { [1, 2, 3, 4] -9223372036854775808i64 9223372036854775807i64 1i64 }
+-- error: out of bounds
+-- input { [1, 2, 3, 4] 9223372036854775807i64 -9223372036854775808i64 3i64 }
+-- error: out of bounds
+entry extreme_bounds [n] (xs: [n]i32) (i: i64) (j: i64) (s: i64) : []i32 =
+  xs[i:j:s]
+
 -- Slices of matrices, mixed with indexes.
 -- ==
 -- entry: matrix_slices

@@ -236,6 +236,7 @@ fn judge(kind: &Kind) -> Option<(Group, Mark)> {
             Group::Lanes,
             match why {
                 NoLanes::Plain
+                | NoLanes::Reduction
                 | NoLanes::NotWorth(_)
                 | NoLanes::Around(_)
                 | NoLanes::Already

@@ -250,6 +250,27 @@ entry steps (n: i64) (xs: [n]f64): [n]f64 =
 }
 
 #[test]
+fn reductions_that_llvm_vectorises_are_said_to_be() {
+    let left: &[&str] = &["is left to LLVM, which makes vectors of it"];
+    tells(
+        "entry sum (xs: []i32): i32 = reduce (+) 0 xs
+entry most (xs: []u8): u8 = reduce u8.max 0 (map (+ 1) xs)
+entry any (xs: []i32): bool = or (map (> 3) xs)
+entry divided (xs: []i64): i64 = i64.sum (map (/ 7) xs)
+entry picked (xs: []i32) (is: []i64): i32 = i32.sum (map (\\i -> xs[i]) is)
+",
+        &[],
+        &[
+            ("no-lanes", "entry sum", left),
+            ("no-lanes", "entry most", left),
+            ("no-lanes", "entry any", left),
+            ("no-lanes", "entry divided", &["where the processor has"]),
+            ("no-lanes", "entry picked", &["an iteration reads"]),
+        ],
+    );
+}
+
+#[test]
 fn checks_that_stay_and_checks_that_go() {
     tells(
         "entry main (n: i64) (xs: [n]i32) (is: [n]i64) (k: i64): ([n]i32, [n]i32, i32, i32, [n]i32) =

@@ -121,6 +121,27 @@ fn test_blocks_of_every_form_pass_on_every_backend() {
 }
 
 #[test]
+fn records_of_scripts_reach_the_interpreter_alone() {
+    let folder = Folder::new();
+    let program = folder.file(
+        "p.fut",
+        "-- ==\n-- entry: sum\n-- script input { let n = 3 let r = make n in r } output { 6 }\n\
+         -- script input { {x = 1, ys = [2, 3]} } output { 6 }\n\
+         type~ t = {x: i64, ys: []i32}\n\
+         entry make (x: i64) : t = {x, ys = map i32.i64 (iota x)}\n\
+         entry sum (r: t) : i32 = i32.i64 r.x + i32.sum r.ys\n",
+    );
+    bindrune(&["test", "-i", &program], "").quiet();
+    for backend in ["cpu", "c"] {
+        bindrune(&["test", "--backend", backend, &program], "").fails(&[
+            "line 3, sum: not supported yet: script inputs for compiled programs that are \
+             records, tuples or other opaque values: values of type `{x: i64, ys: []i32}`",
+            "line 4, sum: not supported yet: script inputs",
+        ]);
+    }
+}
+
+#[test]
 fn failures_are_shown_counted_and_written_as_json() {
     let folder = Folder::new();
     folder.file(

@@ -9,6 +9,7 @@
 use super::cost::{Costs, trips, widest};
 use super::legal::examine;
 use super::likely::Likely;
+use super::reduction::{has_instructions, is_reduction};
 use super::twins::Twin;
 use super::value::{Shapes, Stride, Val};
 use super::vary::analyse;
@@ -228,6 +229,18 @@ impl Planner<'_> {
         } = match candidate {
             Ok(candidate) => candidate,
             Err(reason) => {
+                let reason = match reason {
+                    NoLanes::Carried(_) if plain && is_reduction(&f.body) => {
+                        let is_sure = has_instructions(&f.body, self.machine)
+                            && self.reduction(f, at).is_some();
+                        if is_sure {
+                            NoLanes::Plain
+                        } else {
+                            NoLanes::Reduction
+                        }
+                    }
+                    reason => reason,
+                };
                 self.no_lanes(f, reason);
                 return cost;
             }

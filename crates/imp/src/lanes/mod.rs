@@ -51,6 +51,7 @@ mod indices;
 mod legal;
 mod likely;
 mod positions;
+mod reduction;
 mod rewrite;
 mod rows;
 mod sink;

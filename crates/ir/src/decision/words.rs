@@ -89,6 +89,12 @@ impl Kind {
                 why: NoLanes::Plain,
                 ..
             } => "is left to LLVM, which makes vectors of it".to_owned(),
+            Self::NoLanes {
+                why: NoLanes::Reduction,
+                ..
+            } => "is left to LLVM, which vectorises this reduction of integers \
+                  where the processor has the instructions"
+                .to_owned(),
             Self::NoLanes { why, .. } => format!("runs without lanes: {}", why.text(names)),
             Self::Counted { .. } => "is a loop".to_owned(),
             Self::Version { of } => format!("is a version of {}", names.function(of)),
@@ -440,6 +446,10 @@ impl NoLanes {
         let text = match self {
             Self::NotWorth(cycles) => return format!("not worth it: {cycles}"),
             Self::Plain => "plain: LLVM makes vectors of it",
+            Self::Reduction => {
+                "a reduction of integers: LLVM vectorises it where the processor has \
+                 the instructions"
+            }
             Self::Around(counter) => {
                 return format!("{} around it runs in lanes", names.counter(counter));
             }

@@ -168,6 +168,80 @@ static bool br_read_row(br_input *in, br_value *value, i64 *count) {
     return true;
 }
 
+/* The character of the escape sequence at `text`, of which `count` bytes are there, and the
+   sequence's length; -1 if it denotes none, 0 as the length if there is no sequence. */
+static i64 br_escape(const u8 *text, size_t count, size_t *length) {
+    static const char letters[] = "abfnrtv\\\"'", meanings[] = "\a\b\f\n\r\t\v\\\"'";
+    static const char *const names[] = {
+        "NUL", "SOH", "STX", "ETX", "EOT", "ENQ", "ACK", "BEL", "BS", "HT", "LF",
+        "VT",  "FF",  "CR",  "SO",  "SI",  "DLE", "DC1", "DC2", "DC3", "DC4", "NAK",
+        "SYN", "ETB", "CAN", "EM",  "SUB", "ESC", "FS",  "GS",  "RS",  "US",  "SP"};
+    *length = 0;
+    if (count < 2) return -1;
+    u8 c = text[1];
+    const char *letter = c == 0 ? NULL : strchr(letters, c);
+    if (letter != NULL || c == '&') {
+        *length = 2;
+        return letter == NULL ? -1 : meanings[letter - letters];
+    }
+    if (c == '^' && count > 2 && text[2] >= '@' && text[2] <= '_') {
+        *length = 3;
+        return text[2] - '@';
+    }
+    int base = c == 'x' || c == 'X' ? 16 : c == 'o' || c == 'O' ? 8 : 10;
+    size_t first = base == 10 ? 1 : 2, end = first;
+    u64 code = 0;
+    for (; end < count && br_digit((char)text[end]) < base; end++) {
+        code = code * (u64)base + (u64)br_digit((char)text[end]);
+    }
+    if (end > first) {
+        if (code > 0x10ffff) return -1;
+        *length = end;
+        return code >= 0xd800 && code < 0xe000 ? 0xfffd : (i64)code;
+    }
+    i64 found = -1;
+    if (count > 3 && memcmp(text + 1, "DEL", 3) == 0) {
+        *length = 4;
+        found = 0x7f;
+    }
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        size_t n = strlen(names[i]);
+        if (n < count && n >= *length && memcmp(text + 1, names[i], n) == 0) {
+            *length = n + 1;
+            found = (i64)i;
+        }
+    }
+    return found;
+}
+
+/* Reads an escape sequence as the bytes of its character in UTF-8. */
+static bool br_read_escape(br_input *in, br_value *value, i64 *count) {
+    enum { LONGEST = 10 };
+    /* As much as the longest sequence takes, but nothing after the string. */
+    while (in->end - in->at < LONGEST) {
+        bool ends = false;
+        for (size_t i = in->at + 2; i < in->end; i++) ends |= in->window[i] == '"' || in->window[i] == '\n';
+        if (ends || !br_refill(in)) break;
+    }
+    size_t have = in->end - in->at, length;
+    i64 c = br_escape(in->window + in->at, have < LONGEST ? have : LONGEST, &length);
+    if (length == 0) {
+        br_puts(br_error_here(in), "a backslash that begins no escape sequence in a string");
+        return false;
+    }
+    in->at += length;
+    if (c < 0) return true;
+    int more = c < 0x80 ? 0 : c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
+    static const u64 leads[] = {0, 0xc0, 0xe0, 0xf0};
+    u64 byte = leads[more] | (u64)(c >> (6 * more));
+    for (;;) {
+        if (!br_push(in, value, byte)) return false;
+        ++*count;
+        if (more-- == 0) return true;
+        byte = 0x80 | ((u64)(c >> (6 * more)) & 0x3f);
+    }
+}
+
 /* Reads a string as a row of bytes. */
 static bool br_read_string(br_input *in, br_value *value, i64 *count) {
     br_place start = br_here(in);
@@ -179,8 +253,8 @@ static bool br_read_string(br_input *in, br_value *value, i64 *count) {
             return false;
         }
         if (c == '\\') {
-            br_puts(br_error_here(in), "a backslash in a string, where no escapes exist");
-            return false;
+            if (!br_read_escape(in, value, count)) return false;
+            continue;
         }
         in->at++;
         if (c == '"') return true;

@@ -1,0 +1,120 @@
+//! Which loops with variables that go from iteration to iteration LLVM vectorises:
+//! reductions of integers by associative operators.
+
+use crate::syntax::{Expr, Stmt, Var};
+use crate::walk::{Use, each_part, names};
+use prim::{BinOp, PrimType, UnOp};
+use rustc_hash::{FxHashMap, FxHashSet};
+use target::Machine;
+
+/// Bytes of a vector register of processors with AVX2.
+const AVX2: u32 = 32;
+
+/// An accumulator and what it has been combined by in this iteration.
+type Partial = (Var, Option<BinOp>);
+
+/// Returns true if the variables that go from one iteration of the body to the next are
+/// accumulators of integers or booleans, each combined by one associative operator and
+/// read by nothing else. The body is one of sets and loads.
+pub(super) fn is_reduction(body: &[Stmt]) -> bool {
+    let mut partials = accumulators(body);
+    let vars: Vec<Var> = partials.keys().copied().collect();
+    for stmt in body {
+        let mut reads = 0;
+        names(stmt, &mut |var, used| {
+            reads += usize::from(used == Use::Reads && partials.contains_key(&var));
+        });
+        let (var, partial) = match stmt {
+            Stmt::Set(var, e) if reads == 1 => match combined(e, &partials) {
+                Some(partial) => (var, Some(partial)),
+                None => return false,
+            },
+            Stmt::Set(var, _) | Stmt::Load(var, _) if reads == 0 => (var, None),
+            _ => return false,
+        };
+        match partial {
+            Some(partial) => partials.insert(*var, partial),
+            None => partials.remove(var),
+        };
+    }
+    let is_combined = |var: &Var| matches!(partials.get(var), Some((of, Some(_))) if of == var);
+    !vars.is_empty() && vars.iter().all(is_combined)
+}
+
+/// The variables that the body reads before it sets them, uncombined yet.
+fn accumulators(body: &[Stmt]) -> FxHashMap<Var, Partial> {
+    let (mut set, mut early) = (FxHashSet::default(), FxHashSet::default());
+    for stmt in body {
+        names(stmt, &mut |var, used| {
+            if used == Use::Sets {
+                set.insert(var);
+            } else if !set.contains(&var) {
+                early.insert(var);
+            }
+        });
+    }
+    let carried = early.into_iter().filter(|var| set.contains(var));
+    carried.map(|var| (var, (var, None))).collect()
+}
+
+/// The accumulator that an expression is, or combines with something else.
+fn combined(e: &Expr, partials: &FxHashMap<Var, Partial>) -> Option<Partial> {
+    let of = |e: &Expr| match e {
+        Expr::Var(var) => partials.get(var).copied(),
+        _ => None,
+    };
+    match e {
+        Expr::Var(_) => of(e),
+        Expr::Binary(op, ty, x, y) if is_associative(*op, *ty) => {
+            let (var, before) = of(x).or_else(|| of(y))?;
+            before
+                .is_none_or(|before| before == *op)
+                .then_some((var, Some(*op)))
+        }
+        _ => None,
+    }
+}
+
+fn is_associative(op: BinOp, ty: PrimType) -> bool {
+    let is_known = matches!(
+        op,
+        BinOp::Add
+            | BinOp::Mul
+            | BinOp::And
+            | BinOp::Or
+            | BinOp::Xor
+            | BinOp::SMin
+            | BinOp::SMax
+            | BinOp::UMin
+            | BinOp::UMax
+    );
+    is_known && (ty.is_int() || ty == PrimType::Bool)
+}
+
+/// Returns true if every processor of this kind has vector instructions for the body:
+/// none divides, and those before AVX2 neither multiply integers of 64 bits nor count bits.
+pub(super) fn has_instructions(body: &[Stmt], machine: Machine) -> bool {
+    fn expr(e: &Expr, machine: Machine) -> bool {
+        let mut has = match e {
+            Expr::Binary(BinOp::Mul, PrimType::I64, ..)
+            | Expr::Unary(UnOp::Popc | UnOp::Clz | UnOp::Ctz, ..) => machine.bytes >= AVX2,
+            Expr::Binary(
+                BinOp::SDiv
+                | BinOp::UDiv
+                | BinOp::SMod
+                | BinOp::UMod
+                | BinOp::SQuot
+                | BinOp::SRem
+                | BinOp::Pow,
+                ..,
+            ) => false,
+            _ => true,
+        };
+        each_part(e, &mut |part| has &= expr(part, machine));
+        has
+    }
+    body.iter().all(|stmt| match stmt {
+        Stmt::Set(_, e) | Stmt::Store(_, e) => expr(e, machine),
+        _ => true,
+    })
+}
