@@ -242,6 +242,7 @@ impl<'a> Definer<'_, 'a> {
 
     fn match_exp(&mut self, scrutinee: &'a ast::Exp, cases: &'a [ast::Case], span: Span) -> Exp {
         let scrutinee = self.exp(scrutinee);
+        self.judge.refutable = true;
         let mut ty: Option<Ty> = None;
         let mut out = Vec::new();
         for case in cases {

@@ -92,6 +92,8 @@ impl Definer<'_, '_> {
             lent,
             misused: _,
             size_args: _,
+            own: _,
+            judge,
         } = self;
         cx.functions.declared.extend(declared);
         cx.functions.lent.extend(lent);
@@ -103,9 +105,13 @@ impl Definer<'_, '_> {
             return;
         }
         super::ambiguous::check(wanted, def, tables, cx);
-        causality::check(def, tables, &sections, cx);
-        tables.absorbed = false;
-        recursion::check_equality(def, cx);
+        if tables.unknowns > judge.unknowns || tables.absorbed {
+            causality::check(def, tables, &sections, cx);
+            tables.absorbed = false;
+        }
+        if judge.equality {
+            recursion::check_equality(def, cx);
+        }
         if !cx.place.is_prelude() {
             consume::check(def, tables, cx);
         }
@@ -113,11 +119,15 @@ impl Definer<'_, '_> {
         if kept {
             tables.finish_def(def, false);
         }
-        exhaust::check(def, cx);
+        if judge.refutable {
+            exhaust::check(def, cx);
+        }
         warnings::check(def, cx);
         for (ident, update) in names.unused() {
             cx.warn_of_name(&ident, update);
         }
-        recursion::check_recursion(def, bind, cx);
+        if judge.recursive {
+            recursion::check_recursion(def, bind, cx);
+        }
     }
 }

@@ -302,6 +302,9 @@ impl<'a> Definer<'_, 'a> {
         if source.ret.is_some() {
             self.declared.push(var);
         }
+        if source.top {
+            self.own = Some(var);
+        }
         let (type_params, params, mut ret, body) = self.scoped(|c| {
             let type_params = c.type_params(source.type_params);
             let mut bound = bound_sizes(source.type_params);
