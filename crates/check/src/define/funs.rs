@@ -352,7 +352,7 @@ impl<'a> Definer<'_, 'a> {
         }
         self.infer.tables.sized |= !sizes_of(&type_params).is_empty();
         if self.infer.is_sizing() {
-            self.check_size_params(&type_params, source, &params, &ret.ty);
+            self.check_size_params(&type_params, source, &params, &ret);
             self.check_unknown_parameters(&name, &ret, &ty, source.name.span);
         }
         let scheme = self.infer.generalise(&type_params, &ty, source.top, mark);
