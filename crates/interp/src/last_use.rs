@@ -136,10 +136,12 @@ impl Marker {
                 self.branches(std::iter::once(&mut pair.1));
                 self.node(&mut pair.0);
             }
+            // The last argument is evaluated first.
+            Node::ArrayFun(_, _, nodes, _) | Node::Call(_, _, nodes, _) => {
+                nodes.iter_mut().for_each(|node| self.node(node));
+            }
             Node::Array(nodes, ..)
             | Node::Math(_, nodes)
-            | Node::ArrayFun(_, _, nodes, _)
-            | Node::Call(_, _, nodes, _)
             | Node::Constr(_, nodes)
             | Node::Closure(_, nodes) => self.backwards(nodes.iter_mut()),
             Node::Fma(nodes) => self.backwards(nodes.iter_mut()),
@@ -160,13 +162,8 @@ impl Marker {
                 self.node(&mut pair.1);
             }
             Node::Apply(fun, args, _) => {
-                if fun.is_named() {
-                    self.node(fun);
-                    self.backwards(args.iter_mut());
-                } else {
-                    self.backwards(args.iter_mut());
-                    self.node(fun);
-                }
+                self.node(fun);
+                args.iter_mut().for_each(|node| self.node(node));
             }
             Node::Let(binds, body) => {
                 self.node(body);

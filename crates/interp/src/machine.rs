@@ -201,11 +201,13 @@ impl<'a> Machine<'a> {
         }
     }
 
+    /// The values of arguments, evaluated from the last to the first.
     pub(crate) fn args(&mut self, nodes: &[Node]) -> Res<Args> {
         let mut args = Args::with_capacity(nodes.len());
-        for node in nodes {
+        for node in nodes.iter().rev() {
             args.push(self.eval(node)?);
         }
+        args.reverse();
         Ok(args)
     }
 
@@ -341,13 +343,8 @@ impl<'a> Machine<'a> {
                     .map_err(|failure| failure.called(*span))
             }
             Node::Apply(fun, nodes, span) => {
-                let (fun, args) = if fun.is_named() {
-                    let args = self.args(nodes)?;
-                    (self.eval(fun)?, args)
-                } else {
-                    let fun = self.eval(fun)?;
-                    (fun, self.args(nodes)?)
-                };
+                let args = self.args(nodes)?;
+                let fun = self.eval(fun)?;
                 self.at(*span);
                 self.apply(&fun, args)
                     .map_err(|failure| failure.called(*span))

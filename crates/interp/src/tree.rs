@@ -154,11 +154,14 @@ pub enum Node {
     Fma(Box<[Node; 3]>),
     /// Structural equality, negated or not.
     Equal(bool, Box<(Node, Node)>),
-    /// A built-in function on arrays, with all arguments.
+    /// A built-in function on arrays, with all arguments. These are evaluated from the
+    /// last to the first.
     ArrayFun(ArrayFun, Vec<CTy>, Vec<Node>, Span),
-    /// A definition applied to arguments, as many as it takes.
+    /// A definition applied to arguments, as many as it takes. These are evaluated
+    /// from the last to the first.
     Call(u32, Box<Inst>, Vec<Node>, Span),
-    /// A function that is computed, applied to arguments.
+    /// A function that is computed, applied to arguments, which are evaluated before
+    /// it, from the last to the first.
     Apply(Box<Node>, Vec<Node>, Span),
     /// A lambda or local function with the values that it captures.
     Closure(Rc<Func>, Vec<Node>),
@@ -194,22 +197,6 @@ pub enum Node {
     Hole(Span),
     /// An expression that cannot be evaluated: why.
     Refused(Arc<str>, Span),
-}
-
-impl Node {
-    /// Whether a function given by this is evaluated after its arguments, which
-    /// may bring sizes into being that its instance needs.
-    pub const fn is_named(&self) -> bool {
-        matches!(
-            self,
-            Self::Slot(_)
-                | Self::Take(_)
-                | Self::Global(_)
-                | Self::GlobalInst(..)
-                | Self::LocalInst(..)
-                | Self::Intrinsic(..)
-        )
-    }
 }
 
 /// A comparison: `op x y`, of `op y x` if `swap`, negated if `negate`.

@@ -111,25 +111,7 @@ impl Lower<'_> {
                 indices,
                 value,
             } => self.update(array, indices, value, env),
-            ExpKind::Apply { fun, args } => {
-                // A name's sizes may come into being in the arguments, those of
-                // the arguments in a function that is computed.
-                let named = matches!(fun.kind, ExpKind::Var { .. } | ExpKind::Intrinsic { .. });
-                let first = if named {
-                    None
-                } else {
-                    Some(self.eval(fun, env)?)
-                };
-                let args = args
-                    .iter()
-                    .map(|arg| self.eval(arg, env))
-                    .collect::<Res<Vec<_>>>()?;
-                let fun = match first {
-                    Some(fun) => fun,
-                    None => self.eval(fun, env)?,
-                };
-                self.apply(&fun, args)
-            }
+            ExpKind::Apply { fun, args } => self.application(fun, args, env),
             ExpKind::Lambda(lambda) => {
                 let kind = FunKind::Lambda(Arc::clone(lambda), Rc::clone(env));
                 Ok(Value::Fun(Rc::new(FunVal {

@@ -42,6 +42,7 @@ mod function;
 mod index;
 mod loops;
 mod opaque;
+mod order;
 mod pattern;
 mod place;
 mod range;

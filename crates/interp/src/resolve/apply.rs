@@ -1,7 +1,7 @@
 //! Variables with what their type and size parameters stand for, and applications.
 
 use super::{Found, Resolver};
-use crate::tree::{CDim, CTy, Comparison, Inst, Node};
+use crate::tree::{Bind, CDim, CTy, Comparison, Inst, Node, Param, Pat};
 use crate::value::RTy;
 use check::intrinsics::{ArrayFun, Intrinsic, bits_type, conversion};
 use check::tast::{self, Exp, ExpKind, Ty, TyVarId, VarId};
@@ -82,7 +82,36 @@ impl Resolver<'_> {
         }
     }
 
+    /// An application. Arguments are evaluated from the last to the first and then the
+    /// function, operands of an infix operator from left to right; all are resolved in
+    /// the order of evaluation, so that sizes are bound before their use.
     pub(super) fn apply(&mut self, fun: &Exp, args: &[Exp], span: Span) -> Node {
+        if let Some([left, right]) = infix(fun, args)
+            && !matches!(left.kind, ExpKind::Lit(..) | ExpKind::Var { .. })
+        {
+            let rhs = self.exp(left);
+            let right = self.exp(right);
+            let slot = self.frame().fresh();
+            let param = Param {
+                pat: Pat::Var(slot),
+                ty: None,
+                span: left.span,
+            };
+            let body = self.call(fun, vec![Node::Slot(slot), right], span);
+            return Node::Let(vec![Bind::Pat(Vec::new(), param, rhs)], Box::new(body));
+        }
+        let args = if is_scalar(fun) {
+            self.exps(args)
+        } else {
+            let mut args: Vec<Node> = args.iter().rev().map(|arg| self.exp(arg)).collect();
+            args.reverse();
+            args
+        };
+        self.call(fun, args, span)
+    }
+
+    /// An application to resolved arguments.
+    fn call(&mut self, fun: &Exp, mut args: Vec<Node>, span: Span) -> Node {
         if let ExpKind::Var {
             id,
             ty_args,
@@ -95,7 +124,6 @@ impl Resolver<'_> {
                 .get(number as usize)
                 .map_or(0, |def| def.params.len());
             if arity > 0 && arity <= args.len() {
-                let mut args = self.exps(args);
                 let inst = self.global_inst(number, ty_args, size_args);
                 let rest = args.split_off(arity);
                 let call = Node::Call(number, Box::new(inst), args, span);
@@ -110,7 +138,6 @@ impl Resolver<'_> {
         {
             let n = intrinsic.arity();
             if n <= args.len() {
-                let mut args = self.exps(args);
                 let types = ty_args.iter().map(|ty| self.ty(ty)).collect();
                 let rest = args.split_off(n);
                 let node = intrinsic_node(*intrinsic, types, args, span);
@@ -123,16 +150,24 @@ impl Resolver<'_> {
                 return applied(node, rest, span);
             }
         }
-        let named = matches!(fun.kind, ExpKind::Var { .. } | ExpKind::Intrinsic { .. });
-        // In the order of evaluation, so that sizes are bound before their use.
-        let (fun, args) = if named {
-            let args = self.exps(args);
-            (self.exp(fun), args)
-        } else {
-            let fun = self.exp(fun);
-            (fun, self.exps(args))
-        };
-        applied(fun, args, span)
+        applied(self.exp(fun), args, span)
+    }
+}
+
+/// The operands of an infix operator that is not a built-in one on scalars.
+fn infix<'e>(fun: &Exp, args: &'e [Exp]) -> Option<&'e [Exp; 2]> {
+    let operands: &[Exp; 2] = args.try_into().ok()?;
+    let [left, _] = operands;
+    let between = fun.span.file == left.span.file && left.span.end <= fun.span.start;
+    (between && !is_scalar(fun)).then_some(operands)
+}
+
+/// Returns true for a built-in function on scalars; its node evaluates operands from
+/// left to right.
+const fn is_scalar(fun: &Exp) -> bool {
+    match &fun.kind {
+        ExpKind::Intrinsic { fun, .. } => !matches!(fun, Intrinsic::Array(_)),
+        _ => false,
     }
 }
 
