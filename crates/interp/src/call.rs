@@ -90,6 +90,9 @@ impl Machine<'_> {
                 self.set(slot, size.clone());
             }
         }
+        for param in &func.params {
+            self.absent_sizes(&param.payload);
+        }
         Ok(())
     }
 

@@ -169,7 +169,7 @@ impl Marker {
                 self.node(body);
                 for bind in binds.iter_mut().rev() {
                     match bind {
-                        Bind::Pat(_, _, node) | Bind::Fun(_, node) => self.node(node),
+                        Bind::Pat(_, _, node, _) | Bind::Fun(_, node) => self.node(node),
                     }
                 }
             }
@@ -266,7 +266,7 @@ fn mentions(node: &Node, f: &mut dyn FnMut(Slot)) {
         Node::Let(binds, body) => {
             for bind in binds {
                 match bind {
-                    Bind::Pat(_, _, node) | Bind::Fun(_, node) => mentions(node, f),
+                    Bind::Pat(_, _, node, _) | Bind::Fun(_, node) => mentions(node, f),
                 }
             }
             mentions(body, f);

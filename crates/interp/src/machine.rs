@@ -442,10 +442,15 @@ impl<'a> Machine<'a> {
     pub(crate) fn binds(&mut self, binds: &[Bind]) -> Res<()> {
         for bind in binds {
             match bind {
-                Bind::Pat(sizes, param, node) => {
+                Bind::Pat(sizes, param, node, known) => {
                     let value = self.eval(node)?;
                     self.forget(sizes);
                     self.bind(param, value)?;
+                    if let (Some(known), Some(ty)) = (known, &param.ty) {
+                        let known = self.rty(known)?;
+                        self.fit_type(ty, &known, Mode::Bind)?;
+                        self.absent_sizes(&param.payload);
+                    }
                 }
                 Bind::Fun(slot, node) => {
                     let value = self.eval(node)?;
@@ -553,7 +558,9 @@ impl<'a> Machine<'a> {
     fn enter(&mut self, inner: &Loop, value: Val) -> Res<()> {
         self.tick()?;
         self.forget(&inner.sizes);
-        self.bind(&inner.param, value)
+        self.bind(&inner.param, value)?;
+        self.absent_sizes(&inner.param.payload);
+        Ok(())
     }
 
     fn literal(&mut self, nodes: &[Node], ty: &CTy, span: Span) -> Res<Val> {

@@ -25,6 +25,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
 use std::sync::Arc;
 use syntax::span::Span;
+pub use types::payload_sizes;
 
 /// The numbers of definitions.
 pub type Globals = FxHashMap<VarId, u32>;
@@ -222,9 +223,11 @@ impl Resolver<'_> {
 
     fn param(&mut self, pat: &tast::Pat) -> Param {
         let bound = self.pattern(pat);
+        let ty = self.shape(&pat.ty);
         Param {
             pat: bound,
-            ty: self.shape(&pat.ty),
+            payload: payload_sizes(ty.as_ref()),
+            ty,
             span: pat.span,
         }
     }
@@ -466,10 +469,13 @@ impl Resolver<'_> {
         match bind {
             tast::Bind::Pat { sizes, pat, rhs } => {
                 let end = rhs.span;
-                let rhs = self.exp(rhs);
-                let sizes = sizes.iter().map(|var| self.bind_size(*var)).collect();
+                let node = self.exp(rhs);
+                let sizes: Vec<Slot> = sizes.iter().map(|var| self.bind_size(*var)).collect();
                 let region = self.after(end, body);
-                Bind::Pat(sizes, self.param_seen(pat, region), rhs)
+                let param = self.param_seen(pat, region);
+                let told = sizes.iter().any(|slot| param.payload.contains(slot));
+                let ty = told.then(|| Box::new(self.ty(&rhs.ty)));
+                Bind::Pat(sizes, param, node, ty)
             }
             tast::Bind::Fun(def) => {
                 let params = (def.ty_params.clone(), def.size_params.clone());
@@ -485,9 +491,10 @@ impl Resolver<'_> {
                     let param = Param {
                         pat,
                         ty: None,
+                        payload: Vec::new(),
                         span: def.span,
                     };
-                    return Bind::Pat(Vec::new(), param, rhs);
+                    return Bind::Pat(Vec::new(), param, rhs, None);
                 }
                 let (func, captured) = self.function(def);
                 if !plain {

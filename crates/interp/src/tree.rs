@@ -50,6 +50,9 @@ pub struct Param {
     pub pat: Pat,
     /// What has to be true of the shape; nothing where the type has no sizes.
     pub ty: Option<CTy>,
+    /// The sizes in the type that payloads of sums have. Those that nothing else has are
+    /// 0 where the payload is absent.
+    pub payload: Vec<Slot>,
     /// Where it stands.
     pub span: Span,
 }
@@ -239,8 +242,9 @@ pub enum Index {
 /// A local binding.
 #[derive(Debug)]
 pub enum Bind {
-    /// A pattern and its value; the sizes come into being here.
-    Pat(Vec<Slot>, Param, Node),
+    /// A pattern and its value; the sizes come into being here. The type of the value, if
+    /// payloads have some of them.
+    Pat(Vec<Slot>, Param, Node, Option<Box<CTy>>),
     /// A local function.
     Fun(Slot, Node),
 }

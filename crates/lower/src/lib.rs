@@ -44,6 +44,7 @@ mod loops;
 mod opaque;
 mod order;
 mod pattern;
+mod payload;
 mod place;
 mod range;
 mod scalar;

@@ -95,10 +95,14 @@ impl Resolver<'_> {
             let param = Param {
                 pat: Pat::Var(slot),
                 ty: None,
+                payload: Vec::new(),
                 span: left.span,
             };
             let body = self.call(fun, vec![Node::Slot(slot), right], span);
-            return Node::Let(vec![Bind::Pat(Vec::new(), param, rhs)], Box::new(body));
+            return Node::Let(
+                vec![Bind::Pat(Vec::new(), param, rhs, None)],
+                Box::new(body),
+            );
         }
         let args = if is_scalar(fun) {
             self.exps(args)
