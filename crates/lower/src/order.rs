@@ -26,9 +26,10 @@ impl Lower<'_> {
             return self.apply(&fun, values);
         }
         // A name's sizes may come into being in the arguments.
-        let first = match named(fun) {
-            true => None,
-            false => Some(self.eval(fun, env)?),
+        let first = if named(fun) {
+            None
+        } else {
+            Some(self.eval(fun, env)?)
         };
         let values = args.iter().map(|arg| self.eval(arg, env));
         let values = values.collect::<Res<Vec<_>>>()?;

@@ -299,9 +299,12 @@ impl Lower<'_> {
             claimed.or_else(said).or_else(|| {
                 let mut sizes = own.iter().filter_map(|own| own.get(i)?.and_then(Dim::atom));
                 let first = sizes.next()?;
-                size_of(sizes.fold(first, |x, y| match x == y {
-                    true => x,
-                    false => self.f.binary(BinOp::SMax, PrimType::I64, x, y),
+                size_of(sizes.fold(first, |x, y| {
+                    if x == y {
+                        x
+                    } else {
+                        self.f.binary(BinOp::SMax, PrimType::I64, x, y)
+                    }
                 }))
             })
         }))
