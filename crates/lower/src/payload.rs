@@ -2,7 +2,7 @@
 //!
 //! A sum value that is no element of an array has a core array for each payload array
 //! of each constructor. Those of the constructor that it has are as large as its type
-//! says; the others are empty ([`absent`]), so sizes that only make sense for the
+//! says; the others are empty ([`Lower::absent`]), so sizes that only make sense for the
 //! constructor are never used without it. The sizes of the core arrays are therefore
 //! sizes of the value's own (results of the conditional that made it, say), and beside
 //! them the value keeps its *claims*: the sizes that its type says, which each payload
@@ -310,6 +310,32 @@ impl Lower<'_> {
         }))
     }
 
+    /// The type of a payload that is absent: sizes that are not constant are 0, constant
+    /// ones too where they come to much. In functions of combinators the sizes of
+    /// parameters stay, as arrays of these sizes are there, so that all iterations have
+    /// arrays of one shape.
+    pub(crate) fn absent(&self, ty: &LTy) -> LTy {
+        let zero = Some(Dim::Const(0));
+        let kept = ty.map_sizes(&mut |size| match size {
+            Some(Dim::Const(n)) if n >= 0 => size,
+            Some(Dim::Var(name)) if self.lambdas > 0 && self.f.is_size(name.into()) => size,
+            _ => zero,
+        });
+        let large = kept.leaves().iter().any(|leaf| {
+            let sizes = leaf.dims.iter().map(|dim| match dim {
+                Some(Dim::Const(n)) => *n,
+                _ => 1,
+            });
+            let product = sizes.fold(1i64, i64::saturating_mul);
+            product > SMALL
+        });
+        if large {
+            ty.map_sizes(&mut |_| zero)
+        } else {
+            kept
+        }
+    }
+
     // ------------------------------------------------------------------ sizes
 
     /// Binds the size variables without a value that payloads in a value of the type
@@ -346,10 +372,12 @@ impl Lower<'_> {
         if let Some(claim) = claimed.and_then(|one| one.claim) {
             return claim;
         }
+        // Outside of combinators' functions, what is absent is empty.
+        let simple = self.lambdas == 0;
         let mut size = Dim::Const(0);
         for (i, one) in all.into_iter().enumerate().rev() {
             let Some(own) = one.own else { continue };
-            if own == size || one.path.is_empty() || (i == 0 && size == Dim::Const(0)) {
+            if own == size || one.path.is_empty() || (simple && i == 0 && size == Dim::Const(0)) {
                 size = own;
                 continue;
             }
@@ -518,27 +546,5 @@ fn claims_count(ty: &LTy) -> usize {
     match ty {
         LTy::Sum(constrs) => constrs.len(),
         _ => 0,
-    }
-}
-
-/// The type of a payload that is absent: sizes that are not constant are 0, constant ones
-/// too where they come to much.
-pub(crate) fn absent(ty: &LTy) -> LTy {
-    let zero = Some(Dim::Const(0));
-    let kept = ty.map_sizes(&mut |size| match size {
-        Some(Dim::Const(n)) if n >= 0 => size,
-        _ => zero,
-    });
-    let large = kept.leaves().iter().any(|leaf| {
-        let sizes = leaf.dims.iter().map(|dim| match dim {
-            Some(Dim::Const(n)) => *n,
-            _ => 0,
-        });
-        sizes.fold(1i64, i64::saturating_mul) > SMALL
-    });
-    if large {
-        ty.map_sizes(&mut |_| zero)
-    } else {
-        kept
     }
 }

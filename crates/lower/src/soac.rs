@@ -42,7 +42,10 @@ impl Lower<'_> {
             .iter()
             .map(|ty| self.element(ty, &mut names))
             .collect::<Res<Vec<_>>>()?;
-        let (result, ret) = body(self, &values)?;
+        self.lambdas += 1;
+        let result = body(self, &values);
+        self.lambdas -= 1;
+        let (result, ret) = result?;
         let stms = self.f.leave();
         self.f.set_attrs(attrs);
         Ok(Lambda {

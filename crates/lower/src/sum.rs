@@ -1,7 +1,6 @@
 //! Sum types: a constructor's number and the payloads of all constructors, of
 //! which those of other constructors are blank ([`crate::payload`]).
 
-use crate::payload::absent;
 use crate::signature::has_arrow;
 use crate::size::Mismatch;
 use crate::types::LTy;
@@ -35,7 +34,8 @@ impl Lower<'_> {
                 }
             } else {
                 for ty in tys.iter() {
-                    parts.push(self.blank(&absent(ty))?.with_claims(ty));
+                    let absent = self.absent(ty);
+                    parts.push(self.blank(&absent)?.with_claims(ty));
                 }
             }
         }
