@@ -151,7 +151,7 @@ impl Lower<'_> {
             }
         };
         // Payloads of sums give sizes that nothing else gives.
-        if args.iter().any(|arg| arg.ty().has_payload_sizes()) {
+        if args.iter().any(Value::has_payload_sizes) {
             for (pat, arg) in params.iter().zip(&args) {
                 self.target(&pat.ty, &arg.ty(), env, false)?;
             }

@@ -346,7 +346,7 @@ impl Lower<'_> {
         if first.has_fun() {
             return self.bug("arrays of functions");
         }
-        let elem = if first.ty().has_payload_sizes() {
+        let elem = if first.has_payload_sizes() {
             let claim = match self.resolve(ty, env, &[])? {
                 LTy::Array(array) => Some(array.1.clone()),
                 _ => None,

@@ -100,7 +100,7 @@ impl Lower<'_> {
         // Sizes of one name must be equal.
         let pairs = std::mem::take(&mut params.pairs);
         // Payloads of sums give sizes that nothing else gives.
-        if args.iter().any(|(value, _)| value.ty().has_payload_sizes()) {
+        if args.iter().any(|(value, _)| value.has_payload_sizes()) {
             for (value, param) in &args {
                 self.target(&param.ty.ty, &value.ty(), &env, false)?;
             }

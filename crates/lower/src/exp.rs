@@ -218,7 +218,7 @@ impl Lower<'_> {
                     env.unbind(*size);
                 }
                 // A size that the payload does not tell may stand in the type.
-                if !sizes.is_empty() && value.ty().has_payload_sizes() {
+                if !sizes.is_empty() && value.has_payload_sizes() {
                     let said = self.claim(&rhs.ty, &value.ty(), env, true, true)?;
                     value = self.coerce(value, &said, Mismatch::Type)?;
                 }

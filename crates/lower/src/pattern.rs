@@ -20,7 +20,7 @@ impl Lower<'_> {
         env: &Rc<Env>,
         mark: usize,
     ) -> Res<()> {
-        if value.ty().has_payload_sizes() {
+        if value.has_payload_sizes() {
             self.bind_sizes(&pat.ty, &value, env)?;
         }
         let value = self.conform_pattern(pat, value, env)?;
@@ -30,7 +30,7 @@ impl Lower<'_> {
     /// The value with the sizes that the pattern's type asks for. Payloads that the
     /// pattern binds get theirs where they are bound.
     fn conform_pattern(&mut self, pat: &Pat, value: Value, env: &Rc<Env>) -> Res<Value> {
-        if !value.ty().has_payload_sizes() {
+        if !value.has_payload_sizes() {
             return self.conform(&pat.ty, value, env, false, Mismatch::Type);
         }
         Ok(match (&pat.kind, value) {

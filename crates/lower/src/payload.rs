@@ -277,7 +277,7 @@ impl Lower<'_> {
             return self.bug("an element type without elements");
         };
         let ty = first.ty();
-        if !ty.has_payload_sizes() {
+        if !first.has_payload_sizes() {
             return Ok(ty);
         }
         let payload = ty.payload_sizes();
@@ -341,7 +341,7 @@ impl Lower<'_> {
     /// Binds the size variables without a value that payloads in a value of the type
     /// have.
     pub(crate) fn bind_payload_sizes(&mut self, ty: &Ty, value: &Value, env: &Rc<Env>) -> Res<()> {
-        if !value.ty().has_payload_sizes() {
+        if !value.has_payload_sizes() {
             return Ok(());
         }
         let mut found = Vec::new();
@@ -495,10 +495,10 @@ fn dim_vars(ty: &Ty, actual: &LTy, out: &mut Vec<Option<VarId>>) {
 /// The value without claims where the type has one of these sizes, which only the value
 /// can tell, or says nothing.
 pub(crate) fn unclaimed(value: Value, ty: &Ty, sizes: &[VarId]) -> Value {
-    let own = value.ty();
-    if !own.has_payload_sizes() {
+    if !value.has_payload_sizes() {
         return value;
     }
+    let own = value.ty();
     let mut told = Vec::new();
     known_dims(ty, &own, sizes, &mut told);
     let mut told = told.into_iter();

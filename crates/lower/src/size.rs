@@ -230,7 +230,7 @@ impl Lower<'_> {
             return Ok(value);
         }
         let actual = value.ty();
-        if actual.has_payload_sizes() {
+        if value.has_payload_sizes() {
             self.bind_sizes(ty, &value, env)?;
         }
         let target = self.target(ty, &actual, env, strict)?;

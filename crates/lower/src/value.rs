@@ -234,6 +234,16 @@ impl Value {
         }
     }
 
+    /// Returns true if an array is in the payload of a sum that is no element.
+    pub(crate) fn has_payload_sizes(&self) -> bool {
+        match self {
+            Self::Sum(_, ty) => ty.has_payload_sizes(),
+            Self::Tuple(parts) => parts.iter().any(Self::has_payload_sizes),
+            Self::Record(fields) => fields.iter().any(|(_, v)| v.has_payload_sizes()),
+            Self::Scalar(..) | Self::Array(_) | Self::Fun(_) | Self::Acc(..) => false,
+        }
+    }
+
     /// Whether a function is in it.
     pub(crate) fn has_fun(&self) -> bool {
         match self {
