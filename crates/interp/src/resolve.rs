@@ -25,6 +25,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
 use std::sync::Arc;
 use syntax::span::Span;
+pub use types::payload_sizes;
 
 /// The numbers of definitions.
 pub type Globals = FxHashMap<VarId, u32>;
@@ -376,7 +377,7 @@ impl Resolver<'_> {
                 let indices = indices.iter().map(|index| self.index(index)).collect();
                 Node::Update(pair, indices, exp.span)
             }
-            ExpKind::Apply { fun, args, .. } => self.apply(fun, args, exp.span),
+            ExpKind::Apply { fun, args, infix } => self.apply(fun, args, *infix, exp.span),
             ExpKind::Lambda(lambda) => self.lambda(lambda, exp.span),
             ExpKind::Let { binds, body } => {
                 let end = body.span;

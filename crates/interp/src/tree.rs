@@ -58,6 +58,9 @@ pub struct Param {
     pub ty: Option<CTy>,
     /// The pattern's type, if sizes are checked.
     pub check: Option<Box<SizeCheck>>,
+    /// The sizes in the type that payloads of sums have. Those that nothing else has are
+    /// 0 where the payload is absent.
+    pub payload: Vec<Slot>,
     /// Where it stands.
     pub span: Span,
 }
@@ -197,9 +200,11 @@ pub enum Node {
     Fma(Box<[Node; 3]>),
     /// Structural equality, negated or not.
     Equal(bool, Box<(Node, Node)>),
-    /// A built-in function on arrays, with all arguments.
+    /// A built-in function on arrays, with all arguments. These are evaluated from the
+    /// last to the first.
     ArrayFun(ArrayFun, Vec<CTy>, Vec<Node>, Span),
-    /// A definition applied to arguments, as many as it takes.
+    /// A definition applied to arguments, as many as it takes. These are evaluated
+    /// from the last to the first.
     Call(u32, Box<Inst>, Vec<Node>, Span),
     /// A function that is computed, applied to arguments; whether the checker could
     /// compare the sizes of their types.
@@ -242,22 +247,6 @@ pub enum Node {
     Refused(Arc<str>, Span),
 }
 
-impl Node {
-    /// Whether a function given by this is evaluated after its arguments, which
-    /// may bring sizes into being that its instance needs.
-    pub const fn is_named(&self) -> bool {
-        matches!(
-            self,
-            Self::Slot(_)
-                | Self::Take(_)
-                | Self::Global(_)
-                | Self::GlobalInst(..)
-                | Self::LocalInst(..)
-                | Self::Intrinsic(..)
-        )
-    }
-}
-
 /// A comparison: `op x y`, of `op y x` if `swap`, negated if `negate`.
 #[derive(Clone, Copy, Debug)]
 pub struct Comparison {
@@ -298,8 +287,9 @@ pub enum Index {
 /// A local binding.
 #[derive(Debug)]
 pub enum Bind {
-    /// A pattern and its value; the sizes come into being here.
-    Pat(Vec<Slot>, Param, Node),
+    /// A pattern and its value; the sizes come into being here. The type of the value, if
+    /// payloads have some of them.
+    Pat(Vec<Slot>, Param, Node, Option<Box<CTy>>),
     /// A local function.
     Fun(Slot, Node),
 }

@@ -2,6 +2,7 @@
 //! they become core functions (see [`crate::function`]).
 
 use crate::callee::Place;
+use crate::payload::unclaimed;
 use crate::size::Mismatch;
 use crate::value::{Env, FunKind, FunVal, Inst, Value};
 use crate::{Lower, Res};
@@ -142,19 +143,30 @@ impl Lower<'_> {
         let (span, place, calls) = (self.span, self.f.place, self.f.calls);
         self.f.calls = self.f.prov();
         let mark = self.f.n_names();
+        let bind_given = || {
+            for (var, size) in sizes {
+                if let (Some(size), None) = (size, env.get(*var)) {
+                    env.bind(*var, Value::size(*size));
+                }
+            }
+        };
+        // Payloads of sums give sizes that nothing else gives.
+        if args.iter().any(Value::has_payload_sizes) {
+            for (pat, arg) in params.iter().zip(&args) {
+                self.target(&pat.ty, &arg.ty(), env, false)?;
+            }
+            bind_given();
+        }
         for (pat, arg) in params.iter().zip(args) {
             self.bind_pattern(pat, arg, env, mark)?;
         }
-        for (var, size) in sizes {
-            if let (Some(size), None) = (size, env.get(*var)) {
-                env.bind(*var, Value::size(*size));
-            }
-        }
+        bind_given();
         // Sizes that the result brings are bound anew.
         let value = self.eval(body, env)?;
         for var in &ret.ext {
             env.unbind(*var);
         }
+        let value = unclaimed(value, &ret.ty, &ret.ext);
         let value = self.conform(&ret.ty, value, env, false, Mismatch::Type)?;
         self.f.calls = calls;
         self.f.place = place;
