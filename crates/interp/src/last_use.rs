@@ -106,7 +106,7 @@ impl Marker {
             | Node::Global(_)
             | Node::GlobalInst(..)
             | Node::Intrinsic(..)
-            | Node::Hole(_)
+            | Node::Hole(..)
             | Node::Refused(..) => {}
             // A polymorphic function may be instantiated again and again.
             Node::LocalInst(fun, ..) => {
@@ -216,7 +216,7 @@ fn mentions(node: &Node, f: &mut dyn FnMut(Slot)) {
         | Node::Global(_)
         | Node::GlobalInst(..)
         | Node::Intrinsic(..)
-        | Node::Hole(_)
+        | Node::Hole(..)
         | Node::Refused(..) => {}
         Node::LocalInst(inner, ..)
         | Node::Field(inner, _)

@@ -472,7 +472,7 @@ impl<'a> Machine<'a> {
                 self.check_value(check, &value)?;
                 Ok(value)
             }
-            Node::Hole(span) => Err(Failure::at(*span, "Reached hole of type.")),
+            Node::Hole(ty, span) => Err(Failure::at(*span, format!("Reached hole of type: {ty}"))),
             Node::Refused(what, span) => Err(Failure::bug(what).called(*span)),
         }
     }

@@ -32,6 +32,7 @@ pub type Globals = FxHashMap<VarId, u32>;
 
 /// Resolves one definition.
 pub struct Resolver<'a> {
+    program: &'a Program,
     defs: &'a [Arc<Def>],
     globals: &'a Globals,
     frames: Vec<Frame>,
@@ -83,6 +84,7 @@ impl Frame {
 /// The code of a definition.
 pub fn definition(program: &Program, globals: &Globals, def: &Def, options: Options) -> Func {
     let mut resolver = Resolver {
+        program,
         defs: &program.defs,
         globals,
         frames: Vec::new(),
@@ -428,7 +430,7 @@ impl Resolver<'_> {
                 Node::Assert(self.pair(cond, e), Arc::clone(text), exp.span)
             }
             ExpKind::Attr(attrs, inner) => self.attributed(attrs, inner, exp.span),
-            ExpKind::Hole => Node::Hole(exp.span),
+            ExpKind::Hole => Node::Hole(self.program.show(&exp.ty).into(), exp.span),
         }
     }
 

@@ -242,7 +242,7 @@ pub enum Node {
     /// The value, whose shape is checked.
     Checked(Box<Node>, Box<SizeCheck>),
     /// `???`
-    Hole(Span),
+    Hole(Box<str>, Span),
     /// An expression that cannot be evaluated: why.
     Refused(Arc<str>, Span),
 }
@@ -331,13 +331,13 @@ impl Drop for Node {
     fn drop(&mut self) {
         if matches!(
             self,
-            Self::Const(_) | Self::Slot(_) | Self::Take(_) | Self::Global(_) | Self::Hole(_)
+            Self::Const(_) | Self::Slot(_) | Self::Take(_) | Self::Global(_) | Self::Hole(..)
         ) {
             return;
         }
         if stacker::remaining_stack().is_none_or(|left| left < crate::RED_ZONE) {
             let nowhere = crate::machine::NOWHERE;
-            let node = std::mem::replace(self, Self::Hole(nowhere));
+            let node = std::mem::replace(self, Self::Hole(Box::default(), nowhere));
             stacker::grow(crate::STACK_STEP, move || drop(node));
         }
     }

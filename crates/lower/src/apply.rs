@@ -9,6 +9,7 @@ use crate::{Lower, Res};
 use check::intrinsics::Intrinsic;
 use check::tast::{Def, Exp, Pat, RetType};
 use ir::decision::Kind;
+use prim::ScalarType;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -46,7 +47,19 @@ impl Lower<'_> {
                 let env = Env::inside(env);
                 self.in_place(&lambda.params, &[], &lambda.ret, &lambda.body, &env, all)?
             }
-            FunKind::Def(def, env, inst) => self.call(def, env, inst, all)?,
+            FunKind::Def(def, env, inst) => {
+                let arrays = if self.f.has_needs() {
+                    all.clone()
+                } else {
+                    Vec::new()
+                };
+                match self.call(def, env, inst, all)? {
+                    Value::Scalar(size, ScalarType::I64) => {
+                        Value::Scalar(self.size_under(size, &arrays), ScalarType::I64)
+                    }
+                    other => other,
+                }
+            }
             FunKind::Hole(arrow, env) => {
                 let env = Env::inside(env);
                 if let (Some(var), Some(arg)) = (arrow.name, all.into_iter().next()) {

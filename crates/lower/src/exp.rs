@@ -193,7 +193,8 @@ impl Lower<'_> {
             ExpKind::Attr(attrs, inner) => self.attributed(attrs, inner, env),
             ExpKind::Hole => {
                 let no = Atom::Const(Scalar::Bool(false));
-                let msg = vec![text("Reached hole of type.")];
+                let ty = self.program.show(&exp.ty);
+                let msg = vec![text(&format!("Reached hole of type: {ty}"))];
                 let cert = self.f.basic("cert", BasicOp::Assert { cond: no, msg });
                 let value = self.hole(&exp.ty, env, &exp.ext)?;
                 self.under(Some(cert), &value)

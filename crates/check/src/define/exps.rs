@@ -44,6 +44,7 @@ impl<'a> Definer<'_, 'a> {
             ast::ExpKind::Var(name) => self.variable(name, span),
             ast::ExpKind::Hole => {
                 let ty = self.infer.fresh_absorbing(span);
+                self.holes.push((span, ty.clone()));
                 node(ExpKind::Hole, ty, span)
             }
             ast::ExpKind::Error => {
@@ -206,17 +207,9 @@ impl<'a> Definer<'_, 'a> {
     // --------------------------------------------------------------- branches
 
     /// The type of either of two values: where sizes differ, an unknown one.
-    pub(super) fn join(
-        &mut self,
-        (a, b): (&Ty, &Ty),
-        at: Span,
-        span: Span,
-        what: &str,
-    ) -> Ty {
+    pub(super) fn join(&mut self, (a, b): (&Ty, &Ty), at: Span, span: Span, what: &str) -> Ty {
         let before = self.infer.deferred();
-        let result = self
-            .infer
-            .unifying(Sizes::Join, at, |u| u.unify(a, b));
+        let result = self.infer.unifying(Sizes::Join, at, |u| u.unify(a, b));
         if let Err(mismatch) = result {
             self.mismatch(a, b, &mismatch, at, what);
             return a.clone();

@@ -92,6 +92,7 @@ impl Definer<'_, '_> {
             lent,
             misused: _,
             size_args: _,
+            holes,
             own: _,
             judge,
         } = self;
@@ -99,6 +100,11 @@ impl Definer<'_, '_> {
         cx.functions.lent.extend(lent);
         let tables = infer.tables;
         literals.check(tables, cx);
+        for (span, ty) in holes {
+            let message = format!("Hole of type: {}", tables.show(&ty));
+            let diag = Diagnostic::warning("hole", message).at(span, "");
+            cx.warn(diag.hint("write an expression of this type; evaluation stops here"));
+        }
         let kept = tables.finish_def(def, true);
         cx.reports.report_too_large(tables, bind.name.span);
         if !cx.reports.is_sound_since(problems) {

@@ -5,9 +5,7 @@ use crate::define::ambiguous::Reason;
 use crate::define::pats::Bound;
 use crate::define::size_params::bound_sizes;
 use crate::env::{Entry, Scheme, Target, TypeParam, ValueEntry};
-use crate::infer::{
-    Known, Mentions, Origin, Sizes, VarState, arrow, node, simple_name, sizes_of,
-};
+use crate::infer::{Known, Mentions, Origin, Sizes, VarState, arrow, node, simple_name, sizes_of};
 use crate::subst::Subst;
 use crate::tast::{Bind, Def, Dim, Exp, ExpKind, Lambda, Pat, PatKind, RetType, Ty, Uniq, VarId};
 use std::rc::Rc;

@@ -63,6 +63,8 @@ pub(crate) struct Definer<'d, 'a> {
     /// Whether a recursive function without a declared result was used in itself at other
     /// sizes than it has.
     misused: bool,
+    /// Holes with their types.
+    holes: Vec<(Span, Ty)>,
     /// Anonymous sizes that are arguments of types.
     size_args: Vec<VarId>,
     /// Variables of patterns with a declared type that is not unique.
@@ -97,6 +99,7 @@ impl<'d, 'a> Definer<'d, 'a> {
             declared: Vec::new(),
             lent: Vec::new(),
             size_args: Vec::new(),
+            holes: Vec::new(),
             own: None,
             judge: Judge {
                 unknowns,

@@ -43,12 +43,7 @@ impl<'a> Definer<'_, 'a> {
         }
     }
 
-    fn pat_inner(
-        &mut self,
-        pat: &'a ast::Pat,
-        expected: Option<&Ty>,
-        bound: &mut Bound,
-    ) -> Pat {
+    fn pat_inner(&mut self, pat: &'a ast::Pat, expected: Option<&Ty>, bound: &mut Bound) -> Pat {
         let span = pat.span;
         let make = |kind, ty| Pat {
             kind,

@@ -28,7 +28,8 @@ impl<'a> Definer<'_, 'a> {
             crate::subst::map_ty(&ty, &mut found);
         }
         if patterns.is_empty() && !ext.is_empty() && params.iter().any(TypeParam::is_size) {
-            let message = "A size-polymorphic value binding may not have a type with an existential size";
+            let message =
+                "A size-polymorphic value binding may not have a type with an existential size";
             self.cx.report(
                 Diagnostic::error("existential-size", message)
                     .at(source.name.span, "")

@@ -69,7 +69,11 @@ impl<'t> Infer<'t> {
         span: Span,
         f: impl FnOnce(&mut Unifier<'_>) -> T,
     ) -> T {
-        let sizes = if self.is_sizing() { sizes } else { Sizes::Ignore };
+        let sizes = if self.is_sizing() {
+            sizes
+        } else {
+            Sizes::Ignore
+        };
         let mut unifier = Unifier::new(self.tables, sizes, span);
         let result = f(&mut unifier);
         let deferred = unifier.deferred;

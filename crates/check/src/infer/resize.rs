@@ -62,7 +62,9 @@ impl Infer<'_> {
             (Ty::Abstract(id, x), Ty::Abstract(other, y)) if id == other => {
                 let types = all(&x.types, &y.types);
                 let dims = x.dims.iter().zip(&y.dims);
-                let dims = dims.map(|(x, y)| self.merge_dim(x, y, span, seen)).collect();
+                let dims = dims
+                    .map(|(x, y)| self.merge_dim(x, y, span, seen))
+                    .collect();
                 Ty::Abstract(*id, Arc::new(TypeArgs { types, dims }))
             }
             _ => a.clone(),
@@ -143,7 +145,10 @@ impl Bind<'_, '_> {
         let Some(var) = mentions.dims.iter().find(|v| tables.is_existential(**v)) else {
             return dim.clone();
         };
-        let known = self.done.iter().find(|(old, _)| compare(old, dim) == Cmp::Equal);
+        let known = self
+            .done
+            .iter()
+            .find(|(old, _)| compare(old, dim) == Cmp::Equal);
         if let Some((_, new)) = known {
             return Dim::Var(*new);
         }

@@ -391,23 +391,11 @@ impl Unifier<'_> {
 
     /// Checks that `ty` may solve `var`, and makes what is open in it belong to
     /// the scope of `var`.
-    fn adjust(
-        &mut self,
-        var: TyVarId,
-        ty: &Ty,
-        depth: u32,
-        lifted: Liftedness,
-    ) -> Result {
+    fn adjust(&mut self, var: TyVarId, ty: &Ty, depth: u32, lifted: Liftedness) -> Result {
         self.within(|u| u.adjust_parts(var, ty, depth, lifted))
     }
 
-    fn adjust_parts(
-        &mut self,
-        var: TyVarId,
-        ty: &Ty,
-        depth: u32,
-        lifted: Liftedness,
-    ) -> Result {
+    fn adjust_parts(&mut self, var: TyVarId, ty: &Ty, depth: u32, lifted: Liftedness) -> Result {
         match ty {
             Ty::Scalar(_) => Ok(()),
             Ty::Var(other) if *other == var => Err(Mismatch::Infinite(var, ty.clone())),

@@ -6,8 +6,8 @@
 
 use crate::context::Context;
 use crate::define::{Definer, FunSource};
-use crate::infer::Walk;
 use crate::env::{Entry, Functor, FunctorBody, Module, Scheme, Struct, Target, ValueEntry};
+use crate::infer::Walk;
 use crate::modules::Elaborator;
 use crate::modules::entry::entry_point;
 use crate::modules::instances::skeleton;

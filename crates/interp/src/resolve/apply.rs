@@ -89,7 +89,10 @@ impl Resolver<'_> {
     /// the order of evaluation, so that sizes are bound before their use.
     pub(super) fn apply(&mut self, fun: &Exp, args: &[Exp], infix: bool, span: Span) -> Node {
         let comparable = self.check_sizes && are_comparable(fun, args);
-        let operands = args.try_into().ok().filter(|_: &&[Exp; 2]| infix && !is_scalar(fun));
+        let operands = args
+            .try_into()
+            .ok()
+            .filter(|_: &&[Exp; 2]| infix && !is_scalar(fun));
         if let Some([left, right]) = operands
             && !matches!(left.kind, ExpKind::Lit(..) | ExpKind::Var { .. })
         {

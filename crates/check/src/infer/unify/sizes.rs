@@ -251,7 +251,14 @@ impl Unifier<'_> {
             }
         }
         match (&a.kind, &b.kind) {
-            (ExpKind::Apply { fun: f, args: x, .. }, ExpKind::Apply { fun: g, args: y, .. }) => {
+            (
+                ExpKind::Apply {
+                    fun: f, args: x, ..
+                },
+                ExpKind::Apply {
+                    fun: g, args: y, ..
+                },
+            ) => {
                 x.len() == y.len()
                     && self.match_exps(f, g)
                     && x.iter().zip(y).all(|(x, y)| self.match_exps(x, y))
