@@ -66,10 +66,22 @@ impl Definer<'_, '_> {
     /// problems and these variables. `None` if this is the last walk.
     pub(crate) fn shapes(&mut self, problems: usize, mark: TablesMark) -> Option<Shapes> {
         let sound = self.cx.reports.is_sound_since(problems);
-        if self.misused {
-            return self.infer.shapes_again();
-        }
         sound.then(|| self.infer.shapes(mark)).flatten()
+    }
+
+    /// What another second walk must know, if there is one that may be right where this one
+    /// was not.
+    pub(crate) fn shapes_again(&self, problems: usize) -> Option<Shapes> {
+        let sound = self.cx.reports.is_sound_since(problems);
+        let mut manner = self.infer.manner();
+        if self.misused && !manner.unknown_results {
+            manner.unknown_results = true;
+        } else if !sound && self.infer.tables.joined_loop && !manner.loose_loops {
+            manner.loose_loops = true;
+        } else {
+            return None;
+        }
+        self.infer.shapes_again(manner)
     }
 
     /// The end of a type or module type: its literals have the types that they ever will.

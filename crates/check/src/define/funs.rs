@@ -421,7 +421,7 @@ impl<'a> Definer<'_, 'a> {
                     for (_, ty, _) in &mut named {
                         *ty = self.infer.parametric(ty, &mut size_params);
                     }
-                    let results = self.infer.unknown_results();
+                    let results = self.infer.manner().unknown_results;
                     let mut sizes = Vec::new();
                     let ty = self.infer.parametric(&ret, &mut sizes);
                     let ext = if results { sizes.clone() } else { Vec::new() };
@@ -463,6 +463,8 @@ impl<'a> Definer<'_, 'a> {
                 uses.push((exp.ty.clone(), exp.span));
             }
         });
+        // The sizes of a use are those of its scope.
+        let outer = std::mem::replace(&mut self.infer.depth, crate::infer::INNERMOST);
         for (ty, span) in uses {
             let mut subst = Subst::default();
             for size in &scheme.size_params {
@@ -474,6 +476,7 @@ impl<'a> Definer<'_, 'a> {
                 .unifying(Sizes::Strict, span, |u| u.unify(&ty, &function));
             self.misused |= result.is_err();
         }
+        self.infer.depth = outer;
     }
 
     /// The result that recursive calls were given is that of the body.

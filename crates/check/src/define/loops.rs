@@ -121,7 +121,7 @@ impl<'a> Definer<'_, 'a> {
                 _ => Arc::from("k"),
             };
             let depth = self.infer.depth;
-            let size = self.infer.tables.new_open(name, Origin::Plain, depth);
+            let size = self.infer.tables.new_open(name, Origin::Loop, depth);
             let initial = initial.clone();
             positions.push(Position { size, initial });
             Dim::Var(size)

@@ -24,6 +24,9 @@ use std::sync::Arc;
 use syntax::ast::Liftedness;
 use syntax::span::Span;
 
+/// Deeper than every scope: sees the values of all.
+pub(crate) const INNERMOST: u32 = u32::MAX - 1;
+
 /// Deeper than every scope: what is bound in a type.
 pub(super) const BOUND_DEPTH: u32 = u32::MAX;
 
@@ -70,6 +73,8 @@ pub(crate) enum Sizes {
     Ignore,
     /// They may differ; open ones are solved for where they can be.
     Join,
+    /// The same, but sizes of loop parameters stay apart from others.
+    LooseJoin,
 }
 
 /// A unification with its mode and what it deferred.

@@ -18,7 +18,7 @@ impl Unifier<'_> {
         match self.sizes {
             Sizes::Strict => self.equal_dims(expected, found),
             Sizes::Ignore => Ok(()),
-            Sizes::Join => {
+            Sizes::Join | Sizes::LooseJoin => {
                 // Where they differ, the caller makes an unknown size.
                 let a = self.canonical_dim(expected);
                 let b = self.canonical_dim(found);
@@ -36,7 +36,14 @@ impl Unifier<'_> {
         if !self.tables.is_open(*var) {
             return false;
         }
-        let depth = self.tables.var(*var).depth;
+        let data = self.tables.var(*var);
+        let depth = data.depth;
+        if matches!(data.state, VarState::Open(Origin::Loop)) {
+            if self.sizes == Sizes::LooseJoin {
+                return false;
+            }
+            self.tables.joined_loop = true;
+        }
         let visible = |v: &VarId| *v != *var && self.tables.var(*v).depth <= depth;
         if *dim == Dim::Any || !mentioned(dim).iter().all(visible) {
             return false;
