@@ -354,7 +354,7 @@ impl<'a> Definer<'_, 'a> {
             self.check_unknown_parameters(&name, &ret, &ty, source.name.span);
         }
         let scheme = self.infer.generalise(&type_params, &ty, source.top, mark);
-        if source.recursive && source.ret.is_none() && self.infer.is_sizing() {
+        if source.recursive && self.judge.recursive && self.infer.is_sizing() {
             self.check_uses_of_self(var, &scheme, &body);
         }
         let def = Def {
@@ -399,7 +399,8 @@ impl<'a> Definer<'_, 'a> {
     }
 
     /// Puts a function in scope of itself, at the types of its parameters. With a declared
-    /// result, with its size parameters. Without, nothing is known of the sizes of the
+    /// result, with its size parameters, and anonymous sizes of parameters if all uses agree
+    /// with what the body needs of them. Without, nothing is known of the sizes of the
     /// result yet: each use has sizes of its own, which are inferred there, or are unknown
     /// where these were found to be others than the function's.
     fn bind_self(
@@ -413,6 +414,18 @@ impl<'a> Definer<'_, 'a> {
         let mut named = self.infer.tables.named_params(params);
         let mut size_params = sizes_of(type_params);
         let ret = match ret {
+            // Sizes that the declaration leaves to the body are those of each call.
+            Some(ret) if self.infer.is_sizing() => {
+                if !self.infer.manner().unknown_results {
+                    for (_, ty, _) in &mut named {
+                        *ty = self.infer.parametric_open(ty, &mut size_params);
+                    }
+                }
+                let mut ret = ret.clone();
+                let resolved = self.infer.tables.resolve(&ret.ty);
+                ret.ty = self.infer.parametric_open(&resolved, &mut ret.ext);
+                ret
+            }
             Some(ret) => ret.clone(),
             None => {
                 let ret = self.infer.fresh_absorbing(name.span);

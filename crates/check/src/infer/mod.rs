@@ -71,7 +71,7 @@ impl<'t> Infer<'t> {
     ) -> T {
         let sizes = match sizes {
             _ if !self.is_sizing() => Sizes::Ignore,
-            Sizes::Join if self.manner().loose_loops => Sizes::LooseJoin,
+            Sizes::Join(since) if self.manner().loose_loops => Sizes::LooseJoin(since),
             sizes => sizes,
         };
         let mut unifier = Unifier::new(self.tables, sizes, span);

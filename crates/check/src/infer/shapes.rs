@@ -77,7 +77,8 @@ struct Found {
 /// How a second walk is made, where the first attempt was not right.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Manner {
-    /// Recursive uses of a function without a declared result give unknown sizes.
+    /// Recursive uses of a function without a declared result give unknown sizes; those of
+    /// one with a declared result have the anonymous sizes of its parameters.
     pub(crate) unknown_results: bool,
     /// Sizes of loop parameters are not made equal to others where branches join, so that
     /// they may vary.

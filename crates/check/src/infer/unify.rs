@@ -71,10 +71,12 @@ pub(crate) enum Sizes {
     Strict,
     /// They may differ; none is solved for.
     Ignore,
-    /// They may differ; open ones are solved for where they can be.
-    Join,
-    /// The same, but sizes of loop parameters stay apart from others.
-    LooseJoin,
+    /// They may differ; open ones are solved for where they can be, but for anonymous sizes
+    /// that are older than this: that branches differ in the sizes of parameters does not
+    /// make these equal.
+    Join(VarId),
+    /// The same, but sizes of loop parameters stay apart from others, too.
+    LooseJoin(VarId),
 }
 
 /// A unification with its mode and what it deferred.
@@ -226,8 +228,9 @@ impl Unifier<'_> {
     /// One name for the parameters of two function types, if either has one.
     fn common_name(&mut self, x: Option<VarId>, y: Option<VarId>) -> Option<VarId> {
         let name = Arc::clone(&self.tables.var(x.or(y)?).name);
-        let binder = [x, y].into_iter().flatten();
-        let binder = binder.fold(false, |any, v| any | self.tables.var(v).binder);
+        // What has no name for its parameter has no size that depends on it.
+        let is_binder = |v: VarId| self.tables.var(v).binder;
+        let binder = matches!((x, y), (Some(x), Some(y)) if is_binder(x) || is_binder(y));
         let common = self.tables.new_var(name, VarState::Value, BOUND_DEPTH);
         self.tables.var_mut(common).binder = binder;
         Some(common)

@@ -18,12 +18,12 @@ impl Unifier<'_> {
         match self.sizes {
             Sizes::Strict => self.equal_dims(expected, found),
             Sizes::Ignore => Ok(()),
-            Sizes::Join | Sizes::LooseJoin => {
+            Sizes::Join(since) | Sizes::LooseJoin(since) => {
                 // Where they differ, the caller makes an unknown size.
                 let a = self.canonical_dim(expected);
                 let b = self.canonical_dim(found);
-                if !self.link(&a, &b) {
-                    self.link(&b, &a);
+                if !self.link(&a, &b, since) {
+                    self.link(&b, &a, since);
                 }
                 Ok(())
             }
@@ -31,15 +31,18 @@ impl Unifier<'_> {
     }
 
     /// Links an open size to another, if all that the other mentions is in its scope.
-    fn link(&mut self, open: &Dim, dim: &Dim) -> bool {
+    fn link(&mut self, open: &Dim, dim: &Dim, since: VarId) -> bool {
         let Dim::Var(var) = open else { return false };
         if !self.tables.is_open(*var) {
             return false;
         }
         let data = self.tables.var(*var);
         let depth = data.depth;
+        if *var < since && matches!(data.state, VarState::Open(Origin::Plain)) {
+            return false;
+        }
         if matches!(data.state, VarState::Open(Origin::Loop)) {
-            if self.sizes == Sizes::LooseJoin {
+            if matches!(self.sizes, Sizes::LooseJoin(_)) {
                 return false;
             }
             self.tables.joined_loop = true;
