@@ -459,6 +459,21 @@ impl Lower<'_> {
 /// Stands for a size that has no variable.
 const ANONYMOUS: VarId = VarId(u32::MAX);
 
+/// Whether a size is computed of a variable.
+fn mentions(dim: &tast::Dim, var: VarId) -> bool {
+    fn in_exp(exp: &Exp, var: VarId) -> bool {
+        let mut found = matches!(exp.kind, tast::ExpKind::Var { id, .. } if id == var);
+        check::children(exp, &mut |child| found = found || in_exp(child, var));
+        found
+    }
+    match dim {
+        tast::Dim::Any | tast::Dim::Const(_) => false,
+        tast::Dim::Var(own) => *own == var,
+        tast::Dim::Op(_, args) => mentions(&args.0, var) || mentions(&args.1, var),
+        tast::Dim::Exp(exp) => in_exp(exp, var),
+    }
+}
+
 /// For each size of the type, in order, the variable that says that it varies.
 fn varying(ty: &Ty, actual: &LTy, sizes: &[VarId], env: &Env, out: &mut Vec<Option<VarId>>) {
     match (ty, actual) {
@@ -466,6 +481,8 @@ fn varying(ty: &Ty, actual: &LTy, sizes: &[VarId], env: &Env, out: &mut Vec<Opti
             out.push(match &array.dim {
                 tast::Dim::Var(var) if sizes.contains(var) => Some(*var),
                 tast::Dim::Any => Some(ANONYMOUS),
+                // A size that is computed of one that varies.
+                dim if sizes.iter().any(|size| mentions(dim, *size)) => Some(ANONYMOUS),
                 _ => None,
             });
             varying(&array.elem, &found.1, sizes, env, out);

@@ -87,7 +87,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         self.enter(ScopeKind::Branch);
         let depth = self.current();
         self.assume(cond, truth, &Certs::new(), depth);
-        let before = cond.var().map(|name| {
+        let before = cond.var().filter(|_| self.fuel.take()).map(|name| {
             let known = super::Sub {
                 atom: Atom::Const(Scalar::Bool(truth)),
                 certs: Certs::new(),
