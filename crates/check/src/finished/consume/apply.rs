@@ -4,7 +4,7 @@
 use super::alias::{Aliases, Root, holds_memory, set};
 use super::{Consume, Functions, Origin, Owner};
 use crate::env::Target;
-use crate::tast::{ArrowTy, Exp, ExpKind, RetType, Ty, Uniq};
+use crate::tast::{ArrowTy, Exp, ExpKind, RetType, Ty, Uniq, VarId};
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -53,6 +53,13 @@ impl Functions {
 }
 
 impl Consume<'_> {
+    /// Notes of a variable what is known of the function that it is another name of.
+    pub(super) fn note_alias(&mut self, var: VarId, exp: &Exp) {
+        if let Some(known) = self.functions.known(exp) {
+            self.functions.inferred.insert(var, known);
+        }
+    }
+
     /// An application; `exp` is the whole. Arguments are evaluated from the last to the
     /// first, the operands of an `infix` operator from left to right.
     pub(super) fn apply(&mut self, fun: &Exp, args: &[Exp], infix: bool, exp: &Exp) -> Aliases {

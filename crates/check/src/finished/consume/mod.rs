@@ -145,13 +145,6 @@ impl Consume<'_> {
         self.function_def(def);
     }
 
-    /// Notes of a variable what is known of the function that it is another name of.
-    fn note_alias(&mut self, var: VarId, exp: &Exp) {
-        if let Some(known) = self.functions.known(exp) {
-            self.functions.inferred.insert(var, known);
-        }
-    }
-
     /// A definition with parameters; the roots that it captures.
     fn function_def(&mut self, def: &Def) -> Aliases {
         let declared = self.functions.declared.contains(&def.var);
