@@ -274,7 +274,7 @@ pub(crate) fn replace_dims(ty: &Ty, f: &mut dyn FnMut(&Dim) -> Dim) -> Ty {
         Ty::Scalar(_) | Ty::Var(_) | Ty::Arrow(_) => ty.clone(),
         Ty::Abstract(id, args) => {
             let types = args.types.iter().map(|ty| replace_dims(ty, f)).collect();
-            let dims = args.dims.iter().map(|dim| f(dim)).collect();
+            let dims = args.dims.iter().map(&mut *f).collect();
             Ty::Abstract(*id, Arc::new(TypeArgs { types, dims }))
         }
         Ty::Array(array) => {
@@ -380,7 +380,6 @@ pub(crate) fn sizes_of_values(ty: &Ty) -> Vec<Dim> {
 
 /// The type with some size variables replaced.
 pub(crate) fn replace_vars(ty: &Ty, dims: Vec<(VarId, Dim)>) -> Ty {
-    let mut subst = Subst::default();
-    subst.dims = dims;
-    subst.ty(ty)
+    let types = Vec::new();
+    Subst { types, dims }.ty(ty)
 }

@@ -209,9 +209,12 @@ impl Unifier<'_> {
             right.dims.push((*ext, Dim::Var(rigid)));
         }
         // Sizes that were solved may mention what is replaced.
-        let replaced = |u: &Self, subst: &mut Subst, ty: &Ty| match subst.is_empty() {
-            true => ty.clone(),
-            false => subst.ty(&u.tables.resolve(ty)),
+        let replaced = |u: &Self, subst: &mut Subst, ty: &Ty| {
+            if subst.is_empty() {
+                ty.clone()
+            } else {
+                subst.ty(&u.tables.resolve(ty))
+            }
         };
         let expected = replaced(self, &mut left, &x.ret.ty);
         let found = replaced(self, &mut right, &y.ret.ty);
