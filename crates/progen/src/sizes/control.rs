@@ -427,7 +427,20 @@ impl Gen<'_> {
         for (name, ty) in names.iter().zip(&inside) {
             self.bind(name, ty.clone());
         }
-        let (body, ends) = self.loop_body(&goals, &names, while_loop, fuel);
+        // A size that meets another one inside is that one at the start, too.
+        let ids: Vec<Id> = inside
+            .iter()
+            .flat_map(Ty::sizes)
+            .filter_map(|size| match size {
+                Size::Var(id) => Some(id),
+                _ => None,
+            })
+            .collect();
+        self.anonymous_sizes.extend(&ids);
+        let (mut body, mut ends) = self.loop_body(&goals, &names, while_loop, fuel);
+        if ids.iter().any(|id| self.met.contains(id)) {
+            (body, ends) = self.loop_body(&goals, &names, while_loop, 0);
+        }
         self.scope.truncate(mark);
         // A size that the body reproduces stays what it is at the start.
         let mut outside = Vec::new();

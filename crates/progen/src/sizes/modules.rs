@@ -124,7 +124,7 @@ const BAGS: [&str; 4] = [
   def to (x: t) : []i64 = map2 (\\a b -> a - b - a) x.0 x.1",
     "type~ t = #some ([]i64) | #none
   def of [n] (xs: [n]i64) : t = if n == 0 then #none else #some xs
-  def to (x: t) : []i64 = match x case #some xs -> xs case #none -> []",
+  def to (x: t) : []i64 = match x case #some xs -> xs case #none -> filter (> 0) [0]",
     "type~ t = {low: []i64, high: []i64}
   def of [n] (xs: [n]i64) : t = {low = take (n / 2) xs, high = drop (n / 2) xs}
   def to (x: t) : []i64 = x.low ++ x.high",
