@@ -7,7 +7,7 @@
 //! expression of a form that it does not compare.
 
 use crate::intrinsics::Intrinsic;
-use crate::tast::{Dim, Exp, ExpKind, Index, SourceOp, Ty, VarId};
+use crate::tast::{Dim, Exp, ExpKind, Index, Name, SourceOp, Ty, VarId};
 use prim::{BinOp, Scalar, ScalarType};
 use std::sync::Arc;
 
@@ -441,9 +441,14 @@ pub(crate) fn compare_exps(a: &Exp, b: &Exp) -> Cmp {
             all(x, y)
         }
         (ExpKind::Project(x, l), ExpKind::Project(y, m)) => both(same(l == m), compare_exps(x, y)),
-        (ExpKind::Apply { fun: f, args: x, .. }, ExpKind::Apply { fun: g, args: y, .. }) => {
-            both(compare_exps(f, g), all(x, y))
-        }
+        (
+            ExpKind::Apply {
+                fun: f, args: x, ..
+            },
+            ExpKind::Apply {
+                fun: g, args: y, ..
+            },
+        ) => both(compare_exps(f, g), all(x, y)),
         (
             ExpKind::Index {
                 array: x,
@@ -457,11 +462,38 @@ pub(crate) fn compare_exps(a: &Exp, b: &Exp) -> Cmp {
             if i.len() != j.len() {
                 return Cmp::Different;
             }
+            let part = |i: &Option<Exp>, j: &Option<Exp>| match (i, j) {
+                (None, None) => Cmp::Equal,
+                (Some(i), Some(j)) => compare_exps(i, j),
+                _ => Cmp::Different,
+            };
             let indices = i.iter().zip(j).map(|(i, j)| match (i, j) {
                 (Index::At(i), Index::At(j)) => compare_exps(i, j),
-                _ => Cmp::Unknown,
+                (
+                    Index::Slice { from, to, step },
+                    Index::Slice {
+                        from: other_from,
+                        to: other_to,
+                        step: other_step,
+                    },
+                ) => both(
+                    part(from, other_from),
+                    both(part(to, other_to), part(step, other_step)),
+                ),
+                _ => Cmp::Different,
             });
             indices.fold(compare_exps(x, y), both)
+        }
+        (ExpKind::Constr(l, x), ExpKind::Constr(m, y)) => both(same(l == m), all(x, y)),
+        (ExpKind::Record(x), ExpKind::Record(y)) if x.len() == y.len() => {
+            let field = |(label, value): &(Name, Exp)| {
+                let other = y.iter().find(|(l, _)| l == label);
+                other.map_or(Cmp::Different, |(_, other)| compare_exps(value, other))
+            };
+            x.iter().map(field).fold(Cmp::Equal, both)
+        }
+        (ExpKind::And(a, b), ExpKind::And(c, d)) | (ExpKind::Or(a, b), ExpKind::Or(c, d)) => {
+            both(compare_exps(a, c), compare_exps(b, d))
         }
         (
             ExpKind::If {

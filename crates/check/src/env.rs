@@ -27,6 +27,13 @@ pub(crate) enum TypeParam {
     Size(VarId),
 }
 
+impl TypeParam {
+    /// Whether it is a size.
+    pub(crate) const fn is_size(&self) -> bool {
+        matches!(self, Self::Size(_))
+    }
+}
+
 /// A type name: parameters and what it stands for.
 #[derive(Clone, Debug)]
 pub(crate) struct TypeAbbr {

@@ -97,6 +97,9 @@ impl Machine<'_> {
                 self.set(slot, size.clone());
             }
         }
+        for param in &func.params {
+            self.absent_sizes(&param.payload);
+        }
         if func.check_sizes {
             self.check_args(func, inst)?;
         }

@@ -106,7 +106,7 @@ impl Marker {
             | Node::Global(_)
             | Node::GlobalInst(..)
             | Node::Intrinsic(..)
-            | Node::Hole(_)
+            | Node::Hole(..)
             | Node::Refused(..) => {}
             // A polymorphic function may be instantiated again and again.
             Node::LocalInst(fun, ..) => {
@@ -137,10 +137,12 @@ impl Marker {
                 self.branches(std::iter::once(&mut pair.1));
                 self.node(&mut pair.0);
             }
+            // The last argument is evaluated first.
+            Node::ArrayFun(_, _, nodes, _) | Node::Call(_, _, nodes, _) => {
+                nodes.iter_mut().for_each(|node| self.node(node));
+            }
             Node::Array(nodes, ..)
             | Node::Math(_, nodes)
-            | Node::ArrayFun(_, _, nodes, _)
-            | Node::Call(_, _, nodes, _)
             | Node::Constr(_, nodes)
             | Node::Closure(_, nodes) => self.backwards(nodes.iter_mut()),
             Node::Fma(nodes) => self.backwards(nodes.iter_mut()),
@@ -161,19 +163,14 @@ impl Marker {
                 self.node(&mut pair.1);
             }
             Node::Apply(fun, args, ..) => {
-                if fun.is_named() {
-                    self.node(fun);
-                    self.backwards(args.iter_mut());
-                } else {
-                    self.backwards(args.iter_mut());
-                    self.node(fun);
-                }
+                self.node(fun);
+                args.iter_mut().for_each(|node| self.node(node));
             }
             Node::Let(binds, body) => {
                 self.node(body);
                 for bind in binds.iter_mut().rev() {
                     match bind {
-                        Bind::Pat(_, _, node) | Bind::Fun(_, node) => self.node(node),
+                        Bind::Pat(_, _, node, _) | Bind::Fun(_, node) => self.node(node),
                     }
                 }
             }
@@ -219,7 +216,7 @@ fn mentions(node: &Node, f: &mut dyn FnMut(Slot)) {
         | Node::Global(_)
         | Node::GlobalInst(..)
         | Node::Intrinsic(..)
-        | Node::Hole(_)
+        | Node::Hole(..)
         | Node::Refused(..) => {}
         Node::LocalInst(inner, ..)
         | Node::Field(inner, _)
@@ -271,7 +268,7 @@ fn mentions(node: &Node, f: &mut dyn FnMut(Slot)) {
         Node::Let(binds, body) => {
             for bind in binds {
                 match bind {
-                    Bind::Pat(_, _, node) | Bind::Fun(_, node) => mentions(node, f),
+                    Bind::Pat(_, _, node, _) | Bind::Fun(_, node) => mentions(node, f),
                 }
             }
             mentions(body, f);

@@ -7,8 +7,10 @@
 //!
 //! [`Interp::new`] takes a checked program; [`Interp::call`] calls an entry point.
 //! A definition is turned into its resolved form ([`tree`], by [`resolve`]) when it
-//! is used first; [`machine`] walks that. Evaluation is strict and in order: of
-//! several failing parts the first one fails.
+//! is used first; [`machine`] walks that. Evaluation is strict and in order (the
+//! arguments of an application from the last to the first, then the function; the
+//! operands of infix operators from left to right): of several failing parts the
+//! first one fails.
 //!
 //! *Absent:* threads and any choice of order. Sums are from left to right.
 

@@ -48,6 +48,8 @@ impl Machine<'_> {
     fn enter(&mut self, inner: &Loop, value: Val) -> Res<()> {
         self.tick()?;
         self.forget(&inner.inner_sizes);
-        self.bind(&inner.param, value)
+        self.bind(&inner.param, value)?;
+        self.absent_sizes(&inner.param.payload);
+        Ok(())
     }
 }

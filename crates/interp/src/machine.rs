@@ -230,11 +230,13 @@ impl<'a> Machine<'a> {
         }
     }
 
+    /// The values of arguments, evaluated from the last to the first.
     pub(crate) fn args(&mut self, nodes: &[Node]) -> Res<Args> {
         let mut args = Args::with_capacity(nodes.len());
-        for node in nodes {
+        for node in nodes.iter().rev() {
             args.push(self.eval(node)?);
         }
+        args.reverse();
         Ok(args)
     }
 
@@ -372,13 +374,8 @@ impl<'a> Machine<'a> {
                     .map_err(|failure| failure.called(*span))
             }
             Node::Apply(fun, nodes, span, comparable) => {
-                let (fun, args) = if fun.is_named() {
-                    let args = self.args(nodes)?;
-                    (self.eval(fun)?, args)
-                } else {
-                    let fun = self.eval(fun)?;
-                    (fun, self.args(nodes)?)
-                };
+                let args = self.args(nodes)?;
+                let fun = self.eval(fun)?;
                 self.at(*span);
                 self.comparable = *comparable;
                 self.apply(&fun, args)
@@ -475,7 +472,7 @@ impl<'a> Machine<'a> {
                 self.check_value(check, &value)?;
                 Ok(value)
             }
-            Node::Hole(span) => Err(Failure::at(*span, "Reached hole of type.")),
+            Node::Hole(ty, span) => Err(Failure::at(*span, format!("Reached hole of type: {ty}"))),
             Node::Refused(what, span) => Err(Failure::bug(what).called(*span)),
         }
     }
@@ -484,10 +481,15 @@ impl<'a> Machine<'a> {
     pub(crate) fn binds(&mut self, binds: &[Bind]) -> Res<()> {
         for bind in binds {
             match bind {
-                Bind::Pat(sizes, param, node) => {
+                Bind::Pat(sizes, param, node, known) => {
                     let value = self.eval(node)?;
                     self.forget(sizes);
                     self.bind(param, value)?;
+                    if let (Some(known), Some(ty)) = (known, &param.ty) {
+                        let known = self.rty(known)?;
+                        self.fit_type(ty, &known, Mode::Bind)?;
+                        self.absent_sizes(&param.payload);
+                    }
                 }
                 Bind::Fun(slot, node) => {
                     let value = self.eval(node)?;

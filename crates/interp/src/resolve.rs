@@ -25,12 +25,14 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
 use std::sync::Arc;
 use syntax::span::Span;
+pub use types::payload_sizes;
 
 /// The numbers of definitions.
 pub type Globals = FxHashMap<VarId, u32>;
 
 /// Resolves one definition.
 pub struct Resolver<'a> {
+    program: &'a Program,
     defs: &'a [Arc<Def>],
     globals: &'a Globals,
     frames: Vec<Frame>,
@@ -82,6 +84,7 @@ impl Frame {
 /// The code of a definition.
 pub fn definition(program: &Program, globals: &Globals, def: &Def, options: Options) -> Func {
     let mut resolver = Resolver {
+        program,
         defs: &program.defs,
         globals,
         frames: Vec::new(),
@@ -376,7 +379,7 @@ impl Resolver<'_> {
                 let indices = indices.iter().map(|index| self.index(index)).collect();
                 Node::Update(pair, indices, exp.span)
             }
-            ExpKind::Apply { fun, args, .. } => self.apply(fun, args, exp.span),
+            ExpKind::Apply { fun, args, infix } => self.apply(fun, args, *infix, exp.span),
             ExpKind::Lambda(lambda) => self.lambda(lambda, exp.span),
             ExpKind::Let { binds, body } => {
                 let end = body.span;
@@ -427,7 +430,7 @@ impl Resolver<'_> {
                 Node::Assert(self.pair(cond, e), Arc::clone(text), exp.span)
             }
             ExpKind::Attr(attrs, inner) => self.attributed(attrs, inner, exp.span),
-            ExpKind::Hole => Node::Hole(exp.span),
+            ExpKind::Hole => Node::Hole(self.program.show(&exp.ty).into(), exp.span),
         }
     }
 

@@ -142,7 +142,7 @@ impl Machine<'_> {
     }
 
     /// Whether the type of elements that are not there fits.
-    fn fit_type(&mut self, ty: &CTy, known: &RTy, mode: Mode) -> Res<bool> {
+    pub fn fit_type(&mut self, ty: &CTy, known: &RTy, mode: Mode) -> Res<bool> {
         match (ty, known) {
             (CTy::Array(dim, elem), RTy::Array(actual, inner)) => {
                 let fits = *actual == UNKNOWN || self.fit_dim(dim, *actual, mode)?;
@@ -201,7 +201,19 @@ impl Machine<'_> {
                 self.set(*slot, before);
             }
         }
+        let mut payload = crate::resolve::payload_sizes(Some(ty));
+        payload.retain(|slot| slots.contains(slot));
+        self.absent_sizes(&payload);
         Ok(())
+    }
+
+    /// Sizes of payloads that nothing has told are 0.
+    pub fn absent_sizes(&mut self, payload: &[Slot]) {
+        for slot in payload {
+            if matches!(self.peek(*slot), Val::Unbound) {
+                self.set(*slot, Val::i64(0));
+            }
+        }
     }
 }
 

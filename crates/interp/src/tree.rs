@@ -58,6 +58,9 @@ pub struct Param {
     pub ty: Option<CTy>,
     /// The pattern's type, if sizes are checked.
     pub check: Option<Box<SizeCheck>>,
+    /// The sizes in the type that payloads of sums have. Those that nothing else has are
+    /// 0 where the payload is absent.
+    pub payload: Vec<Slot>,
     /// Where it stands.
     pub span: Span,
 }
@@ -197,9 +200,11 @@ pub enum Node {
     Fma(Box<[Node; 3]>),
     /// Structural equality, negated or not.
     Equal(bool, Box<(Node, Node)>),
-    /// A built-in function on arrays, with all arguments.
+    /// A built-in function on arrays, with all arguments. These are evaluated from the
+    /// last to the first.
     ArrayFun(ArrayFun, Vec<CTy>, Vec<Node>, Span),
-    /// A definition applied to arguments, as many as it takes.
+    /// A definition applied to arguments, as many as it takes. These are evaluated
+    /// from the last to the first.
     Call(u32, Box<Inst>, Vec<Node>, Span),
     /// A function that is computed, applied to arguments; whether the checker could
     /// compare the sizes of their types.
@@ -237,25 +242,9 @@ pub enum Node {
     /// The value, whose shape is checked.
     Checked(Box<Node>, Box<SizeCheck>),
     /// `???`
-    Hole(Span),
+    Hole(Box<str>, Span),
     /// An expression that cannot be evaluated: why.
     Refused(Arc<str>, Span),
-}
-
-impl Node {
-    /// Whether a function given by this is evaluated after its arguments, which
-    /// may bring sizes into being that its instance needs.
-    pub const fn is_named(&self) -> bool {
-        matches!(
-            self,
-            Self::Slot(_)
-                | Self::Take(_)
-                | Self::Global(_)
-                | Self::GlobalInst(..)
-                | Self::LocalInst(..)
-                | Self::Intrinsic(..)
-        )
-    }
 }
 
 /// A comparison: `op x y`, of `op y x` if `swap`, negated if `negate`.
@@ -298,8 +287,9 @@ pub enum Index {
 /// A local binding.
 #[derive(Debug)]
 pub enum Bind {
-    /// A pattern and its value; the sizes come into being here.
-    Pat(Vec<Slot>, Param, Node),
+    /// A pattern and its value; the sizes come into being here. The type of the value, if
+    /// payloads have some of them.
+    Pat(Vec<Slot>, Param, Node, Option<Box<CTy>>),
     /// A local function.
     Fun(Slot, Node),
 }
@@ -341,13 +331,13 @@ impl Drop for Node {
     fn drop(&mut self) {
         if matches!(
             self,
-            Self::Const(_) | Self::Slot(_) | Self::Take(_) | Self::Global(_) | Self::Hole(_)
+            Self::Const(_) | Self::Slot(_) | Self::Take(_) | Self::Global(_) | Self::Hole(..)
         ) {
             return;
         }
         if stacker::remaining_stack().is_none_or(|left| left < crate::RED_ZONE) {
             let nowhere = crate::machine::NOWHERE;
-            let node = std::mem::replace(self, Self::Hole(nowhere));
+            let node = std::mem::replace(self, Self::Hole(Box::default(), nowhere));
             stacker::grow(crate::STACK_STEP, move || drop(node));
         }
     }

@@ -115,7 +115,7 @@ fn visit(exp: &mut Exp, f: Visit<'_>) {
             visit(array, f);
             visit(value, f);
         }
-        ExpKind::Apply { fun, args } => {
+        ExpKind::Apply { fun, args, .. } => {
             args.iter_mut().for_each(|arg| visit(arg, f));
             visit(fun, f);
         }
@@ -405,7 +405,7 @@ fn type_arguments_are_those_of_the_arguments() {
 
 /// The type arguments of functions of the root file that are applied.
 fn in_applications(exp: &mut Exp, f: &mut dyn FnMut(Vec<&mut Ty>)) {
-    if let ExpKind::Apply { fun, args } = &mut exp.kind {
+    if let ExpKind::Apply { fun, args, .. } = &mut exp.kind {
         args.iter_mut().for_each(|arg| in_applications(arg, f));
         if let ExpKind::Var { ty_args, .. } = &mut fun.kind {
             f(ty_args.iter_mut().map(|(_, ty)| ty).collect());

@@ -103,7 +103,7 @@ impl Lower<'_> {
             return self.bug("an accumulator was expected");
         };
         let at = self.as_scalar(at)?;
-        let value = self.coerce(value.clone(), &ty.elem, Mismatch::Type)?;
+        let value = self.shaped(value.clone(), &ty.elem, Mismatch::Type)?;
         let op = BasicOp::UpdateAcc {
             acc: *acc,
             index: std::iter::once(at).collect(),

@@ -2,12 +2,14 @@
 //! they become core functions (see [`crate::function`]).
 
 use crate::callee::Place;
+use crate::payload::unclaimed;
 use crate::size::Mismatch;
 use crate::value::{Env, FunKind, FunVal, Inst, Value};
 use crate::{Lower, Res};
 use check::intrinsics::Intrinsic;
 use check::tast::{Def, Exp, Pat, RetType};
 use ir::decision::Kind;
+use prim::ScalarType;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -45,7 +47,19 @@ impl Lower<'_> {
                 let env = Env::inside(env);
                 self.in_place(&lambda.params, &[], &lambda.ret, &lambda.body, &env, all)?
             }
-            FunKind::Def(def, env, inst) => self.call(def, env, inst, all)?,
+            FunKind::Def(def, env, inst) => {
+                let arrays = if self.f.has_needs() {
+                    all.clone()
+                } else {
+                    Vec::new()
+                };
+                match self.call(def, env, inst, all)? {
+                    Value::Scalar(size, ScalarType::I64) => {
+                        Value::Scalar(self.size_under(size, &arrays), ScalarType::I64)
+                    }
+                    other => other,
+                }
+            }
             FunKind::Hole(arrow, env) => {
                 let env = Env::inside(env);
                 if let (Some(var), Some(arg)) = (arrow.name, all.into_iter().next()) {
@@ -142,19 +156,30 @@ impl Lower<'_> {
         let (span, place, calls) = (self.span, self.f.place, self.f.calls);
         self.f.calls = self.f.prov();
         let mark = self.f.n_names();
+        let bind_given = || {
+            for (var, size) in sizes {
+                if let (Some(size), None) = (size, env.get(*var)) {
+                    env.bind(*var, Value::size(*size));
+                }
+            }
+        };
+        // Payloads of sums give sizes that nothing else gives.
+        if args.iter().any(Value::has_payload_sizes) {
+            for (pat, arg) in params.iter().zip(&args) {
+                self.target(&pat.ty, &arg.ty(), env, false)?;
+            }
+            bind_given();
+        }
         for (pat, arg) in params.iter().zip(args) {
             self.bind_pattern(pat, arg, env, mark)?;
         }
-        for (var, size) in sizes {
-            if let (Some(size), None) = (size, env.get(*var)) {
-                env.bind(*var, Value::size(*size));
-            }
-        }
+        bind_given();
         // Sizes that the result brings are bound anew.
         let value = self.eval(body, env)?;
         for var in &ret.ext {
             env.unbind(*var);
         }
+        let value = unclaimed(value, &ret.ty, &ret.ext);
         let value = self.conform(&ret.ty, value, env, false, Mismatch::Type)?;
         self.f.calls = calls;
         self.f.place = place;

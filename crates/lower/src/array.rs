@@ -38,7 +38,7 @@ impl Lower<'_> {
             (ArrayFun::Unflatten, [n, m, xs]) => self.unflatten(n, m, xs),
             (ArrayFun::Concat, [xs, ys]) => self.concat(xs, ys),
             (ArrayFun::Transpose, [xs]) => self.transpose(xs),
-            (ArrayFun::Replicate, [n, x]) => self.replicate(n, x),
+            (ArrayFun::Replicate, [n, x]) => self.replicate(n, x, types.first()),
             (ArrayFun::Iota, [n]) => self.iota(n),
             (ArrayFun::Zip, [xs, ys]) => self.zip(xs, ys),
             (ArrayFun::Unzip, [xs]) => self.unzip(xs),
@@ -144,7 +144,8 @@ impl Lower<'_> {
             .into_iter()
             .map(|atom| op(&mut self.f, atom))
             .collect();
-        self.value_of(&value.ty(), &atoms)
+        let new = self.value_of(&value.ty(), &atoms)?;
+        Ok(new.with_claims(&value.claims()))
     }
 
     /// The value, hidden from the optimiser.
@@ -267,11 +268,14 @@ impl Lower<'_> {
         ))
     }
 
-    fn replicate(&mut self, n: &Value, x: &Value) -> Res<Value> {
+    /// `replicate n x`; `claim` is the type of the elements.
+    fn replicate(&mut self, n: &Value, x: &Value, claim: Option<&LTy>) -> Res<Value> {
         let (dim, cert) = self.as_size(n, ["Negative size ", " in replicate."])?;
         if x.has_fun() {
             return self.bug("arrays of functions");
         }
+        let elem = self.element_type(std::slice::from_ref(x), claim)?;
+        let x = self.shaped(x.clone(), &elem, Mismatch::Type)?;
         let mut leaves = Vec::new();
         for value in x.atoms() {
             let op = BasicOp::Replicate {
@@ -280,7 +284,7 @@ impl Lower<'_> {
             };
             leaves.push(self.f.certified(cert, |f| f.basic("replicated", op)));
         }
-        Ok(rebuilt(dim, x.ty(), leaves, false))
+        Ok(rebuilt(dim, elem, leaves, false))
     }
 
     fn iota(&mut self, n: &Value) -> Res<Value> {
@@ -342,11 +346,19 @@ impl Lower<'_> {
         if first.has_fun() {
             return self.bug("arrays of functions");
         }
-        let elem = first.ty();
+        let elem = if first.has_payload_sizes() {
+            let claim = match self.resolve(ty, env, &[])? {
+                LTy::Array(array) => Some(array.1.clone()),
+                _ => None,
+            };
+            self.element_type(&values, claim.as_ref())?
+        } else {
+            first.ty()
+        };
         let dim = Dim::Const(values.len() as i64);
         let mut rows: Vec<Vec<Atom>> = Vec::with_capacity(values.len());
         for value in values {
-            rows.push(self.coerce(value, &elem, Mismatch::Type)?.atoms());
+            rows.push(self.shaped(value, &elem, Mismatch::Type)?.atoms());
         }
         let mut leaves = Vec::new();
         for (i, leaf) in elem.leaves().iter().enumerate() {
@@ -381,12 +393,27 @@ impl Lower<'_> {
                 Ok(all)
             }
             (Value::Sum(xs, _), Value::Sum(ys, _)) => {
-                // Payloads of other constructors are blank, so equal where
-                // their sizes are.
+                // Payloads of other constructors are blank, so equal where their
+                // sizes are.
+                let (Some(tag), tys) = (xs.first(), x.ty()) else {
+                    return self.bug("a sum value without a constructor");
+                };
+                let LTy::Sum(constrs) = &tys else {
+                    return self.bug("an equality of sums");
+                };
+                let mut pairs = xs.iter().zip(ys.iter());
                 let mut all = yes;
-                for (x, y) in xs.iter().zip(ys.iter()) {
-                    let one = self.equal(x, y)?;
-                    all = self.f.and(all, one);
+                if let Some((x, y)) = pairs.next() {
+                    all = self.equal(x, y)?;
+                }
+                for ((_, tys), number) in constrs.iter().zip(0i8..) {
+                    for (x, y) in pairs.by_ref().take(tys.len()) {
+                        let mut one = self.equal(x, y)?;
+                        if x.ty().sizes() != y.ty().sizes() {
+                            one = self.unless_there(tag, number, one)?;
+                        }
+                        all = self.f.and(all, one);
+                    }
                 }
                 Ok(all)
             }

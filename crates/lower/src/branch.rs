@@ -15,9 +15,6 @@ use std::rc::Rc;
 /// it is evaluated in any case.
 const EAGER: usize = 8;
 
-/// A finished branch: sizes that are results, leaves, statements.
-type Closed = (Vec<Atom>, Vec<Atom>, Vec<ir::Stm<ir::Soacs>>);
-
 impl Lower<'_> {
     /// The value of one branch or the other; `exp` is the conditional.
     pub(crate) fn branches(
@@ -46,7 +43,7 @@ impl Lower<'_> {
         // Sizes: those that both agree on, those that the type says, and for
         // the rest further results.
         let claim = self.resolve(&exp.ty, env, &exp.ext)?;
-        let (yes_ty, no_ty) = (yes.ty(), no.ty());
+        let (yes_ty, no_ty) = (yes.claims(), no.claims());
         let mut claims = claim.sizes().into_iter();
         let mut target = yes_ty.zip_sizes(&no_ty, &mut |x, y| {
             let claim = claims.next().flatten();
@@ -62,11 +59,29 @@ impl Lower<'_> {
                 x.filter(|d| x == y && self.f.is_outer_of(*d))
             });
         }
-        let (yes_exts, yes_atoms, yes_stms) = self.close_branch(yes_scope, yes, &target)?;
-        let (no_exts, no_atoms, no_stms) = self.close_branch(no_scope, no.clone(), &target)?;
+        let (yes, yes_stms) = self.close_branch(yes_scope, yes, &target)?;
+        let (no, no_stms) = self.close_branch(no_scope, no, &target)?;
+        let (yes_atoms, no_atoms) = (yes.atoms(), no.atoms());
+        // Payloads have sizes of their own, apart from what the type says.
+        let claims = target;
+        let mut payload = claims.payload_sizes().into_iter();
+        let mut both = yes.ty().sizes().into_iter().zip(no.ty().sizes());
+        let mut exts = Vec::new();
+        let target = claims.map_sizes(&mut |size| {
+            let (x, y) = both.next().unwrap_or_default();
+            let size = if payload.next() == Some(true) {
+                x.filter(|dim| x == y && self.f.is_outer_of(*dim))
+            } else {
+                size
+            };
+            if size.is_none() {
+                exts.extend(x.and_then(Dim::atom).zip(y.and_then(Dim::atom)));
+            }
+            size
+        });
         // Sizes that differ in the same way are one result.
         let mut pairs: Vec<(Atom, Atom)> = Vec::new();
-        let mut at = yes_exts.into_iter().zip(no_exts);
+        let mut at = exts.into_iter();
         let result_ty = target.map_sizes(&mut |size| {
             size.or_else(|| {
                 let pair = at.next()?;
@@ -113,6 +128,7 @@ impl Lower<'_> {
         }
         let shared = no.shared().contains(&true);
         let value = self.results(&result_ty, sizes, leaves)?;
+        let value = value.with_claims(&claims);
         Ok(if shared { value.mark_shared() } else { value })
     }
 
@@ -127,25 +143,16 @@ impl Lower<'_> {
     }
 
     /// Goes on with a suspended branch until its value has the sizes of the
-    /// target: the values of the sizes that the target does not know, the
-    /// leaves, the statements.
+    /// target, as far as that knows them: the value and the statements.
     fn close_branch(
         &mut self,
         scope: crate::state::Scope,
         value: Value,
         target: &LTy,
-    ) -> Res<Closed> {
+    ) -> Res<(Value, Vec<ir::Stm<ir::Soacs>>)> {
         self.f.resume(scope);
         let value = self.coerce(value, target, Mismatch::Type)?;
-        let actual = value.ty().sizes();
-        let exts = target
-            .sizes()
-            .into_iter()
-            .zip(actual)
-            .filter(|(wanted, _)| wanted.is_none())
-            .filter_map(|(_, found)| found.and_then(Dim::atom))
-            .collect();
-        Ok((exts, value.atoms(), self.f.leave()))
+        Ok((value, self.f.leave()))
     }
 
     /// The first case that matches.

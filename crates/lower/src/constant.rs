@@ -1,6 +1,7 @@
 //! Definitions without parameters: core constants, or values in place.
 
-use crate::signature::{ext_size, has_arrow};
+use crate::payload::unclaimed;
+use crate::signature::{ext_size, has_arrow, known_size, of_results};
 use crate::size::Mismatch;
 use crate::types::LTy;
 use crate::value::{Env, Inst, Value};
@@ -19,6 +20,9 @@ const TRIVIAL: usize = 8;
 pub(crate) struct Constant {
     name: FunName,
     ty: LTy,
+    /// The type with the sizes that payloads have if they are there, as far as these
+    /// are known outside.
+    claims: LTy,
     n_exts: usize,
 }
 
@@ -51,6 +55,10 @@ impl Lower<'_> {
         self.lend_all(&names);
         let (exts, leaves) = names.split_at(constant.n_exts);
         let value = self.results(&constant.ty, exts, leaves)?;
+        let claims = constant
+            .claims
+            .map_sizes(&mut |size| of_results(size, exts));
+        let value = value.with_claims(&claims);
         self.loaded.insert(def.var, value.clone());
         Ok(value)
     }
@@ -82,18 +90,21 @@ impl Lower<'_> {
     }
 
     fn make_constant(&mut self, def: &Arc<Def>) -> Res<Constant> {
-        let ((value, exts, ty), f) = self.in_function(|s| {
+        let ((value, exts, ty, claims), f) = self.in_function(|s| {
             let env = Env::inside(&s.root);
             let value = s.eval(&def.body, &env)?;
             for var in &def.ret.ext {
                 env.unbind(*var);
             }
+            let value = unclaimed(value, &def.ret.ty, &def.ret.ext);
             let value = s.conform(&def.ret.ty, value, &env, false, Mismatch::Type)?;
             let mut exts = Vec::new();
             let ty = value
                 .ty()
                 .map_sizes(&mut |size| ext_size(size, &|_| false, &mut exts));
-            Ok((value, exts, ty))
+            let claims = value.claims();
+            let claims = claims.map_sizes(&mut |size| known_size(size, &|_| false, &exts));
+            Ok((value, exts, ty, claims))
         })?;
         let name = self.fun_name(self.program.name(def.var));
         let mut ret: Vec<FunResult<Soacs>> = Vec::new();
@@ -120,6 +131,11 @@ impl Lower<'_> {
             names,
             provs,
         });
-        Ok(Constant { name, ty, n_exts })
+        Ok(Constant {
+            name,
+            ty,
+            claims,
+            n_exts,
+        })
     }
 }

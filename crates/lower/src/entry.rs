@@ -99,6 +99,12 @@ impl Lower<'_> {
         }
         // Sizes of one name must be equal.
         let pairs = std::mem::take(&mut params.pairs);
+        // Payloads of sums give sizes that nothing else gives.
+        if args.iter().any(|(value, _)| value.has_payload_sizes()) {
+            for (value, param) in &args {
+                self.target(&param.ty.ty, &value.ty(), &env, false)?;
+            }
+        }
         let mut conformed = Vec::new();
         for (i, (value, param)) in args.into_iter().enumerate() {
             self.argument = if param.name.is_empty() {

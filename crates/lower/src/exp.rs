@@ -30,7 +30,7 @@ impl Lower<'_> {
                 return self.unsupported("functions that become this large when specialised");
             }
             let value = self.eval_kind(exp, env)?;
-            self.bind_ext(&exp.ext, &exp.ty, &value, env)?;
+            let value = self.bind_ext(&exp.ext, &exp.ty, value, env)?;
             self.span = span;
             self.f.place = place;
             Ok(value)
@@ -111,25 +111,7 @@ impl Lower<'_> {
                 indices,
                 value,
             } => self.update(array, indices, value, env),
-            ExpKind::Apply { fun, args, .. } => {
-                // A name's sizes may come into being in the arguments, those of
-                // the arguments in a function that is computed.
-                let named = matches!(fun.kind, ExpKind::Var { .. } | ExpKind::Intrinsic { .. });
-                let first = if named {
-                    None
-                } else {
-                    Some(self.eval(fun, env)?)
-                };
-                let args = args
-                    .iter()
-                    .map(|arg| self.eval(arg, env))
-                    .collect::<Res<Vec<_>>>()?;
-                let fun = match first {
-                    Some(fun) => fun,
-                    None => self.eval(fun, env)?,
-                };
-                self.apply(&fun, args)
-            }
+            ExpKind::Apply { fun, args, infix } => self.application(fun, args, *infix, env),
             ExpKind::Lambda(lambda) => {
                 let kind = FunKind::Lambda(Arc::clone(lambda), Rc::clone(env));
                 Ok(Value::Fun(Rc::new(FunVal {
@@ -181,7 +163,7 @@ impl Lower<'_> {
                     && let Some((_, tys)) = constrs.iter().find(|(l, _)| l == label)
                 {
                     for (ty, arg) in tys.iter().zip(&args) {
-                        self.target(ty, &arg.ty(), env, false)?;
+                        self.bind_sizes(ty, arg, env)?;
                     }
                 }
                 let ty = self.resolve(&exp.ty, env, &[])?;
@@ -211,7 +193,8 @@ impl Lower<'_> {
             ExpKind::Attr(attrs, inner) => self.attributed(attrs, inner, env),
             ExpKind::Hole => {
                 let no = Atom::Const(Scalar::Bool(false));
-                let msg = vec![text("Reached hole of type.")];
+                let ty = self.program.show(&exp.ty);
+                let msg = vec![text(&format!("Reached hole of type: {ty}"))];
                 let cert = self.f.basic("cert", BasicOp::Assert { cond: no, msg });
                 let value = self.hole(&exp.ty, env, &exp.ext)?;
                 self.under(Some(cert), &value)
@@ -231,9 +214,14 @@ impl Lower<'_> {
         match bind {
             Bind::Pat { sizes, pat, rhs } => {
                 let mark = self.f.n_names();
-                let value = self.eval(rhs, env)?;
+                let mut value = self.eval(rhs, env)?;
                 for size in sizes {
                     env.unbind(*size);
+                }
+                // A size that the payload does not tell may stand in the type.
+                if !sizes.is_empty() && value.has_payload_sizes() {
+                    let said = self.claim(&rhs.ty, &value.ty(), env, true, true)?;
+                    value = self.coerce(value, &said, Mismatch::Type)?;
                 }
                 self.bind_pattern(pat, value, env, mark)
             }

@@ -42,10 +42,11 @@ impl Lower<'_> {
                 return s.bug("an array without a size");
             };
             elem = s.regular(&part.elem, claims[0])?;
-            rest = s.regular(&other.ty(), claims[1])?;
+            let ty = s.element_type(std::slice::from_ref(other), claims[1])?;
+            rest = s.regular(&ty, claims[1])?;
             let ty = LTy::array(Some(part.dim), elem.clone());
             let part = s.coerce(Value::Array(part), &ty, Mismatch::Type)?;
-            let other = s.coerce(other.clone(), &rest, Mismatch::Type)?;
+            let other = s.shaped(other.clone(), &rest, Mismatch::Type)?;
             let mut atoms = vec![size, size];
             let mut types = vec![Type::I64, Type::I64];
             atoms.extend(part.atoms());

@@ -7,7 +7,8 @@
 
 use crate::closure::Captured;
 use crate::pattern::consumed_leaves;
-use crate::signature::{ext_size, uniqueness};
+use crate::payload::unclaimed;
+use crate::signature::{ext_size, known_size, of_results, uniqueness};
 use crate::size::Mismatch;
 use crate::state::Fun;
 use crate::types::{LTy, size_of};
@@ -33,6 +34,8 @@ pub(crate) struct Instance {
     /// The types of the arguments without functions; sizes are names in the
     /// instance.
     params: Vec<LTy>,
+    /// The same with the sizes that payloads have if they are there.
+    claims: Vec<LTy>,
     /// The names in the instance of these arguments' leaves, then of what the
     /// other arguments capture.
     leaves: Vec<Name>,
@@ -41,6 +44,8 @@ pub(crate) struct Instance {
     /// The type of the result; sizes are constants, names in the instance or
     /// earlier results.
     ret: LTy,
+    /// The same with the sizes that payloads have if they are there.
+    ret_claims: LTy,
     n_exts: usize,
     /// For each result leaf, the parameter leaves that it may alias.
     aliases: Vec<Vec<usize>>,
@@ -172,44 +177,57 @@ impl Lower<'_> {
                 }
             }
         }
-        let mut atoms = Vec::new();
+        let mut values = Vec::new();
         for (arg, ty) in plain.into_iter().zip(&instance.params) {
-            let target = ty.zip_sizes(&arg.ty(), &mut |wanted, found| match (wanted, found) {
-                (Some(Dim::Var(name)), Some(found)) => Some(*sizes.entry(name).or_insert(found)),
-                (wanted, _) => wanted,
+            let mut payload = ty.payload_sizes().into_iter();
+            let target = ty.zip_sizes(&arg.ty(), &mut |wanted, found| {
+                let size = match (wanted, found) {
+                    (Some(Dim::Var(name)), Some(found)) => {
+                        Some(*sizes.entry(name).or_insert(found))
+                    }
+                    (wanted, _) => wanted,
+                };
+                size.filter(|_| payload.next() != Some(true))
             });
             let shared = arg.shared();
-            let arg = self.coerce(arg.clone(), &target, Mismatch::Type)?;
-            atoms.extend(arg.atoms().into_iter().zip(shared));
+            values.push((self.coerce(arg.clone(), &target, Mismatch::Type)?, shared));
         }
-        atoms.extend(captured.leaves);
         let mut operands: Vec<Atom> = Vec::new();
         for (name, from) in &instance.sizes {
-            let fallback = match from {
-                SizeFrom::Args => None,
-                SizeFrom::SizeArg(i) => inst.sizes.get(*i).and_then(|(_, size)| *size),
-                SizeFrom::TypeArg(i, j) => inst
-                    .types
-                    .get(*i)
-                    .and_then(|(_, ty)| ty.sizes().get(*j).copied().flatten()),
-                SizeFrom::Captured(_) => None,
+            let dim = match sizes.get(name) {
+                Some(dim) => Some(*dim),
+                None => self.size_of_call(*from, def, env, inst, args)?,
             };
-            let Some(dim) = sizes.get(name).copied().or(fallback) else {
+            let Some(dim) = dim else {
                 return Ok(None);
             };
             sizes.insert(*name, dim);
             operands.extend(dim.atom());
         }
+        let here = |ty: &LTy| {
+            ty.map_sizes(&mut |size| match size {
+                Some(Dim::Var(name)) => sizes.get(&name).copied(),
+                size => size,
+            })
+        };
+        let mut atoms = Vec::new();
+        for ((value, shared), claims) in values.into_iter().zip(&instance.claims) {
+            let value = if claims.has_payload_sizes() {
+                self.coerce(value, &here(claims), Mismatch::Type)?
+            } else {
+                value
+            };
+            atoms.extend(value.atoms().into_iter().zip(shared));
+        }
+        atoms.extend(captured.leaves);
         for ((atom, shared), consumed) in atoms.iter().zip(&instance.consumed) {
             operands.push(match atom {
                 Atom::Var(name) if *consumed => self.f.own(*name, *shared).into(),
                 atom => *atom,
             });
         }
-        let ret = instance.ret.map_sizes(&mut |size| match size {
-            Some(Dim::Var(name)) => sizes.get(&name).copied(),
-            size => size,
-        });
+        let ret = here(&instance.ret);
+        let claims = here(&instance.ret_claims);
         let mut types = vec![Type::I64; instance.n_exts];
         types.extend(ret.leaves().iter().map(crate::types::Leaf::core));
         let hint = self.program.name(def.var).to_owned();
@@ -227,7 +245,8 @@ impl Lower<'_> {
                 .collect();
             self.f.alias(*leaf, of);
         }
-        self.results(&ret, exts, leaves).map(Some)
+        let claims = claims.map_sizes(&mut |size| of_results(size, exts));
+        Ok(Some(self.results(&ret, exts, leaves)?.with_claims(&claims)))
     }
 
     fn instance(&mut self, def: &Arc<Def>, wanted: &Wanted<'_>) -> Res<Instance> {
@@ -298,6 +317,7 @@ impl Lower<'_> {
         let mut params = Vec::new();
         let mut leaves = Vec::new();
         let mut consumed = Vec::new();
+        let mut payloads = Vec::new();
         let pairs = def.params.iter().zip(args);
         let (with_funs, plain): (Vec<_>, Vec<_>) = pairs.partition(|(_, arg)| arg.has_fun());
         for (pat, arg) in plain {
@@ -324,8 +344,14 @@ impl Lower<'_> {
                 }
             }
             let value = self.value_of(&ty, &atoms)?;
+            if ty.has_payload_sizes() {
+                // What it binds may be sizes of later parameters.
+                self.destructure(pat, value.clone(), &env, 0)?;
+                payloads.push((params.len(), pat, value));
+            } else {
+                self.bind_pattern(pat, value, &env, 0)?;
+            }
             params.push(ty);
-            self.bind_pattern(pat, value, &env, 0)?;
         }
         leaves.append(&mut own_leaves);
         if !with_funs.is_empty() {
@@ -343,15 +369,22 @@ impl Lower<'_> {
                 env.bind(*var, Value::size(Dim::Var(name)));
             }
         }
+        let mut claims = params.clone();
+        for (i, pat, value) in payloads {
+            claims[i] = self.claim(&pat.ty, &value.ty(), &env, false, true)?;
+            self.bind_pattern(pat, value.with_claims(&claims[i]), &env, 0)?;
+        }
         let is_param =
             |dim: &Name| sizes.iter().any(|(name, _)| name == dim) || leaves.contains(dim);
         let mut instance = Instance {
             name,
             sizes: sizes.clone(),
             params,
+            claims,
             leaves: leaves.clone(),
             consumed: consumed.clone(),
             ret: LTy::Fun,
+            ret_claims: LTy::Fun,
             n_exts: 0,
             aliases: Vec::new(),
         };
@@ -365,19 +398,16 @@ impl Lower<'_> {
         for var in &def.ret.ext {
             env.unbind(*var);
         }
+        let value = unclaimed(value, &def.ret.ty, &def.ret.ext);
         let mut value = self.conform(&def.ret.ty, value, &env, false, Mismatch::Type)?;
         if value.has_fun() {
             return self.bug("functions that return functions where they are called");
         }
         let mut exts: Vec<Atom> = Vec::new();
         if recursive {
-            let known = instance.ret.map_sizes(&mut |size| match size {
-                Some(Dim::Ext(_)) => None,
-                size => size,
-            });
-            value = self.coerce(value, &known, Mismatch::Type)?;
-            for (known, actual) in known.sizes().into_iter().zip(value.ty().sizes()) {
-                if known.is_none() {
+            value = self.coerce(value, &instance.ret_claims, Mismatch::Type)?;
+            for (known, actual) in instance.ret.sizes().into_iter().zip(value.ty().sizes()) {
+                if matches!(known, Some(Dim::Ext(_))) {
                     exts.extend(actual.and_then(Dim::atom));
                 }
             }
@@ -386,6 +416,8 @@ impl Lower<'_> {
                 .ty()
                 .map_sizes(&mut |size| ext_size(size, &is_param, &mut exts));
             instance.n_exts = exts.len();
+            let claims = value.claims();
+            instance.ret_claims = claims.map_sizes(&mut |size| known_size(size, &is_param, &exts));
         }
         let unique = uniqueness(&def.ret.unique, &value.ty());
         let mut result = exts;
@@ -431,15 +463,15 @@ impl Lower<'_> {
         env: &Rc<Env>,
         is_param: &dyn Fn(&Name) -> bool,
     ) -> Res<()> {
-        let mut ty = self.resolve(&def.ret.ty, env, &def.ret.ext)?;
+        let ty = self.resolve(&def.ret.ty, env, &def.ret.ext)?;
+        instance.ret_claims = ty.map_sizes(&mut |size| known_size(size, is_param, &[]));
+        let mut payload = ty.payload_sizes().into_iter();
         let mut n_exts = 0;
-        ty = ty.map_sizes(&mut |size| match size {
-            Some(Dim::Const(_)) => size,
-            Some(Dim::Var(name)) if is_param(&name) => size,
-            _ => {
+        let ty = instance.ret_claims.map_sizes(&mut |size| {
+            size.filter(|_| payload.next() != Some(true)).or_else(|| {
                 n_exts += 1;
                 Some(Dim::Ext(n_exts - 1))
-            }
+            })
         });
         let unique = uniqueness(&def.ret.unique, &ty);
         let elems: Vec<Type> = instance

@@ -150,7 +150,7 @@ impl Lower<'_> {
         let array = self.as_array(&array)?;
         let at = self.position(&array, &indices, env)?;
         let ty = at.ty();
-        let value = self.coerce(value, &ty, Mismatch::Type)?;
+        let value = self.shaped(value, &ty, Mismatch::Type)?;
         let mut leaves = Vec::new();
         for (leaf, value) in array.leaves.iter().zip(value.atoms()) {
             let slice = self.whole_slice(*leaf, &at.slice);

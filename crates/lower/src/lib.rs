@@ -42,7 +42,9 @@ mod function;
 mod index;
 mod loops;
 mod opaque;
+mod order;
 mod pattern;
+mod payload;
 mod place;
 mod range;
 mod scalar;
@@ -112,6 +114,8 @@ struct Lower<'a> {
     entered: FxHashMap<VarId, u32>,
     /// How many core functions are being made of each recursive definition.
     making: FxHashMap<VarId, u32>,
+    /// How many functions of combinators are around the expression.
+    lambdas: u32,
     /// What definitions came to where they were evaluated in place.
     copies: Copies,
     /// The types of entry points.
@@ -188,6 +192,7 @@ fn run(
         weights: FxHashMap::default(),
         entered: FxHashMap::default(),
         making: FxHashMap::default(),
+        lambdas: 0,
         copies: Copies::new(options.copies),
         opaques: Opaques::default(),
         span: Span::new(syntax::span::FileId(0), 0, 0),

@@ -5,6 +5,7 @@
 //! must then be this code's own, and so must what the body gives for the next
 //! iteration. Copies are made where they are not.
 
+use crate::signature::of_results;
 use crate::size::Mismatch;
 use crate::types::{LTy, size_of};
 use crate::value::{ArrayVal, Env, Value};
@@ -116,13 +117,17 @@ impl Lower<'_> {
         let mut by_var: FxHashMap<VarId, Dim> = FxHashMap::default();
         let mut claims: Vec<Option<VarId>> = Vec::new();
         varying(&pat.ty, &init_ty, sizes, env, &mut claims);
-        let mut claim = claims.into_iter();
+        let payload = init_ty.payload_sizes();
+        let mut claim = claims.into_iter().zip(&payload);
         let param_ty = init_ty.map_sizes(&mut |size| {
             let Some(atom) = size.and_then(Dim::atom) else {
                 return size;
             };
-            let Some(var) = claim.next().flatten() else {
-                return size;
+            let var = match claim.next() {
+                // Sizes of payloads are their own.
+                Some((_, true)) => ANONYMOUS,
+                Some((Some(var), _)) => var,
+                _ => return size,
             };
             let known = (var != ANONYMOUS)
                 .then(|| by_var.get(&var).copied())
@@ -141,7 +146,19 @@ impl Lower<'_> {
             leaf_params.push(self.f.param("x", leaf.core()));
         }
         let atoms: Vec<Atom> = leaf_params.iter().map(|param| param.name.into()).collect();
-        let value = self.value_of(&param_ty, &atoms)?;
+        let mut value = self.value_of(&param_ty, &atoms)?;
+        let is_size = |name: Name| size_params.iter().any(|param| param.name == name);
+        let mut said = LTy::Fun;
+        if payload.contains(&true) {
+            for size in sizes {
+                if let Some(dim) = by_var.get(size) {
+                    env.bind(*size, Value::size(*dim));
+                }
+            }
+            said = self.claim(&pat.ty, &param_ty, env, false, true)?;
+            value = value.with_claims(&said);
+        }
+        let said_sizes = said.sizes();
         let mark = leaf_params
             .first()
             .map_or(usize::MAX, |param| param.name.index());
@@ -153,22 +170,45 @@ impl Lower<'_> {
             env.unbind(*size);
         }
         // The next values: invariant sizes stay, the others are results.
-        let fixed = param_ty.map_sizes(&mut |size| match size {
-            Some(Dim::Var(name)) if size_params.iter().any(|p| p.name == name) => None,
-            size => size,
+        let mut at = 0..;
+        let fixed = param_ty.map_sizes(&mut |size| {
+            let size = match at.next() {
+                Some(i) if payload[i] => said_sizes.get(i).copied().flatten(),
+                _ => size,
+            };
+            size.filter(|dim| !matches!(dim, Dim::Var(name) if is_size(*name)))
         });
         let result = self.coerce(result, &fixed, Mismatch::Type)?;
         let mut next_sizes: FxHashMap<Name, Atom> = FxHashMap::default();
-        let mut joined = result.ty();
+        let mut is_payload = payload.iter();
         // One variable that stands for two sizes of the result: they must agree.
-        joined = param_ty.zip_sizes(&joined, &mut |param, found| match param {
-            Some(Dim::Var(name)) if size_params.iter().any(|p| p.name == name) => {
+        let mut joined = param_ty.zip_sizes(&result.ty(), &mut |param, found| match param {
+            _ if is_payload.next() == Some(&true) => None,
+            Some(Dim::Var(name)) if is_size(name) => {
                 let atom = found.and_then(Dim::atom).unwrap_or(Atom::i64(0));
                 size_of(*next_sizes.entry(name).or_insert(atom))
             }
             param => param,
         });
+        if payload.contains(&true) {
+            let mut at = 0..;
+            joined = joined.map_sizes(&mut |size| match at.next() {
+                Some(i) if payload[i] => match said_sizes.get(i).copied().flatten() {
+                    Some(Dim::Var(name)) if is_size(name) => {
+                        next_sizes.get(&name).copied().and_then(size_of)
+                    }
+                    size => size,
+                },
+                _ => size,
+            });
+        }
         let result = self.coerce(result, &joined, Mismatch::Type)?;
+        let own = param_ty.sizes().into_iter().zip(result.ty().sizes());
+        for ((param, found), _) in own.zip(&payload).filter(|(_, payload)| **payload) {
+            if let (Some(Dim::Var(name)), Some(found)) = (param, found.and_then(Dim::atom)) {
+                next_sizes.insert(name, found);
+            }
+        }
         let next_cond = match driver {
             Driver::While(cond) => {
                 let mark = self.f.n_names();
@@ -245,7 +285,12 @@ impl Lower<'_> {
             Some(Dim::Var(name)) => Some(position.get(&name).copied().unwrap_or(Dim::Var(name))),
             size => size,
         });
-        let value = self.results(&ty, sizes_out, leaves)?;
+        let said = said.map_sizes(&mut |size| match size {
+            Some(Dim::Var(name)) => Some(position.get(&name).copied().unwrap_or(Dim::Var(name))),
+            size => size,
+        });
+        let said = said.map_sizes(&mut |size| of_results(size, sizes_out));
+        let value = self.results(&ty, sizes_out, leaves)?.with_claims(&said);
         let lent = shared.contains(&true) || init.shared().contains(&true);
         Ok(if lent { value.mark_shared() } else { value })
     }

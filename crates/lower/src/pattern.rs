@@ -20,11 +20,49 @@ impl Lower<'_> {
         env: &Rc<Env>,
         mark: usize,
     ) -> Res<()> {
-        let value = self.conform(&pat.ty, value, env, false, Mismatch::Type)?;
+        if value.has_payload_sizes() {
+            self.bind_sizes(&pat.ty, &value, env)?;
+        }
+        let value = self.conform_pattern(pat, value, env)?;
         self.destructure(pat, value, env, mark)
     }
 
-    fn destructure(&mut self, pat: &Pat, value: Value, env: &Rc<Env>, mark: usize) -> Res<()> {
+    /// The value with the sizes that the pattern's type asks for. Payloads that the
+    /// pattern binds get theirs where they are bound.
+    fn conform_pattern(&mut self, pat: &Pat, value: Value, env: &Rc<Env>) -> Res<Value> {
+        if !value.has_payload_sizes() {
+            return self.conform(&pat.ty, value, env, false, Mismatch::Type);
+        }
+        Ok(match (&pat.kind, value) {
+            (PatKind::Constr(..), value) => value,
+            (PatKind::Attr(_, pat), value) => self.conform_pattern(pat, value, env)?,
+            (PatKind::Tuple(pats), Value::Tuple(parts)) => {
+                let parts = pats.iter().zip(parts.iter());
+                let parts = parts.map(|(pat, v)| self.conform_pattern(pat, v.clone(), env));
+                Value::Tuple(parts.collect::<Res<_>>()?)
+            }
+            (PatKind::Record(pats), Value::Record(fields)) => {
+                let mut out = Vec::with_capacity(fields.len());
+                for (label, part) in fields.iter() {
+                    let part = match pats.iter().find(|(l, _)| l == label) {
+                        Some((_, pat)) => self.conform_pattern(pat, part.clone(), env)?,
+                        None => part.clone(),
+                    };
+                    out.push((label.clone(), part));
+                }
+                Value::Record(out.into())
+            }
+            (_, value) => self.conform(&pat.ty, value, env, false, Mismatch::Type)?,
+        })
+    }
+
+    pub(crate) fn destructure(
+        &mut self,
+        pat: &Pat,
+        value: Value,
+        env: &Rc<Env>,
+        mark: usize,
+    ) -> Res<()> {
         match &pat.kind {
             PatKind::Var(var) => {
                 if let Some(info) = self.program.vars.get(var.0 as usize) {
@@ -56,7 +94,12 @@ impl Lower<'_> {
                 }
             }
             PatKind::Constr(label, pats) => {
-                for (pat, part) in pats.iter().zip(self.payload(&value, label)?) {
+                for (pat, (part, claims)) in pats.iter().zip(self.payload(&value, label)?) {
+                    if matches!(pat.kind, PatKind::Wildcard) {
+                        continue;
+                    }
+                    let part = self.coerce(part, &claims, Mismatch::Type)?;
+                    let part = self.conform_pattern(pat, part, env)?;
                     self.destructure(pat, part, env, mark)?;
                 }
             }
@@ -104,7 +147,7 @@ impl Lower<'_> {
                 let mut all = self
                     .f
                     .compare(CmpOp::Eq, PrimType::I8, tag, Atom::Const(number));
-                for (pat, part) in pats.iter().zip(self.payload(value, label)?) {
+                for (pat, (part, _)) in pats.iter().zip(self.payload(value, label)?) {
                     let one = self.matches(pat, &part)?;
                     all = self.f.and(all, one);
                 }

@@ -4,7 +4,7 @@ use crate::function::SizeFrom;
 use crate::types::{LTy, Size, size_of};
 use crate::value::{Env, Inst, Value};
 use crate::{Lower, Res};
-use check::tast::{self, Ty, Uniq};
+use check::tast::{self, Def, Ty, Uniq};
 use ir::{Atom, Dim, Name};
 use std::rc::Rc;
 
@@ -18,6 +18,40 @@ impl Lower<'_> {
         sizes: &mut Vec<(Name, SizeFrom)>,
     ) -> Res<LTy> {
         let mut part = |ty: &Ty, found: &LTy| self.abstract_sizes(ty, found, env, sizes);
+        if !matches!(arg, LTy::Sum(_))
+            && let Some(new) = arg.with_parts(ty, &mut part)
+        {
+            return new;
+        }
+        let payload = arg.payload_sizes();
+        if !payload.contains(&true) {
+            return self.abstract_element(ty, arg, env, sizes);
+        }
+        // Sizes of payloads are their own.
+        let ty = match ty {
+            Ty::Var(var) => env.get_type(*var).unwrap_or_else(|| arg.clone()),
+            _ => arg.clone(),
+        };
+        let mut payload = payload.into_iter();
+        Ok(ty.map_sizes(&mut |size| {
+            if payload.next() != Some(true) {
+                return size;
+            }
+            let name = self.f.fresh_size();
+            sizes.push((name, SizeFrom::Args));
+            Some(Dim::Var(name))
+        }))
+    }
+
+    /// The same of a type in which no payload has sizes of its own.
+    fn abstract_element(
+        &mut self,
+        ty: &Ty,
+        arg: &LTy,
+        env: &Rc<Env>,
+        sizes: &mut Vec<(Name, SizeFrom)>,
+    ) -> Res<LTy> {
+        let mut part = |ty: &Ty, found: &LTy| self.abstract_element(ty, found, env, sizes);
         if let Some(new) = arg.with_parts(ty, &mut part) {
             return new;
         }
@@ -42,7 +76,7 @@ impl Lower<'_> {
                 };
                 LTy::array(
                     Some(size),
-                    self.abstract_sizes(&array.elem, &found.1, env, sizes)?,
+                    self.abstract_element(&array.elem, &found.1, env, sizes)?,
                 )
             }
             (Ty::Var(var), _) => match env.get_type(*var) {
@@ -51,6 +85,54 @@ impl Lower<'_> {
             },
             _ => arg.clone(),
         })
+    }
+
+    /// A size of an instance that the shapes of a call's arguments do not tell: from the
+    /// call's type and size arguments, and last from payloads.
+    pub(crate) fn size_of_call(
+        &mut self,
+        from: SizeFrom,
+        def: &Def,
+        env: &Rc<Env>,
+        inst: &Inst,
+        args: &[Value],
+    ) -> Res<Size> {
+        match from {
+            SizeFrom::Args | SizeFrom::Captured(_) => Ok(None),
+            SizeFrom::TypeArg(i, j) => {
+                let Some((var, ty)) = inst.types.get(i) else {
+                    return Ok(None);
+                };
+                if let Some(size) = ty.sizes().get(j).copied().flatten() {
+                    return Ok(Some(size));
+                }
+                let mut args = def.params.iter().zip(args);
+                let arg = args.find(|(pat, _)| matches!(pat.ty, Ty::Var(v) if v == *var));
+                Ok(arg.and_then(|(_, arg)| arg.claims().sizes().get(j).copied().flatten()))
+            }
+            SizeFrom::SizeArg(i) => match inst.sizes.get(i) {
+                Some((_, Some(size))) => Ok(Some(*size)),
+                Some((var, None)) => {
+                    let scope = Env::inside(env);
+                    for (var, ty) in &inst.types {
+                        scope.bind_type(*var, ty.clone());
+                    }
+                    for (pat, arg) in def.params.iter().zip(args) {
+                        self.target(&pat.ty, &arg.ty(), &scope, false)?;
+                    }
+                    for (var, size) in &inst.sizes {
+                        if let (Some(size), None) = (size, scope.get(*var)) {
+                            scope.bind(*var, Value::size(*size));
+                        }
+                    }
+                    for (pat, arg) in def.params.iter().zip(args) {
+                        self.bind_payload_sizes(&pat.ty, arg, &scope)?;
+                    }
+                    self.size_var(*var, &scope)
+                }
+                None => Ok(None),
+            },
+        }
     }
 }
 
@@ -65,6 +147,25 @@ pub(crate) fn ext_size(size: Size, is_param: &dyn Fn(&Name) -> bool, exts: &mut 
             });
             Some(Dim::Ext(i as u32))
         }
+        size => size,
+    }
+}
+
+/// A size outside of a function: a constant, a parameter, or one of its results.
+pub(crate) fn known_size(size: Size, is_param: &dyn Fn(&Name) -> bool, exts: &[Atom]) -> Size {
+    match size {
+        Some(Dim::Var(name)) if !is_param(&name) => {
+            let at = exts.iter().position(|ext| *ext == Atom::Var(name))?;
+            Some(Dim::Ext(at as u32))
+        }
+        size => size,
+    }
+}
+
+/// The size where the results are these.
+pub(crate) fn of_results(size: Size, results: &[Name]) -> Size {
+    match size {
+        Some(Dim::Ext(i)) => results.get(i as usize).map(|name| Dim::Var(*name)),
         size => size,
     }
 }

@@ -92,7 +92,7 @@ impl Lower<'_> {
         })
     }
 
-    fn size_var(&mut self, var: VarId, env: &Rc<Env>) -> Res<Size> {
+    pub(crate) fn size_var(&mut self, var: VarId, env: &Rc<Env>) -> Res<Size> {
         if let Some(value) = env.get(var) {
             return Ok(match value {
                 Value::Scalar(atom, _) => size_of(atom),
@@ -109,8 +109,9 @@ impl Lower<'_> {
     }
 
     /// The type that a value of type `actual` should have by a source type.
-    /// Size variables without a value are bound to the actual sizes. Sizes that
-    /// are computed, and those of type variables, count only if `strict`.
+    /// Size variables without a value are bound to the actual sizes, other than those
+    /// that payloads of sums have: whether these are there only the value tells. Sizes
+    /// that are computed, and those of type variables, count only if `strict`.
     pub(crate) fn target(
         &mut self,
         ty: &Ty,
@@ -118,14 +119,60 @@ impl Lower<'_> {
         env: &Rc<Env>,
         strict: bool,
     ) -> Res<LTy> {
+        if let (Ty::Sum(_), LTy::Sum(_)) = (ty, actual) {
+            return self.claim(ty, actual, env, strict, strict);
+        }
         let mut part = |ty: &Ty, found: &LTy| self.target(ty, found, env, strict);
+        match actual.with_parts(ty, &mut part) {
+            Some(new) => new,
+            None => self.element_target(ty, actual, env, strict),
+        }
+    }
+
+    /// The sizes that a source type says; nothing is bound. Those that are computed and
+    /// those of type variables count as is told.
+    pub(crate) fn claim(
+        &mut self,
+        ty: &Ty,
+        actual: &LTy,
+        env: &Rc<Env>,
+        computed: bool,
+        variables: bool,
+    ) -> Res<LTy> {
+        let mut part = |ty: &Ty, found: &LTy| self.claim(ty, found, env, computed, variables);
+        if let Some(new) = actual.with_parts(ty, &mut part) {
+            return new;
+        }
+        Ok(match (ty, actual) {
+            (Ty::Array(array), LTy::Array(found)) => {
+                let size = match &array.dim {
+                    tast::Dim::Op(..) | tast::Dim::Exp(_) if !computed => None,
+                    dim => self.resolve_dim(dim, env, &[])?,
+                };
+                let elem = self.claim(&array.elem, &found.1, env, computed, variables)?;
+                LTy::array(size, elem)
+            }
+            (Ty::Var(var), _) if variables => match env.get_type(*var) {
+                Some(ty) if ty.sizes().len() == actual.sizes().len() => ty,
+                _ => actual.map_sizes(&mut |_| None),
+            },
+            _ => actual.map_sizes(&mut |_| None),
+        })
+    }
+
+    /// As [`Self::target`]; payloads of sums are there, as in elements of arrays.
+    fn element_target(&mut self, ty: &Ty, actual: &LTy, env: &Rc<Env>, strict: bool) -> Res<LTy> {
+        let mut part = |ty: &Ty, found: &LTy| self.element_target(ty, found, env, strict);
         if let Some(new) = actual.with_parts(ty, &mut part) {
             return new;
         }
         Ok(match (ty, actual) {
             (Ty::Array(array), LTy::Array(found)) => {
                 let size = self.target_dim(&array.dim, found.0, env, strict)?;
-                LTy::array(size, self.target(&array.elem, &found.1, env, strict)?)
+                LTy::array(
+                    size,
+                    self.element_target(&array.elem, &found.1, env, strict)?,
+                )
             }
             (Ty::Abstract(_, args), LTy::Acc(acc)) => {
                 // Binds the sizes that the array's type mentions.
@@ -183,6 +230,9 @@ impl Lower<'_> {
             return Ok(value);
         }
         let actual = value.ty();
+        if value.has_payload_sizes() {
+            self.bind_sizes(ty, &value, env)?;
+        }
         let target = self.target(ty, &actual, env, strict)?;
         if target == actual {
             Ok(value)
@@ -191,22 +241,29 @@ impl Lower<'_> {
         }
     }
 
+    /// Binds the size variables without a value in the type of a value.
+    pub(crate) fn bind_sizes(&mut self, ty: &Ty, value: &Value, env: &Rc<Env>) -> Res<()> {
+        self.target(ty, &value.ty(), env, false)?;
+        self.bind_payload_sizes(ty, value, env)
+    }
+
     /// Binds the sizes in `ext`, which occur in the type, to those of the value.
     pub(crate) fn bind_ext(
         &mut self,
         ext: &[VarId],
         ty: &Ty,
-        value: &Value,
+        value: Value,
         env: &Rc<Env>,
-    ) -> Res<()> {
+    ) -> Res<Value> {
         if ext.is_empty() {
-            return Ok(());
+            return Ok(value);
         }
+        let value = crate::payload::unclaimed(value, ty, ext);
         let before: Vec<Option<Value>> = ext.iter().map(|var| env.get(*var)).collect();
         for var in ext {
             env.unbind(*var);
         }
-        self.target(ty, &value.ty(), env, false)?;
+        self.bind_sizes(ty, &value, env)?;
         // A size that the type only computes with is what it was inside.
         for (var, before) in ext.iter().zip(before) {
             if let (None, Some(Value::Scalar(atom, ty))) = (env.get(*var), before)
@@ -215,11 +272,12 @@ impl Lower<'_> {
                 env.bind(*var, Value::Scalar(atom, ty));
             }
         }
-        Ok(())
+        Ok(value)
     }
 
     /// The value with other names for its sizes, checked to be equal. Sizes
-    /// that `target` does not know stay.
+    /// that `target` does not know stay. Of sums the claims are meant
+    /// ([`crate::payload`]).
     pub(crate) fn coerce(&mut self, value: Value, target: &LTy, why: Mismatch) -> Res<Value> {
         Ok(match (value, target) {
             (Value::Array(array), LTy::Array(_)) => {
@@ -239,7 +297,7 @@ impl Lower<'_> {
                     .map(|((l, v), (_, ty))| Ok((l.clone(), self.coerce(v.clone(), ty, why)?)))
                     .collect::<Res<_>>()?,
             ),
-            (Value::Sum(parts, ty), LTy::Sum(_)) => self.coerce_sum(&parts, ty, target, why)?,
+            (value @ Value::Sum(..), LTy::Sum(_)) => self.coerce_sum(&value, target, why)?,
             (value, _) => value,
         })
     }
@@ -325,7 +383,7 @@ pub(crate) fn shape_text(dims: &[Size], msg: &mut Vec<MsgPart>) {
     }
 }
 
-fn mismatch_message(what: &str, actual: &LTy, target: &LTy) -> Vec<MsgPart> {
+pub(crate) fn mismatch_message(what: &str, actual: &LTy, target: &LTy) -> Vec<MsgPart> {
     let outer = |ty: &LTy| {
         let (mut dims, mut ty) = (Vec::new(), ty.clone());
         while let LTy::Array(array) = ty {

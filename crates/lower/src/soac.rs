@@ -42,7 +42,10 @@ impl Lower<'_> {
             .iter()
             .map(|ty| self.element(ty, &mut names))
             .collect::<Res<Vec<_>>>()?;
-        let (result, ret) = body(self, &values)?;
+        self.lambdas += 1;
+        let result = body(self, &values);
+        self.lambdas -= 1;
+        let (result, ret) = result?;
         let stms = self.f.leave();
         self.f.set_attrs(attrs);
         Ok(Lambda {
@@ -105,8 +108,9 @@ impl Lower<'_> {
             if result.has_fun() {
                 return s.bug("arrays of functions");
             }
-            elem = s.regular(&result.ty(), claim)?;
-            let result = s.coerce(result, &elem, Mismatch::Type)?;
+            let ty = s.element_type(std::slice::from_ref(&result), claim)?;
+            elem = s.regular(&ty, claim)?;
+            let result = s.shaped(result, &elem, Mismatch::Type)?;
             Ok((
                 result.atoms(),
                 elem.leaves().iter().map(Leaf::core).collect(),
@@ -155,10 +159,10 @@ impl Lower<'_> {
         elem: &LTy,
         comm: bool,
     ) -> Res<Operator<Soacs>> {
-        let ne = self.coerce(ne.clone(), elem, Mismatch::Type)?;
+        let ne = self.shaped(ne.clone(), elem, Mismatch::Type)?;
         let lambda = self.lambda(&[elem, elem], |s, args| {
             let result = s.apply(op, args.to_vec())?;
-            let result = s.coerce(result, elem, Mismatch::Type)?;
+            let result = s.shaped(result, elem, Mismatch::Type)?;
             Ok((
                 result.atoms(),
                 elem.leaves().iter().map(Leaf::core).collect(),

@@ -11,6 +11,8 @@
 //! - Arithmetic on `i64` gives the same name for the same operands within a
 //!   scope, so that equal sizes are equal names wherever that is plain to see.
 
+mod certs;
+
 use ir::name::{Prov, SrcLoc};
 use ir::soac::Soac;
 use ir::syntax::{Attrs, MsgPart};
@@ -65,6 +67,7 @@ pub(crate) struct Fun {
     pub(crate) warned: bool,
     /// Names whose memory has been given away.
     pub(crate) consumed: FxHashSet<Name>,
+    needs: certs::Needs,
 }
 
 /// Where nothing in particular stands.
@@ -91,6 +94,7 @@ impl Fun {
             unchecked: false,
             warned: false,
             consumed: FxHashSet::default(),
+            needs: certs::Needs::default(),
         }
     }
 
@@ -467,33 +471,11 @@ impl Fun {
             .unwrap_or_default()
     }
 
-    /// Runs `f` with certificates on every statement of the current body.
-    pub(crate) fn certified<R>(
-        &mut self,
-        certs: impl IntoIterator<Item = Name>,
-        f: impl FnOnce(&mut Self) -> R,
-    ) -> R {
-        let mut before = 0;
-        if let Some(scope) = self.scopes.last_mut() {
-            before = scope.certs.len();
-            scope.certs.extend(certs);
-        }
-        let result = f(self);
-        if let Some(scope) = self.scopes.last_mut() {
-            scope.certs.truncate(before);
-        }
-        result
-    }
-
-    /// The operand, usable only once the certificates hold.
-    pub(crate) fn under(&mut self, certs: impl IntoIterator<Item = Name>, atom: Atom) -> Name {
-        self.certified(certs, |f| f.basic("certified", BasicOp::Atom(atom)))
-    }
-
     /// `let pat = exp` for a finished pattern.
     pub(crate) fn bind_pat(&mut self, pat: Vec<Param<Soacs>>, exp: Exp<Soacs>) {
         let mut aux = self.aux(!matches!(exp, Exp::Basic(_)));
         self.note_checks(&mut aux.attrs, &exp);
+        self.note_needs(&pat, &aux.certs, &exp);
         self.push(Stm { pat, aux, exp });
     }
 

@@ -1,5 +1,5 @@
 //! Sum types: a constructor's number and the payloads of all constructors, of
-//! which those of other constructors are blank.
+//! which those of other constructors are blank ([`crate::payload`]).
 
 use crate::signature::has_arrow;
 use crate::size::Mismatch;
@@ -7,7 +7,7 @@ use crate::types::LTy;
 use crate::value::{Env, FunKind, FunVal, Value};
 use crate::{Lower, Res};
 use check::tast::{Ty, VarId};
-use ir::{Atom, BasicOp, Body, Dim, Exp};
+use ir::{Atom, BasicOp, Dim};
 use prim::Scalar;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -26,9 +26,6 @@ impl Lower<'_> {
         };
         let tag = Value::Scalar(Atom::Const(Scalar::I8(number)), prim::ScalarType::I8);
         let mut parts = vec![tag];
-        // Blank payloads whose sizes are not known take those of an argument
-        // of the same structure: the two may stand for the same type.
-        let like: Vec<(String, LTy)> = args.iter().map(|arg| keyed(arg.ty())).collect();
         let mut args = Some(args);
         for (i, (_, tys)) in constrs.iter().enumerate() {
             if i == at {
@@ -37,16 +34,12 @@ impl Lower<'_> {
                 }
             } else {
                 for ty in tys.iter() {
-                    let (key, ty) = keyed(ty.clone());
-                    let like = like.iter().find(|(other, _)| *other == key);
-                    let ty = like.map_or(ty.clone(), |(_, like)| {
-                        ty.zip_sizes(like, &mut |own, other| own.or(other))
-                    });
-                    parts.push(self.blank(&ty)?);
+                    let absent = self.absent(ty);
+                    parts.push(self.blank(&absent)?.with_claims(ty));
                 }
             }
         }
-        Ok(Value::Sum(parts.into(), ty.clone()))
+        Ok(Value::sum(parts.into(), ty))
     }
 
     /// The constructor's number in the value, and the number of `label`.
@@ -60,86 +53,20 @@ impl Lower<'_> {
         self.bug("a constructor pattern for another value")
     }
 
-    /// The payload that the value has if `label` is its constructor.
-    pub(crate) fn payload(&mut self, value: &Value, label: &str) -> Res<Vec<Value>> {
+    /// The payload that the value has if `label` is its constructor, each part with the
+    /// type that is claimed.
+    pub(crate) fn payload(&mut self, value: &Value, label: &str) -> Res<Vec<(Value, LTy)>> {
         if let Value::Sum(parts, LTy::Sum(constrs)) = value {
             let mut at = 1;
             for (l, tys) in constrs.iter() {
                 if &**l == label {
-                    return Ok(parts.iter().skip(at).take(tys.len()).cloned().collect());
+                    let parts = parts.iter().skip(at).zip(tys.iter());
+                    return Ok(parts.map(|(v, ty)| (v.clone(), ty.clone())).collect());
                 }
                 at += tys.len();
             }
         }
         self.bug("a constructor pattern for another value")
-    }
-
-    /// The value with other sizes. Only the payload of the constructor that it
-    /// has is checked; the others are blank and made anew.
-    pub(crate) fn coerce_sum(
-        &mut self,
-        parts: &[Value],
-        ty: LTy,
-        target: &LTy,
-        why: Mismatch,
-    ) -> Res<Value> {
-        let (Some(Value::Scalar(tag, _)), LTy::Sum(constrs)) = (parts.first(), target) else {
-            return self.bug("a sum value without a constructor");
-        };
-        let mut out = vec![Value::Scalar(*tag, prim::ScalarType::I8)];
-        let mut rest = parts.iter().skip(1);
-        for ((_, tys), number) in constrs.iter().zip(0i8..) {
-            for (ty, part) in tys.iter().zip(rest.by_ref()) {
-                let actual = part.ty();
-                let wanted = ty.zip_sizes(&actual, &mut |wanted, found| wanted.or(found));
-                if wanted == actual || part.has_fun() {
-                    out.push(part.clone());
-                    continue;
-                }
-                let number = Atom::Const(Scalar::I8(number));
-                let cond = self
-                    .f
-                    .compare(prim::CmpOp::Eq, prim::PrimType::I8, *tag, number);
-                match cond.constant() {
-                    Some(Scalar::Bool(true)) => out.push(self.coerce(part.clone(), ty, why)?),
-                    Some(_) => out.push(self.blank(&wanted)?),
-                    None => out.push(self.coerce_if(cond, part, &wanted, why)?),
-                }
-            }
-        }
-        Ok(Value::Sum(out.into(), ty))
-    }
-
-    /// The value coerced if `cond` holds, else a blank one.
-    fn coerce_if(&mut self, cond: Atom, value: &Value, target: &LTy, why: Mismatch) -> Res<Value> {
-        self.f.enter(false);
-        let yes = self.coerce(value.clone(), target, why)?.atoms();
-        let then_body = Body {
-            stms: self.f.leave(),
-            result: yes.clone(),
-        };
-        self.f.enter(false);
-        let no = self.blank(target)?.atoms();
-        let else_body = Body {
-            stms: self.f.leave(),
-            result: no,
-        };
-        let types = target
-            .leaves()
-            .iter()
-            .map(crate::types::Leaf::core)
-            .collect();
-        let exp = Exp::If {
-            cond,
-            then_body,
-            else_body,
-        };
-        let names = self.f.bind_all("payload", types, exp);
-        for (name, yes) in names.iter().zip(&yes) {
-            self.f.alias_outer(*name, &[*yes]);
-        }
-        let atoms: Vec<Atom> = names.into_iter().map(Atom::Var).collect();
-        self.value_of(target, &atoms)
     }
 
     /// What stands for a hole of this type: blank; a function gives what is blank.
@@ -213,11 +140,4 @@ impl Lower<'_> {
         }
         self.value_of(&ty, &atoms)
     }
-}
-
-/// A type with the text of its structure.
-fn keyed(ty: LTy) -> (String, LTy) {
-    let mut key = String::new();
-    ty.structure(&mut key);
-    (key, ty)
 }

@@ -242,6 +242,37 @@ impl LTy {
         sizes
     }
 
+    /// For each size, in order, whether it is one of a payload: of an array in a sum
+    /// that is no element of an array.
+    pub(crate) fn payload_sizes(&self) -> Vec<bool> {
+        let mut out = Vec::new();
+        self.collect_payload_sizes(false, &mut out);
+        out
+    }
+
+    fn collect_payload_sizes(&self, payload: bool, out: &mut Vec<bool>) {
+        match self {
+            Self::Array(_) => out.extend(self.sizes().iter().map(|_| payload)),
+            Self::Scalar(_) | Self::Fun | Self::Acc(_) => {}
+            Self::Tuple(_) | Self::Record(_) | Self::Sum(_) => {
+                let payload = payload || matches!(self, Self::Sum(_));
+                for part in self.parts().unwrap_or_default() {
+                    part.collect_payload_sizes(payload, out);
+                }
+            }
+        }
+    }
+
+    /// Returns true if an array is in the payload of a sum that is no element.
+    pub(crate) fn has_payload_sizes(&self) -> bool {
+        match self {
+            Self::Sum(_) => !self.sizes().is_empty(),
+            Self::Tuple(parts) => parts.iter().any(Self::has_payload_sizes),
+            Self::Record(fields) => fields.iter().any(|(_, ty)| ty.has_payload_sizes()),
+            Self::Scalar(_) | Self::Array(_) | Self::Fun | Self::Acc(_) => false,
+        }
+    }
+
     /// The type with each size paired with that of a type of the same
     /// structure; where the structures differ, `f` gets `None`.
     pub(crate) fn zip_sizes(&self, other: &Self, f: &mut dyn FnMut(Size, Size) -> Size) -> Self {

@@ -26,7 +26,8 @@ pub(crate) enum Value {
     /// A record, in the order of its type.
     Record(Rc<[(Label, Value)]>),
     /// A value of a sum type: the constructor's number, then the payloads of
-    /// all constructors.
+    /// all constructors, with the sizes that their core arrays have. The type has the
+    /// sizes that the payload has if it is there ([`crate::payload`]).
     Sum(Rc<[Value]>, LTy),
     /// A function.
     Fun(Rc<FunVal>),
@@ -146,6 +147,24 @@ impl Value {
         Self::Scalar(atom.into(), ScalarType::Bool)
     }
 
+    /// A value of a sum type. Sizes that the type does not tell are those that the parts
+    /// have.
+    pub(crate) fn sum(parts: Rc<[Self]>, ty: &LTy) -> Self {
+        let LTy::Sum(constrs) = ty else {
+            return Self::Sum(parts, ty.clone());
+        };
+        let mut at = parts.iter().skip(1);
+        let mut part = |ty: &LTy| {
+            let own = at.next().map(Self::claims);
+            own.map_or(ty.clone(), |own| ty.zip_sizes(&own, &mut |x, y| x.or(y)))
+        };
+        let constrs = constrs
+            .iter()
+            .map(|(l, tys)| (l.clone(), tys.iter().map(&mut part).collect()))
+            .collect();
+        Self::Sum(parts, LTy::Sum(constrs))
+    }
+
     /// The type, with all sizes.
     pub(crate) fn ty(&self) -> LTy {
         match self {
@@ -170,6 +189,58 @@ impl Value {
             }
             Self::Fun(_) => LTy::Fun,
             Self::Acc(_, ty) => LTy::Acc(Rc::clone(ty)),
+        }
+    }
+
+    /// The type, with the sizes that payloads have if they are there.
+    pub(crate) fn claims(&self) -> LTy {
+        match self {
+            Self::Sum(_, ty) => ty.clone(),
+            Self::Tuple(parts) => LTy::Tuple(parts.iter().map(Self::claims).collect()),
+            Self::Record(fields) => LTy::Record(
+                fields
+                    .iter()
+                    .map(|(l, v)| (l.clone(), v.claims()))
+                    .collect(),
+            ),
+            Self::Scalar(..) | Self::Array(_) | Self::Fun(_) | Self::Acc(..) => self.ty(),
+        }
+    }
+
+    /// The value with the sizes that payloads have if they are there, as far as
+    /// `claims` tells them.
+    #[must_use]
+    pub(crate) fn with_claims(self, claims: &LTy) -> Self {
+        match (self, claims) {
+            (Self::Sum(parts, own), LTy::Sum(_)) if own.sizes().len() == claims.sizes().len() => {
+                let tys = claims.parts().unwrap_or_default();
+                let parts = parts.iter().zip(tys);
+                let parts = parts.map(|(part, ty)| part.clone().with_claims(ty));
+                let ty = claims.zip_sizes(&own, &mut |new, own| new.or(own));
+                Self::Sum(parts.collect(), ty)
+            }
+            (Self::Tuple(parts), LTy::Tuple(tys)) => {
+                let parts = parts.iter().zip(tys.iter());
+                Self::Tuple(parts.map(|(v, ty)| v.clone().with_claims(ty)).collect())
+            }
+            (Self::Record(fields), LTy::Record(tys)) => {
+                let fields = fields.iter().zip(tys.iter());
+                let field = |((l, v), (_, ty)): (&(Label, Self), &(Label, LTy))| {
+                    (l.clone(), v.clone().with_claims(ty))
+                };
+                Self::Record(fields.map(field).collect())
+            }
+            (value, _) => value,
+        }
+    }
+
+    /// Returns true if an array is in the payload of a sum that is no element.
+    pub(crate) fn has_payload_sizes(&self) -> bool {
+        match self {
+            Self::Sum(_, ty) => ty.has_payload_sizes(),
+            Self::Tuple(parts) => parts.iter().any(Self::has_payload_sizes),
+            Self::Record(fields) => fields.iter().any(|(_, v)| v.has_payload_sizes()),
+            Self::Scalar(..) | Self::Array(_) | Self::Fun(_) | Self::Acc(..) => false,
         }
     }
 

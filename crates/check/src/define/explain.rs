@@ -235,10 +235,9 @@ fn origins(
                 continue;
             }
             (VarState::Value, _) => format!("the size \"{name}\" is bound here"),
-            (
-                VarState::Open(_) | VarState::Copy { .. } | VarState::Existential { .. },
-                _,
-            ) => format!("the size \"{name}\" is this one"),
+            (VarState::Open(_) | VarState::Copy { .. } | VarState::Existential { .. }, _) => {
+                format!("the size \"{name}\" is this one")
+            }
             (VarState::Solved(_), _) => continue,
         };
         let mut said = diag.secondary.iter();

@@ -8,7 +8,7 @@ use crate::define::ambiguous::Reason;
 use crate::define::{Definer, literals};
 use crate::env::Entry;
 use crate::infer::{Known, Origin, Sizes, node};
-use crate::tast::{Case, Dim, Exp, ExpKind, Name, SourceOp, Ty};
+use crate::tast::{Case, Dim, Exp, ExpKind, Name, SourceOp, Ty, VarId};
 use prim::ScalarType;
 use std::sync::Arc;
 use syntax::ast::{self, Liftedness, Lit};
@@ -44,6 +44,7 @@ impl<'a> Definer<'_, 'a> {
             ast::ExpKind::Var(name) => self.variable(name, span),
             ast::ExpKind::Hole => {
                 let ty = self.infer.fresh_absorbing(span);
+                self.holes.push((span, ty.clone()));
                 node(ExpKind::Hole, ty, span)
             }
             ast::ExpKind::Error => {
@@ -149,10 +150,11 @@ impl<'a> Definer<'_, 'a> {
                     cond.span,
                     "the condition is not of type `bool`",
                 );
+                let since = self.infer.tables.next_var();
                 let then = self.exp(then);
                 let otherwise = self.exp(otherwise);
                 let what = "Cannot unify the types of the branches of this `if`";
-                let ty = self.join((&then.ty, &otherwise.ty), otherwise.span, span, what);
+                let ty = self.join((&then.ty, &otherwise.ty), since, otherwise.span, span, what);
                 self.require_lifted(
                     &ty,
                     Liftedness::SizeLifted,
@@ -205,10 +207,12 @@ impl<'a> Definer<'_, 'a> {
 
     // --------------------------------------------------------------- branches
 
-    /// The type of either of two values: where sizes differ, an unknown one.
+    /// The type of either of two values: where sizes differ, an unknown one. Anonymous sizes
+    /// from before `since` are not made equal for it.
     pub(super) fn join(
         &mut self,
         (a, b): (&Ty, &Ty),
+        since: VarId,
         at: Span,
         span: Span,
         what: &str,
@@ -216,7 +220,7 @@ impl<'a> Definer<'_, 'a> {
         let before = self.infer.deferred();
         let result = self
             .infer
-            .unifying(Sizes::Join, at, |u| u.unify(a, b));
+            .unifying(Sizes::Join(since), at, |u| u.unify(a, b));
         if let Err(mismatch) = result {
             self.mismatch(a, b, &mismatch, at, what);
             return a.clone();
@@ -242,6 +246,8 @@ impl<'a> Definer<'_, 'a> {
 
     fn match_exp(&mut self, scrutinee: &'a ast::Exp, cases: &'a [ast::Case], span: Span) -> Exp {
         let scrutinee = self.exp(scrutinee);
+        self.judge.refutable = true;
+        let since = self.infer.tables.next_var();
         let mut ty: Option<Ty> = None;
         let mut out = Vec::new();
         for case in cases {
@@ -259,7 +265,7 @@ impl<'a> Definer<'_, 'a> {
                 None => body_ty,
                 Some(ty) => {
                     let what = "Cannot unify the types of the cases of this `match`";
-                    self.join((&ty, &body_ty), body.span, span, what)
+                    self.join((&ty, &body_ty), since, body.span, span, what)
                 }
             });
             out.push(Case { pat, body });

@@ -66,10 +66,22 @@ impl Definer<'_, '_> {
     /// problems and these variables. `None` if this is the last walk.
     pub(crate) fn shapes(&mut self, problems: usize, mark: TablesMark) -> Option<Shapes> {
         let sound = self.cx.reports.is_sound_since(problems);
-        if self.misused {
-            return self.infer.shapes_again();
-        }
         sound.then(|| self.infer.shapes(mark)).flatten()
+    }
+
+    /// What another second walk must know, if there is one that may be right where this one
+    /// was not.
+    pub(crate) fn shapes_again(&self, problems: usize) -> Option<Shapes> {
+        let sound = self.cx.reports.is_sound_since(problems);
+        let mut manner = self.infer.manner();
+        if self.misused && !manner.unknown_results {
+            manner.unknown_results = true;
+        } else if !sound && self.infer.tables.joined_loop && !manner.loose_loops {
+            manner.loose_loops = true;
+        } else {
+            return None;
+        }
+        self.infer.shapes_again(manner)
     }
 
     /// The end of a type or module type: its literals have the types that they ever will.
@@ -92,20 +104,32 @@ impl Definer<'_, '_> {
             lent,
             misused: _,
             size_args: _,
+            holes,
+            own: _,
+            judge,
         } = self;
         cx.functions.declared.extend(declared);
         cx.functions.lent.extend(lent);
         let tables = infer.tables;
         literals.check(tables, cx);
+        for (span, ty) in holes {
+            let message = format!("Hole of type: {}", tables.show(&ty));
+            let diag = Diagnostic::warning("hole", message).at(span, "");
+            cx.warn(diag.hint("write an expression of this type; evaluation stops here"));
+        }
         let kept = tables.finish_def(def, true);
         cx.reports.report_too_large(tables, bind.name.span);
         if !cx.reports.is_sound_since(problems) {
             return;
         }
         super::ambiguous::check(wanted, def, tables, cx);
-        causality::check(def, tables, &sections, cx);
-        tables.absorbed = false;
-        recursion::check_equality(def, cx);
+        if tables.unknowns > judge.unknowns || tables.absorbed {
+            causality::check(def, tables, &sections, cx);
+            tables.absorbed = false;
+        }
+        if judge.equality {
+            recursion::check_equality(def, cx);
+        }
         if !cx.place.is_prelude() {
             consume::check(def, tables, cx);
         }
@@ -113,11 +137,15 @@ impl Definer<'_, '_> {
         if kept {
             tables.finish_def(def, false);
         }
-        exhaust::check(def, cx);
+        if judge.refutable {
+            exhaust::check(def, cx);
+        }
         warnings::check(def, cx);
         for (ident, update) in names.unused() {
             cx.warn_of_name(&ident, update);
         }
-        recursion::check_recursion(def, bind, cx);
+        if judge.recursive {
+            recursion::check_recursion(def, bind, cx);
+        }
     }
 }

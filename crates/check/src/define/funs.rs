@@ -5,9 +5,7 @@ use crate::define::ambiguous::Reason;
 use crate::define::pats::Bound;
 use crate::define::size_params::bound_sizes;
 use crate::env::{Entry, Scheme, Target, TypeParam, ValueEntry};
-use crate::infer::{
-    Known, Mentions, Origin, Sizes, VarState, arrow, node, simple_name, sizes_of,
-};
+use crate::infer::{Known, Mentions, Origin, Sizes, VarState, arrow, node, simple_name, sizes_of};
 use crate::subst::Subst;
 use crate::tast::{Bind, Def, Dim, Exp, ExpKind, Lambda, Pat, PatKind, RetType, Ty, Uniq, VarId};
 use std::rc::Rc;
@@ -302,6 +300,9 @@ impl<'a> Definer<'_, 'a> {
         if source.ret.is_some() {
             self.declared.push(var);
         }
+        if source.top {
+            self.own = Some(var);
+        }
         let (type_params, params, mut ret, body) = self.scoped(|c| {
             let type_params = c.type_params(source.type_params);
             let mut bound = bound_sizes(source.type_params);
@@ -349,11 +350,11 @@ impl<'a> Definer<'_, 'a> {
         }
         self.infer.tables.sized |= !sizes_of(&type_params).is_empty();
         if self.infer.is_sizing() {
-            self.check_size_params(&type_params, source, &params, &ret.ty);
+            self.check_size_params(&type_params, source, &params, &ret);
             self.check_unknown_parameters(&name, &ret, &ty, source.name.span);
         }
         let scheme = self.infer.generalise(&type_params, &ty, source.top, mark);
-        if source.recursive && source.ret.is_none() && self.infer.is_sizing() {
+        if source.recursive && self.judge.recursive && self.infer.is_sizing() {
             self.check_uses_of_self(var, &scheme, &body);
         }
         let def = Def {
@@ -398,7 +399,8 @@ impl<'a> Definer<'_, 'a> {
     }
 
     /// Puts a function in scope of itself, at the types of its parameters. With a declared
-    /// result, with its size parameters. Without, nothing is known of the sizes of the
+    /// result, with its size parameters, and anonymous sizes of parameters if all uses agree
+    /// with what the body needs of them. Without, nothing is known of the sizes of the
     /// result yet: each use has sizes of its own, which are inferred there, or are unknown
     /// where these were found to be others than the function's.
     fn bind_self(
@@ -412,6 +414,18 @@ impl<'a> Definer<'_, 'a> {
         let mut named = self.infer.tables.named_params(params);
         let mut size_params = sizes_of(type_params);
         let ret = match ret {
+            // Sizes that the declaration leaves to the body are those of each call.
+            Some(ret) if self.infer.is_sizing() => {
+                if !self.infer.manner().unknown_results {
+                    for (_, ty, _) in &mut named {
+                        *ty = self.infer.parametric_open(ty, &mut size_params);
+                    }
+                }
+                let mut ret = ret.clone();
+                let resolved = self.infer.tables.resolve(&ret.ty);
+                ret.ty = self.infer.parametric_open(&resolved, &mut ret.ext);
+                ret
+            }
             Some(ret) => ret.clone(),
             None => {
                 let ret = self.infer.fresh_absorbing(name.span);
@@ -420,7 +434,7 @@ impl<'a> Definer<'_, 'a> {
                     for (_, ty, _) in &mut named {
                         *ty = self.infer.parametric(ty, &mut size_params);
                     }
-                    let results = self.infer.unknown_results();
+                    let results = self.infer.manner().unknown_results;
                     let mut sizes = Vec::new();
                     let ty = self.infer.parametric(&ret, &mut sizes);
                     let ext = if results { sizes.clone() } else { Vec::new() };
@@ -462,6 +476,8 @@ impl<'a> Definer<'_, 'a> {
                 uses.push((exp.ty.clone(), exp.span));
             }
         });
+        // The sizes of a use are those of its scope.
+        let outer = std::mem::replace(&mut self.infer.depth, crate::infer::INNERMOST);
         for (ty, span) in uses {
             let mut subst = Subst::default();
             for size in &scheme.size_params {
@@ -473,6 +489,7 @@ impl<'a> Definer<'_, 'a> {
                 .unifying(Sizes::Strict, span, |u| u.unify(&ty, &function));
             self.misused |= result.is_err();
         }
+        self.infer.depth = outer;
     }
 
     /// The result that recursive calls were given is that of the body.

@@ -121,7 +121,7 @@ impl<'a> Definer<'_, 'a> {
                 _ => Arc::from("k"),
             };
             let depth = self.infer.depth;
-            let size = self.infer.tables.new_open(name, Origin::Plain, depth);
+            let size = self.infer.tables.new_open(name, Origin::Loop, depth);
             let initial = initial.clone();
             positions.push(Position { size, initial });
             Dim::Var(size)
@@ -262,7 +262,11 @@ impl<'a> Definer<'_, 'a> {
         let mut own = Vec::new();
         crate::visit::bound_vars(pat, &mut |id, _| own.push(id));
         let dependent = Mentions::of(&ty).dims.iter().any(|v| own.contains(v));
-        let sizes = if dependent { Sizes::Ignore } else { Sizes::Strict };
+        let sizes = if dependent {
+            Sizes::Ignore
+        } else {
+            Sizes::Strict
+        };
         let result = self
             .infer
             .unifying(sizes, exp.span, |u| u.unify(&expected, &exp.ty));

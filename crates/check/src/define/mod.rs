@@ -56,18 +56,38 @@ pub(crate) struct Definer<'d, 'a> {
     functions: LocalFunctions,
     /// Functions whose result is declared.
     declared: Vec<VarId>,
+    /// The definition that is checked, once it has begun.
+    own: Option<VarId>,
+    /// Which judgements of the finished definition there is reason for.
+    judge: Judge,
     /// Whether a recursive function without a declared result was used in itself at other
     /// sizes than it has.
     misused: bool,
+    /// Holes with their types.
+    holes: Vec<(Span, Ty)>,
     /// Anonymous sizes that are arguments of types.
     size_args: Vec<VarId>,
     /// Variables of patterns with a declared type that is not unique.
     lent: Vec<VarId>,
 }
 
+/// What came up in a definition that a walk over the finished one judges.
+#[derive(Clone, Copy, Default)]
+struct Judge {
+    /// How many unknown sizes there were before.
+    unknowns: u32,
+    /// Whether it mentions itself.
+    recursive: bool,
+    /// Whether it has patterns that may fail, or a `match`.
+    refutable: bool,
+    /// Whether it compares with `==` or `!=`.
+    equality: bool,
+}
+
 impl<'d, 'a> Definer<'d, 'a> {
     /// The beginning of a walk over a definition.
     pub(crate) fn new(tables: &'d mut Tables, cx: &'d mut Context<'a>, walk: Walk) -> Self {
+        let unknowns = tables.unknowns;
         Self {
             infer: Infer::new(tables, walk),
             cx,
@@ -79,6 +99,12 @@ impl<'d, 'a> Definer<'d, 'a> {
             declared: Vec::new(),
             lent: Vec::new(),
             size_args: Vec::new(),
+            holes: Vec::new(),
+            own: None,
+            judge: Judge {
+                unknowns,
+                ..Judge::default()
+            },
             misused: false,
         }
     }

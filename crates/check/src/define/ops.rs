@@ -315,7 +315,12 @@ impl<'a> Definer<'_, 'a> {
                     let unknown = self.infer.unknown(text, fun.span);
                     subst.dims.push((*ext, unknown));
                 }
-                let ret = subst.ty(&arrow.ret.ty);
+                let mut ret = subst.ty(&arrow.ret.ty);
+                if let Some(name) = arrow.name
+                    && self.infer.tables.var(name).binder
+                {
+                    ret = self.infer.without_open(&ret, fun.span);
+                }
                 Some(if self.infer.is_sizing() {
                     self.infer.bind_existential(&ret, fun.span)
                 } else {

@@ -43,12 +43,7 @@ impl<'a> Definer<'_, 'a> {
         }
     }
 
-    fn pat_inner(
-        &mut self,
-        pat: &'a ast::Pat,
-        expected: Option<&Ty>,
-        bound: &mut Bound,
-    ) -> Pat {
+    fn pat_inner(&mut self, pat: &'a ast::Pat, expected: Option<&Ty>, bound: &mut Bound) -> Pat {
         let span = pat.span;
         let make = |kind, ty| Pat {
             kind,
@@ -153,6 +148,7 @@ impl<'a> Definer<'_, 'a> {
         bound: &mut Bound,
         span: Span,
     ) -> Pat {
+        self.judge.refutable = true;
         let (place, known) = match expected.map(|ty| self.infer.tables.shallow(ty)) {
             Some(ty @ Ty::Sum(_)) => {
                 self.infer.pass_over();
@@ -228,6 +224,7 @@ impl<'a> Definer<'_, 'a> {
     }
 
     fn literal_pattern(&mut self, negative: bool, lit: &Lit, span: Span) -> Pat {
+        self.judge.refutable = true;
         let (value, ty) = literals::value(&mut self.infer, lit, span);
         self.literals.note(lit, negative, &ty, span);
         let value = match value {

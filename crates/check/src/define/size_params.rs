@@ -8,7 +8,7 @@ use crate::define::FunSource;
 use crate::define::pats::Bound;
 use crate::env::TypeParam;
 use crate::infer::Mentions;
-use crate::tast::{Pat, Ty};
+use crate::tast::{Pat, RetType};
 use syntax::ast;
 use syntax::diag::Diagnostic;
 
@@ -19,12 +19,23 @@ impl<'a> Definer<'_, 'a> {
         params: &[TypeParam],
         source: &FunSource<'a>,
         patterns: &[Pat],
-        ret: &Ty,
+        ret: &RetType,
     ) {
-        let mut found = Mentions::of(&self.infer.tables.resolve(ret));
+        let ext = &ret.ext;
+        let mut found = Mentions::of(&self.infer.tables.resolve(&ret.ty));
         for pat in patterns {
             let ty = self.infer.tables.resolve(&pat.ty);
             crate::subst::map_ty(&ty, &mut found);
+        }
+        if patterns.is_empty() && !ext.is_empty() && params.iter().any(TypeParam::is_size) {
+            let message =
+                "A size-polymorphic value binding may not have a type with an existential size";
+            self.cx.report(
+                Diagnostic::error("existential-size", message)
+                    .at(source.name.span, "")
+                    .note("each use would compute the value, and its size, anew")
+                    .hint("make it a function of a parameter"),
+            );
         }
         for (param, ident) in params.iter().zip(source.type_params) {
             if let TypeParam::Size(var) = param

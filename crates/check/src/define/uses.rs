@@ -2,7 +2,7 @@
 
 use crate::define::Definer;
 use crate::define::ambiguous::Reason;
-use crate::env::{Entry, Module, ValueEntry};
+use crate::env::{Entry, Module, Target, ValueEntry};
 use crate::infer::{Origin, node};
 use crate::intrinsics::Intrinsic;
 use crate::tast::{Exp, ExpKind, Ty, VarId};
@@ -38,6 +38,7 @@ impl<'a> Definer<'_, 'a> {
                 let lifted = Liftedness::SizeLifted;
                 let ty = self.infer.infer_ty("t", lifted, Origin::BOUND, span);
                 let fun = Ty::arrow(ty.clone(), Ty::arrow(ty.clone(), Ty::BOOL));
+                self.judge.equality = true;
                 let kind = ExpKind::Intrinsic {
                     fun: Intrinsic::Equal { negate: *negate },
                     ty_args: vec![ty],
@@ -77,6 +78,9 @@ impl<'a> Definer<'_, 'a> {
     /// A use of a value: its parameters replaced by open variables.
     pub(super) fn instantiate(&mut self, entry: &ValueEntry, span: Span) -> Exp {
         self.note_used(entry.span);
+        if let (Target::Var(var), Some(own)) = (entry.target, self.own) {
+            self.judge.recursive |= var == own;
+        }
         let first = self.infer.tables.next_var();
         let exp = self.infer.instantiate(entry, span);
         if self.infer.is_sizing() {

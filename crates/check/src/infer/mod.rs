@@ -34,7 +34,7 @@ pub(crate) use shapes::{Shapes, Walk};
 pub(crate) use tables::{
     Constraint, Mentions, Origin, Scalars, Tables, TablesMark, TyState, VarState,
 };
-pub(crate) use unify::{Mismatch, Sizes, Unifier, lower};
+pub(crate) use unify::{INNERMOST, Mismatch, Sizes, Unifier, lower};
 pub(crate) use zonk::operator;
 
 use syntax::span::Span;
@@ -69,7 +69,11 @@ impl<'t> Infer<'t> {
         span: Span,
         f: impl FnOnce(&mut Unifier<'_>) -> T,
     ) -> T {
-        let sizes = if self.is_sizing() { sizes } else { Sizes::Ignore };
+        let sizes = match sizes {
+            _ if !self.is_sizing() => Sizes::Ignore,
+            Sizes::Join(since) if self.manner().loose_loops => Sizes::LooseJoin(since),
+            sizes => sizes,
+        };
         let mut unifier = Unifier::new(self.tables, sizes, span);
         let result = f(&mut unifier);
         let deferred = unifier.deferred;

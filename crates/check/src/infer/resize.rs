@@ -5,7 +5,7 @@
 //!
 //! | construct | what is unified | what becomes existential | where the size is bound |
 //! |---|---|---|---|
-//! | `if`, `match` | the branches, in pairs; open sizes are solved where their scope sees the other | sizes that differ then; the same pair of sizes gives the same new one | the `ext` of the expression |
+//! | `if`, `match` | the branches, in pairs; open sizes are solved where their scope sees the other, but for anonymous ones from before | sizes that differ then; the same pair of sizes gives the same new one | the `ext` of the expression |
 //! | `loop` | each size of the parameter, made open, with that of the body | sizes that the body does not reproduce (`define/loops.rs`) | the loop's `sizes`, inside; the `ext` of the loop, outside |
 //! | body of a function | the declared result, its anonymous and existential sizes made open | what the body leaves unknown | the result's `ext` |
 //! | application | parameter and argument; existential sizes of the result are new unknown ones | instantiated sizes that met a bound one, in the innermost result that can bind them | the `ext` of the application, or of a function's result |
@@ -62,7 +62,9 @@ impl Infer<'_> {
             (Ty::Abstract(id, x), Ty::Abstract(other, y)) if id == other => {
                 let types = all(&x.types, &y.types);
                 let dims = x.dims.iter().zip(&y.dims);
-                let dims = dims.map(|(x, y)| self.merge_dim(x, y, span, seen)).collect();
+                let dims = dims
+                    .map(|(x, y)| self.merge_dim(x, y, span, seen))
+                    .collect();
                 Ty::Abstract(*id, Arc::new(TypeArgs { types, dims }))
             }
             _ => a.clone(),
@@ -143,7 +145,10 @@ impl Bind<'_, '_> {
         let Some(var) = mentions.dims.iter().find(|v| tables.is_existential(**v)) else {
             return dim.clone();
         };
-        let known = self.done.iter().find(|(old, _)| compare(old, dim) == Cmp::Equal);
+        let known = self
+            .done
+            .iter()
+            .find(|(old, _)| compare(old, dim) == Cmp::Equal);
         if let Some((_, new)) = known {
             return Dim::Var(*new);
         }
@@ -298,6 +303,36 @@ pub(crate) fn replace_dims(ty: &Ty, f: &mut dyn FnMut(&Dim) -> Dim) -> Ty {
 }
 
 impl Infer<'_> {
+    /// The resolved type with an existential size, added to `ext`, for each open size of its
+    /// values.
+    pub(crate) fn parametric_open(&mut self, ty: &Ty, ext: &mut Vec<VarId>) -> Ty {
+        let mut done: Vec<(VarId, VarId)> = Vec::new();
+        replace_dims(ty, &mut |dim| match dim {
+            Dim::Var(var) if self.tables.is_open(*var) => {
+                if let Some((_, new)) = done.iter().find(|(old, _)| old == var) {
+                    return Dim::Var(*new);
+                }
+                let name = Arc::clone(&self.tables.var(*var).name);
+                let new = self.tables.new_var(name, VarState::Value, self.depth);
+                ext.push(new);
+                done.push((*var, new));
+                Dim::Var(new)
+            }
+            dim => dim.clone(),
+        })
+    }
+
+    /// The result of a function of an inferred type that is known to depend on its
+    /// argument, before it is known how: sizes that may be linked to the parameter's name
+    /// later are unknown ones.
+    pub(crate) fn without_open(&mut self, ty: &Ty, span: Span) -> Ty {
+        let ty = self.tables.resolve(ty);
+        replace_dims(&ty, &mut |dim| match dim {
+            Dim::Var(var) if self.tables.is_open(*var) => self.unknown(Arc::from("k"), span),
+            dim => dim.clone(),
+        })
+    }
+
     /// The type with a size parameter, added to `params`, for each size of its values.
     pub(crate) fn parametric(&mut self, ty: &Ty, params: &mut Vec<VarId>) -> Ty {
         let ty = self.tables.resolve(ty);

@@ -13,7 +13,7 @@
 //!
 //! A recursive function without a declared result has any sizes at its uses in the second
 //! walk, as in the reference ([`crate::define`]). Where these are not those of the function
-//! that comes out, the second walk is made once more ([`Shapes::again`]).
+//! that comes out, the second walk is made once more ([`Manner`]).
 //!
 //! Needs: both walks ask for inferred types in the same order, whatever the types are.
 
@@ -57,8 +57,8 @@ pub(crate) struct Shapes {
     asked: usize,
     /// How many of the explicit type parameters were made again.
     made: usize,
-    /// Whether recursive uses of a function without a declared result give unknown sizes.
-    unknown_results: bool,
+    /// What it does in other ways than it does at first.
+    manner: Manner,
     /// What variables of the first walk are now.
     renamed: FxHashMap<TyVarId, TyVarId>,
 }
@@ -74,13 +74,23 @@ struct Found {
     open: FxHashMap<TyVarId, TyVarData>,
 }
 
+/// How a second walk is made, where the first attempt was not right.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Manner {
+    /// Recursive uses of a function without a declared result give unknown sizes; those of
+    /// one with a declared result have the anonymous sizes of its parameters.
+    pub(crate) unknown_results: bool,
+    /// Sizes of loop parameters are not made equal to others where branches join, so that
+    /// they may vary.
+    pub(crate) loose_loops: bool,
+}
+
 impl Shapes {
-    /// What another second walk knows, in which recursive uses of the function give unknown
-    /// sizes.
-    pub(crate) fn again(&self) -> Self {
+    /// What another second walk knows, made in this manner.
+    fn again(&self, manner: Manner) -> Self {
         Self {
             found: Rc::clone(&self.found),
-            unknown_results: true,
+            manner,
             ..Self::default()
         }
     }
@@ -104,17 +114,19 @@ impl Infer<'_> {
         matches!(self.walk, Walk::Sizes(_))
     }
 
-    /// Whether recursive uses of a function without a declared result give unknown sizes.
-    pub(crate) const fn unknown_results(&self) -> bool {
-        matches!(&self.walk, Walk::Sizes(shapes) if shapes.unknown_results)
+    /// How this walk is made.
+    pub(crate) fn manner(&self) -> Manner {
+        match &self.walk {
+            Walk::Types(_) => Manner::default(),
+            Walk::Sizes(shapes) => shapes.manner,
+        }
     }
 
-    /// What the second walk knew, for the same with unknown results of recursive uses;
-    /// `None` if it was that.
-    pub(crate) fn shapes_again(&self) -> Option<Shapes> {
+    /// What the second walk knew, for the same in another manner.
+    pub(crate) fn shapes_again(&self, manner: Manner) -> Option<Shapes> {
         match &self.walk {
-            Walk::Sizes(shapes) if !shapes.unknown_results => Some(shapes.again()),
-            _ => None,
+            Walk::Types(_) => None,
+            Walk::Sizes(shapes) => Some(shapes.again(manner)),
         }
     }
 
@@ -186,7 +198,11 @@ impl Infer<'_> {
     fn sized(&mut self, ty: &Ty, fresh: &mut Fresh) -> Ty {
         match ty {
             Ty::Scalar(_) => ty.clone(),
-            Ty::Var(var) => Ty::Var(self.renamed(*var)),
+            // Copies are made of types of this walk.
+            Ty::Var(var) => match fresh {
+                Fresh::Open(_) => Ty::Var(self.renamed(*var)),
+                Fresh::Copies(_) => ty.clone(),
+            },
             Ty::Array(array) => {
                 let dim = self.size_like(&array.dim, fresh);
                 Ty::array(dim, self.sized(&array.elem, fresh))

@@ -86,6 +86,8 @@ pub(crate) struct TyVarData {
 pub(crate) enum Origin {
     /// An anonymous size, or one to be found for a loop: it must be a size in scope.
     Plain,
+    /// A size of a loop parameter.
+    Loop,
     /// A size of an inferred type, or of what a type parameter of this liftedness or a
     /// size parameter stands for. It may be linked to a parameter name of its own type;
     /// where it is lifted, it may be existential.
@@ -175,6 +177,9 @@ pub(crate) struct Tables {
     /// Whether an instantiated size absorbed one that the program computes, since this was
     /// last reset.
     pub(crate) absorbed: bool,
+    /// Whether a size of a loop parameter was made equal to another at a join, since this
+    /// was last reset.
+    pub(crate) joined_loop: bool,
     /// Whether a type was too large to be resolved since this was last reset.
     pub(crate) too_large: Cell<bool>,
     /// The functions that `**` means at float types, once the prelude has defined them.

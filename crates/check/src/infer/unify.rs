@@ -24,6 +24,9 @@ use std::sync::Arc;
 use syntax::ast::Liftedness;
 use syntax::span::Span;
 
+/// Deeper than every scope: sees the values of all.
+pub(crate) const INNERMOST: u32 = u32::MAX - 1;
+
 /// Deeper than every scope: what is bound in a type.
 pub(super) const BOUND_DEPTH: u32 = u32::MAX;
 
@@ -68,8 +71,12 @@ pub(crate) enum Sizes {
     Strict,
     /// They may differ; none is solved for.
     Ignore,
-    /// They may differ; open ones are solved for where they can be.
-    Join,
+    /// They may differ; open ones are solved for where they can be, but for anonymous sizes
+    /// that are older than this: that branches differ in the sizes of parameters does not
+    /// make these equal.
+    Join(VarId),
+    /// The same, but sizes of loop parameters stay apart from others, too.
+    LooseJoin(VarId),
 }
 
 /// A unification with its mode and what it deferred.
@@ -221,8 +228,9 @@ impl Unifier<'_> {
     /// One name for the parameters of two function types, if either has one.
     fn common_name(&mut self, x: Option<VarId>, y: Option<VarId>) -> Option<VarId> {
         let name = Arc::clone(&self.tables.var(x.or(y)?).name);
-        let binder = [x, y].into_iter().flatten();
-        let binder = binder.fold(false, |any, v| any | self.tables.var(v).binder);
+        // What has no name for its parameter has no size that depends on it.
+        let is_binder = |v: VarId| self.tables.var(v).binder;
+        let binder = matches!((x, y), (Some(x), Some(y)) if is_binder(x) || is_binder(y));
         let common = self.tables.new_var(name, VarState::Value, BOUND_DEPTH);
         self.tables.var_mut(common).binder = binder;
         Some(common)
@@ -391,23 +399,11 @@ impl Unifier<'_> {
 
     /// Checks that `ty` may solve `var`, and makes what is open in it belong to
     /// the scope of `var`.
-    fn adjust(
-        &mut self,
-        var: TyVarId,
-        ty: &Ty,
-        depth: u32,
-        lifted: Liftedness,
-    ) -> Result {
+    fn adjust(&mut self, var: TyVarId, ty: &Ty, depth: u32, lifted: Liftedness) -> Result {
         self.within(|u| u.adjust_parts(var, ty, depth, lifted))
     }
 
-    fn adjust_parts(
-        &mut self,
-        var: TyVarId,
-        ty: &Ty,
-        depth: u32,
-        lifted: Liftedness,
-    ) -> Result {
+    fn adjust_parts(&mut self, var: TyVarId, ty: &Ty, depth: u32, lifted: Liftedness) -> Result {
         match ty {
             Ty::Scalar(_) => Ok(()),
             Ty::Var(other) if *other == var => Err(Mismatch::Infinite(var, ty.clone())),

@@ -6,8 +6,8 @@
 
 use crate::context::Context;
 use crate::define::{Definer, FunSource};
-use crate::infer::Walk;
 use crate::env::{Entry, Functor, FunctorBody, Module, Scheme, Struct, Target, ValueEntry};
+use crate::infer::Walk;
 use crate::modules::Elaborator;
 use crate::modules::entry::entry_point;
 use crate::modules::instances::skeleton;
@@ -221,11 +221,26 @@ impl<'a> Elaborator<'a> {
             bind.keyword == ast::ValKeyword::Entry || self.more_entries.contains(&bind.name.name);
         let mark = self.tables.mark();
         let mut walk = Walk::first();
+        // What the second walk found at first; where it fails in other manners, too, that
+        // is told.
+        let mut found = None;
         loop {
             self.tables.sized = false;
+            self.tables.joined_loop = false;
             let mut definer = Definer::new(&mut self.tables, &mut self.cx, walk);
             let (mut def, scheme) = definer.function(&source);
-            match definer.shapes(errors, mark) {
+            let again = definer.shapes_again(errors);
+            if again.is_some() {
+                let problems = definer.cx.reports.take_since(errors);
+                if !problems.is_empty() {
+                    found.get_or_insert(problems);
+                }
+            } else if let Some(found) = found.take()
+                && !definer.cx.reports.is_sound_since(errors)
+            {
+                definer.cx.reports.replace_since(errors, found);
+            }
+            match again.or_else(|| definer.shapes(errors, mark)) {
                 None => {
                     def.entry = definer.cx.place.is_root() && is_entry;
                     definer.finish(&mut def, bind, errors);

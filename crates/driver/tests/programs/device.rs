@@ -18,7 +18,7 @@ use target::device::Device;
 use target::levels::GPU;
 
 /// Programs in which something cannot be a kernel, at most.
-const ON_HOST: usize = 11;
+const ON_HOST: usize = 14;
 
 /// Programs that have versions for the threads of a block, at least.
 const WITH_BLOCKS: usize = 13;

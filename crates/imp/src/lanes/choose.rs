@@ -229,17 +229,14 @@ impl Planner<'_> {
         } = match candidate {
             Ok(candidate) => candidate,
             Err(reason) => {
-                let reason = match reason {
-                    NoLanes::Carried(_) if plain && is_reduction(&f.body) => {
-                        let is_sure = has_instructions(&f.body, self.machine)
-                            && self.reduction(f, at).is_some();
-                        if is_sure {
-                            NoLanes::Plain
-                        } else {
-                            NoLanes::Reduction
-                        }
-                    }
-                    reason => reason,
+                let is_carried = matches!(reason, NoLanes::Carried(_));
+                let reason = if !is_carried || !plain || !is_reduction(&f.body) {
+                    reason
+                } else if has_instructions(&f.body, self.machine) && self.reduction(f, at).is_some()
+                {
+                    NoLanes::Plain
+                } else {
+                    NoLanes::Reduction
                 };
                 self.no_lanes(f, reason);
                 return cost;

@@ -24,18 +24,20 @@ pub(super) fn is_reduction(body: &[Stmt]) -> bool {
         names(stmt, &mut |var, used| {
             reads += usize::from(used == Use::Reads && partials.contains_key(&var));
         });
-        let (var, partial) = match stmt {
-            Stmt::Set(var, e) if reads == 1 => match combined(e, &partials) {
-                Some(partial) => (var, Some(partial)),
-                None => return false,
-            },
-            Stmt::Set(var, _) | Stmt::Load(var, _) if reads == 0 => (var, None),
-            _ => return false,
+        let (Stmt::Set(var, _) | Stmt::Load(var, _)) = stmt else {
+            return false;
         };
-        match partial {
-            Some(partial) => partials.insert(*var, partial),
-            None => partials.remove(var),
+        if reads == 0 {
+            partials.remove(var);
+            continue;
+        }
+        let Stmt::Set(_, e) = stmt else {
+            return false;
         };
+        let Some(partial) = combined(e, &partials).filter(|_| reads == 1) else {
+            return false;
+        };
+        partials.insert(*var, partial);
     }
     let is_combined = |var: &Var| matches!(partials.get(var), Some((of, Some(_))) if of == var);
     !vars.is_empty() && vars.iter().all(is_combined)
@@ -59,20 +61,16 @@ fn accumulators(body: &[Stmt]) -> FxHashMap<Var, Partial> {
 
 /// The accumulator that an expression is, or combines with something else.
 fn combined(e: &Expr, partials: &FxHashMap<Var, Partial>) -> Option<Partial> {
-    let of = |e: &Expr| match e {
-        Expr::Var(var) => partials.get(var).copied(),
-        _ => None,
+    let of = |e: &Expr| {
+        let Expr::Var(var) = e else { return None };
+        partials.get(var).copied()
     };
-    match e {
-        Expr::Var(_) => of(e),
-        Expr::Binary(op, ty, x, y) if is_associative(*op, *ty) => {
-            let (var, before) = of(x).or_else(|| of(y))?;
-            before
-                .is_none_or(|before| before == *op)
-                .then_some((var, Some(*op)))
-        }
-        _ => None,
-    }
+    let Expr::Binary(op, ty, x, y) = e else {
+        return of(e);
+    };
+    let (var, before) = of(x).or_else(|| of(y))?;
+    let may = is_associative(*op, *ty) && before.is_none_or(|before| before == *op);
+    may.then_some((var, Some(*op)))
 }
 
 fn is_associative(op: BinOp, ty: PrimType) -> bool {
@@ -95,26 +93,33 @@ fn is_associative(op: BinOp, ty: PrimType) -> bool {
 /// none divides, and those before AVX2 neither multiply integers of 64 bits nor count bits.
 pub(super) fn has_instructions(body: &[Stmt], machine: Machine) -> bool {
     fn expr(e: &Expr, machine: Machine) -> bool {
-        let mut has = match e {
+        let is_slow = matches!(
+            e,
             Expr::Binary(BinOp::Mul, PrimType::I64, ..)
-            | Expr::Unary(UnOp::Popc | UnOp::Clz | UnOp::Ctz, ..) => machine.bytes >= AVX2,
+                | Expr::Unary(UnOp::Popc | UnOp::Clz | UnOp::Ctz, ..)
+        );
+        let divides = matches!(
+            e,
             Expr::Binary(
                 BinOp::SDiv
-                | BinOp::UDiv
-                | BinOp::SMod
-                | BinOp::UMod
-                | BinOp::SQuot
-                | BinOp::SRem
-                | BinOp::Pow,
-                ..,
-            ) => false,
-            _ => true,
-        };
+                    | BinOp::UDiv
+                    | BinOp::SMod
+                    | BinOp::UMod
+                    | BinOp::SQuot
+                    | BinOp::SRem
+                    | BinOp::Pow,
+                ..
+            )
+        );
+        let mut has = !divides && (!is_slow || machine.bytes >= AVX2);
         each_part(e, &mut |part| has &= expr(part, machine));
         has
     }
-    body.iter().all(|stmt| match stmt {
-        Stmt::Set(_, e) | Stmt::Store(_, e) => expr(e, machine),
-        _ => true,
+    body.iter().all(|stmt| {
+        if let Stmt::Set(_, e) | Stmt::Store(_, e) = stmt {
+            expr(e, machine)
+        } else {
+            true
+        }
     })
 }

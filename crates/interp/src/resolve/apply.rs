@@ -2,7 +2,7 @@
 
 use super::size_check::are_comparable;
 use super::{Found, Resolver};
-use crate::tree::{CDim, CTy, Comparison, Inst, Node};
+use crate::tree::{Bind, CDim, CTy, Comparison, Inst, Node, Param, Pat};
 use crate::value::RTy;
 use check::intrinsics::{ArrayFun, Intrinsic, bits_type, conversion};
 use check::tast::{self, Exp, ExpKind, Ty, TyVarId, VarId};
@@ -84,7 +84,47 @@ impl Resolver<'_> {
         }
     }
 
-    pub(super) fn apply(&mut self, fun: &Exp, args: &[Exp], span: Span) -> Node {
+    /// An application. Arguments are evaluated from the last to the first and then the
+    /// function, operands of an infix operator from left to right; all are resolved in
+    /// the order of evaluation, so that sizes are bound before their use.
+    pub(super) fn apply(&mut self, fun: &Exp, args: &[Exp], infix: bool, span: Span) -> Node {
+        let comparable = self.check_sizes && are_comparable(fun, args);
+        let operands = args
+            .try_into()
+            .ok()
+            .filter(|_: &&[Exp; 2]| infix && !is_scalar(fun));
+        if let Some([left, right]) = operands
+            && !matches!(left.kind, ExpKind::Lit(..) | ExpKind::Var { .. })
+        {
+            let rhs = self.exp(left);
+            let right = self.exp(right);
+            let slot = self.frame().fresh();
+            let param = Param {
+                pat: Pat::Var(slot),
+                ty: None,
+                check: None,
+                payload: Vec::new(),
+                span: left.span,
+            };
+            let body = self.call(fun, vec![Node::Slot(slot), right], comparable, span);
+            return Node::Let(
+                vec![Bind::Pat(Vec::new(), param, rhs, None)],
+                Box::new(body),
+            );
+        }
+        let args = if is_scalar(fun) {
+            self.exps(args)
+        } else {
+            let mut args: Vec<Node> = args.iter().rev().map(|arg| self.exp(arg)).collect();
+            args.reverse();
+            args
+        };
+        self.call(fun, args, comparable, span)
+    }
+
+    /// An application to resolved arguments; `comparable`: the checker could compare the
+    /// sizes of their types.
+    fn call(&mut self, fun: &Exp, mut args: Vec<Node>, comparable: bool, span: Span) -> Node {
         if let ExpKind::Var {
             id,
             ty_args,
@@ -97,8 +137,6 @@ impl Resolver<'_> {
                 .get(number as usize)
                 .map_or(0, |def| def.params.len());
             if arity > 0 && arity <= args.len() {
-                let comparable = self.check_sizes && are_comparable(fun, args);
-                let mut args = self.exps(args);
                 let mut inst = self.global_inst(number, ty_args, size_args);
                 inst.comparable = comparable;
                 let rest = args.split_off(arity);
@@ -114,7 +152,6 @@ impl Resolver<'_> {
         {
             let n = intrinsic.arity();
             if n <= args.len() {
-                let mut args = self.exps(args);
                 let types = ty_args.iter().map(|ty| self.ty(ty)).collect();
                 let rest = args.split_off(n);
                 let node = intrinsic_node(*intrinsic, types, args, span);
@@ -127,17 +164,16 @@ impl Resolver<'_> {
                 return applied(node, rest, span, false);
             }
         }
-        let named = matches!(fun.kind, ExpKind::Var { .. } | ExpKind::Intrinsic { .. });
-        let comparable = self.check_sizes && are_comparable(fun, args);
-        // In the order of evaluation, so that sizes are bound before their use.
-        let (fun, args) = if named {
-            let args = self.exps(args);
-            (self.exp(fun), args)
-        } else {
-            let fun = self.exp(fun);
-            (fun, self.exps(args))
-        };
-        applied(fun, args, span, comparable)
+        applied(self.exp(fun), args, span, comparable)
+    }
+}
+
+/// Returns true for a built-in function on scalars; its node evaluates operands from
+/// left to right.
+const fn is_scalar(fun: &Exp) -> bool {
+    match &fun.kind {
+        ExpKind::Intrinsic { fun, .. } => !matches!(fun, Intrinsic::Array(_)),
+        _ => false,
     }
 }
 

@@ -1,5 +1,6 @@
 //! Patterns, local bindings and loops.
 
+use super::types::payload_sizes;
 use super::{Resolver, closure, constr_index, field_index};
 use crate::tree::{Bind, Form, Loop, Node, Param, Pat, Slot, Subject};
 use check::tast::{self, Exp, PatKind, Ty, VarId};
@@ -9,9 +10,11 @@ use syntax::span::Span;
 impl Resolver<'_> {
     pub(super) fn param(&mut self, pat: &tast::Pat, from: &[&Ty]) -> Param {
         let bound = self.pattern(pat);
+        let ty = self.shape(&pat.ty);
         Param {
             pat: bound,
-            ty: self.shape(&pat.ty),
+            payload: payload_sizes(ty.as_ref()),
+            ty,
             check: self.size_check(&pat.ty, &[], Subject::Pattern, from, pat.span),
             span: pat.span,
         }
@@ -63,10 +66,13 @@ impl Resolver<'_> {
         match bind {
             tast::Bind::Pat { sizes, pat, rhs } => {
                 let (end, from) = (rhs.span, [&rhs.ty]);
-                let rhs = self.exp(rhs);
-                let sizes = sizes.iter().map(|var| self.bind_size(*var)).collect();
+                let node = self.exp(rhs);
+                let sizes: Vec<Slot> = sizes.iter().map(|var| self.bind_size(*var)).collect();
                 let region = self.after(end, body);
-                Bind::Pat(sizes, self.param_seen(pat, &from, region), rhs)
+                let param = self.param_seen(pat, &from, region);
+                let told = sizes.iter().any(|slot| param.payload.contains(slot));
+                let ty = told.then(|| Box::new(self.ty(&rhs.ty)));
+                Bind::Pat(sizes, param, node, ty)
             }
             tast::Bind::Fun(def) => {
                 let params = (def.ty_params.clone(), def.size_params.clone());
@@ -83,9 +89,10 @@ impl Resolver<'_> {
                         pat,
                         ty: None,
                         check: None,
+                        payload: Vec::new(),
                         span: def.span,
                     };
-                    return Bind::Pat(Vec::new(), param, rhs);
+                    return Bind::Pat(Vec::new(), param, rhs, None);
                 }
                 let (func, captured) = self.function(def);
                 if !plain {

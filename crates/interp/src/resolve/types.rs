@@ -2,7 +2,7 @@
 
 use super::{Found, Resolver};
 use crate::machine::NOWHERE;
-use crate::tree::{CDim, CTy, Node};
+use crate::tree::{CDim, CTy, Node, Slot};
 use crate::value::{RTy, UNKNOWN, Val};
 use check::tast::{self, Ty};
 use prim::ScalarType;
@@ -126,4 +126,32 @@ fn all_static(types: &[CTy]) -> Option<Vec<Rc<RTy>>> {
             _ => None,
         })
         .collect()
+}
+
+/// The sizes that payloads of sums in a type have.
+pub fn payload_sizes(ty: Option<&CTy>) -> Vec<Slot> {
+    let mut out = Vec::new();
+    if let Some(ty) = ty {
+        collect(ty, false, &mut out);
+    }
+    out
+}
+
+fn collect(ty: &CTy, payload: bool, out: &mut Vec<Slot>) {
+    match ty {
+        CTy::Static(_) | CTy::Var(_) => {}
+        CTy::Array(dim, elem) => {
+            if let (CDim::Slot(slot), true) = (dim, payload) {
+                out.push(*slot);
+            }
+            collect(elem, payload, out);
+        }
+        CTy::Tuple(parts) | CTy::Record(_, parts) => {
+            parts.iter().for_each(|ty| collect(ty, payload, out));
+        }
+        CTy::Sum(_, constrs) => {
+            let parts = constrs.iter().flatten();
+            parts.for_each(|ty| collect(ty, true, out));
+        }
+    }
 }

@@ -4,9 +4,10 @@
 use super::alias::{Aliases, Root, holds_memory, set};
 use super::{Consume, Functions, Origin, Owner};
 use crate::env::Target;
-use crate::tast::{Exp, ExpKind, RetType, Ty, Uniq};
+use crate::tast::{ArrowTy, Exp, ExpKind, RetType, Ty, Uniq};
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
+use std::sync::Arc;
 use syntax::diag::Diagnostic;
 
 impl Functions {
@@ -52,19 +53,33 @@ impl Functions {
 }
 
 impl Consume<'_> {
-    /// An application; `exp` is the whole.
-    pub(super) fn apply(&mut self, fun: &Exp, args: &[Exp], exp: &Exp) -> Aliases {
+    /// An application; `exp` is the whole. Arguments are evaluated from the last to the
+    /// first, the operands of an `infix` operator from left to right.
+    pub(super) fn apply(&mut self, fun: &Exp, args: &[Exp], infix: bool, exp: &Exp) -> Aliases {
         let closure = self.exp(fun);
         let mut ty = &fun.ty;
-        let mut unique = &Uniq::None;
-        let mut values: Vec<(Aliases, Uniq)> = Vec::with_capacity(args.len());
-        for arg in args {
+        let mut params = Vec::with_capacity(args.len());
+        for _ in args {
+            let Ty::Arrow(arrow) = ty else { break };
+            params.push(arrow);
+            ty = &arrow.ret.ty;
+        }
+        let mut value = |(arg, arrow): (&Exp, &Arc<ArrowTy>)| {
             let aliases = self.exp(arg);
-            let Ty::Arrow(arrow) = ty else {
-                break;
-            };
             self.argument(&arrow.param, arg);
-            values.push((aliases, arrow.consumes.clone()));
+            (aliases, arrow.consumes.clone())
+        };
+        let pairs = args.iter().zip(params.iter().copied());
+        let values: Vec<(Aliases, Uniq)> = if infix {
+            pairs.map(&mut value).collect()
+        } else {
+            let mut values: Vec<_> = pairs.rev().map(&mut value).collect();
+            values.reverse();
+            values
+        };
+        let mut ty = &fun.ty;
+        let mut unique = &Uniq::None;
+        for arrow in params {
             unique = &arrow.ret.unique;
             ty = &arrow.ret.ty;
         }

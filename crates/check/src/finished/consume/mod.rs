@@ -21,7 +21,6 @@ mod loops;
 mod patterns;
 mod report;
 
-
 use crate::context::Context;
 use crate::infer::Tables;
 use crate::tast::{Bind, Def, Exp, ExpKind, Index, Name, Pat, PatKind, Ty, Uniq, VarId};
@@ -436,7 +435,7 @@ impl Consume<'_> {
                 }
                 Aliases::none()
             }
-            ExpKind::Apply { fun, args, .. } => self.apply(fun, args, exp),
+            ExpKind::Apply { fun, args, infix } => self.apply(fun, args, *infix, exp),
             ExpKind::Lambda(lambda) => {
                 let declared = lambda.ret.unique.any().then_some(&lambda.ret.unique);
                 let (captured, unique) = self.function(&lambda.params, declared, &lambda.body);

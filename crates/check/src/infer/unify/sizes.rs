@@ -18,12 +18,12 @@ impl Unifier<'_> {
         match self.sizes {
             Sizes::Strict => self.equal_dims(expected, found),
             Sizes::Ignore => Ok(()),
-            Sizes::Join => {
+            Sizes::Join(since) | Sizes::LooseJoin(since) => {
                 // Where they differ, the caller makes an unknown size.
                 let a = self.canonical_dim(expected);
                 let b = self.canonical_dim(found);
-                if !self.link(&a, &b) {
-                    self.link(&b, &a);
+                if !self.link(&a, &b, since) {
+                    self.link(&b, &a, since);
                 }
                 Ok(())
             }
@@ -31,12 +31,22 @@ impl Unifier<'_> {
     }
 
     /// Links an open size to another, if all that the other mentions is in its scope.
-    fn link(&mut self, open: &Dim, dim: &Dim) -> bool {
+    fn link(&mut self, open: &Dim, dim: &Dim, since: VarId) -> bool {
         let Dim::Var(var) = open else { return false };
         if !self.tables.is_open(*var) {
             return false;
         }
-        let depth = self.tables.var(*var).depth;
+        let data = self.tables.var(*var);
+        let depth = data.depth;
+        if *var < since && matches!(data.state, VarState::Open(Origin::Plain)) {
+            return false;
+        }
+        if matches!(data.state, VarState::Open(Origin::Loop)) {
+            if matches!(self.sizes, Sizes::LooseJoin(_)) {
+                return false;
+            }
+            self.tables.joined_loop = true;
+        }
         let visible = |v: &VarId| *v != *var && self.tables.var(*v).depth <= depth;
         if *dim == Dim::Any || !mentioned(dim).iter().all(visible) {
             return false;
@@ -251,7 +261,14 @@ impl Unifier<'_> {
             }
         }
         match (&a.kind, &b.kind) {
-            (ExpKind::Apply { fun: f, args: x, .. }, ExpKind::Apply { fun: g, args: y, .. }) => {
+            (
+                ExpKind::Apply {
+                    fun: f, args: x, ..
+                },
+                ExpKind::Apply {
+                    fun: g, args: y, ..
+                },
+            ) => {
                 x.len() == y.len()
                     && self.match_exps(f, g)
                     && x.iter().zip(y).all(|(x, y)| self.match_exps(x, y))
