@@ -24,6 +24,7 @@ const USAGE: &str = "usage: progen [OPTIONS]
   --out FOLDER  where failing programs go, as they are and small (build/progen)
   --show SEED   print a program and its calls
   --try SEED    run one program
+  --write       write programs with test blocks to the folder of --out
   --give FILE   run the program of the choices in a file; --seed draws the mode";
 
 /// Programs that one process runs.
@@ -54,6 +55,7 @@ enum Action {
     Many,
     Show(u64),
     Try(u64),
+    Write,
     Give(PathBuf),
     /// What `Many` has its processes do.
     Worker,
@@ -87,6 +89,7 @@ fn arguments() -> Result<Args, lexopt::Error> {
             Long("out") => args.out = parser.value()?.into(),
             Long("show") => args.action = Action::Show(parser.value()?.parse()?),
             Long("try") => args.action = Action::Try(parser.value()?.parse()?),
+            Long("write") => args.action = Action::Write,
             Long("give") => args.action = Action::Give(parser.value()?.into()),
             Long("worker") => args.action = Action::Worker,
             Long("help") => return Err(USAGE.into()),
@@ -126,6 +129,7 @@ fn act(args: &Args) -> Result<(), String> {
     match &args.action {
         Action::Many => many(args),
         Action::Worker => worker(args),
+        Action::Write => write(args),
         Action::Show(seed) => {
             let setting = setting(args, *seed);
             println!("{}", listing(Choices::random(*seed), &setting, args.size));
@@ -166,6 +170,27 @@ fn single(choices: Choices, setting: &Setting, size: usize) -> Result<(), String
         "{} values, {} failures, {} as kernels, {} on OpenCL",
         report.values, report.failures, report.on_device, report.on_opencl
     );
+    Ok(())
+}
+
+/// Writes programs whose results are known, with these in test blocks.
+fn write(args: &Args) -> Result<(), String> {
+    std::fs::create_dir_all(&args.out).map_err(|e| e.to_string())?;
+    for seed in args.seed..args.seed + args.count {
+        let program = setting(args, seed).generate(&mut Choices::random(seed), args.size);
+        let mut text = String::new();
+        for call in &program.calls {
+            let Some(expected) = &call.expected else {
+                continue;
+            };
+            let line = |values: &str| values.replace('\n', " ");
+            let (input, output) = (line(&call.args), line(expected));
+            let _ = writeln!(text, "-- ==\n-- entry: {}", call.entry);
+            let _ = writeln!(text, "-- input {{ {input}}} output {{ {output}}}");
+        }
+        let path = args.out.join(format!("seed-{seed}.fut"));
+        std::fs::write(&path, text + "\n" + &program.text).map_err(|e| e.to_string())?;
+    }
     Ok(())
 }
 
