@@ -263,8 +263,14 @@ struct Sums {
 
 /// The options that programs are made and run by.
 fn flags(args: &Args) -> impl Iterator<Item = &'static str> {
-    let flags = [(args.opencl, "--opencl"), (args.sizes, "--sizes"), (args.interp, "--interp")];
-    flags.into_iter().filter_map(|(given, flag)| given.then_some(flag))
+    let flags = [
+        (args.opencl, "--opencl"),
+        (args.sizes, "--sizes"),
+        (args.interp, "--interp"),
+    ];
+    flags
+        .into_iter()
+        .filter_map(|(given, flag)| given.then_some(flag))
 }
 
 /// Runs one batch in a process; goes on behind a program that ends the process.

@@ -88,7 +88,9 @@ impl Walk {
                 self.ty(&bind.body);
             }
             DeclKind::Mod(bind) => {
-                bind.params.iter().for_each(|param| self.mod_type(&param.ty));
+                bind.params
+                    .iter()
+                    .for_each(|param| self.mod_type(&param.ty));
                 bind.ty.iter().for_each(|ty| self.mod_type(ty));
                 self.mod_exp(&bind.body);
             }
@@ -155,7 +157,10 @@ impl Walk {
     }
 
     fn params(&mut self, params: &[TypeParam]) {
-        for param in params.iter().filter(|param| param.kind == TypeParamKind::Size) {
+        for param in params
+            .iter()
+            .filter(|param| param.kind == TypeParamKind::Size)
+        {
             self.site(Site::Param(param.span.range()));
             self.name(param.name.span);
         }
@@ -271,9 +276,15 @@ impl Walk {
             }
             ExpKind::Record(fields) => {
                 let given = |field: &&Field| !field.punned;
-                let values = fields.iter().filter(given).map(|field| field.value.span.range());
+                let values = fields
+                    .iter()
+                    .filter(given)
+                    .map(|field| field.value.span.range());
                 self.site(Site::Args(values.collect()));
-                fields.iter().filter(given).for_each(|field| self.exp(&field.value));
+                fields
+                    .iter()
+                    .filter(given)
+                    .for_each(|field| self.exp(&field.value));
             }
             ExpKind::Index(e, dims) => {
                 self.exp(e);
@@ -386,7 +397,10 @@ impl Walk {
             match dim {
                 DimIndex::Fix(e) => self.exp(e),
                 DimIndex::Slice(from, to, by, _) => {
-                    [from, to, by].into_iter().flatten().for_each(|e| self.exp(e));
+                    [from, to, by]
+                        .into_iter()
+                        .flatten()
+                        .for_each(|e| self.exp(e));
                 }
             }
         }

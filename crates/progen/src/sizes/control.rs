@@ -107,7 +107,10 @@ impl Gen<'_> {
                 }
                 let (e, ty) = self.determined(e, ty);
                 match self.anonymous(goal) {
-                    Some(text) => (Exp::Typed(Box::new(e), false, self.abbreviated(goal, text)), ty),
+                    Some(text) => (
+                        Exp::Typed(Box::new(e), false, self.abbreviated(goal, text)),
+                        ty,
+                    ),
                     None => (e, ty),
                 }
             }
@@ -134,19 +137,26 @@ impl Gen<'_> {
             }
             (Exp::Record(parts), Ty::Record(tys))
         });
-        (Exp::Let(Pat::Name(x, None), Box::new(first), Box::new(made.0)), made.1)
+        (
+            Exp::Let(Pat::Name(x, None), Box::new(first), Box::new(made.0)),
+            made.1,
+        )
     }
 
     /// The name of an abbreviation of a type, or its text.
     pub fn abbreviated(&mut self, ty: &Ty, text: String) -> String {
-        let found = self.abbreviations.iter().filter(|a| !a.equal && a.ty.alike(ty));
+        let found = self
+            .abbreviations
+            .iter()
+            .filter(|a| !a.equal && a.ty.alike(ty));
         let names: Vec<&'static str> = found.map(|a| a.name).collect();
         let at = self.c.below(names.len() * 2 + 1);
-        at.checked_sub(1).map_or(text, |at| names[at / 2].to_owned())
+        at.checked_sub(1)
+            .map_or(text, |at| names[at / 2].to_owned())
     }
 
     /// Constructors without the type that they belong to, in branches and matches.
-    fn bare(&mut self, goal: &Ty, fuel: u32) -> (Exp, Ty) {
+    pub fn bare(&mut self, goal: &Ty, fuel: u32) -> (Exp, Ty) {
         let Ty::Sum(cases) = goal else {
             return self.synth(goal, fuel);
         };
@@ -250,7 +260,10 @@ impl Gen<'_> {
                 g.push(&x, What::Size(id));
                 g.synth(goal, fuel)
             });
-            return (Exp::Let(Pat::Name(x, None), Box::new(e), Box::new(body)), ty);
+            return (
+                Exp::Let(Pat::Name(x, None), Box::new(e), Box::new(body)),
+                ty,
+            );
         }
         let other = self.goal(1);
         let (e, ty) = self.synth(&other, fuel);
@@ -269,14 +282,19 @@ impl Gen<'_> {
             g.bind(&x, bound);
             g.synth(goal, fuel)
         });
-        (Exp::Let(Pat::Name(x, text), Box::new(e), Box::new(body)), ty)
+        (
+            Exp::Let(Pat::Name(x, text), Box::new(e), Box::new(body)),
+            ty,
+        )
     }
 
     /// `let [k] (xs: [k]t) = e`, then an expression of this type.
     fn size_binding(&mut self, goal: &Ty, fuel: u32) -> (Exp, Ty) {
         let modules = self.modules();
-        let sized: Vec<&(Name, Kind)> =
-            modules.iter().filter(|(_, kind)| *kind != Kind::Bag).collect();
+        let sized: Vec<&(Name, Kind)> = modules
+            .iter()
+            .filter(|(_, kind)| *kind != Kind::Bag)
+            .collect();
         let other = match self.c.below(4) {
             0 => Ty::rank(2),
             1 | 2 if !sized.is_empty() => {
@@ -361,7 +379,10 @@ impl Gen<'_> {
             });
             made.push((at, *constr, names, body));
         }
-        (Exp::Match(Box::new(e), made), result.unwrap_or_else(|| goal.clone()))
+        (
+            Exp::Match(Box::new(e), made),
+            result.unwrap_or_else(|| goal.clone()),
+        )
     }
 
     /// A loop whose arrays may change their sizes, then an expression of this type.
@@ -376,7 +397,11 @@ impl Gen<'_> {
             goals.push(goal.clone());
         } else {
             for _ in 0..=self.c.below(3) {
-                goals.push(if self.c.once_in(6) { Ty::Int } else { self.goal(1) });
+                goals.push(if self.c.once_in(6) {
+                    Ty::Int
+                } else {
+                    self.goal(1)
+                });
             }
         }
         let mut init = Vec::new();
@@ -413,7 +438,13 @@ impl Gen<'_> {
         let inside: Vec<Ty> = goals.iter().map(|ty| self.unknown(ty)).collect();
         let texts: Vec<Option<String>> = inside
             .iter()
-            .map(|ty| if self.c.once_in(5) { self.anonymous(ty) } else { None })
+            .map(|ty| {
+                if self.c.once_in(5) {
+                    self.anonymous(ty)
+                } else {
+                    None
+                }
+            })
             .collect();
         let mark = self.scope.len();
         match &iter {
@@ -448,12 +479,20 @@ impl Gen<'_> {
             let (starts, insides) = (start.sizes(), inside.sizes());
             let mut sizes = Vec::new();
             for (at, end) in end.sizes().iter().enumerate() {
-                sizes.push(if *end == insides[at] { starts[at].clone() } else { self.fresh() });
+                sizes.push(if *end == insides[at] {
+                    starts[at].clone()
+                } else {
+                    self.fresh()
+                });
             }
             outside.push(start.with_sizes(&sizes));
         }
-        let pats: Vec<Pat> =
-            names.iter().cloned().zip(texts).map(|(x, text)| Pat::Name(x, text)).collect();
+        let pats: Vec<Pat> = names
+            .iter()
+            .cloned()
+            .zip(texts)
+            .map(|(x, text)| Pat::Name(x, text))
+            .collect();
         let single = pats.len() == 1;
         let (pat, init, body) = if single {
             (pats[0].clone(), init.swap_remove(0), body)
@@ -507,7 +546,11 @@ impl Gen<'_> {
             parts.push(e);
             ends.push(ty);
         }
-        let body = if parts.len() == 1 { parts.swap_remove(0) } else { Exp::Tuple(parts) };
+        let body = if parts.len() == 1 {
+            parts.swap_remove(0)
+        } else {
+            Exp::Tuple(parts)
+        };
         (body, ends)
     }
 }

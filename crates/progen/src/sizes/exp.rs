@@ -134,6 +134,8 @@ pub(super) enum Exp {
     Prim(Prim, Form, Vec<Self>),
     /// An operation of a module, with the module's name; `M.(f a)` if the flag is set.
     Op(Op, Name, bool, Vec<Self>),
+    /// `map (\x -> e) xs`
+    Each(Name, Box<Self>, Box<Self>),
     /// `boxes.mk e`, `boxes.get e`
     Boxed(&'static str, Box<Self>),
     /// A function declared at top level or in a module, by number.
@@ -182,6 +184,9 @@ impl Exp {
                 let end = if *opened { "))" } else { ")" };
                 format!("({module}{dot}{op} {args}{end}")
             }
+            Self::Each(x, e, xs) => {
+                format!("(map (\\{x} -> {}) {})", e.text(funs), xs.text(funs))
+            }
             Self::Boxed(op, e) => format!("(boxes.{op} {})", e.text(funs)),
             Self::Call(_, name, args) | Self::Local(name, args) => {
                 format!("({name} {})", all(args).join(" "))
@@ -193,7 +198,12 @@ impl Exp {
                 no.text(funs)
             ),
             Self::Let(pat, e, body) => {
-                format!("(let {} = {}\n  in {})", pat.text(), e.text(funs), body.text(funs))
+                format!(
+                    "(let {} = {}\n  in {})",
+                    pat.text(),
+                    e.text(funs),
+                    body.text(funs)
+                )
             }
             Self::LetFun(fun, _, rest) => format!("({}\n  in {})", funs(*fun), rest.text(funs)),
             Self::Loop(pat, init, iter, body) => {
@@ -235,7 +245,12 @@ impl Exp {
 
 impl Cond {
     fn text(&self, funs: &dyn Fn(usize) -> String) -> String {
-        format!("{} {} {}", self.left.text(funs), self.op, self.right.text(funs))
+        format!(
+            "{} {} {}",
+            self.left.text(funs),
+            self.op,
+            self.right.text(funs)
+        )
     }
 }
 

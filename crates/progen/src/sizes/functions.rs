@@ -20,7 +20,10 @@ impl Gen<'_> {
         let fits = |fun: &usize| {
             let fun = &self.funs[*fun];
             fun.ret.alike(goal)
-                && fun.params.iter().all(|ty| self.nameable(ty) && !self.has_met(ty))
+                && fun
+                    .params
+                    .iter()
+                    .all(|ty| self.nameable(ty) && !self.has_met(ty))
         };
         let fine: Vec<usize> = self.callable().into_iter().filter(fits).collect();
         let fun = *self.c.pick(&fine)?;
@@ -87,7 +90,11 @@ impl Gen<'_> {
     /// A local function, then an expression of this type.
     pub fn local_function(&mut self, goal: &Ty, fuel: u32) -> (Exp, Ty) {
         let f = self.name(&[], &[goal]);
-        let result = if self.c.once_in(3) { goal.clone() } else { self.goal(1) };
+        let result = if self.c.once_in(3) {
+            goal.clone()
+        } else {
+            self.goal(1)
+        };
         let keyword = "let";
         let fun = self.declare(keyword, &f, &result, fuel, true);
         let def = self.funs[fun].def;
@@ -136,7 +143,10 @@ impl Gen<'_> {
         let mut bound = Vec::new();
         for (size, id) in &sizes {
             let of = |ty: &Ty| ty.sizes().iter().position(|s| *s == Size::Var(*id));
-            let found = params.iter().enumerate().find_map(|(at, p)| Some((at, of(&p.ty)?)));
+            let found = params
+                .iter()
+                .enumerate()
+                .find_map(|(at, p)| Some((at, of(&p.ty)?)));
             let (param, dim) = found.unwrap_or((0, 0));
             bound.push((size.clone(), param, dim));
         }
@@ -150,9 +160,11 @@ impl Gen<'_> {
         let (body, mut ty) = if recursive {
             self.recursion(def, name, &params, result, fuel)
         } else {
-            self.synth(result, fuel)
+            self.bare_result(result, fuel)
         };
-        if *result != Ty::Int && ty.sizes().contains(&Size::Open) {
+        // Payloads that are absent everywhere have the declared sizes.
+        let absent = ty.sizes().contains(&Size::Open);
+        if absent {
             ty = self.close(&ty);
         }
         // With a declared result, recursive uses would have the same anonymous sizes.
@@ -162,6 +174,10 @@ impl Gen<'_> {
         });
         let declared = if recursive && anonymous {
             String::new()
+        } else if absent {
+            let text = self.existential(&ty).filter(|_| self.c.once_in(2));
+            let text = text.or_else(|| self.anonymous(&ty));
+            text.map_or(String::new(), |text| format!(" : {text}"))
         } else {
             self.declared(&ty, recursive)
         };
@@ -183,6 +199,22 @@ impl Gen<'_> {
             def,
         });
         self.funs.len() - 1
+    }
+
+    /// A body whose constructors may lack the type that they belong to: it is declared.
+    fn bare_result(&mut self, result: &Ty, fuel: u32) -> (Exp, Ty) {
+        let bare = matches!(result, Ty::Sum(_)) && self.c.once_in(2);
+        if !bare {
+            return self.synth(result, fuel);
+        }
+        let before = self.next;
+        let (e, ty) = self.bare(result, fuel);
+        let open = ty.sizes().contains(&Size::Open);
+        // Whether all constructors are there is not known, so the type must be.
+        if !open || self.next > before {
+            return self.synth(result, fuel);
+        }
+        (e, ty)
     }
 
     /// Size parameters, and parameters whose names differ.
@@ -269,7 +301,11 @@ impl Gen<'_> {
             Size::Var(id) => named.iter().all(|(_, other)| other != id),
             _ => false,
         });
-        if own { self.abbreviated(&param.ty, text) } else { text }
+        if own {
+            self.abbreviated(&param.ty, text)
+        } else {
+            text
+        }
     }
 
     /// What is declared of the result.
@@ -292,7 +328,10 @@ impl Gen<'_> {
     fn abbreviated_result(&mut self, ty: &Ty, text: String) -> String {
         let sizes = ty.sizes();
         let equal = sizes.windows(2).all(|pair| pair[0] == pair[1]);
-        let found = self.abbreviations.iter().find(|a| a.equal && equal && a.ty.alike(ty));
+        let found = self
+            .abbreviations
+            .iter()
+            .find(|a| a.equal && equal && a.ty.alike(ty));
         match found.map(|a| a.name) {
             Some(name) if self.c.once_in(2) => name.to_owned(),
             _ => self.abbreviated(ty, text),
@@ -310,14 +349,21 @@ impl Gen<'_> {
             if let Some(text) = self.size_text(size) {
                 return text;
             }
-            let at = names.iter().position(|other| other == size).unwrap_or_else(|| {
-                names.push(size.clone());
-                names.len() - 1
-            });
+            let at = names
+                .iter()
+                .position(|other| other == size)
+                .unwrap_or_else(|| {
+                    names.push(size.clone());
+                    names.len() - 1
+                });
             format!("l{at}")
         })?;
         let names: String = (0..names.len()).map(|at| format!("[l{at}]")).collect();
-        Some(if names.is_empty() { text } else { format!("?{names}.{text}") })
+        Some(if names.is_empty() {
+            text
+        } else {
+            format!("?{names}.{text}")
+        })
     }
 
     /// A body that calls the function itself, with its first parameter made less.

@@ -135,7 +135,12 @@ impl Gen<'_> {
             } else {
                 self.anonymous(&abbreviation.ty)
             };
-            let _ = writeln!(text, "type~ {} = {}", abbreviation.name, ty.unwrap_or_default());
+            let _ = writeln!(
+                text,
+                "type~ {} = {}",
+                abbreviation.name,
+                ty.unwrap_or_default()
+            );
         }
         text
     }
@@ -244,7 +249,9 @@ impl Gen<'_> {
                 continue;
             };
             let mut args = String::new();
-            values[2..].iter().for_each(|value| write_value(value, &mut args));
+            values[2..]
+                .iter()
+                .for_each(|value| write_value(value, &mut args));
             let mut expected = String::new();
             write_value(&value, &mut expected);
             calls.push(Call {

@@ -184,6 +184,16 @@ impl<'d> Eval<'d> {
                 let args = self.all(args, env)?;
                 operation(*op, &args)?
             }
+            Exp::Each(x, e, xs) => {
+                let xs = self.exp(xs, env)?;
+                let mut results = Vec::new();
+                for element in &xs.array()?.data {
+                    env.push((x.clone(), Val::Int(*element)));
+                    results.push(self.exp(e, env)?.int()?);
+                    env.pop();
+                }
+                vector(results)
+            }
             Exp::Boxed(_, e) | Exp::Typed(e, ..) => self.exp(e, env)?,
             Exp::Call(fun, _, args) => {
                 let args = self.all(args, env)?;
@@ -264,14 +274,7 @@ impl<'d> Eval<'d> {
         value
     }
 
-    fn run_loop(
-        &mut self,
-        pat: &Pat,
-        init: &Exp,
-        iter: &Iter,
-        body: &Exp,
-        env: &mut Env,
-    ) -> Res {
+    fn run_loop(&mut self, pat: &Pat, init: &Exp, iter: &Iter, body: &Exp, env: &mut Env) -> Res {
         let mut value = self.exp(init, env)?;
         // The index or element is bound first, so a parameter of its name hides it.
         let elements = match iter {
@@ -308,7 +311,11 @@ impl<'d> Eval<'d> {
         let added = || {
             let (a, b) = (arr(0)?, arr(1)?);
             let sums = a.data.iter().zip(&b.data).map(|(x, y)| x.wrapping_add(*y));
-            if a.shape == b.shape { Ok(vector(sums.collect())) } else { Err(GivesUp) }
+            if a.shape == b.shape {
+                Ok(vector(sums.collect()))
+            } else {
+                Err(GivesUp)
+            }
         };
         Ok(match prim {
             Prim::Add => Val::Int(int(0)?.wrapping_add(int(1)?)),
@@ -384,7 +391,9 @@ impl<'d> Eval<'d> {
             Prim::ColumnSums => vector(arr(0)?.transposed().array()?.row_sums()),
             Prim::Outer => {
                 let (a, b) = (&arr(0)?.data, &arr(1)?.data);
-                let sums = a.iter().flat_map(|x| b.iter().map(move |y| x.wrapping_add(*y)));
+                let sums = a
+                    .iter()
+                    .flat_map(|x| b.iter().map(move |y| x.wrapping_add(*y)));
                 matrix(a.len() as i64, b.len() as i64, sums.collect())
             }
             Prim::Transpose => arr(0)?.transposed(),

@@ -152,9 +152,27 @@ impl Gen<'_> {
                 Kind::Bag => (BAGS[self.c.below(BAGS.len())], BAG_REST),
             };
             kinds.push(kind);
-            let of = if self.c.once_in(3) { self.stacked(kind, lifted).unwrap_or_else(|| of.to_owned()) } else { of.to_owned() };
             let sig = signature(kind);
-            text.push_str(&format!("\nmodule {name} : {sig} = {{\n  {of}\n{rest}}}\n"));
+            let inner = if self.c.once_in(3) {
+                self.inner(kind)
+            } else {
+                None
+            };
+            text.push_str(&match inner {
+                // By a functor, or by the other module itself.
+                Some(inner) if self.c.once_in(2) => {
+                    let of = stacked(kind, "X", lifted);
+                    format!(
+                        "\nmodule Wrap_{name} (X: {sig}) : {sig} = {{\n  {of}\n{rest}}}\n\
+                         module {name} = Wrap_{name} {inner}\n"
+                    )
+                }
+                Some(inner) => {
+                    let of = stacked(kind, &inner, lifted);
+                    format!("\nmodule {name} : {sig} = {{\n  {of}\n{rest}}}\n")
+                }
+                None => format!("\nmodule {name} : {sig} = {{\n  {of}\n{rest}}}\n"),
+            });
             self.push(&(*name).into(), What::Module(kind));
         }
         for at in 0..self.c.below(3) {
@@ -165,26 +183,11 @@ impl Gen<'_> {
         text
     }
 
-    /// A representation by another module, if there is one of the kind.
-    fn stacked(&self, kind: Kind, lifted: bool) -> Option<String> {
+    /// A module of this kind that there is.
+    fn inner(&self, kind: Kind) -> Option<Name> {
         let modules = self.modules();
-        let (inner, _) = modules.iter().find(|(_, other)| *other == kind)?;
-        Some(match kind {
-            Kind::Vec => {
-                let lifted = if lifted { "type~" } else { "type" };
-                format!(
-                    "{lifted} t [n] = ({inner}.t [n], i64)
-  def of [n] (xs: [n]i64) : t [n] = ({inner}.of xs, n)
-  def to [n] ((a, _): t [n]) : [n]i64 = {inner}.to a"
-                )
-            }
-            Kind::Mat => return None,
-            Kind::Bag => format!(
-                "type~ t = {{a: {inner}.t, b: {inner}.t}}
-  def of [n] (xs: [n]i64) : t = {{a = {inner}.of (take (n / 2) xs), b = {inner}.of (drop (n / 2) xs)}}
-  def to ({{a, b}}: t) : []i64 = {inner}.to a ++ {inner}.to b"
-            ),
-        })
+        let found = modules.into_iter().find(|(_, other)| *other == kind);
+        found.map(|(path, _)| path)
     }
 
     /// A functor with functions, and its applications to the modules of its kind.
@@ -237,5 +240,28 @@ fn signature(kind: Kind) -> &'static str {
         Kind::Vec => "vec",
         Kind::Mat => "mat",
         Kind::Bag => "bag",
+    }
+}
+
+/// A representation by the type of another module of the kind.
+fn stacked(kind: Kind, inner: &str, lifted: bool) -> String {
+    let keyword = if lifted { "type~" } else { "type" };
+    match kind {
+        Kind::Vec => format!(
+            "{keyword} t [n] = ({inner}.t [n], i64)
+  def of [n] (xs: [n]i64) : t [n] = ({inner}.of xs, n)
+  def to [n] ((a, _): t [n]) : [n]i64 = {inner}.to a"
+        ),
+        Kind::Mat => format!(
+            "{keyword} t [n] [l] = {{k: {inner}.t [l] [n]}}
+  def of [n] [l] (xs: [n][l]i64) : t [n] [l] = {{k = {inner}.of (transpose xs)}}
+  def to [n] [l] ({{k}}: t [n] [l]) : [n][l]i64 = transpose ({inner}.to k)"
+        ),
+        Kind::Bag => format!(
+            "type~ t = {{a: {inner}.t, b: {inner}.t}}
+  def of [n] (xs: [n]i64) : t =
+    {{a = {inner}.of (take (n / 2) xs), b = {inner}.of (drop (n / 2) xs)}}
+  def to ({{a, b}}: t) : []i64 = {inner}.to a ++ {inner}.to b"
+        ),
     }
 }

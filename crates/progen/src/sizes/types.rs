@@ -122,10 +122,15 @@ impl Ty {
             }
             Self::Record(fields) => {
                 let fields = fields.iter();
-                Self::Record(fields.map(|(f, ty)| (*f, ty.with_module(from, to))).collect())
+                Self::Record(
+                    fields
+                        .map(|(f, ty)| (*f, ty.with_module(from, to)))
+                        .collect(),
+                )
             }
             Self::Sum(cases) => {
-                let payload = |tys: &[Self]| tys.iter().map(|ty| ty.with_module(from, to)).collect();
+                let payload =
+                    |tys: &[Self]| tys.iter().map(|ty| ty.with_module(from, to)).collect();
                 Self::Sum(cases.iter().map(|(c, tys)| (*c, payload(tys))).collect())
             }
         }
