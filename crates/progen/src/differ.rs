@@ -105,7 +105,7 @@ impl Setting {
             device: seed,
             opencl: false,
             optimised: false,
-            sizes: seed % SIZES == 0,
+            sizes: seed.is_multiple_of(SIZES),
             interpreted: false,
         };
         // Last, so that seeds keep the rest of what they draw.

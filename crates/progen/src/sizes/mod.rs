@@ -8,6 +8,7 @@
 //! neither the checker nor the interpreter has a part in.
 
 #![allow(
+    clippy::format_collect,
     clippy::format_push_string,
     reason = "programs are put together of small texts; making them is not what takes time"
 )]
