@@ -186,7 +186,7 @@ entry main [n] (b: bool) (xs: [n]i64) : []i64 =
         let has = |part: &str| made.iter().any(|text| text.contains(part));
         assert!(has("(both ys xs).0\n"), "a coercion is dropped");
         assert!(has("let  (ys: [k]i64)"), "a bound size is dropped");
-        assert!(has("(xs: [n]i64) =\n"), "a declared result is dropped");
+        assert!(has("(xs: [n]i64)  =\n"), "a declared result is dropped");
         assert!(has("both xs ys"), "arguments change places");
         assert!(has("([m]i64, [n]i64)"), "sizes change places");
     }
