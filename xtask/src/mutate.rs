@@ -7,10 +7,16 @@
 //! else runs; if it is slow again, its original is asked: what is slow without the
 //! edits is counted apart.
 //!
+//! With `--sizes` the edits are about sizes in types ([`sizes`]), and mutants that check are
+//! run on their test blocks by the interpreter that checks values against the sizes in their
+//! types: what it says of the program is fine, a bug of the compiler is not.
+//!
 //! The same folders, seed and number give the same mutant. A mutant lies in a copy
 //! of its original's folder, where its imports are; those with a problem stay there.
 
 mod edits;
+mod sites;
+mod sizes;
 mod tokens;
 
 use crate::Outcome;
@@ -26,6 +32,7 @@ use std::time::{Duration, Instant};
 const USAGE: &str = "usage: cargo xtask mutate [OPTIONS]
   --count N     mutants (1000)
   --seed N      what they are drawn from (1)
+  --sizes       edits of sizes in types; mutants run in the interpreter that checks them
   --only N      the mutant of this number alone, which stays
   --corpus DIR  a folder of programs, once or more (tests/programs, examples)";
 
@@ -44,6 +51,7 @@ struct Args {
     count: u64,
     seed: u64,
     only: Option<u64>,
+    sizes: bool,
     corpus: Vec<PathBuf>,
 }
 
@@ -52,10 +60,15 @@ fn arguments() -> Result<Args, String> {
         count: 1000,
         seed: 1,
         only: None,
+        sizes: false,
         corpus: Vec::new(),
     };
     let mut given = std::env::args().skip(2);
     while let Some(option) = given.next() {
+        if option == "--sizes" {
+            args.sizes = true;
+            continue;
+        }
         let value = given.next();
         let value = value.ok_or_else(|| USAGE.to_owned())?;
         let number = || {
@@ -77,6 +90,8 @@ fn arguments() -> Result<Args, String> {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Step {
     Check,
+    /// Test blocks in the interpreter, with sizes checked.
+    Sizes,
     Passes,
     Build,
 }
@@ -120,6 +135,7 @@ struct Setting {
     folder: PathBuf,
     originals: Vec<PathBuf>,
     material: Material,
+    sizes: bool,
     seed: u64,
 }
 
@@ -177,6 +193,7 @@ impl Setting {
             folder,
             originals,
             material: Material::new(programs),
+            sizes: args.sizes,
             seed: args.seed,
         })
     }
@@ -186,13 +203,22 @@ impl Setting {
         let start = Random::new(self.seed).bits().wrapping_add(number);
         let mut random = Random::new(start);
         let original = random.below(self.originals.len() as u64) as usize;
-        let text = self.material.mutant(original, &mut random);
+        let text = if self.sizes {
+            let text = String::from_utf8_lossy(&self.material.programs[original]);
+            let mutant = sizes::mutant(&text, &mut random);
+            mutant.unwrap_or_else(|| text.into_owned()).into_bytes()
+        } else {
+            self.material.mutant(original, &mut random)
+        };
         let path = self.originals[original].with_file_name(format!("mutant-{number}.fut"));
         write(&path, &text)?;
         let (finished, mut problem) = self.judged(Step::Check, &path, worker)?;
         let checks = finished.end == End::Code(0);
         let mut then = None;
-        if checks && problem.is_none() {
+        if checks && problem.is_none() && self.sizes {
+            then = Some(Step::Sizes);
+            problem = self.judged(Step::Sizes, &path, worker)?.1;
+        } else if checks && problem.is_none() {
             let step = if random.below(BUILT) == 0 {
                 Step::Build
             } else {
@@ -249,9 +275,12 @@ impl Setting {
     ) -> Result<(Finished, Option<(Kind, Step, String)>), String> {
         let (finished, time) = self.start(step, path, worker)?;
         let line = |part: &str| {
-            let mut lines = finished.stderr.lines();
+            let stdout = String::from_utf8_lossy(&finished.stdout);
+            let mut lines = finished.stderr.lines().chain(stdout.lines());
             lines.find(|line| line.contains(part)).map(first_line)
         };
+        // What a program computes may take long.
+        let limit = if step == Step::Sizes { LIMIT } else { SLOW };
         let problem = if let Some(text) = line("panicked at") {
             Some((Kind::Panic, text))
         } else if !matches!(finished.end, End::Code(0 | 1)) {
@@ -259,7 +288,7 @@ impl Setting {
             Some((Kind::Exit, format!("{:?}: {text}", finished.end)))
         } else if let Some(text) = line("compiler bug") {
             Some((Kind::Bug, text))
-        } else if time > SLOW {
+        } else if time > limit {
             Some((Kind::Slow, format!("{time:.1?}")))
         } else {
             None
@@ -286,6 +315,10 @@ impl Setting {
         let path = path.to_string_lossy().into_owned();
         let (command, rest) = match step {
             Step::Check => ("check", Vec::new()),
+            Step::Sizes => {
+                let options = ["--backend", "interp", "--check-sizes", "--timeout", "10"];
+                ("test", options.map(str::to_owned).to_vec())
+            }
             Step::Passes => ("dev", vec!["--stage".to_owned(), "pipeline".to_owned()]),
             Step::Build => {
                 let executable = executable.to_string_lossy().into_owned();
@@ -323,13 +356,14 @@ impl Setting {
         let _ = writeln!(
             text,
             "mutate: {} mutants of {} programs, seed {}: {} check, of which {} built, {} went \
-             through all passes",
+             through all passes, {} ran in the interpreter",
             results.len(),
             self.originals.len(),
             self.seed,
             count(&|r| r.checks),
             count(&|r| r.then == Some(Step::Build)),
             count(&|r| r.then == Some(Step::Passes)),
+            count(&|r| r.then == Some(Step::Sizes)),
         );
         let mut bad = 0;
         for (kind, name) in KINDS {

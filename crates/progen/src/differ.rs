@@ -7,8 +7,9 @@
 use crate::choices::Choices;
 use crate::coverage::Seen;
 use crate::device::Kernels;
-use crate::generator::{Call, Program, generate};
+use crate::generator::{self, Call, Program};
 use crate::opencl::OnOpenCl;
+use crate::sizes;
 use check::Loader;
 use driver::{Failure, Flatten, Lanes, Options, Session};
 use harness::programs::{first_line, results};
@@ -28,6 +29,9 @@ use value::Value;
 const NAME: &str = "program.fut";
 /// A call that takes the interpreter longer is passed over.
 const PATIENCE: Duration = Duration::from_secs(3);
+
+/// One of so many programs is one about sizes.
+const SIZES: u64 = 8;
 
 /// What is wrong.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -60,6 +64,10 @@ pub struct Setting {
     opencl: bool,
     /// Whether that one's compiler optimises them, which takes it long.
     optimised: bool,
+    /// Whether the program is one about sizes.
+    sizes: bool,
+    /// Whether the program runs in the interpreter alone.
+    interpreted: bool,
 }
 
 impl Setting {
@@ -97,6 +105,8 @@ impl Setting {
             device: seed,
             opencl: false,
             optimised: false,
+            sizes: seed.is_multiple_of(SIZES),
+            interpreted: false,
         };
         // Last, so that seeds keep the rest of what they draw.
         setting.options.fuse = !c.once_in(3);
@@ -140,6 +150,28 @@ impl Setting {
         program.tunables().iter().map(draw).collect()
     }
 
+    /// The setting for programs about sizes alone, if that is wanted.
+    #[must_use]
+    pub fn with_sizes(mut self, wanted: bool) -> Self {
+        self.sizes |= wanted;
+        self
+    }
+
+    /// The setting in which programs run in the interpreter alone, if that is wanted.
+    #[must_use]
+    pub fn interpreted(mut self, wanted: bool) -> Self {
+        self.interpreted |= wanted;
+        self
+    }
+
+    /// The program of a sequence of choices; `size` bounds it, 100 is ordinary.
+    pub fn generate(&self, c: &mut Choices, size: usize) -> Program {
+        if self.sizes {
+            return sizes::generate(c, size);
+        }
+        generator::generate(c, size)
+    }
+
     /// In a few words.
     pub fn text(&self) -> String {
         format!(
@@ -180,7 +212,7 @@ pub struct Report {
 /// Makes the program of choices, runs it in all ways and says what differs.
 pub fn try_choices(choices: Choices, size: usize, setting: &Setting) -> Result<Report, Problem> {
     let mut choices = choices;
-    try_program(&generate(&mut choices, size), setting)
+    try_program(&setting.generate(&mut choices, size), setting)
 }
 
 /// Runs a program in all ways and says what differs.
@@ -241,6 +273,18 @@ fn run(program: &Program, setting: &Setting) -> Result<Report, Problem> {
         .check(&mut loader)
         .map_err(|failure| refused("check", &session, &failure))?;
     let mut report = Report::default();
+    let interp = Interp::new(Arc::new(typed.clone()));
+    interp.set_check_sizes(true);
+    let mut wanted = Vec::new();
+    for call in &program.calls {
+        let given = interpret(&interp, call, &session)?;
+        as_expected(call, &given)?;
+        wanted.push((call, given));
+    }
+    if setting.interpreted {
+        report.values += wanted.len() as u64;
+        return Ok(report);
+    }
     let ir = session
         .lower(&typed)
         .map_err(|failure| refused("lower", &session, &failure))?;
@@ -255,12 +299,6 @@ fn run(program: &Program, setting: &Setting) -> Result<Report, Problem> {
         .image(ir, &mut report.seen)
         .map_err(|failure| refused("compile", &session, &failure))?;
     let tuning = setting.tuning(image.program());
-    let interp = Interp::new(Arc::new(typed));
-    interp.set_check_sizes(true);
-    let mut wanted = Vec::new();
-    for call in &program.calls {
-        wanted.push((call, interpret(&interp, call, &session)?));
-    }
     for (call, wanted) in &wanted {
         if let Some(kernels) = &kernels
             && kernels.agree(call, &arguments(call)?, wanted)?
@@ -335,6 +373,15 @@ fn interpret(interp: &Interp, call: &Call, session: &Session) -> Result<Wanted, 
             }
         },
     }
+}
+
+/// Compares what the interpreter gives with results that are known beforehand.
+fn as_expected(call: &Call, given: &Wanted) -> Result<(), Problem> {
+    let (Some(expected), Wanted::Values(given)) = (&call.expected, given) else {
+        return Ok(());
+    };
+    let expected = results(expected.as_bytes()).map_err(|e| Problem::new("expected", e))?;
+    same_values(&expected, given, 0).map_err(|what| Problem::new("interpreter: values", what))
 }
 
 /// What a call showed.

@@ -3,7 +3,7 @@
 
 use harness::process::{End, run_unlimited};
 use harness::programs::{by_workers, first_line};
-use progen::{Choices, Coverage, Problem, Setting, generate, shrink, try_choices};
+use progen::{Choices, Coverage, Problem, Setting, shrink, try_choices};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -19,9 +19,12 @@ const USAGE: &str = "usage: progen [OPTIONS]
   --jobs N      processes at a time (as many as there are processors)
   --tries N     tries to make a failing program smaller (1500)
   --opencl      run kernels on a device of OpenCL's, too; compiling them takes long
+  --sizes       programs about sizes in types alone; otherwise one in eight is
+  --interp      run programs in the interpreter alone
   --out FOLDER  where failing programs go, as they are and small (build/progen)
   --show SEED   print a program and its calls
   --try SEED    run one program
+  --write       write programs with test blocks to the folder of --out
   --give FILE   run the program of the choices in a file; --seed draws the mode";
 
 /// Programs that one process runs.
@@ -43,6 +46,8 @@ struct Args {
     tries: usize,
     out: PathBuf,
     opencl: bool,
+    sizes: bool,
+    interp: bool,
     action: Action,
 }
 
@@ -50,6 +55,7 @@ enum Action {
     Many,
     Show(u64),
     Try(u64),
+    Write,
     Give(PathBuf),
     /// What `Many` has its processes do.
     Worker,
@@ -65,6 +71,8 @@ fn arguments() -> Result<Args, lexopt::Error> {
         tries: 1500,
         out: "build/progen".into(),
         opencl: false,
+        sizes: false,
+        interp: false,
         action: Action::Many,
     };
     let mut parser = lexopt::Parser::from_env();
@@ -76,9 +84,12 @@ fn arguments() -> Result<Args, lexopt::Error> {
             Long("jobs") => args.jobs = parser.value()?.parse()?,
             Long("tries") => args.tries = parser.value()?.parse()?,
             Long("opencl") => args.opencl = true,
+            Long("sizes") => args.sizes = true,
+            Long("interp") => args.interp = true,
             Long("out") => args.out = parser.value()?.into(),
             Long("show") => args.action = Action::Show(parser.value()?.parse()?),
             Long("try") => args.action = Action::Try(parser.value()?.parse()?),
+            Long("write") => args.action = Action::Write,
             Long("give") => args.action = Action::Give(parser.value()?.into()),
             Long("worker") => args.action = Action::Worker,
             Long("help") => return Err(USAGE.into()),
@@ -118,8 +129,10 @@ fn act(args: &Args) -> Result<(), String> {
     match &args.action {
         Action::Many => many(args),
         Action::Worker => worker(args),
+        Action::Write => write(args),
         Action::Show(seed) => {
-            println!("{}", listing(Choices::random(*seed), args.size));
+            let setting = setting(args, *seed);
+            println!("{}", listing(Choices::random(*seed), &setting, args.size));
             Ok(())
         }
         Action::Try(seed) => {
@@ -143,7 +156,10 @@ fn act(args: &Args) -> Result<(), String> {
 
 /// How the program of a seed runs.
 fn setting(args: &Args, seed: u64) -> Setting {
-    Setting::draw(seed).on_opencl(args.opencl)
+    Setting::draw(seed)
+        .on_opencl(args.opencl)
+        .with_sizes(args.sizes)
+        .interpreted(args.interp)
 }
 
 /// Runs one program; the error's first line is the problem's kind.
@@ -157,14 +173,39 @@ fn single(choices: Choices, setting: &Setting, size: usize) -> Result<(), String
     Ok(())
 }
 
+/// Writes programs whose results are known, with these in test blocks.
+fn write(args: &Args) -> Result<(), String> {
+    std::fs::create_dir_all(&args.out).map_err(|e| e.to_string())?;
+    for seed in args.seed..args.seed + args.count {
+        let program = setting(args, seed).generate(&mut Choices::random(seed), args.size);
+        let mut text = String::new();
+        for call in &program.calls {
+            let Some(expected) = &call.expected else {
+                continue;
+            };
+            let line = |values: &str| values.replace('\n', " ");
+            let (input, output) = (line(&call.args), line(expected));
+            let _ = writeln!(text, "-- ==\n-- entry: {}", call.entry);
+            let _ = writeln!(text, "-- input {{ {input}}} output {{ {output}}}");
+        }
+        let path = args.out.join(format!("seed-{seed}.fut"));
+        std::fs::write(&path, text + "\n" + &program.text).map_err(|e| e.to_string())?;
+    }
+    Ok(())
+}
+
 /// A program with its calls as comments.
-fn listing(choices: Choices, size: usize) -> String {
+fn listing(choices: Choices, setting: &Setting, size: usize) -> String {
     let mut choices = choices;
-    let program = generate(&mut choices, size);
+    let program = setting.generate(&mut choices, size);
     let mut text = String::new();
     for call in &program.calls {
         let args = call.args.replace('\n', " ");
-        let _ = writeln!(text, "-- {}: {args}", call.entry);
+        let _ = write!(text, "-- {}: {args}", call.entry);
+        if let Some(expected) = &call.expected {
+            let _ = write!(text, "-> {}", expected.replace('\n', " "));
+        }
+        text.push('\n');
     }
     text + "\n" + &program.text
 }
@@ -220,6 +261,18 @@ struct Sums {
     problems: BTreeMap<String, Vec<u64>>,
 }
 
+/// The options that programs are made and run by.
+fn flags(args: &Args) -> impl Iterator<Item = &'static str> {
+    let flags = [
+        (args.opencl, "--opencl"),
+        (args.sizes, "--sizes"),
+        (args.interp, "--interp"),
+    ];
+    flags
+        .into_iter()
+        .filter_map(|(given, flag)| given.then_some(flag))
+}
+
 /// Runs one batch in a process; goes on behind a program that ends the process.
 fn batch(args: &Args, first: u64, count: u64, sums: &Mutex<Sums>) -> Result<(), String> {
     let program = std::env::current_exe().map_err(|e| e.to_string())?;
@@ -237,7 +290,7 @@ fn batch(args: &Args, first: u64, count: u64, sums: &Mutex<Sums>) -> Result<(), 
             "--size",
             &numbers[2],
         ];
-        command.extend(args.opencl.then_some("--opencl"));
+        flags(args).for_each(|flag| command.push(flag));
         let finished = run_unlimited(&command, b"", LIMIT)?;
         let mut sums = sums.lock().map_err(|e| e.to_string())?;
         let mut last = next;
@@ -341,7 +394,7 @@ fn many(args: &Args) -> Result<(), String> {
 /// Shrinks a failing program and writes it down.
 fn keep(args: &Args, worker: usize, kind: &str, seed: u64) -> Result<String, String> {
     let mut choices = Choices::random(seed);
-    generate(&mut choices, args.size);
+    setting(args, seed).generate(&mut choices, args.size);
     let file = args.out.join(format!("try-{worker}"));
     let mut said = String::new();
     let small = shrink(choices.into_made(), args.tries, |choices| {
@@ -359,7 +412,7 @@ fn keep(args: &Args, worker: usize, kind: &str, seed: u64) -> Result<String, Str
         "-- seed {seed}: {kind}\n-- {}\n{}\n{}",
         setting(args, seed).text(),
         said.join("\n"),
-        listing(Choices::replay(small), args.size)
+        listing(Choices::replay(small), &setting(args, seed), args.size)
     );
     let path = args.out.join(format!("seed-{seed}.fut"));
     std::fs::write(&path, text).map_err(|e| e.to_string())?;
@@ -379,7 +432,7 @@ fn give(
     let (program, file) = (program.to_string_lossy(), file.to_string_lossy());
     let (seed, size) = (seed.to_string(), args.size.to_string());
     let mut command = vec![&*program, "--give", &file, "--seed", &seed, "--size", &size];
-    command.extend(args.opencl.then_some("--opencl"));
+    flags(args).for_each(|flag| command.push(flag));
     let finished = run_unlimited(&command, b"", LIMIT_OF_ONE)?;
     Ok((finished.end != End::Code(0)).then(|| Problem {
         kind: ending(&finished.end, &finished.stderr),

@@ -2,7 +2,7 @@
 //! in a mode of its own. `cargo xtask progen` runs more of them.
 
 use harness::programs::by_workers;
-use progen::{Choices, Setting, generate, try_choices};
+use progen::{Choices, Setting, try_choices};
 
 /// How many programs are run; their seeds are 1, 2, 3 and so on.
 const PROGRAMS: u64 = 80;
@@ -16,7 +16,7 @@ fn compiled_programs_give_what_the_interpreter_gives() {
         let setting = Setting::draw(*seed);
         let tried = stacked(|| try_choices(Choices::random(*seed), SIZE, &setting));
         tried.map_err(|problem| {
-            let program = generate(&mut Choices::random(*seed), SIZE);
+            let program = setting.generate(&mut Choices::random(*seed), SIZE);
             format!(
                 "seed {seed}: {}\n{}\n{}\n{}",
                 problem.kind,
@@ -57,8 +57,9 @@ fn stacked<R: Send>(work: impl FnOnce() -> R + Send) -> R {
 fn a_seed_makes_one_program_and_its_choices_make_it_again() {
     for seed in 1..50 {
         let mut choices = Choices::random(seed);
-        let program = generate(&mut choices, SIZE);
+        let setting = Setting::draw(seed);
+        let program = setting.generate(&mut choices, SIZE);
         let mut again = Choices::replay(choices.into_made());
-        assert_eq!(program.text, generate(&mut again, SIZE).text);
+        assert_eq!(program.text, setting.generate(&mut again, SIZE).text);
     }
 }

@@ -28,6 +28,8 @@ pub struct Call {
     pub may_fail: bool,
     /// By how many units in the last place floats may differ.
     pub ulps: u64,
+    /// The results as text, where they are known beforehand.
+    pub expected: Option<String>,
 }
 
 /// Mathematical functions of one argument, whose last bits are free.
@@ -282,6 +284,7 @@ impl Gen<'_> {
             args: String::new(),
             may_fail: false,
             ulps: 0,
+            expected: None,
         };
         self.calls(&call, &parameters, calls);
     }
@@ -332,6 +335,7 @@ impl Gen<'_> {
                 args: format!("{size}i64 {}i64", self.c.below(50)),
                 may_fail: false,
                 ulps: 0,
+                expected: None,
             });
         }
     }
@@ -354,6 +358,7 @@ impl Gen<'_> {
             args: String::new(),
             may_fail: true,
             ulps: 0,
+            expected: None,
         };
         self.calls(&call, &parameters, calls);
     }
@@ -396,6 +401,7 @@ impl Gen<'_> {
             args,
             may_fail: false,
             ulps,
+            expected: None,
         });
     }
 

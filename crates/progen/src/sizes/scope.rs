@@ -1,0 +1,329 @@
+//! What is in scope where an expression is made, under which names, and the text of types
+//! there.
+
+use super::exp::{Exp, Name};
+use super::model::Def;
+use super::types::{Id, Kind, Size, Ty};
+use crate::choices::Choices;
+use std::collections::BTreeSet;
+
+/// What a name stands for.
+#[derive(Clone, Debug)]
+pub(super) enum What {
+    Value(Ty),
+    /// An `i64` that is not negative, and a size.
+    Size(Id),
+    /// A module with an abstract type.
+    Module(Kind),
+    /// A module with functions, by number.
+    Funs(Vec<usize>),
+    Fun(usize),
+}
+
+/// A name in scope.
+#[derive(Clone, Debug)]
+pub(super) struct Entry {
+    pub name: Name,
+    pub what: What,
+}
+
+/// A function that can be called.
+#[derive(Clone, Debug)]
+pub(super) struct Fun {
+    /// The name that calls use.
+    pub path: Name,
+    /// Whether it captures variables.
+    pub local: bool,
+    pub params: Vec<Ty>,
+    /// The sizes that `i64` parameters are.
+    pub ints: Vec<Option<Id>>,
+    pub ret: Ty,
+    /// Sizes with this number or a greater one are made anew by each call, unless an
+    /// argument determines them.
+    pub start: Id,
+    /// The number of the definition.
+    pub def: usize,
+}
+
+/// A type abbreviation.
+#[derive(Clone, Debug)]
+pub(super) struct Abbreviation {
+    pub name: &'static str,
+    /// The type, whose sizes are open.
+    pub ty: Ty,
+    /// Whether all its sizes are one.
+    pub equal: bool,
+}
+
+/// A program in the making.
+pub(super) struct Gen<'a> {
+    pub c: &'a mut Choices,
+    pub scope: Vec<Entry>,
+    pub next: Id,
+    pub defs: Vec<Def>,
+    pub funs: Vec<Fun>,
+    pub abbreviations: Vec<Abbreviation>,
+    /// Anonymous sizes of parameters. The language infers them: where they meet another
+    /// size in branches, they are that.
+    pub anonymous_sizes: BTreeSet<Id>,
+    /// Those that met another size.
+    pub met: BTreeSet<Id>,
+    /// Choices after which everything is made simple.
+    pub limit: usize,
+}
+
+/// Names of variables, size parameters and functions. They are few, so that they hide
+/// each other and modules.
+const NAMES: [&str; 16] = [
+    "x", "n", "k", "xs", "i", "a", "b", "m", "v", "y", "ys", "t", "w", "u", "f", "g",
+];
+
+impl Gen<'_> {
+    /// A size that nothing is known of.
+    pub fn fresh(&mut self) -> Size {
+        Size::Var(self.fresh_id())
+    }
+
+    pub fn fresh_id(&mut self) -> Id {
+        self.next += 1;
+        self.next
+    }
+
+    /// The type with each open size unknown.
+    pub fn close(&mut self, ty: &Ty) -> Ty {
+        ty.map_sizes(&mut |size| match size {
+            Size::Open => self.fresh(),
+            size => size.clone(),
+        })
+    }
+
+    /// The type with each size unknown.
+    pub fn unknown(&mut self, ty: &Ty) -> Ty {
+        ty.map_sizes(&mut |_| self.fresh())
+    }
+
+    /// The type of either of two values.
+    pub fn join(&mut self, a: &Ty, b: &Ty) -> Ty {
+        let mut seen: Vec<(Size, Size, Size)> = Vec::new();
+        let pairs: Vec<(Size, Size)> = a.sizes().into_iter().zip(b.sizes()).collect();
+        let sizes: Vec<Size> = pairs
+            .into_iter()
+            .map(|(x, y)| {
+                if x == y || y == Size::Open {
+                    return x;
+                }
+                for size in [&x, &y] {
+                    self.meet(size);
+                }
+                if x == Size::Open {
+                    return y;
+                }
+                let known = seen.iter().find(|(a, b, _)| *a == x && *b == y);
+                if let Some((.., size)) = known {
+                    return size.clone();
+                }
+                let size = self.fresh();
+                seen.push((x, y, size.clone()));
+                size
+            })
+            .collect();
+        a.with_sizes(&sizes)
+    }
+
+    /// Notes that anonymous sizes of parameters in this one met another.
+    fn meet(&mut self, size: &Size) {
+        size.map_vars(&mut |id| {
+            if self.anonymous_sizes.contains(&id) {
+                self.met.insert(id);
+            }
+            Size::Var(id)
+        });
+    }
+
+    /// Brings a name into scope.
+    pub fn push(&mut self, name: &Name, what: What) {
+        let name = name.clone();
+        self.scope.push(Entry { name, what });
+    }
+
+    /// Brings a variable into scope.
+    pub fn bind(&mut self, name: &Name, ty: Ty) {
+        self.push(name, What::Value(ty));
+    }
+
+    /// Makes something in a scope of its own.
+    pub fn scoped<R>(&mut self, make: impl FnOnce(&mut Self) -> R) -> R {
+        let mark = self.scope.len();
+        let made = make(self);
+        self.scope.truncate(mark);
+        made
+    }
+
+    /// A name, none of those given, that hides no module that the types mention.
+    pub fn name(&mut self, avoid: &[Name], goals: &[&Ty]) -> Name {
+        let fine = |name: &&&str| {
+            avoid.iter().all(|other| **other != ***name)
+                && goals.iter().all(|ty| !ty.mentions(name))
+        };
+        let names: Vec<&&str> = NAMES.iter().filter(fine).collect();
+        let most = names.len();
+        // The first names are more frequent, so that they hide each other.
+        let at = self.c.below(most).min(self.c.below(most * 2));
+        names.get(at).map_or("z", |name| **name).into()
+    }
+
+    /// The entries that their names stand for, the innermost first.
+    pub fn visible(&self) -> Vec<&Entry> {
+        let mut seen = BTreeSet::new();
+        let entries = self.scope.iter().rev();
+        entries.filter(|entry| seen.insert(&*entry.name)).collect()
+    }
+
+    /// Whether a module can be named.
+    pub fn module_visible(&self, path: &str) -> bool {
+        let entry = self.scope.iter().rev().find(|entry| *entry.name == *path);
+        entry.is_some_and(|entry| matches!(entry.what, What::Module(_)))
+    }
+
+    /// The modules with abstract types that can be named.
+    pub fn modules(&self) -> Vec<(Name, Kind)> {
+        let visible = self.visible().into_iter();
+        let module = |entry: &Entry| match entry.what {
+            What::Module(kind) => Some((entry.name.clone(), kind)),
+            _ => None,
+        };
+        visible.filter_map(module).collect()
+    }
+
+    /// The functions that can be called.
+    pub fn callable(&self) -> Vec<usize> {
+        let mut found = Vec::new();
+        for entry in self.visible() {
+            match &entry.what {
+                What::Fun(fun) => found.push(*fun),
+                What::Funs(funs) => found.extend(funs),
+                _ => {}
+            }
+        }
+        found
+    }
+
+    /// The parts of variables whose types are as wanted.
+    pub fn known(&self, wanted: &dyn Fn(&Ty) -> bool) -> Vec<(Exp, Ty)> {
+        let mut found = Vec::new();
+        for entry in self.visible() {
+            match &entry.what {
+                What::Value(ty) => parts(&Exp::Var(entry.name.clone()), ty, wanted, &mut found),
+                What::Size(_) if wanted(&Ty::Int) => {
+                    found.push((Exp::Var(entry.name.clone()), Ty::Int));
+                }
+                _ => {}
+            }
+        }
+        found
+    }
+
+    /// The sizes that have names, with these.
+    pub fn named_sizes(&self) -> Vec<(Name, Id)> {
+        let visible = self.visible().into_iter();
+        let size = |entry: &Entry| match entry.what {
+            What::Size(id) => Some((entry.name.clone(), id)),
+            _ => None,
+        };
+        visible.filter_map(size).collect()
+    }
+
+    /// A size as an expression.
+    pub fn size_text(&self, size: &Size) -> Option<String> {
+        match size {
+            Size::Const(n) => Some(n.to_string()),
+            Size::Var(id) => {
+                let named = self.named_sizes();
+                let found = named.iter().find(|(_, other)| other == id);
+                found.map(|(name, _)| name.to_string())
+            }
+            Size::Sum(a, b) => {
+                let (a, b) = (self.size_text(a)?, self.size_text(b)?);
+                let b = if b.contains('+') { format!("({b})") } else { b };
+                Some(format!("{a} + {b}"))
+            }
+            Size::Open => None,
+        }
+    }
+
+    /// The type in the words of this place, with sizes as `size` gives them; nothing if a
+    /// module is hidden.
+    pub fn type_text(&self, ty: &Ty, size: &mut dyn FnMut(&Size) -> String) -> Option<String> {
+        Some(match ty {
+            Ty::Int => "i64".to_owned(),
+            Ty::Array(sizes) => {
+                let sizes: String = sizes.iter().map(|s| format!("[{}]", size(s))).collect();
+                format!("{sizes}i64")
+            }
+            Ty::Abstract(path, _, sizes) => {
+                if !self.module_visible(path) {
+                    return None;
+                }
+                let sizes: String = sizes.iter().map(|s| format!(" [{}]", size(s))).collect();
+                format!("{path}.t{sizes}")
+            }
+            Ty::Boxed(ty) => format!("boxes.box ({})", self.type_text(ty, size)?),
+            Ty::Tuple(parts) => {
+                let parts = parts.iter().map(|ty| self.type_text(ty, size));
+                format!("({})", parts.collect::<Option<Vec<_>>>()?.join(", "))
+            }
+            Ty::Record(fields) => {
+                let field = |(name, ty): &(&str, Ty)| {
+                    Some(format!("{name}: {}", self.type_text(ty, size)?))
+                };
+                let fields = fields.iter().map(field);
+                format!("{{{}}}", fields.collect::<Option<Vec<_>>>()?.join(", "))
+            }
+            Ty::Sum(cases) => {
+                let mut texts = Vec::new();
+                for (name, payload) in cases {
+                    let mut text = format!("#{name}");
+                    for ty in payload {
+                        text.push_str(&format!(" ({})", self.type_text(ty, size)?));
+                    }
+                    texts.push(text);
+                }
+                format!("({})", texts.join(" | "))
+            }
+        })
+    }
+
+    /// The type with anonymous sizes.
+    pub fn anonymous(&self, ty: &Ty) -> Option<String> {
+        self.type_text(ty, &mut |_| String::new())
+    }
+
+    /// The type with the sizes that have names.
+    pub fn named(&self, ty: &Ty) -> Option<String> {
+        self.type_text(ty, &mut |size| self.size_text(size).unwrap_or_default())
+    }
+}
+
+/// Adds the parts of a value whose types are as wanted.
+fn parts(e: &Exp, ty: &Ty, wanted: &dyn Fn(&Ty) -> bool, found: &mut Vec<(Exp, Ty)>) {
+    let mut part = |name: &str, at: usize, ty: &Ty| {
+        let e = Exp::Field(Box::new(e.clone()), name.into(), at);
+        parts(&e, ty, wanted, found);
+    };
+    match ty {
+        Ty::Tuple(tys) => {
+            for (at, ty) in tys.iter().enumerate() {
+                part(&at.to_string(), at, ty);
+            }
+        }
+        Ty::Record(fields) => {
+            for (at, (name, ty)) in fields.iter().enumerate() {
+                part(name, at, ty);
+            }
+        }
+        _ => {}
+    }
+    if wanted(ty) {
+        found.push((e.clone(), ty.clone()));
+    }
+}

@@ -1,0 +1,191 @@
+//! Types of generated programs, with the sizes that the language's rules give to an
+//! expression. Two sizes are the same only if the rules say so in every version of
+//! the language, so a program that needs them to be the same is well typed.
+
+use std::rc::Rc;
+
+/// The number of a size variable. Names may be shadowed, numbers are not.
+pub(super) type Id = u32;
+
+/// A size in a type.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Size {
+    Const(i64),
+    /// A size parameter, an `i64` variable, or a size that has no name.
+    Var(Id),
+    Sum(Rc<Self>, Rc<Self>),
+    /// The size of a payload that is absent, which fits any other.
+    Open,
+}
+
+/// The interface of a module with an abstract type.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Kind {
+    /// `type t [n]`, a vector.
+    Vec,
+    /// `type t [n] [m]`, a matrix.
+    Mat,
+    /// `type~ t`, an array of any size.
+    Bag,
+}
+
+impl Kind {
+    /// The number of size parameters.
+    pub fn rank(self) -> usize {
+        match self {
+            Self::Vec => 1,
+            Self::Mat => 2,
+            Self::Bag => 0,
+        }
+    }
+}
+
+/// A type. All elements of arrays are `i64`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Ty {
+    Int,
+    Array(Vec<Size>),
+    /// The type `t` of a module.
+    Abstract(Rc<str>, Kind, Vec<Size>),
+    /// The type of the module `boxes` for a type argument.
+    Boxed(Rc<Self>),
+    Tuple(Vec<Self>),
+    Record(Vec<(&'static str, Self)>),
+    Sum(Vec<(&'static str, Vec<Self>)>),
+}
+
+impl Ty {
+    /// An array of this rank, whose sizes do not matter.
+    pub fn rank(rank: usize) -> Self {
+        Self::Array(vec![Size::Open; rank])
+    }
+
+    /// The type with each size, in order, replaced.
+    pub fn map_sizes(&self, f: &mut dyn FnMut(&Size) -> Size) -> Self {
+        let mut all = |tys: &[Self]| tys.iter().map(|ty| ty.map_sizes(f)).collect::<Vec<_>>();
+        match self {
+            Self::Int => Self::Int,
+            Self::Array(sizes) => Self::Array(sizes.iter().map(f).collect()),
+            Self::Abstract(path, kind, sizes) => {
+                Self::Abstract(path.clone(), *kind, sizes.iter().map(f).collect())
+            }
+            Self::Boxed(ty) => Self::Boxed(Rc::new(ty.map_sizes(f))),
+            Self::Tuple(parts) => Self::Tuple(all(parts)),
+            Self::Record(fields) => {
+                let field = |(name, ty): &(&'static str, Self)| (*name, ty.map_sizes(f));
+                Self::Record(fields.iter().map(field).collect())
+            }
+            Self::Sum(cases) => {
+                let case = |(name, payload): &(&'static str, Vec<Self>)| (*name, all(payload));
+                Self::Sum(cases.iter().map(case).collect())
+            }
+        }
+    }
+
+    /// The sizes, in order.
+    pub fn sizes(&self) -> Vec<Size> {
+        let mut found = Vec::new();
+        self.map_sizes(&mut |size| {
+            found.push(size.clone());
+            size.clone()
+        });
+        found
+    }
+
+    /// The type with these sizes, in order.
+    pub fn with_sizes(&self, sizes: &[Size]) -> Self {
+        let mut sizes = sizes.iter();
+        self.map_sizes(&mut |old| sizes.next().unwrap_or(old).clone())
+    }
+
+    /// The type with all sizes open.
+    pub fn shape(&self) -> Self {
+        self.map_sizes(&mut |_| Size::Open)
+    }
+
+    /// Whether the types are the same but for sizes.
+    pub fn alike(&self, other: &Self) -> bool {
+        self.shape() == other.shape()
+    }
+
+    /// The types of the abstract module replaced by those of another.
+    pub fn with_module(&self, from: &str, to: &Rc<str>) -> Self {
+        match self {
+            Self::Int | Self::Array(_) => self.clone(),
+            Self::Abstract(path, kind, sizes) => {
+                let path = if **path == *from { to } else { path };
+                Self::Abstract(path.clone(), *kind, sizes.clone())
+            }
+            Self::Boxed(ty) => Self::Boxed(Rc::new(ty.with_module(from, to))),
+            Self::Tuple(parts) => {
+                Self::Tuple(parts.iter().map(|ty| ty.with_module(from, to)).collect())
+            }
+            Self::Record(fields) => {
+                let fields = fields.iter();
+                Self::Record(
+                    fields
+                        .map(|(f, ty)| (*f, ty.with_module(from, to)))
+                        .collect(),
+                )
+            }
+            Self::Sum(cases) => {
+                let payload =
+                    |tys: &[Self]| tys.iter().map(|ty| ty.with_module(from, to)).collect();
+                Self::Sum(cases.iter().map(|(c, tys)| (*c, payload(tys))).collect())
+            }
+        }
+    }
+
+    /// Whether values of the type tell all its sizes.
+    pub fn carries(&self) -> bool {
+        match self {
+            Self::Int | Self::Array(_) => true,
+            Self::Abstract(_, kind, _) => *kind != Kind::Bag,
+            Self::Boxed(_) | Self::Sum(_) => false,
+            Self::Tuple(parts) => parts.iter().all(Self::carries),
+            Self::Record(fields) => fields.iter().all(|(_, ty)| ty.carries()),
+        }
+    }
+
+    /// Whether there are boxes in the type.
+    pub fn boxes(&self) -> bool {
+        match self {
+            Self::Int | Self::Array(_) | Self::Abstract(..) => false,
+            Self::Boxed(_) => true,
+            Self::Tuple(parts) => parts.iter().any(Self::boxes),
+            Self::Record(fields) => fields.iter().any(|(_, ty)| ty.boxes()),
+            Self::Sum(cases) => cases.iter().any(|(_, tys)| tys.iter().any(Self::boxes)),
+        }
+    }
+
+    /// Whether the type mentions this module.
+    pub fn mentions(&self, module: &str) -> bool {
+        match self {
+            Self::Int | Self::Array(_) => false,
+            Self::Abstract(path, ..) => **path == *module,
+            Self::Boxed(ty) => ty.mentions(module),
+            Self::Tuple(parts) => parts.iter().any(|ty| ty.mentions(module)),
+            Self::Record(fields) => fields.iter().any(|(_, ty)| ty.mentions(module)),
+            Self::Sum(cases) => {
+                let mut payloads = cases.iter().flat_map(|(_, payload)| payload);
+                payloads.any(|ty| ty.mentions(module))
+            }
+        }
+    }
+}
+
+impl Size {
+    /// The size with each variable replaced.
+    pub fn map_vars(&self, f: &mut dyn FnMut(Id) -> Self) -> Self {
+        match self {
+            Self::Var(id) => f(*id),
+            Self::Sum(a, b) => Self::Sum(Rc::new(a.map_vars(f)), Rc::new(b.map_vars(f))),
+            Self::Const(_) | Self::Open => self.clone(),
+        }
+    }
+
+    /// The sum of two sizes.
+    pub fn plus(&self, other: &Self) -> Self {
+        Self::Sum(Rc::new(self.clone()), Rc::new(other.clone()))
+    }
+}

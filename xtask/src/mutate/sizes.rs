@@ -1,0 +1,199 @@
+//! Edits of what a program says about sizes: sizes are exchanged, replaced, left out;
+//! coercions and declared results go; arguments, branches and bindings change places. They
+//! are made at the spans of the syntax tree, so what comes out parses, as a rule.
+
+use super::sites::{Group, Place, Site, groups};
+use harness::random::Random;
+use syntax::span::FileId;
+use syntax::symbol::Interner;
+
+/// Sizes that are numbers.
+const CONSTANTS: [&str; 4] = ["0", "1", "2", "3"];
+/// A place that allows no edit of the kind that was drawn is tried so often.
+const TRIES: u32 = 40;
+
+/// A mutant of a program with one edit, or two; `None` if nothing in it can be edited.
+pub fn mutant(text: &str, random: &mut Random) -> Option<String> {
+    let mut text = edited(text, random)?;
+    if random.below(3) == 0 {
+        text = edited(&text, random).unwrap_or(text);
+    }
+    Some(text)
+}
+
+fn edited(text: &str, random: &mut Random) -> Option<String> {
+    let parsed = syntax::parse(text, FileId(0), &Interner::new());
+    if !parsed.errors.is_empty() {
+        return None;
+    }
+    let groups = groups(&parsed.prog);
+    // A declaration with many sites is edited more often.
+    let places: Vec<(usize, usize)> = groups
+        .iter()
+        .enumerate()
+        .flat_map(|(at, group)| (0..group.sites.len()).map(move |site| (at, site)))
+        .collect();
+    for _ in 0..TRIES {
+        let (at, site) = *pick(&places, random)?;
+        let group = groups.get(at)?;
+        let made = edit(text, group, group.sites.get(site)?, random);
+        if let Some(made) = made.filter(|made| made != text) {
+            return Some(made);
+        }
+    }
+    None
+}
+
+fn edit(text: &str, group: &Group, site: &Site, random: &mut Random) -> Option<String> {
+    match site {
+        Site::Size(at) => {
+            let size = match random.below(6) {
+                0 => {
+                    let other = another(group, random, |site| match site {
+                        Site::Size(other) if other != at => Some(other.clone()),
+                        _ => None,
+                    })?;
+                    return swapped(text, at, &other);
+                }
+                1 => (*pick(&CONSTANTS, random)?).to_owned(),
+                2 => String::new(),
+                3 => format!("{} + 1", inner(text, at)?),
+                _ => text.get(pick(&group.sizes, random)?.clone())?.to_owned(),
+            };
+            Some(replaced(text, at, &format!("[{size}]")))
+        }
+        Site::Typed(whole, inner) => {
+            let inner = text.get(inner.clone())?.to_owned();
+            Some(replaced(text, whole, &inner))
+        }
+        Site::Param(at) => {
+            let brackets = text.get(at.clone())?;
+            if !brackets.starts_with('[') || !brackets.ends_with(']') {
+                return None;
+            }
+            Some(replaced(text, at, ""))
+        }
+        Site::Result(at) => {
+            // From the colon on.
+            let before = text.get(..at.start)?.trim_end();
+            let colon = before.strip_suffix(':')?.len();
+            Some(replaced(text, &(colon..at.end), ""))
+        }
+        Site::Args(places) | Site::Branches(places) | Site::Bindings(places) => {
+            if random.below(4) > 0 {
+                return swapped(text, pick(places, random)?, pick(places, random)?);
+            }
+            // One in the place of another: of the same sort, or of any.
+            let at = pick(places, random)?;
+            let other = another(group, random, |site| match site {
+                Site::Args(places) | Site::Branches(places) => places.first().cloned(),
+                _ => None,
+            })?;
+            let bindings = matches!(site, Site::Bindings(_));
+            let other = if bindings {
+                pick(places, random)?.clone()
+            } else {
+                other
+            };
+            let other = text.get(other)?.to_owned();
+            Some(replaced(text, at, &other))
+        }
+        Site::Name(at) => {
+            let other = match random.below(2) {
+                0 => pick(&group.sizes, random)?.clone(),
+                _ => another(group, random, |site| match site {
+                    Site::Name(other) => Some(other.clone()),
+                    _ => None,
+                })?,
+            };
+            let other = text.get(other)?.to_owned();
+            Some(replaced(text, at, &other))
+        }
+    }
+}
+
+/// A place of another site that is as wanted.
+fn another(
+    group: &Group,
+    random: &mut Random,
+    wanted: impl Fn(&Site) -> Option<Place>,
+) -> Option<Place> {
+    let found: Vec<Place> = group.sites.iter().filter_map(wanted).collect();
+    pick(&found, random).cloned()
+}
+
+fn inner(text: &str, brackets: &Place) -> Option<String> {
+    let inner = text.get(brackets.start + 1..brackets.end.checked_sub(1)?)?;
+    (!inner.is_empty()).then(|| inner.to_owned())
+}
+
+fn replaced(text: &str, at: &Place, by: &str) -> String {
+    format!("{}{by}{}", &text[..at.start], &text[at.end..])
+}
+
+/// Two parts change places, if neither is in the other.
+fn swapped(text: &str, one: &Place, other: &Place) -> Option<String> {
+    let (first, second) = if one.start <= other.start {
+        (one, other)
+    } else {
+        (other, one)
+    };
+    if first.end > second.start {
+        return None;
+    }
+    let (a, b) = (text.get(first.clone())?, text.get(second.clone())?);
+    let between = text.get(first.end..second.start)?;
+    Some(format!(
+        "{}{b}{between}{a}{}",
+        &text[..first.start],
+        &text[second.end..]
+    ))
+}
+
+fn pick<'a, T>(things: &'a [T], random: &mut Random) -> Option<&'a T> {
+    things.get(random.below(things.len().max(1) as u64) as usize)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PROGRAM: &str = "\
+module m : { type t [n] val mk : (n: i64) -> t [n] } = { type t [n] = [n]i64 def mk n = iota n }
+def both [n] [m] (xs: [n]i64) (ys: [m]i64) : ([n]i64, [m]i64) = (xs, ys)
+entry main [n] (b: bool) (xs: [n]i64) : []i64 =
+  let [k] (ys: [k]i64) = filter (> 0) xs
+  let zs = (both ys xs).0 :> [k]i64
+  in if b then map2 (+) ys zs else loop ys = ys for i < 3 do ys ++ xs
+";
+
+    #[test]
+    fn mutants_are_many_and_most_of_them_parse() {
+        let made: Vec<String> = (0..300)
+            .filter_map(|seed| mutant(PROGRAM, &mut Random::new(seed)))
+            .collect();
+        assert_eq!(made.len(), 300);
+        let parses = |text: &&String| {
+            let parsed = syntax::parse(text, FileId(0), &Interner::new());
+            parsed.errors.is_empty()
+        };
+        assert!(made.iter().filter(parses).count() > 280);
+        let mut different = made.clone();
+        different.sort_unstable();
+        different.dedup();
+        assert!(different.len() > 100, "{}", different.len());
+        // Of each sort of edit.
+        let has = |part: &str| made.iter().any(|text| text.contains(part));
+        assert!(has("(both ys xs).0\n"), "a coercion is dropped");
+        assert!(has("let  (ys: [k]i64)"), "a bound size is dropped");
+        assert!(has("(xs: [n]i64)  =\n"), "a declared result is dropped");
+        assert!(has("both xs ys"), "arguments change places");
+        assert!(has("([m]i64, [n]i64)"), "sizes change places");
+    }
+
+    #[test]
+    fn a_program_without_sizes_has_no_mutants() {
+        assert_eq!(mutant("type t = i32", &mut Random::new(1)), None);
+        assert_eq!(mutant("def def", &mut Random::new(1)), None);
+    }
+}
