@@ -224,6 +224,39 @@ fn is_size_exp(exp: &Exp, depth: usize) -> bool {
     }
 }
 
+/// The variables that the value of a size depends on, each once: not those that stand in
+/// types of parts of an expression only.
+pub(crate) fn variables(dim: &Dim) -> Vec<VarId> {
+    let mut found = Vec::new();
+    in_dim(dim, &mut found);
+    found
+}
+
+fn in_dim(dim: &Dim, found: &mut Vec<VarId>) {
+    match dim {
+        Dim::Any | Dim::Const(_) => {}
+        Dim::Var(var) if found.contains(var) => {}
+        Dim::Var(var) => found.push(*var),
+        Dim::Op(_, args) => {
+            in_dim(&args.0, found);
+            in_dim(&args.1, found);
+        }
+        Dim::Exp(exp) => in_exp(exp, found),
+    }
+}
+
+fn in_exp(exp: &Exp, found: &mut Vec<VarId>) {
+    stacker::maybe_grow(crate::RED_ZONE, crate::STACK_STEP, || {
+        if let ExpKind::Var { id, size_args, .. } = &exp.kind {
+            in_dim(&Dim::Var(*id), found);
+            for (_, dim) in size_args {
+                in_dim(dim, found);
+            }
+        }
+        crate::visit::children(exp, &mut |child| in_exp(child, found));
+    });
+}
+
 /// A product of atoms with a coefficient.
 #[derive(Clone, Debug)]
 struct Term {

@@ -322,7 +322,11 @@ impl<'a> Definer<'_, 'a> {
             {
                 c.tie_self(&entry.scheme.ty, params.len(), &body);
             }
-            let ret = c.finish_ret(declared, &body, mark);
+            let is_declared = declared.is_some();
+            let mut ret = c.finish_ret(declared, &body, mark);
+            if is_declared && c.infer.is_sizing() {
+                c.infer.close_anonymous(&params, &mut ret);
+            }
             c.settle(deferred, source.top);
             (type_params, params, ret, body)
         });

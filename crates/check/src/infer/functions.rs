@@ -37,11 +37,28 @@ impl Infer<'_> {
         ret
     }
 
+    /// Sizes of a declared result that neither the body nor a parameter tells, as those of
+    /// payloads that are never there, are unknown.
+    pub(crate) fn close_anonymous(&mut self, params: &[Pat], ret: &mut RetType) {
+        ret.ty = self.tables.resolve(&ret.ty);
+        let mut of_params = Mentions::default();
+        for pat in params {
+            crate::subst::map_ty(&self.tables.resolve(&pat.ty), &mut of_params);
+        }
+        for var in Mentions::of(&ret.ty).dims {
+            let open = matches!(self.tables.var(var).state, VarState::Open(_));
+            let own = self.tables.var(var).depth >= self.depth;
+            if open && own && !of_params.dims.contains(&var) {
+                self.tables.var_mut(var).state = VarState::Unknown;
+                self.tables.unknowns += 1;
+                ret.ext.push(var);
+            }
+        }
+    }
+
     /// Whether a size is made of values that have names, unknown sizes, and sizes to be
     /// inferred that belong to parameters or to what is outside.
     fn is_determined(&self, dim: &Dim) -> bool {
-        let mut mentions = Mentions::default();
-        crate::subst::map_dim(dim, &mut mentions);
         let is_value = |var: &VarId| {
             let data = self.tables.var(*var);
             match data.state {
@@ -50,7 +67,7 @@ impl Infer<'_> {
                 VarState::Existential { .. } | VarState::Solved(_) => false,
             }
         };
-        *dim != Dim::Any && mentions.dims.iter().all(is_value)
+        *dim != Dim::Any && crate::dims::variables(dim).iter().all(is_value)
     }
 
     /// The type of a function seen from outside, and its result: what the result

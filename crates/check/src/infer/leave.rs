@@ -102,9 +102,7 @@ struct Hide<'c, 't> {
 
 impl Hide<'_, '_> {
     fn is_local(&self, dim: &Dim) -> bool {
-        let mut mentions = Mentions::default();
-        crate::subst::map_dim(dim, &mut mentions);
-        mentions.dims.iter().any(|v| {
+        crate::dims::variables(dim).iter().any(|v| {
             let data = self.infer.tables.var(*v);
             data.depth > self.infer.depth
                 && !self.bound.contains(v)

@@ -292,17 +292,9 @@ impl Unifier<'_> {
     }
 }
 
-/// The variables that a size mentions.
+/// The variables that the value of a size depends on.
 fn mentioned(dim: &Dim) -> Vec<VarId> {
-    match dim {
-        Dim::Any | Dim::Const(_) => Vec::new(),
-        Dim::Var(var) => vec![*var],
-        Dim::Op(..) | Dim::Exp(_) => {
-            let mut mentions = Mentions::default();
-            map_dim(dim, &mut mentions);
-            mentions.dims
-        }
-    }
+    dims::variables(dim)
 }
 
 /// Whether a size mentions a variable.
