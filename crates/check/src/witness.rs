@@ -103,6 +103,38 @@ pub(crate) fn carried_sizes(ty: &Ty, found: &mut Vec<Dim>) {
     }
 }
 
+/// The sizes of a resolved type that are sizes of payloads and of nothing else.
+pub(crate) fn only_in_payloads(ty: &Ty) -> Vec<VarId> {
+    fn walk(ty: &Ty, in_sum: bool, payloads: &mut Vec<VarId>, others: &mut Vec<VarId>) {
+        let mut part = |ty: &Ty| walk(ty, in_sum, payloads, others);
+        match ty {
+            Ty::Array(array) => {
+                match &array.dim {
+                    Dim::Var(var) if in_sum => payloads.push(*var),
+                    dim => others.extend(crate::dims::variables(dim)),
+                }
+                walk(&array.elem, in_sum, payloads, others);
+            }
+            Ty::Tuple(parts) => parts.iter().for_each(part),
+            Ty::Record(fields) => fields.iter().for_each(|(_, ty)| part(ty)),
+            Ty::Sum(constrs) => {
+                let parts = constrs.iter().flat_map(|(_, payload)| payload.iter());
+                parts.for_each(|ty| walk(ty, true, payloads, others));
+            }
+            Ty::Scalar(_) | Ty::Var(_) | Ty::Abstract(..) | Ty::Arrow(_) => {
+                let found = Witness::of(ty);
+                others.extend(found.carried);
+                others.extend(found.other);
+            }
+        }
+    }
+    let (mut payloads, mut others) = (Vec::new(), Vec::new());
+    walk(ty, false, &mut payloads, &mut others);
+    payloads.retain(|var| !others.contains(var));
+    payloads.dedup();
+    payloads
+}
+
 /// The sizes that stand in types of parameters inside of a type, without those
 /// that come with the function itself: whoever is to apply it must know them.
 pub(crate) fn in_parameters(ty: &Ty) -> Vec<VarId> {

@@ -199,3 +199,38 @@ entry swapped (n: i64) (m: i64) (k: i64) : (i64, i64, i64, i64) =
   let (a, b) = loop (a, b) = (iota n, iota m) for _i < k do (b, a)
   let (c, d) = loop (c, d) = (iota 3, iota 3) for i < k do if i < 2 then (d, c ++ [i]) else (d, d ++ [i])
   in (length a, length b, length c + k * 0, length d * 0 + 6)
+
+-- Sizes that the module computes of those that vary.
+module padded : {
+  type t [n]
+  type grid [n] [m]
+  val of [n] : [n]i64 -> t [n]
+  val len [n] : t [n] -> i64
+  val grid [n] [m] : [n][m]i64 -> grid [n] [m]
+  val cols [n] [m] : grid [n] [m] -> i64
+  val cells [n] [m] : grid [n] [m] -> i64
+} = {
+  type t [n] = ([n](), [n + 1]i64)
+  type grid [n] [m] = ([n](), [m](), [n * m]i64)
+  def of [n] (xs: [n]i64) : t [n] = (replicate n (), xs ++ [1])
+  def len [n] ((_, xs): t [n]) = length xs
+  def grid [n] [m] (xs: [n][m]i64) : grid [n] [m] = (replicate n (), replicate m (), flatten xs)
+  def cols [n] [m] (_: grid [n] [m]) = m
+  def cells [n] [m] ((_, _, xs): grid [n] [m]) = length xs
+}
+
+-- ==
+-- entry: computed_sizes
+-- input { [7i64] } output { 3i64 1i64 2i64 }
+-- input { empty([0]i64) } output { 4i64 2i64 4i64 }
+entry computed_sizes (a: []i64) : (i64, i64, i64) =
+  let x = loop x = padded.of [0, 0, 0] for v in a do padded.of [v, 0]
+  let g = loop g = padded.grid (replicate 2 [0, 0]) for _v in a do padded.grid (replicate 2 [0])
+  in (padded.len x, padded.cols g, padded.cells g)
+
+def absent (n: i64) : (#some ([]i64) | #none i64) = #none n
+
+-- ==
+-- entry: never_there
+-- input { 3i64 } output { 3i64 }
+entry never_there (n: i64) : i64 = match absent n case #some x -> length x case #none k -> k

@@ -37,15 +37,15 @@ impl Infer<'_> {
         ret
     }
 
-    /// Sizes of a declared result that neither the body nor a parameter tells, as those of
-    /// payloads that are never there, are unknown.
+    /// Sizes of payloads in a declared result that neither the body nor a parameter tells,
+    /// since the payload is never there, are unknown.
     pub(crate) fn close_anonymous(&mut self, params: &[Pat], ret: &mut RetType) {
         ret.ty = self.tables.resolve(&ret.ty);
         let mut of_params = Mentions::default();
         for pat in params {
             crate::subst::map_ty(&self.tables.resolve(&pat.ty), &mut of_params);
         }
-        for var in Mentions::of(&ret.ty).dims {
+        for var in crate::witness::only_in_payloads(&ret.ty) {
             let open = matches!(self.tables.var(var).state, VarState::Open(_));
             let own = self.tables.var(var).depth >= self.depth;
             if open && own && !of_params.dims.contains(&var) {
