@@ -296,7 +296,8 @@ entry updates (n: i64) =
 -- ==
 -- entry: wrong
 -- input { 3i64 3i64 } output { 3i64 }
--- input { 3i64 4i64 } error: cannot match shape of type
+-- input { 3i64 4i64 }
+-- error: cannot match shape of type
 -- input { -3i64 4i64 } output { -1i64 }
 entry wrong (n: i64) (m: i64) =
   let some (k: i64): vec [k] = if k > 0 then #some (iota k) else #none
