@@ -62,15 +62,15 @@ impl Definer<'_, '_> {
         chosen
     }
 
-    /// What the second walk over this must know, which began when there were so many
-    /// problems and these variables. `None` if this is the last walk.
+    /// Returns the shapes for the second walk, or `None` if this is the last walk. `problems`
+    /// and `mark` are the numbers of problems and variables at its start.
     pub(crate) fn shapes(&mut self, problems: usize, mark: TablesMark) -> Option<Shapes> {
         let sound = self.cx.reports.is_sound_since(problems);
         sound.then(|| self.infer.shapes(mark)).flatten()
     }
 
-    /// What another second walk must know, if there is one that may be right where this one
-    /// was not.
+    /// Returns the shapes for another second walk, if one in another manner may succeed where
+    /// this one did not.
     pub(crate) fn shapes_again(&self, problems: usize) -> Option<Shapes> {
         let sound = self.cx.reports.is_sound_since(problems);
         let mut manner = self.infer.manner();

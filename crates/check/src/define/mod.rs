@@ -71,7 +71,7 @@ pub(crate) struct Definer<'d, 'a> {
     lent: Vec<VarId>,
 }
 
-/// What came up in a definition that a walk over the finished one judges.
+/// The properties of a definition that decide which checks of the finished one are made.
 #[derive(Clone, Copy, Default)]
 struct Judge {
     /// How many unknown sizes there were before.

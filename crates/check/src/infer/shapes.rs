@@ -33,7 +33,7 @@ pub(crate) enum Walk {
     Sizes(Shapes),
 }
 
-/// What the first walk left to inference.
+/// The types that the first walk left to inference.
 #[derive(Default)]
 pub(crate) struct Recorded {
     /// Types, in the order in which they were asked for.
@@ -49,7 +49,7 @@ struct Shape {
     complete: bool,
 }
 
-/// What the second walk knows.
+/// The results of the first walk, and how far the second walk has read them.
 #[derive(Default)]
 pub(crate) struct Shapes {
     found: Rc<Found>,
@@ -57,13 +57,13 @@ pub(crate) struct Shapes {
     asked: usize,
     /// How many of the explicit type parameters were made again.
     made: usize,
-    /// What it does in other ways than it does at first.
+    /// How this walk differs from a first attempt.
     manner: Manner,
-    /// What variables of the first walk are now.
+    /// Variables of the second walk by those of the first.
     renamed: FxHashMap<TyVarId, TyVarId>,
 }
 
-/// What the first walk found.
+/// The results of the first walk.
 #[derive(Default)]
 struct Found {
     /// The recorded types.
@@ -86,7 +86,7 @@ pub(crate) struct Manner {
 }
 
 impl Shapes {
-    /// What another second walk knows, made in this manner.
+    /// The same results for another second walk in this manner.
     fn again(&self, manner: Manner) -> Self {
         Self {
             found: Rc::clone(&self.found),
@@ -122,7 +122,7 @@ impl Infer<'_> {
         }
     }
 
-    /// What the second walk knew, for the same in another manner.
+    /// The results of the first walk, for another second walk in this manner.
     pub(crate) fn shapes_again(&self, manner: Manner) -> Option<Shapes> {
         match &self.walk {
             Walk::Types(_) => None,
@@ -278,7 +278,7 @@ impl Infer<'_> {
         new
     }
 
-    /// What a variable of the first walk is now.
+    /// The variable of the second walk for one of the first.
     fn renamed(&mut self, var: TyVarId) -> TyVarId {
         let Walk::Sizes(shapes) = &mut self.walk else {
             return var;
@@ -296,7 +296,7 @@ impl Infer<'_> {
         new
     }
 
-    /// Ends the first walk: what it found of the types that it left to inference.
+    /// Ends the first walk: the shapes of the types that it left to inference.
     /// Variables from `mark` on are its own. `None` if there is no need of a second walk:
     /// no size came up, or a type is too large.
     pub(crate) fn shapes(&mut self, mark: TablesMark) -> Option<Shapes> {
@@ -339,7 +339,7 @@ impl Infer<'_> {
 /// The name of sizes that nothing names; where they meet one with a name, they take that.
 pub(crate) const UNNAMED: &str = "d";
 
-/// What sizes become.
+/// The replacement of sizes.
 enum Fresh {
     /// New open ones.
     Open(Origin),

@@ -11,8 +11,8 @@ use std::sync::Arc;
 use syntax::diag::Diagnostic;
 
 impl Functions {
-    /// What is known of the function that an expression names: how many parameters it has,
-    /// and what is unique in its result.
+    /// Returns the arity of the function that an expression names, and the unique parts of
+    /// its result.
     pub(super) fn known(&self, exp: &Exp) -> Option<(usize, Uniq)> {
         match &exp.kind {
             ExpKind::Var { id, .. } => self.inferred.get(id).cloned(),
@@ -53,7 +53,7 @@ impl Functions {
 }
 
 impl Consume<'_> {
-    /// Notes of a variable what is known of the function that it is another name of.
+    /// Records the arity and unique result of a function under another name.
     pub(super) fn note_alias(&mut self, var: VarId, exp: &Exp) {
         if let Some(known) = self.functions.known(exp) {
             self.functions.inferred.insert(var, known);

@@ -171,7 +171,7 @@ impl Unifier<'_> {
         }
     }
 
-    /// What a size mentions that is bound in a type.
+    /// The variables of a size that are bound in a type.
     fn bound(&self, dim: &Dim) -> Vec<VarId> {
         let mut found = mentioned(dim);
         found.retain(|v| self.tables.var(*v).depth == BOUND_DEPTH);
