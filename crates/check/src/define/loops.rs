@@ -173,25 +173,27 @@ impl<'a> Definer<'_, 'a> {
         (pat, form)
     }
 
-    /// The pattern's types against those of the parameters. A size in the
-    /// pattern that is itself a loop parameter is left to the running program.
+    /// The pattern's types against those of the parameters.
     fn unify_loop_pattern(&mut self, pat: &Pat, param: &Ty) {
+        let ty = self.infer.tables.resolve(&pat.ty);
+        let what = "Initial loop values do not have expected type. The pattern asks for another";
+        self.fit_pattern(pat, &ty, (param, pat.span), what);
+    }
+
+    /// Unifies the type of a pattern with one found at a place. A size in the pattern that
+    /// is itself a loop parameter is left to the running program.
+    fn fit_pattern(&mut self, pat: &Pat, expected: &Ty, (found, at): (&Ty, Span), what: &str) {
         let mut own = Vec::new();
         crate::visit::bound_vars(pat, &mut |id, _| own.push(id));
-        let pat_ty = self.infer.tables.resolve(&pat.ty);
-        let dependent = Mentions::of(&pat_ty).dims.iter().any(|v| own.contains(v));
-        let sizes = if dependent {
+        let mentioned = Mentions::of(expected).dims;
+        let sizes = if mentioned.iter().any(|v| own.contains(v)) {
             Sizes::Ignore
         } else {
             Sizes::Strict
         };
-        let result = self
-            .infer
-            .unifying(sizes, pat.span, |u| u.unify(&pat_ty, param));
+        let result = self.infer.unifying(sizes, at, |u| u.unify(expected, found));
         if let Err(mismatch) = result {
-            let what =
-                "Initial loop values do not have expected type. The pattern asks for another";
-            self.mismatch(&pat_ty, param, &mismatch, pat.span, what);
+            self.mismatch(expected, found, &mismatch, at, what);
         }
     }
 
@@ -259,20 +261,7 @@ impl<'a> Definer<'_, 'a> {
         });
         let open = open.collect();
         let expected = replace_vars(&ty, open);
-        let mut own = Vec::new();
-        crate::visit::bound_vars(pat, &mut |id, _| own.push(id));
-        let dependent = Mentions::of(&ty).dims.iter().any(|v| own.contains(v));
-        let sizes = if dependent {
-            Sizes::Ignore
-        } else {
-            Sizes::Strict
-        };
-        let result = self
-            .infer
-            .unifying(sizes, exp.span, |u| u.unify(&expected, &exp.ty));
-        if let Err(mismatch) = result {
-            self.mismatch(&expected, &exp.ty, &mismatch, exp.span, what);
-        }
+        self.fit_pattern(pat, &expected, (&exp.ty, exp.span), what);
     }
 
     /// The parameter has no size that the body computes.
