@@ -136,6 +136,14 @@ def mapped(a, b):
     return b - a + 1
 
 
+@oracle(JOINED, "[]i64", "[]i64", "[]i64")
+def hidden_sizes(k):
+    def above(n, xs):
+        return list(range(sum(x > n for x in xs)))
+
+    return above(k, [3, 1, 2]), above(k, [1, 5, 9]), above(k + 1, [3, 1, 2])
+
+
 @oracle(LENGTHS, "i64")
 def down(a, b):
     return a - b

@@ -232,6 +232,13 @@ pub(crate) fn variables(dim: &Dim) -> Vec<VarId> {
     found
 }
 
+/// The variables that the value of a size expression depends on, as [`variables`].
+pub(crate) fn variables_of(exp: &Exp) -> Vec<VarId> {
+    let mut found = Vec::new();
+    in_exp(exp, &mut found);
+    found
+}
+
 fn in_dim(dim: &Dim, found: &mut Vec<VarId>) {
     match dim {
         Dim::Any | Dim::Const(_) => {}

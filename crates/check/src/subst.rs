@@ -24,6 +24,10 @@ pub(crate) trait TyMap {
     fn node(&mut self, _exp: &mut Exp) -> bool {
         false
     }
+    /// An expression that stands for a size; returns true if its parts are mapped.
+    fn size_exp(&mut self, _exp: &Exp) -> bool {
+        true
+    }
     /// How much was walked so far, and how many parts a type may have, if what is
     /// made could grow beyond measure: compound types beyond that stay as they
     /// are, operations on sizes become unknown.
@@ -165,6 +169,7 @@ pub(crate) fn map_dim(dim: &Dim, map: &mut dyn TyMap) -> Option<Dim> {
                 b.unwrap_or_else(|| args.1.clone()),
             ))
         }
+        Dim::Exp(exp) if !map.size_exp(exp) => None,
         Dim::Exp(exp) => {
             let mut copy = Exp::clone(exp);
             let changed = map_size_exp(&mut copy, map);

@@ -234,3 +234,36 @@ def absent (n: i64) : (#some ([]i64) | #none i64) = #none n
 -- entry: never_there
 -- input { 3i64 } output { 3i64 }
 entry never_there (n: i64) : i64 = match absent n case #some x -> length x case #none k -> k
+
+-- The vectors of `tagged` have a size that no type mentions.
+module type vectors = {
+  type~ t [n]
+  val of [n] : [n]i64 -> t [n]
+  val to [n] : t [n] -> [n]i64
+  val above [n] : i64 -> t [n] -> ?[l].t [l]
+}
+module tagged : vectors = {
+  type~ t [n] = ([n](), #even ([n]i64) | #odd ([]i64))
+  def of [n] (xs: [n]i64) : t [n] =
+    (replicate n (), if n % 2 == 0 then #even xs else #odd (reverse xs))
+  def to [n] (x: t [n]) : [n]i64 =
+    match x.1
+    case #even xs -> xs
+    case #odd xs -> reverse xs :> [n]i64
+  def above [n] (k: i64) (x: t [n]) : ?[l].t [l] = of (filter (> k) (to x))
+}
+module use_vectors (v: vectors) = {
+  def numbers (k: i64) : v.t [] = v.of (iota (length (v.to (v.above k (v.of [1, 5, 9])))))
+}
+module used = use_vectors tagged
+def numbers (k: i64) : tagged.t [] =
+  tagged.of (iota (length (tagged.to (tagged.above k (tagged.of [3, 1, 2])))))
+def counted (k: i64) =
+  iota (length (tagged.to (tagged.above k (tagged.of [3, 1, 2]))))
+
+-- ==
+-- entry: hidden_sizes
+-- input { 0i64 } output { [0i64, 1i64, 2i64] [0i64, 1i64, 2i64] [0i64, 1i64] }
+-- input { 2i64 } output { [0i64] [0i64, 1i64] empty([0]i64) }
+entry hidden_sizes (k: i64) : ([]i64, []i64, []i64) =
+  (tagged.to (numbers k), tagged.to (used.numbers k), counted (k + 1))

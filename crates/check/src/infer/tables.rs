@@ -10,7 +10,7 @@
 use crate::env::{TypeAbbr, TypeParam};
 use crate::infer::MAX_PARTS;
 use crate::subst::{TyMap, map_ty};
-use crate::tast::{Dim, Name, Ty, TyVarId, TypeArgs, TypeId, VarId};
+use crate::tast::{Dim, Exp, Name, Ty, TyVarId, TypeArgs, TypeId, VarId};
 use prim::ScalarType;
 use rustc_hash::FxHashMap;
 use std::cell::Cell;
@@ -397,7 +397,8 @@ impl Tables {
     }
 }
 
-/// What a type mentions.
+/// The variables that a type depends on. Those that appear only in the types of parts of a
+/// size expression are left out: the size's value does not depend on them.
 #[derive(Default)]
 pub(crate) struct Mentions {
     pub(crate) types: Vec<TyVarId>,
@@ -417,6 +418,13 @@ impl TyMap for Mentions {
             self.dims.push(var);
         }
         None
+    }
+
+    fn size_exp(&mut self, exp: &Exp) -> bool {
+        for var in crate::dims::variables_of(exp) {
+            self.dim_var(var);
+        }
+        false
     }
 }
 

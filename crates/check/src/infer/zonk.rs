@@ -30,6 +30,11 @@ impl Tables {
         Reveal::new(self).ty(ty).unwrap_or_else(|| ty.clone())
     }
 
+    /// The finished form of a size: unknown if nothing determines it.
+    pub(crate) fn finish_dim(&self, dim: &Dim) -> Dim {
+        Reveal::new(self).dim(dim).unwrap_or_else(|| dim.clone())
+    }
+
     /// The type of a definition for its users: solved, overloading in sizes
     /// resolved, abstract types kept.
     pub(crate) fn settled_ty(&self, ty: &Ty) -> Ty {

@@ -258,8 +258,10 @@ impl<'a> Matcher<'_, 'a> {
         for (_, ty) in &mut via.types {
             *ty = self.tables.resolve(ty);
         }
+        // Sizes that the specification does not name, those in abstract types, are read off
+        // the arguments at each use.
         for (_, dim) in &mut via.dims {
-            *dim = self.tables.resolve_dim(dim);
+            *dim = self.tables.finish_dim(dim);
         }
         (!via.is_empty()).then(|| Arc::new(via))
     }

@@ -261,14 +261,22 @@ impl Distribution<'_, '_> {
         self.pending.bound.contains_key(&name)
     }
 
-    /// Has all of these names in the nest, of which some may wait.
+    /// Has all of these names in the nest, of which some may wait, and then the body's other
+    /// results, too: nothing waits any longer.
     pub(super) fn settle(
         &mut self,
         ctx: &mut Ctx<'_>,
-        names: Vec<Name>,
+        mut names: Vec<Name>,
         out: &mut Vec<Stm<Segs>>,
     ) -> Result<(), PassError> {
         let more = |name: Name| self.pending.bound.contains_key(&name);
+        if names.iter().any(|name| more(*name)) {
+            let is_result = |name: &&Name| self.last_use.get(name) == Some(&self.end);
+            let results = self.pending.bound.keys().filter(is_result);
+            names.extend(results.copied());
+            names.sort_unstable();
+            names.dedup();
+        }
         let needs = self.needs(self.bound(&more), names);
         let needs = needs.ok_or_else(|| PassError::bug("a value without a regular shape"))?;
         self.flush(ctx, needs, out)

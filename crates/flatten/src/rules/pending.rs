@@ -179,7 +179,8 @@ impl Distribution<'_, '_> {
             let Some(stm) = self.pending.binder(name) else {
                 continue;
             };
-            if is_cheap(stm) {
+            // What is made of arrays that the nest cannot have is stored itself.
+            if is_cheap(stm) && !self.pending.stuck.contains(&name) {
                 if let Some(at) = self.pending.bound.get(&name) {
                     needs.again.push(*at);
                 }

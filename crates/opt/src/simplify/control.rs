@@ -135,10 +135,16 @@ impl<L: OptLevel> Simplifier<'_, L> {
             let (yes_known, no_known) = (outside(yes), outside(no));
             let mut param = pat[i].clone();
             let sized = used_in_types.contains(&param.name);
-            let value = if yes == no && yes_known {
-                Some(BasicOp::Atom(yes))
-            } else if sized {
+            // What types of other results mention is replaced in them, or stays.
+            if sized && yes == no && yes_known && aux.certs.is_empty() && self.rewrite() {
+                keep[i] = false;
+                self.bind_atom(param, aux.clone(), yes);
+                continue;
+            }
+            let value = if sized {
                 None
+            } else if yes == no && yes_known {
+                Some(BasicOp::Atom(yes))
             } else if param.ty == Type::BOOL && (yes_known || no_known) {
                 truth_value(cond, (yes, yes_known), (no, no_known))
             } else if let Type::Prim(ty) = &param.ty

@@ -237,6 +237,11 @@ impl Same {
                     return None;
                 }
                 if read.contains(&param.name) {
+                    // A size that the body binds is not one outside of the map.
+                    let sizes = param.ty.shape().iter().filter_map(|dim| dim.atom()?.var());
+                    if sizes.into_iter().any(|size| bound.contains_key(&size)) {
+                        return None;
+                    }
                     same.results.push((param.name, param.ty.clone()));
                 }
             }

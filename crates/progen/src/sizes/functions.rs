@@ -157,11 +157,16 @@ impl Gen<'_> {
             body: Exp::Int(0),
             text: String::new(),
         });
-        let (body, mut ty) = if recursive {
+        let (mut body, mut ty) = if recursive && !result.boxed_payload() {
             self.recursion(def, name, &params, result, fuel)
         } else {
             self.bare_result(result, fuel)
         };
+        let boxed = ty.boxed_payload();
+        if boxed && ty.sizes().contains(&Size::Open) {
+            // Nothing would determine the sizes at a use.
+            (body, ty) = self.synth(&Ty::rank(1), fuel);
+        }
         // Payloads that are absent everywhere have the declared sizes.
         let absent = ty.sizes().contains(&Size::Open);
         if absent {
@@ -172,7 +177,7 @@ impl Gen<'_> {
             let mut sizes = param.ty.sizes().into_iter();
             sizes.any(|size| matches!(size, Size::Var(id) if self.anonymous_sizes.contains(&id)))
         });
-        let declared = if recursive && anonymous {
+        let declared = if (recursive && anonymous) || boxed {
             String::new()
         } else if absent {
             let text = self.existential(&ty).filter(|_| self.c.once_in(2));

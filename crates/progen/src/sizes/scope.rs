@@ -169,7 +169,13 @@ impl Gen<'_> {
         let most = names.len();
         // The first names are more frequent, so that they hide each other.
         let at = self.c.below(most).min(self.c.below(most * 2));
-        names.get(at).map_or("z", |name| **name).into()
+        if let Some(name) = names.get(at) {
+            return (**name).into();
+        }
+        let mut others = (0..).map(|n| Name::from(format!("z{n}")));
+        others
+            .find(|name| !avoid.contains(name))
+            .unwrap_or_else(|| "z".into())
     }
 
     /// The entries that their names stand for, the innermost first.

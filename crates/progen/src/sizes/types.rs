@@ -158,6 +158,18 @@ impl Ty {
         }
     }
 
+    /// Returns true if a payload has boxes: sizes in them are determined by values of that
+    /// constructor only, and by no value of a type that is declared.
+    pub fn boxed_payload(&self) -> bool {
+        match self {
+            Self::Int | Self::Array(_) | Self::Abstract(..) => false,
+            Self::Boxed(ty) => ty.boxed_payload(),
+            Self::Tuple(parts) => parts.iter().any(Self::boxed_payload),
+            Self::Record(fields) => fields.iter().any(|(_, ty)| ty.boxed_payload()),
+            Self::Sum(_) => self.boxes(),
+        }
+    }
+
     /// Whether the type mentions this module.
     pub fn mentions(&self, module: &str) -> bool {
         match self {
