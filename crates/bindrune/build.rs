@@ -12,10 +12,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo:rerun-if-env-changed=BINDRUNE_RUNTIME_LIB");
     let root = PathBuf::from(env::var("CARGO_MANIFEST_DIR")?).join("../..");
     for used in ["runtime", "value", "prim"] {
-        println!(
-            "cargo:rerun-if-changed={}",
-            root.join("crates").join(used).display()
-        );
+        println!("cargo:rerun-if-changed={}", root.join("crates").join(used).display());
     }
     let library = match env::var_os("BINDRUNE_RUNTIME_LIB") {
         Some(path) => PathBuf::from(path),
@@ -30,15 +27,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 fn build(root: &std::path::Path) -> Result<PathBuf, Box<dyn Error>> {
     let target = PathBuf::from(env::var("OUT_DIR")?).join("runtime");
     let status = Command::new(env::var("CARGO")?)
-        .args([
-            "build",
-            "--package",
-            "runtime",
-            "--release",
-            "--lib",
-            "--locked",
-            "--target-dir",
-        ])
+        .args(["build", "--package", "runtime", "--release", "--lib", "--locked", "--target-dir"])
         .arg(&target)
         .current_dir(root)
         .env("CARGO_PROFILE_RELEASE_PANIC", "abort")

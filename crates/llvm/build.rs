@@ -24,14 +24,9 @@ fn main() {
             Err(error) => panic!("{shown}: {error}; install LLVM 19 or set {PREFIX}"),
         }
     };
-    println!(
-        "cargo:rustc-link-search=native={}",
-        ask(&["--libdir"]).trim()
-    );
+    println!("cargo:rustc-link-search=native={}", ask(&["--libdir"]).trim());
     let names = |text: String| -> Vec<String> {
-        text.split_whitespace()
-            .map(|word| word.trim_start_matches("-l").to_owned())
-            .collect()
+        text.split_whitespace().map(|word| word.trim_start_matches("-l").to_owned()).collect()
     };
     if std::env::var_os("CARGO_FEATURE_STATIC_LLVM").is_none() {
         for lib in names(ask(&["--link-shared", "--libs"])) {

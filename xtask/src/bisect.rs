@@ -38,10 +38,7 @@ pub fn task(root: &Path) -> Result<(), String> {
     println!("the command fails from {least} units of fuel on");
     let last_stage = stage_of(&compiler, &file, least)?;
     println!("the last rewrite is made by {last_stage}; before and after it:");
-    println!(
-        "  {compiler} dev --stage {last_stage} --fuel {} {file}",
-        least - 1
-    );
+    println!("  {compiler} dev --stage {last_stage} --fuel {} {file}", least - 1);
     println!("  {compiler} dev --stage {last_stage} --fuel {least} {file}");
     Ok(())
 }
@@ -68,15 +65,9 @@ fn least_failing(holds: impl Fn(u64) -> Result<bool, String>) -> Result<u64, Str
 
 fn succeeds(command: &[String], fuel: u64, file: &str) -> Result<bool, String> {
     let amount = fuel.to_string();
-    let mut words = command
-        .iter()
-        .map(|word| word.replace("{fuel}", &amount).replace("{file}", file));
+    let mut words = command.iter().map(|word| word.replace("{fuel}", &amount).replace("{file}", file));
     let program = words.next().unwrap_or_default();
-    let status = Command::new(&program)
-        .args(words)
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status();
+    let status = Command::new(&program).args(words).stdout(Stdio::null()).stderr(Stdio::null()).status();
     let status = status.map_err(|error| format!("{program}: {error}"))?;
     Ok(status.success())
 }
@@ -85,18 +76,11 @@ fn succeeds(command: &[String], fuel: u64, file: &str) -> Result<bool, String> {
 fn stage_of(compiler: &str, file: &str, fuel: u64) -> Result<String, String> {
     let text = |stage: &str, fuel: u64| {
         let amount = fuel.to_string();
-        let output = Command::new(compiler)
-            .args(["dev", "--stage", stage, "--fuel", &amount, file])
-            .output();
-        output
-            .map(|output| output.stdout)
-            .map_err(|error| format!("{compiler}: {error}"))
+        let output = Command::new(compiler).args(["dev", "--stage", stage, "--fuel", &amount, file]).output();
+        output.map(|output| output.stdout).map_err(|error| format!("{compiler}: {error}"))
     };
     let list = text_of_list(compiler, file)?;
-    for stage in list
-        .lines()
-        .filter_map(|line| line.split_whitespace().next())
-    {
+    for stage in list.lines().filter_map(|line| line.split_whitespace().next()) {
         if text(stage, fuel - 1)? != text(stage, fuel)? {
             return Ok(stage.to_owned());
         }
@@ -105,9 +89,7 @@ fn stage_of(compiler: &str, file: &str, fuel: u64) -> Result<String, String> {
 }
 
 fn text_of_list(compiler: &str, file: &str) -> Result<String, String> {
-    let output = Command::new(compiler)
-        .args(["dev", "--stage", "list", file])
-        .output();
+    let output = Command::new(compiler).args(["dev", "--stage", "list", file]).output();
     let output = output.map_err(|error| format!("{compiler}: {error}"))?;
     String::from_utf8(output.stdout).map_err(|error| error.to_string())
 }

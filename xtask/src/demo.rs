@@ -60,30 +60,20 @@ pub fn run(root: &Path) -> Outcome {
         let executable = folder.join(show.program);
         let begin = Instant::now();
         let mut build = Command::new(root.join("build/bindrune"));
-        build.arg("build").arg(
-            root.join("examples")
-                .join(show.program)
-                .with_extension("fut"),
-        );
+        build.arg("build").arg(root.join("examples").join(show.program).with_extension("fut"));
         output(build.arg("-o").arg(&executable), "")?;
         println!("  compiled in {:.2} s", begin.elapsed().as_secs_f64());
 
         let times = executable.with_extension("times");
         let mut program = Command::new(&executable);
         program.args(["-b", "-e", show.entry, "-r", &RUNS.to_string()]);
-        program
-            .arg(format!("--num-threads={threads}"))
-            .arg("-t")
-            .arg(&times);
+        program.arg(format!("--num-threads={threads}")).arg("-t").arg(&times);
         let bytes = output(&mut program, show.input)?;
         println!("  ran in {:.1} ms", median(&times)? / 1e3);
 
         let mut reader = Reader::from_slice(&bytes);
         let mut values = Vec::new();
-        while let Some(value) = reader
-            .read_any()
-            .map_err(|e| format!("{}: {e}", show.program))?
-        {
+        while let Some(value) = reader.read_any().map_err(|e| format!("{}: {e}", show.program))? {
             values.push(value);
         }
         println!("  {}", (show.report)(root, &values)?);
@@ -119,14 +109,9 @@ fn picture(root: &Path, values: &[Value]) -> Result<String, String> {
         writer.finish()
     });
     written.map_err(|e| problem(&path, e))?;
-    let black = pixels
-        .chunks_exact(3)
-        .filter(|pixel| **pixel == [0, 0, 0])
-        .count();
+    let black = pixels.chunks_exact(3).filter(|pixel| **pixel == [0, 0, 0]).count();
     let share = 100.0 * black as f64 / (height * width).max(1) as f64;
-    Ok(format!(
-        "result: build/mandelbrot.png, {share:.2} % of it in the set"
-    ))
+    Ok(format!("result: build/mandelbrot.png, {share:.2} % of it in the set"))
 }
 
 /// The median of a file of microseconds, one run a line.
@@ -134,31 +119,20 @@ fn median(path: &Path) -> Result<f64, String> {
     let text = std::fs::read_to_string(path).map_err(|e| problem(path, e))?;
     let mut times: Vec<f64> = text.lines().filter_map(|line| line.parse().ok()).collect();
     times.sort_by(f64::total_cmp);
-    times
-        .get(times.len() / 2)
-        .copied()
-        .ok_or_else(|| problem(path, "no run times"))
+    times.get(times.len() / 2).copied().ok_or_else(|| problem(path, "no run times"))
 }
 
 /// What the command writes to standard output, given `input`.
 fn output(command: &mut Command, input: &str) -> Result<Vec<u8>, String> {
     let name = Path::new(command.get_program()).to_owned();
     let fails = |error: std::io::Error| problem(&name, error);
-    let mut child = command
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .map_err(fails)?;
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().map_err(fails)?;
     if let Some(mut stdin) = child.stdin.take() {
         // Whoever fails early need not read its input; the status tells.
         drop(stdin.write_all(input.as_bytes()));
     }
     let finished = child.wait_with_output().map_err(fails)?;
-    if finished.status.success() {
-        Ok(finished.stdout)
-    } else {
-        Err(problem(&name, finished.status))
-    }
+    if finished.status.success() { Ok(finished.stdout) } else { Err(problem(&name, finished.status)) }
 }
 
 fn problem(path: &Path, what: impl Display) -> String {

@@ -29,10 +29,7 @@ pub fn run(root: &Path) -> Outcome {
         return Err(format!("none of {} programs compiles", programs.len()));
     }
     if different.is_empty() {
-        println!(
-            "determinism: {} programs, {refused} of them refused",
-            programs.len()
-        );
+        println!("determinism: {} programs, {refused} of them refused", programs.len());
         return Ok(());
     }
     Err(different.join("\n"))
@@ -60,8 +57,5 @@ fn compile(root: &Path, program: &Path, to: &Path) -> Result<Compiled, String> {
     } else {
         None
     };
-    Ok(Compiled {
-        executable,
-        messages: finished.stderr,
-    })
+    Ok(Compiled { executable, messages: finished.stderr })
 }

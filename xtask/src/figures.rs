@@ -23,9 +23,7 @@ type File = (String, String);
 /// Draws the figures.
 pub fn task(root: &Path) -> Outcome {
     let mut args = std::env::args().skip(2);
-    let folder = args
-        .next()
-        .map_or_else(|| root.join("docs/figures"), Into::into);
+    let folder = args.next().map_or_else(|| root.join("docs/figures"), Into::into);
     if let Some(other) = args.next() {
         return Err(format!("unexpected argument `{other}`: one folder, please"));
     }
@@ -128,26 +126,10 @@ mod tests {
     fn what_is_wrong_with_the_data_is_said() {
         for (from, to, said) in [
             ("\"figures\"", "\"figure\"", "figures: missing"),
-            (
-                "[3600,",
-                "[\"x\",",
-                "figures.redomap.rows.b.times.no redomap.rounds[0]: not a number",
-            ),
-            (
-                "\"rounds\": [3600, 4000, 4400]",
-                "\"rounds\": []",
-                "no redomap.rounds: empty",
-            ),
-            (
-                "\"median\": 4000",
-                "\"median\": 0",
-                "no redomap.median: not above 0",
-            ),
-            (
-                "\"group\": \"matmul\"",
-                "\"group\": 3",
-                "tuning.rows.m.group: not a text",
-            ),
+            ("[3600,", "[\"x\",", "figures.redomap.rows.b.times.no redomap.rounds[0]: not a number"),
+            ("\"rounds\": [3600, 4000, 4400]", "\"rounds\": []", "no redomap.rounds: empty"),
+            ("\"median\": 4000", "\"median\": 0", "no redomap.median: not above 0"),
+            ("\"group\": \"matmul\"", "\"group\": 3", "tuning.rows.m.group: not a text"),
             ("{\"figures\"", "figures", "expected ident at line 1"),
         ] {
             let wrong = DATA.replacen(from, to, 1);

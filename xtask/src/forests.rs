@@ -39,9 +39,7 @@ pub fn task(_: &Path) -> Outcome {
             }
         }
     }
-    println!(
-        "{held} forests held against all of their settings: none is better; {runs} paths were run"
-    );
+    println!("{held} forests held against all of their settings: none is better; {runs} paths were run");
     println!("{large} more have over {MOST} settings and were left out");
     Ok(())
 }

@@ -23,61 +23,17 @@ type Outcome = Result<(), String>;
 type Task = (&'static str, &'static str, fn(&Path) -> Outcome);
 
 const TASKS: [Task; 11] = [
-    (
-        "bisect",
-        "find the rewrite that breaks a program (--help)",
-        bisect::task,
-    ),
-    (
-        "tidy",
-        "check the conventions that no compiler checks",
-        tidy::run,
-    ),
-    (
-        "demo",
-        "compile and run three examples with build/bindrune",
-        demo::run,
-    ),
-    (
-        "determinism",
-        "compile every program twice and compare the bytes",
-        determinism::run,
-    ),
-    (
-        "figures",
-        "draw the papers' figures from docs/figures/data.json",
-        figures::task,
-    ),
-    (
-        "forests",
-        "hold the tuner against all settings of random forests (--count N)",
-        forests::task,
-    ),
-    (
-        "modes",
-        "run every program for each processor, with and without lanes",
-        modes::task,
-    ),
-    (
-        "mutate",
-        "run the compiler on mutated programs (--help)",
-        mutate::task,
-    ),
-    (
-        "progen",
-        "run random programs in the interpreter and compiled (--help)",
-        progen::task,
-    ),
-    (
-        "sanitize",
-        "run every program's test blocks on a GPU under compute-sanitizer",
-        sanitize::task,
-    ),
-    (
-        "valgrind",
-        "run every program's test blocks under valgrind",
-        valgrind::task,
-    ),
+    ("bisect", "find the rewrite that breaks a program (--help)", bisect::task),
+    ("tidy", "check the conventions that no compiler checks", tidy::run),
+    ("demo", "compile and run three examples with build/bindrune", demo::run),
+    ("determinism", "compile every program twice and compare the bytes", determinism::run),
+    ("figures", "draw the papers' figures from docs/figures/data.json", figures::task),
+    ("forests", "hold the tuner against all settings of random forests (--count N)", forests::task),
+    ("modes", "run every program for each processor, with and without lanes", modes::task),
+    ("mutate", "run the compiler on mutated programs (--help)", mutate::task),
+    ("progen", "run random programs in the interpreter and compiled (--help)", progen::task),
+    ("sanitize", "run every program's test blocks on a GPU under compute-sanitizer", sanitize::task),
+    ("valgrind", "run every program's test blocks under valgrind", valgrind::task),
 ];
 
 fn main() -> ExitCode {

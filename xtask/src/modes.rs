@@ -33,18 +33,10 @@ pub fn task(root: &Path) -> Outcome {
     let runs: usize = results.iter().flatten().sum();
     let problems: Vec<String> = results.into_iter().filter_map(Result::err).collect();
     if problems.is_empty() && runs > 0 {
-        println!(
-            "modes: {} programs on {}, {runs} runs, no difference",
-            programs.len(),
-            cpus.join(", ")
-        );
+        println!("modes: {} programs on {}, {runs} runs, no difference", programs.len(), cpus.join(", "));
         return Ok(());
     }
-    Err(format!(
-        "{}\nmodes: {} programs with problems",
-        problems.join("\n"),
-        problems.len()
-    ))
+    Err(format!("{}\nmodes: {} programs with problems", problems.join("\n"), problems.len()))
 }
 
 /// How an executable is run.
@@ -71,34 +63,21 @@ fn program(compiler: &str, path: &Path, executable: &Path, cpus: &[&str]) -> Res
     let levels: Vec<Option<&str>> = levels().into_iter().map(Some).collect();
     for cpu in cpus.iter().copied().chain(["portable"]) {
         // Where there is code for one processor, nothing is chosen.
-        let chosen = if cpu == "portable" {
-            &levels[..]
-        } else {
-            &[None]
-        };
+        let chosen = if cpu == "portable" { &levels[..] } else { &[None] };
         for lanes in LANES {
             let options = ["--cpu", cpu, "--lanes", lanes];
             let args = [&[compiler, "build", &source, "-o", &output], &options[..]].concat();
             let built = run(&args, b"", LIMIT)?;
             if built.end != End::Code(0) {
                 let line = first_line(&built.stderr);
-                return Err(format!(
-                    "--cpu {cpu} --lanes {lanes}: does not build: {line}"
-                ));
+                return Err(format!("--cpu {cpu} --lanes {lanes}: does not build: {line}"));
             }
-            let modes = THREADS
-                .iter()
-                .flat_map(|threads| chosen.iter().map(move |level| (*threads, *level)));
+            let modes = THREADS.iter().flat_map(|threads| chosen.iter().map(move |level| (*threads, *level)));
             for (threads, level) in modes {
                 let shown = level.unwrap_or(cpu);
                 let mode = format!("--cpu {cpu} ({shown}) --lanes {lanes}, {threads} threads");
-                let run = Run {
-                    executable: &output,
-                    threads,
-                    level,
-                };
-                let given = cases(&spec, path, &run, first.is_none())
-                    .map_err(|e| format!("{mode}: {e}"))?;
+                let run = Run { executable: &output, threads, level };
+                let given = cases(&spec, path, &run, first.is_none()).map_err(|e| format!("{mode}: {e}"))?;
                 runs += given.len();
                 match &first {
                     None => first = Some(given),
@@ -128,11 +107,7 @@ fn cases(spec: &Spec, path: &Path, how: &Run<'_>, judged: bool) -> Result<Vec<Gi
         for entry in case.entries.iter() {
             let place = format!("line {}, {entry}", case.line);
             let mut args = vec![how.executable, "--num-threads", how.threads, "-e", entry];
-            args.extend(
-                how.level
-                    .into_iter()
-                    .flat_map(|level| ["--cpu-level", level]),
-            );
+            args.extend(how.level.into_iter().flat_map(|level| ["--cpu-level", level]));
             let finished = run(&args, &stdin, LIMIT)?;
             let good = match finished.end {
                 End::Code(0) => true,

@@ -56,13 +56,7 @@ struct Args {
 }
 
 fn arguments() -> Result<Args, String> {
-    let mut args = Args {
-        count: 1000,
-        seed: 1,
-        only: None,
-        sizes: false,
-        corpus: Vec::new(),
-    };
+    let mut args = Args { count: 1000, seed: 1, only: None, sizes: false, corpus: Vec::new() };
     let mut given = std::env::args().skip(2);
     while let Some(option) = given.next() {
         if option == "--sizes" {
@@ -112,10 +106,7 @@ const KINDS: [(Kind, &str); 5] = [
     (Kind::Panic, "panics"),
     (Kind::Bug, "compiler bugs"),
     (Kind::Slow, "runs of more than 2 s"),
-    (
-        Kind::AsBefore,
-        "runs of more than 2 s whose originals take half of that or more",
-    ),
+    (Kind::AsBefore, "runs of more than 2 s whose originals take half of that or more"),
 ];
 
 /// What came of a mutant.
@@ -151,14 +142,10 @@ pub fn task(root: &Path) -> Outcome {
     let mut results: Vec<Mutant> = results.into_iter().collect::<Result<_, _>>()?;
     for result in &mut results {
         setting.again(result)?;
-        let stays = args.only.is_some()
-            || result
-                .problem
-                .as_ref()
-                .is_some_and(|(kind, ..)| *kind != Kind::AsBefore);
+        let stays =
+            args.only.is_some() || result.problem.as_ref().is_some_and(|(kind, ..)| *kind != Kind::AsBefore);
         if !stays {
-            std::fs::remove_file(&result.path)
-                .map_err(|e| format!("{}: {e}", result.path.display()))?;
+            std::fs::remove_file(&result.path).map_err(|e| format!("{}: {e}", result.path.display()))?;
         }
     }
     setting.report(root, &results)
@@ -219,22 +206,11 @@ impl Setting {
             then = Some(Step::Sizes);
             problem = self.judged(Step::Sizes, &path, worker)?.1;
         } else if checks && problem.is_none() {
-            let step = if random.below(BUILT) == 0 {
-                Step::Build
-            } else {
-                Step::Passes
-            };
+            let step = if random.below(BUILT) == 0 { Step::Build } else { Step::Passes };
             then = Some(step);
             problem = self.judged(step, &path, worker)?.1;
         }
-        Ok(Mutant {
-            number,
-            path,
-            original,
-            checks,
-            then,
-            problem,
-        })
+        Ok(Mutant { number, path, original, checks, then, problem })
     }
 
     /// Repeats what was slow while nothing else runs, and asks its original.
@@ -256,11 +232,7 @@ impl Setting {
             return Ok(());
         }
         let before = least(original)?;
-        let kind = if before * 2 > SLOW {
-            Kind::AsBefore
-        } else {
-            Kind::Slow
-        };
+        let kind = if before * 2 > SLOW { Kind::AsBefore } else { Kind::Slow };
         let text = format!("{time:.1?}; its original takes {before:.1?}");
         result.problem = Some((kind, step, text));
         Ok(())
@@ -296,12 +268,7 @@ impl Setting {
         Ok((finished, problem.map(|(kind, text)| (kind, step, text))))
     }
 
-    fn start(
-        &self,
-        step: Step,
-        path: &Path,
-        worker: usize,
-    ) -> Result<(Finished, Duration), String> {
+    fn start(&self, step: Step, path: &Path, worker: usize) -> Result<(Finished, Duration), String> {
         let executable = self.folder.join(format!("program-{worker}"));
         let words = self.words(step, path, &executable);
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
@@ -382,7 +349,5 @@ impl Setting {
 
 fn write(path: &Path, bytes: &[u8]) -> Outcome {
     let folder = path.parent().map_or(Ok(()), std::fs::create_dir_all);
-    folder
-        .and_then(|()| std::fs::write(path, bytes))
-        .map_err(|e| format!("{}: {e}", path.display()))
+    folder.and_then(|()| std::fs::write(path, bytes)).map_err(|e| format!("{}: {e}", path.display()))
 }

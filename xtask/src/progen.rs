@@ -9,15 +9,7 @@ use std::process::Command;
 /// Runs it; what it finds goes to `build/progen/`.
 pub fn task(root: &Path) -> Outcome {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let build = [
-        "run",
-        "--release",
-        "--quiet",
-        "--locked",
-        "--package",
-        "progen",
-        "--",
-    ];
+    let build = ["run", "--release", "--quiet", "--locked", "--package", "progen", "--"];
     let status = Command::new(cargo)
         .args(build)
         .args(std::env::args_os().skip(2))

@@ -8,8 +8,7 @@ use std::path::{Path, PathBuf};
 
 /// The compiler: `$BINDRUNE`, or `build/bindrune`.
 pub fn compiler(root: &Path) -> String {
-    std::env::var("BINDRUNE")
-        .unwrap_or_else(|_| root.join("build/bindrune").to_string_lossy().into_owned())
+    std::env::var("BINDRUNE").unwrap_or_else(|_| root.join("build/bindrune").to_string_lossy().into_owned())
 }
 
 /// Keeps the programs whose paths have one of these parts; all if there is none.

@@ -25,25 +25,16 @@ const CHECKS: [Check; 14] = [
     ("files open with a header", sources::headers),
     ("files keep to their budget of lines", sources::budget),
     ("no placeholders are left", sources::placeholders),
-    (
-        "tests run and say what they expect",
-        sources::test_attributes,
-    ),
+    ("tests run and say what they expect", sources::test_attributes),
     ("allowed lints have a reason", sources::reasons),
     ("unsafe code lives in its crates", sources::unsafe_code),
     ("crates use only what stands above them", crates::order),
     ("crates take the workspace's lints", crates::lints),
     ("ARCHITECTURE.md names the crates", crates::architecture),
     ("test programs have test blocks", texts::test_blocks),
-    (
-        "no file names a place on someone's machine",
-        texts::machine_paths,
-    ),
+    ("no file names a place on someone's machine", texts::machine_paths),
     ("each limitation says what lifts it", texts::limitations),
-    (
-        "what is refused stands in the list of limitations",
-        texts::refusals,
-    ),
+    ("what is refused stands in the list of limitations", texts::refusals),
     ("links between documents lead somewhere", texts::links),
 ];
 
@@ -54,21 +45,13 @@ pub fn run(root: &Path) -> Outcome {
         println!("tidy: {} checks hold", CHECKS.len());
         return Ok(());
     }
-    Err(format!(
-        "{}\ntidy: {} problems",
-        problems.join("\n"),
-        problems.len()
-    ))
+    Err(format!("{}\ntidy: {} problems", problems.join("\n"), problems.len()))
 }
 
 fn problems(tree: &Tree) -> Vec<Problem> {
     CHECKS
         .iter()
-        .flat_map(|(name, check)| {
-            check(tree)
-                .into_iter()
-                .map(move |what| format!("{what} [{name}]"))
-        })
+        .flat_map(|(name, check)| check(tree).into_iter().map(move |what| format!("{what} [{name}]")))
         .collect()
 }
 
@@ -88,46 +71,14 @@ mod tests {
     fn checks_find_what_they_look_for() {
         let long = format!("//! Long.\n{}", "\n".repeat(sources::BUDGET));
         let cases: [(&str, &str, &str); 18] = [
-            (
-                "files open with a header",
-                "crates/prim/src/a.rs",
-                "fn f() {}\n",
-            ),
-            (
-                "files keep to their budget of lines",
-                "crates/prim/src/a.rs",
-                &long,
-            ),
-            (
-                "no placeholders are left",
-                "crates/prim/src/a.rs",
-                "//! A.\nfn f() { todo!() }\n",
-            ),
-            (
-                "no placeholders are left",
-                "crates/prim/src/a.rs",
-                "//! A.\nfn f() { dbg!(1); }\n",
-            ),
-            (
-                "tests run and say what they expect",
-                "crates/prim/src/a.rs",
-                "//! A.\n#[ignore]\n",
-            ),
-            (
-                "tests run and say what they expect",
-                "crates/prim/src/a.rs",
-                "//! A.\n#[should_panic]\n",
-            ),
-            (
-                "allowed lints have a reason",
-                "crates/prim/src/a.rs",
-                "//! A.\n#[allow(dead_code)]\n",
-            ),
-            (
-                "unsafe code lives in its crates",
-                "crates/prim/src/a.rs",
-                "//! A.\nunsafe fn f() {}\n",
-            ),
+            ("files open with a header", "crates/prim/src/a.rs", "fn f() {}\n"),
+            ("files keep to their budget of lines", "crates/prim/src/a.rs", &long),
+            ("no placeholders are left", "crates/prim/src/a.rs", "//! A.\nfn f() { todo!() }\n"),
+            ("no placeholders are left", "crates/prim/src/a.rs", "//! A.\nfn f() { dbg!(1); }\n"),
+            ("tests run and say what they expect", "crates/prim/src/a.rs", "//! A.\n#[ignore]\n"),
+            ("tests run and say what they expect", "crates/prim/src/a.rs", "//! A.\n#[should_panic]\n"),
+            ("allowed lints have a reason", "crates/prim/src/a.rs", "//! A.\n#[allow(dead_code)]\n"),
+            ("unsafe code lives in its crates", "crates/prim/src/a.rs", "//! A.\nunsafe fn f() {}\n"),
             (
                 "crates use only what stands above them",
                 "crates/prim/Cargo.toml",
@@ -138,46 +89,22 @@ mod tests {
                 "crates/prim/Cargo.toml",
                 "[dependencies]\nir = { path = \"../ir\" }\n[lints]\nworkspace = true\n",
             ),
-            (
-                "crates take the workspace's lints",
-                "crates/prim/Cargo.toml",
-                "[dependencies]\n",
-            ),
-            (
-                "ARCHITECTURE.md names the crates",
-                "ARCHITECTURE.md",
-                "### `value`\n",
-            ),
-            (
-                "test programs have test blocks",
-                "tests/programs/a.fut",
-                "entry f = 1\n",
-            ),
+            ("crates take the workspace's lints", "crates/prim/Cargo.toml", "[dependencies]\n"),
+            ("ARCHITECTURE.md names the crates", "ARCHITECTURE.md", "### `value`\n"),
+            ("test programs have test blocks", "tests/programs/a.fut", "entry f = 1\n"),
             (
                 "no file names a place on someone's machine",
                 "README.md",
                 concat!("It lies in `/ho", "me/me`.\n"),
             ),
-            (
-                "each limitation says what lifts it",
-                "docs/limitations.md",
-                LIFTED_BY_NOTHING,
-            ),
-            (
-                "each limitation says what lifts it",
-                "docs/limitations.md",
-                "Nothing.\n",
-            ),
+            ("each limitation says what lifts it", "docs/limitations.md", LIFTED_BY_NOTHING),
+            ("each limitation says what lifts it", "docs/limitations.md", "Nothing.\n"),
             (
                 "what is refused stands in the list of limitations",
                 "crates/prim/src/a.rs",
                 "//! A.\nfn f() { unsupported(format!(\"unheard of: {x}\")) }\n",
             ),
-            (
-                "links between documents lead somewhere",
-                "docs/a.md",
-                "See [b](../b.md#c) now.\n",
-            ),
+            ("links between documents lead somewhere", "docs/a.md", "See [b](../b.md#c) now.\n"),
         ];
         for (name, path, text) in cases {
             let mut files = sound();
@@ -199,10 +126,7 @@ mod tests {
     fn sound() -> Vec<(&'static str, &'static str)> {
         vec![
             ("ARCHITECTURE.md", "### `prim`\n"),
-            (
-                "crates/prim/Cargo.toml",
-                "[dependencies]\nhalf.workspace = true\n[lints]\nworkspace = true\n",
-            ),
+            ("crates/prim/Cargo.toml", "[dependencies]\nhalf.workspace = true\n[lints]\nworkspace = true\n"),
             (
                 "crates/prim/src/lib.rs",
                 "//! Words in \"todo!\" strings.\n// and dbg!(comments)\n\
@@ -213,10 +137,7 @@ mod tests {
                 "docs/limitations.md",
                 "| What | Message | What lifts it |\n|---|---|---|\n| sums | no sums yet | issue 4 |\n",
             ),
-            (
-                "tests/programs/b.fut",
-                "-- ==\n-- input { 1i32 }\n-- output { 1i32 }\nentry f = id\n",
-            ),
+            ("tests/programs/b.fut", "-- ==\n-- input { 1i32 }\n-- output { 1i32 }\nentry f = id\n"),
         ]
     }
 }

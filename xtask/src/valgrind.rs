@@ -28,8 +28,7 @@ const FOUND: &str = "99";
 /// of the programs that are wanted.
 pub fn task(root: &Path) -> Outcome {
     let args = std::env::args().skip(2);
-    let (folders, wanted): (Vec<String>, Vec<String>) =
-        args.partition(|arg| Path::new(arg).is_dir());
+    let (folders, wanted): (Vec<String>, Vec<String>) = args.partition(|arg| Path::new(arg).is_dir());
     let mut programs = Vec::new();
     for folder in &folders {
         programs.extend(find(Path::new(folder))?);
@@ -42,36 +41,18 @@ pub fn task(root: &Path) -> Outcome {
     std::fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
     let results = in_parallel(&programs, |worker, path| {
         let executable = folder.join(format!("program-{worker}"));
-        let name = path
-            .strip_prefix(root)
-            .unwrap_or(path)
-            .display()
-            .to_string();
-        program(&compiler(root), path, &executable).map_err(|problems| {
-            problems
-                .into_iter()
-                .map(|p| format!("{name}: {p}"))
-                .collect()
-        })
+        let name = path.strip_prefix(root).unwrap_or(path).display().to_string();
+        program(&compiler(root), path, &executable)
+            .map_err(|problems| problems.into_iter().map(|p| format!("{name}: {p}")).collect())
     });
     let runs: usize = results.iter().flatten().sum();
-    let problems: Vec<String> = results
-        .into_iter()
-        .filter_map(Result::err)
-        .flat_map(|p: Vec<String>| p)
-        .collect();
+    let problems: Vec<String> =
+        results.into_iter().filter_map(Result::err).flat_map(|p: Vec<String>| p).collect();
     if problems.is_empty() && runs > 0 {
-        println!(
-            "valgrind: {} programs, {runs} runs, no errors, no leaks",
-            programs.len()
-        );
+        println!("valgrind: {} programs, {runs} runs, no errors, no leaks", programs.len());
         return Ok(());
     }
-    Err(format!(
-        "{}\nvalgrind: {} problems",
-        problems.join("\n"),
-        problems.len()
-    ))
+    Err(format!("{}\nvalgrind: {} problems", problems.join("\n"), problems.len()))
 }
 
 /// Builds a program and runs all of its cases: how many, or what is wrong.
@@ -82,21 +63,10 @@ fn program(compiler: &str, path: &Path, executable: &Path) -> Result<usize, Vec<
         return Ok(0);
     }
     let (source, output) = (path.to_string_lossy(), executable.to_string_lossy());
-    let args = [
-        compiler,
-        "build",
-        &source,
-        "-o",
-        &output,
-        "--cpu",
-        "x86-64-v3",
-    ];
+    let args = [compiler, "build", &source, "-o", &output, "--cpu", "x86-64-v3"];
     let built = run(&args, b"", LIMIT).map_err(|e| vec![e])?;
     if built.end != End::Code(0) {
-        return Err(vec![format!(
-            "does not build: {}",
-            first_line(&built.stderr)
-        )]);
+        return Err(vec![format!("does not build: {}", first_line(&built.stderr))]);
     }
     let folder = path.parent().unwrap_or(path);
     cases(&spec, folder, &output)
@@ -136,20 +106,11 @@ fn cases(spec: &Spec, folder: &Path, executable: &str) -> Result<usize, Vec<Stri
             }
         }
     }
-    if problems.is_empty() {
-        Ok(runs)
-    } else {
-        Err(problems)
-    }
+    if problems.is_empty() { Ok(runs) } else { Err(problems) }
 }
 
 /// Runs an executable under valgrind; the error is what valgrind found.
-fn checked(
-    executable: &str,
-    entry: &str,
-    options: &[&str],
-    stdin: &[u8],
-) -> Result<Finished, String> {
+fn checked(executable: &str, entry: &str, options: &[&str], stdin: &[u8]) -> Result<Finished, String> {
     let exit_code = format!("--error-exitcode={FOUND}");
     let valgrind = [
         "valgrind",

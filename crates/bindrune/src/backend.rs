@@ -27,16 +27,8 @@ pub enum Backend {
 
 impl Backend {
     /// The names that a user can give, the reference compiler's among them.
-    pub const NAMES: [&'static str; 8] = [
-        "cpu",
-        "multicore",
-        "c",
-        "opencl",
-        "cuda",
-        "hip",
-        "interp",
-        "interpreter",
-    ];
+    pub const NAMES: [&'static str; 8] =
+        ["cpu", "multicore", "c", "opencl", "cuda", "hip", "interp", "interpreter"];
 
     /// The backend of one of the names.
     pub fn from_name(name: &str) -> Self {
@@ -136,26 +128,17 @@ impl Executable {
         command.extend(options.iter().map(String::as_str));
         let finished = run(&command, b"", limit)?;
         match finished.end {
-            End::Code(0) => Ok(Self {
-                path,
-                backend,
-                tuning: Vec::new(),
-            }),
+            End::Code(0) => Ok(Self { path, backend, tuning: Vec::new() }),
             End::Timeout => Err("compiling does not end in time".to_owned()),
             End::Flood => Err("compiling says more than 2 GiB".to_owned()),
-            End::Signal(signal) => Err(format!(
-                "the compiler crashes: signal {signal}: {}",
-                first_line(&finished.stderr)
-            )),
-            End::Code(panics::EXIT_CODE) => Err(format!(
-                "the compiler breaks: {}",
-                first_line(&finished.stderr)
-            )),
+            End::Signal(signal) => {
+                Err(format!("the compiler crashes: signal {signal}: {}", first_line(&finished.stderr)))
+            }
+            End::Code(panics::EXIT_CODE) => {
+                Err(format!("the compiler breaks: {}", first_line(&finished.stderr)))
+            }
             End::Code(_) => {
-                let errors = finished
-                    .stderr
-                    .lines()
-                    .find(|line| line.starts_with("error"));
+                let errors = finished.stderr.lines().find(|line| line.starts_with("error"));
                 Err(first_line(errors.unwrap_or(&finished.stderr)))
             }
         }
@@ -173,11 +156,7 @@ impl Executable {
                 path.display()
             ));
         }
-        Ok(Self {
-            path: std::path::absolute(&path).map_err(|e| e.to_string())?,
-            backend,
-            tuning: Vec::new(),
-        })
+        Ok(Self { path: std::path::absolute(&path).map_err(|e| e.to_string())?, backend, tuning: Vec::new() })
     }
 
     /// Its tuning parameters, a line each: the name, and in parentheses what it is.
@@ -206,10 +185,7 @@ impl Executable {
         command.extend(options.iter().map(String::as_str));
         let finished = run(&command, b"", limit)?;
         if finished.end != End::Code(0) {
-            return Err(format!(
-                "its tuning parameters are not listed: {}",
-                first_line(&finished.stderr)
-            ));
+            return Err(format!("its tuning parameters are not listed: {}", first_line(&finished.stderr)));
         }
         Ok(String::from_utf8_lossy(&finished.stdout).into_owned())
     }
@@ -241,11 +217,7 @@ impl Executable {
 
     /// The same with the default values of all parameters.
     pub fn untuned(&self) -> Self {
-        Self {
-            path: self.path.clone(),
-            backend: self.backend,
-            tuning: Vec::new(),
-        }
+        Self { path: self.path.clone(), backend: self.backend, tuning: Vec::new() }
     }
 
     /// Calls an entry point; results are read back if that is wanted.

@@ -89,11 +89,7 @@ pub fn run(args: Args) -> ExitCode {
 fn go(args: &Args) -> Result<ExitCode, ExitCode> {
     let ignored = ignored(&args.ignore_files)?;
     let mut files = find_all(&args.paths).map_err(common::fail)?;
-    files.retain(|file| {
-        !ignored
-            .iter()
-            .any(|regex| regex.is_match(&file.to_string_lossy()))
-    });
+    files.retain(|file| !ignored.iter().any(|regex| regex.is_match(&file.to_string_lossy())));
     let backend = Backend::from_name(&args.backend);
     if args.untuned_vs_tuned && backend == Backend::Interp {
         return Err(common::fail("the interpreter has nothing to tune"));
@@ -118,8 +114,7 @@ fn go(args: &Args) -> Result<ExitCode, ExitCode> {
         entry: args.entry_point.as_deref(),
         limits: Limits {
             runs: args.runs.max(1),
-            converge: (!args.no_convergence_phase)
-                .then(|| Duration::from_secs(args.convergence_max_seconds)),
+            converge: (!args.no_convergence_phase).then(|| Duration::from_secs(args.convergence_max_seconds)),
             timeout: u64::try_from(args.timeout).ok().map(Duration::from_secs),
         },
         pass: &args.pass_option,
@@ -147,11 +142,7 @@ fn go(args: &Args) -> Result<ExitCode, ExitCode> {
         std::fs::write(file, text)
             .map_err(|e| common::fail(format_args!("cannot write {}: {e}", file.display())))?;
     }
-    Ok(if failed {
-        ExitCode::FAILURE
-    } else {
-        ExitCode::SUCCESS
-    })
+    Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
 fn ignored(patterns: &[String]) -> Result<Vec<regex_lite::Regex>, ExitCode> {
@@ -200,9 +191,7 @@ impl Bench<'_> {
         };
         let untuned = match self.gaps {
             false => None,
-            true if self.skip_compilation || options == self.pass_compiler => {
-                Some(executable.untuned())
-            }
+            true if self.skip_compilation || options == self.pass_compiler => Some(executable.untuned()),
             true => Some(build("untuned", self.pass_compiler)?),
         };
         let unknown = executable.tune(&given, limit)?;
@@ -211,12 +200,7 @@ impl Bench<'_> {
 
     /// Runs a program's data sets: what to show, and whether anything failed. What tuning
     /// gains is added to `gaps`, if that is asked for.
-    fn program(
-        &self,
-        file: &Path,
-        json: &mut Map<String, Value>,
-        gaps: &mut Gaps,
-    ) -> (String, bool) {
+    fn program(&self, file: &Path, json: &mut Map<String, Value>, gaps: &mut Gaps) -> (String, bool) {
         let mut lines: Vec<String> = Vec::new();
         let mut failed = false;
         let name = file.display().to_string();
@@ -269,22 +253,12 @@ impl Bench<'_> {
             }
         }
         for entry in entries {
-            let key = if entry == "main" {
-                name.clone()
-            } else {
-                format!("{name}:{entry}")
-            };
+            let key = if entry == "main" { name.clone() } else { format!("{name}:{entry}") };
             lines.push(key.clone());
             let mut datasets = Map::new();
-            let own = cases
-                .iter()
-                .filter(|(_, case)| case.entries.iter().any(|e| e == entry));
+            let own = cases.iter().filter(|(_, case)| case.entries.iter().any(|e| e == entry));
             let own: Vec<_> = own.map(|(at, case)| (dataset(*at, case), *case)).collect();
-            let width = own
-                .iter()
-                .map(|(name, _)| name.chars().count())
-                .max()
-                .unwrap_or(0);
+            let width = own.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
             for (dataset, case) in own {
                 let target = Target {
                     oracle: &oracle,
@@ -297,10 +271,7 @@ impl Bench<'_> {
                 };
                 // A line, what the file of results holds, and what `--pass-option` had it say.
                 let measured = if self.gaps {
-                    let untuned = Target {
-                        executable: untuned.as_ref(),
-                        ..target
-                    };
+                    let untuned = Target { executable: untuned.as_ref(), ..target };
                     Gap::measure(&untuned, &target, &self.limits).map(|gap| {
                         gaps.add(&gap, format!("{key}, {dataset}"));
                         (gap.shown(), gap.json(), Vec::new())
@@ -314,8 +285,8 @@ impl Bench<'_> {
                     })
                 };
                 failed |= measured.is_err();
-                let (line, value, said) = measured
-                    .unwrap_or_else(|why| (format!("failed: {why}"), json!(why), Vec::new()));
+                let (line, value, said) =
+                    measured.unwrap_or_else(|why| (format!("failed: {why}"), json!(why), Vec::new()));
                 lines.push(format!("  {dataset:width$}  {line}"));
                 lines.extend(said);
                 datasets.insert(dataset, value);
@@ -351,9 +322,7 @@ pub fn dataset(at: usize, case: &Case) -> String {
     }
     match &case.input {
         Data::File(path) | Data::ScriptFile(path) => path.display().to_string(),
-        Data::Random(types) | Data::Script(types) => {
-            types.split_whitespace().collect::<Vec<_>>().join(" ")
-        }
+        Data::Random(types) | Data::Script(types) => types.split_whitespace().collect::<Vec<_>>().join(" "),
         Data::Text(text, _) => {
             let words: Vec<&str> = text.split_whitespace().collect();
             let words = words.join(" ");

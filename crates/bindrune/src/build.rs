@@ -58,9 +58,8 @@ impl Program {
 /// Builds the executable.
 pub fn run(args: Args) -> ExitCode {
     let asked = args.program.asked(&args.backend);
-    let made = link::output(args.output, asked.file)
-        .map_err(common::fail)
-        .and_then(|output| match asked.backend {
+    let made =
+        link::output(args.output, asked.file).map_err(common::fail).and_then(|output| match asked.backend {
             "c" => portable_executable(&asked, &portable_c(&asked)?, &output),
             _ => executable(&asked, &output),
         });
@@ -87,9 +86,7 @@ pub struct Asked<'a> {
 pub fn executable(asked: &Asked<'_>, output: &Path) -> Result<(), ExitCode> {
     let (file, compiler) = (asked.file, asked.compiler);
     let options = compiler.tuned_options(asked.backend, true, asked.tuning, file)?;
-    let objects = compiled(asked, options, |session, ir, stages| {
-        session.objects(ir, stages)
-    })?;
+    let objects = compiled(asked, options, |session, ir, stages| session.objects(ir, stages))?;
     link::executable(&objects, output).map_err(common::fail)
 }
 
@@ -101,9 +98,7 @@ pub fn portable_executable(asked: &Asked<'_>, text: &str, output: &Path) -> Resu
 /// The C of a program.
 pub fn portable_c(asked: &Asked<'_>) -> Result<String, ExitCode> {
     let options = asked.compiler.options(true).portable_c();
-    compiled(asked, options, |session, ir, stages| {
-        session.portable_c(ir, stages)
-    })
+    compiled(asked, options, |session, ir, stages| session.portable_c(ir, stages))
 }
 
 /// What a program becomes at the end of all passes.
@@ -113,10 +108,7 @@ pub fn compiled<T>(
     finish: impl FnOnce(&mut Session, Ir, &mut Stages) -> Result<T, Failure>,
 ) -> Result<T, ExitCode> {
     let _watch = memory::watch(asked.file, asked.compiler.memory);
-    let options = Options {
-        entry_points: asked.entry_points.to_vec(),
-        ..asked.source.options(options)
-    };
+    let options = Options { entry_points: asked.entry_points.to_vec(), ..asked.source.options(options) };
     let (mut session, ir) = common::open(asked.file, options);
     let mut stages = asked.source.stages();
     let made = ir

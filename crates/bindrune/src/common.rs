@@ -77,9 +77,7 @@ impl Compiler {
         let mut options = self.options_for(backend, executable);
         if options.stack.has_device() && self.tblock_size.is_none() {
             let given = tuning.of(file);
-            let block = given
-                .and_then(|given| tuning::block(&given))
-                .map_err(fail)?;
+            let block = given.and_then(|given| tuning::block(&given)).map_err(fail)?;
             options.device = block.map_or(options.device, |n| options.device.with_block(n));
         }
         Ok(options)
@@ -88,9 +86,7 @@ impl Compiler {
     /// The session's options for a back end that machine code of the host's is made for.
     pub fn options_for(&self, backend: &str, executable: bool) -> Options {
         let options = self.options(executable);
-        let target = DeviceTarget::ALL
-            .into_iter()
-            .find(|it| it.name() == backend);
+        let target = DeviceTarget::ALL.into_iter().find(|it| it.name() == backend);
         match target {
             Some(target) => options.on_device(target),
             None => options,
@@ -139,9 +135,7 @@ fn lanes(text: &str) -> Result<Lanes, String> {
     match (text, text.parse::<u32>()) {
         ("auto", _) => Ok(Lanes::Auto),
         ("off", _) => Ok(Lanes::Off),
-        (_, Ok(lanes)) if (2..=64).contains(&lanes) && lanes.is_power_of_two() => {
-            Ok(Lanes::Width(lanes))
-        }
+        (_, Ok(lanes)) if (2..=64).contains(&lanes) && lanes.is_power_of_two() => Ok(Lanes::Width(lanes)),
         _ => Err("it is `auto`, `off` or a power of two from 2 to 64".to_owned()),
     }
 }
@@ -235,22 +229,16 @@ pub fn outlive_large_files() -> Result<(), ExitCode> {
 /// Writes text to standard output; a closed pipe ends quietly.
 pub fn put(text: &str) -> Result<(), ExitCode> {
     let mut stdout = std::io::stdout().lock();
-    match stdout
-        .write_all(text.as_bytes())
-        .and_then(|()| stdout.flush())
-    {
+    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
         Ok(()) => Ok(()),
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Err(ExitCode::FAILURE),
-        Err(error) => Err(fail(format_args!(
-            "cannot write to standard output: {error}"
-        ))),
+        Err(error) => Err(fail(format_args!("cannot write to standard output: {error}"))),
     }
 }
 
 /// Reads a file as text.
 pub fn read_text(file: &PathBuf) -> Result<String, ExitCode> {
-    let bytes = std::fs::read(file)
-        .map_err(|error| fail(format_args!("cannot read {}: {error}", file.display())))?;
-    String::from_utf8(bytes)
-        .map_err(|_| fail(format_args!("{} is not valid UTF-8 text", file.display())))
+    let bytes =
+        std::fs::read(file).map_err(|error| fail(format_args!("cannot read {}: {error}", file.display())))?;
+    String::from_utf8(bytes).map_err(|_| fail(format_args!("{} is not valid UTF-8 text", file.display())))
 }

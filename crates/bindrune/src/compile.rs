@@ -35,9 +35,7 @@ pub fn command(args: Args, backend: &str) -> ExitCode {
 fn run(args: Args, backend: &str) -> Result<(), ExitCode> {
     if args.library || args.server {
         let what = if args.library { "libraries" } else { "servers" };
-        return Err(common::fail(format_args!(
-            "not supported yet: {what} of `bindrune {backend}`"
-        )));
+        return Err(common::fail(format_args!("not supported yet: {what} of `bindrune {backend}`")));
     }
     let asked = args.program.asked(backend);
     let output = link::output(args.output, asked.file).map_err(common::fail)?;

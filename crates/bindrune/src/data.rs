@@ -35,24 +35,9 @@ enum Form {
 
 /// Names of switches with what they mean.
 const FORMS: [(&str, Option<char>, Form, &str); 3] = [
-    (
-        "binary",
-        Some('b'),
-        Form::Binary,
-        "Write values behind this in the binary format",
-    ),
-    (
-        "text",
-        None,
-        Form::Text,
-        "Write values behind this in the text format, which is the default",
-    ),
-    (
-        "type",
-        Some('t'),
-        Form::Type,
-        "Write the types of values behind this instead of the values",
-    ),
+    ("binary", Some('b'), Form::Binary, "Write values behind this in the binary format"),
+    ("text", None, Form::Text, "Write values behind this in the text format, which is the default"),
+    ("type", Some('t'), Form::Type, "Write the types of values behind this instead of the values"),
 ];
 
 impl clap::Args for Args {
@@ -110,8 +95,7 @@ impl clap::FromArgMatches for Args {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
         let mut steps: Vec<(usize, Step)> = Vec::new();
         let mut add = |name: &str, make: &dyn Fn(String) -> Step| {
-            let (Some(places), Some(values)) =
-                (matches.indices_of(name), matches.get_many::<String>(name))
+            let (Some(places), Some(values)) = (matches.indices_of(name), matches.get_many::<String>(name))
             else {
                 return;
             };
@@ -124,16 +108,12 @@ impl clap::FromArgMatches for Args {
         for ty in ScalarType::ALL {
             add(ty.name(), &|text| Step::Bounds(*ty, text));
         }
-        if let (Some(places), Some(values)) =
-            (matches.indices_of("seed"), matches.get_many::<i64>("seed"))
-        {
+        if let (Some(places), Some(values)) = (matches.indices_of("seed"), matches.get_many::<i64>("seed")) {
             let seeds = values.map(|seed| Step::Seed(seed.cast_unsigned()));
             steps.extend(places.zip(seeds));
         }
         steps.sort_by_key(|(place, _)| *place);
-        Ok(Self {
-            steps: steps.into_iter().map(|(_, step)| step).collect(),
-        })
+        Ok(Self { steps: steps.into_iter().map(|(_, step)| step).collect() })
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {

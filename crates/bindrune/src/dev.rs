@@ -81,10 +81,8 @@ fn go(args: Args) -> Result<(), ExitCode> {
         let mut text = String::new();
         let passes = driver::passes();
         for name in Stage::names() {
-            let description = passes
-                .iter()
-                .find(|pass| pass.name == name)
-                .map_or("", |pass| pass.description);
+            let description =
+                passes.iter().find(|pass| pass.name == name).map_or("", |pass| pass.description);
             let line = format!("{name:<24}{description}");
             text.push_str(line.trim_end());
             text.push('\n');
@@ -94,10 +92,7 @@ fn go(args: Args) -> Result<(), ExitCode> {
     let versions = args.stage == VERSIONS;
     let name = if versions { "flatten" } else { &args.stage };
     let stage = Stage::from_name(name).ok_or_else(|| {
-        common::fail(format_args!(
-            "no stage is named `{}`; --stage list lists them",
-            args.stage
-        ))
+        common::fail(format_args!("no stage is named `{}`; --stage list lists them", args.stage))
     })?;
     let is_source = args.file.extension().is_some_and(|ext| ext == "fut");
     let _watch = memory::watch(&args.file, args.compiler.memory);
@@ -111,8 +106,8 @@ fn go(args: Args) -> Result<(), ExitCode> {
     }
     let mut session = Session::new(name.as_ref(), options);
     if is_source && stage == Stage::Ast {
-        let bytes = std::fs::read(&args.file)
-            .map_err(|e| common::fail(format_args!("cannot read {name}: {e}")))?;
+        let bytes =
+            std::fs::read(&args.file).map_err(|e| common::fail(format_args!("cannot read {name}: {e}")))?;
         let text = session.ast(bytes);
         return common::put(&common::report(&session, text)?);
     }
@@ -128,21 +123,19 @@ fn go(args: Args) -> Result<(), ExitCode> {
         from_source(&mut session, stage, args.all, &mut times)
     } else {
         let text = common::read_text(&args.file)?;
-        session
-            .read_ir(&text)
-            .and_then(|ir| finish(&mut session, ir, stage, &mut times))
+        session.read_ir(&text).and_then(|ir| finish(&mut session, ir, stage, &mut times))
     };
     let output = common::report(&session, result)?;
     if args.times {
         eprint!("{}", times.times);
     }
     match output {
-        Output::Text(_) if args.run => Err(common::fail(
-            "only stages between `lower` and `lanes` can be evaluated",
-        )),
-        Output::Text(_) if args.values.print_params => Err(common::fail(
-            "only stages between `lower` and `lanes` have tuning parameters to list",
-        )),
+        Output::Text(_) if args.run => {
+            Err(common::fail("only stages between `lower` and `lanes` can be evaluated"))
+        }
+        Output::Text(_) if args.values.print_params => {
+            Err(common::fail("only stages between `lower` and `lanes` have tuning parameters to list"))
+        }
         Output::Text(text) => common::put(&text),
         Output::Ir(Ir::Segs(program)) if versions && !args.run => {
             common::put(&forest::show(&ir::forest::forest(&program), args.form))
@@ -188,19 +181,9 @@ impl Observer for Notes {
             self.decisions.clear();
         }
         self.fresh = false;
-        assert!(
-            self.panic_after.as_ref() != Some(&pass.name),
-            "this was asked for"
-        );
-        let left = ir
-            .statements()
-            .map_or_else(String::new, |count| format!("{count:>10} statements"));
-        let written = writeln!(
-            self.times,
-            "{:<24}{:>10.3} ms{left}",
-            pass.name,
-            time.as_secs_f64() * 1e3
-        );
+        assert!(self.panic_after.as_ref() != Some(&pass.name), "this was asked for");
+        let left = ir.statements().map_or_else(String::new, |count| format!("{count:>10} statements"));
+        let written = writeln!(self.times, "{:<24}{:>10.3} ms{left}", pass.name, time.as_secs_f64() * 1e3);
         debug_assert!(written.is_ok(), "writing to a string does not fail");
     }
 
@@ -216,12 +199,7 @@ impl Observer for Notes {
     }
 }
 
-fn from_source(
-    session: &mut Session,
-    stage: Stage,
-    all: bool,
-    times: &mut Notes,
-) -> Result<Output, Failure> {
+fn from_source(session: &mut Session, stage: Stage, all: bool, times: &mut Notes) -> Result<Output, Failure> {
     let program = session.check(&mut Files)?;
     if stage == Stage::Typed {
         return Ok(Output::Text(typed(&program, all)));
@@ -252,12 +230,7 @@ fn typed(program: &Program, all: bool) -> String {
     text
 }
 
-fn finish(
-    session: &mut Session,
-    ir: Ir,
-    stage: Stage,
-    times: &mut Notes,
-) -> Result<Output, Failure> {
+fn finish(session: &mut Session, ir: Ir, stage: Stage, times: &mut Notes) -> Result<Output, Failure> {
     match stage {
         Stage::Llvm | Stage::Asm | Stage::C | Stage::Kernels(_) => {
             Ok(Output::Text(session.text(ir, stage, times)?))

@@ -81,11 +81,7 @@ fn go(args: &Args) -> Result<(), ExitCode> {
     let backend = backend.or_else(|| tuned.as_ref()?.1.backend.as_deref());
     let compiled = compile(args, backend.unwrap_or("cpu"))?;
     let colour = std::io::stdout().is_terminal();
-    let Compiled {
-        session,
-        program,
-        ledger,
-    } = &compiled;
+    let Compiled { session, program, ledger } = &compiled;
     let function = args.function.as_deref();
     if let Some((extension, record)) = &tuned {
         let asked = tuning::Asked {
@@ -100,10 +96,7 @@ fn go(args: &Args) -> Result<(), ExitCode> {
         let text = tuning::explain(&asked, ledger, program, &session.sources);
         return common::put(&text.map_err(common::fail)?);
     }
-    let wanted = Wanted {
-        function,
-        all: args.all,
-    };
+    let wanted = Wanted { function, all: args.all };
     let name = args.file.to_string_lossy();
     let account = ledger.account(program, &session.sources, &name, &wanted);
     let account = account.map_err(common::fail)?;
@@ -147,9 +140,5 @@ fn compile(args: &Args, backend: &str) -> Result<Compiled, ExitCode> {
         Ok(program)
     });
     let program = common::report(&session, told)?;
-    Ok(Compiled {
-        session,
-        program,
-        ledger,
-    })
+    Ok(Compiled { session, program, ledger })
 }

@@ -43,10 +43,7 @@ fn question_of(choice: &Choice, tuned: Tuned<'_>) -> String {
     let Choice { name, size, .. } = choice;
     match tuned(choice) {
         None => question(choice),
-        Some(value) => format!(
-            "{size} >= {name} ({}, tuned {value})?",
-            choice.tunable.default
-        ),
+        Some(value) => format!("{size} >= {name} ({}, tuned {value})?", choice.tunable.default),
     }
 }
 
@@ -120,8 +117,8 @@ pub fn choices<'n>(node: &'n Node, f: &mut dyn FnMut(&'n Choice)) {
 /// The forest as data.
 pub fn data(forest: &[Trees]) -> Value {
     let functions = forest.iter();
-    let functions = functions
-        .map(|Trees { function, roots }| json!({ "function": &*function.0, "roots": all(roots) }));
+    let functions =
+        functions.map(|Trees { function, roots }| json!({ "function": &*function.0, "roots": all(roots) }));
     Value::Array(functions.collect())
 }
 
@@ -192,10 +189,7 @@ fn dot(forest: &[Trees]) -> String {
             }
         }
     }
-    let mut dot = Dot {
-        out: "digraph versions {\n".to_owned(),
-        next: 0,
-    };
+    let mut dot = Dot { out: "digraph versions {\n".to_owned(), next: 0 };
     for Trees { function, roots } in forest {
         let id = dot.box_(&function.0, "plaintext");
         dot.under(id, "", roots);
@@ -234,28 +228,16 @@ tunable#0 suff_outer_par 0 threshold 16
         let data = super::data(&forest);
         let root = &data[0]["roots"][0];
         assert_eq!(root["size"], "n_0 * n_0");
-        assert_eq!(
-            (&root["holds"][0]["version"], &root["default"]),
-            (&0.into(), &16.into())
-        );
+        assert_eq!((&root["holds"][0]["version"], &root["default"]), (&0.into(), &16.into()));
         let dot = show(&forest, Form::Dot);
-        assert!(
-            dot.contains(&format!("n1 [shape=ellipse, label=\"{question}\"];")),
-            "{dot}"
-        );
+        assert!(dot.contains(&format!("n1 [shape=ellipse, label=\"{question}\"];")), "{dot}");
         assert!(dot.contains("n1 -> n2 [label=\"T\"];"), "{dot}");
         // In the picture, too, each node once, and one above the middle of two.
         let svg = show(&forest, Form::Svg);
         assert_eq!(svg.matches("<rect x=").count(), 3, "{svg}");
-        assert!(
-            svg.contains(&format!(">{}<", question.replace('>', "&gt;"))),
-            "{svg}"
-        );
+        assert!(svg.contains(&format!(">{}<", question.replace('>', "&gt;"))), "{svg}");
         let of = |text: &str| -> f64 {
-            let line = svg
-                .lines()
-                .find(|line| line.contains(text))
-                .expect("it is there");
+            let line = svg.lines().find(|line| line.contains(text)).expect("it is there");
             let x = line.split('"').nth(1).expect("its middle");
             x.parse().expect("a number")
         };

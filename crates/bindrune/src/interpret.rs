@@ -25,12 +25,9 @@ pub fn run(file: &Path, source: &Source, check_sizes: bool, args: Vec<OsString>)
         Ok(Command::PrintParams) => return ExitCode::SUCCESS,
         Ok(Command::ListDevices) => {
             return match runtime::device::list(None) {
-                Ok(lines) => done(common::put(
-                    &lines
-                        .into_iter()
-                        .map(|line| line + "\n")
-                        .collect::<String>(),
-                )),
+                Ok(lines) => {
+                    done(common::put(&lines.into_iter().map(|line| line + "\n").collect::<String>()))
+                }
                 Err(message) => failed(&name, &message),
             };
         }
@@ -108,11 +105,7 @@ fn evaluate(
     interp.set_tracer(tracer(Arc::clone(sources)));
     let entry = interp.entry(&options.entry).ok_or_else(|| {
         let names: Vec<&str> = interp.program().entries.iter().map(|e| &*e.name).collect();
-        format!(
-            "there is no entry point `{}`; there are: {}",
-            options.entry,
-            names.join(", ")
-        )
+        format!("there is no entry point `{}`; there are: {}", options.entry, names.join(", "))
     })?;
     let stdin = Reader::stdin().map_err(|e| format!("cannot read standard input: {e}"))?;
     let args = read_arguments(entry, stdin)?;
@@ -137,11 +130,7 @@ fn evaluate(
             writeln!(file, "{micros}").map_err(|e| format!("cannot write the run time: {e}"))?;
         }
     }
-    if options.print_result {
-        print(entry, &results, options.binary)
-    } else {
-        Ok(())
-    }
+    if options.print_result { print(entry, &results, options.binary) } else { Ok(()) }
 }
 
 fn read_arguments<R: Read>(entry: &Entry, mut stdin: Reader<R>) -> Result<Vec<Val>, Stop> {
@@ -194,11 +183,7 @@ fn print(entry: &Entry, results: &[Val], binary: bool) -> Result<(), Stop> {
                     return Err(message.into());
                 }
             };
-            if binary {
-                value::write_binary(&mut out, &value)
-            } else {
-                value::write_text(&mut out, &value)
-            }
+            if binary { value::write_binary(&mut out, &value) } else { value::write_text(&mut out, &value) }
         };
         written.and_then(|()| out.write_all(b"\n")).map_err(stop)?;
     }

@@ -28,14 +28,7 @@ pub fn executable(objects: &[Vec<u8>], output: &Path) -> Result<(), String> {
         .arg(&linked)
         .args(&object_files)
         .arg(&library)
-        .args([
-            "-static-libgcc",
-            "-Wl,--gc-sections",
-            "-s",
-            "-lpthread",
-            "-ldl",
-            "-lm",
-        ])
+        .args(["-static-libgcc", "-Wl,--gc-sections", "-s", "-lpthread", "-ldl", "-lm"])
         .output();
     let name = linker.to_string_lossy();
     let run = result.map_err(|e| {
@@ -46,11 +39,7 @@ pub fn executable(objects: &[Vec<u8>], output: &Path) -> Result<(), String> {
     })?;
     if !run.status.success() {
         let said = String::from_utf8_lossy(&run.stderr);
-        return Err(format!(
-            "the linker `{name}` failed ({}):\n{}",
-            run.status,
-            said.trim_end()
-        ));
+        return Err(format!("the linker `{name}` failed ({}):\n{}", run.status, said.trim_end()));
     }
     place(&linked, output)
 }

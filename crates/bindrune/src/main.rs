@@ -31,13 +31,7 @@ static ALLOCATOR: memory::Allocator = memory::Allocator;
 
 /// An optimising compiler for the array language Futhark.
 #[derive(Parser)]
-#[command(
-    name = "bindrune",
-    version,
-    propagate_version = true,
-    about,
-    max_term_width = 100
-)]
+#[command(name = "bindrune", version, propagate_version = true, about, max_term_width = 100)]
 struct Cli {
     #[command(subcommand)]
     command: Command,

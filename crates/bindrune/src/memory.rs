@@ -114,11 +114,7 @@ fn look(limit: Option<u64>) {
             return;
         };
         if used > limit {
-            out_of_memory(format_args!(
-                "it uses {} MiB and may use {} MiB",
-                used >> 20,
-                limit >> 20
-            ));
+            out_of_memory(format_args!("it uses {} MiB and may use {} MiB", used >> 20, limit >> 20));
         }
         if mapped > space {
             out_of_memory(format_args!(
@@ -144,9 +140,7 @@ fn usage() -> Option<(u64, u64)> {
 /// next look.
 fn address_space() -> Option<u64> {
     let text = fs::read_to_string("/proc/self/limits").ok()?;
-    let line = text
-        .lines()
-        .find(|line| line.starts_with("Max address space"))?;
+    let line = text.lines().find(|line| line.starts_with("Max address space"))?;
     let bytes: u64 = line.split_whitespace().nth(3)?.parse().ok()?;
     Some(bytes - bytes / 16)
 }
@@ -155,10 +149,9 @@ fn address_space() -> Option<u64> {
 fn out_of_memory(why: std::fmt::Arguments<'_>) -> ! {
     let mut stderr = std::io::stderr();
     let _ = match WORK.try_lock().as_deref() {
-        Ok(Some((file, stage))) => writeln!(
-            stderr,
-            "bindrune: the compiler ran out of memory: {why} ({file}, {stage})"
-        ),
+        Ok(Some((file, stage))) => {
+            writeln!(stderr, "bindrune: the compiler ran out of memory: {why} ({file}, {stage})")
+        }
         _ => writeln!(stderr, "bindrune: the compiler ran out of memory: {why}"),
     };
     runtime::exit_at_once(1)

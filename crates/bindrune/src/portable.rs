@@ -67,9 +67,5 @@ fn compiled(text: &str, cpu: &str, folder: &Path) -> Result<PathBuf, String> {
         return Ok(made);
     }
     let said = String::from_utf8_lossy(&run.stderr);
-    Err(format!(
-        "the C compiler `{name}` failed ({}):\n{}",
-        run.status,
-        said.trim_end()
-    ))
+    Err(format!("the C compiler `{name}` failed ({}):\n{}", run.status, said.trim_end()))
 }

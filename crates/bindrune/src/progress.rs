@@ -15,20 +15,15 @@ impl Progress {
     /// None done yet. `plain` suppresses the bar.
     pub fn new(items: usize, plain: bool) -> Self {
         let bar = (!plain && items > 1 && std::io::stderr().is_terminal()).then(|| {
-            let bar = ProgressBar::with_draw_target(
-                Some(items as u64),
-                ProgressDrawTarget::stderr_with_hz(10),
-            );
+            let bar =
+                ProgressBar::with_draw_target(Some(items as u64), ProgressDrawTarget::stderr_with_hz(10));
             let style = ProgressStyle::with_template(
                 "{bar:30} {pos}/{len} {prefix} [{elapsed}, {eta} left] {wide_msg}",
             );
             bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
             bar
         });
-        Self {
-            bar,
-            failed: AtomicUsize::new(0),
-        }
+        Self { bar, failed: AtomicUsize::new(0) }
     }
 
     /// Of one thing that takes nobody knows how many steps.
@@ -41,10 +36,7 @@ impl Progress {
             bar.enable_steady_tick(std::time::Duration::from_millis(200));
             bar
         });
-        Self {
-            bar,
-            failed: AtomicUsize::new(0),
-        }
+        Self { bar, failed: AtomicUsize::new(0) }
     }
 
     /// Work on an item begins.

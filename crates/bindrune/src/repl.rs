@@ -50,11 +50,8 @@ pub fn run(args: Args) -> ExitCode {
 }
 
 fn go(args: Args) -> Result<(), ExitCode> {
-    let config = Config::builder()
-        .completion_type(CompletionType::List)
-        .build();
-    let mut editor: Editor<Lines, DefaultHistory> =
-        Editor::with_config(config).map_err(unreadable)?;
+    let config = Config::builder().completion_type(CompletionType::List).build();
+    let mut editor: Editor<Lines, DefaultHistory> = Editor::with_config(config).map_err(unreadable)?;
     editor.set_helper(Some(Lines::default()));
     let interactive = std::io::stdin().is_terminal();
     let history = history_file().filter(|_| interactive);
@@ -65,23 +62,14 @@ fn go(args: Args) -> Result<(), ExitCode> {
     let interrupt = Arc::new(AtomicBool::new(false));
     if interactive {
         common::listen(&interrupt)?;
-        let text = format!(
-            "Bindrune {}. Type :help for help.\n",
-            env!("CARGO_PKG_VERSION")
-        );
+        let text = format!("Bindrune {}. Type :help for help.\n", env!("CARGO_PKG_VERSION"));
         common::put(&text)?;
     }
     let mut session = Session::new(interrupt, args.check_sizes);
     if let Some(file) = args.file {
         show(session.load(file))?;
     }
-    let mut prompt = Prompt {
-        editor,
-        interactive,
-        number: 0,
-        nans: false,
-        passed: Vec::new(),
-    };
+    let mut prompt = Prompt { editor, interactive, number: 0, nans: false, passed: Vec::new() };
     while let End::Loaded(other) = prompt.serve(session, None)? {
         session = *other;
     }
@@ -154,9 +142,7 @@ impl Prompt {
             self.number += 1;
             session.begin();
             let end = if let Some(command) = input.strip_prefix(':') {
-                let (name, rest) = command
-                    .split_once(char::is_whitespace)
-                    .unwrap_or((command, ""));
+                let (name, rest) = command.split_once(char::is_whitespace).unwrap_or((command, ""));
                 match commands::find(name) {
                     Ok(command) => self.obey(&mut session, command, rest.trim(), halt)?,
                     Err(text) => {
@@ -189,11 +175,7 @@ impl Prompt {
         let reload = command.action == Action::Load && rest.is_empty() && session.has_file();
         if !command.argument.is_empty() && rest.is_empty() && !reload {
             let (name, argument) = (command.name, command.argument);
-            let question = if argument == "FILE" {
-                "which program?"
-            } else {
-                "of what?"
-            };
+            let question = if argument == "FILE" { "which program?" } else { "of what?" };
             eprintln!("{question} `:{name} {argument}`");
             return Ok(None);
         }
@@ -350,11 +332,7 @@ impl Prompt {
             text.push_str("Enter goes on, :frame N looks at a call, :quit gives up.\n");
         }
         common::put(&text)?;
-        let halt = Halt {
-            stop,
-            places,
-            outer,
-        };
+        let halt = Halt { stop, places, outer };
         self.serve(outer.within(call), Some(&halt))
     }
 }

@@ -32,20 +32,14 @@ pub struct Args {
     tuning: tuning::Files,
     /// Options that the program's executable would take: `-e ENTRY`, `-t FILE`,
     /// `-r RUNS`, `-b`, `-n`, `-D`, `--num-threads N`, `--help`, ...
-    #[arg(
-        trailing_var_arg = true,
-        allow_hyphen_values = true,
-        value_name = "ARGS"
-    )]
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGS")]
     options: Vec<OsString>,
 }
 
 /// Runs the program.
 pub fn run(args: Args) -> ExitCode {
     if args.backend == "interp" {
-        return on_large_stack(|| {
-            interpret::run(&args.file, &args.source, args.check_sizes, args.options)
-        });
+        return on_large_stack(|| interpret::run(&args.file, &args.source, args.check_sizes, args.options));
     }
     if args.check_sizes {
         return common::fail("`--check-sizes` needs `--backend interp`");
@@ -67,9 +61,7 @@ pub fn run(args: Args) -> ExitCode {
     let image = on_large_stack(|| {
         let (file, compiler) = (asked.file, asked.compiler);
         let options = compiler.tuned_options(asked.backend, false, asked.tuning, file)?;
-        build::compiled(&asked, options, |session, ir, stages| {
-            session.image(ir, stages)
-        })
+        build::compiled(&asked, options, |session, ir, stages| session.image(ir, stages))
     });
     let image = match image {
         Ok(image) => image,
@@ -80,11 +72,8 @@ pub fn run(args: Args) -> ExitCode {
         Err(error) => return common::fail(format_args!("cannot read standard input: {error}")),
     };
     let name = args.file.as_os_str().to_owned();
-    let streams = runtime::exe::Streams {
-        stdin,
-        stdout: &mut std::io::stdout(),
-        stderr: &mut std::io::stderr(),
-    };
+    let streams =
+        runtime::exe::Streams { stdin, stdout: &mut std::io::stdout(), stderr: &mut std::io::stderr() };
     let code = runtime::exe::run(image, std::iter::once(name).chain(args.options), streams);
     ExitCode::from(u8::try_from(code).unwrap_or(1))
 }

@@ -27,10 +27,7 @@ impl Source {
     /// A session's options with what was said here.
     #[must_use]
     pub fn options(&self, options: Options) -> Options {
-        Options {
-            safe: self.safe,
-            ..options
-        }
+        Options { safe: self.safe, ..options }
     }
 
     /// What watches the passes.
@@ -40,11 +37,7 @@ impl Source {
 
     /// Shows warnings and, if there is one, a failure; the exit code. That there are warnings
     /// may be a failure.
-    pub fn report<T>(
-        &self,
-        session: &mut Session,
-        result: Result<T, Failure>,
-    ) -> Result<T, ExitCode> {
+    pub fn report<T>(&self, session: &mut Session, result: Result<T, Failure>) -> Result<T, ExitCode> {
         if self.quiet {
             session.warnings.clear();
         }

@@ -21,10 +21,7 @@ use std::time::{Duration, Instant};
 
 /// Arguments of `test`.
 #[derive(clap::Args)]
-#[allow(
-    clippy::struct_excessive_bools,
-    reason = "they are switches of the command line"
-)]
+#[allow(clippy::struct_excessive_bools, reason = "they are switches of the command line")]
 pub struct Args {
     /// Programs, and folders that are searched for programs.
     #[arg(required = true)]
@@ -134,11 +131,7 @@ pub fn run(args: Args) -> ExitCode {
 
 fn go(args: &Args) -> Result<ExitCode, ExitCode> {
     let files = find_all(&args.paths).map_err(common::fail)?;
-    let name = if args.interpreted {
-        "interp"
-    } else {
-        &args.backend
-    };
+    let name = if args.interpreted { "interp" } else { &args.backend };
     let backend = Backend::from_name(name);
     let mut excluded = backend.excluded(name);
     excluded.extend(["disable".to_owned(), "notest".to_owned()]);
@@ -181,9 +174,5 @@ fn go(args: &Args) -> Result<ExitCode, ExitCode> {
     }
     common::put(&report::summary(&reports, &options, start.elapsed()))?;
     let failed = reports.iter().any(|report| !report.failures.is_empty());
-    Ok(if failed {
-        ExitCode::FAILURE
-    } else {
-        ExitCode::SUCCESS
-    })
+    Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }

@@ -63,12 +63,7 @@ pub struct Args {
     #[arg(long, value_name = "FACTOR", default_value_t = 3.0, value_parser = factor)]
     cut_off: f64,
     /// How many seconds the default may take on a data set; forever if negative.
-    #[arg(
-        long,
-        value_name = "SECONDS",
-        default_value_t = 600,
-        allow_hyphen_values = true
-    )]
+    #[arg(long, value_name = "SECONDS", default_value_t = 600, allow_hyphen_values = true)]
     timeout: i64,
     /// Write tuning files with this extension.
     #[arg(long, value_name = "EXTENSION", default_value = "tuning")]
@@ -178,11 +173,7 @@ fn go(args: &Args) -> Result<ExitCode, ExitCode> {
         std::fs::write(file, text)
             .map_err(|e| common::fail(format_args!("cannot write {}: {e}", file.display())))?;
     }
-    Ok(if failed {
-        ExitCode::FAILURE
-    } else {
-        ExitCode::SUCCESS
-    })
+    Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
 /// Runs of a path that is close to another one, at most, over those that are asked for.

@@ -56,11 +56,7 @@ impl Values {
 
 fn log(Comparison { name, size, least }: Comparison<'_>) {
     // A line for the user's information; it may get lost.
-    let _ = writeln!(
-        std::io::stderr(),
-        "{}",
-        tuning::comparison(name, size, least)
-    );
+    let _ = writeln!(std::io::stderr(), "{}", tuning::comparison(name, size, least));
 }
 
 /// A program's parameters and what they are, as executables print them.
@@ -79,8 +75,7 @@ fn names(ir: &Ir) -> Vec<(String, &'static str)> {
         let own = ir::tunable::named(program).into_iter();
         let own = own.map(|(name, tunable)| (name, tunable.class.name()));
         let user = ir::tunable::user(program).into_iter();
-        own.chain(user.map(|name| (name.to_string(), Class::User.name())))
-            .collect()
+        own.chain(user.map(|name| (name.to_string(), Class::User.name()))).collect()
     }
     match ir {
         Ir::Soacs(program) => level(program),
@@ -106,10 +101,7 @@ pub struct Files {
 impl Files {
     /// Those with this extension.
     pub fn with(extension: &OsStr) -> Self {
-        Self {
-            tuning: extension.to_owned(),
-            no_tuning: false,
-        }
+        Self { tuning: extension.to_owned(), no_tuning: false }
     }
 
     /// The assignments in the tuning file of a program; none if it has none.
@@ -191,13 +183,10 @@ pub fn record_extension(tuning: &OsStr) -> OsString {
 /// Options for an executable that prints these parameters, and what is to be said of
 /// assignments to others: the file may be for another compiler or machine.
 pub fn options(params: &str, given: &[Assignment]) -> (Vec<String>, Vec<String>) {
-    let known: BTreeSet<&str> = params
-        .lines()
-        .map(|line| line.rsplit_once(" (").map_or(line, |(name, _)| name))
-        .collect();
+    let known: BTreeSet<&str> =
+        params.lines().map(|line| line.rsplit_once(" (").map_or(line, |(name, _)| name)).collect();
     let given_known = given.iter().filter(|one| known.contains(one.name.as_str()));
-    let options =
-        given_known.map(|Assignment { name, value, .. }| format!("--param={name}={value}"));
+    let options = given_known.map(|Assignment { name, value, .. }| format!("--param={name}={value}"));
     (options.collect(), warnings(&known, given))
 }
 
@@ -219,9 +208,7 @@ pub fn drawn(params: &str, seed: u64) -> Vec<String> {
     /// One more than the greatest power of two drawn, 2^23.
     const POWERS: u64 = 24;
     let classes = [Class::Threshold, Class::Size].map(|class| format!(" ({})", class.name()));
-    let drawn = params
-        .lines()
-        .filter_map(|line| classes.iter().find_map(|class| line.strip_suffix(class)));
+    let drawn = params.lines().filter_map(|line| classes.iter().find_map(|class| line.strip_suffix(class)));
     let option = |name: &str| {
         let mut hasher = FxHasher::default();
         (seed, name).hash(&mut hasher);
@@ -259,8 +246,7 @@ mod tests {
 
     #[test]
     fn only_parameters_that_there_are_become_options() {
-        let given =
-            ["f.a_0=3", "g.b_1=4", "f.a_10=5"].map(|text| Assignment::parse(text).expect("right"));
+        let given = ["f.a_0=3", "g.b_1=4", "f.a_10=5"].map(|text| Assignment::parse(text).expect("right"));
         let (options, unknown) = options("f.a_0 (threshold)\n", &given);
         assert_eq!(options, ["--param=f.a_0=3"]);
         assert_eq!(

@@ -58,10 +58,7 @@ fn wanted_error(text: &str) -> Option<&str> {
 /// The words of a problem, with its place and its id.
 fn words(diag: &Diagnostic, sources: &SourceMap) -> String {
     let labels = diag.primary.iter().chain(&diag.secondary);
-    let place = diag
-        .primary
-        .as_ref()
-        .map(|label| sources.location(label.span));
+    let place = diag.primary.as_ref().map(|label| sources.location(label.span));
     let mut all: Vec<String> = place.into_iter().collect();
     all.push(diag.message.clone());
     all.extend(labels.map(|label| label.text.clone()));
@@ -72,16 +69,12 @@ fn words(diag: &Diagnostic, sources: &SourceMap) -> String {
 
 /// Whether a message matches.
 fn is_matched(pattern: &str, diags: &[Diagnostic], sources: &SourceMap) -> bool {
-    let regex = regex_lite::RegexBuilder::new(pattern)
-        .dot_matches_new_line(true)
-        .build();
+    let regex = regex_lite::RegexBuilder::new(pattern).dot_matches_new_line(true).build();
     let Ok(regex) = regex else {
         println!("cannot read the pattern {pattern}");
         return false;
     };
-    diags
-        .iter()
-        .any(|diag| regex.is_match(&words(diag, sources)))
+    diags.iter().any(|diag| regex.is_match(&words(diag, sources)))
 }
 
 fn main() {

@@ -117,10 +117,5 @@ impl<'a> Builtins<'a> {
 }
 
 fn value(target: Target, scheme: Scheme) -> ValueEntry {
-    ValueEntry {
-        target,
-        scheme: Arc::new(scheme),
-        via: None,
-        span: None,
-    }
+    ValueEntry { target, scheme: Arc::new(scheme), via: None, span: None }
 }

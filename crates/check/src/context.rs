@@ -37,17 +37,10 @@ pub(crate) struct Context<'a> {
 
 impl<'a> Context<'a> {
     /// The context of the first declaration; `found` are the problems so far.
-    pub(crate) fn new(
-        interner: &'a Interner,
-        sources: &'a SourceMap,
-        found: Vec<Diagnostic>,
-    ) -> Self {
+    pub(crate) fn new(interner: &'a Interner, sources: &'a SourceMap, found: Vec<Diagnostic>) -> Self {
         let mut env = Env::default();
         Self {
-            names: Names {
-                interner,
-                texts: FxHashMap::default(),
-            },
+            names: Names { interner, texts: FxHashMap::default() },
             reports: Reports::new(sources, found),
             builtins: Builtins::bind(interner, &mut env),
             env,
@@ -70,8 +63,7 @@ impl<'a> Context<'a> {
 
     /// Records an error with one place.
     pub(crate) fn error(&mut self, id: &'static str, span: Span, message: impl Into<String>) {
-        self.reports
-            .report(Diagnostic::error(id, message).at(span, ""));
+        self.reports.report(Diagnostic::error(id, message).at(span, ""));
     }
 
     /// Records a warning: nothing is wrong, and something is odd. The standard
@@ -112,10 +104,7 @@ impl Names<'_> {
     /// The text of a symbol.
     pub(crate) fn text(&mut self, symbol: Symbol) -> Name {
         let interner = self.interner;
-        let entry = self
-            .texts
-            .entry(symbol)
-            .or_insert_with(|| interner.resolve(symbol));
+        let entry = self.texts.entry(symbol).or_insert_with(|| interner.resolve(symbol));
         Arc::clone(entry)
     }
 
@@ -132,18 +121,11 @@ impl Names<'_> {
     /// An attribute of the typed tree.
     pub(crate) fn attr(&mut self, attr: &ast::Attr) -> Attr {
         match &attr.kind {
-            ast::AttrKind::Name(ident) => Attr {
-                name: self.text(ident.name),
-                args: Vec::new(),
-            },
-            ast::AttrKind::Int(n) => Attr {
-                name: Arc::from(n.to_string()),
-                args: Vec::new(),
-            },
-            ast::AttrKind::Compound(ident, args) => Attr {
-                name: self.text(ident.name),
-                args: self.attrs(args),
-            },
+            ast::AttrKind::Name(ident) => Attr { name: self.text(ident.name), args: Vec::new() },
+            ast::AttrKind::Int(n) => Attr { name: Arc::from(n.to_string()), args: Vec::new() },
+            ast::AttrKind::Compound(ident, args) => {
+                Attr { name: self.text(ident.name), args: self.attrs(args) }
+            }
         }
     }
 

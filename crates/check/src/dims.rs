@@ -65,11 +65,9 @@ fn from_exp_at(exp: &Exp, depth: usize) -> Option<Dim> {
     let depth = depth.checked_sub(1)?;
     match &exp.kind {
         ExpKind::Lit(Scalar::I64(n), _) => Some(Dim::Const(*n)),
-        ExpKind::Var {
-            id,
-            ty_args,
-            size_args,
-        } if ty_args.is_empty() && size_args.is_empty() => Some(Dim::Var(*id)),
+        ExpKind::Var { id, ty_args, size_args } if ty_args.is_empty() && size_args.is_empty() => {
+            Some(Dim::Var(*id))
+        }
         ExpKind::Apply { fun, args, .. } => {
             if let (Some(bin), [a, b]) = (size_operator(fun), args.as_slice()) {
                 return Some(op(bin, from_exp_at(a, depth)?, from_exp_at(b, depth)?));
@@ -196,20 +194,14 @@ fn is_size_exp(exp: &Exp, depth: usize) -> bool {
             one(array)
                 && indices.iter().all(|index| match index {
                     Index::At(e) => one(e),
-                    Index::Slice { from, to, step } => {
-                        [from, to, step].into_iter().flatten().all(one)
-                    }
+                    Index::Slice { from, to, step } => [from, to, step].into_iter().flatten().all(one),
                 })
         }
         ExpKind::Apply { fun, args, .. } => {
             let consuming = matches!(&fun.ty, Ty::Arrow(arrow) if arrow.consumes.any());
             !consuming && one(fun) && all(args)
         }
-        ExpKind::If {
-            cond,
-            then,
-            otherwise,
-        } => one(cond) && one(then) && one(otherwise),
+        ExpKind::If { cond, then, otherwise } => one(cond) && one(then) && one(otherwise),
         ExpKind::And(a, b) | ExpKind::Or(a, b) => one(a) && one(b),
         ExpKind::Lambda(_)
         | ExpKind::RecordUpdate { .. }
@@ -286,12 +278,7 @@ pub(crate) struct Poly {
 impl Poly {
     /// The normal form of a size; `None` for one that is not known.
     pub(crate) fn of(dim: &Dim) -> Option<Self> {
-        let term = |factors, coefficient| Self {
-            terms: vec![Term {
-                factors,
-                coefficient,
-            }],
-        };
+        let term = |factors, coefficient| Self { terms: vec![Term { factors, coefficient }] };
         Some(match dim {
             Dim::Any => return None,
             Dim::Const(0) => Self { terms: Vec::new() },
@@ -313,10 +300,7 @@ impl Poly {
 
     fn add(mut self, other: Self, sign: i64) -> Self {
         for term in other.terms {
-            self.push(Term {
-                coefficient: term.coefficient.wrapping_mul(sign),
-                ..term
-            });
+            self.push(Term { coefficient: term.coefficient.wrapping_mul(sign), ..term });
         }
         self
     }
@@ -327,20 +311,14 @@ impl Poly {
             for b in &other.terms {
                 let factors = a.factors.iter().chain(&b.factors).cloned().collect();
                 let coefficient = a.coefficient.wrapping_mul(b.coefficient);
-                out.push(Term {
-                    factors,
-                    coefficient,
-                });
+                out.push(Term { factors, coefficient });
             }
         }
         out
     }
 
     fn push(&mut self, term: Term) {
-        let same = self
-            .terms
-            .iter_mut()
-            .find(|t| same_factors(&t.factors, &term.factors));
+        let same = self.terms.iter_mut().find(|t| same_factors(&t.factors, &term.factors));
         if let Some(old) = same {
             old.coefficient = old.coefficient.wrapping_add(term.coefficient);
             self.terms.retain(|t| t.coefficient != 0);
@@ -352,11 +330,7 @@ impl Poly {
     /// If this is `±var + rest` with `var` nowhere in `rest`: the size that `var`
     /// must have for this to be zero.
     pub(crate) fn solve(&self, var: VarId) -> Option<Dim> {
-        let mentions = |t: &Term| {
-            t.factors
-                .iter()
-                .any(|f| matches!(f, Atom::Var(v) if *v == var))
-        };
+        let mentions = |t: &Term| t.factors.iter().any(|f| matches!(f, Atom::Var(v) if *v == var));
         let mut with = self.terms.iter().filter(|t| mentions(t));
         let found = with.next()?;
         if with.next().is_some() || found.factors.len() != 1 || found.coefficient.abs() != 1 {
@@ -367,14 +341,8 @@ impl Poly {
         // Positive terms first, so that `k - n` does not come out as `-n + k`.
         let (plus, minus): (Vec<&Term>, Vec<&Term>) =
             rest.partition(|t| t.coefficient.wrapping_mul(sign) > 0);
-        let sum = plus
-            .into_iter()
-            .fold(Dim::Const(0), |acc, t| simple_op(BinOp::Add, acc, t.dim()));
-        Some(
-            minus
-                .into_iter()
-                .fold(sum, |acc, t| simple_op(BinOp::Sub, acc, t.dim())),
-        )
+        let sum = plus.into_iter().fold(Dim::Const(0), |acc, t| simple_op(BinOp::Add, acc, t.dim()));
+        Some(minus.into_iter().fold(sum, |acc, t| simple_op(BinOp::Sub, acc, t.dim())))
     }
 }
 
@@ -385,9 +353,7 @@ impl Term {
             Atom::Var(v) => Dim::Var(*v),
             Atom::Exp(e) => Dim::Exp(Arc::clone(e)),
         });
-        factors.fold(Dim::Const(self.coefficient.wrapping_abs()), |acc, f| {
-            simple_op(BinOp::Mul, acc, f)
-        })
+        factors.fold(Dim::Const(self.coefficient.wrapping_abs()), |acc, f| simple_op(BinOp::Mul, acc, f))
     }
 }
 
@@ -418,14 +384,10 @@ pub(crate) fn compare(a: &Dim, b: &Dim) -> Cmp {
     if difference.terms.is_empty() {
         return Cmp::Equal;
     }
-    let opaque = difference
-        .terms
-        .iter()
-        .flat_map(|t| &t.factors)
-        .any(|f| match f {
-            Atom::Var(_) => false,
-            Atom::Exp(e) => !comparable(e),
-        });
+    let opaque = difference.terms.iter().flat_map(|t| &t.factors).any(|f| match f {
+        Atom::Var(_) => false,
+        Atom::Exp(e) => !comparable(e),
+    });
     if opaque { Cmp::Unknown } else { Cmp::Different }
 }
 
@@ -445,9 +407,7 @@ fn comparable(exp: &Exp) -> bool {
 
 /// Whether the intrinsic is the operator at a scalar type.
 fn is_at_some_type(op: SourceOp, fun: Intrinsic) -> bool {
-    ScalarType::ALL
-        .iter()
-        .any(|ty| crate::infer::operator(op, *ty) == Some(fun))
+    ScalarType::ALL.iter().any(|ty| crate::infer::operator(op, *ty) == Some(fun))
 }
 
 /// Whether two expressions are the same but for places and types.
@@ -456,10 +416,7 @@ pub(crate) fn compare_exps(a: &Exp, b: &Exp) -> Cmp {
         if xs.len() != ys.len() {
             return Cmp::Different;
         }
-        xs.iter()
-            .zip(ys)
-            .map(|(x, y)| compare_exps(x, y))
-            .fold(Cmp::Equal, both)
+        xs.iter().zip(ys).map(|(x, y)| compare_exps(x, y)).fold(Cmp::Equal, both)
     };
     let same = |same: bool| if same { Cmp::Equal } else { Cmp::Different };
     match (&a.kind, &b.kind) {
@@ -474,31 +431,13 @@ pub(crate) fn compare_exps(a: &Exp, b: &Exp) -> Cmp {
         (ExpKind::Intrinsic { fun: x, .. }, ExpKind::Intrinsic { fun: y, .. }) => same(x == y),
         (ExpKind::Operator(x), ExpKind::Operator(y)) => same(x == y),
         (ExpKind::Operator(op), ExpKind::Intrinsic { fun, .. })
-        | (ExpKind::Intrinsic { fun, .. }, ExpKind::Operator(op)) => {
-            same(is_at_some_type(*op, *fun))
-        }
-        (ExpKind::Tuple(x), ExpKind::Tuple(y)) | (ExpKind::Array(x), ExpKind::Array(y)) => {
-            all(x, y)
-        }
+        | (ExpKind::Intrinsic { fun, .. }, ExpKind::Operator(op)) => same(is_at_some_type(*op, *fun)),
+        (ExpKind::Tuple(x), ExpKind::Tuple(y)) | (ExpKind::Array(x), ExpKind::Array(y)) => all(x, y),
         (ExpKind::Project(x, l), ExpKind::Project(y, m)) => both(same(l == m), compare_exps(x, y)),
-        (
-            ExpKind::Apply {
-                fun: f, args: x, ..
-            },
-            ExpKind::Apply {
-                fun: g, args: y, ..
-            },
-        ) => both(compare_exps(f, g), all(x, y)),
-        (
-            ExpKind::Index {
-                array: x,
-                indices: i,
-            },
-            ExpKind::Index {
-                array: y,
-                indices: j,
-            },
-        ) => {
+        (ExpKind::Apply { fun: f, args: x, .. }, ExpKind::Apply { fun: g, args: y, .. }) => {
+            both(compare_exps(f, g), all(x, y))
+        }
+        (ExpKind::Index { array: x, indices: i }, ExpKind::Index { array: y, indices: j }) => {
             if i.len() != j.len() {
                 return Cmp::Different;
             }
@@ -511,15 +450,8 @@ pub(crate) fn compare_exps(a: &Exp, b: &Exp) -> Cmp {
                 (Index::At(i), Index::At(j)) => compare_exps(i, j),
                 (
                     Index::Slice { from, to, step },
-                    Index::Slice {
-                        from: other_from,
-                        to: other_to,
-                        step: other_step,
-                    },
-                ) => both(
-                    part(from, other_from),
-                    both(part(to, other_to), part(step, other_step)),
-                ),
+                    Index::Slice { from: other_from, to: other_to, step: other_step },
+                ) => both(part(from, other_from), both(part(to, other_to), part(step, other_step))),
                 _ => Cmp::Different,
             });
             indices.fold(compare_exps(x, y), both)
@@ -535,21 +467,9 @@ pub(crate) fn compare_exps(a: &Exp, b: &Exp) -> Cmp {
         (ExpKind::And(a, b), ExpKind::And(c, d)) | (ExpKind::Or(a, b), ExpKind::Or(c, d)) => {
             both(compare_exps(a, c), compare_exps(b, d))
         }
-        (
-            ExpKind::If {
-                cond: c,
-                then: t,
-                otherwise: e,
-            },
-            ExpKind::If {
-                cond: d,
-                then: u,
-                otherwise: f,
-            },
-        ) => both(
-            compare_exps(c, d),
-            both(compare_exps(t, u), compare_exps(e, f)),
-        ),
+        (ExpKind::If { cond: c, then: t, otherwise: e }, ExpKind::If { cond: d, then: u, otherwise: f }) => {
+            both(compare_exps(c, d), both(compare_exps(t, u), compare_exps(e, f)))
+        }
         (x, y) if std::mem::discriminant(x) != std::mem::discriminant(y) => Cmp::Different,
         _ => Cmp::Unknown,
     }

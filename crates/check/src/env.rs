@@ -50,21 +50,13 @@ pub(crate) struct TypeAbbr {
 impl TypeAbbr {
     /// A type without parameters.
     pub(crate) const fn plain(ty: Ty) -> Self {
-        Self {
-            params: Vec::new(),
-            ext: Vec::new(),
-            ty,
-            lifted: Liftedness::Unlifted,
-            spelled: None,
-        }
+        Self { params: Vec::new(), ext: Vec::new(), ty, lifted: Liftedness::Unlifted, spelled: None }
     }
 
     /// The type with its parameters replaced; existential sizes become unknown.
     pub(crate) fn apply(&self, types: &[Ty], dims: &[Dim]) -> Ty {
         let mut subst = self.subst(types, dims);
-        subst
-            .dims
-            .extend(self.ext.iter().map(|var| (*var, Dim::Any)));
+        subst.dims.extend(self.ext.iter().map(|var| (*var, Dim::Any)));
         subst.ty(&self.ty)
     }
 
@@ -75,14 +67,10 @@ impl TypeAbbr {
         for param in &self.params {
             match param {
                 TypeParam::Type(var, _) => {
-                    subst
-                        .types
-                        .extend(types.next().map(|ty| (*var, ty.clone())));
+                    subst.types.extend(types.next().map(|ty| (*var, ty.clone())));
                 }
                 TypeParam::Size(var) => {
-                    subst
-                        .dims
-                        .extend(dims.next().map(|dim| (*var, dim.clone())));
+                    subst.dims.extend(dims.next().map(|dim| (*var, dim.clone())));
                 }
             }
         }
@@ -101,11 +89,7 @@ pub(crate) struct Scheme {
 impl Scheme {
     /// A type without parameters.
     pub(crate) const fn mono(ty: Ty) -> Self {
-        Self {
-            ty_params: Vec::new(),
-            size_params: Vec::new(),
-            ty,
-        }
+        Self { ty_params: Vec::new(), size_params: Vec::new(), ty }
     }
 }
 
@@ -173,26 +157,16 @@ pub(crate) struct Functor<'a> {
 #[derive(Clone, Debug)]
 pub(crate) enum FunctorBody<'a> {
     /// `\(p: S): T -> e`, also with several parameters.
-    Source {
-        params: &'a [ModParam],
-        ret: Option<&'a ModTypeExp>,
-        body: &'a ModExp,
-    },
+    Source { params: &'a [ModParam], ret: Option<&'a ModTypeExp>, body: &'a ModExp },
     /// A parameter that is itself parametric: known by its type only.
-    Known {
-        param: Rc<Sig<'a>>,
-        ret: Rc<Sig<'a>>,
-    },
+    Known { param: Rc<Sig<'a>>, ret: Rc<Sig<'a>> },
 }
 
 /// A module type.
 #[derive(Clone, Debug)]
 pub(crate) enum Sig<'a> {
     Struct(Rc<StructSig<'a>>),
-    Functor {
-        param: Rc<Sig<'a>>,
-        ret: Rc<Sig<'a>>,
-    },
+    Functor { param: Rc<Sig<'a>>, ret: Rc<Sig<'a>> },
 }
 
 /// A module type with specifications. Its abstract types are placeholders of
@@ -226,10 +200,8 @@ impl Frame<'_> {
     /// Adds everything of an inner frame.
     fn extend(&mut self, inner: &Self) {
         let Frame { terms, types, sigs } = inner;
-        self.terms
-            .extend(terms.iter().map(|(n, e)| (*n, e.clone())));
-        self.types
-            .extend(types.iter().map(|(n, t)| (*n, Rc::clone(t))));
+        self.terms.extend(terms.iter().map(|(n, e)| (*n, e.clone())));
+        self.types.extend(types.iter().map(|(n, t)| (*n, Rc::clone(t))));
         self.sigs.extend(sigs.iter().map(|(n, s)| (*n, s.clone())));
     }
 }
@@ -266,11 +238,7 @@ pub(crate) struct Env<'a> {
 
 impl Clone for Env<'_> {
     fn clone(&self) -> Self {
-        Self {
-            top: self.top.clone(),
-            outer: self.outer.clone(),
-            log: Vec::new(),
-        }
+        Self { top: self.top.clone(), outer: self.outer.clone(), log: Vec::new() }
     }
 }
 
@@ -294,11 +262,7 @@ impl<'a> Env<'a> {
             self.outer = None;
         }
         let outer = self.outer.take();
-        self.outer = Some(Rc::new(Link {
-            frame,
-            outer,
-            length,
-        }));
+        self.outer = Some(Rc::new(Link { frame, outer, length }));
         self.log.clear();
     }
 

@@ -310,9 +310,7 @@ pub fn scalar(name: &str) -> Option<(Intrinsic, Ty)> {
 }
 
 fn fun(params: &[ScalarType], ret: ScalarType) -> Ty {
-    params.iter().rev().fold(Ty::Scalar(ret), |ret, param| {
-        Ty::arrow(Ty::Scalar(*param), ret)
-    })
+    params.iter().rev().fold(Ty::Scalar(ret), |ret, param| Ty::arrow(Ty::Scalar(*param), ret))
 }
 
 /// The operator called `op` at a source type, where it is a [`BinOp`].
@@ -369,12 +367,7 @@ pub fn comparison(op: &str, ty: ScalarType) -> Option<Intrinsic> {
         "neq" => (CmpOp::Eq, false, true),
         _ => return None,
     };
-    Some(Intrinsic::Compare {
-        op,
-        ty,
-        swap,
-        negate,
-    })
+    Some(Intrinsic::Compare { op, ty, swap, negate })
 }
 
 /// The unary operator called `op` at a source type.

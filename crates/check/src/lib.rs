@@ -36,9 +36,7 @@ mod unused;
 mod visit;
 mod witness;
 
-pub use program::{
-    Checked, Loader, check_program, check_with_entries, describe_module, names_in_scope,
-};
+pub use program::{Checked, Loader, check_program, check_with_entries, describe_module, names_in_scope};
 pub use visit::children;
 
 /// A recursive walk that finds less stack than this left, in bytes, gets more.

@@ -12,25 +12,14 @@ use syntax::symbol::Symbol;
 impl<'a> Context<'a> {
     /// Follows a name through modules: what it refers to, and the labels after
     /// it that are projections. Reports what cannot be found.
-    pub(crate) fn find_term<'q>(
-        &mut self,
-        name: &'q QualName,
-    ) -> Option<(Entry<'a>, Vec<&'q Ident>)> {
+    pub(crate) fn find_term<'q>(&mut self, name: &'q QualName) -> Option<(Entry<'a>, Vec<&'q Ident>)> {
         let mut path = name.quals.iter().chain(std::iter::once(&name.name));
         let first = path.next()?;
         let Some(mut entry) = self.env.term(first.name).cloned() else {
             let text = self.name(first.name);
             let module = !name.quals.is_empty();
-            let id = if module {
-                "unknown-module"
-            } else {
-                "unknown-variable"
-            };
-            let what = if module {
-                "Unknown name or module"
-            } else {
-                "Unknown name"
-            };
+            let id = if module { "unknown-module" } else { "unknown-variable" };
+            let what = if module { "Unknown name or module" } else { "Unknown name" };
             let mut diag = Diagnostic::error(id, format!("{what} \"{text}\"")).at(first.span, "");
             let names = self.env.term_names();
             if let Some(other) = self.suggest(&text, &names) {
@@ -46,10 +35,7 @@ impl<'a> Context<'a> {
                     self.note_module_used(first.name);
                     module.clone()
                 }
-                Entry::Value(_)
-                | Entry::Operator(_)
-                | Entry::Equality { .. }
-                | Entry::Logical { .. } => {
+                Entry::Value(_) | Entry::Operator(_) | Entry::Equality { .. } | Entry::Logical { .. } => {
                     labels.push(ident);
                     continue;
                 }
@@ -79,9 +65,8 @@ impl<'a> Context<'a> {
                 format!("the module has no value or module \"{text}\""),
             )
             .at(ident.span, "");
-            let names: Vec<Symbol> = inner
-                .map(|inner| inner.terms.keys().copied().collect())
-                .unwrap_or_default();
+            let names: Vec<Symbol> =
+                inner.map(|inner| inner.terms.keys().copied().collect()).unwrap_or_default();
             if let Some(other) = self.suggest(&text, &names) {
                 diag = diag.hint(format!("did you mean \"{other}\"?"));
             }
@@ -130,8 +115,8 @@ impl<'a> Context<'a> {
         };
         if found.is_none() {
             let text = self.name(name.name.name);
-            let mut diag = Diagnostic::error("unknown-type", format!("Unknown type \"{text}\""))
-                .at(name.span(), "");
+            let mut diag =
+                Diagnostic::error("unknown-type", format!("Unknown type \"{text}\"")).at(name.span(), "");
             if name.quals.is_empty() {
                 let names = self.env.type_names();
                 if let Some(other) = self.suggest(&text, &names) {

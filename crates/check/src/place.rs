@@ -30,28 +30,17 @@ pub(crate) struct Place {
 impl Place {
     /// The top level of a file.
     pub(crate) const fn top(file: FileKind) -> Self {
-        Self {
-            file,
-            in_module: false,
-            in_application: false,
-            in_spec: false,
-        }
+        Self { file, in_module: false, in_application: false, in_spec: false }
     }
 
     /// Within a module that stands here.
     pub(crate) const fn module(self) -> Self {
-        Self {
-            in_module: true,
-            ..self
-        }
+        Self { in_module: true, ..self }
     }
 
     /// Within the body of a parametric module that is applied here.
     pub(crate) const fn application(self) -> Self {
-        Self {
-            in_application: true,
-            ..self
-        }
+        Self { in_application: true, ..self }
     }
 
     /// Within a module type that stands here (`true`), or in a type of a program

@@ -19,34 +19,16 @@ use syntax::symbol::Interner;
 
 /// The prelude, as source files under `/prelude/`.
 const PRELUDE: &[(&str, &str)] = &[
-    (
-        "/prelude/prelude",
-        include_str!("../../../prelude/prelude.fut"),
-    ),
+    ("/prelude/prelude", include_str!("../../../prelude/prelude.fut")),
     ("/prelude/ad", include_str!("../../../prelude/ad.fut")),
     ("/prelude/array", include_str!("../../../prelude/array.fut")),
-    (
-        "/prelude/functional",
-        include_str!("../../../prelude/functional.fut"),
-    ),
-    (
-        "/prelude/libm32",
-        include_str!("../../../prelude/libm32.fut"),
-    ),
-    (
-        "/prelude/libm64",
-        include_str!("../../../prelude/libm64.fut"),
-    ),
+    ("/prelude/functional", include_str!("../../../prelude/functional.fut")),
+    ("/prelude/libm32", include_str!("../../../prelude/libm32.fut")),
+    ("/prelude/libm64", include_str!("../../../prelude/libm64.fut")),
     ("/prelude/math", include_str!("../../../prelude/math.fut")),
     ("/prelude/soacs", include_str!("../../../prelude/soacs.fut")),
-    (
-        "/prelude/special32",
-        include_str!("../../../prelude/special32.fut"),
-    ),
-    (
-        "/prelude/special64",
-        include_str!("../../../prelude/special64.fut"),
-    ),
+    ("/prelude/special32", include_str!("../../../prelude/special32.fut")),
+    ("/prelude/special64", include_str!("../../../prelude/special64.fut")),
     ("/prelude/zip", include_str!("../../../prelude/zip.fut")),
 ];
 
@@ -157,12 +139,7 @@ fn check_root(
     let prelude = files.progs.len();
     let root = root.strip_suffix(".fut").unwrap_or(root);
     files.visit(root, None);
-    let Files {
-        progs,
-        imports,
-        diags,
-        ..
-    } = files;
+    let Files { progs, imports, diags, .. } = files;
     check_files(sources, interner, &progs, prelude, &imports, diags, asked)
 }
 
@@ -220,30 +197,17 @@ fn check_files(
             base = elaborator.cx.env.snapshot();
         }
     }
-    let Elaborator {
-        tables,
-        cx,
-        defs,
-        entries,
-        ..
-    } = elaborator;
+    let Elaborator { tables, cx, defs, entries, .. } = elaborator;
     let diagnostics = cx.reports.all();
     let failed = diagnostics.iter().any(Diagnostic::is_error);
     let program = (!failed).then(|| Program {
         defs,
         entries,
-        vars: tables
-            .vars
-            .into_iter()
-            .map(|v| VarInfo { name: v.name })
-            .collect(),
+        vars: tables.vars.into_iter().map(|v| VarInfo { name: v.name }).collect(),
         ty_vars: tables.ty_vars.into_iter().map(|v| v.name).collect(),
     });
     let described = described.filter(|_| program.is_some());
-    let checked = Checked {
-        program,
-        diagnostics,
-    };
+    let checked = Checked { program, diagnostics };
     (checked, described)
 }
 
@@ -383,9 +347,9 @@ fn find_imports(decls: &[Decl], out: &mut Vec<(String, Span)>) {
 fn imports_of(me: &ModExp, out: &mut Vec<(String, Span)>) {
     stacker::maybe_grow(crate::RED_ZONE, crate::STACK_STEP, || match &me.kind {
         ModExpKind::Var(_) => {}
-        ModExpKind::Parens(inner)
-        | ModExpKind::Ascript(inner, _)
-        | ModExpKind::Lambda(_, _, inner) => imports_of(inner, out),
+        ModExpKind::Parens(inner) | ModExpKind::Ascript(inner, _) | ModExpKind::Lambda(_, _, inner) => {
+            imports_of(inner, out)
+        }
         ModExpKind::Import(import) => note_import(import, out),
         ModExpKind::Decls(decls) => find_imports(decls, out),
         ModExpKind::Apply(fun, arg) => {

@@ -34,12 +34,7 @@ pub(crate) struct Reports<'a> {
 impl<'a> Reports<'a> {
     /// With problems that were found before.
     pub(crate) const fn new(sources: &'a SourceMap, diags: Vec<Diagnostic>) -> Self {
-        Self {
-            sources,
-            diags,
-            warnings: Vec::new(),
-            too_large: None,
-        }
+        Self { sources, diags, warnings: Vec::new(), too_large: None }
     }
 
     /// Records a problem.
@@ -97,12 +92,7 @@ impl<'a> Reports<'a> {
     /// The first words of a piece of the program.
     pub(crate) fn excerpt(&self, span: Span) -> String {
         const LENGTH: usize = 40;
-        let words: Vec<&str> = self
-            .sources
-            .snippet(span)
-            .split_whitespace()
-            .take(LENGTH)
-            .collect();
+        let words: Vec<&str> = self.sources.snippet(span).split_whitespace().take(LENGTH).collect();
         let text = words.join(" ");
         let mut short: String = text.chars().take(LENGTH).collect();
         if short.len() < text.len() {
@@ -199,10 +189,9 @@ fn sift(diags: Vec<Diagnostic>) -> Vec<Diagnostic> {
         let (first, places) = names.entry(key).or_insert((out.len(), 0));
         *places += 1;
         match (out.get_mut(*first), span) {
-            (Some(first), Some(span)) if *places <= MAX_PLACES => first.secondary.push(Label {
-                span,
-                text: "here too".to_owned(),
-            }),
+            (Some(first), Some(span)) if *places <= MAX_PLACES => {
+                first.secondary.push(Label { span, text: "here too".to_owned() })
+            }
             (Some(_), _) => {}
             (None, _) => out.push(diag),
         }
@@ -233,15 +222,9 @@ fn cap(mut diags: Vec<Diagnostic>) -> Vec<Diagnostic> {
         });
         let more = all - MAX_ERRORS;
         diags.push(if errors {
-            Diagnostic::error(
-                "too-many-errors",
-                format!("{more} more errors are not shown"),
-            )
+            Diagnostic::error("too-many-errors", format!("{more} more errors are not shown"))
         } else {
-            Diagnostic::warning(
-                "too-many-warnings",
-                format!("{more} more warnings are not shown"),
-            )
+            Diagnostic::warning("too-many-warnings", format!("{more} more warnings are not shown"))
         });
     }
     diags

@@ -5,9 +5,7 @@
 //! of parameters to arguments.
 
 use crate::infer::Extent;
-use crate::tast::{
-    ArrayTy, ArrowTy, Dim, Exp, ExpKind, RetType, Ty, TyVarId, TypeArgs, TypeId, VarId,
-};
+use crate::tast::{ArrayTy, ArrowTy, Dim, Exp, ExpKind, RetType, Ty, TyVarId, TypeArgs, TypeId, VarId};
 use crate::visit::children_mut;
 use prim::{Scalar, ScalarType};
 use std::sync::Arc;
@@ -79,10 +77,9 @@ fn map_parts(ty: &Ty, map: &mut dyn TyMap) -> Option<Ty> {
             })))
         }
         Ty::Tuple(parts) => map_slice(parts, |part| map_ty(part, map)).map(Ty::Tuple),
-        Ty::Record(fields) => map_slice(fields, |(label, ty)| {
-            Some((Arc::clone(label), map_ty(ty, map)?))
-        })
-        .map(Ty::Record),
+        Ty::Record(fields) => {
+            map_slice(fields, |(label, ty)| Some((Arc::clone(label), map_ty(ty, map)?))).map(Ty::Record)
+        }
         Ty::Sum(constrs) => map_slice(constrs, |(label, payload)| {
             let payload = map_slice(payload, |ty| map_ty(ty, map))?;
             Some((Arc::clone(label), payload))
@@ -113,17 +110,13 @@ fn map_parts(ty: &Ty, map: &mut dyn TyMap) -> Option<Ty> {
             } else {
                 Arc::clone(args)
             };
-            map.abstract_ty(*id, &args)
-                .or_else(|| changed.then_some(Ty::Abstract(*id, args)))
+            map.abstract_ty(*id, &args).or_else(|| changed.then_some(Ty::Abstract(*id, args)))
         }
     }
 }
 
 fn map_slice<T: Clone>(items: &[T], mut f: impl FnMut(&T) -> Option<T>) -> Option<Arc<[T]>> {
-    let first = items
-        .iter()
-        .enumerate()
-        .find_map(|(i, item)| Some((i, f(item)?)));
+    let first = items.iter().enumerate().find_map(|(i, item)| Some((i, f(item)?)));
     let (at, changed) = first?;
     let rest = items.iter().enumerate().skip(at + 1);
     let mut out: Vec<T> = items.iter().take(at).cloned().collect();
@@ -137,11 +130,7 @@ fn map_slice<T: Clone>(items: &[T], mut f: impl FnMut(&T) -> Option<T>) -> Optio
 /// As [`map_ty`], for the result of a function.
 fn map_ret(ret: &RetType, map: &mut dyn TyMap) -> Option<RetType> {
     let ty = map_ty(&ret.ty, map)?;
-    Some(RetType {
-        ext: ret.ext.clone(),
-        ty,
-        unique: ret.unique.clone(),
-    })
+    Some(RetType { ext: ret.ext.clone(), ty, unique: ret.unique.clone() })
 }
 
 /// As [`map_ty`], for a size.
@@ -187,12 +176,7 @@ fn map_size_exp(exp: &mut Exp, map: &mut dyn TyMap) -> bool {
             exp.ty = ty;
             changed = true;
         }
-        if let ExpKind::Var {
-            id,
-            ty_args,
-            size_args,
-        } = &mut exp.kind
-        {
+        if let ExpKind::Var { id, ty_args, size_args } = &mut exp.kind {
             if let Some(dim) = map.dim_var(*id) {
                 *exp = dim_to_exp(&dim, exp.span);
                 return true;
@@ -209,12 +193,7 @@ fn map_size_exp(exp: &mut Exp, map: &mut dyn TyMap) -> bool {
                     changed = true;
                 }
             }
-        } else if let ExpKind::Intrinsic {
-            fun: _,
-            ty_args,
-            size_args: _,
-        } = &mut exp.kind
-        {
+        } else if let ExpKind::Intrinsic { fun: _, ty_args, size_args: _ } = &mut exp.kind {
             for ty in ty_args {
                 if let Some(new) = map_ty(ty, map) {
                     *ty = new;
@@ -231,20 +210,11 @@ fn map_size_exp(exp: &mut Exp, map: &mut dyn TyMap) -> bool {
 /// A size as an expression of type `i64`.
 pub(crate) fn dim_to_exp(dim: &Dim, span: Span) -> Exp {
     use crate::intrinsics::Intrinsic;
-    let i64_exp = |kind| Exp {
-        kind,
-        ty: Ty::I64,
-        ext: Vec::new(),
-        span,
-    };
+    let i64_exp = |kind| Exp { kind, ty: Ty::I64, ext: Vec::new(), span };
     match dim {
         Dim::Any => i64_exp(ExpKind::Hole),
         Dim::Const(n) => i64_exp(ExpKind::Lit(Scalar::I64(*n), ScalarType::I64)),
-        Dim::Var(id) => i64_exp(ExpKind::Var {
-            id: *id,
-            ty_args: Vec::new(),
-            size_args: Vec::new(),
-        }),
+        Dim::Var(id) => i64_exp(ExpKind::Var { id: *id, ty_args: Vec::new(), size_args: Vec::new() }),
         Dim::Op(op, args) => i64_exp(ExpKind::Apply {
             fun: Box::new(Exp {
                 kind: ExpKind::Intrinsic {
@@ -294,16 +264,10 @@ impl Subst {
 
 impl TyMap for Subst {
     fn ty_var(&mut self, var: TyVarId) -> Option<Ty> {
-        self.types
-            .iter()
-            .find(|(v, _)| *v == var)
-            .map(|(_, ty)| ty.clone())
+        self.types.iter().find(|(v, _)| *v == var).map(|(_, ty)| ty.clone())
     }
 
     fn dim_var(&mut self, var: VarId) -> Option<Dim> {
-        self.dims
-            .iter()
-            .find(|(v, _)| *v == var)
-            .map(|(_, dim)| dim.clone())
+        self.dims.iter().find(|(v, _)| *v == var).map(|(_, dim)| dim.clone())
     }
 }

@@ -380,10 +380,7 @@ pub enum Index {
 
 /// One local binding.
 #[derive(Clone, PartialEq, Debug)]
-#[allow(
-    clippy::large_enum_variant,
-    reason = "nearly all are of the large form"
-)]
+#[allow(clippy::large_enum_variant, reason = "nearly all are of the large form")]
 pub enum Bind {
     /// `let [sizes] pat = rhs`.
     Pat {
@@ -558,10 +555,7 @@ impl Drop for Exp {
     /// Long chains of operators nest as deeply as they are long, so dropping
     /// grows the stack where little is left.
     fn drop(&mut self) {
-        if matches!(
-            self.kind,
-            ExpKind::Lit(..) | ExpKind::Var { .. } | ExpKind::Hole
-        ) {
+        if matches!(self.kind, ExpKind::Lit(..) | ExpKind::Var { .. } | ExpKind::Hole) {
             return;
         }
         if stacker::remaining_stack().is_none_or(|left| left < crate::RED_ZONE) {
@@ -589,12 +583,7 @@ impl Ty {
 
     /// `param -> ret`, consuming nothing.
     pub fn arrow(param: Self, ret: Self) -> Self {
-        Self::Arrow(Arc::new(ArrowTy {
-            name: None,
-            param,
-            consumes: Uniq::None,
-            ret: RetType::plain(ret),
-        }))
+        Self::Arrow(Arc::new(ArrowTy { name: None, param, consumes: Uniq::None, ret: RetType::plain(ret) }))
     }
 
     /// The number of outer array dimensions and the type under them.
@@ -625,10 +614,6 @@ impl Ty {
 impl RetType {
     /// A result without existential sizes or uniqueness.
     pub const fn plain(ty: Ty) -> Self {
-        Self {
-            ext: Vec::new(),
-            ty,
-            unique: Uniq::None,
-        }
+        Self { ext: Vec::new(), ty, unique: Uniq::None }
     }
 }

@@ -19,11 +19,7 @@ impl Uniq {
 
     /// That of a compound from those of its components.
     pub(crate) fn of_parts(parts: Vec<Self>) -> Self {
-        if parts.iter().any(Self::any) {
-            Self::Parts(Arc::from(parts))
-        } else {
-            Self::None
-        }
+        if parts.iter().any(Self::any) { Self::Parts(Arc::from(parts)) } else { Self::None }
     }
 
     /// What is unique by one or the other.

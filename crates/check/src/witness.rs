@@ -53,10 +53,9 @@ impl Witness {
             }
             Ty::Tuple(parts) => parts.iter().for_each(|ty| self.ty(ty, carried)),
             Ty::Record(fields) => fields.iter().for_each(|(_, ty)| self.ty(ty, carried)),
-            Ty::Sum(constrs) => constrs
-                .iter()
-                .flat_map(|(_, payload)| payload.iter())
-                .for_each(|ty| self.ty(ty, carried)),
+            Ty::Sum(constrs) => {
+                constrs.iter().flat_map(|(_, payload)| payload.iter()).for_each(|ty| self.ty(ty, carried))
+            }
             Ty::Arrow(arrow) => {
                 self.ty(&arrow.param, false);
                 self.ty(&arrow.ret.ty, false);
@@ -144,10 +143,9 @@ pub(crate) fn in_parameters(ty: &Ty) -> Vec<VarId> {
             Ty::Array(array) => walk(&array.elem, found),
             Ty::Tuple(parts) => parts.iter().for_each(|ty| walk(ty, found)),
             Ty::Record(fields) => fields.iter().for_each(|(_, ty)| walk(ty, found)),
-            Ty::Sum(constrs) => constrs
-                .iter()
-                .flat_map(|(_, payload)| payload.iter())
-                .for_each(|ty| walk(ty, found)),
+            Ty::Sum(constrs) => {
+                constrs.iter().flat_map(|(_, payload)| payload.iter()).for_each(|ty| walk(ty, found))
+            }
             Ty::Arrow(arrow) => {
                 let sizes = Witness::of(&arrow.param);
                 found.extend(sizes.carried);

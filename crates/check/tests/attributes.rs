@@ -52,11 +52,7 @@ fn program() -> Program {
 
 fn show(attr: &Attr) -> String {
     let args: Vec<String> = attr.args.iter().map(show).collect();
-    if args.is_empty() {
-        attr.name.to_string()
-    } else {
-        format!("{}({})", attr.name, args.join(", "))
-    }
+    if args.is_empty() { attr.name.to_string() } else { format!("{}({})", attr.name, args.join(", ")) }
 }
 
 fn pattern(pat: &Pat, out: &mut Vec<String>) {
@@ -91,11 +87,7 @@ fn attributes(def: &Def) -> Vec<String> {
 fn all_are_carried() {
     let program = program();
     let of = |name: &str| {
-        let def = program
-            .defs
-            .iter()
-            .rev()
-            .find(|def| program.name(def.var) == name);
+        let def = program.defs.iter().rev().find(|def| program.name(def.var) == name);
         attributes(def.expect("it is defined"))
     };
     assert_eq!(of("f"), ["inline"]);

@@ -31,12 +31,7 @@ fn answer(program: &str, kind: &str, expected: &str) -> String {
                 let at = sources.get(label.span.file)?.line_col(label.span.start);
                 Some(format!("{}:{}", at.line, at.column))
             });
-            let _ = writeln!(
-                out,
-                "{} {}",
-                place.unwrap_or_else(|| "-".to_owned()),
-                diag.id
-            );
+            let _ = writeln!(out, "{} {}", place.unwrap_or_else(|| "-".to_owned()), diag.id);
         }
         return out;
     }
@@ -45,11 +40,7 @@ fn answer(program: &str, kind: &str, expected: &str) -> String {
     };
     for line in expected.lines() {
         let name = line.split([' ', ':']).next().unwrap_or("");
-        let def = program
-            .defs
-            .iter()
-            .rev()
-            .find(|d| program.name(d.var) == name);
+        let def = program.defs.iter().rev().find(|d| program.name(d.var) == name);
         let shown = def.map_or_else(|| format!("{name} is not there"), |d| program.show_def(d));
         let _ = writeln!(out, "{shown}");
     }

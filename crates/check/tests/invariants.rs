@@ -2,9 +2,7 @@
 //! programs that use every form of expression: each variable is bound where it
 //! is used, each type parameter too, and nothing is left to be inferred.
 
-use check::tast::{
-    Bind, Def, Dim, Exp, ExpKind, Index, LoopForm, Pat, PatKind, Program, Ty, TyVarId, VarId,
-};
+use check::tast::{Bind, Def, Dim, Exp, ExpKind, Index, LoopForm, Pat, PatKind, Program, Ty, TyVarId, VarId};
 use check::{Loader, check_program};
 use std::collections::BTreeSet;
 use syntax::span::SourceMap;
@@ -14,11 +12,7 @@ struct OneFile(&'static str);
 
 impl Loader for OneFile {
     fn load(&mut self, path: &str) -> Result<Vec<u8>, String> {
-        if path == "main.fut" {
-            Ok(self.0.as_bytes().to_vec())
-        } else {
-            Err("no such file".into())
-        }
+        if path == "main.fut" { Ok(self.0.as_bytes().to_vec()) } else { Err("no such file".into()) }
     }
 }
 
@@ -109,10 +103,7 @@ impl Scope {
                 }
             }
             Ty::Record(fields) => fields.iter().for_each(|(_, t)| self.ty(t)),
-            Ty::Sum(all) => all
-                .iter()
-                .flat_map(|(_, p)| p.iter())
-                .for_each(|t| self.ty(t)),
+            Ty::Sum(all) => all.iter().flat_map(|(_, p)| p.iter()).for_each(|t| self.ty(t)),
             Ty::Arrow(arrow) => {
                 self.ty(&arrow.param);
                 self.ty(&arrow.ret.ty);
@@ -163,16 +154,8 @@ impl Scope {
             ExpKind::String(_) | ExpKind::Intrinsic { .. } => {}
             ExpKind::Hole => panic!("no hole was written"),
             ExpKind::Operator(op) => panic!("{op:?} was not resolved"),
-            ExpKind::Var {
-                id,
-                ty_args,
-                size_args,
-            } => {
-                assert!(
-                    self.vars.contains(id),
-                    "{id:?} is not in scope at {:?}",
-                    exp.span
-                );
+            ExpKind::Var { id, ty_args, size_args } => {
+                assert!(self.vars.contains(id), "{id:?} is not in scope at {:?}", exp.span);
                 for (_, ty) in ty_args {
                     self.ty(ty);
                 }
@@ -189,17 +172,8 @@ impl Scope {
                 self.exp(e);
             }
             ExpKind::Coerce(e) | ExpKind::Attr(_, e) => self.exp(e),
-            ExpKind::RecordUpdate {
-                record,
-                path: _,
-                value,
-            } => self.exps([&**record, &**value]),
-            ExpKind::Range {
-                start,
-                second,
-                end,
-                kind: _,
-            } => {
+            ExpKind::RecordUpdate { record, path: _, value } => self.exps([&**record, &**value]),
+            ExpKind::Range { start, second, end, kind: _ } => {
                 self.exps([&**start, &**end].into_iter().chain(second.as_deref()));
             }
             ExpKind::Index { array, indices } => {
@@ -207,11 +181,7 @@ impl Scope {
                 self.indices(indices);
                 assert!(array.ty.peel().0 >= indices.len());
             }
-            ExpKind::Update {
-                array,
-                indices,
-                value,
-            } => {
+            ExpKind::Update { array, indices, value } => {
                 self.exps([&**array, &**value]);
                 self.indices(indices);
             }
@@ -243,18 +213,8 @@ impl Scope {
                 }
                 inner.exp(body);
             }
-            ExpKind::If {
-                cond,
-                then,
-                otherwise,
-            } => self.exps([&**cond, &**then, &**otherwise]),
-            ExpKind::Loop {
-                sizes,
-                pat,
-                init,
-                form,
-                body,
-            } => {
+            ExpKind::If { cond, then, otherwise } => self.exps([&**cond, &**then, &**otherwise]),
+            ExpKind::Loop { sizes, pat, init, form, body } => {
                 self.exp(init);
                 let mut inner = self.clone();
                 inner.vars.extend(sizes);
@@ -318,15 +278,8 @@ fn modules() {
 fn deep_chains() {
     // As long as it is deep: neither checking nor dropping overflows the stack.
     let sum = format!("entry main (x: i32): i32 = {}x", "x + ".repeat(50_000));
-    let lets = format!(
-        "entry main (x: i32): i32 = {}in x",
-        "let x = x + 1 ".repeat(20_000)
-    );
-    let nested = format!(
-        "entry main (x: i32): i32 = {}x{}",
-        "(x - ".repeat(1_500),
-        ")".repeat(1_500)
-    );
+    let lets = format!("entry main (x: i32): i32 = {}in x", "let x = x + 1 ".repeat(20_000));
+    let nested = format!("entry main (x: i32): i32 = {}x{}", "(x - ".repeat(1_500), ")".repeat(1_500));
     for text in [sum, lets, nested] {
         hold(&check(text.leak()));
     }

@@ -31,11 +31,7 @@ fn errors(text: String, most: usize) -> Vec<&'static str> {
     let ids: Vec<&str> = diags.iter().map(|diag| diag.id).collect();
     assert!(diags.len() <= most, "{shown}: {ids:?}");
     for message in all {
-        assert!(
-            message.len() < 2000,
-            "{shown}: {} bytes: {message}",
-            message.len()
-        );
+        assert!(message.len() < 2000, "{shown}: {} bytes: {message}", message.len());
     }
     ids
 }
@@ -58,18 +54,12 @@ fn applications_of_generic_functions() {
         one(format!(
             "def f x = x\ndef g (c: bool) (x: i32) = let a = {many}\n let b = {many}\n in (a x, b x)"
         ));
-        one(format!(
-            "def f x = (x, x)\nentry main = {}",
-            nest("f (", "1", ")", n)
-        ));
+        one(format!("def f x = (x, x)\nentry main = {}", nest("f (", "1", ")", n)));
         let ids = errors(format!("entry main = {many} 1"), 1);
         assert_eq!(ids, ["unknown-variable"]);
         let ids = errors(format!("def f (x: i32) = x\nentry main = {many} 1"), 1);
         assert_eq!(ids, ["type-mismatch"]);
-        errors(
-            format!("def f 'a 'b (x: a) (y: b) = x\ndef main = {many} 1"),
-            3,
-        );
+        errors(format!("def f 'a 'b (x: a) (y: b) = x\ndef main = {many} 1"), 3);
     }
 }
 
@@ -79,25 +69,15 @@ fn definitions_that_double() {
         let ids = errors(format!("{start}\n{}", lines(100, line)), 31);
         assert_eq!(ids[0], "type-too-large", "{start}");
     };
-    step("def a0 = 1i32", &|i| {
-        format!("def a{i} = (a{0}, a{0})", i - 1)
+    step("def a0 = 1i32", &|i| format!("def a{i} = (a{0}, a{0})", i - 1));
+    step("type a0 = i32", &|i| format!("type a{i} = (a{0}, a{0})", i - 1));
+    step("module type t = { type t val x: t }\nmodule m0: t = { type t = i32 def x = 1i32 }", &|i| {
+        let j = i - 1;
+        format!(
+            "module m{i}: t = {{ type t = (m{j}.t, m{j}.t) def x = (m{j}.x, m{j}.x) }}\ndef y{i} = m{i}.x"
+        )
     });
-    step("type a0 = i32", &|i| {
-        format!("type a{i} = (a{0}, a{0})", i - 1)
-    });
-    step(
-        "module type t = { type t val x: t }\nmodule m0: t = { type t = i32 def x = 1i32 }",
-        &|i| {
-            let j = i - 1;
-            format!(
-                "module m{i}: t = {{ type t = (m{j}.t, m{j}.t) def x = (m{j}.x, m{j}.x) }}\ndef y{i} = m{i}.x"
-            )
-        },
-    );
-    let text = format!(
-        "type t 'a = (a, a)\ntype u = {}",
-        nest("t (", "i32", ")", 100)
-    );
+    let text = format!("type t 'a = (a, a)\ntype u = {}", nest("t (", "i32", ")", 100));
     assert_eq!(errors(text, 1), ["type-too-large"]);
     let lets = lines(100, |i| format!("let a{i} = (a{0}, a{0})", i - 1));
     let ids = errors(format!("def f (a0: i32) = {lets} in 1"), 1);
@@ -111,19 +91,11 @@ fn definitions_that_deepen() {
         assert_eq!(ids[0], "type-too-large", "{start}");
         assert_eq!(ids.last(), Some(&"type-too-large"), "{start}");
     };
-    step("type a0 = i32", &|i| {
-        format!("type a{i} = (i32, a{})", i - 1)
-    });
-    step("type^ a0 = i32 -> i32", &|i| {
-        format!("type^ a{i} = i32 -> a{}", i - 1)
-    });
-    step("def a0 = 1i32", &|i| {
-        format!("def a{i} = (1i32, a{})", i - 1)
-    });
+    step("type a0 = i32", &|i| format!("type a{i} = (i32, a{})", i - 1));
+    step("type^ a0 = i32 -> i32", &|i| format!("type^ a{i} = i32 -> a{}", i - 1));
+    step("def a0 = 1i32", &|i| format!("def a{i} = (1i32, a{})", i - 1));
     step("def a0 = 1i32", &|i| format!("def a{i} = [a{}]", i - 1));
-    step("def a0 (x: i32) = x", &|i| {
-        format!("def a{i} (x: i32) = a{}", i - 1)
-    });
+    step("def a0 (x: i32) = x", &|i| format!("def a{i} (x: i32) = a{}", i - 1));
     let chain = " +++ 1".repeat(20_000);
     let ids = errors(format!("def (+++) a b = (a, b)\ndef x = 1{chain}"), 1);
     assert_eq!(ids, ["type-too-large"]);
@@ -131,8 +103,7 @@ fn definitions_that_deepen() {
 
 #[test]
 fn parameters() {
-    let params =
-        |n: usize, form: &dyn Fn(usize) -> String| (0..n).map(form).collect::<Vec<_>>().join(" ");
+    let params = |n: usize, form: &dyn Fn(usize) -> String| (0..n).map(form).collect::<Vec<_>>().join(" ");
     let name = |i: usize| format!("{}x{i}", if i == 0 { "" } else { "_" });
     let typed: &dyn Fn(usize) -> String = &|i| format!("({}: i32)", name(i));
     let plain: &dyn Fn(usize) -> String = &name;
@@ -155,25 +126,17 @@ fn parameters() {
 #[test]
 fn sizes_that_grow() {
     let lets = lines(70, |i| format!("let n{i} = n{0} + n{0}", i - 1));
-    assert_eq!(
-        errors(format!("def f (n0: i64) = {lets} in iota n69"), 0),
-        [""; 0]
-    );
+    assert_eq!(errors(format!("def f (n0: i64) = {lets} in iota n69"), 0), [""; 0]);
     let pair = format!("def f (n0: i64) = {lets} in (iota n69, iota n69)");
     assert_eq!(errors(pair, 0), [""; 0]);
     let calls = nest("f (length (", "iota n", "))", 50);
-    let text =
-        format!("def f (n: i64): [n + n]i32 = replicate (n + n) 1\ndef g (n: i64) = {calls}");
+    let text = format!("def f (n: i64): [n + n]i32 = replicate (n + n) 1\ndef g (n: i64) = {calls}");
     assert_eq!(errors(text, 0), [""; 0]);
     let calls = nest("f (", "xs", ")", 100);
-    let text =
-        format!("def f [n] (x: [n]i32): [n + n]i32 = x ++ x\ndef g [n] (xs: [n]i32) = {calls}");
+    let text = format!("def f [n] (x: [n]i32): [n + n]i32 = x ++ x\ndef g [n] (xs: [n]i32) = {calls}");
     assert_eq!(errors(text, 0), [""; 0]);
     let product = vec!["(n + m)"; 60].join(" * ");
-    assert_eq!(
-        errors(format!("def f (n: i64) (m: i64) = iota ({product})"), 0),
-        [""; 0]
-    );
+    assert_eq!(errors(format!("def f (n: i64) (m: i64) = iota ({product})"), 0), [""; 0]);
 }
 
 #[test]
@@ -188,13 +151,7 @@ fn constructors() {
 
 #[test]
 fn many_errors() {
-    for (open, close) in [
-        ("(+ ", ")"),
-        ("[0...", "]"),
-        ("(0..<", ")"),
-        ("f (", ")"),
-        ("a[", "]"),
-    ] {
+    for (open, close) in [("(+ ", ")"), ("[0...", "]"), ("(0..<", ")"), ("f (", ")"), ("a[", "]")] {
         for n in [100, 1000, 100_000] {
             errors(format!("def x = {}", nest(open, "1", close, n)), 2);
             errors(format!("def x = {}", open.repeat(n)), 2);

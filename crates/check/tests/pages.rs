@@ -66,20 +66,13 @@ fn read(path: &Path) -> String {
 /// The ids of the errors of a program.
 fn errors(program: &str) -> Vec<&'static str> {
     let mut sources = SourceMap::new();
-    let checked = check_program(
-        &mut sources,
-        &Interner::new(),
-        &mut Text(program),
-        "main.fut",
-    );
+    let checked = check_program(&mut sources, &Interner::new(), &mut Text(program), "main.fut");
     checked.diagnostics.iter().map(|diag| diag.id).collect()
 }
 
 fn programs(page: &str) -> Vec<&str> {
     let blocks = page.split("```futhark\n").skip(1);
-    blocks
-        .map(|b| b.split("```").next().unwrap_or(""))
-        .collect()
+    blocks.map(|b| b.split("```").next().unwrap_or("")).collect()
 }
 
 #[test]
@@ -113,13 +106,8 @@ fn examples() {
 /// The ids that a source file gives to errors and warnings: the first literal in the calls that
 /// report, and in the list of reasons for a mismatch.
 fn ids(source: &str) -> Vec<&str> {
-    const CALLS: [&str; 5] = [
-        "Diagnostic::error(",
-        "Diagnostic::warning(",
-        ".error(",
-        ".complain(",
-        "Mismatch::",
-    ];
+    const CALLS: [&str; 5] =
+        ["Diagnostic::error(", "Diagnostic::warning(", ".error(", ".complain(", "Mismatch::"];
     let mut out = Vec::new();
     for call in CALLS {
         for (at, _) in source.match_indices(call) {

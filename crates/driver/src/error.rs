@@ -18,18 +18,14 @@ impl Failure {
 
     /// A bug of the compiler.
     pub fn bug(message: impl Into<String>) -> Self {
-        Self(vec![Diagnostic::error("compiler-bug", message).hint(
-            "this is a bug of the compiler, please report it with the program",
-        )])
+        Self(vec![
+            Diagnostic::error("compiler-bug", message)
+                .hint("this is a bug of the compiler, please report it with the program"),
+        ])
     }
 
     /// What a pass said, with its place in the sources.
-    pub(crate) fn from_pass(
-        error: &PassError,
-        pass: &str,
-        files: &[Arc<str>],
-        sources: &SourceMap,
-    ) -> Self {
+    pub(crate) fn from_pass(error: &PassError, pass: &str, files: &[Arc<str>], sources: &SourceMap) -> Self {
         match error {
             PassError::Bug(what) => Self::bug(format!("in pass {pass}: {what}")),
             PassError::Unsupported { what, stack } => {
@@ -42,9 +38,7 @@ impl Failure {
                 for span in spans {
                     diagnostic = diagnostic.also(span, "called from here");
                 }
-                Self(vec![
-                    diagnostic.hint("docs/limitations.md lists what will lift this"),
-                ])
+                Self(vec![diagnostic.hint("docs/limitations.md lists what will lift this")])
             }
         }
     }
@@ -72,9 +66,7 @@ impl From<kernelc::Error> for Failure {
 /// The span of a place of the core IR, if its file is a source of this session.
 pub(crate) fn span_of(loc: SrcLoc, files: &[Arc<str>], sources: &SourceMap) -> Option<Span> {
     let name = files.get(loc.file as usize)?;
-    let id = sources
-        .ids()
-        .find(|&id| sources.get(id).is_some_and(|f| f.name() == &**name))?;
+    let id = sources.ids().find(|&id| sources.get(id).is_some_and(|f| f.name() == &**name))?;
     let text = sources.get(id)?.text().clone();
     let start = offset(&text, loc.line, loc.col)?;
     let end = offset(&text, loc.end_line, loc.end_col)?.max(start);
@@ -87,9 +79,6 @@ fn offset(text: &str, line: u32, column: u32) -> Option<u32> {
         start += text.get(start..)?.find('\n')? + 1;
     }
     let rest = text.get(start..)?;
-    let within = rest
-        .char_indices()
-        .nth(column.checked_sub(1)? as usize)
-        .map_or(rest.len(), |c| c.0);
+    let within = rest.char_indices().nth(column.checked_sub(1)? as usize).map_or(rest.len(), |c| c.0);
     u32::try_from(start + within).ok()
 }

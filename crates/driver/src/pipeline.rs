@@ -99,21 +99,9 @@ impl Stage {
             "asm" => Some(Self::Asm),
             "c" => Some(Self::C),
             // The last pass of a level leaves what the level's name stands for.
-            "soacs" => passes()
-                .iter()
-                .position(|p| p.name == "flatten")?
-                .checked_sub(1)
-                .map(Self::Pass),
-            "segs" => passes()
-                .iter()
-                .position(|p| p.name == "mem")?
-                .checked_sub(1)
-                .map(Self::Pass),
-            "mems" => passes()
-                .iter()
-                .position(|p| p.name == "imp")?
-                .checked_sub(1)
-                .map(Self::Pass),
+            "soacs" => passes().iter().position(|p| p.name == "flatten")?.checked_sub(1).map(Self::Pass),
+            "segs" => passes().iter().position(|p| p.name == "mem")?.checked_sub(1).map(Self::Pass),
+            "mems" => passes().iter().position(|p| p.name == "imp")?.checked_sub(1).map(Self::Pass),
             _ => {
                 let target = Target::ALL.into_iter().find(|it| it.name() == name);
                 target.map(Self::Kernels).or_else(|| {
@@ -198,23 +186,14 @@ pub fn passes() -> Vec<PassInfo> {
             .iter()
             .filter(|pass| pass.name == base || pass.name.starts_with(&format!("{base}-")))
             .count();
-        let name = if again == 0 {
-            base.to_owned()
-        } else {
-            format!("{base}-{}", again + 1)
-        };
+        let name = if again == 0 { base.to_owned() } else { format!("{base}-{}", again + 1) };
         let optional = match run {
             Run::Soacs(_) | Run::Segs(_) | Run::Mems(_) | Run::Imp(_) => {
                 !["accumulators", "copies", "dimensions", "place"].contains(&base)
             }
             Run::ToSegs(_) | Run::ToMems(_) | Run::ToImp(_) => false,
         };
-        list.push(PassInfo {
-            name,
-            description,
-            optional,
-            run,
-        });
+        list.push(PassInfo { name, description, optional, run });
     };
     for pass in opt::SOACS {
         add(pass.name, pass.description, Run::Soacs(pass.run));
@@ -224,11 +203,7 @@ pub fn passes() -> Vec<PassInfo> {
         "accumulators with an operator become arrays that are updated in place",
         Run::Soacs(flatten::accumulators),
     );
-    add(
-        "flatten",
-        "nested combinators become segmented operations",
-        Run::ToSegs(flatten::flatten),
-    );
+    add("flatten", "nested combinators become segmented operations", Run::ToSegs(flatten::flatten));
     add(
         "prune-versions",
         "versions of segmented operations go that cannot win",
@@ -242,11 +217,7 @@ pub fn passes() -> Vec<PassInfo> {
     for pass in opt::SEGS {
         add(pass.name, pass.description, Run::Segs(pass.run));
     }
-    add(
-        "place",
-        "what cannot be a kernel of a device runs on its host",
-        Run::Segs(mem::place),
-    );
+    add("place", "what cannot be a kernel of a device runs on its host", Run::Segs(mem::place));
     add(
         "dimensions",
         "spaces of several dimensions become tasks in tasks",
@@ -262,11 +233,7 @@ pub fn passes() -> Vec<PassInfo> {
         "which dimensions lanes take, and in which order results lie",
         Run::Segs(|program, context| Ok(mem::layout(program, context))),
     );
-    add(
-        "mem",
-        "arrays get memory blocks and index functions",
-        Run::ToMems(mem::allocate),
-    );
+    add("mem", "arrays get memory blocks and index functions", Run::ToMems(mem::allocate));
     add(
         "facts",
         "what code may be made by is noted on operations",

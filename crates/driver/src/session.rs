@@ -90,34 +90,21 @@ const _: () = assert!(levels::GRID_POINTS == runtime::abi::BUSY_DEVICE);
 impl Options {
     /// What is asked of lowering.
     fn lower(&self) -> lower::Options {
-        lower::Options {
-            copies: self.copies,
-            safe: self.safe,
-        }
+        lower::Options { copies: self.copies, safe: self.safe }
     }
 
     /// The same for kernels of a device, which what drives it compiles from this: the host's
     /// code has no vectors.
     #[must_use]
     pub fn on_device(self, kernels: Target) -> Self {
-        Self {
-            stack: levels::GPU,
-            lanes: Lanes::Off,
-            kernels,
-            ..self
-        }
+        Self { stack: levels::GPU, lanes: Lanes::Off, kernels, ..self }
     }
 
     /// The same for portable C: nothing runs side by side, and nothing depends on the
     /// processor.
     #[must_use]
     pub fn portable_c(self) -> Self {
-        Self {
-            stack: levels::THREAD,
-            lanes: Lanes::Off,
-            flatten: Flatten::None,
-            ..self
-        }
+        Self { stack: levels::THREAD, lanes: Lanes::Off, flatten: Flatten::None, ..self }
     }
 }
 
@@ -175,24 +162,19 @@ impl Session {
 
     /// Reads and checks the file with all that it imports.
     pub fn check(&mut self, loader: &mut dyn Loader) -> Result<check::tast::Program, Failure> {
-        let Checked {
-            program,
-            diagnostics,
-        } = check::check_with_entries(
+        let Checked { program, diagnostics } = check::check_with_entries(
             &mut self.sources,
             &self.interner,
             loader,
             &self.source_name,
             &self.options.entry_points,
         );
-        let (errors, warnings): (Vec<_>, Vec<_>) =
-            diagnostics.into_iter().partition(Diagnostic::is_error);
+        let (errors, warnings): (Vec<_>, Vec<_>) = diagnostics.into_iter().partition(Diagnostic::is_error);
         self.warnings.extend(warnings);
         if !errors.is_empty() {
             return Err(Failure(errors));
         }
-        let program =
-            program.ok_or_else(|| Failure::bug("checking gave neither a program nor an error"))?;
+        let program = program.ok_or_else(|| Failure::bug("checking gave neither a program nor an error"))?;
         let known = |name: &String| program.entries.iter().any(|entry| *entry.name == **name);
         match self.options.entry_points.iter().find(|name| !known(name)) {
             Some(name) => Err(Failure::message(
@@ -212,11 +194,7 @@ impl Session {
             .sources
             .add_bytes(self.source_name.as_str(), text)
             .map_err(|diagnostic| Failure(vec![*diagnostic]))?;
-        let text = self
-            .sources
-            .get(file)
-            .map(|f| f.text().clone())
-            .unwrap_or_default();
+        let text = self.sources.get(file).map(|f| f.text().clone()).unwrap_or_default();
         let parsed = syntax::parse(&text, file, &self.interner);
         if parsed.errors.is_empty() {
             Ok(syntax::dump::prog(&parsed.prog, &self.interner))
@@ -232,10 +210,7 @@ impl Session {
     }
 
     /// The core IR of a checked program, and what was decided about its functions.
-    pub fn lower_with_account(
-        &self,
-        program: &check::tast::Program,
-    ) -> Result<(Ir, Vec<Decision>), Failure> {
+    pub fn lower_with_account(&self, program: &check::tast::Program) -> Result<(Ir, Vec<Decision>), Failure> {
         let lowered = lower::with_account(program, &self.sources, self.options.lower());
         let (program, decisions) = lowered.map_err(Failure)?;
         Ok((self.lowered(program)?, decisions))
@@ -267,8 +242,7 @@ impl Session {
                 ));
             }
         };
-        ir.verify()
-            .map_err(|listing| Failure::message("ir-invalid", listing))?;
+        ir.verify().map_err(|listing| Failure::message("ir-invalid", listing))?;
         Ok(ir)
     }
 
@@ -276,32 +250,20 @@ impl Session {
         if !self.options.verify {
             return Ok(());
         }
-        ir.verify().map_err(|listing| {
-            Failure::bug(format!(
-                "the program is invalid after pass {pass}:\n{listing}"
-            ))
-        })
+        ir.verify()
+            .map_err(|listing| Failure::bug(format!("the program is invalid after pass {pass}:\n{listing}")))
     }
 
     /// The processor that passes choose for: for portable C a usual one, whatever this
     /// machine is, as the text is to be the same on all.
     fn machine(&self) -> Result<Machine, Failure> {
-        if self.options.stack.is_parallel() {
-            Ok(llvm::machine(self.cpu()?)?)
-        } else {
-            Ok(Machine::of(16))
-        }
+        if self.options.stack.is_parallel() { Ok(llvm::machine(self.cpu()?)?) } else { Ok(Machine::of(16)) }
     }
 
     /// Runs the passes from where the program stands up to the stage (all of
     /// them for the stages after the last). What optimisation could not do is
     /// added to the warnings where the program asks for that.
-    pub fn advance(
-        &mut self,
-        mut ir: Ir,
-        until: Stage,
-        observer: &mut dyn Observer,
-    ) -> Result<Ir, Failure> {
+    pub fn advance(&mut self, mut ir: Ir, until: Stage, observer: &mut dyn Observer) -> Result<Ir, Failure> {
         let last = match until {
             Stage::Ast | Stage::Typed | Stage::Lower => return Ok(ir),
             Stage::Pass(last) => Some(last),
@@ -318,10 +280,8 @@ impl Session {
             device: self.options.device,
             flatten: self.options.flatten,
         };
-        let mut context = Context {
-            workers: self.workers.clone(),
-            ..Context::new(self.options.fuel, options)
-        };
+        let mut context =
+            Context { workers: self.workers.clone(), ..Context::new(self.options.fuel, options) };
         let list = passes();
         for (at, pass) in list.iter().enumerate() {
             if last.is_some_and(|last| at > last) {
@@ -389,11 +349,7 @@ impl Session {
 
     /// What a program for one processor starts.
     fn start(&self) -> llvm::Start {
-        if self.options.executable {
-            llvm::Start::Program
-        } else {
-            llvm::Start::Nothing
-        }
+        if self.options.executable { llvm::Start::Program } else { llvm::Start::Nothing }
     }
 
     /// The processor that code is made for: where there is code for several
@@ -408,20 +364,13 @@ impl Session {
     }
 
     /// A program's assembly, C or kernels at that stage, its LLVM code at any other.
-    pub fn text(
-        &mut self,
-        ir: Ir,
-        stage: Stage,
-        observer: &mut dyn Observer,
-    ) -> Result<String, Failure> {
+    pub fn text(&mut self, ir: Ir, stage: Stage, observer: &mut dyn Observer) -> Result<String, Failure> {
         let program = self.imperative(ir, observer)?;
         let output = match stage {
             Stage::Asm => llvm::Output::Assembly,
             Stage::C => return Ok(kernelc::functions(&program)?),
             Stage::Kernels(target) => return Ok(kernelc::kernels_code(&program, target)?),
-            Stage::Ast | Stage::Typed | Stage::Lower | Stage::Pass(_) | Stage::Llvm => {
-                llvm::Output::Ir
-            }
+            Stage::Ast | Stage::Typed | Stage::Lower | Stage::Pass(_) | Stage::Llvm => llvm::Output::Ir,
         };
         let options = self.wanted(&program, self.start(), "")?;
         Ok(llvm::text(&program, &options, output)?)
@@ -435,11 +384,7 @@ impl Session {
     }
 
     /// The object files of an executable.
-    pub fn objects(
-        &mut self,
-        ir: Ir,
-        observer: &mut dyn Observer,
-    ) -> Result<Vec<Vec<u8>>, Failure> {
+    pub fn objects(&mut self, ir: Ir, observer: &mut dyn Observer) -> Result<Vec<Vec<u8>>, Failure> {
         if self.options.cpu != PORTABLE {
             return self.objects_for(ir, self.start(), "", observer);
         }
@@ -450,11 +395,8 @@ impl Session {
         let mut objects = Vec::new();
         for level in Level::ALL {
             level.processor().clone_into(&mut self.options.cpu);
-            let start = if objects.is_empty() {
-                llvm::Start::Best(levels.to_vec())
-            } else {
-                llvm::Start::Nothing
-            };
+            let start =
+                if objects.is_empty() { llvm::Start::Best(levels.to_vec()) } else { llvm::Start::Nothing };
             let made = self.objects_for(ir.clone(), start, suffix(level), observer);
             PORTABLE.clone_into(&mut self.options.cpu);
             objects.extend(made?);
@@ -475,11 +417,7 @@ impl Session {
     }
 
     /// A program's code in this process.
-    pub fn image(
-        &mut self,
-        ir: Ir,
-        observer: &mut dyn Observer,
-    ) -> Result<runtime::Image, Failure> {
+    pub fn image(&mut self, ir: Ir, observer: &mut dyn Observer) -> Result<runtime::Image, Failure> {
         let objects = self.objects_for(ir, llvm::Start::Nothing, "", observer)?;
         // SAFETY: the symbols are the runtime's own, statics of this process.
         let jit = unsafe { llvm::Jit::new(&objects, &runtime::symbols()) }?;

@@ -14,9 +14,7 @@ const SIZES: [usize; 6] = [8 * GIB, 4 * GIB, 2 * GIB, GIB, GIB / 4, GIB / 16];
 /// A stack that the system gives to each of so many threads, in bytes.
 fn size(threads: usize) -> Option<usize> {
     // As much again has to be left for all else.
-    SIZES
-        .into_iter()
-        .find(|size| runtime::can_reserve(size.saturating_mul(2 * threads)))
+    SIZES.into_iter().find(|size| runtime::can_reserve(size.saturating_mul(2 * threads)))
 }
 
 /// Runs `work` on a large stack.

@@ -21,9 +21,7 @@ pub(crate) fn of(program: &Program<Segs>, sources: &SourceMap) -> Vec<Diagnostic
         Visit::<Segs>::body(&mut remaining, &function.body);
         for (diagnostic, prov) in remaining.found {
             let stack = function.provs.stack(prov);
-            let mut spans = stack
-                .iter()
-                .filter_map(|&loc| span_of(loc, &program.files, sources));
+            let mut spans = stack.iter().filter_map(|&loc| span_of(loc, &program.files, sources));
             let mut diagnostic = match spans.next() {
                 Some(span) => diagnostic.at(span, ""),
                 None => diagnostic,
@@ -76,15 +74,10 @@ fn check(msg: &[MsgPart]) -> Diagnostic {
 
 fn unrolled(form: &LoopForm) -> Diagnostic {
     let why = match form {
-        LoopForm::For { bound, .. } if bound.constant().is_some() => {
-            "too many statements would come out"
-        }
+        LoopForm::For { bound, .. } if bound.constant().is_some() => "too many statements would come out",
         LoopForm::For { .. } | LoopForm::While { .. } => {
             "the number of its iterations is not known to the compiler"
         }
     };
-    Diagnostic::warning(
-        "unroll",
-        format!("This loop remains one in spite of `#[unroll]`: {why}"),
-    )
+    Diagnostic::warning("unroll", format!("This loop remains one in spite of `#[unroll]`: {why}"))
 }

@@ -10,9 +10,8 @@ fn at(stage: &str, program: &str) -> String {
 #[test]
 fn those_that_restrict_reach_what_they_stand_before() {
     let nest = |attr: &str| {
-        let program = format!(
-            "entry main [n][m] (xs: [n][m]f32) : [n]f32 = {attr} map (\\x -> f32.sum x) xs"
-        );
+        let program =
+            format!("entry main [n][m] (xs: [n][m]f32) : [n]f32 = {attr} map (\\x -> f32.sum x) xs");
         let segs = at("segs", &program);
         let count = |what| segs.matches(what).count();
         [count("level 1"), count("level 0"), count("loop ")]
@@ -73,14 +72,8 @@ fn calls_stay_or_go_as_each_says() {
         [soacs.contains("call next"), soacs.contains("call last")]
     };
     assert_eq!(calls(program), [false, true]);
-    assert_eq!(
-        calls(&program.replace("(next", "(#[noinline] next")),
-        [true, true]
-    );
-    assert_eq!(
-        calls(&program.replace(", last", ", #[inline] last")),
-        [false, false]
-    );
+    assert_eq!(calls(&program.replace("(next", "(#[noinline] next")), [true, true]);
+    assert_eq!(calls(&program.replace(", last", ", #[inline] last")), [false, false]);
 }
 
 #[test]

@@ -15,11 +15,7 @@ impl check::Loader for Text {
 }
 
 fn session(threads: usize) -> Session {
-    let options = Options {
-        cpu: "x86-64-v3".to_owned(),
-        threads,
-        ..Options::default()
-    };
+    let options = Options { cpu: "x86-64-v3".to_owned(), threads, ..Options::default() };
     Session::new("program.fut", options)
 }
 
@@ -44,11 +40,7 @@ fn lines(text: &str) -> (usize, usize) {
 fn functions_that_call_the_one_before_twice_are_shared() {
     let mut text = "def f0 (x: i32) (y: i32) = x * y + 1\n".to_owned();
     for i in 1..40 {
-        let _ = writeln!(
-            text,
-            "def f{i} (x: i32) (y: i32) = f{0} x (f{0} y x)",
-            i - 1
-        );
+        let _ = writeln!(text, "def f{i} (x: i32) (y: i32) = f{0} x (f{0} y x)", i - 1);
     }
     text.push_str("entry main (x: i32) (y: i32) = f39 x y\n");
     let (before, after) = lines(&text);

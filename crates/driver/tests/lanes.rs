@@ -45,10 +45,7 @@ fn compare(program: &Program, cpu: &str, mode: Lanes) -> Result<Vec<String>, Str
             (plain, vector) => Err(format!("{plain:?} without, {vector:?} with lanes")),
         };
         if let Err(what) = same {
-            problems.push(format!(
-                "line {}, {entry}, {cpu}, {mode:?}: {what}",
-                case.line
-            ));
+            problems.push(format!("line {}, {entry}, {cpu}, {mode:?}: {what}", case.line));
         }
     }
     Ok(problems)
@@ -81,16 +78,11 @@ fn outcomes(program: &Program, cpu: &str, mode: Lanes) -> Result<Option<Vec<Outc
         .and_then(|typed| session.lower(&typed))
         .map_err(|failure| shown(&session, &failure))?;
     let mut chosen = Chosen(mode == Lanes::Off);
-    let image = session
-        .image(ir, &mut chosen)
-        .map_err(|failure| shown(&session, &failure))?;
+    let image = session.image(ir, &mut chosen).map_err(|failure| shown(&session, &failure))?;
     if !chosen.0 {
         return Ok(None);
     }
-    let config = Config {
-        num_threads: Some(1),
-        ..Config::default()
-    };
+    let config = Config { num_threads: Some(1), ..Config::default() };
     let mut context = Context::new(&config, image).map_err(|e| e.to_string())?;
     let outcomes = program
         .calls()

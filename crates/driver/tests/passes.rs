@@ -39,9 +39,8 @@ struct File {
 
 fn listed(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).expect("the folder can be read");
-    let mut paths: Vec<PathBuf> = entries
-        .map(|entry| entry.expect("the folder can be read").path())
-        .collect();
+    let mut paths: Vec<PathBuf> =
+        entries.map(|entry| entry.expect("the folder can be read").path()).collect();
     paths.sort();
     paths
 }
@@ -62,14 +61,7 @@ fn files(only: Option<&str>) -> Vec<File> {
             let pass = pass(&name, &source).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
             let set = settings(&source).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
             let (options, sizes) = set;
-            files.push(File {
-                path,
-                source,
-                after,
-                pass,
-                options,
-                sizes,
-            });
+            files.push(File { path, source, after, pass, options, sizes });
         }
     }
     files
@@ -80,9 +72,8 @@ fn pass(name: &str, source: &str) -> Result<PassInfo, String> {
     let subject = Subject::parse(source)?;
     let again = format!("{name}-");
     let mut passes = driver::passes().into_iter();
-    let pass = passes.find(|pass| {
-        (pass.name == name || pass.name.starts_with(&again)) && pass.accepts(&subject.ir)
-    });
+    let pass =
+        passes.find(|pass| (pass.name == name || pass.name.starts_with(&again)) && pass.accepts(&subject.ir));
     pass.ok_or_else(|| format!("no pass {name} takes programs of this level"))
 }
 
@@ -157,10 +148,7 @@ fn passes_do_what_the_files_say() {
         let mut context = context(None, file);
         let after = before.after(&file.pass, &mut context)?;
         problem_at("after", after.check())?;
-        problem_at(
-            "after",
-            before.same_results(&after, &[SMALL, LARGE, &file.sizes]),
-        )?;
+        problem_at("after", before.same_results(&after, &[SMALL, LARGE, &file.sizes]))?;
         let decisions = context.decisions.iter().map(|d| format!("// {d}\n"));
         let text = decisions.collect::<String>() + &after.print();
         if text == file.after {
@@ -204,11 +192,7 @@ fn lanes_of_any_number_compute_the_same() {
             let widths = [2, 8, 64].map(Lanes::Width);
             for lanes in [Lanes::Off, Lanes::Auto].into_iter().chain(widths) {
                 let at = format!("{lanes:?}, vectors of {bytes} bytes");
-                let options = Options {
-                    lanes,
-                    machine: Machine::of(bytes),
-                    ..Options::default()
-                };
+                let options = Options { lanes, machine: Machine::of(bytes), ..Options::default() };
                 let after = before.after(&file.pass, &mut Context::new(None, options))?;
                 if lanes == Lanes::Off && before.ir != after.ir {
                     return Err(format!("vector code though lanes are off, {at}"));

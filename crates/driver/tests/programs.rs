@@ -21,11 +21,7 @@ use support::{Files, Outcome, Program, all_same_bits, every_program, shown};
 use value::Value;
 
 /// What is split where that is tested.
-const SMALL: imp::split::Sizes = imp::split::Sizes {
-    function: 60,
-    tasks: 90,
-    piece: 40,
-};
+const SMALL: imp::split::Sizes = imp::split::Sizes { function: 60, tasks: 90, piece: 40 };
 
 /// Numbers of threads, whose results must not differ.
 const THREADS: [usize; 3] = [1, 2, 4];
@@ -98,10 +94,7 @@ fn passes_keep_the_meaning() {
             };
             let mut outcomes = Vec::new();
             let mut problem = |case: &Case, entry: &str, what: String| {
-                problems.push(format!(
-                    "line {}, {entry}, after {stage}: {what}",
-                    case.line
-                ));
+                problems.push(format!("line {}, {entry}, after {stage}: {what}", case.line));
             };
             let mut earlier = earlier.drain(..);
             for (case, entry) in program.calls() {
@@ -165,12 +158,11 @@ fn loops_and_vectors_compute_what_combinators_do_and_use_memory_well() {
                     continue;
                 }
                 let now = program.imp_outcome(imp, (case, entry), *seed);
-                let result = as_expected(program, case, now.as_deref()).and_then(|()| {
-                    match (before.as_ref(), &now) {
+                let result =
+                    as_expected(program, case, now.as_deref()).and_then(|()| match (before.as_ref(), &now) {
                         (Ok(before), Ok(now)) => all_same_bits(before, now),
                         _ => Ok(()),
-                    }
-                });
+                    });
                 if let Err(what) = result {
                     problems.push(format!("line {}, {entry}, {level}: {what}", case.line));
                 }
@@ -187,13 +179,8 @@ fn functions_mean_the_same_where_all_that_can_be_are_shared() {
             return Vec::new();
         };
         let mut session = program.session();
-        session.options.copies = driver::CopyLimits {
-            copied: 0,
-            heavy: 0,
-        };
-        let shared = session
-            .check(&mut Files)
-            .and_then(|typed| session.lower(&typed));
+        session.options.copies = driver::CopyLimits { copied: 0, heavy: 0 };
+        let shared = session.check(&mut Files).and_then(|typed| session.lower(&typed));
         let shared = match shared {
             Ok(shared) => shared,
             Err(failure) => return vec![shown(&session, &failure)],
@@ -211,10 +198,7 @@ fn functions_mean_the_same_where_all_that_can_be_are_shared() {
                 problems.push(format!("line {}, {entry}: {what}", case.line));
             }
             if before.is_ok() != now.is_ok() {
-                problems.push(format!(
-                    "line {}, {entry}: it fails, or no longer",
-                    case.line
-                ));
+                problems.push(format!("line {}, {entry}: it fails, or no longer", case.line));
             }
         }
         if let Err(failure) = session.advance(shared, driver::Stage::Llvm, &mut ()) {
@@ -228,26 +212,18 @@ fn functions_mean_the_same_where_all_that_can_be_are_shared() {
 /// before flattening; how sums are cut into chunks is fixed by flattening, and
 /// for accumulators just before.
 fn may_round_otherwise(stage: &str) -> bool {
-    ["fma", "accumulators", "flatten"]
-        .iter()
-        .any(|name| stage.starts_with(name))
+    ["fma", "accumulators", "flatten"].iter().any(|name| stage.starts_with(name))
 }
 
 /// Holds the outcome of a call against what the test block says.
-fn as_expected(
-    program: &Program,
-    case: &Case,
-    outcome: Result<&[Value], &Failure>,
-) -> Result<(), String> {
+fn as_expected(program: &Program, case: &Case, outcome: Result<&[Value], &Failure>) -> Result<(), String> {
     match (&case.expected, outcome) {
         (Expected::Error(_), Ok(results)) => Err(format!("no failure but {results:?}")),
-        (Expected::Error(pattern), Err(Failure::Program(message))) => {
-            match pattern.matches(message) {
-                Ok(true) => Ok(()),
-                Ok(false) => Err(format!("`{}` does not fit: {message}", pattern.regex)),
-                Err(e) => Err(e.to_string()),
-            }
-        }
+        (Expected::Error(pattern), Err(Failure::Program(message))) => match pattern.matches(message) {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(format!("`{}` does not fit: {message}", pattern.regex)),
+            Err(e) => Err(e.to_string()),
+        },
         (_, Err(failure)) => Err(failure.to_string()),
         (Expected::Values(data), Ok(results)) => {
             let expected = data.values(program.folder()).map_err(|e| e.to_string())?;
@@ -274,10 +250,7 @@ fn machine_code_gives_the_expected_values_with_any_number_of_threads() {
         };
         let mut problems = Vec::new();
         for threads in THREADS {
-            let config = Config {
-                num_threads: Some(threads),
-                ..Config::default()
-            };
+            let config = Config { num_threads: Some(threads), ..Config::default() };
             let mut context = match Context::new(&config, image.clone()) {
                 Ok(context) => context,
                 Err(e) => {
@@ -288,15 +261,14 @@ fn machine_code_gives_the_expected_values_with_any_number_of_threads() {
             for round in 0..2 {
                 for (number, (case, entry)) in program.calls().enumerate() {
                     let outcome = call(&mut context, program, case, entry);
-                    let result =
-                        as_expected(program, case, outcome.as_deref()).and_then(|()| {
-                            match (program.last_outcome(number)?.as_ref(), &outcome) {
-                                (Ok(evaluated), Ok(values)) => all_same_bits(evaluated, values)
-                                    .map_err(|what| format!("not as evaluated: {what}")),
-                                (_, Err(failure)) => has_position(program, failure),
-                                (Err(_), Ok(_)) => Ok(()),
-                            }
-                        });
+                    let result = as_expected(program, case, outcome.as_deref()).and_then(|()| {
+                        match (program.last_outcome(number)?.as_ref(), &outcome) {
+                            (Ok(evaluated), Ok(values)) => all_same_bits(evaluated, values)
+                                .map_err(|what| format!("not as evaluated: {what}")),
+                            (_, Err(failure)) => has_position(program, failure),
+                            (Err(_), Ok(_)) => Ok(()),
+                        }
+                    });
                     if let Err(what) = result {
                         problems.push(format!(
                             "line {}, {entry}, {threads} threads, round {round}: {what}",
@@ -324,9 +296,7 @@ fn call(context: &mut Context, program: &Program, case: &Case, entry: &str) -> O
     })?;
     let value = |output| match output {
         Output::Value(value) => Ok(value),
-        other => Err(Failure::Evaluator(format!(
-            "a result that has no values: {other:?}"
-        ))),
+        other => Err(Failure::Evaluator(format!("a result that has no values: {other:?}"))),
     };
     outputs.into_iter().map(value).collect()
 }
@@ -337,11 +307,7 @@ fn has_position(program: &Program, failure: &Failure) -> Result<(), String> {
     let file = program.name.rsplit('/').next().unwrap_or_default();
     let is_place = |rest: &str| {
         let mut numbers = rest.split([':', '-']).skip(1).take(2);
-        numbers
-            .by_ref()
-            .filter(|n| n.parse::<u32>().is_ok())
-            .count()
-            == 2
+        numbers.by_ref().filter(|n| n.parse::<u32>().is_ok()).count() == 2
     };
     if message.split(file).skip(1).any(is_place) {
         Ok(())
@@ -357,10 +323,6 @@ fn test_blocks_say_something() {
     assert!(total > 500, "only {total} cases were found");
     every_program(|program| {
         let says = program.spec.rejected.is_some() || cases(&program.spec) > 0;
-        if says {
-            Vec::new()
-        } else {
-            vec!["has no test blocks".to_owned()]
-        }
+        if says { Vec::new() } else { vec!["has no test blocks".to_owned()] }
     });
 }

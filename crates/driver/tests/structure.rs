@@ -56,16 +56,10 @@ fn scatters_to_scanned_places_go_with_the_scan() {
 
 #[test]
 fn long_rows_are_scanned_by_the_lanes_of_one_worker() {
-    let mem = at(
-        "mem",
-        "entry main [n][m] (xs: [n][m]f32) : [n][m]f32 = map (scan (+) 0) xs",
-    );
+    let mem = at("mem", "entry main [n][m] (xs: [n][m]f32) : [n][m]f32 = map (scan (+) 0) xs");
     assert_eq!(mem.matches("segscan level 0").count(), 1, "{mem}");
     // The result in each of three versions, and no row beside it.
     assert_eq!(mem.matches("= alloc ").count(), 3, "{mem}");
-    let across = at(
-        "mem",
-        "entry main [n][m] (xs: [n][m]f32) : [m][n]f32 = map (scan (+) 0) (transpose xs)",
-    );
+    let across = at("mem", "entry main [n][m] (xs: [n][m]f32) : [m][n]f32 = map (scan (+) 0) (transpose xs)");
     assert!(!across.contains("segscan level 0"), "{across}");
 }

@@ -20,19 +20,12 @@ fn page(id: &str) -> String {
 fn pages_say_what_is_warned_of() {
     for id in ["safety-check", "unroll"] {
         let page = page(id);
-        let programs: Vec<&str> = page
-            .split("```futhark\n")
-            .skip(1)
-            .filter_map(|block| block.split("```").next())
-            .collect();
+        let programs: Vec<&str> =
+            page.split("```futhark\n").skip(1).filter_map(|block| block.split("```").next()).collect();
         let [odd, mended] = programs[..] else {
             panic!("{id}: two programs are needed");
         };
-        assert_eq!(
-            (warnings(odd), warnings(mended)),
-            (vec![id], vec![]),
-            "{id}"
-        );
+        assert_eq!((warnings(odd), warnings(mended)), (vec![id], vec![]), "{id}");
     }
 }
 

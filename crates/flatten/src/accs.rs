@@ -47,10 +47,7 @@ type Build<'b> = Builder<'b, Soacs>;
 ///
 /// # Errors
 /// Accumulators whose operator works on arrays that a scan or reduction passes on.
-pub fn accumulators(
-    mut program: Program<Soacs>,
-    context: &mut Context,
-) -> Result<Program<Soacs>, PassError> {
+pub fn accumulators(mut program: Program<Soacs>, context: &mut Context) -> Result<Program<Soacs>, PassError> {
     let nests = context.options.stack.nests();
     program.functions = context.each(program.functions, |mut function, _| {
         if has_array_operator(&function.body) {
@@ -94,13 +91,7 @@ fn on_arrays(op: &Operator<Soacs>) -> bool {
 
 fn rewrite(function: &mut Function<Soacs>, nests: bool) -> Result<(), PassError> {
     let mut types = TypeEnv::of_function(function);
-    let body = std::mem::replace(
-        &mut function.body,
-        Body {
-            stms: Vec::new(),
-            result: Vec::new(),
-        },
-    );
+    let body = std::mem::replace(&mut function.body, Body { stms: Vec::new(), result: Vec::new() });
     let mut pass = Pass {
         kinds: FxHashMap::default(),
         arrays: FxHashMap::default(),
@@ -183,11 +174,7 @@ impl Pass {
 
     /// Names for what an accumulator becomes.
     fn names(&mut self, b: &mut Build<'_>, acc: Name, kind: &Kind) -> Vec<Param<Soacs>> {
-        let params: Vec<Param<Soacs>> = kind
-            .types()
-            .into_iter()
-            .map(|ty| b.param("dest", ty))
-            .collect();
+        let params: Vec<Param<Soacs>> = kind.types().into_iter().map(|ty| b.param("dest", ty)).collect();
         let names = params.iter().map(|param| param.name).collect();
         self.arrays.insert(acc, names);
         params
@@ -216,10 +203,7 @@ impl Pass {
     fn lambda(&mut self, b: &mut Build<'_>, lambda: &mut Lambda<Soacs>) {
         if has_array_operator(&lambda.body) {
             let stms = std::mem::take(&mut lambda.body.stms);
-            let body = Body {
-                stms,
-                result: std::mem::take(&mut lambda.body.result),
-            };
+            let body = Body { stms, result: std::mem::take(&mut lambda.body.result) };
             lambda.body = self.body(b, body);
         }
     }
@@ -247,9 +231,7 @@ impl Pass {
                 let arrays = arrays.into_iter().map(under).collect();
                 self.arrays.insert(pat[0].name, arrays);
             }
-            Exp::Basic(BasicOp::UpdateAcc { acc, index, values })
-                if self.arrays.contains_key(&acc) =>
-            {
+            Exp::Basic(BasicOp::UpdateAcc { acc, index, values }) if self.arrays.contains_key(&acc) => {
                 self.update(b, pat[0].name, &pat[0].ty, acc, &index, &values);
             }
             exp @ (Exp::Basic(_) | Exp::Apply { .. }) => {
@@ -262,19 +244,11 @@ impl Pass {
                 }
                 b.let_pat(pat, exp);
             }
-            Exp::If {
-                cond,
-                then_body,
-                else_body,
-            } => {
+            Exp::If { cond, then_body, else_body } => {
                 let then_body = self.body(b, then_body);
                 let else_body = self.body(b, else_body);
                 let pat = self.pattern(b, pat);
-                let exp = Exp::If {
-                    cond,
-                    then_body,
-                    else_body,
-                };
+                let exp = Exp::If { cond, then_body, else_body };
                 b.let_pat(pat, exp);
             }
             Exp::Loop { params, form, body } => {
@@ -288,11 +262,7 @@ impl Pass {
         (b.prov, b.certs, b.attrs) = outer;
     }
 
-    fn loop_params(
-        &mut self,
-        b: &mut Build<'_>,
-        params: Vec<LoopParam<Soacs>>,
-    ) -> Vec<LoopParam<Soacs>> {
+    fn loop_params(&mut self, b: &mut Build<'_>, params: Vec<LoopParam<Soacs>>) -> Vec<LoopParam<Soacs>> {
         let mut out = Vec::with_capacity(params.len());
         for param in params {
             let kind = self.kind(&param.param.ty);
@@ -313,12 +283,7 @@ impl Pass {
 
     fn soac(&mut self, b: &mut Build<'_>, pat: Vec<Param<Soacs>>, aux: &Aux, soac: Soac) {
         let mut soac = match soac {
-            Soac::Hist {
-                width,
-                inputs,
-                map,
-                ops,
-            } if hist::by_rows(&ops, &self.replicates) => {
+            Soac::Hist { width, inputs, map, ops } if hist::by_rows(&ops, &self.replicates) => {
                 if !self.nests && columns::pays(b, &ops) {
                     columns::histogram(b, pat, (width, &inputs, map), ops, &self.replicates);
                 } else {
@@ -336,33 +301,20 @@ impl Pass {
             | Soac::Vjp { .. }) => soac,
         };
         match &mut soac {
-            Soac::Screma(Screma {
-                width,
-                inputs,
-                map,
-                folds,
-            }) => {
+            Soac::Screma(Screma { width, inputs, map, folds }) => {
                 if inputs.iter().any(|input| self.arrays.contains_key(input)) {
                     if !folds.is_map() {
-                        let what =
-                            "accumulators whose operator works on arrays, in scans and reductions";
+                        let what = "accumulators whose operator works on arrays, in scans and reductions";
                         self.error.get_or_insert((what, aux.clone()));
                         return;
                     }
                     let empty = Lambda {
                         params: Vec::new(),
-                        body: Body {
-                            stms: Vec::new(),
-                            result: Vec::new(),
-                        },
+                        body: Body { stms: Vec::new(), result: Vec::new() },
                         ret: Vec::new(),
                     };
                     let map = std::mem::replace(map, empty);
-                    let map = Map {
-                        width: *width,
-                        inputs,
-                        lambda: map,
-                    };
+                    let map = Map { width: *width, inputs, lambda: map };
                     self.map(b, pat, map);
                     return;
                 }
@@ -371,19 +323,9 @@ impl Pass {
                     self.lambda(b, lambda);
                 }
             }
-            Soac::Hist {
-                width: _,
-                inputs: _,
-                map,
-                ops,
-            } => {
+            Soac::Hist { width: _, inputs: _, map, ops } => {
                 self.lambda(b, map);
-                for HistOp {
-                    shape: _,
-                    dests: _,
-                    op,
-                } in ops
-                {
+                for HistOp { shape: _, dests: _, op } in ops {
                     self.lambda(b, &mut op.op);
                 }
             }
@@ -463,21 +405,15 @@ impl Pass {
         });
         let mut new_ret: Vec<Type> = kept_accs.iter().map(|param| param.ty.clone()).collect();
         new_ret.extend(
-            ret[n..].iter().map(|ty| {
-                ir::typing::instantiate(ty, &|i| Some(Dim::Ext(i.saturating_sub(n_own))))
-            }),
+            ret[n..]
+                .iter()
+                .map(|ty| ir::typing::instantiate(ty, &|i| Some(Dim::Ext(i.saturating_sub(n_own))))),
         );
         new_ret.extend(own_pat.iter().map(|param| param.ty.clone()));
-        let lambda = Lambda {
-            params: kept_tokens.into_iter().chain(kept_accs).collect(),
-            body,
-            ret: new_ret,
-        };
+        let lambda =
+            Lambda { params: kept_tokens.into_iter().chain(kept_accs).collect(), body, ret: new_ret };
         let pat = kept_pat.into_iter().chain(rest_pat).chain(own_pat);
-        let exp = Exp::Op(Soac::WithAcc {
-            inputs: kept,
-            lambda,
-        });
+        let exp = Exp::Op(Soac::WithAcc { inputs: kept, lambda });
         b.let_pat(pat.collect(), exp);
     }
 
@@ -499,9 +435,7 @@ impl Pass {
             let below = b.compare(CmpOp::ULt, PrimType::I64, at, size);
             cond = match cond {
                 Atom::Const(_) => below.into(),
-                cond @ Atom::Var(_) => b
-                    .binary(BinOp::And, PrimType::Bool, cond, below.into())
-                    .into(),
+                cond @ Atom::Var(_) => b.binary(BinOp::And, PrimType::Bool, cond, below.into()).into(),
             };
         }
         let new = b.if_(
@@ -521,9 +455,7 @@ impl Pass {
                 args.extend_from_slice(values);
                 let combined = inline(b, &kind.op.op, &args);
                 let updates = dests.iter().zip(combined);
-                updates
-                    .map(|(&dest, value)| b.update("dest", dest, index, value).into())
-                    .collect()
+                updates.map(|(&dest, value)| b.update("dest", dest, index, value).into()).collect()
             },
             |_| dests.iter().map(|dest| Atom::Var(*dest)).collect(),
         );

@@ -9,9 +9,7 @@ use ir::folds::Folds;
 use ir::mem::{Lmad, view};
 use ir::name::{FunName, Name, NameTable, Prov, ProvTable, SrcLoc};
 use ir::soac::Screma;
-use ir::syntax::{
-    Atom, Attr, Aux, BasicOp, Body, DimIndex, Exp, Lambda, Level, LoopForm, Param, Stm,
-};
+use ir::syntax::{Atom, Attr, Aux, BasicOp, Body, DimIndex, Exp, Lambda, Level, LoopForm, Param, Stm};
 use ir::tunable::{Class, Rule, Table, Tunable, TunableId};
 use ir::types::{Dim, Shape, Type};
 use ir::typing::TypeEnv;
@@ -121,18 +119,11 @@ pub(crate) struct InSeg<T> {
 impl Guard {
     /// Appends the comparison.
     pub(crate) fn compare(self, ctx: &mut Ctx<'_>, aux: &Aux, out: &mut Vec<Stm<Segs>>) {
-        let pat = vec![ctx.param::<Segs>(Param {
-            name: self.cond,
-            ty: Type::BOOL,
-            ann: (),
-        })];
+        let pat = vec![ctx.param::<Segs>(Param { name: self.cond, ty: Type::BOOL, ann: () })];
         out.push(Stm {
             pat,
             aux: Aux::at(aux.prov),
-            exp: Exp::Basic(BasicOp::SizeAtLeast {
-                size: self.size.into(),
-                tunable: self.tunable,
-            }),
+            exp: Exp::Basic(BasicOp::SizeAtLeast { size: self.size.into(), tunable: self.tunable }),
         });
     }
 }
@@ -163,10 +154,7 @@ impl<'a> Ctx<'a> {
             guarded: false,
             tunables: Table::default(),
             beside: None,
-            lanes: Lanes {
-                here: true,
-                inside: true,
-            },
+            lanes: Lanes { here: true, inside: true },
             arm: Arm::Shared,
             both: false,
             choices: 0,
@@ -210,11 +198,7 @@ impl<'a> Ctx<'a> {
 
     /// Notes how a combinator runs, where somebody wants to know.
     pub(crate) fn decide(&mut self, aux: &Aux, what: Operation, how: impl FnOnce(&Self) -> Runs) {
-        self.note_decision(aux, |ctx| Kind::Runs {
-            what,
-            how: how(ctx),
-            parts: ctx.provs.stacks(aux.prov),
-        });
+        self.note_decision(aux, |ctx| Kind::Runs { what, how: how(ctx), parts: ctx.provs.stacks(aux.prov) });
     }
 
     /// Notes what was decided at a statement, where somebody wants to know.
@@ -304,11 +288,7 @@ impl<'a> Ctx<'a> {
         }
         let cond = self.names.fresh("long");
         let tunable = self.threshold(rule, least);
-        let guard = Guard {
-            cond,
-            size,
-            tunable,
-        };
+        let guard = Guard { cond, size, tunable };
         if outside {
             self.guards.push(guard);
         } else {
@@ -324,9 +304,7 @@ impl<'a> Ctx<'a> {
 
     /// Whether there are accumulators with an operator among these types.
     pub(crate) fn combines(&self, types: &[Type]) -> bool {
-        types
-            .iter()
-            .any(|ty| matches!(ty, Type::Acc { token, .. } if self.combining.contains(token)))
+        types.iter().any(|ty| matches!(ty, Type::Acc { token, .. } if self.combining.contains(token)))
     }
 
     /// Begins with the parameters that the function has.
@@ -374,10 +352,7 @@ impl<'a> Ctx<'a> {
     }
 
     /// A fresh name for each of these, with their types.
-    pub(crate) fn fresh_like<L: Level<Ann = ()>>(
-        &mut self,
-        params: &[Param<Soacs>],
-    ) -> Vec<Param<L>> {
+    pub(crate) fn fresh_like<L: Level<Ann = ()>>(&mut self, params: &[Param<Soacs>]) -> Vec<Param<L>> {
         let params = params.iter();
         let fresh = params.map(|param| {
             let name = self.names.fresh_like(param.name);
@@ -488,37 +463,19 @@ pub(crate) fn row_slice(ty: &Type, index: Atom) -> Vec<DimIndex> {
 /// The slice that is so many rows from one on.
 pub(crate) fn rows_slice(ty: &Type, start: Atom, count: Dim) -> Vec<DimIndex> {
     let stride = Atom::i64(1);
-    slice(
-        ty,
-        DimIndex::Slice {
-            start,
-            count,
-            stride,
-        },
-    )
+    slice(ty, DimIndex::Slice { start, count, stride })
 }
 
 /// A slice of the outermost dimension, and all of the others.
 fn slice(ty: &Type, first: DimIndex) -> Vec<DimIndex> {
-    let full = |&count: &Dim| DimIndex::Slice {
-        start: Atom::i64(0),
-        count,
-        stride: Atom::i64(1),
-    };
+    let full = |&count: &Dim| DimIndex::Slice { start: Atom::i64(0), count, stride: Atom::i64(1) };
     let rest = ty.shape().iter().skip(1).map(full);
     std::iter::once(first).chain(rest).collect()
 }
 
 /// The part of an array, of this type, at these indices of the outer dimensions.
 pub(crate) fn part(array: Name, indices: &[Atom], ty: &Type) -> BasicOp {
-    let full = |&count: &Dim| DimIndex::Slice {
-        start: Atom::i64(0),
-        count,
-        stride: Atom::i64(1),
-    };
+    let full = |&count: &Dim| DimIndex::Slice { start: Atom::i64(0), count, stride: Atom::i64(1) };
     let fixed = indices.iter().copied().map(DimIndex::Fix);
-    BasicOp::Index {
-        array,
-        slice: fixed.chain(ty.shape().iter().map(full)).collect(),
-    }
+    BasicOp::Index { array, slice: fixed.chain(ty.shape().iter().map(full)).collect() }
 }

@@ -25,11 +25,7 @@ pub(crate) fn decompose(body: &Body<Segs>, kind: &SegKind<Segs>, combines: bool)
     match kind {
         SegKind::Hist(_) | SegKind::FlatMap => {}
         SegKind::Folds(folds) if folds.is_map() => {}
-        SegKind::Folds(Folds {
-            scans,
-            reduces: operators,
-            post: None,
-        }) if scans.is_empty() => {
+        SegKind::Folds(Folds { scans, reduces: operators, post: None }) if scans.is_empty() => {
             for operator in operators {
                 let (more, inner) = body_cost(&operator.op.body);
                 cost += more;
@@ -75,16 +71,7 @@ pub(crate) fn decompose(body: &Body<Segs>, kind: &SegKind<Segs>, combines: bool)
     } else {
         (CHUNK_WORK / cost.max(1)).max(1)
     };
-    Decomp {
-        writes,
-        grain,
-        tunable: None,
-        max_chunks: MAX_CHUNKS,
-        width,
-        streams,
-        depth,
-        cost: cost.max(1),
-    }
+    Decomp { writes, grain, tunable: None, max_chunks: MAX_CHUNKS, width, streams, depth, cost: cost.max(1) }
 }
 
 /// How often a point updates accumulators; loops of unknown length are taken to run a
@@ -94,14 +81,9 @@ fn updates(body: &Body<Segs>) -> u32 {
         let each = body.stms.iter().map(|stm| {
             let times = match &stm.exp {
                 Exp::Basic(op) => return u32::from(matches!(op, BasicOp::UpdateAcc { .. })),
-                Exp::Loop {
-                    form:
-                        LoopForm::For {
-                            bound: Atom::Const(bound),
-                            ..
-                        },
-                    ..
-                } => bound.as_i64().unwrap_or(1).clamp(0, TRIPS),
+                Exp::Loop { form: LoopForm::For { bound: Atom::Const(bound), .. }, .. } => {
+                    bound.as_i64().unwrap_or(1).clamp(0, TRIPS)
+                }
                 Exp::If { .. } => 1,
                 Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_) => TRIPS,
             };
@@ -115,10 +97,7 @@ fn updates(body: &Body<Segs>) -> u32 {
 
 /// The decomposition of a reduction inside a segop that the lanes of one worker
 /// share, if they can and LLVM does not make vectors of its loop without help.
-pub(crate) fn inside<L: Level<Op: InOrder<L>>>(
-    body: &Body<L>,
-    operators: &[Operator<L>],
-) -> Option<Decomp> {
+pub(crate) fn inside<L: Level<Op: InOrder<L>>>(body: &Body<L>, operators: &[Operator<L>]) -> Option<Decomp> {
     let operators: &[_] = &operators.iter().collect::<Vec<_>>();
     if operators.is_empty() || plain(body, operators) || !in_step(operators) {
         return None;
@@ -130,20 +109,12 @@ pub(crate) fn inside<L: Level<Op: InOrder<L>>>(
         return None;
     }
     let depth = if streams > 1 { block(operators) } else { 1 };
-    Some(Decomp {
-        width,
-        streams,
-        depth,
-        ..Decomp::WHOLE
-    })
+    Some(Decomp { width, streams, depth, ..Decomp::WHOLE })
 }
 
 /// The decomposition of a scan inside a segop that the lanes of one worker share,
 /// if they can: one chunk, in blocks. What is reduced beside it goes over the chunk before.
-pub(crate) fn scan_inside<L: Level<Op: InOrder<L>>>(
-    body: &Body<L>,
-    folds: &Folds<L>,
-) -> Option<Decomp> {
+pub(crate) fn scan_inside<L: Level<Op: InOrder<L>>>(body: &Body<L>, folds: &Folds<L>) -> Option<Decomp> {
     let operators: &[_] = &folds.operators().collect::<Vec<_>>();
     let exact = operators.iter().all(|op| is_exact(&op.op));
     let loops = if exact { Loops::Known } else { Loops::No };
@@ -155,17 +126,9 @@ pub(crate) fn scan_inside<L: Level<Op: InOrder<L>>>(
     {
         return None;
     }
-    let (width, streams) = if folds.reduces.is_empty() {
-        (1, 1)
-    } else {
-        accumulators(body, operators, true)
-    };
-    Some(Decomp {
-        width,
-        streams,
-        depth: block(operators),
-        ..Decomp::WHOLE
-    })
+    let (width, streams) =
+        if folds.reduces.is_empty() { (1, 1) } else { accumulators(body, operators, true) };
+    Some(Decomp { width, streams, depth: block(operators), ..Decomp::WHOLE })
 }
 
 fn exact(operators: &[&Operator<Segs>]) -> bool {
@@ -182,9 +145,7 @@ fn plain<L: Level<Op: InOrder<L>>>(body: &Body<L>, operators: &[&Operator<L>]) -
 /// Whether operators work on scalars alone, by plain steps: then they can run for
 /// several points side by side.
 fn in_step<L: Level<Op: InOrder<L>>>(operators: &[&Operator<L>]) -> bool {
-    operators
-        .iter()
-        .all(|op| op.op.ret.iter().all(|ty| matches!(ty, Type::Prim(_))) && scalar(&op.op.body))
+    operators.iter().all(|op| op.op.ret.iter().all(|ty| matches!(ty, Type::Prim(_))) && scalar(&op.op.body))
 }
 
 /// Operations that are loops in order where they stand inside of others.
@@ -203,8 +164,7 @@ impl InOrder<Soacs> for Soac {
         };
         let folds_all = folds.n_folded() > 0 && map.ret.len() == folds.n_folded();
         let operators = folds.operators().map(|op| &op.op.body);
-        (folds.post.is_none() && folds_all)
-            .then(|| std::iter::once(&map.body).chain(operators).collect())
+        (folds.post.is_none() && folds_all).then(|| std::iter::once(&map.body).chain(operators).collect())
     }
 
     fn scans(body: &Body<Soacs>) -> Vec<Name> {
@@ -244,27 +204,17 @@ fn scalars<L: Level<Op: InOrder<L>>>(body: &Body<L>, loops: Loops) -> bool {
             Loops::No | Loops::Known => Vec::new(),
         };
         body.stms.iter().all(|stm| {
-            let is_own = |p: &Param<L>| {
-                matches!(p.ty, Type::Prim(_) | Type::Cert) || scans.contains(&p.name)
-            };
+            let is_own = |p: &Param<L>| matches!(p.ty, Type::Prim(_) | Type::Cert) || scans.contains(&p.name);
             let own = stm.pat.iter().all(is_own);
             let plain = match &stm.exp {
                 Exp::Basic(_) => true,
-                Exp::If {
-                    cond: _,
-                    then_body,
-                    else_body,
-                } => scalars(then_body, loops) && scalars(else_body, loops),
+                Exp::If { cond: _, then_body, else_body } => {
+                    scalars(then_body, loops) && scalars(else_body, loops)
+                }
                 Exp::Loop { form, body, .. } => {
                     let allowed = match loops {
                         Loops::No => false,
-                        Loops::Known => matches!(
-                            form,
-                            LoopForm::For {
-                                bound: Atom::Const(_),
-                                ..
-                            }
-                        ),
+                        Loops::Known => matches!(form, LoopForm::For { bound: Atom::Const(_), .. }),
                         Loops::All => true,
                     };
                     allowed && scalars(body, loops)
@@ -302,11 +252,7 @@ pub(crate) fn summed(body: &Body<Soacs>) -> Vec<Name> {
         let Exp::Op(Soac::Screma(s)) = &stm.exp else {
             continue;
         };
-        let steps = s
-            .folds
-            .scans
-            .iter()
-            .all(|scan| scalar_operator(&scan.op).is_some());
+        let steps = s.folds.scans.iter().all(|scan| scalar_operator(&scan.op).is_some());
         if steps && !s.folds.scans.is_empty() && s.folds.reduces.is_empty() {
             found.extend(stm.pat.iter().map(|param| param.name));
         }
@@ -397,10 +343,7 @@ pub(crate) fn commutes(op: &Lambda<Soacs>) -> bool {
     op.params.len() == 2 * k
         && op.body.stms.len() == k
         && op.body.result.iter().enumerate().all(|(i, &result)| {
-            let (x, y) = (
-                Atom::Var(op.params[i].name),
-                Atom::Var(op.params[k + i].name),
-            );
+            let (x, y) = (Atom::Var(op.params[i].name), Atom::Var(op.params[k + i].name));
             op.body.stms.iter().any(|stm| {
                 let bound = stm.pat.len() == 1 && Atom::Var(stm.pat[0].name) == result;
                 let Exp::Basic(BasicOp::Binary(op, _, a, b)) = stm.exp else {
@@ -438,33 +381,16 @@ fn body_cost(body: &Body<Segs>) -> (i64, bool) {
         for stm in &body.stms {
             let (more, inner) = match &stm.exp {
                 Exp::Basic(op) => (cost::basic(op), false),
-                Exp::If {
-                    cond: _,
-                    then_body,
-                    else_body,
-                } => {
+                Exp::If { cond: _, then_body, else_body } => {
                     let ((a, la), (b, lb)) = (body_cost(then_body), body_cost(else_body));
                     (a.max(b) + time::BRANCH, la || lb)
                 }
-                Exp::Loop {
-                    params: _,
-                    form,
-                    body,
-                } => {
+                Exp::Loop { params: _, form, body } => {
                     let trips = match form {
-                        LoopForm::For {
-                            bound: Atom::Const(n),
-                            ..
-                        } => n.as_i64().unwrap_or(1),
+                        LoopForm::For { bound: Atom::Const(n), .. } => n.as_i64().unwrap_or(1),
                         LoopForm::For { .. } | LoopForm::While { .. } => TRIPS,
                     };
-                    (
-                        body_cost(body)
-                            .0
-                            .saturating_mul(trips.max(0))
-                            .saturating_add(time::LOOP),
-                        true,
-                    )
+                    (body_cost(body).0.saturating_mul(trips.max(0)).saturating_add(time::LOOP), true)
                 }
                 Exp::Apply { .. } => (time::CALL, true),
                 Exp::Op(SegOp::Seg(Seg { space, body, .. })) => {

@@ -76,53 +76,22 @@ impl Nester<'_> {
 
     /// A segop that maps or folds: its first dimension around the others.
     fn in_order(&mut self, folds: Folds<Segs>, rest: Rest, aux: &Aux) -> Seg<Segs> {
-        let Rest {
-            level,
-            mut dims,
-            body,
-            ret,
-            decomp,
-            keeps,
-        } = rest;
+        let Rest { level, mut dims, body, ret, decomp, keeps } = rest;
         let outer = dims.remove(0);
         let space = SegSpace { dims, lane: None };
         let types = space.fold_types(&folds, &ret);
-        let inner = Seg {
-            level,
-            space,
-            kind: SegKind::Folds(folds),
-            body,
-            ret,
-            decomp,
-            keeps,
-        };
-        let pat = types.iter().map(|ty| Param {
-            name: self.names.fresh("row"),
-            ty: ty.clone(),
-            ann: (),
-        });
+        let inner = Seg { level, space, kind: SegKind::Folds(folds), body, ret, decomp, keeps };
+        let pat = types.iter().map(|ty| Param { name: self.names.fresh("row"), ty: ty.clone(), ann: () });
         let pat: Vec<Param<Segs>> = pat.collect();
         let result = atoms(&pat);
         let mut stms = Vec::new();
         let inner = self.nested(inner, aux, &mut stms);
-        stms.push(Stm {
-            pat,
-            aux: Aux::at(aux.prov),
-            exp: Exp::Op(SegOp::Seg(inner)),
-        });
+        stms.push(Stm { pat, aux: Aux::at(aux.prov), exp: Exp::Op(SegOp::Seg(inner)) });
         let body = Body { stms, result };
         let kind = SegKind::map();
         let decomp = decomp::decompose(&body, &kind, decomp.writes > 0);
         let dims = vec![outer];
-        Seg {
-            level,
-            space: SegSpace { dims, lane: None },
-            kind,
-            body,
-            ret: types,
-            decomp,
-            keeps: None,
-        }
+        Seg { level, space: SegSpace { dims, lane: None }, kind, body, ret: types, decomp, keeps: None }
     }
 
     /// A histogram: one dimension that counts through all.
@@ -133,14 +102,7 @@ impl Nester<'_> {
         aux: &Aux,
         out: &mut Vec<Stm<Segs>>,
     ) -> Seg<Segs> {
-        let Rest {
-            level,
-            dims,
-            mut body,
-            mut ret,
-            decomp,
-            keeps,
-        } = rest;
+        let Rest { level, dims, mut body, mut ret, decomp, keeps } = rest;
         let prov = aux.prov;
         let mut count = Atom::i64(1);
         for (_, size) in &dims {
@@ -175,10 +137,7 @@ impl Nester<'_> {
             result.extend_from_slice(&body.result[at..at + n]);
             types.extend_from_slice(&ret[at..at + n]);
             at += n;
-            let shape = segments
-                .iter()
-                .map(|(_, size)| *size)
-                .chain(op.shape.clone());
+            let shape = segments.iter().map(|(_, size)| *size).chain(op.shape.clone());
             op.shape = shape.collect();
         }
         result.extend_from_slice(&body.result[at..]);
@@ -190,10 +149,7 @@ impl Nester<'_> {
         let width = Dim::from_atom(count).unwrap_or(Dim::Const(0));
         Seg {
             level,
-            space: SegSpace {
-                dims: vec![(point, width)],
-                lane: None,
-            },
+            space: SegSpace { dims: vec![(point, width)], lane: None },
             kind,
             body,
             ret,
@@ -202,20 +158,9 @@ impl Nester<'_> {
         }
     }
 
-    fn binary(
-        &mut self,
-        op: BinOp,
-        x: Atom,
-        y: Atom,
-        prov: Prov,
-        out: &mut Vec<Stm<Segs>>,
-    ) -> Atom {
+    fn binary(&mut self, op: BinOp, x: Atom, y: Atom, prov: Prov, out: &mut Vec<Stm<Segs>>) -> Atom {
         let name = self.names.fresh("n");
-        out.push(index_stm(
-            name,
-            BasicOp::Binary(op, PrimType::I64, x, y),
-            prov,
-        ));
+        out.push(index_stm(name, BasicOp::Binary(op, PrimType::I64, x, y), prov));
         name.into()
     }
 }
@@ -231,34 +176,11 @@ struct Rest {
 }
 
 fn taken(seg: Seg<Segs>) -> (SegKind<Segs>, Rest) {
-    let Seg {
-        level,
-        space,
-        kind,
-        body,
-        ret,
-        decomp,
-        keeps,
-    } = seg;
-    let rest = Rest {
-        level,
-        dims: space.dims,
-        body,
-        ret,
-        decomp,
-        keeps,
-    };
+    let Seg { level, space, kind, body, ret, decomp, keeps } = seg;
+    let rest = Rest { level, dims: space.dims, body, ret, decomp, keeps };
     (kind, rest)
 }
 
 fn index_stm(name: Name, op: BasicOp, prov: Prov) -> Stm<Segs> {
-    Stm {
-        pat: vec![Param {
-            name,
-            ty: Type::I64,
-            ann: (),
-        }],
-        aux: Aux::at(prov),
-        exp: Exp::Basic(op),
-    }
+    Stm { pat: vec![Param { name, ty: Type::I64, ann: () }], aux: Aux::at(prov), exp: Exp::Basic(op) }
 }

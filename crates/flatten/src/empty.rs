@@ -105,18 +105,11 @@ fn held(
     let held: Param<Soacs> = ctx.fresh("held", Type::BOOL);
     let name = held.name;
     let then_body = all_points(ctx, shallow, inside, &here)?;
-    let else_body = Body {
-        stms: Vec::new(),
-        result: vec![YES],
-    };
+    let else_body = Body { stms: Vec::new(), result: vec![YES] };
     out.push(Stm {
         pat: ctx.params(vec![held]),
         aux: here,
-        exp: Exp::If {
-            cond: alone,
-            then_body,
-            else_body,
-        },
+        exp: Exp::If { cond: alone, then_body, else_body },
     });
     let mut builder = ctx.builder::<Segs>(aux);
     let said = MsgPart::Text("a check does not hold".into());
@@ -136,29 +129,14 @@ fn all_points(
     let result = vec![made.name.into()];
     let mut certain = aux.clone();
     certain.certs = shallow.certs.iter().copied().collect();
-    let stms = vec![Stm {
-        pat: vec![made],
-        aux: certain,
-        exp: Exp::Basic(BasicOp::Atom(YES)),
-    }];
+    let stms = vec![Stm { pat: vec![made], aux: certain, exp: Exp::Basic(BasicOp::Atom(YES)) }];
     let point = Point::map(Body { stms, result }, vec![Type::BOOL]);
     let all: Param<Soacs> = ctx.fresh("all", shallow.nest.expand(&Type::BOOL));
     let (array, first) = (all.name, vec![Atom::i64(0); all.ty.rank()]);
     let mut stms = Vec::new();
-    manifest::segop(
-        ctx,
-        shallow.nest,
-        inside,
-        point,
-        vec![all],
-        aux.clone(),
-        &mut stms,
-    )?;
+    manifest::segop(ctx, shallow.nest, inside, point, vec![all], aux.clone(), &mut stms)?;
     let mut builder = ctx.builder::<Segs>(aux);
     let held = builder.index("held", array, &first);
     stms.extend(builder.take_stms());
-    Ok(Body {
-        stms,
-        result: vec![held.into()],
-    })
+    Ok(Body { stms, result: vec![held.into()] })
 }

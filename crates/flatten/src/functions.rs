@@ -36,9 +36,9 @@ impl Version {
             Some(Place::Uneven) => "uneven",
             Some(Place::Host) => "host",
             Some(Place::Within { level: None, .. }) => "seq",
-            Some(Place::Within {
-                level: Some(level), ..
-            }) => stack.level(level).map_or("inside", |level| level.name),
+            Some(Place::Within { level: Some(level), .. }) => {
+                stack.level(level).map_or("inside", |level| level.name)
+            }
         };
         FunName(format!("{}.{word}", self.fun).into())
     }
@@ -48,10 +48,7 @@ impl Version {
         match (self.lift, self.at.around) {
             (Some(Lift::Even), _) => Some(Place::Even),
             (Some(Lift::Uneven), _) => Some(Place::Uneven),
-            (None, Some(around)) if !self.only => Some(Place::Within {
-                around,
-                level: self.at.level,
-            }),
+            (None, Some(around)) if !self.only => Some(Place::Within { around, level: self.at.level }),
             (None, _) => None,
         }
     }
@@ -111,20 +108,13 @@ impl Callees {
 
     /// A function's version for all points of a nest.
     pub(crate) fn lift(fun: &FunName, lift: Lift, stack: Stack) -> Version {
-        Version {
-            fun: fun.clone(),
-            at: Position::host(stack),
-            only: false,
-            lift: Some(lift),
-        }
+        Version { fun: fun.clone(), at: Position::host(stack), only: false, lift: Some(lift) }
     }
 
     /// Whether a function consumes the argument at a position.
     pub(crate) fn consumes(&self, fun: &FunName, argument: usize) -> bool {
         let of = self.consumed.get(fun);
-        of.and_then(|all| all.get(argument))
-            .copied()
-            .unwrap_or(false)
+        of.and_then(|all| all.get(argument)).copied().unwrap_or(false)
     }
 
     /// What a call of `fun` from `at` calls.
@@ -152,27 +142,18 @@ impl Callees {
 ///
 /// # Errors
 /// Combinators that are not supported yet (`stream`, `jvp`, `vjp`).
-pub fn flatten(
-    mut program: Program<Soacs>,
-    context: &mut Context,
-) -> Result<Program<Segs>, PassError> {
+pub fn flatten(mut program: Program<Soacs>, context: &mut Context) -> Result<Program<Segs>, PassError> {
     let stack = context.options.stack;
     if context.options.flatten.is_deep() && !stack.nests() {
         program.functions.extend(added()?);
     }
     let callees = Callees::of(&program.functions);
-    let by_name: FxHashMap<FunName, usize> = program
-        .functions
-        .iter()
-        .enumerate()
-        .map(|(i, f)| (f.name.clone(), i))
-        .collect();
+    let by_name: FxHashMap<FunName, usize> =
+        program.functions.iter().enumerate().map(|(i, f)| (f.name.clone(), i)).collect();
     let mut known: FxHashSet<Version> = FxHashSet::default();
     let host = Position::host(stack);
     let entries = program.entries.iter();
-    let mut wanted: Vec<Version> = entries
-        .map(|entry| callees.version(&entry.fun, host, stack))
-        .collect();
+    let mut wanted: Vec<Version> = entries.map(|entry| callees.version(&entry.fun, host, stack)).collect();
     let mut made = Vec::new();
     loop {
         wanted.retain(|version| known.insert(version.clone()));
@@ -223,28 +204,10 @@ fn flatten_function(
     context: &mut Context,
 ) -> Result<(Function<Segs>, Vec<Version>), PassError> {
     let types = TypeEnv::of_function(&function);
-    let Function {
-        name: _,
-        kind,
-        version: _,
-        attrs,
-        params,
-        ret,
-        body,
-        tunables,
-        names,
-        provs,
-    } = function;
+    let Function { name: _, kind, version: _, attrs, params, ret, body, tunables, names, provs } = function;
     let at = version.at;
     let options = context.options.clone();
-    let mut ctx = Ctx::new(
-        names,
-        types,
-        &provs,
-        callees,
-        at,
-        (&mut context.fuel, &options),
-    );
+    let mut ctx = Ctx::new(names, types, &provs, callees, at, (&mut context.fuel, &options));
     ctx.adopt(tunables);
     Replicates(&mut ctx.replicates).body(&body);
     let signature = version.lift.and_then(|lift| {
@@ -258,20 +221,10 @@ fn flatten_function(
     } else {
         let params = params
             .into_iter()
-            .map(|p| FunParam {
-                param: ctx.param(p.param),
-                consumed: p.consumed,
-            })
+            .map(|p| FunParam { param: ctx.param(p.param), consumed: p.consumed })
             .collect();
         let body = ctx.body(at, body)?;
-        let ret = ret
-            .into_iter()
-            .map(|r| FunResult {
-                ty: r.ty,
-                aliases: r.aliases,
-                ann: (),
-            })
-            .collect();
+        let ret = ret.into_iter().map(|r| FunResult { ty: r.ty, aliases: r.aliases, ann: () }).collect();
         (params, ret, body)
     };
     let name = version.name(options.stack);
@@ -287,18 +240,7 @@ fn flatten_function(
         let of = key.of.0.clone();
         context.decide(&name.0, Vec::new(), Kind::Version { of });
     }
-    let function = Function {
-        name,
-        kind,
-        version: key,
-        attrs,
-        params,
-        ret,
-        body,
-        tunables,
-        names,
-        provs,
-    };
+    let function = Function { name, kind, version: key, attrs, params, ret, body, tunables, names, provs };
     Ok((function, called))
 }
 
@@ -307,9 +249,7 @@ struct Replicates<'a>(&'a mut FxHashMap<Name, (Shape, Atom)>);
 
 impl Visit<Soacs> for Replicates<'_> {
     fn stm(&mut self, stm: &Stm<Soacs>) {
-        if let (Exp::Basic(BasicOp::Replicate { shape, value }), [param]) =
-            (&stm.exp, stm.pat.as_slice())
-        {
+        if let (Exp::Basic(BasicOp::Replicate { shape, value }), [param]) = (&stm.exp, stm.pat.as_slice()) {
             self.0.insert(param.name, (shape.clone(), *value));
         }
         self.walk_stm(stm);

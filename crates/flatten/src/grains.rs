@@ -62,9 +62,7 @@ impl VisitMut<Segs> for Grains<'_> {
             if let Some(points) = self.of_threads {
                 seg.decomp.grain = points;
             }
-            let id = self
-                .tunables
-                .add(Rule::Grain, Class::Size, seg.decomp.grain);
+            let id = self.tunables.add(Rule::Grain, Class::Size, seg.decomp.grain);
             seg.decomp.tunable = Some(id);
         }
         self.walk_exp(exp);
@@ -76,9 +74,7 @@ impl Grains<'_> {
     /// known of the grain yet.
     fn falls_apart(&self, seg: &Seg<Segs>) -> bool {
         let several = match seg.space.dims.last() {
-            Some(_) if self.of_threads.is_some() => {
-                !seg.is_one_point() && outermost(&seg.body).is_empty()
-            }
+            Some(_) if self.of_threads.is_some() => !seg.is_one_point() && outermost(&seg.body).is_empty(),
             Some((_, Dim::Const(n))) => seg.decomp.chunks(*n) > 1,
             Some(_) => seg.decomp.max_chunks > 1,
             None => false,

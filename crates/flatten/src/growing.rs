@@ -13,9 +13,7 @@ use crate::context::{Ctx, row_slice, rows_slice};
 use crate::sequential::{bind, bind_rows, bound, scratch};
 use ir::name::Name;
 use ir::seg::is_concatenated;
-use ir::syntax::{
-    Atom, Aux, BasicOp, Body, DimIndex, Exp, Lambda, LoopForm, LoopParam, Param, Stm,
-};
+use ir::syntax::{Atom, Aux, BasicOp, Body, DimIndex, Exp, Lambda, LoopForm, LoopParam, Param, Stm};
 use ir::types::{Dim, Type};
 use ir::{PassError, Soacs};
 use prim::{BinOp, CmpOp, PrimType};
@@ -31,11 +29,7 @@ pub(crate) fn flat_map_loop(
     (width, inputs, lambda): FlatMap,
     out: &mut Vec<Stm<Soacs>>,
 ) -> Result<(), PassError> {
-    let Lambda {
-        params: given,
-        body,
-        ret,
-    } = lambda;
+    let Lambda { params: given, body, ret } = lambda;
     let used = ctx.fresh("used", Type::I64);
     let room = ctx.fresh("room", Type::I64);
     let (at, capacity) = (used.name, room.name);
@@ -47,11 +41,7 @@ pub(crate) fn flat_map_loop(
             (ty.array_of(width), ty.array_of(width))
         };
         let init = scratch(ctx, &empty, aux, out)?.into();
-        params.push(LoopParam {
-            param: ctx.fresh("all", ty),
-            init,
-            consumed: true,
-        });
+        params.push(LoopParam { param: ctx.fresh("all", ty), init, consumed: true });
     }
 
     let mut stms = Vec::new();
@@ -81,11 +71,7 @@ pub(crate) fn flat_map_loop(
             let slice = row_slice(&param.param.ty, index.into());
             (param.param.clone(), slice)
         };
-        let update = BasicOp::Update {
-            array: array.name,
-            slice,
-            value,
-        };
+        let update = BasicOp::Update { array: array.name, slice, value };
         result.push(bind(ctx, "all", array.ty, update, aux, &mut stms));
     }
 
@@ -119,11 +105,7 @@ pub(crate) fn flat_map_loop(
         aux: aux.clone(),
         exp: Exp::Loop {
             params,
-            form: LoopForm::For {
-                var: index,
-                ty: PrimType::I64,
-                bound: bound(width)?,
-            },
+            form: LoopForm::For { var: index, ty: PrimType::I64, bound: bound(width)? },
             body: Body { stms, result },
         },
     });
@@ -144,11 +126,7 @@ fn grow(
     let fits = bind(ctx, "fits", Type::BOOL, fits, aux, out);
     let then_body = Body {
         stms: Vec::new(),
-        result: [room]
-            .into_iter()
-            .chain(arrays.iter().map(|p| p.name))
-            .map(Atom::Var)
-            .collect(),
+        result: [room].into_iter().chain(arrays.iter().map(|p| p.name)).map(Atom::Var).collect(),
     };
     let mut stms = Vec::new();
     let twice = BasicOp::Binary(BinOp::Mul, PrimType::I64, room.into(), Atom::i64(2));
@@ -161,23 +139,9 @@ fn grow(
         let longer = resized(&array.ty, size);
         let fresh = scratch(ctx, &longer, aux, &mut stms)?;
         let slice = rows(&array.ty, Atom::i64(0), used.into())?;
-        let before = BasicOp::Index {
-            array: array.name,
-            slice: slice.clone(),
-        };
-        let before = bind(
-            ctx,
-            "before",
-            resized(&array.ty, Dim::Var(used)),
-            before,
-            aux,
-            &mut stms,
-        );
-        let update = BasicOp::Update {
-            array: fresh,
-            slice,
-            value: before,
-        };
+        let before = BasicOp::Index { array: array.name, slice: slice.clone() };
+        let before = bind(ctx, "before", resized(&array.ty, Dim::Var(used)), before, aux, &mut stms);
+        let update = BasicOp::Update { array: fresh, slice, value: before };
         result.push(bind(ctx, "all", longer, update, aux, &mut stms));
     }
     let else_body = Body { stms, result };
@@ -190,27 +154,18 @@ fn grow(
     out.push(Stm {
         pat: pat.clone(),
         aux: Aux::at(aux.prov),
-        exp: Exp::If {
-            cond: fits,
-            then_body,
-            else_body,
-        },
+        exp: Exp::If { cond: fits, then_body, else_body },
     });
     Ok(pat)
 }
 
 fn plain(param: Param<Soacs>) -> LoopParam<Soacs> {
-    LoopParam {
-        param,
-        init: Atom::i64(0),
-        consumed: false,
-    }
+    LoopParam { param, init: Atom::i64(0), consumed: false }
 }
 
 /// The array type with another outer size.
 fn resized(ty: &Type, size: Dim) -> Type {
-    ty.row()
-        .map_or_else(|| ty.clone(), |row| row.array_of(size))
+    ty.row().map_or_else(|| ty.clone(), |row| row.array_of(size))
 }
 
 /// The slice that is so many rows from one on.

@@ -18,18 +18,11 @@ use ir::{PassError, Segs, Soacs};
 
 impl Ctx<'_> {
     /// A body whose combinators become segops or loops.
-    pub(crate) fn body(
-        &mut self,
-        at: Position,
-        body: Body<Soacs>,
-    ) -> Result<Body<Segs>, PassError> {
+    pub(crate) fn body(&mut self, at: Position, body: Body<Soacs>) -> Result<Body<Segs>, PassError> {
         let mut stms = Vec::with_capacity(body.stms.len());
         self.summed.extend(decomp::summed(&body));
         self.stms(at, body.stms, &mut stms)?;
-        Ok(Body {
-            stms,
-            result: body.result,
-        })
+        Ok(Body { stms, result: body.result })
     }
 
     /// Appends the statements to `out`.
@@ -48,12 +41,7 @@ impl Ctx<'_> {
     }
 
     /// A statement in no nest: it stays, but for combinators.
-    fn g0(
-        &mut self,
-        at: Position,
-        stm: Stm<Soacs>,
-        out: &mut Vec<Stm<Segs>>,
-    ) -> Result<(), PassError> {
+    fn g0(&mut self, at: Position, stm: Stm<Soacs>, out: &mut Vec<Stm<Segs>>) -> Result<(), PassError> {
         let Stm { pat, aux, exp } = stm;
         let exp = match exp {
             Exp::Basic(op) => {
@@ -62,28 +50,15 @@ impl Ctx<'_> {
                 }
                 Exp::Basic(op)
             }
-            Exp::If {
-                cond,
-                then_body,
-                else_body,
-            } => Exp::If {
-                cond,
-                then_body: self.body(at, then_body)?,
-                else_body: self.body(at, else_body)?,
-            },
+            Exp::If { cond, then_body, else_body } => {
+                Exp::If { cond, then_body: self.body(at, then_body)?, else_body: self.body(at, else_body)? }
+            }
             Exp::Loop { params, form, body } => {
                 let params = self.loop_params(params);
                 self.note_counter(form);
-                Exp::Loop {
-                    params,
-                    form,
-                    body: self.body(at, body)?,
-                }
+                Exp::Loop { params, form, body: self.body(at, body)? }
             }
-            Exp::Apply { fun, args } => Exp::Apply {
-                fun: self.callee(&fun, at.of(&aux)),
-                args,
-            },
+            Exp::Apply { fun, args } => Exp::Apply { fun: self.callee(&fun, at.of(&aux)), args },
             Exp::Op(soac) => {
                 return self.combinator(&Nest::default(), at, pat, aux, soac, out);
             }
@@ -95,13 +70,7 @@ impl Ctx<'_> {
 
     fn loop_params(&mut self, params: Vec<LoopParam<Soacs>>) -> Vec<LoopParam<Segs>> {
         let params = params.into_iter();
-        params
-            .map(|p| LoopParam {
-                param: self.param(p.param),
-                init: p.init,
-                consumed: p.consumed,
-            })
-            .collect()
+        params.map(|p| LoopParam { param: self.param(p.param), init: p.init, consumed: p.consumed }).collect()
     }
 
     /// Appends the form of a combinator in a nest that its position and its attributes
@@ -170,20 +139,11 @@ impl Ctx<'_> {
                 let bound = sequential::bound(screma.width)?;
                 sequential::screma_loop(self, pat, &aux, (screma, bound), &mut stms)?;
             }
-            Soac::Hist {
-                width,
-                inputs,
-                map,
-                ops,
-            } => {
+            Soac::Hist { width, inputs, map, ops } => {
                 self.decide_loop(&aux, Operation::Histogram, at);
                 sequential::hist_loop(self, pat, &aux, width, &inputs, map, ops, &mut stms)?;
             }
-            Soac::FlatMap {
-                width,
-                inputs,
-                lambda,
-            } => {
+            Soac::FlatMap { width, inputs, lambda } => {
                 self.decide_loop(&aux, Operation::FlatMap, at);
                 growing::flat_map_loop(self, pat, &aux, (width, inputs, lambda), &mut stms)?;
             }
@@ -214,11 +174,7 @@ impl Ctx<'_> {
     ) -> Result<Lambda<Segs>, PassError> {
         let params = self.params(lambda.params);
         let body = self.body(at, lambda.body)?;
-        Ok(Lambda {
-            params,
-            body,
-            ret: lambda.ret,
-        })
+        Ok(Lambda { params, body, ret: lambda.ret })
     }
 
     /// An operator whose body runs in order inside of the segop that is being made.
@@ -228,11 +184,7 @@ impl Ctx<'_> {
         operator: Operator<Soacs>,
     ) -> Result<Operator<Segs>, PassError> {
         let Operator { op, neutral, comm } = operator;
-        Ok(Operator {
-            op: self.lambda_inside(at.in_order(), op)?,
-            neutral,
-            comm,
-        })
+        Ok(Operator { op: self.lambda_inside(at.in_order(), op)?, neutral, comm })
     }
 
     /// `withacc` is the same everywhere; only its lambda is flattened.
@@ -248,11 +200,7 @@ impl Ctx<'_> {
         let inputs = self.acc_inputs(at, inputs, &lambda)?;
         let params = self.params(lambda.params);
         let body = self.body(at, lambda.body)?;
-        let lambda = Lambda {
-            params,
-            body,
-            ret: lambda.ret,
-        };
+        let lambda = Lambda { params, body, ret: lambda.ret };
         let pat = self.params(pat);
         let exp = Exp::Op(SegOp::WithAcc { inputs, lambda });
         out.push(Stm { pat, aux, exp });
@@ -272,11 +220,7 @@ impl Ctx<'_> {
                 self.note_combining(token.name);
             }
             let op = input.op.map(|op| self.operator_inside(at, op));
-            converted.push(AccInput {
-                shape: input.shape,
-                arrays: input.arrays,
-                op: op.transpose()?,
-            });
+            converted.push(AccInput { shape: input.shape, arrays: input.arrays, op: op.transpose()? });
         }
         Ok(converted)
     }

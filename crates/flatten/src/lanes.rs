@@ -46,9 +46,7 @@ use ir::tunable::Rule;
 use ir::types::{Dim, Type};
 use ir::{Name, PassError, Segs, Soacs};
 use prim::{BinOp, PrimType, Scalar};
-use target::levels::{
-    ROUNDS_OF_ACCUMULATORS, ROUNDS_OF_BLOCKS, ROUNDS_OF_CHOICES, ROUNDS_OF_LOOPS,
-};
+use target::levels::{ROUNDS_OF_ACCUMULATORS, ROUNDS_OF_BLOCKS, ROUNDS_OF_CHOICES, ROUNDS_OF_LOOPS};
 
 /// So many points of a map fill the lanes by themselves.
 const LEAST_ROWS: i64 = 8;
@@ -97,9 +95,7 @@ pub(crate) fn screma(
     ctx.both |= ctx.is_outside(size);
     let copy = ctx.copy_screma(&s);
     let arm = |ctx: &mut Ctx<'_>| -> Vec<Param<Soacs>> {
-        pat.iter()
-            .map(|param| ctx.fresh("acc", param.ty.clone()))
-            .collect()
+        pat.iter().map(|param| ctx.fresh("acc", param.ty.clone())).collect()
     };
     let (long, short) = (arm(ctx), arm(ctx));
     let body = |stms, pat: &[Param<Soacs>]| Body {
@@ -107,21 +103,9 @@ pub(crate) fn screma(
         result: pat.iter().map(|param| param.name.into()).collect(),
     };
     let (mut then_stms, mut else_stms) = (Vec::new(), Vec::new());
-    seg(
-        ctx,
-        level,
-        long.clone(),
-        aux.clone(),
-        s,
-        decomp,
-        &mut then_stms,
-    )?;
+    seg(ctx, level, long.clone(), aux.clone(), s, decomp, &mut then_stms)?;
     in_order(ctx, at, short.clone(), &aux, copy, &mut else_stms)?;
-    let exp = Exp::If {
-        cond,
-        then_body: body(then_stms, &long),
-        else_body: body(else_stms, &short),
-    };
+    let exp = Exp::If { cond, then_body: body(then_stms, &long), else_body: body(else_stms, &short) };
     let pat = ctx.params(pat);
     out.push(Stm { pat, aux, exp });
     Ok(())
@@ -151,20 +135,13 @@ fn in_order(
 /// Notes that the lanes of one worker share a screma.
 fn decide(ctx: &mut Ctx<'_>, aux: &Aux, s: &Screma, guarded: bool) {
     let what = Operation::of_folds(&s.folds);
-    ctx.decide(aux, what, |ctx| Runs::Shared {
-        guarded,
-        around: ctx.around(),
-    });
+    ctx.decide(aux, what, |ctx| Runs::Shared { guarded, around: ctx.around() });
 }
 
 /// How a screma that reduces or scans, and maps scalars beside, falls apart if lanes share
 /// it.
 fn shared(s: &Screma) -> Option<Decomp> {
-    let Folds {
-        scans,
-        reduces,
-        post,
-    } = &s.folds;
+    let Folds { scans, reduces, post } = &s.folds;
     if scans.is_empty() {
         let mapped = s.folds.values(&s.map.ret).mapped;
         let only = post.is_none() && mapped.iter().all(Type::is_prim);
@@ -211,9 +188,7 @@ fn along_rows(ctx: &Ctx<'_>, pat: &[Param<Soacs>], s: &Screma) -> bool {
     let numbers = s.map.params.iter().all(|param| param.ty.is_prim());
     (numbers || decomp::has_dear_folds(&s.map.body))
         && s.inputs.iter().all(|&input| !ctx.is_strided(input))
-        && (writes
-            || decomp::has_loops(&s.map.body)
-            || s.inputs.iter().any(|&input| ctx.is_inside(input)))
+        && (writes || decomp::has_loops(&s.map.body) || s.inputs.iter().any(|&input| ctx.is_inside(input)))
 }
 
 /// From how many points on partial accumulators pay for being set up and combined,
@@ -254,15 +229,7 @@ fn seg(
     let inside = Position::alone(level);
     let (space, body) = manifest::body(ctx, &nest, inside, s.map.body)?;
     let kind = SegKind::Folds(manifest::folds(ctx, inside, s.folds)?);
-    let op = SegOp::Seg(Seg {
-        level,
-        space,
-        kind,
-        body,
-        ret: s.map.ret,
-        decomp,
-        keeps: None,
-    });
+    let op = SegOp::Seg(Seg { level, space, kind, body, ret: s.map.ret, decomp, keeps: None });
     let pat = ctx.params(pat);
     let exp = Exp::Op(op);
     out.push(Stm { pat, aux, exp });
@@ -270,12 +237,7 @@ fn seg(
 }
 
 /// Appends what the guards compare, and whether any of them holds.
-pub(crate) fn any_holds(
-    ctx: &mut Ctx<'_>,
-    guards: &[Guard],
-    aux: &Aux,
-    out: &mut Vec<Stm<Segs>>,
-) -> Atom {
+pub(crate) fn any_holds(ctx: &mut Ctx<'_>, guards: &[Guard], aux: &Aux, out: &mut Vec<Stm<Segs>>) -> Atom {
     let mut any = Atom::Const(Scalar::Bool(false));
     for guard in guards {
         guard.compare(ctx, aux, out);
@@ -285,11 +247,7 @@ pub(crate) fn any_holds(
                 let both = BasicOp::Binary(BinOp::Or, PrimType::Bool, any, guard.cond.into());
                 let param = ctx.fresh("long", Type::BOOL);
                 let name = param.name;
-                out.push(Stm {
-                    pat: vec![param],
-                    aux: Aux::at(aux.prov),
-                    exp: Exp::Basic(both),
-                });
+                out.push(Stm { pat: vec![param], aux: Aux::at(aux.prov), exp: Exp::Basic(both) });
                 name.into()
             }
         };

@@ -47,10 +47,7 @@ impl Point {
             Kind::Folds(folds) => Kind::Folds(ctx.copy_folds(folds)),
             Kind::Hist(ops) => {
                 let ops = ops.iter().map(|op| HistOp {
-                    op: Operator {
-                        op: ctx.copy_lambda(&op.op.op),
-                        ..op.op.clone()
-                    },
+                    op: Operator { op: ctx.copy_lambda(&op.op.op), ..op.op.clone() },
                     ..op.clone()
                 });
                 Kind::Hist(ops.collect())
@@ -83,8 +80,7 @@ pub(crate) fn segop(
         return Err(PassError::bug("a segop at no level"));
     };
     let mut aux = aux;
-    aux.certs
-        .extend(empty::checks(ctx, nest, inside, &point, &aux, out)?);
+    aux.certs.extend(empty::checks(ctx, nest, inside, &point, &aux, out)?);
     let may_share = ctx.stack.for_folds(level).is_some() && ctx.lanes.inside;
     let mut copies = may_share.then(|| point.clone());
     let shared = seg(ctx, nest, inside, point, (Arm::Shared, Vec::new()))?;
@@ -115,11 +111,7 @@ pub(crate) fn segop(
         push(own, aux.clone(), seg, &mut stms);
         Body { stms, result }
     };
-    let exp = Exp::If {
-        cond,
-        then_body: arm(ctx, long),
-        else_body: arm(ctx, short),
-    };
+    let exp = Exp::If { cond, then_body: arm(ctx, long), else_body: arm(ctx, short) };
     let pat = ctx.params(pat);
     out.push(Stm { pat, aux, exp });
     Ok(())
@@ -137,11 +129,7 @@ fn seg(
     let Some(level) = inside.around else {
         return Err(PassError::bug("a segop at no level"));
     };
-    let Point {
-        body: own,
-        ret,
-        kind,
-    } = point;
+    let Point { body: own, ret, kind } = point;
     ctx.in_seg(told, |ctx| {
         let (space, body) = body(ctx, nest, inside, own)?;
         let (kind, combines) = match kind {
@@ -154,15 +142,7 @@ fn seg(
             Kind::FlatMap => (SegKind::FlatMap, false),
         };
         let decomp = decomp::decompose(&body, &kind, combines);
-        Ok(Seg {
-            level,
-            space,
-            kind,
-            body,
-            ret,
-            decomp,
-            keeps: None,
-        })
+        Ok(Seg { level, space, kind, body, ret, decomp, keeps: None })
     })
 }
 
@@ -196,10 +176,7 @@ pub(crate) fn folds(
     Ok(Folds {
         scans: operators(ctx, own.scans)?,
         reduces: operators(ctx, own.reduces)?,
-        post: own
-            .post
-            .map(|post| ctx.lambda_inside(inside, post))
-            .transpose()?,
+        post: own.post.map(|post| ctx.lambda_inside(inside, post)).transpose()?,
     })
 }
 
@@ -234,15 +211,9 @@ fn decide(ctx: &mut Ctx<'_>, aux: &Aux, seg: &InSeg<Seg<Segs>>) {
     let versions = !guards.is_empty();
     ctx.decide(aux, what, |ctx| {
         if ctx.stack.has_device() {
-            Runs::Kernels {
-                in_block: parts.level == levels::BLOCK,
-                versions,
-            }
+            Runs::Kernels { in_block: parts.level == levels::BLOCK, versions }
         } else {
-            Runs::Tasks {
-                decomp: parts.decomp,
-                versions,
-            }
+            Runs::Tasks { decomp: parts.decomp, versions }
         }
     });
 }

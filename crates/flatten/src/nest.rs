@@ -21,8 +21,7 @@ use ir::seg::SegSpace;
 use ir::syntax::{Atom, Aux, BasicOp, Body, DimIndex, Exp, Lambda, Param, Stm};
 use ir::types::{Dim, Type};
 use ir::walk::{
-    Substitution, free_names, free_names_lambda, refresh_body, refresh_lambda, stm_names,
-    used_names,
+    Substitution, free_names, free_names_lambda, refresh_body, refresh_lambda, stm_names, used_names,
 };
 use ir::{PassError, Prov, Soacs};
 use prim::{BinOp, PrimType};
@@ -82,12 +81,7 @@ impl<'p> Nest<'p> {
     /// A nest of the same indices, some of whose dimensions have another width.
     pub(crate) fn narrowed(dims: Vec<(Name, Dim)>, single: FxHashSet<Name>) -> Self {
         let bound = dims.iter().map(|(index, _)| (*index, None)).collect();
-        Nest {
-            dims,
-            bound,
-            single,
-            ..Nest::default()
-        }
+        Nest { dims, bound, single, ..Nest::default() }
     }
 
     /// Whether a dimension, by its index, is known to have one point at most.
@@ -158,21 +152,16 @@ impl<'p> Nest<'p> {
     where
         'p: 'q,
     {
-        let mut nest = Nest {
-            outer: Some(self),
-            dims: self.dims.clone(),
-            ..Nest::default()
-        };
+        let mut nest = Nest { outer: Some(self), dims: self.dims.clone(), ..Nest::default() };
         let index = ctx.fresh::<Soacs>("gtid", Type::I64).name;
         nest.dims.push((index, width));
         nest.bound.insert(index, None);
         let certs = self.checks();
         for (param, &input) in params.iter().zip(inputs) {
             let op = match ctx.type_of(input)? {
-                ty @ Type::Array { .. } => BasicOp::Index {
-                    array: input,
-                    slice: row_slice(&ty, index.into()),
-                },
+                ty @ Type::Array { .. } => {
+                    BasicOp::Index { array: input, slice: row_slice(&ty, index.into()) }
+                }
                 Type::Acc { .. } => BasicOp::Atom(input.into()),
                 Type::Prim(_) | Type::Cert | Type::Mem(_) => {
                     return Err(PassError::bug("a combinator's input is no array"));
@@ -188,11 +177,7 @@ impl<'p> Nest<'p> {
             }
             let mut aux = Aux::at(Prov::NONE);
             aux.certs = certs.iter().copied().collect();
-            nest.bind(Stm {
-                pat: vec![param.clone()],
-                aux,
-                exp: Exp::Basic(op),
-            });
+            nest.bind(Stm { pat: vec![param.clone()], aux, exp: Exp::Basic(op) });
         }
         Ok(nest)
     }
@@ -203,12 +188,7 @@ impl<'p> Nest<'p> {
     where
         'p: 'q,
     {
-        Nest {
-            outer: Some(self),
-            dims: self.dims.clone(),
-            certs,
-            ..Nest::default()
-        }
+        Nest { outer: Some(self), dims: self.dims.clone(), certs, ..Nest::default() }
     }
 
     /// With dimensions of these sizes inside.
@@ -227,11 +207,7 @@ impl<'p> Nest<'p> {
 
     /// With one dimension for all elements of the nest's segments, and the place of an
     /// element in its segment.
-    pub(crate) fn with_segments<'q>(
-        &'q self,
-        ctx: &mut Ctx<'_>,
-        segments: Segments,
-    ) -> (Nest<'q>, Name)
+    pub(crate) fn with_segments<'q>(&'q self, ctx: &mut Ctx<'_>, segments: Segments) -> (Nest<'q>, Name)
     where
         'p: 'q,
     {
@@ -245,22 +221,12 @@ impl<'p> Nest<'p> {
         }
         let mut left = segment.name;
         let slice = vec![DimIndex::Fix(index.into())];
-        nest.bind_op(
-            segment,
-            BasicOp::Index {
-                array: segments.ids,
-                slice,
-            },
-        );
+        nest.bind_op(segment, BasicOp::Index { array: segments.ids, slice });
         for (i, (outer, width)) in self.dims.iter().enumerate().rev() {
             let Some(width) = width.atom().filter(|_| self.dims.len() > 1) else {
                 break;
             };
-            let own = Param {
-                name: *outer,
-                ty: Type::I64,
-                ann: (),
-            };
+            let own = Param { name: *outer, ty: Type::I64, ann: () };
             if i == 0 {
                 nest.bind_op(own, BasicOp::Atom(left.into()));
                 break;
@@ -275,12 +241,7 @@ impl<'p> Nest<'p> {
         nest.segments = nest.binds.len();
         let place = ctx.fresh::<Soacs>("j", Type::I64);
         let name = place.name;
-        let from = BasicOp::Binary(
-            BinOp::Sub,
-            PrimType::I64,
-            index.into(),
-            segments.start.into(),
-        );
+        let from = BasicOp::Binary(BinOp::Sub, PrimType::I64, index.into(), segments.start.into());
         nest.bind_op(place, from);
         (nest, name)
     }
@@ -299,18 +260,13 @@ impl<'p> Nest<'p> {
     }
 
     pub(crate) fn bind_op(&mut self, param: Param<Soacs>, op: BasicOp) {
-        self.bind(Stm {
-            pat: vec![param],
-            aux: Aux::at(Prov::NONE),
-            exp: Exp::Basic(op),
-        });
+        self.bind(Stm { pat: vec![param], aux: Aux::at(Prov::NONE), exp: Exp::Basic(op) });
     }
 
     /// With a statement that each point computes again.
     pub(crate) fn bind(&mut self, stm: Stm<Soacs>) {
         let at = Some(self.binds.len());
-        self.bound
-            .extend(stm.pat.iter().map(|param| (param.name, at)));
+        self.bound.extend(stm.pat.iter().map(|param| (param.name, at)));
         self.binds.push(stm);
     }
 
@@ -333,11 +289,7 @@ impl<'p> Nest<'p> {
         };
         let mut aux = Aux::at(Prov::NONE);
         aux.certs = checks.iter().copied().collect();
-        self.bind(Stm {
-            pat: vec![param],
-            aux,
-            exp: Exp::Basic(op),
-        });
+        self.bind(Stm { pat: vec![param], aux, exp: Exp::Basic(op) });
     }
 
     /// With a name that is the part of an array at these indices of the outer dimensions.
@@ -360,9 +312,7 @@ impl<'p> Nest<'p> {
                 Atom::Var(source) if self.is_variant(*source) => self.constant(*source),
                 Atom::Var(_) | Atom::Const(_) => Some(*value),
             },
-            Exp::Basic(_) | Exp::If { .. } | Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_) => {
-                None
-            }
+            Exp::Basic(_) | Exp::If { .. } | Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_) => None,
         }
     }
 
@@ -373,9 +323,7 @@ impl<'p> Nest<'p> {
         };
         match &stm.exp {
             Exp::Basic(BasicOp::Atom(Atom::Var(source))) => self.acc(*source),
-            Exp::Basic(_) | Exp::If { .. } | Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_) => {
-                None
-            }
+            Exp::Basic(_) | Exp::If { .. } | Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_) => None,
         }
     }
 
@@ -389,11 +337,7 @@ impl<'p> Nest<'p> {
 
     /// The nest as a segop's space, and the body with what it needs of the nest, all
     /// with names of their own.
-    pub(crate) fn manifest(
-        &self,
-        ctx: &mut Ctx<'_>,
-        mut body: Body<Soacs>,
-    ) -> Result<Manifest, PassError> {
+    pub(crate) fn manifest(&self, ctx: &mut Ctx<'_>, mut body: Body<Soacs>) -> Result<Manifest, PassError> {
         let certs = self.checks();
         for stm in &mut body.stms {
             let more = certs.iter().filter(|cert| !stm.aux.certs.contains(cert));
@@ -403,10 +347,7 @@ impl<'p> Nest<'p> {
         Self::check_results(ctx, &certs, &mut body)?;
         let mut stms = self.needed(free_names(&body));
         stms.extend(body.stms);
-        let body = Body {
-            stms,
-            result: body.result,
-        };
+        let body = Body { stms, result: body.result };
         let mut dims = Vec::with_capacity(self.dims.len());
         for &(index, width) in &self.dims {
             let own = ctx.names().fresh_like(index);
@@ -421,11 +362,7 @@ impl<'p> Nest<'p> {
     }
 
     /// What a body gives that none of its statements makes is checked by a statement.
-    fn check_results(
-        ctx: &mut Ctx<'_>,
-        certs: &[Name],
-        body: &mut Body<Soacs>,
-    ) -> Result<(), PassError> {
+    fn check_results(ctx: &mut Ctx<'_>, certs: &[Name], body: &mut Body<Soacs>) -> Result<(), PassError> {
         if certs.is_empty() {
             return Ok(());
         }
@@ -442,11 +379,7 @@ impl<'p> Nest<'p> {
             let checked = ctx.fresh("checked", ty);
             let exp = Exp::Basic(BasicOp::Atom(*result));
             *result = checked.name.into();
-            body.stms.push(Stm {
-                pat: vec![checked],
-                aux,
-                exp,
-            });
+            body.stms.push(Stm { pat: vec![checked], aux, exp });
         }
         Ok(())
     }
@@ -473,9 +406,8 @@ impl<'p> Nest<'p> {
         let frames: Vec<&Nest<'_>> = self.frames().collect();
         // Around segments there are other dimensions.
         let last = frames.iter().position(|frame| frame.segments > 0);
-        let shallow = |at: usize| {
-            last.is_none_or(|last| at <= last) && frames[at].dims.len() < self.dims.len()
-        };
+        let shallow =
+            |at: usize| last.is_none_or(|last| at <= last) && frames[at].dims.len() < self.dims.len();
         let is_check = |stm: &Stm<Soacs>| stm.pat.iter().any(|param| param.ty == Type::Cert);
         let mut found: Vec<Shallow<'_, 'p>> = Vec::new();
         if !(0..frames.len()).any(|at| shallow(at) && frames[at].binds.iter().any(is_check)) {
@@ -506,9 +438,7 @@ impl<'p> Nest<'p> {
     /// What the indices are called in a space.
     fn renamed(&self, dims: &[(Name, Dim)]) -> Substitution {
         let pairs = self.dims.iter().zip(dims);
-        pairs
-            .map(|((index, _), (own, _))| (*index, Atom::Var(*own)))
-            .collect()
+        pairs.map(|((index, _), (own, _))| (*index, Atom::Var(*own))).collect()
     }
 
     /// A lambda beside the body of a segop over the nest, with what it needs of the
@@ -540,11 +470,7 @@ impl<'p> Nest<'p> {
         let needed = self.needed(names);
         for stm in &needed {
             stm_names(stm, |name| indices.extend(Some(name).filter(own)));
-            if stm
-                .pat
-                .iter()
-                .any(|param| matches!(param.ty, Type::Acc { .. }))
-            {
+            if stm.pat.iter().any(|param| matches!(param.ty, Type::Acc { .. })) {
                 return None;
             }
         }
@@ -555,9 +481,7 @@ impl<'p> Nest<'p> {
     fn needed(&self, names: Vec<Name>) -> Vec<Stm<Soacs>> {
         let frames: Vec<&Nest<'_>> = self.frames().collect();
         let order = self.needed_at(names).into_iter();
-        order
-            .map(|(frame, bind)| frames[frame].binds[bind].clone())
-            .collect()
+        order.map(|(frame, bind)| frames[frame].binds[bind].clone()).collect()
     }
 
     /// Where these are: in which of the frames, inwards out, and which of its bindings.

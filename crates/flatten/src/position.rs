@@ -16,43 +16,27 @@ pub(crate) struct Position {
 impl Position {
     /// Outside of all segops; on a machine that has no levels all runs in order there.
     pub(crate) fn host(stack: Stack) -> Self {
-        Self {
-            around: None,
-            level: stack.is_parallel().then_some(stack.outermost()),
-        }
+        Self { around: None, level: stack.is_parallel().then_some(stack.outermost()) }
     }
 
     /// In a segop at a level, all maps in order.
     pub(crate) const fn alone(around: u8) -> Self {
-        Self {
-            around: Some(around),
-            level: None,
-        }
+        Self { around: Some(around), level: None }
     }
 
     /// In a segop at a level, with what may stand in it for maps; `None` if nothing may.
     pub(crate) fn within(stack: Stack, around: u8) -> Option<Self> {
         let level = stack.for_maps(around)?;
-        Some(Self {
-            around: Some(around),
-            level: Some(level),
-        })
+        Some(Self { around: Some(around), level: Some(level) })
     }
 
     /// Here, all in order.
     pub(crate) const fn in_order(self) -> Self {
-        Self {
-            level: None,
-            ..self
-        }
+        Self { level: None, ..self }
     }
 
     /// Where a statement with these attributes runs.
     pub(crate) fn of(self, aux: &Aux) -> Self {
-        if aux.attrs.has(&Attr::Sequential) {
-            self.in_order()
-        } else {
-            self
-        }
+        if aux.attrs.has(&Attr::Sequential) { self.in_order() } else { self }
     }
 }

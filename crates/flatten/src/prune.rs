@@ -32,20 +32,8 @@ use target::levels::Stack;
 pub fn prune_versions(mut program: Program<Segs>, context: &mut Context) -> Program<Segs> {
     let stack = program.stack;
     program.functions = context.over(program.functions, |mut function, own| {
-        let Function {
-            name,
-            body,
-            tunables,
-            provs,
-            ..
-        } = &mut function;
-        let mut pruner = Pruner {
-            stack,
-            name,
-            tunables,
-            provs,
-            context: own,
-        };
+        let Function { name, body, tunables, provs, .. } = &mut function;
+        let mut pruner = Pruner { stack, name, tunables, provs, context: own };
         pruner.body(body);
         function
     });
@@ -88,20 +76,13 @@ impl Pruner<'_> {
                     && let Some(tunable) = self.tunables.get(tunable.index())
                 {
                     let rule = tunable.rule;
-                    let choice = Choice {
-                        size: *size,
-                        rule,
-                        unless_little: false,
-                    };
+                    let choice = Choice { size: *size, rule, unless_little: false };
                     choices.insert(param.name, choice);
                 } else if let (Exp::Basic(op), [param]) = (&stm.exp, stm.pat.as_slice())
                     && let Some((first, _)) = first_unless(op)
                     && let Some(choice) = choices.get(&first).copied()
                 {
-                    let choice = Choice {
-                        unless_little: true,
-                        ..choice
-                    };
+                    let choice = Choice { unless_little: true, ..choice };
                     choices.insert(param.name, choice);
                 }
                 self.choice(stm, &choices, &mut stms);
@@ -111,19 +92,10 @@ impl Pruner<'_> {
     }
 
     /// Appends a statement, or the version that is left of it.
-    fn choice(
-        &mut self,
-        stm: Stm<Segs>,
-        choices: &FxHashMap<Name, Choice>,
-        out: &mut Vec<Stm<Segs>>,
-    ) {
+    fn choice(&mut self, stm: Stm<Segs>, choices: &FxHashMap<Name, Choice>, out: &mut Vec<Stm<Segs>>) {
         let Stm { pat, aux, exp } = stm;
         let (cond, then_body, else_body) = match exp {
-            Exp::If {
-                cond,
-                then_body,
-                else_body,
-            } => (cond, then_body, else_body),
+            Exp::If { cond, then_body, else_body } => (cond, then_body, else_body),
             exp @ (Exp::Basic(_) | Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_)) => {
                 out.push(Stm { pat, aux, exp });
                 return;
@@ -132,11 +104,7 @@ impl Pruner<'_> {
         let choice = cond.var().and_then(|name| choices.get(&name).copied());
         let gone = choice.and_then(|choice| self.cannot_win(choice, &then_body, &else_body));
         let Some((goes, why)) = gone.filter(|_| self.context.fuel.take()) else {
-            let exp = Exp::If {
-                cond,
-                then_body,
-                else_body,
-            };
+            let exp = Exp::If { cond, then_body, else_body };
             out.push(Stm { pat, aux, exp });
             return;
         };
@@ -149,21 +117,12 @@ impl Pruner<'_> {
             let kind = Kind::VersionGone { rule, why };
             self.context.decide(&self.name.0, places, kind);
         }
-        let exp = Exp::If {
-            cond,
-            then_body,
-            else_body,
-        };
+        let exp = Exp::If { cond, then_body, else_body };
         keep_arm(Stm { pat, aux, exp }, goes == Goes::Rest, out);
     }
 
     /// Which of a version and the rest cannot win against the other and why, if so.
-    fn cannot_win(
-        &self,
-        choice: Choice,
-        version: &Body<Segs>,
-        rest: &Body<Segs>,
-    ) -> Option<(Goes, Pruned)> {
+    fn cannot_win(&self, choice: Choice, version: &Body<Segs>, rest: &Body<Segs>) -> Option<(Goes, Pruned)> {
         if same_but_names(version, rest) {
             return Some((Goes::Version, Pruned::Same));
         }
@@ -178,12 +137,7 @@ impl Pruner<'_> {
     }
 
     /// Why a version that is one segop cannot win against the rest, if so.
-    fn version_cannot_win(
-        &self,
-        choice: Choice,
-        seg: &Seg<Segs>,
-        rest: &Body<Segs>,
-    ) -> Option<Pruned> {
+    fn version_cannot_win(&self, choice: Choice, seg: &Seg<Segs>, rest: &Body<Segs>) -> Option<Pruned> {
         let level = seg.level;
         match choice.rule {
             Rule::OuterParallelism => {
@@ -195,10 +149,7 @@ impl Pruner<'_> {
                 let folds = !is_map(seg);
                 let rank = seg.space.dims.len();
                 // Of a fold itself there are always two ways if there is more in it.
-                if !folds
-                    && self.stack.for_maps(level) != Some(level)
-                    && comes_apart(rest, rank) <= 1
-                {
+                if !folds && self.stack.for_maps(level) != Some(level) && comes_apart(rest, rank) <= 1 {
                     return Some(Pruned::NothingApart);
                 }
                 None
@@ -223,22 +174,16 @@ fn one_chunk(body: &Body<Segs>, level: u8) -> bool {
         body.stms.iter().all(|stm| match &stm.exp {
             Exp::Basic(_) => true,
             Exp::Apply { .. } => false,
-            Exp::If {
-                then_body,
-                else_body,
-                ..
-            } => one_chunk(then_body, level) && one_chunk(else_body, level),
+            Exp::If { then_body, else_body, .. } => {
+                one_chunk(then_body, level) && one_chunk(else_body, level)
+            }
             Exp::Loop { body, .. } => one_chunk(body, level),
             Exp::Op(SegOp::WithAcc { lambda, .. }) => one_chunk(&lambda.body, level),
             Exp::Op(SegOp::Seg(seg)) if seg.level == level => {
-                let points = seg
-                    .space
-                    .dims
-                    .iter()
-                    .try_fold(1i64, |n, (_, dim)| match dim {
-                        Dim::Const(size) => n.checked_mul(*size),
-                        Dim::Var(_) | Dim::Ext(_) => None,
-                    });
+                let points = seg.space.dims.iter().try_fold(1i64, |n, (_, dim)| match dim {
+                    Dim::Const(size) => n.checked_mul(*size),
+                    Dim::Var(_) | Dim::Ext(_) => None,
+                });
                 points.is_some_and(|n| seg.decomp.chunks(n) <= 1) && one_chunk(&seg.body, level)
             }
             Exp::Op(SegOp::Seg(_)) => true,
@@ -267,9 +212,9 @@ fn flattest(mut body: &Body<Segs>) -> &Body<Segs> {
                     compared.extend(stm.pat.iter().map(|param| param.name));
                 }
                 Exp::Basic(_) => {}
-                Exp::If {
-                    cond, else_body, ..
-                } if cond.var().is_some_and(|name| compared.contains(&name)) => {
+                Exp::If { cond, else_body, .. }
+                    if cond.var().is_some_and(|name| compared.contains(&name)) =>
+                {
                     last = last.or(Some(else_body));
                 }
                 Exp::If { .. } | Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_) => return body,
@@ -284,13 +229,9 @@ fn flattest(mut body: &Body<Segs>) -> &Body<Segs> {
 
 /// The names of comparisons that choose between versions.
 fn compared(body: &Body<Segs>) -> FxHashSet<Name> {
-    let comparisons = body
-        .stms
-        .iter()
-        .filter(|stm| matches!(stm.exp, Exp::Basic(BasicOp::SizeAtLeast { .. })));
-    comparisons
-        .flat_map(|stm| stm.pat.iter().map(|param| param.name))
-        .collect()
+    let comparisons =
+        body.stms.iter().filter(|stm| matches!(stm.exp, Exp::Basic(BasicOp::SizeAtLeast { .. })));
+    comparisons.flat_map(|stm| stm.pat.iter().map(|param| param.name)).collect()
 }
 
 fn is_map(seg: &Seg<Segs>) -> bool {
@@ -306,18 +247,10 @@ fn comes_apart(body: &Body<Segs>, rank: usize) -> u32 {
         let each = body.stms.iter().map(|stm| match &stm.exp {
             Exp::Basic(_) | Exp::Apply { .. } => 0,
             // Versions of one of the parts.
-            Exp::If {
-                cond,
-                then_body,
-                else_body,
-            } if cond.var().is_some_and(|it| compared.contains(&it)) => {
+            Exp::If { cond, then_body, else_body } if cond.var().is_some_and(|it| compared.contains(&it)) => {
                 comes_apart(then_body, rank).max(comes_apart(else_body, rank))
             }
-            Exp::If {
-                then_body,
-                else_body,
-                ..
-            } => {
+            Exp::If { then_body, else_body, .. } => {
                 let both = [then_body, else_body].map(|body| comes_apart(body, rank));
                 both[0].max(both[1]).saturating_mul(2)
             }
@@ -327,12 +260,10 @@ fn comes_apart(body: &Body<Segs>, rank: usize) -> u32 {
                 SegKind::Folds(folds) if folds.is_map() => 0,
                 // Reductions of what is computed where it is reduced may be tiled.
                 SegKind::Folds(folds) => {
-                    let computes = seg.body.stms.iter().any(|stm| {
-                        !matches!(
-                            stm.exp,
-                            Exp::Basic(BasicOp::Index { .. } | BasicOp::Atom(_))
-                        )
-                    });
+                    let computes =
+                        seg.body.stms.iter().any(|stm| {
+                            !matches!(stm.exp, Exp::Basic(BasicOp::Index { .. } | BasicOp::Atom(_)))
+                        });
                     let own = seg.space.dims.len() == rank + 1;
                     1 + u32::from(own && computes && folds.scans.is_empty())
                 }
@@ -349,11 +280,9 @@ fn shared(body: &Body<Segs>, level: u8, width: i64) -> u32 {
         let mut before: Option<&Seg<Segs>> = None;
         let each = body.stms.iter().map(|stm| match &stm.exp {
             Exp::Basic(_) | Exp::Apply { .. } => 0,
-            Exp::If {
-                then_body,
-                else_body,
-                ..
-            } => shared(then_body, level, width).max(shared(else_body, level, width)),
+            Exp::If { then_body, else_body, .. } => {
+                shared(then_body, level, width).max(shared(else_body, level, width))
+            }
             Exp::Loop { body, .. } => shared(body, level, width).saturating_mul(10),
             Exp::Op(SegOp::WithAcc { lambda, .. }) => shared(&lambda.body, level, width),
             Exp::Op(SegOp::Seg(seg)) => {
@@ -382,13 +311,8 @@ fn are_twins(one: &Seg<Segs>, other: &Seg<Segs>) -> bool {
         return false;
     }
     let pairs = other.space.dims.iter().zip(&one.space.dims);
-    let indices: Substitution = pairs
-        .map(|((index, _), (own, _))| (*index, Atom::Var(*own)))
-        .collect();
-    let map = |seg: &Seg<Segs>| Body {
-        stms: seg.body.stms.clone(),
-        result: Vec::new(),
-    };
+    let indices: Substitution = pairs.map(|((index, _), (own, _))| (*index, Atom::Var(*own))).collect();
+    let map = |seg: &Seg<Segs>| Body { stms: seg.body.stms.clone(), result: Vec::new() };
     let (one, mut other) = (map(one), map(other));
     for stm in &mut other.stms {
         substitute_stm(stm, &indices);

@@ -22,9 +22,7 @@ use self::operators::{Outs, accumulators, copied, operators};
 use crate::context::{Ctx, row_slice};
 use ir::name::Name;
 use ir::soac::{HistOp, Operator, Screma};
-use ir::syntax::{
-    Atom, Aux, BasicOp, Body, DimIndex, Exp, Lambda, LoopForm, LoopParam, Param, Stm,
-};
+use ir::syntax::{Atom, Aux, BasicOp, Body, DimIndex, Exp, Lambda, LoopForm, LoopParam, Param, Stm};
 use ir::types::{Dim, Type};
 use ir::walk::{Substitution, substitute_body};
 use ir::{PassError, Soacs};
@@ -45,12 +43,7 @@ pub(crate) fn screma_loop(
     (screma, bound): (Screma, Atom),
     out: &mut Vec<Stm<Soacs>>,
 ) -> Result<(), PassError> {
-    let Screma {
-        width,
-        inputs,
-        map,
-        folds,
-    } = screma;
+    let Screma { width, inputs, map, folds } = screma;
     let mut params: Vec<LoopParam<Soacs>> = Vec::new();
     let n_reduced = folds.n_reduced();
     let types = folds.values(&map.ret);
@@ -65,11 +58,7 @@ pub(crate) fn screma_loop(
                 let (position, init) = acc_input(ctx, &inputs, *token)?;
                 let param = ctx.fresh("acc", ty.clone());
                 inputs[position] = param.name;
-                params.push(LoopParam {
-                    param,
-                    init: Atom::Var(init),
-                    consumed: false,
-                });
+                params.push(LoopParam { param, init: Atom::Var(init), consumed: false });
                 continue;
             }
             Type::Prim(_) | Type::Array { .. } | Type::Cert | Type::Mem(_) => {
@@ -77,11 +66,7 @@ pub(crate) fn screma_loop(
             }
         };
         let init = scratch(ctx, &param.ty, aux, out)?;
-        params.push(LoopParam {
-            param,
-            init: Atom::Var(init),
-            consumed: true,
-        });
+        params.push(LoopParam { param, init: Atom::Var(init), consumed: true });
     }
     accumulators(ctx, &folds.scans, types.scanned, aux, out, &mut params);
 
@@ -125,16 +110,8 @@ pub(crate) fn screma_loop(
         let updated = ctx.fresh("out", param.param.ty.clone());
         result.push(Atom::Var(updated.name));
         let slice = row_slice(&param.param.ty, row);
-        let update = BasicOp::Update {
-            array: param.param.name,
-            slice,
-            value: element,
-        };
-        stms.push(Stm {
-            pat: vec![updated],
-            aux: Aux::at(aux.prov),
-            exp: Exp::Basic(update),
-        });
+        let update = BasicOp::Update { array: param.param.name, slice, value: element };
+        stms.push(Stm { pat: vec![updated], aux: Aux::at(aux.prov), exp: Exp::Basic(update) });
     }
     result.extend(scanned.values);
 
@@ -143,23 +120,11 @@ pub(crate) fn screma_loop(
         let unused = ctx.fresh("last", param.param.ty.clone());
         pat.push(unused);
     }
-    let form = LoopForm::For {
-        var: index,
-        ty: PrimType::I64,
-        bound,
-    };
+    let form = LoopForm::For { var: index, ty: PrimType::I64, bound };
     let own: Vec<bool> = params[..n_reduced].iter().map(|p| p.consumed).collect();
-    let exp = Exp::Loop {
-        params,
-        form,
-        body: Body { stms, result },
-    };
+    let exp = Exp::Loop { params, form, body: Body { stms, result } };
     let copies = copied(ctx, &mut pat[..n_reduced], &own, aux);
-    out.push(Stm {
-        pat,
-        aux: aux.clone(),
-        exp,
-    });
+    out.push(Stm { pat, aux: aux.clone(), exp });
     out.extend(copies);
     Ok(())
 }
@@ -183,26 +148,16 @@ pub(crate) fn scratch(
     let Type::Array { elem, shape } = ty else {
         return Err(PassError::bug("a mapped result is no array"));
     };
-    let exp = Exp::Basic(BasicOp::Scratch {
-        elem: *elem,
-        shape: shape.clone(),
-    });
+    let exp = Exp::Basic(BasicOp::Scratch { elem: *elem, shape: shape.clone() });
     let pat = ctx.fresh("out", ty.clone());
     let name = pat.name;
-    out.push(Stm {
-        pat: vec![pat],
-        aux: Aux::at(aux.prov),
-        exp,
-    });
+    out.push(Stm { pat: vec![pat], aux: Aux::at(aux.prov), exp });
     Ok(name)
 }
 
 /// A histogram as a loop over the inputs: the destinations are updated in
 /// place where the index is in bounds. Operators may work on arrays.
-#[allow(
-    clippy::too_many_arguments,
-    reason = "the parts of one combinator and where it stands"
-)]
+#[allow(clippy::too_many_arguments, reason = "the parts of one combinator and where it stands")]
 pub(crate) fn hist_loop(
     ctx: &mut Ctx<'_>,
     pat: Vec<Param<Soacs>>,
@@ -217,11 +172,7 @@ pub(crate) fn hist_loop(
     for &dest in ops.iter().flat_map(|op| &op.dests) {
         let ty = ctx.type_of(dest)?;
         let param = ctx.fresh("dest", ty);
-        params.push(LoopParam {
-            param,
-            init: Atom::Var(dest),
-            consumed: true,
-        });
+        params.push(LoopParam { param, init: Atom::Var(dest), consumed: true });
     }
     let mut stms = Vec::new();
     let index = ctx.fresh::<Soacs>("i", Type::I64).name;
@@ -240,33 +191,16 @@ pub(crate) fn hist_loop(
         values = more;
         let dests: Vec<Param<Soacs>> = params[at..at + k].iter().map(|p| p.param.clone()).collect();
         at += k;
-        result.extend(update_bucket(
-            ctx, &op.shape, bucket, op.op, &dests, new, aux, &mut stms,
-        )?);
+        result.extend(update_bucket(ctx, &op.shape, bucket, op.op, &dests, new, aux, &mut stms)?);
     }
-    let form = LoopForm::For {
-        var: index,
-        ty: PrimType::I64,
-        bound: bound(width)?,
-    };
-    let exp = Exp::Loop {
-        params,
-        form,
-        body: Body { stms, result },
-    };
-    out.push(Stm {
-        pat,
-        aux: aux.clone(),
-        exp,
-    });
+    let form = LoopForm::For { var: index, ty: PrimType::I64, bound: bound(width)? };
+    let exp = Exp::Loop { params, form, body: Body { stms, result } };
+    out.push(Stm { pat, aux: aux.clone(), exp });
     Ok(())
 }
 
 /// `if bucket is in bounds then dest with [bucket] <- op dest[bucket] new else dest`.
-#[allow(
-    clippy::too_many_arguments,
-    reason = "the parts of one update and where it stands"
-)]
+#[allow(clippy::too_many_arguments, reason = "the parts of one update and where it stands")]
 fn update_bucket(
     ctx: &mut Ctx<'_>,
     shape: &[Dim],
@@ -279,9 +213,7 @@ fn update_bucket(
 ) -> Result<Vec<Atom>, PassError> {
     let mut cond = Atom::Const(prim::Scalar::Bool(true));
     for (&at, dim) in bucket.iter().zip(shape) {
-        let size = dim
-            .atom()
-            .ok_or_else(|| PassError::bug("a size is existential"))?;
+        let size = dim.atom().ok_or_else(|| PassError::bug("a size is existential"))?;
         // An unsigned comparison refuses negative indices too.
         let below = BasicOp::Compare(CmpOp::ULt, PrimType::I64, at, size);
         let below = bind(ctx, "below", Type::BOOL, below, aux, out);
@@ -293,15 +225,10 @@ fn update_bucket(
     for dest in dests {
         let slice = bucket_slice(&dest.ty, bucket);
         let row = Type::array(
-            dest.ty
-                .elem()
-                .ok_or_else(|| PassError::bug("a destination is no array"))?,
+            dest.ty.elem().ok_or_else(|| PassError::bug("a destination is no array"))?,
             dest.ty.shape().iter().skip(bucket.len()).copied(),
         );
-        let read = BasicOp::Index {
-            array: dest.name,
-            slice,
-        };
+        let read = BasicOp::Index { array: dest.name, slice };
         let mut value = bind(ctx, "old", row.clone(), read, aux, &mut stms);
         if let (true, Some(view)) = (row.is_array(), value.var()) {
             value = bind(ctx, "old", row, BasicOp::Copy(view), aux, &mut stms);
@@ -313,49 +240,24 @@ fn update_bucket(
     let mut updated = Vec::new();
     for (dest, value) in dests.iter().zip(combined) {
         let slice = bucket_slice(&dest.ty, bucket);
-        let update = BasicOp::Update {
-            array: dest.name,
-            slice,
-            value,
-        };
+        let update = BasicOp::Update { array: dest.name, slice, value };
         updated.push(bind(ctx, "dest", dest.ty.clone(), update, aux, &mut stms));
     }
     let exp = Exp::If {
         cond,
-        then_body: Body {
-            stms,
-            result: updated,
-        },
-        else_body: Body {
-            stms: Vec::new(),
-            result: dests.iter().map(|d| Atom::Var(d.name)).collect(),
-        },
+        then_body: Body { stms, result: updated },
+        else_body: Body { stms: Vec::new(), result: dests.iter().map(|d| Atom::Var(d.name)).collect() },
     };
-    let pat: Vec<Param<Soacs>> = dests
-        .iter()
-        .map(|d| ctx.fresh("dest", d.ty.clone()))
-        .collect();
+    let pat: Vec<Param<Soacs>> = dests.iter().map(|d| ctx.fresh("dest", d.ty.clone())).collect();
     let results = pat.iter().map(|p| Atom::Var(p.name)).collect();
-    out.push(Stm {
-        pat,
-        aux: Aux::at(aux.prov),
-        exp,
-    });
+    out.push(Stm { pat, aux: Aux::at(aux.prov), exp });
     Ok(results)
 }
 
 fn bucket_slice(ty: &Type, bucket: &[Atom]) -> Vec<DimIndex> {
-    let full = |&count: &Dim| DimIndex::Slice {
-        start: Atom::i64(0),
-        count,
-        stride: Atom::i64(1),
-    };
+    let full = |&count: &Dim| DimIndex::Slice { start: Atom::i64(0), count, stride: Atom::i64(1) };
     let rest = ty.shape().iter().skip(bucket.len()).map(full);
-    bucket
-        .iter()
-        .map(|&at| DimIndex::Fix(at))
-        .chain(rest)
-        .collect()
+    bucket.iter().map(|&at| DimIndex::Fix(at)).chain(rest).collect()
 }
 
 pub(crate) fn bind(
@@ -368,11 +270,7 @@ pub(crate) fn bind(
 ) -> Atom {
     let pat = ctx.fresh(hint, ty);
     let name = pat.name;
-    out.push(Stm {
-        pat: vec![pat],
-        aux: Aux::at(aux.prov),
-        exp: Exp::Basic(op),
-    });
+    out.push(Stm { pat: vec![pat], aux: Aux::at(aux.prov), exp: Exp::Basic(op) });
     Atom::Var(name)
 }
 
@@ -388,20 +286,15 @@ pub(crate) fn bind_rows(
 ) -> Result<(), PassError> {
     for (param, &input) in params.into_iter().zip(inputs) {
         let exp = match ctx.type_of(input)? {
-            ty @ Type::Array { .. } => BasicOp::Index {
-                array: input,
-                slice: row_slice(&ty, Atom::Var(index)),
-            },
+            ty @ Type::Array { .. } => {
+                BasicOp::Index { array: input, slice: row_slice(&ty, Atom::Var(index)) }
+            }
             Type::Acc { .. } => BasicOp::Atom(Atom::Var(input)),
             Type::Prim(_) | Type::Cert | Type::Mem(_) => {
                 return Err(PassError::bug("a combinator's input is no array"));
             }
         };
-        out.push(Stm {
-            pat: vec![param],
-            aux: Aux::at(aux.prov),
-            exp: Exp::Basic(exp),
-        });
+        out.push(Stm { pat: vec![param], aux: Aux::at(aux.prov), exp: Exp::Basic(exp) });
     }
     Ok(())
 }
@@ -413,9 +306,7 @@ fn inline(
     args: impl IntoIterator<Item = Atom>,
     out: &mut Vec<Stm<Soacs>>,
 ) -> Vec<Atom> {
-    let Lambda {
-        params, mut body, ..
-    } = lambda;
+    let Lambda { params, mut body, .. } = lambda;
     let params = params.into_iter().map(|param| param.name);
     let map: Substitution = params.zip(args).collect();
     substitute_body(&mut body, &map);

@@ -72,15 +72,9 @@ impl Pattern {
     /// Whether the expression fits some part of `message`. An expression that
     /// cannot be understood is an error.
     pub fn matches(&self, message: &str) -> Result<bool, SpecError> {
-        match regex_lite::RegexBuilder::new(&self.regex)
-            .dot_matches_new_line(true)
-            .build()
-        {
+        match regex_lite::RegexBuilder::new(&self.regex).dot_matches_new_line(true).build() {
             Ok(regex) => Ok(regex.is_match(message)),
-            Err(e) => Err(SpecError::new(
-                self.line,
-                format!("the pattern `{}`: {e}", self.regex),
-            )),
+            Err(e) => Err(SpecError::new(self.line, format!("the pattern `{}`: {e}", self.regex))),
         }
     }
 }
@@ -147,12 +141,7 @@ pub fn parse_blocks(source: &str) -> Result<Spec, SpecError> {
             text.push('\n');
             lines.next();
         }
-        Parser {
-            text: &text,
-            first_line: number + 2,
-            at: 0,
-        }
-        .block(&mut spec)?;
+        Parser { text: &text, first_line: number + 2, at: 0 }.block(&mut spec)?;
     }
     Ok(spec)
 }
@@ -208,10 +197,7 @@ impl<'a> Parser<'a> {
     }
 
     fn pattern(&mut self) -> Pattern {
-        Pattern {
-            line: self.line(),
-            regex: self.take_line().to_owned(),
-        }
+        Pattern { line: self.line(), regex: self.take_line().to_owned() }
     }
 
     fn block(mut self, spec: &mut Spec) -> Result<(), SpecError> {
@@ -224,14 +210,9 @@ impl<'a> Parser<'a> {
                 return Ok(());
             }
             if self.take("entry:") {
-                entries = self
-                    .take_line()
-                    .split_whitespace()
-                    .map(str::to_owned)
-                    .collect();
+                entries = self.take_line().split_whitespace().map(str::to_owned).collect();
             } else if self.take("property:") {
-                spec.properties
-                    .extend(self.take_line().split_whitespace().map(str::to_owned));
+                spec.properties.extend(self.take_line().split_whitespace().map(str::to_owned));
             } else if self.take("error:") {
                 let pattern = self.pattern();
                 if spec.cases.len() == first {
@@ -293,11 +274,7 @@ impl<'a> Parser<'a> {
             counts.retain(|(before, _)| before != name);
             counts.push((name.to_owned(), count));
         }
-        Ok(Structure {
-            line,
-            pipeline,
-            counts,
-        })
+        Ok(Structure { line, pipeline, counts })
     }
 
     /// Sets the expectation of this block's last case.
@@ -325,11 +302,7 @@ impl<'a> Parser<'a> {
         while word != "input" {
             if word.is_empty() {
                 let found = self.take_line();
-                let found = if found.is_empty() {
-                    "the end of the line"
-                } else {
-                    found
-                };
+                let found = if found.is_empty() { "the end of the line" } else { found };
                 return Err(SpecError::new(
                     line,
                     format!(
@@ -338,17 +311,12 @@ impl<'a> Parser<'a> {
                 ));
             }
             if self.line() != line && !self.rest().starts_with("input") {
-                return Err(SpecError::new(
-                    line,
-                    format!("`{word}` is no directive of a test block"),
-                ));
+                return Err(SpecError::new(line, format!("`{word}` is no directive of a test block")));
             }
             tags.push(word.to_owned());
             word = self.take_word();
         }
-        let kind = tags
-            .iter()
-            .position(|tag| tag == "random" || tag == "script");
+        let kind = tags.iter().position(|tag| tag == "random" || tag == "script");
         let kind = kind.map(|at| tags.remove(at));
         let input = match kind.as_deref() {
             Some("random") => Data::Random(self.braces()?),
@@ -383,19 +351,11 @@ impl<'a> Parser<'a> {
             let path = self.rest().split_whitespace().next().unwrap_or_default();
             self.at += path.len();
             let path = PathBuf::from(path);
-            return Ok(if script {
-                Data::ScriptFile(path)
-            } else {
-                Data::File(path)
-            });
+            return Ok(if script { Data::ScriptFile(path) } else { Data::File(path) });
         }
         let line = self.line();
         let text = self.braces()?;
-        Ok(if script {
-            Data::Script(text)
-        } else {
-            Data::Text(text, line)
-        })
+        Ok(if script { Data::Script(text) } else { Data::Text(text, line) })
     }
 
     /// What stands between braces, perhaps over several lines. Braces in
@@ -466,56 +426,31 @@ entry f = 1
         assert_eq!(spec.properties, ["p"]);
         assert_eq!(spec.warnings[0].line, 19);
         assert_eq!(spec.rejected, None);
-        let [structure] = spec.structures.as_slice() else {
-            panic!("one structure: {spec:#?}")
-        };
+        let [structure] = spec.structures.as_slice() else { panic!("one structure: {spec:#?}") };
         assert_eq!(structure.pipeline.as_deref(), Some("gpu"));
         assert_eq!(structure.counts, [("A".into(), 1), ("/B/C".into(), 2)]);
-        let [one, big, random, script, last] = spec.cases.as_slice() else {
-            panic!("five cases: {spec:#?}")
-        };
-        assert_eq!(
-            (one.line, &*one.entries),
-            (5, &["f".to_owned(), "g".to_owned()][..])
-        );
-        let (Data::Text(input, 5), Expected::Values(Data::Text(output, 6))) =
-            (&one.input, &one.expected)
+        let [one, big, random, script, last] = spec.cases.as_slice() else { panic!("five cases: {spec:#?}") };
+        assert_eq!((one.line, &*one.entries), (5, &["f".to_owned(), "g".to_owned()][..]));
+        let (Data::Text(input, 5), Expected::Values(Data::Text(output, 6))) = (&one.input, &one.expected)
         else {
             panic!("{one:?}")
         };
-        assert_eq!(
-            input.split_whitespace().collect::<Vec<_>>(),
-            ["[1,", "2]", r#""a}\"{\^\""#]
-        );
+        assert_eq!(input.split_whitespace().collect::<Vec<_>>(), ["[1,", "2]", r#""a}\"{\^\""#]);
         assert_eq!(output, " 3 ");
         assert_eq!(big.name.as_deref(), Some("big one"));
         assert_eq!(big.tags, ["compiled", "no_cuda"]);
         assert_eq!(big.input, Data::File("x/y.in".into()));
         assert!(matches!(&big.expected, Expected::Error(p) if p.regex == "out of [a-z]*"));
-        assert_eq!(
-            (&random.input, &random.expected),
-            (&Data::Random(" [10]i32 ".into()), &Expected::Auto)
-        );
-        assert_eq!(
-            (&script.input, &script.expected),
-            (&Data::Script(" f 10 ".into()), &Expected::Success)
-        );
+        assert_eq!((&random.input, &random.expected), (&Data::Random(" [10]i32 ".into()), &Expected::Auto));
+        assert_eq!((&script.input, &script.expected), (&Data::Script(" f 10 ".into()), &Expected::Success));
         assert_eq!(&*last.entries, ["h"]);
         assert_eq!(last.expected, Expected::Values(Data::File("z.out".into())));
     }
 
     #[test]
     fn programs_to_be_rejected() {
-        let spec = parse(
-            "-- ==\n-- error: Cannot\n--   unify\n"
-                .replace("--   unify\n", "")
-                .as_str(),
-        );
-        assert!(
-            spec.rejected
-                .as_ref()
-                .is_some_and(|p| p.matches("I Cannot").expect("a pattern"))
-        );
+        let spec = parse("-- ==\n-- error: Cannot\n--   unify\n".replace("--   unify\n", "").as_str());
+        assert!(spec.rejected.as_ref().is_some_and(|p| p.matches("I Cannot").expect("a pattern")));
         assert!(spec.cases.is_empty());
         assert_eq!(parse("def main = 1\n"), Spec::default());
     }
@@ -526,10 +461,7 @@ entry f = 1
         assert_eq!(line("\n-- ==\n-- input { 1\n-- output 2\n"), 3);
         assert_eq!(line("-- ==\n-- output { 1 }\n"), 2);
         assert_eq!(line("-- ==\n-- input { 1 }\n-- outptu { 1 }\n"), 3);
-        assert_eq!(
-            line("-- ==\n-- input { 1 }\n-- output { 1 }\n-- output { 2 }\n"),
-            4
-        );
+        assert_eq!(line("-- ==\n-- input { 1 }\n-- output { 1 }\n-- output { 2 }\n"), 4);
         assert_eq!(line("-- ==\n-- input { 1 }\n-- ?\n"), 3);
     }
 }

@@ -45,9 +45,9 @@ impl Data {
             Self::Random(types) => random::parse(types)
                 .and_then(|wanted| random::generate(&wanted, &Bounds::default(), SEED))
                 .map_err(DataError::Malformed),
-            Self::Script(_) | Self::ScriptFile(_) => Err(DataError::Unsupported(
-                "script input without the interpreter",
-            )),
+            Self::Script(_) | Self::ScriptFile(_) => {
+                Err(DataError::Unsupported("script input without the interpreter"))
+            }
         }
     }
 
@@ -57,14 +57,12 @@ impl Data {
             Self::Text(text, _) => Ok(text.clone().into_bytes()),
             Self::File(path) => {
                 let path = dir.join(path);
-                read_file(&path)
-                    .map_err(|e| DataError::Malformed(format!("{}: {e}", path.display())))
+                read_file(&path).map_err(|e| DataError::Malformed(format!("{}: {e}", path.display())))
             }
             Self::Random(_) | Self::Script(_) | Self::ScriptFile(_) => {
                 let mut out = Vec::new();
                 for value in self.values(dir)? {
-                    value::write_binary(&mut out, &value)
-                        .map_err(|e| DataError::Malformed(e.to_string()))?;
+                    value::write_binary(&mut out, &value).map_err(|e| DataError::Malformed(e.to_string()))?;
                 }
                 Ok(out)
             }
@@ -99,11 +97,7 @@ fn read_all<R: Read>(mut reader: Reader<R>) -> Result<Vec<Value>, String> {
 /// the reference's test tool; the error is the first difference.
 pub fn compare_all(expected: &[Value], actual: &[Value]) -> Result<(), String> {
     if expected.len() != actual.len() {
-        return Err(format!(
-            "expected {} results, got {}",
-            expected.len(),
-            actual.len()
-        ));
+        return Err(format!("expected {} results, got {}", expected.len(), actual.len()));
     }
     for (index, (expected, actual)) in expected.iter().zip(actual).enumerate() {
         compare(expected, actual, Tolerance::default())

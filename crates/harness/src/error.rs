@@ -14,10 +14,7 @@ pub struct SpecError {
 impl SpecError {
     /// The error at a line.
     pub fn new(line: usize, message: impl Into<String>) -> Self {
-        Self {
-            line,
-            message: message.into(),
-        }
+        Self { line, message: message.into() }
     }
 }
 

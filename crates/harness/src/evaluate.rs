@@ -23,19 +23,13 @@ pub enum Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Program(m) | Self::Argument(m) | Self::Limit(m) | Self::Evaluator(m) => {
-                f.write_str(m)
-            }
+            Self::Program(m) | Self::Argument(m) | Self::Limit(m) | Self::Evaluator(m) => f.write_str(m),
         }
     }
 }
 
 /// Evaluates an entry point.
-pub fn call<L: Level>(
-    program: &Program<L>,
-    entry: &str,
-    args: &[Value],
-) -> Result<Vec<Value>, Failure> {
+pub fn call<L: Level>(program: &Program<L>, entry: &str, args: &[Value]) -> Result<Vec<Value>, Failure> {
     let point = program.entries.iter().find(|point| &*point.name == entry);
     let types = point.map(|point| {
         let spread = |values| spread(&program.opaques, values);
@@ -54,10 +48,7 @@ pub fn call_imp(
     args: &[Value],
     seed: u64,
 ) -> Result<Vec<Value>, Failure> {
-    let options = imp::eval::Options {
-        seed,
-        ..imp::eval::Options::default()
-    };
+    let options = imp::eval::Options { seed, ..imp::eval::Options::default() };
     call_imp_with(program, entry, args, options)
 }
 
@@ -88,18 +79,9 @@ fn evaluate(
 ) -> Result<Vec<Value>, Failure> {
     let (params, types) =
         types.ok_or_else(|| Failure::Argument(format!("there is no entry point `{entry}`")))?;
-    if !params
-        .iter()
-        .copied()
-        .eq(args.iter().map(Value::value_type))
-    {
-        let list = |types: Vec<ValueType>| {
-            types
-                .iter()
-                .map(ToString::to_string)
-                .collect::<Vec<_>>()
-                .join(" ")
-        };
+    if !params.iter().copied().eq(args.iter().map(Value::value_type)) {
+        let list =
+            |types: Vec<ValueType>| types.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
         return Err(Failure::Argument(format!(
             "`{entry}` takes {}; given were {}",
             list(params),
@@ -116,13 +98,8 @@ fn evaluate(
             types.len()
         )));
     }
-    let other =
-        || Failure::Evaluator("a result has another type than its entry point says".to_owned());
-    results
-        .iter()
-        .zip(types)
-        .map(|(result, ty)| from_core(result, ty).ok_or_else(other))
-        .collect()
+    let other = || Failure::Evaluator("a result has another type than its entry point says".to_owned());
+    results.iter().zip(types).map(|(result, ty)| from_core(result, ty).ok_or_else(other)).collect()
 }
 
 fn from_error<L: Level>(error: &EvalError, program: &Program<L>) -> Failure {
@@ -141,9 +118,7 @@ fn failure(error: &EvalError, text: String) -> Failure {
 /// The scalars and arrays that entry values consist of, in order.
 fn spread(opaques: &OpaqueTypes, values: &[EntryValue]) -> Vec<ValueType> {
     let leaves = opaques.spread(values).into_iter();
-    leaves
-        .map(|(leaf, _)| ValueType::new(leaf.elem, leaf.rank))
-        .collect()
+    leaves.map(|(leaf, _)| ValueType::new(leaf.elem, leaf.rank)).collect()
 }
 
 /// A value for the evaluator; `None` if it is too large for this machine.

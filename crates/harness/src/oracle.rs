@@ -25,18 +25,8 @@ pub struct Oracle<'a> {
 impl<'a> Oracle<'a> {
     /// A checked program; data files are looked for in `folder`, and a call may
     /// take as long as `limit`.
-    pub fn new(
-        program: Arc<Program>,
-        sources: &'a SourceMap,
-        folder: &Path,
-        limit: Duration,
-    ) -> Self {
-        Self {
-            interp: Interp::new(program),
-            sources,
-            folder: folder.to_owned(),
-            limit,
-        }
+    pub fn new(program: Arc<Program>, sources: &'a SourceMap, folder: &Path, limit: Duration) -> Self {
+        Self { interp: Interp::new(program), sources, folder: folder.to_owned(), limit }
     }
 
     /// Whether values are checked against the sizes in their types. To be called before
@@ -67,8 +57,9 @@ impl<'a> Oracle<'a> {
     /// The arguments of a case for an entry point.
     pub fn arguments(&self, data: &Data, entry: &Entry) -> Result<Vec<Val>, String> {
         match data {
-            Data::Text(text, line) => read_arguments(text.as_bytes(), entry)
-                .map_err(|e| format!("the values at line {line}: {e}")),
+            Data::Text(text, line) => {
+                read_arguments(text.as_bytes(), entry).map_err(|e| format!("the values at line {line}: {e}"))
+            }
             Data::File(path) => {
                 let path = self.folder.join(path);
                 let shown = path.display();
@@ -109,19 +100,14 @@ impl<'a> Oracle<'a> {
 
     fn script(&self, text: &str, entry: &Entry) -> Result<Vec<Val>, String> {
         self.start();
-        let context = script::Context {
-            interp: &self.interp,
-            sources: self.sources,
-            folder: &self.folder,
-        };
+        let context = script::Context { interp: &self.interp, sources: self.sources, folder: &self.folder };
         script::evaluate(text, &context)
             .and_then(|value| script::arguments(&value, entry))
             .map_err(|e| format!("the script: {e}"))
     }
 
     fn start(&self) {
-        self.interp
-            .set_deadline(Instant::now().checked_add(self.limit));
+        self.interp.set_deadline(Instant::now().checked_add(self.limit));
     }
 
     /// Calls an entry point.
@@ -167,8 +153,7 @@ impl<'a> Oracle<'a> {
         let start = Instant::now();
         let args = self.arguments(&case.input, entry)?;
         let patience = self.limit.min(PATIENCE);
-        self.interp
-            .set_deadline(Instant::now().checked_add(patience));
+        self.interp.set_deadline(Instant::now().checked_add(patience));
         let results = self.interp.call(entry, args);
         let keep = |bytes: &[u8]| {
             if let Some(file) = file.filter(|_| start.elapsed() > WORTH_KEEPING) {
@@ -193,10 +178,9 @@ impl<'a> Oracle<'a> {
                 Ok(None)
             }
             Err(failure) if failure.is_out_of_memory() => Ok(None),
-            Err(failure) => Err(format!(
-                "{none}: {}",
-                crate::programs::first_line(&failure.render(self.sources))
-            )),
+            Err(failure) => {
+                Err(format!("{none}: {}", crate::programs::first_line(&failure.render(self.sources))))
+            }
         }
     }
 }

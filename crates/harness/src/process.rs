@@ -56,12 +56,7 @@ pub fn run_until(
 /// As [`run`], without a limit on its address space, which `valgrind` needs much of.
 pub fn run_unlimited(program: &[&str], stdin: &[u8], limit: Duration) -> Result<Finished, String> {
     let (name, args) = program.split_first().ok_or("no program is named")?;
-    start(
-        Command::new(name).args(args),
-        stdin,
-        limit,
-        &AtomicBool::new(false),
-    )
+    start(Command::new(name).args(args), stdin, limit, &AtomicBool::new(false))
 }
 
 fn start(
@@ -70,10 +65,7 @@ fn start(
     limit: Duration,
     stop: &AtomicBool,
 ) -> Result<Finished, String> {
-    command
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().map_err(|e| format!("{command:?}: {e}"))?;
     let (to, from, errors) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
@@ -90,11 +82,7 @@ fn start(
         })
     })?;
     let stderr = String::from_utf8_lossy(&stderr).into_owned();
-    Ok(Finished {
-        end,
-        stdout,
-        stderr,
-    })
+    Ok(Finished { end, stdout, stderr })
 }
 
 /// Reads to the end, keeps what is not too much; whether that is all.
@@ -115,10 +103,7 @@ fn wait(child: &mut Child, limit: Duration, stop: &AtomicBool) -> Result<End, St
             });
         }
         if start.elapsed() > limit || stop.load(Ordering::Relaxed) {
-            child
-                .kill()
-                .and_then(|()| child.wait())
-                .map_err(|e| e.to_string())?;
+            child.kill().and_then(|()| child.wait()).map_err(|e| e.to_string())?;
             return Ok(End::Timeout);
         }
         std::thread::sleep(pause);

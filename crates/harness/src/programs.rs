@@ -107,9 +107,7 @@ impl Outcome {
     /// What an executable's end says; its results are read back if that is wanted.
     pub fn of(finished: Finished, wanted: bool) -> Self {
         match finished.end {
-            End::Code(0) if wanted => {
-                results(&finished.stdout).map_or_else(Self::Broken, Self::Values)
-            }
+            End::Code(0) if wanted => results(&finished.stdout).map_or_else(Self::Broken, Self::Values),
             End::Code(0) => Self::Values(Vec::new()),
             End::Code(1) => Self::Failure(finished.stderr),
             End::Code(code) => Self::Broken(format!("it ends with exit code {code}")),
@@ -164,10 +162,7 @@ fn held_against(case: &Case, outcome: &Outcome, folder: &Path) -> Result<(), Str
 fn expected_failure(pattern: &Pattern, message: &str) -> Result<(), String> {
     match pattern.matches(message) {
         Ok(true) => Ok(()),
-        Ok(false) => Err(format!(
-            "another failure than expected: {}",
-            first_line(message)
-        )),
+        Ok(false) => Err(format!("another failure than expected: {}", first_line(message))),
         Err(e) => Err(e.to_string()),
     }
 }
@@ -180,10 +175,7 @@ pub fn results(stdout: &[u8]) -> Result<Vec<Value>, String> {
         if reader.skip_unit().map_err(|e| e.to_string())? {
             continue;
         }
-        match reader
-            .read_any()
-            .map_err(|e| format!("unreadable results: {e}"))?
-        {
+        match reader.read_any().map_err(|e| format!("unreadable results: {e}"))? {
             Some(value) => values.push(value),
             None => return Ok(values),
         }
@@ -192,9 +184,6 @@ pub fn results(stdout: &[u8]) -> Result<Vec<Value>, String> {
 
 /// The first line that says something, cut to a readable length.
 pub fn first_line(text: &str) -> String {
-    let line = text
-        .lines()
-        .find(|line| !line.trim().is_empty())
-        .unwrap_or("no message");
+    let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or("no message");
     line.chars().take(160).collect()
 }

@@ -53,9 +53,7 @@ pub fn try_out(oracle: &Oracle<'_>, name: &str, seed: u64) -> Result<(), String>
             let (small, why) = shrink(oracle, entry, &settings, candidate, why, &mut random)?;
             let ty = Interp::plain_type(&param.ty.ty);
             let text: String = show(&small, &ty).chars().take(1000).collect();
-            return Err(format!(
-                "{why} for {text} (candidate {number}, seed {seed})"
-            ));
+            return Err(format!("{why} for {text} (candidate {number}, seed {seed})"));
         }
     }
     Ok(())
@@ -66,11 +64,7 @@ fn word(bits: u64) -> Val {
 }
 
 fn settings(oracle: &Oracle<'_>, entry: &Entry) -> Result<Settings, String> {
-    let def = oracle
-        .program()
-        .defs
-        .iter()
-        .find(|def| def.var == entry.var);
+    let def = oracle.program().defs.iter().find(|def| def.var == entry.var);
     let prop = def.and_then(|def| def.attrs.iter().find(|attr| &*attr.name == "prop"));
     let mut settings = Settings::default();
     for attr in prop.into_iter().flat_map(|attr| &attr.args) {
@@ -94,22 +88,13 @@ const SIZE_TYPE: Ty = Ty::I64;
 const SEED_TYPE: Ty = Ty::Scalar(ScalarType::U64);
 
 fn param_type(entry: &Entry) -> Result<Ty, String> {
-    let param = entry
-        .params
-        .first()
-        .ok_or("a property takes one argument")?;
+    let param = entry.params.first().ok_or("a property takes one argument")?;
     Ok(param.ty.ty.clone())
 }
 
 /// The one result, of type `result`, of a helper of the property that takes these
 /// types.
-fn one(
-    oracle: &Oracle<'_>,
-    name: &str,
-    args: Vec<Val>,
-    types: &[Ty],
-    result: &Ty,
-) -> Result<Val, String> {
+fn one(oracle: &Oracle<'_>, name: &str, args: Vec<Val>, types: &[Ty], result: &Ty) -> Result<Val, String> {
     let entry = oracle.entry(name)?;
     if entry.params.len() != args.len() {
         let s = if args.len() == 1 { "" } else { "s" };
@@ -120,9 +105,7 @@ fn one(
     if let Some((param, ty)) = given.find(|(param, ty)| !same(&param.ty.ty, ty)) {
         let program = oracle.program();
         let (found, wanted) = (program.show(&param.ty.ty), program.show(ty));
-        return Err(format!(
-            "`{name}` has to take a value of type {wanted}, not {found}"
-        ));
+        return Err(format!("`{name}` has to take a value of type {wanted}, not {found}"));
     }
     let mut components = entry.results.iter().map(|result| &result.ty);
     let fits = match result {
@@ -135,9 +118,7 @@ fn one(
         let wanted = oracle.program().show(result);
         return Err(format!("`{name}` has to give a value of type {wanted}"));
     }
-    let results = oracle
-        .call_raw(entry, args)
-        .map_err(|why| format!("`{name}`: {why}"))?;
+    let results = oracle.call_raw(entry, args).map_err(|why| format!("`{name}`: {why}"))?;
     Ok(match <[Val; 1]>::try_from(results) {
         Ok([one]) => one,
         Err(many) => Val::tuple(many),

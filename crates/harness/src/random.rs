@@ -30,9 +30,7 @@ impl Default for Bounds {
             let (low, high) = extremes(*ty);
             (*ty, low, high)
         });
-        Self {
-            bounds: bounds.collect(),
-        }
+        Self { bounds: bounds.collect() }
     }
 }
 
@@ -128,9 +126,7 @@ fn one(text: &str) -> Result<(Wanted, &str), String> {
     let (literal, after) = text.split_at(end.map_or(text.len(), |(at, _)| at));
     let mut reader = Reader::from_slice(literal.as_bytes());
     match reader.read_any() {
-        Ok(Some(_)) if reader.at_end() == Ok(true) => {
-            Ok((Wanted::Literal(literal.to_owned()), after))
-        }
+        Ok(Some(_)) if reader.at_end() == Ok(true) => Ok((Wanted::Literal(literal.to_owned()), after)),
         _ => Err(format!("`{literal}` is neither a type nor a value")),
     }
 }
@@ -145,9 +141,7 @@ fn size_of_dim(text: &str) -> Option<i64> {
 /// Makes the values, each from the seed and its number.
 pub fn generate(wanted: &[Wanted], bounds: &Bounds, seed: u64) -> Result<Vec<Value>, String> {
     let numbered = wanted.iter().zip(0u64..);
-    numbered
-        .map(|(one, number)| make(one, bounds, seed.wrapping_add(number.wrapping_mul(0x9e37))))
-        .collect()
+    numbered.map(|(one, number)| make(one, bounds, seed.wrapping_add(number.wrapping_mul(0x9e37)))).collect()
 }
 
 fn make(wanted: &Wanted, bounds: &Bounds, seed: u64) -> Result<Value, String> {
@@ -158,15 +152,11 @@ fn make(wanted: &Wanted, bounds: &Bounds, seed: u64) -> Result<Value, String> {
             Err(e) => Err(e.to_string()),
         },
         Wanted::Random(ty, shape) => {
-            let count = shape
-                .iter()
-                .try_fold(ty.size() as i64, |n, d| n.checked_mul(*d));
+            let count = shape.iter().try_fold(ty.size() as i64, |n, d| n.checked_mul(*d));
             let count = count.and_then(|n| usize::try_from(n).ok());
             let count = count.ok_or_else(|| format!("{shape:?} is too large a shape"))?;
             let mut bytes = Vec::new();
-            bytes
-                .try_reserve_exact(count)
-                .map_err(|_| format!("there is no memory for {count} bytes"))?;
+            bytes.try_reserve_exact(count).map_err(|_| format!("there is no memory for {count} bytes"))?;
             let mut random = Random::new(seed);
             let (low, high) = bounds.get(*ty);
             let size = ty.size() as usize;
@@ -219,11 +209,7 @@ impl Random {
             };
         }
         let wide = |x: Scalar| {
-            if ty.is_signed() {
-                x.as_i64().unwrap_or(0).cast_unsigned()
-            } else {
-                x.bits()
-            }
+            if ty.is_signed() { x.as_i64().unwrap_or(0).cast_unsigned() } else { x.bits() }
         };
         let (low, high) = (wide(low), wide(high));
         let offset = match high.wrapping_sub(low).checked_add(1) {

@@ -38,11 +38,7 @@ enum Origin {
 
 impl Typed {
     fn fixed(val: Val, ty: Rc<RTy>) -> Self {
-        Self {
-            val,
-            ty,
-            origin: Origin::Fixed,
-        }
+        Self { val, ty, origin: Origin::Fixed }
     }
 
     /// The value as one of this type, if it is.
@@ -52,19 +48,14 @@ impl Typed {
 
     /// A component of a tuple, or a field of a record.
     fn part(&self, at: usize) -> Option<Self> {
-        let (Val::Tuple(vals), RTy::Tuple(tys) | RTy::Record(_, tys)) = (&self.val, &*self.ty)
-        else {
+        let (Val::Tuple(vals), RTy::Tuple(tys) | RTy::Record(_, tys)) = (&self.val, &*self.ty) else {
             return None;
         };
         let origin = match &self.origin {
             Origin::Parts(parts) => parts.get(at)?.clone(),
             Origin::Fixed | Origin::Number => Origin::Fixed,
         };
-        Some(Self {
-            val: vals.get(at)?.clone(),
-            ty: Rc::clone(tys.get(at)?),
-            origin,
-        })
+        Some(Self { val: vals.get(at)?.clone(), ty: Rc::clone(tys.get(at)?), origin })
     }
 }
 
@@ -124,9 +115,8 @@ fn number(x: Scalar, to: ScalarType) -> Option<Scalar> {
 
 /// Whether two types are the same apart from sizes.
 pub(crate) fn alike(x: &RTy, y: &RTy) -> bool {
-    let all = |xs: &[Rc<RTy>], ys: &[Rc<RTy>]| {
-        xs.len() == ys.len() && xs.iter().zip(ys).all(|(x, y)| alike(x, y))
-    };
+    let all =
+        |xs: &[Rc<RTy>], ys: &[Rc<RTy>]| xs.len() == ys.len() && xs.iter().zip(ys).all(|(x, y)| alike(x, y));
     match (x, y) {
         (RTy::Scalar(x), RTy::Scalar(y)) => x == y,
         (RTy::Array(_, x), RTy::Array(_, y)) => alike(x, y),
@@ -158,11 +148,7 @@ pub fn evaluate(text: &str, context: &Context<'_>) -> Result<Typed, String> {
 
 /// The value spread over the parameters of an entry point, as their types.
 pub fn arguments(value: &Typed, entry: &Entry) -> Result<Vec<Val>, String> {
-    let types: Vec<Rc<RTy>> = entry
-        .params
-        .iter()
-        .map(|param| Interp::plain_type(&param.ty.ty))
-        .collect();
+    let types: Vec<Rc<RTy>> = entry.params.iter().map(|param| Interp::plain_type(&param.ty.ty)).collect();
     let parts = spread(value);
     let given = match &parts {
         Some(parts) if parts.len() == types.len() && types.len() != 1 => parts.as_slice(),
@@ -176,11 +162,7 @@ pub fn arguments(value: &Typed, entry: &Entry) -> Result<Vec<Val>, String> {
             given.len()
         ));
     }
-    given
-        .iter()
-        .zip(&types)
-        .map(|(value, ty)| value.at(ty).ok_or_else(|| wrong_type(value, ty)))
-        .collect()
+    given.iter().zip(&types).map(|(value, ty)| value.at(ty).ok_or_else(|| wrong_type(value, ty))).collect()
 }
 
 fn wrong_type(value: &Typed, ty: &RTy) -> String {
@@ -202,10 +184,7 @@ impl Context<'_> {
     fn eval(&self, exp: &Exp, scope: &mut Vec<(String, Typed)>) -> Result<Typed, String> {
         Ok(match exp {
             Exp::Value(text) => read_values(Reader::from_slice(text))?,
-            Exp::Number(text) => Typed {
-                origin: Origin::Number,
-                ..read_values(Reader::from_slice(text))?
-            },
+            Exp::Number(text) => Typed { origin: Origin::Number, ..read_values(Reader::from_slice(text))? },
             Exp::String(text) => {
                 let value = value::Value::from_string(text).map_err(|e| e.to_string())?;
                 from_value(&value)
@@ -217,9 +196,7 @@ impl Context<'_> {
             },
             Exp::Let(bindings, body) => {
                 let depth = scope.len();
-                let result = self
-                    .bind(bindings, scope)
-                    .and_then(|()| self.eval(body, scope));
+                let result = self.bind(bindings, scope).and_then(|()| self.eval(body, scope));
                 scope.truncate(depth);
                 result?
             }
@@ -245,15 +222,10 @@ impl Context<'_> {
                 let elem = elem.ok_or("empty arrays are written `empty([0]t)`")?;
                 let n = parts.len() as i64;
                 let is_number = |part: &Typed| matches!(part.origin, Origin::Number);
-                let origin = if parts.iter().all(is_number) {
-                    Origin::Number
-                } else {
-                    Origin::Fixed
-                };
+                let origin = if parts.iter().all(is_number) { Origin::Number } else { Origin::Fixed };
                 let vals: Option<Vec<Val>> = parts.iter().map(|part| part.at(&elem)).collect();
-                let val = vals
-                    .and_then(Val::rows)
-                    .ok_or("an array of values that differ in shape or type")?;
+                let val =
+                    vals.and_then(Val::rows).ok_or("an array of values that differ in shape or type")?;
                 let ty = Rc::new(RTy::Array(n, elem));
                 Typed { val, ty, origin }
             }
@@ -264,8 +236,7 @@ impl Context<'_> {
                     RTy::Tuple(_) => field.parse().ok(),
                     _ => None,
                 };
-                at.and_then(|at| record.part(at))
-                    .ok_or_else(|| format!("there is no field `{field}`"))?
+                at.and_then(|at| record.part(at)).ok_or_else(|| format!("there is no field `{field}`"))?
             }
             Exp::Index(array, indices) => {
                 let mut value = self.eval(array, scope)?;
@@ -298,11 +269,7 @@ impl Context<'_> {
     }
 
     /// Adds the variables of the bindings to the scope.
-    fn bind(
-        &self,
-        bindings: &[(Vec<String>, Exp)],
-        scope: &mut Vec<(String, Typed)>,
-    ) -> Result<(), String> {
+    fn bind(&self, bindings: &[(Vec<String>, Exp)], scope: &mut Vec<(String, Typed)>) -> Result<(), String> {
         for (names, exp) in bindings {
             let value = self.eval(exp, scope)?;
             if let [name] = names.as_slice() {
@@ -322,44 +289,24 @@ impl Context<'_> {
 
     /// Calls an entry point.
     fn call(&self, name: &str, args: Vec<Typed>) -> Result<Typed, String> {
-        let entry = self
-            .interp
-            .entry(name)
-            .ok_or_else(|| format!("there is no entry point `{name}`"))?;
-        let types: Vec<Rc<RTy>> = entry
-            .params
-            .iter()
-            .map(|param| Interp::plain_type(&param.ty.ty))
-            .collect();
+        let entry = self.interp.entry(name).ok_or_else(|| format!("there is no entry point `{name}`"))?;
+        let types: Vec<Rc<RTy>> = entry.params.iter().map(|param| Interp::plain_type(&param.ty.ty)).collect();
         // A tuple can stand for all arguments.
         let args = match args.as_slice() {
             [one] if types.len() > 1 => spread(one).unwrap_or(args),
             _ => args,
         };
         if args.len() != types.len() {
-            return Err(format!(
-                "`{name}` takes {} arguments, not {}",
-                types.len(),
-                args.len()
-            ));
+            return Err(format!("`{name}` takes {} arguments, not {}", types.len(), args.len()));
         }
-        let vals: Result<Vec<Val>, String> = args
-            .iter()
-            .zip(&types)
-            .map(|(arg, ty)| arg.at(ty).ok_or_else(|| wrong_type(arg, ty)))
-            .collect();
-        let results = self
-            .interp
-            .call(entry, vals?)
-            .map_err(|failure| match failure.class {
-                Class::Program => failure.render(self.sources),
-                _ => failure.message,
-            })?;
-        let mut tys: Vec<Rc<RTy>> = entry
-            .results
-            .iter()
-            .map(|result| Interp::plain_type(&result.ty))
-            .collect();
+        let vals: Result<Vec<Val>, String> =
+            args.iter().zip(&types).map(|(arg, ty)| arg.at(ty).ok_or_else(|| wrong_type(arg, ty))).collect();
+        let results = self.interp.call(entry, vals?).map_err(|failure| match failure.class {
+            Class::Program => failure.render(self.sources),
+            _ => failure.message,
+        })?;
+        let mut tys: Vec<Rc<RTy>> =
+            entry.results.iter().map(|result| Interp::plain_type(&result.ty)).collect();
         let mut results = results;
         let (val, ty) = if results.len() == 1 && tys.len() == 1 {
             (results.remove(0), tys.remove(0))
@@ -377,9 +324,7 @@ impl Context<'_> {
         let shown = path.display();
         let bytes = crate::data::read_file(&path).map_err(|e| format!("{shown}: {e}"))?;
         match name {
-            "loaddata" => {
-                read_values(Reader::from_slice(&bytes)).map_err(|e| format!("{shown}: {e}"))
-            }
+            "loaddata" => read_values(Reader::from_slice(&bytes)).map_err(|e| format!("{shown}: {e}")),
             "loadbytes" => {
                 let shape = [bytes.len() as i64];
                 let value = value::Value::from_slice(&shape, &bytes).map_err(|e| e.to_string())?;

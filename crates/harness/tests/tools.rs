@@ -83,11 +83,7 @@ fn scripts_compute_arguments_of_any_type() {
             ("norm", "{y = 0.5, x = 3}", "1.5f64"),
             ("norm", "let p = point 3 4 in {x = 2, y = p.y}", "8f64"),
             ("second", "pair 5", "6i32"),
-            (
-                "second",
-                "let (n, xs) = pair 2 in (n, [xs[1], xs[0]])",
-                "2i32",
-            ),
+            ("second", "let (n, xs) = pair 2 in (n, [xs[1], xs[0]])", "2i32"),
             ("second", "$loaddata \"data.in\"", "8i32"),
             ("second", "(1i64, [2, -3]) -- a comment", "-2i32"),
             ("bytes", "$loadbytes \"data.in\"", "14i64"),
@@ -101,24 +97,12 @@ fn scripts_compute_arguments_of_any_type() {
                 "let p = (10, 0.5f32) let r = {y = (3u8, 4f64), xs = empty([0]i32)} in (p, r)",
                 "17.5f64",
             ),
-            (
-                "both",
-                "let (p, q) = ((1i32, 1), {y = (1, 1), xs = [1i16, -1]}) in (p, q)",
-                "4f64",
-            ),
+            ("both", "let (p, q) = ((1i32, 1), {y = (1, 1), xs = [1i16, -1]}) in (p, q)", "4f64"),
             ("half", "(let p = (1, {a = (2, 5)}) in p.1).a.1", "2.5f32"),
             ("half", "3f32", "1.5f32"),
-            (
-                "second",
-                "(0i64, let g = grid 2 3 in [g[1, 2], g[1][0]])",
-                "10i32",
-            ),
+            ("second", "(0i64, let g = grid 2 3 in [g[1, 2], g[1][0]])", "10i32"),
         ] {
-            assert_eq!(
-                call(oracle, entry, script).as_deref(),
-                Ok(expected),
-                "{script}"
-            );
+            assert_eq!(call(oracle, entry, script).as_deref(), Ok(expected), "{script}");
         }
     });
 }
@@ -129,38 +113,18 @@ fn wrong_scripts_are_explained() {
         for (entry, script, message) in [
             ("sum", "absent 3", "there is no entry point `absent`"),
             ("sum", "points 3i64 4", "`points` takes 1 arguments, not 2"),
-            (
-                "sum",
-                "points true",
-                "a value of type i64 was expected, found one of type bool",
-            ),
+            ("sum", "points true", "a value of type i64 was expected, found one of type bool"),
             ("sum", "(points 3", "`,` was expected, found `the end`"),
             ("sum", "3 )", "`)` was not expected"),
             ("half", "1.5f64", "a value of type f32 was expected"),
             ("second", "(1, 2, 3)", "takes 2 arguments"),
-            (
-                "half",
-                "$loadimg \"data.in\"",
-                "not supported yet: the script function `$loadimg`",
-            ),
+            ("half", "$loadimg \"data.in\"", "not supported yet: the script function `$loadimg`"),
             ("half", "$loaddata \"absent\"", "absent"),
-            (
-                "second",
-                "let (a, b) = 3 in a",
-                "a tuple pattern for another value",
-            ),
-            (
-                "half",
-                "let g = grid 2 2 in g[2, 0]",
-                "an index out of bounds",
-            ),
+            ("second", "let (a, b) = 3 in a", "a tuple pattern for another value"),
+            ("half", "let g = grid 2 2 in g[2, 0]", "an index out of bounds"),
             ("half", "let x = 3 x", "`in` was expected, found `the end`"),
             ("half", "let x = 3 let", "a name was expected"),
-            (
-                "half",
-                "let let = 3 in 3",
-                "a name was expected, found `let`",
-            ),
+            ("half", "let let = 3 in 3", "a name was expected, found `let`"),
             ("half", "let half = 3 in half 1", "`half` is a variable"),
             ("norm", "{x = 1, x = 2}", "the field `x` is there twice"),
             (
@@ -201,10 +165,7 @@ fn properties_that_do_not_hold_get_a_small_counterexample() {
         assert_eq!(property::try_out(oracle, "even", 1), Ok(()));
         assert_eq!(property::try_out(oracle, "fine", 1), Ok(()));
         let what = property::try_out(oracle, "sorted", 1).expect_err("it does not hold");
-        assert!(
-            what.starts_with("it does not hold for [0i32, 0i32, 0i32]"),
-            "{what}"
-        );
+        assert!(what.starts_with("it does not hold for [0i32, 0i32, 0i32]"), "{what}");
         let what = property::try_out(oracle, "small", 1).expect_err("it does not hold");
         assert!(what.starts_with("it does not hold for 10i64"), "{what}");
         for (name, message) in [

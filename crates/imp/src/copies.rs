@@ -29,10 +29,7 @@ pub(crate) const MOST_IN_REGISTERS: u32 = 16;
 
 /// Tiles of other copies. The pitch is odd, so that the elements of a tile's
 /// column lie in different cache sets.
-const TILE: Tile = Tile {
-    side: 32,
-    pitch: 33,
-};
+const TILE: Tile = Tile { side: 32, pitch: 33 };
 
 impl Stmt {
     /// A copy with the plan for it.
@@ -48,22 +45,12 @@ impl Stmt {
         } else {
             Plan::Strides((extents.len() > 1).then_some(TILE))
         };
-        Self::Copy {
-            to,
-            from,
-            elem,
-            extents,
-            plan,
-        }
+        Self::Copy { to, from, elem, extents, plan }
     }
 }
 
 pub(crate) fn constant(e: &Expr) -> Option<i64> {
-    if let Expr::Const(Scalar::I64(x)) = e {
-        Some(*x)
-    } else {
-        None
-    }
+    if let Expr::Const(Scalar::I64(x)) = e { Some(*x) } else { None }
 }
 
 /// Whether a copy is that of one row, contiguous on both sides.

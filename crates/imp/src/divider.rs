@@ -46,11 +46,7 @@ pub fn shares_roots(body: &[Stmt], machine: Machine) -> bool {
     }
     let mut load = Load::default();
     load.block(body);
-    let Load {
-        quotients,
-        roots,
-        others,
-    } = load;
+    let Load { quotients, roots, others } = load;
     let (quotient, root) = (machine.make.quotient_f64, machine.make.root_f64);
     let divider = |by_divider: f64| LANES * (quotient * quotients + root * by_divider);
     let multipliers = |by_divider: f64| {
@@ -68,10 +64,7 @@ pub fn shares_roots(body: &[Stmt], machine: Machine) -> bool {
 /// divider, all of them for one unit of fuel.
 pub(crate) fn share(function: &mut Function, machine: Machine, fuel: &mut Fuel) {
     if machine.masks() && fuel.take() {
-        let share = Share {
-            vars: &function.vars,
-            machine,
-        };
+        let share = Share { vars: &function.vars, machine };
         share.block(&mut function.body, false);
     }
 }
@@ -252,10 +245,7 @@ mod tests {
             assert!(!shares_roots(&[inside], machine));
         }
         // The slower the divider, the sooner.
-        let of = |make| Machine {
-            make,
-            ..Machine::of(64)
-        };
+        let of = |make| Machine { make, ..Machine::of(64) };
         let body: Vec<Stmt> = with_products(15);
         assert!(!shares_roots(&body, of(Make::ZEN4)));
         assert!(shares_roots(&body, of(Make::INTEL)));

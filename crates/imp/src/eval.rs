@@ -50,11 +50,7 @@ use std::fmt::Write;
 type Result<T> = std::result::Result<T, Box<EvalError>>;
 
 fn stop<T>(class: ErrorClass, message: impl Into<String>) -> Result<T> {
-    Err(Box::new(EvalError {
-        class,
-        message: message.into(),
-        places: Vec::new(),
-    }))
+    Err(Box::new(EvalError { class, message: message.into(), places: Vec::new() }))
 }
 
 fn bug<T>(message: impl Into<String>) -> Result<T> {
@@ -94,12 +90,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self {
-            budget: DEFAULT_BUDGET,
-            seed: 1,
-            settings: Settings::default(),
-            listener: None,
-        }
+        Self { budget: DEFAULT_BUDGET, seed: 1, settings: Settings::default(), listener: None }
     }
 }
 
@@ -117,17 +108,9 @@ pub fn eval_entry_with(
     run(program, entry, args, options).map_err(|error| *error)
 }
 
-fn run(
-    program: &Program,
-    entry: &str,
-    args: Vec<EvalValue>,
-    options: Options,
-) -> Result<Vec<EvalValue>> {
+fn run(program: &Program, entry: &str, args: Vec<EvalValue>, options: Options) -> Result<Vec<EvalValue>> {
     let Some(point) = program.entries.iter().find(|point| &*point.name == entry) else {
-        return stop(
-            ErrorClass::Argument,
-            format!("there is no entry point {entry}"),
-        );
+        return stop(ErrorClass::Argument, format!("there is no entry point {entry}"));
     };
     let params = program.opaques.spread(&point.params);
     if params.len() != args.len() {
@@ -150,9 +133,7 @@ fn run(
             {
                 let bytes = array.to_bytes();
                 let label = Label::Argument(value.name.clone());
-                let at = machine
-                    .memory
-                    .with_bytes(bytes, Kind::Heap, value.unique, label);
+                let at = machine.memory.with_bytes(bytes, Kind::Heap, value.unique, label);
                 if on_device {
                     machine.memory.on_device(at)?;
                 }
@@ -162,10 +143,7 @@ fn run(
                 words.extend(sizes.map(|n| Slot::Scalar(Scalar::I64(*n))));
             }
             EvalValue::Scalar(_) | EvalValue::Array(_) => {
-                let message = format!(
-                    "{} has another type than the entry point's parameter",
-                    value.name
-                );
+                let message = format!("{} has another type than the entry point's parameter", value.name);
                 return stop(ErrorClass::Argument, message);
             }
         }
@@ -202,15 +180,11 @@ fn result(
                     _ => return bug(wrong),
                 }
             }
-            let count = shape
-                .iter()
-                .try_fold(1u64, |count, n| count.checked_mul(*n as u64));
+            let count = shape.iter().try_fold(1u64, |count, n| count.checked_mul(*n as u64));
             let Some(count) = count else {
                 return bug(wrong);
             };
-            let bytes = machine
-                .memory
-                .prefix(at, bytes_of(leaf.elem.prim(), count) as usize)?;
+            let bytes = machine.memory.prefix(at, bytes_of(leaf.elem.prim(), count) as usize)?;
             let array = Array::from_bytes(leaf.elem.prim(), &shape, bytes);
             machine.drop_slot(Slot::Buffer(Some(at)))?;
             match array {

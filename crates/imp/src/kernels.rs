@@ -56,11 +56,7 @@ pub fn kernels(program: &Program) -> Vec<Kernel<'_>> {
             if let Stmt::For(grid) = stmt
                 && let How::Grid(launch) = &grid.how
             {
-                found.push(Kernel {
-                    function,
-                    grid,
-                    launch,
-                });
+                found.push(Kernel { function, grid, launch });
             }
         });
     }

@@ -28,16 +28,9 @@ struct Named {
 impl Places {
     /// Numbers a function.
     pub(crate) fn new(function: &Function) -> Self {
-        let unnamed = Named {
-            first: u32::MAX,
-            last: 0,
-            block_end: 0,
-        };
-        let mut places = Self {
-            ends: Vec::new(),
-            others: Vec::new(),
-            vars: vec![unnamed; function.vars.len()],
-        };
+        let unnamed = Named { first: u32::MAX, last: 0, block_end: 0 };
+        let mut places =
+            Self { ends: Vec::new(), others: Vec::new(), vars: vec![unnamed; function.vars.len()] };
         // Parameters are set before, results read after everything.
         for var in &function.params {
             places.name(*var, 0);
@@ -83,10 +76,7 @@ impl Places {
         self.ends.push(at + 1);
         self.others.push(at + 1);
         names(stmt, &mut |var, used| {
-            let new = self
-                .vars
-                .get(var.index())
-                .is_some_and(|named| named.first == u32::MAX);
+            let new = self.vars.get(var.index()).is_some_and(|named| named.first == u32::MAX);
             if new && used == Use::Sets {
                 open.push(var);
             }

@@ -1,8 +1,7 @@
 //! Changes of the variables in statements.
 
 use crate::syntax::{
-    Access, Arg, DeviceOp, Expr, For, How, LaneAccess, LanePositions, Pad, Pieces, Region, Slots,
-    Stmt, Var,
+    Access, Arg, DeviceOp, Expr, For, How, LaneAccess, LanePositions, Pad, Pieces, Region, Slots, Stmt, Var,
 };
 use crate::walk::each_part_mut;
 
@@ -14,10 +13,7 @@ pub(crate) fn each_var_mut(stmts: &mut [Stmt], f: &mut dyn FnMut(&mut Var)) {
 
 /// Puts an expression where statements read a variable, which they may not set.
 pub(crate) fn replace(stmts: &mut [Stmt], var: Var, by: &Expr) {
-    let mut change = Change {
-        f: &mut |_| (),
-        with: Some((var, by)),
-    };
+    let mut change = Change { f: &mut |_| (), with: Some((var, by)) };
     change.stmts(stmts);
 }
 
@@ -68,15 +64,10 @@ impl Change<'_> {
                 self.expr(value);
                 mask.iter_mut().for_each(|mask| self.expr(mask));
             }
-            Stmt::Frame {
-                buffer,
-                elem: _,
-                count: _,
-            } => self.set(buffer),
-            Stmt::ConstData(v, _)
-            | Stmt::ReadGlobal(v, _)
-            | Stmt::WriteGlobal(_, v)
-            | Stmt::Release(v) => self.set(v),
+            Stmt::Frame { buffer, elem: _, count: _ } => self.set(buffer),
+            Stmt::ConstData(v, _) | Stmt::ReadGlobal(v, _) | Stmt::WriteGlobal(_, v) | Stmt::Release(v) => {
+                self.set(v)
+            }
             Stmt::Share(v, w) | Stmt::Borrow(v, w) => {
                 self.set(v);
                 self.set(w);
@@ -85,31 +76,13 @@ impl Change<'_> {
                 self.set(v);
                 self.expr(e);
             }
-            Stmt::Slots(
-                Slots::Keep {
-                    slots,
-                    at,
-                    block: var,
-                }
-                | Slots::Kept { var, slots, at },
-            ) => {
+            Stmt::Slots(Slots::Keep { slots, at, block: var } | Slots::Kept { var, slots, at }) => {
                 self.set(slots);
                 self.expr(at);
                 self.set(var);
             }
-            Stmt::Copy {
-                to,
-                from,
-                elem: _,
-                extents,
-                plan: _,
-            } => {
-                for Region {
-                    buffer,
-                    offset,
-                    strides,
-                } in [to, from]
-                {
+            Stmt::Copy { to, from, elem: _, extents, plan: _ } => {
+                for Region { buffer, offset, strides } in [to, from] {
                     self.set(buffer);
                     self.expr(offset);
                     self.exprs(strides);
@@ -125,13 +98,7 @@ impl Change<'_> {
                 self.set(cond);
                 self.stmts(body);
             }
-            Stmt::For(For {
-                how,
-                var,
-                from,
-                to,
-                body,
-            }) => {
+            Stmt::For(For { how, var, from, to, body }) => {
                 self.expr(from);
                 self.expr(to);
                 self.set(var);
@@ -157,12 +124,7 @@ impl Change<'_> {
                 }
                 self.stmts(body);
             }
-            Stmt::Call {
-                fun: _,
-                args,
-                results,
-                place: _,
-            } => {
+            Stmt::Call { fun: _, args, results, place: _ } => {
                 for arg in args {
                     match arg {
                         Arg::Scalar(e) => self.expr(e),
@@ -178,12 +140,7 @@ impl Change<'_> {
                 self.expr(&mut update.value);
                 update.old.iter_mut().for_each(|old| self.set(old));
             }
-            Stmt::Device(DeviceOp::Swap {
-                old,
-                at,
-                expected,
-                value,
-            }) => {
+            Stmt::Device(DeviceOp::Swap { old, at, expected, value }) => {
                 self.set(old);
                 self.access(at);
                 self.expr(expected);
@@ -197,11 +154,7 @@ impl Change<'_> {
                 self.set(var);
                 self.access(at);
             }
-            Stmt::Check {
-                cond,
-                check: _,
-                values,
-            } => {
+            Stmt::Check { cond, check: _, values } => {
                 self.expr(cond);
                 self.exprs(values);
             }

@@ -70,9 +70,7 @@ pub fn tail_calls(mut program: Program, context: &mut Context) -> Program {
 
 fn rewrite(function: &mut Function, id: FunId) {
     let results: FxHashSet<Var> = function.results.iter().copied().collect();
-    if results.len() < function.results.len()
-        || function.params.iter().any(|param| results.contains(param))
-    {
+    if results.len() < function.results.len() || function.params.iter().any(|param| results.contains(param)) {
         return;
     }
     let again = Var(function.vars.len() as u32);
@@ -128,10 +126,7 @@ struct Tail {
 impl Tail {
     fn fresh(&mut self, ty: VarType, hint: &str) -> Var {
         let var = Var(self.vars.len() as u32);
-        self.vars.push(VarInfo {
-            ty,
-            hint: Arc::from(hint),
-        });
+        self.vars.push(VarInfo { ty, hint: Arc::from(hint) });
         if ty.is_buffer() {
             self.owned.push(var);
         }
@@ -153,8 +148,7 @@ impl Tail {
                 let (no, second) = self.deeper(no, wanted);
                 stmts.push(Stmt::If(cond, yes, no));
                 if first || second {
-                    let kept =
-                        |stmt: &Stmt| matches!(stmt, Stmt::Release(var) if !handed.contains(var));
+                    let kept = |stmt: &Stmt| matches!(stmt, Stmt::Release(var) if !handed.contains(var));
                     let (releases, moves): (Vec<_>, Vec<_>) = after.into_iter().partition(kept);
                     if !moves.is_empty() {
                         stmts.push(Stmt::If(Expr::Var(self.again), Vec::new(), moves));
@@ -164,9 +158,7 @@ impl Tail {
                 }
                 (after, false)
             }
-            Some(Stmt::Call {
-                fun, args, results, ..
-            }) if fun == self.id && results == wanted => {
+            Some(Stmt::Call { fun, args, results, .. }) if fun == self.id && results == wanted => {
                 let blocks = after
                     .into_iter()
                     .filter(|stmt| matches!(stmt, Stmt::Release(var) if !handed.contains(var)));

@@ -95,11 +95,7 @@ impl std::error::Error for VerifyError {}
 pub fn verify(program: &Program) -> Result<(), Vec<VerifyError>> {
     let mut tables = Tables {
         program,
-        formats: program
-            .checks
-            .iter()
-            .map(|c| placeholders(&c.format))
-            .collect(),
+        formats: program.checks.iter().map(|c| placeholders(&c.format)).collect(),
         launches: FxHashSet::default(),
         errors: Vec::new(),
     };
@@ -109,11 +105,7 @@ pub fn verify(program: &Program) -> Result<(), Vec<VerifyError>> {
     }
     tables.call_cycles();
     tables.kernels();
-    if tables.errors.is_empty() {
-        Ok(())
-    } else {
-        Err(tables.errors)
-    }
+    if tables.errors.is_empty() { Ok(()) } else { Err(tables.errors) }
 }
 
 /// The types that a check's format asks for, or what is wrong with it.
@@ -147,10 +139,7 @@ struct Tables<'a> {
 
 impl Tables<'_> {
     fn error(&mut self, message: impl Into<String>) {
-        self.errors.push(VerifyError {
-            function: "".into(),
-            message: message.into(),
-        });
+        self.errors.push(VerifyError { function: "".into(), message: message.into() });
     }
 
     fn program(&mut self) {
@@ -202,15 +191,9 @@ impl Tables<'_> {
             self.error(format!("entry {} has no function", entry.name));
             return;
         };
-        let sides = [
-            ("parameters", &entry.params, &function.params),
-            ("results", &entry.results, &function.results),
-        ];
-        let array = if has_device_memory(function) {
-            VarType::Buffer(Space::Device)
-        } else {
-            VarType::HOST
-        };
+        let sides =
+            [("parameters", &entry.params, &function.params), ("results", &entry.results, &function.results)];
+        let array = if has_device_memory(function) { VarType::Buffer(Space::Device) } else { VarType::HOST };
         for (what, values, vars) in sides {
             let mut words = Vec::new();
             for (leaf, _) in self.program.opaques.spread(values) {
@@ -222,16 +205,10 @@ impl Tables<'_> {
                     words.extend(std::iter::repeat_n(size, leaf.rank));
                 }
             }
-            let types: Vec<_> = vars
-                .iter()
-                .filter_map(|v| function.vars.get(v.index()))
-                .collect();
+            let types: Vec<_> = vars.iter().filter_map(|v| function.vars.get(v.index())).collect();
             let known = self.program.opaques.know(values);
             if !known || words.len() != vars.len() || !types.iter().map(|t| t.ty).eq(words) {
-                self.error(format!(
-                    "the {what} of entry {} are not its function's",
-                    entry.name
-                ));
+                self.error(format!("the {what} of entry {} are not its function's", entry.name));
             }
         }
     }

@@ -2,8 +2,8 @@
 //! expressions.
 
 use crate::syntax::{
-    Access, Arg, DeviceOp, Expr, For, Function, LaneAccess, LanePositions, ROOT_LANES, Region,
-    Slots, Stmt, Var, VarInfo, VarType,
+    Access, Arg, DeviceOp, Expr, For, Function, LaneAccess, LanePositions, ROOT_LANES, Region, Slots, Stmt,
+    Var, VarInfo, VarType,
 };
 use prim::PrimType;
 
@@ -126,11 +126,7 @@ pub fn names(stmt: &Stmt, f: &mut dyn FnMut(Var, Use)) {
                 in_expr(mask, f);
             }
         }
-        Stmt::Frame {
-            buffer,
-            elem: _,
-            count: _,
-        } => f(*buffer, Use::Sets),
+        Stmt::Frame { buffer, elem: _, count: _ } => f(*buffer, Use::Sets),
         Stmt::ConstData(v, _) | Stmt::ReadGlobal(v, _) => f(*v, Use::Sets),
         Stmt::Release(v) => {
             f(*v, Use::Reads);
@@ -156,19 +152,8 @@ pub fn names(stmt: &Stmt, f: &mut dyn FnMut(Var, Use)) {
             f(*w, Use::Reads);
             f(*v, Use::Sets);
         }
-        Stmt::Copy {
-            to,
-            from,
-            elem: _,
-            extents,
-            plan: _,
-        } => {
-            for Region {
-                buffer,
-                offset,
-                strides,
-            } in [to, from]
-            {
+        Stmt::Copy { to, from, elem: _, extents, plan: _ } => {
+            for Region { buffer, offset, strides } in [to, from] {
                 f(*buffer, Use::Reads);
                 in_expr(offset, f);
                 strides.iter().for_each(|e| in_expr(e, f));
@@ -190,12 +175,7 @@ pub fn names(stmt: &Stmt, f: &mut dyn FnMut(Var, Use)) {
             }
             loop_.counters().for_each(|var| f(var, Use::Sets));
         }
-        Stmt::Call {
-            fun: _,
-            args,
-            results,
-            place: _,
-        } => {
+        Stmt::Call { fun: _, args, results, place: _ } => {
             for arg in args {
                 match arg {
                     Arg::Scalar(e) => in_expr(e, f),
@@ -213,12 +193,7 @@ pub fn names(stmt: &Stmt, f: &mut dyn FnMut(Var, Use)) {
                 f(old, Use::Sets);
             }
         }
-        Stmt::Device(DeviceOp::Swap {
-            old,
-            at,
-            expected,
-            value,
-        }) => {
+        Stmt::Device(DeviceOp::Swap { old, at, expected, value }) => {
             in_expr(expected, f);
             in_expr(value, f);
             in_access(at, f);
@@ -232,11 +207,7 @@ pub fn names(stmt: &Stmt, f: &mut dyn FnMut(Var, Use)) {
             in_access(at, f);
             f(*var, Use::Sets);
         }
-        Stmt::Check {
-            cond,
-            check: _,
-            values,
-        } => {
+        Stmt::Check { cond, check: _, values } => {
             in_expr(cond, f);
             values.iter().for_each(|e| in_expr(e, f));
         }

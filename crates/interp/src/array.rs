@@ -88,13 +88,7 @@ impl Machine<'_> {
 
     /// `array with [indices] = value`. The value comes first: it may look at
     /// the array as it is before.
-    pub fn update(
-        &mut self,
-        array: &Node,
-        indices: &[Index],
-        value: &Node,
-        span: Span,
-    ) -> Res<Val> {
+    pub fn update(&mut self, array: &Node, indices: &[Index], value: &Node, span: Span) -> Res<Val> {
         let value = self.eval(value)?;
         let positions = self.positions(indices)?;
         let Val::Array(mut array) = self.eval(array)? else {
@@ -108,10 +102,7 @@ impl Machine<'_> {
         if let Val::Array(value) = &value
             && value.shape != shape
         {
-            let ty = shape
-                .iter()
-                .rev()
-                .fold(array.data.elem(), |ty, dim| Rc::new(RTy::Array(*dim, ty)));
+            let ty = shape.iter().rev().fold(array.data.elem(), |ty, dim| Rc::new(RTy::Array(*dim, ty)));
             return Err(shapes_differ(&value.shape, &ty, span));
         }
         let own = Rc::make_mut(&mut array);
@@ -137,11 +128,7 @@ impl Machine<'_> {
         };
         let last = self.scalar(&range.end)?;
         let wide = |x: Scalar| {
-            if range.ty.is_signed() {
-                x.as_i64().unwrap_or(0)
-            } else {
-                x.bits().cast_signed()
-            }
+            if range.ty.is_signed() { x.as_i64().unwrap_or(0) } else { x.bits().cast_signed() }
         };
         let (a, b) = (wide(first), wide(last));
         let step = match second {
@@ -179,12 +166,7 @@ impl Machine<'_> {
     }
 
     /// The failure of a row that does not fit those before it.
-    pub fn row_result(
-        &mut self,
-        result: Result<(), RowError>,
-        ty: Option<&CTy>,
-        span: Span,
-    ) -> Res<()> {
+    pub fn row_result(&mut self, result: Result<(), RowError>, ty: Option<&CTy>, span: Span) -> Res<()> {
         match result {
             Ok(()) => Ok(()),
             Err(RowError::Memory) => Err(out_of_memory(span)),
@@ -197,28 +179,16 @@ impl Machine<'_> {
                 while let RTy::Array(_, inner) = &*elem {
                     elem = Rc::clone(inner);
                 }
-                let ty = wanted
-                    .iter()
-                    .rev()
-                    .fold(elem, |ty, dim| Rc::new(RTy::Array(*dim, ty)));
+                let ty = wanted.iter().rev().fold(elem, |ty, dim| Rc::new(RTy::Array(*dim, ty)));
                 Err(shapes_differ(&found, &ty, span))
             }
         }
     }
 }
 
-fn invalid_range(
-    range: &Range,
-    first: Scalar,
-    second: Option<Scalar>,
-    last: Scalar,
-) -> Box<Failure> {
+fn invalid_range(range: &Range, first: Scalar, second: Option<Scalar>, last: Scalar) -> Box<Failure> {
     let show = |x: Scalar| {
-        if range.ty.is_signed() {
-            x.as_i64().unwrap_or(0).to_string()
-        } else {
-            x.bits().to_string()
-        }
+        if range.ty.is_signed() { x.as_i64().unwrap_or(0).to_string() } else { x.bits().to_string() }
     };
     let mut text = format!("Range {}..", show(first));
     if let Some(second) = second {
@@ -274,11 +244,7 @@ fn out_of_bounds(positions: &[Position], shape: &[i64], span: Span) -> Box<Failu
 fn extent(position: Position, size: i64) -> Option<Extent> {
     let inside = |i: i128| (0..i128::from(size)).contains(&i);
     match position {
-        Position::At(at) => inside(i128::from(at)).then_some(Extent {
-            start: at,
-            count: None,
-            step: 1,
-        }),
+        Position::At(at) => inside(i128::from(at)).then_some(Extent { start: at, count: None, step: 1 }),
         Position::Slice(from, to, step) => {
             let step = step.unwrap_or(1);
             if step == 0 {
@@ -297,11 +263,7 @@ fn extent(position: Position, size: i64) -> Option<Extent> {
                     count > 0 && inside(i128::from(start)) && inside(last)
                 }
             };
-            valid.then_some(Extent {
-                start,
-                count: Some(count as i64),
-                step,
-            })
+            valid.then_some(Extent { start, count: Some(count as i64), step })
         }
     }
 }
@@ -317,8 +279,7 @@ fn offset(place: &[Extent], shape: &[i64]) -> i64 {
 
 /// Calls `f` with the number of each block in the place, in order.
 fn blocks(place: &[Extent], shape: &[i64], at: i64, f: &mut dyn FnMut(usize)) {
-    let (Some((extent, rest)), Some((size, inner))) = (place.split_first(), shape.split_first())
-    else {
+    let (Some((extent, rest)), Some((size, inner))) = (place.split_first(), shape.split_first()) else {
         f(at as usize);
         return;
     };
@@ -335,9 +296,7 @@ fn gather(array: &Array, place: &[Extent], block: usize) -> Data {
         && let Some(count) = extent.count
     {
         let start = if count == 0 { 0 } else { extent.start as usize };
-        return array
-            .data
-            .range(start * block, (start + count as usize) * block);
+        return array.data.range(start * block, (start + count as usize) * block);
     }
     let mut starts = Vec::new();
     blocks(place, &array.shape, 0, &mut |at| starts.push(at * block));

@@ -24,9 +24,7 @@ fn in_pat(pat: &Pat, var: VarId) -> Option<Span> {
     match &pat.kind {
         PatKind::Var(own) => (*own == var).then_some(pat.span),
         PatKind::Wildcard | PatKind::Lit(..) => None,
-        PatKind::Tuple(pats) | PatKind::Constr(_, pats) => {
-            pats.iter().find_map(|pat| in_pat(pat, var))
-        }
+        PatKind::Tuple(pats) | PatKind::Constr(_, pats) => pats.iter().find_map(|pat| in_pat(pat, var)),
         PatKind::Record(pats) => pats.iter().find_map(|(_, pat)| in_pat(pat, var)),
         PatKind::Attr(_, pat) => in_pat(pat, var),
     }
@@ -55,9 +53,7 @@ fn own(exp: &Exp, var: VarId) -> Option<Span> {
             }
             Bind::Fun(def) => in_def(def, var),
         }),
-        ExpKind::Loop {
-            sizes, pat, form, ..
-        } => {
+        ExpKind::Loop { sizes, pat, form, .. } => {
             let size = sizes.contains(&var).then_some(pat.span);
             size.or_else(|| in_pat(pat, var)).or_else(|| match form {
                 LoopForm::For(counter, bound) => (*counter == var).then_some(bound.span),

@@ -51,12 +51,7 @@ pub struct Rows {
 impl Rows {
     /// No rows yet; `expected` are to come.
     pub fn new(expected: usize) -> Self {
-        Self {
-            expected,
-            count: 0,
-            row: SmallVec::new(),
-            data: None,
-        }
+        Self { expected, count: 0, row: SmallVec::new(), data: None }
     }
 
     /// Adds a row.
@@ -91,9 +86,7 @@ impl Rows {
         let Some(data) = self.data.as_mut() else {
             self.row.clone_from(&array.shape);
             let total = array.data.len().checked_mul(self.expected.max(1));
-            let total = total
-                .filter(|n| fits(*n as i64, 1))
-                .ok_or(RowError::Memory)?;
+            let total = total.filter(|n| fits(*n as i64, 1)).ok_or(RowError::Memory)?;
             self.data = Some(match Rc::try_unwrap(array) {
                 Ok(array) => {
                     let mut data = array.data;

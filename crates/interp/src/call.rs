@@ -30,10 +30,7 @@ impl Machine<'_> {
     pub(crate) fn framed<R>(&mut self, func: &Func, f: impl FnOnce(&mut Self) -> Res<R>) -> Res<R> {
         self.tick()?;
         if self.depth >= MAX_DEPTH {
-            return Err(Failure::new(
-                Class::Program,
-                "the stack is used up: the recursion is too deep.",
-            ));
+            return Err(Failure::new(Class::Program, "the stack is used up: the recursion is too deep."));
         }
         self.depth += 1;
         let (base, site) = (self.base, self.site);
@@ -43,8 +40,7 @@ impl Machine<'_> {
             let base = self.base;
             self.active.push(Active { scope, base, site });
         }
-        self.stack
-            .resize_with(self.base + func.n_slots, Val::default);
+        self.stack.resize_with(self.base + func.n_slots, Val::default);
         let result = f(self);
         self.stack.truncate(self.base);
         self.base = base;
@@ -57,13 +53,7 @@ impl Machine<'_> {
     }
 
     /// Puts what a function takes into its frame.
-    pub(crate) fn bind_args(
-        &mut self,
-        func: &Func,
-        captured: &[Val],
-        inst: &[Val],
-        args: Args,
-    ) -> Res<()> {
+    pub(crate) fn bind_args(&mut self, func: &Func, captured: &[Val], inst: &[Val], args: Args) -> Res<()> {
         let comparable = std::mem::take(&mut self.comparable);
         if func.check_sizes {
             self.bound_args.push(args.clone());
@@ -163,30 +153,19 @@ impl Machine<'_> {
         };
         if args.len() < arity {
             self.comparable = false;
-            let fun = FunVal {
-                kind: kind.clone(),
-                args: args.into_vec(),
-            };
+            let fun = FunVal { kind: kind.clone(), args: args.into_vec() };
             return Ok(Val::Fun(Rc::new(fun)));
         }
         let rest: Args = args.drain(arity..).collect();
         let value = match kind {
-            FunKind::Closure {
-                func,
-                captured,
-                inst,
-            } => self.call(func, captured, inst, args)?,
+            FunKind::Closure { func, captured, inst } => self.call(func, captured, inst, args)?,
             FunKind::Global { id, inst } => self.call_global(*id, inst, args)?,
             FunKind::Intrinsic(fun, types) => {
                 self.comparable = false;
                 self.intrinsic(*fun, types, args)?
             }
         };
-        if rest.is_empty() {
-            Ok(value)
-        } else {
-            self.apply(&value, rest)
-        }
+        if rest.is_empty() { Ok(value) } else { self.apply(&value, rest) }
     }
 
     /// Applies a function to one argument.
@@ -225,12 +204,9 @@ impl Machine<'_> {
                 _ => return Err(wrong()),
             },
             (Intrinsic::Binary(op, ty), [x, y]) => binary(op, ty, *x, *y, NOWHERE)?,
-            (
-                Intrinsic::Compare {
-                    op, swap, negate, ..
-                },
-                [x, y],
-            ) => Scalar::Bool(compare(Comparison { op, swap, negate }, *x, *y)?),
+            (Intrinsic::Compare { op, swap, negate, .. }, [x, y]) => {
+                Scalar::Bool(compare(Comparison { op, swap, negate }, *x, *y)?)
+            }
             (Intrinsic::Unary(op, _), [x]) => prim::eval::unary(op, *x).ok_or_else(wrong)?,
             (Intrinsic::Convert { from, to }, [x]) => match conversion(from, to) {
                 Some(op) => prim::eval::convert(op, *x, to.prim()).ok_or_else(wrong)?,

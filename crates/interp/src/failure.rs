@@ -50,12 +50,7 @@ pub type Res<T> = Result<T, Box<Failure>>;
 impl Failure {
     /// A failure of a class.
     pub fn new(class: Class, message: impl Into<String>) -> Box<Self> {
-        Box::new(Self {
-            class,
-            message: message.into(),
-            notes: Vec::new(),
-            places: Vec::new(),
-        })
+        Box::new(Self { class, message: message.into(), notes: Vec::new(), places: Vec::new() })
     }
 
     /// A failure of the program at a place.
@@ -65,18 +60,12 @@ impl Failure {
 
     /// A broken promise.
     pub fn bug(what: impl std::fmt::Display) -> Box<Self> {
-        Self::new(
-            Class::Bug,
-            format!("compiler bug (please report it): evaluation: {what}"),
-        )
+        Self::new(Class::Bug, format!("compiler bug (please report it): evaluation: {what}"))
     }
 
     /// A value whose shape contradicts its type.
     pub fn unsound(what: impl std::fmt::Display) -> Box<Self> {
-        Self::new(
-            Class::Unsound,
-            format!("compiler bug (please report it): wrong size in a type: {what}"),
-        )
+        Self::new(Class::Unsound, format!("compiler bug (please report it): wrong size in a type: {what}"))
     }
 
     /// The failure as seen by a caller at this place.

@@ -51,9 +51,7 @@ pub fn from_value(value: &Value) -> Val {
 pub fn checked(value: &Value, ty: &Ty) -> Result<Val, String> {
     let (rank, elem) = ty.peel();
     match elem {
-        Ty::Scalar(scalar) if value.scalar_type() == *scalar && value.rank() == rank => {
-            Ok(from_value(value))
-        }
+        Ty::Scalar(scalar) if value.scalar_type() == *scalar && value.rank() == rank => Ok(from_value(value)),
         Ty::Scalar(scalar) => Err(format!(
             "expected a value of type {}, found one of type {}",
             ValueType::new(*scalar, rank),
@@ -85,15 +83,14 @@ pub fn to_value(val: &Val, ty: &Ty) -> Result<Value, String> {
     let Ty::Scalar(scalar) = elem else {
         let mut text = String::new();
         crate::push_type(&plain(ty), &mut text);
-        return Err(format!(
-            "values of type `{text}` have no text or binary form"
-        ));
+        return Err(format!("values of type `{text}` have no text or binary form"));
     };
     match val {
         Val::Scalar(x) => Value::from_scalar(*scalar, *x)
             .ok_or_else(|| "a result has another type than its entry point says".to_owned()),
-        Val::Array(array) => Value::from_bytes(*scalar, array.shape.to_vec(), &bytes(array))
-            .map_err(|e| e.to_string()),
+        Val::Array(array) => {
+            Value::from_bytes(*scalar, array.shape.to_vec(), &bytes(array)).map_err(|e| e.to_string())
+        }
         _ => Err("a result has another type than its entry point says".to_owned()),
     }
 }
@@ -148,11 +145,7 @@ pub fn names(entry: &Entry) -> Box<[String]> {
     let params = entry.params.iter().enumerate();
     params
         .map(|(i, param)| {
-            if param.name.is_empty() {
-                format!("argument {}", i + 1)
-            } else {
-                format!("\"{}\"", param.name)
-            }
+            if param.name.is_empty() { format!("argument {}", i + 1) } else { format!("\"{}\"", param.name) }
         })
         .collect()
 }
@@ -191,9 +184,7 @@ fn fit(ty: &Ty, arg: &Val, sizes: &mut FxHashMap<VarId, i64>) -> Result<(), Misf
                 return Err((array.shape.clone(), wanted));
             }
             match &array.data {
-                Data::Other(elements, _) => {
-                    elements.iter().try_for_each(|part| fit(elem, part, sizes))
-                }
+                Data::Other(elements, _) => elements.iter().try_for_each(|part| fit(elem, part, sizes)),
                 _ => Ok(()),
             }
         }

@@ -38,14 +38,7 @@ impl Machine<'_> {
 
     /// Puts the arguments of the next round into the frame. Where the result would
     /// have to have another shape, the round runs in a frame of its own: its value.
-    fn next_round(
-        &mut self,
-        id: u32,
-        func: &Func,
-        inst: &[Val],
-        args: Args,
-        span: Span,
-    ) -> Res<Option<Val>> {
+    fn next_round(&mut self, id: u32, func: &Func, inst: &[Val], args: Args, span: Span) -> Res<Option<Val>> {
         let (base, next) = (self.base, self.stack.len());
         let shape = match &func.ret {
             Some(ty) => {
@@ -99,9 +92,7 @@ impl Machine<'_> {
                     checks.push(check);
                     inner
                 }
-                Node::Call(callee, inst, nodes, span)
-                    if *callee == id && self.are_implied(&checks, func) =>
-                {
+                Node::Call(callee, inst, nodes, span) if *callee == id && self.are_implied(&checks, func) => {
                     let args = self.args(nodes)?;
                     return Ok(Last::Call(self.inst(inst)?, args, *span));
                 }

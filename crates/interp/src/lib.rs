@@ -167,11 +167,7 @@ impl Interp {
             vals.push(val.map_err(|text| usage(format!("argument `{}`: {text}", param.name)))?);
         }
         let results = self.call(entry, vals)?;
-        results
-            .iter()
-            .zip(&entry.results)
-            .map(|(val, ty)| to_value(val, &ty.ty).map_err(usage))
-            .collect()
+        results.iter().zip(&entry.results).map(|(val, ty)| to_value(val, &ty.ty).map_err(usage)).collect()
     }
 
     fn call_entry(&self, entry: &Entry, args: Vec<Val>) -> Res<Val> {
@@ -196,9 +192,7 @@ impl Interp {
             return Err(*Failure::bug("no such definition"));
         };
         let mut machine = Machine::new(self, *self.deadline.borrow());
-        machine
-            .call_entry(id, Args::from_vec(args), Box::default())
-            .map_err(|failure| *failure)
+        machine.call_entry(id, Args::from_vec(args), Box::default()).map_err(|failure| *failure)
     }
 
     /// A definition without parameters, or one applied to arguments, while somebody
@@ -219,17 +213,13 @@ impl Interp {
         let mut machine = Machine::new(self, *self.deadline.borrow());
         machine.watcher = Some(watcher);
         machine.nans = nans;
-        machine
-            .call_entry(id, Args::from_vec(args), Box::default())
-            .map_err(|failure| *failure)
+        machine.call_entry(id, Args::from_vec(args), Box::default()).map_err(|failure| *failure)
     }
 
     /// Applies a function value.
     pub fn apply(&self, fun: &Val, args: Vec<Val>) -> Result<Val, Failure> {
         let mut machine = Machine::new(self, *self.deadline.borrow());
-        machine
-            .apply(fun, Args::from_vec(args))
-            .map_err(|failure| *failure)
+        machine.apply(fun, Args::from_vec(args)).map_err(|failure| *failure)
     }
 
     /// The type with its sizes as numbers, as far as it has such.
@@ -257,10 +247,7 @@ impl Interp {
     }
 
     pub(crate) fn arity(&self, id: u32) -> usize {
-        self.program
-            .defs
-            .get(id as usize)
-            .map_or(0, |def| def.params.len())
+        self.program.defs.get(id as usize).map_or(0, |def| def.params.len())
     }
 
     pub(crate) fn is_prelude(&self, id: u32) -> bool {
@@ -285,8 +272,7 @@ impl Interp {
 
     pub(crate) fn is_interrupted(&self) -> bool {
         let flag = self.interrupt.borrow();
-        flag.as_ref()
-            .is_some_and(|flag| flag.load(Ordering::Relaxed))
+        flag.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed))
     }
 
     pub(crate) fn trace(&self, tag: Option<&str>, value: &Val, ty: &RTy, span: Span) {

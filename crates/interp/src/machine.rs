@@ -112,8 +112,7 @@ impl<'a> Machine<'a> {
         if self.interp.is_interrupted() {
             return Err(Failure::new(Class::Interrupted, "Interrupted."));
         }
-        if self.steps.is_multiple_of(STEPS) && self.deadline.is_some_and(|end| Instant::now() > end)
-        {
+        if self.steps.is_multiple_of(STEPS) && self.deadline.is_some_and(|end| Instant::now() > end) {
             return Err(Failure::new(Class::Timeout, "it takes too long"));
         }
         Ok(())
@@ -271,16 +270,12 @@ impl<'a> Machine<'a> {
             Node::Unary(op, inner) => {
                 let x = self.scalar(inner)?;
                 let value = prim::eval::unary(*op, x);
-                value
-                    .map(Val::Scalar)
-                    .ok_or_else(|| Failure::bug(op.name()))
+                value.map(Val::Scalar).ok_or_else(|| Failure::bug(op.name()))
             }
             Node::Convert(op, to, inner) => {
                 let x = self.scalar(inner)?;
                 let value = prim::eval::convert(*op, x, *to);
-                value
-                    .map(Val::Scalar)
-                    .ok_or_else(|| Failure::bug("a conversion"))
+                value.map(Val::Scalar).ok_or_else(|| Failure::bug("a conversion"))
             }
             Node::Math(fun, nodes) => {
                 let mut args: SmallVec<[Scalar; 2]> = SmallVec::new();
@@ -288,9 +283,7 @@ impl<'a> Machine<'a> {
                     args.push(self.scalar(node)?);
                 }
                 let value = prim::eval::math(*fun, &args);
-                value
-                    .map(Val::Scalar)
-                    .ok_or_else(|| Failure::bug(fun.name()))
+                value.map(Val::Scalar).ok_or_else(|| Failure::bug(fun.name()))
             }
             Node::Fma(nodes) => {
                 let x = self.scalar(&nodes[0])?;
@@ -370,26 +363,23 @@ impl<'a> Machine<'a> {
                 let inst = self.inst(inst)?;
                 self.at(*span);
                 self.comparable = comparable;
-                self.call_global(*id, &inst, args)
-                    .map_err(|failure| failure.called(*span))
+                self.call_global(*id, &inst, args).map_err(|failure| failure.called(*span))
             }
             Node::Apply(fun, nodes, span, comparable) => {
                 let args = self.args(nodes)?;
                 let fun = self.eval(fun)?;
                 self.at(*span);
                 self.comparable = *comparable;
-                self.apply(&fun, args)
-                    .map_err(|failure| failure.called(*span))
+                self.apply(&fun, args).map_err(|failure| failure.called(*span))
             }
             Node::ArrayFun(fun, types, nodes, span) => {
                 let args = self.args(nodes)?;
                 let types = self.rtys(types)?;
                 self.at(*span);
-                self.array_fun(*fun, &types, args, *span)
-                    .map_err(|failure| match failure.places.last() {
-                        Some(last) if last == span => failure,
-                        _ => failure.called(*span),
-                    })
+                self.array_fun(*fun, &types, args, *span).map_err(|failure| match failure.places.last() {
+                    Some(last) if last == span => failure,
+                    _ => failure.called(*span),
+                })
             }
             Node::Intrinsic(fun, types) => {
                 let kind = FunKind::Intrinsic(*fun, self.rtys(types)?.into());
@@ -422,11 +412,7 @@ impl<'a> Machine<'a> {
             }
             Node::Closure(func, nodes) => {
                 let captured = nodes.iter().map(|node| self.captured(node)).collect();
-                Ok(function(FunKind::Closure {
-                    func: Rc::clone(func),
-                    captured,
-                    inst: Rc::from([]),
-                }))
+                Ok(function(FunKind::Closure { func: Rc::clone(func), captured, inst: Rc::from([]) }))
             }
             Node::Constr(number, nodes) => {
                 let mut parts = Parts::new();
@@ -508,9 +494,7 @@ impl<'a> Machine<'a> {
         span: Span,
     ) -> Res<&'n Node> {
         let value = self.eval(scrutinee)?;
-        let found = cases
-            .iter()
-            .find(|(param, _)| Self::matches(&param.pat, &value));
+        let found = cases.iter().find(|(param, _)| Self::matches(&param.pat, &value));
         let Some((param, body)) = found else {
             return Err(Failure::at(span, "no case matches"));
         };
@@ -563,28 +547,17 @@ impl<'a> Machine<'a> {
             let pushed = rows.push(value);
             self.row_result(pushed, Some(ty), span)?;
         }
-        let claim = if nodes.is_empty() {
-            self.rty(ty)?
-        } else {
-            Rc::new(RTy::Unknown)
-        };
+        let claim = if nodes.is_empty() { self.rty(ty)? } else { Rc::new(RTy::Unknown) };
         Ok(rows.finish(|| claim))
     }
 }
 
 /// A function value without arguments.
 fn function(kind: FunKind) -> Val {
-    Val::Fun(Rc::new(FunVal {
-        kind,
-        args: Vec::new(),
-    }))
+    Val::Fun(Rc::new(FunVal { kind, args: Vec::new() }))
 }
 
 /// An integer as `i64`, by its sign; a large unsigned number is the largest.
 pub fn index_of(x: Scalar, signed: bool) -> i64 {
-    if signed {
-        x.as_i64().unwrap_or(0)
-    } else {
-        i64::try_from(x.bits()).unwrap_or(i64::MAX)
-    }
+    if signed { x.as_i64().unwrap_or(0) } else { i64::try_from(x.bits()).unwrap_or(i64::MAX) }
 }

@@ -21,16 +21,12 @@ impl Given {
     pub fn new(args: Args) -> Self {
         let mut args = args;
         args.reverse();
-        Self {
-            args: args.into_iter().rev(),
-        }
+        Self { args: args.into_iter().rev() }
     }
 
     /// The next one.
     pub fn next(&mut self) -> Res<Val> {
-        self.args
-            .next()
-            .ok_or_else(|| Failure::bug("an argument is missing"))
+        self.args.next().ok_or_else(|| Failure::bug("an argument is missing"))
     }
 
     /// The next one, an array.
@@ -95,10 +91,7 @@ pub fn bucket(dest: &Array, index: &Val) -> Option<Bucket> {
         one => step(one)?,
     }
     let block: i64 = dest.shape[rank..].iter().product();
-    Some(Bucket {
-        at: (at * block) as usize,
-        rank,
-    })
+    Some(Bucket { at: (at * block) as usize, rank })
 }
 
 /// What is in a bucket.
@@ -164,18 +157,12 @@ fn view(offset: i64, dims: &[(i64, i64)], size: i64) -> Option<Vec<usize>> {
         };
         places = places.iter().flat_map(steps).collect();
     }
-    places
-        .into_iter()
-        .map(|at| usize::try_from(at).ok().filter(|at| (*at as i64) < size))
-        .collect()
+    places.into_iter().map(|at| usize::try_from(at).ok().filter(|at| (*at as i64) < size)).collect()
 }
 
 fn view_failure(offset: i64, dims: &[(i64, i64)], size: i64, span: Span) -> Box<Failure> {
     let parts: Vec<String> = dims.iter().map(|(n, s)| format!("{n}:{s}")).collect();
-    let text = format!(
-        "Index [{offset}; {}] out of bounds for array of shape [{size}].",
-        parts.join(", ")
-    );
+    let text = format!("Index [{offset}; {}] out of bounds for array of shape [{size}].", parts.join(", "));
     Failure::at(span, text)
 }
 
@@ -186,8 +173,8 @@ pub fn flat_index(given: &mut Given, rank: usize, span: Span) -> Res<Val> {
     for _ in 0..rank {
         dims.push((given.i64()?, given.i64()?));
     }
-    let places = view(offset, &dims, xs.shape[0])
-        .ok_or_else(|| view_failure(offset, &dims, xs.shape[0], span))?;
+    let places =
+        view(offset, &dims, xs.shape[0]).ok_or_else(|| view_failure(offset, &dims, xs.shape[0], span))?;
     let Val::Array(rows) = rows_at(&xs, &places) else {
         return Err(Failure::bug("a view"));
     };
@@ -206,8 +193,7 @@ pub fn flat_update(given: &mut Given, rank: usize, span: Span) -> Res<Val> {
     let value = given.array()?;
     let dims: Vec<(i64, i64)> = value.shape.iter().copied().zip(strides).collect();
     let size = xs.shape[0];
-    let places =
-        view(offset, &dims, size).ok_or_else(|| view_failure(offset, &dims, size, span))?;
+    let places = view(offset, &dims, size).ok_or_else(|| view_failure(offset, &dims, size, span))?;
     let block = xs.row_len();
     let starts: Vec<usize> = places.iter().map(|at| at * block).collect();
     write_blocks(&mut Rc::make_mut(&mut xs).data, &starts, block, &value.data)?;

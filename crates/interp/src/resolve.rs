@@ -166,10 +166,7 @@ impl Resolver<'_> {
     }
 
     fn find_type(&mut self, var: TyVarId) -> Option<Slot> {
-        let at = self
-            .frames
-            .iter()
-            .rposition(|f| f.types.contains_key(&var))?;
+        let at = self.frames.iter().rposition(|f| f.types.contains_key(&var))?;
         let mut slot = self.frames[at].types[&var];
         self.frames[at].pinned.insert(slot);
         for frame in &mut self.frames[at + 1..] {
@@ -203,8 +200,7 @@ impl Resolver<'_> {
 
     fn lambda(&mut self, lambda: &Lambda, span: Span) -> Node {
         self.frames.push(Frame::default());
-        let (func, captured) =
-            self.finish(&lambda.params, &lambda.ret, &lambda.body, span, (0, &[]));
+        let (func, captured) = self.finish(&lambda.params, &lambda.ret, &lambda.body, span, (0, &[]));
         closure(func, captured)
     }
 
@@ -217,10 +213,7 @@ impl Resolver<'_> {
         (n_types, sizes): (usize, &[VarId]),
     ) -> (Func, Vec<Slot>) {
         self.inherit(body.span);
-        let params = params
-            .iter()
-            .map(|pat| self.param_seen(pat, &[], body.span))
-            .collect();
+        let params = params.iter().map(|pat| self.param_seen(pat, &[], body.span)).collect();
         let mut code = self.exp(body);
         let ext: Vec<Slot> = ret.ext.iter().map(|var| self.bind_size(*var)).collect();
         let from = [&body.ty];
@@ -236,11 +229,7 @@ impl Resolver<'_> {
             n_types,
             n_sizes: sizes.len(),
             check_sizes: self.check_sizes,
-            size_params: if self.check_sizes {
-                sizes.to_vec()
-            } else {
-                Vec::new()
-            },
+            size_params: if self.check_sizes { sizes.to_vec() } else { Vec::new() },
             captures,
             params,
             ext,
@@ -272,9 +261,7 @@ impl Resolver<'_> {
                 return node;
             }
             let slots: Vec<Slot> = exp.ext.iter().map(|var| self.bind_size(*var)).collect();
-            if let Some(check) =
-                self.size_check(&exp.ty, &slots, Subject::Expression, &[], exp.span)
-            {
+            if let Some(check) = self.size_check(&exp.ty, &slots, Subject::Expression, &[], exp.span) {
                 return Node::Checked(Box::new(node), check);
             }
             if slots.is_empty() {
@@ -294,11 +281,7 @@ impl Resolver<'_> {
                 let data = bytes.iter().map(|b| b.cast_signed()).collect();
                 Node::Const(Val::vector(crate::value::Data::I8(data)))
             }
-            ExpKind::Var {
-                id,
-                ty_args,
-                size_args,
-            } => self.variable(*id, ty_args, size_args, exp),
+            ExpKind::Var { id, ty_args, size_args } => self.variable(*id, ty_args, size_args, exp),
             ExpKind::Intrinsic { fun, ty_args, .. } => {
                 let types = ty_args.iter().map(|ty| self.ty(ty)).collect();
                 Node::Intrinsic(*fun, types)
@@ -309,10 +292,7 @@ impl Resolver<'_> {
                 Node::Parts((0u32..).zip(parts).collect())
             }
             ExpKind::Record(fields) => Node::Parts(
-                fields
-                    .iter()
-                    .map(|(label, part)| (field_index(&exp.ty, label), self.exp(part)))
-                    .collect(),
+                fields.iter().map(|(label, part)| (field_index(&exp.ty, label), self.exp(part))).collect(),
             ),
             ExpKind::Project(record, label) => {
                 let at = field_index(&record.ty, label);
@@ -325,11 +305,7 @@ impl Resolver<'_> {
                 }
                 Node::Field(Box::new(self.exp(record)), at)
             }
-            ExpKind::RecordUpdate {
-                record,
-                path,
-                value,
-            } => {
+            ExpKind::RecordUpdate { record, path, value } => {
                 let mut ty = Some(&record.ty);
                 let mut numbers = Vec::with_capacity(path.len());
                 for label in path {
@@ -346,12 +322,7 @@ impl Resolver<'_> {
                 };
                 literal(elems, ty, exp.span)
             }
-            ExpKind::Range {
-                start,
-                second,
-                end,
-                kind,
-            } => {
+            ExpKind::Range { start, second, end, kind } => {
                 let ty = match start.ty {
                     Ty::Scalar(ty) => ty,
                     _ => ScalarType::I64,
@@ -370,11 +341,7 @@ impl Resolver<'_> {
                 let indices = indices.iter().map(|index| self.index(index)).collect();
                 Node::Index(Box::new(array), indices, exp.span)
             }
-            ExpKind::Update {
-                array,
-                indices,
-                value,
-            } => {
+            ExpKind::Update { array, indices, value } => {
                 let pair = self.pair(array, value);
                 let indices = indices.iter().map(|index| self.index(index)).collect();
                 Node::Update(pair, indices, exp.span)
@@ -386,22 +353,12 @@ impl Resolver<'_> {
                 let binds = binds.iter().map(|bind| self.local(bind, end)).collect();
                 Node::Let(binds, Box::new(self.exp(body)))
             }
-            ExpKind::If {
-                cond,
-                then,
-                otherwise,
-            } => {
+            ExpKind::If { cond, then, otherwise } => {
                 let cond = self.exp(cond);
                 let then = self.exp(then);
                 Node::If(Box::new((cond, then, self.exp(otherwise))))
             }
-            ExpKind::Loop {
-                sizes,
-                pat,
-                init,
-                form,
-                body,
-            } => self.loop_exp(sizes, pat, init, form, body),
+            ExpKind::Loop { sizes, pat, init, form, body } => self.loop_exp(sizes, pat, init, form, body),
             ExpKind::Match { scrutinee, cases } => {
                 let scrutinee_ty = scrutinee.ty.clone();
                 let scrutinee = self.exp(scrutinee);
@@ -415,9 +372,7 @@ impl Resolver<'_> {
                     .collect();
                 Node::Match(Box::new(scrutinee), cases, exp.span)
             }
-            ExpKind::Constr(label, args) => {
-                Node::Constr(constr_index(&exp.ty, label), self.exps(args))
-            }
+            ExpKind::Constr(label, args) => Node::Constr(constr_index(&exp.ty, label), self.exps(args)),
             ExpKind::And(x, y) => Node::And(self.pair(x, y)),
             ExpKind::Or(x, y) => Node::Or(self.pair(x, y)),
             ExpKind::Coerce(inner) => {
@@ -468,10 +423,7 @@ impl Resolver<'_> {
 }
 
 fn closure(func: Func, captured: Vec<Slot>) -> Node {
-    Node::Closure(
-        Rc::new(func),
-        captured.into_iter().map(Node::Slot).collect(),
-    )
+    Node::Closure(Rc::new(func), captured.into_iter().map(Node::Slot).collect())
 }
 
 /// An array literal; of constants, a constant.

@@ -183,9 +183,7 @@ impl Machine<'_> {
                 }
                 _ => true,
             },
-            CDim::Exp(_) if mode == Mode::Strict => {
-                self.dim(dim)?.is_none_or(|wanted| wanted == actual)
-            }
+            CDim::Exp(_) if mode == Mode::Strict => self.dim(dim)?.is_none_or(|wanted| wanted == actual),
             CDim::Exp(_) => true,
         })
     }
@@ -221,10 +219,9 @@ impl Machine<'_> {
 fn static_fit(ty: &RTy, value: &Val) -> bool {
     match (ty, value) {
         (RTy::Array(..), Val::Array(array)) => fit_known(ty, array, 0),
-        (RTy::Tuple(tys) | RTy::Record(_, tys), Val::Tuple(parts)) => tys
-            .iter()
-            .zip(parts.iter())
-            .all(|(ty, v)| static_fit(ty, v)),
+        (RTy::Tuple(tys) | RTy::Record(_, tys), Val::Tuple(parts)) => {
+            tys.iter().zip(parts.iter()).all(|(ty, v)| static_fit(ty, v))
+        }
         (RTy::Sum(_, constrs), Val::Sum(sum)) => constrs
             .get(sum.0 as usize)
             .is_none_or(|tys| tys.iter().zip(&sum.1).all(|(ty, v)| static_fit(ty, v))),
@@ -250,16 +247,13 @@ fn fit_known(ty: &RTy, array: &Array, at: usize) -> bool {
 
 fn types_fit(wanted: &RTy, found: &RTy) -> bool {
     match (wanted, found) {
-        (RTy::Array(x, a), RTy::Array(y, b)) => {
-            (*x == UNKNOWN || *y == UNKNOWN || x == y) && types_fit(a, b)
-        }
+        (RTy::Array(x, a), RTy::Array(y, b)) => (*x == UNKNOWN || *y == UNKNOWN || x == y) && types_fit(a, b),
         (RTy::Tuple(xs) | RTy::Record(_, xs), RTy::Tuple(ys) | RTy::Record(_, ys)) => {
             xs.iter().zip(ys).all(|(x, y)| types_fit(x, y))
         }
-        (RTy::Sum(_, xs), RTy::Sum(_, ys)) => xs
-            .iter()
-            .zip(ys)
-            .all(|(xs, ys)| xs.iter().zip(ys).all(|(x, y)| types_fit(x, y))),
+        (RTy::Sum(_, xs), RTy::Sum(_, ys)) => {
+            xs.iter().zip(ys).all(|(xs, ys)| xs.iter().zip(ys).all(|(x, y)| types_fit(x, y)))
+        }
         _ => true,
     }
 }

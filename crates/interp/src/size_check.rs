@@ -124,9 +124,7 @@ fn samples(array: &Array) -> impl Iterator<Item = &Val> {
         Data::Other(elements, _) => elements,
         _ => &[],
     };
-    elements
-        .iter()
-        .step_by(elements.len().div_ceil(SAMPLES).max(1))
+    elements.iter().step_by(elements.len().div_ceil(SAMPLES).max(1))
 }
 
 impl Machine<'_> {
@@ -191,10 +189,7 @@ impl Machine<'_> {
             return Ok(());
         }
         let sizes = func.n_types as Slot..;
-        for ((slot, var), claimed) in sizes
-            .zip(&func.size_params)
-            .zip(inst.iter().skip(func.n_types))
-        {
+        for ((slot, var), claimed) in sizes.zip(&func.size_params).zip(inst.iter().skip(func.n_types)) {
             self.check_size_arg(claimed, self.peek(slot), *var)?;
         }
         for (param, arg) in func.params.iter().zip(&args) {
@@ -206,10 +201,7 @@ impl Machine<'_> {
     }
 
     fn differs(&mut self, check: &SizeCheck, value: &Val) -> Res<Outcome> {
-        let mut walk = Walk {
-            binds: &check.binds,
-            path: Vec::new(),
-        };
+        let mut walk = Walk { binds: &check.binds, path: Vec::new() };
         self.compare(&check.ty, value, &mut walk)
     }
 
@@ -243,13 +235,7 @@ impl Machine<'_> {
     }
 
     /// Compares an array without its first `at` dimensions.
-    fn compare_array(
-        &mut self,
-        ty: &CTy,
-        array: &Array,
-        at: usize,
-        walk: &mut Walk<'_>,
-    ) -> Res<Outcome> {
+    fn compare_array(&mut self, ty: &CTy, array: &Array, at: usize, walk: &mut Walk<'_>) -> Res<Outcome> {
         if at == array.shape.len() {
             for value in samples(array) {
                 let found = self.compare(ty, value, walk)?;
@@ -263,8 +249,7 @@ impl Machine<'_> {
             CTy::Array(dim, elem) => {
                 let wanted = match dim {
                     CDim::Slot(slot)
-                        if walk.binds.contains(slot)
-                            && matches!(self.peek(*slot), Val::Unbound) =>
+                        if walk.binds.contains(slot) && matches!(self.peek(*slot), Val::Unbound) =>
                     {
                         self.set(*slot, Val::i64(array.shape[at]));
                         None
@@ -308,9 +293,7 @@ impl Machine<'_> {
             return self.dim(dim);
         };
         match self.sizing(|machine| machine.dim(dim)) {
-            Err(failure) if matches!(failure.class, Class::Timeout | Class::Interrupted) => {
-                Err(failure)
-            }
+            Err(failure) if matches!(failure.class, Class::Timeout | Class::Interrupted) => Err(failure),
             size => Ok(size.ok().flatten()),
         }
     }

@@ -4,9 +4,7 @@ use crate::array::{out_of_memory, pick};
 use crate::build::{Rows, extend, extend_with, fits, reserve};
 use crate::failure::{Class, Failure, Res};
 use crate::machine::{Args, Machine};
-use crate::places::{
-    Given, bucket, element, flat_index, flat_update, put, reshaped, rows_at, scatter,
-};
+use crate::places::{Given, bucket, element, flat_index, flat_update, put, reshaped, rows_at, scatter};
 use crate::shape::{push_shape, shapes_differ};
 use crate::value::{Acc, Array, Data, Dims, Parts, RTy, Val};
 use check::intrinsics::ArrayFun;
@@ -17,13 +15,7 @@ use syntax::span::Span;
 
 impl Machine<'_> {
     /// A built-in function on arrays, applied to all of its arguments.
-    pub fn array_fun(
-        &mut self,
-        fun: ArrayFun,
-        types: &[Rc<RTy>],
-        args: Args,
-        span: Span,
-    ) -> Res<Val> {
+    pub fn array_fun(&mut self, fun: ArrayFun, types: &[Rc<RTy>], args: Args, span: Span) -> Res<Val> {
         let mut given = Given::new(args);
         let given = &mut given;
         match fun {
@@ -173,10 +165,7 @@ impl Machine<'_> {
                 self.acc_write(acc, i, v)
             }
             ArrayFun::Jvp2 | ArrayFun::Vjp2 | ArrayFun::Jmp2 | ArrayFun::Mjp2 => {
-                let text = format!(
-                    "not supported yet: automatic differentiation ({})",
-                    fun.name()
-                );
+                let text = format!("not supported yet: automatic differentiation ({})", fun.name());
                 Err(Failure::new(Class::Unsupported, text).called(span))
             }
         }
@@ -268,17 +257,11 @@ impl Machine<'_> {
             ty.unwrap_or_else(|| Rc::new(RTy::Unknown))
         };
         let [left, right] = sides;
-        Ok(Val::pair(
-            left.finish(|| claim(0)),
-            right.finish(|| claim(1)),
-        ))
+        Ok(Val::pair(left.finish(|| claim(0)), right.finish(|| claim(1))))
     }
 
     fn stream(&mut self, dest: Val, op: Option<Val>, f: &Val, bs: &Array) -> Res<Val> {
-        let state = Rc::new(Acc {
-            array: RefCell::new(dest),
-            op,
-        });
+        let state = Rc::new(Acc { array: RefCell::new(dest), op });
         for i in 0..bs.len() {
             self.apply2(f, Val::Acc(Rc::clone(&state)), bs.row(i))?;
         }
@@ -308,10 +291,7 @@ impl Machine<'_> {
 /// The places where a flag has this value.
 fn places(flags: &[bool], value: bool) -> Vec<usize> {
     let pairs = flags.iter().enumerate();
-    pairs
-        .filter(|(_, flag)| **flag == value)
-        .map(|(i, _)| i)
-        .collect()
+    pairs.filter(|(_, flag)| **flag == value).map(|(i, _)| i).collect()
 }
 
 /// Results of an operator have the shape of its operands.
@@ -353,9 +333,7 @@ fn transpose(xs: &Array) -> Res<Val> {
     if xs.data.is_empty() {
         return Ok(Val::array(shape, xs.data.clone()));
     }
-    let starts: Vec<usize> = (0..m)
-        .flat_map(|j| (0..n).map(move |i| (i * m + j) * block))
-        .collect();
+    let starts: Vec<usize> = (0..m).flat_map(|j| (0..n).map(move |i| (i * m + j) * block)).collect();
     Ok(Val::array(shape, pick(&xs.data, &starts, block)))
 }
 
@@ -373,10 +351,7 @@ pub fn replicate(n: i64, x: Val, span: Span) -> Res<Val> {
             match row.finish(|| Rc::new(RTy::Unknown)) {
                 Val::Array(row) => {
                     let row = Rc::try_unwrap(row).unwrap_or_else(|row| (*row).clone());
-                    Array {
-                        shape: Dims::new(),
-                        data: row.data,
-                    }
+                    Array { shape: Dims::new(), data: row.data }
                 }
                 _ => return Err(Failure::bug("an array was expected")),
             }

@@ -329,10 +329,7 @@ impl Drop for Node {
     /// Chains of operators nest as deeply as they are long, so dropping grows the
     /// stack where little is left.
     fn drop(&mut self) {
-        if matches!(
-            self,
-            Self::Const(_) | Self::Slot(_) | Self::Take(_) | Self::Global(_) | Self::Hole(..)
-        ) {
+        if matches!(self, Self::Const(_) | Self::Slot(_) | Self::Take(_) | Self::Global(_) | Self::Hole(..)) {
             return;
         }
         if stacker::remaining_stack().is_none_or(|left| left < crate::RED_ZONE) {

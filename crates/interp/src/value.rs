@@ -305,10 +305,7 @@ impl Array {
             return self.data.get(at);
         }
         let size = self.row_len();
-        Val::array(
-            Dims::from_slice(&self.shape[1..]),
-            self.data.range(at * size, (at + 1) * size),
-        )
+        Val::array(Dims::from_slice(&self.shape[1..]), self.data.range(at * size, (at + 1) * size))
     }
 
     /// The type of a row.
@@ -325,10 +322,7 @@ impl Array {
             shape.push((*dim).max(0));
             ty = Rc::clone(elem);
         }
-        Self {
-            shape,
-            data: Data::empty_of(&ty),
-        }
+        Self { shape, data: Data::empty_of(&ty) }
     }
 }
 
@@ -419,12 +413,9 @@ impl Val {
             (Self::Tuple(xs), Self::Tuple(ys)) => {
                 xs.len() == ys.len() && xs.iter().zip(ys.iter()).all(|(x, y)| x.equals(y))
             }
-            (Self::Sum(x), Self::Sum(y)) => {
-                x.0 == y.0 && x.1.iter().zip(&y.1).all(|(x, y)| x.equals(y))
-            }
+            (Self::Sum(x), Self::Sum(y)) => x.0 == y.0 && x.1.iter().zip(&y.1).all(|(x, y)| x.equals(y)),
             (Self::Array(x), Self::Array(y)) => {
-                x.shape == y.shape
-                    && (0..x.data.len()).all(|i| x.data.get(i).equals(&y.data.get(i)))
+                x.shape == y.shape && (0..x.data.len()).all(|i| x.data.get(i).equals(&y.data.get(i)))
             }
             _ => false,
         })

@@ -104,10 +104,8 @@ pub struct Active {
 /// Whether the program's own definitions, without the prelude's, have breakpoints.
 pub fn has_breakpoints(program: &Program) -> bool {
     let in_prelude = program.defs.iter().filter(|def| def.is_prelude);
-    let breaks: FxHashSet<VarId> = in_prelude
-        .map(|def| def.var)
-        .filter(|var| program.name(*var) == "break")
-        .collect();
+    let breaks: FxHashSet<VarId> =
+        in_prelude.map(|def| def.var).filter(|var| program.name(*var) == "break").collect();
     let mut defs = program.defs.iter().filter(|def| !def.is_prelude);
     defs.any(|def| breaks_in(&def.body, &breaks))
 }
@@ -142,11 +140,7 @@ impl Machine<'_> {
     /// The user's place that an evaluation at `span` belongs to: in the prelude, that
     /// of the call that led there.
     pub(crate) fn users_place(&self, span: Span) -> Span {
-        if self.interp.is_users(span) {
-            span
-        } else {
-            self.site
-        }
+        if self.interp.is_users(span) { span } else { self.site }
     }
 
     /// Stops at a breakpoint, if anybody watches.
@@ -208,10 +202,7 @@ impl Machine<'_> {
         let Some(watcher) = self.watcher.take() else {
             return Ok(());
         };
-        let stop = Stop {
-            reason,
-            calls: self.calls(self.users_place(span)),
-        };
+        let stop = Stop { reason, calls: self.calls(self.users_place(span)) };
         let then = watcher(&stop);
         self.watcher = Some(watcher);
         match then {
@@ -228,10 +219,7 @@ impl Machine<'_> {
             place = active.site;
         }
         if calls.is_empty() {
-            calls.push(Call {
-                place,
-                locals: Vec::new(),
-            });
+            calls.push(Call { place, locals: Vec::new() });
         }
         calls
     }
@@ -239,11 +227,7 @@ impl Machine<'_> {
     /// The variables that a place in a call's function sees; of several with one
     /// name the innermost.
     fn locals(&self, active: &Active, place: Span) -> Vec<Local> {
-        let seen: Vec<&Seen> = active
-            .scope
-            .iter()
-            .filter(|seen| seen.is_seen_from(place))
-            .collect();
+        let seen: Vec<&Seen> = active.scope.iter().filter(|seen| seen.is_seen_from(place)).collect();
         let mut last = FxHashMap::default();
         for (at, one) in seen.iter().enumerate() {
             last.insert(&one.name, at);
@@ -258,10 +242,7 @@ impl Machine<'_> {
                 sizes.insert(one.slot, Rc::from(&*one.name));
             }
         }
-        let types = Types {
-            sizes: &sizes,
-            slot: &value,
-        };
+        let types = Types { sizes: &sizes, slot: &value };
         let mut locals: Vec<(bool, Local)> = Vec::new();
         for one in visible {
             let Some(value) = value(one.slot).filter(|value| !matches!(value, Val::Unbound)) else {
@@ -269,11 +250,7 @@ impl Machine<'_> {
             };
             let mut ty = String::new();
             if types.push(&one.ty, &Shape::of(value), &mut ty).is_some() {
-                let local = Local {
-                    name: one.name.clone(),
-                    ty,
-                    value: value.clone(),
-                };
+                let local = Local { name: one.name.clone(), ty, value: value.clone() };
                 locals.push((!sizes.contains_key(&one.slot), local));
             }
         }
@@ -308,10 +285,7 @@ impl<'a> Shape<'a> {
                     _ => None,
                 },
             },
-            _ => Self {
-                dims: &[],
-                value: Some(value),
-            },
+            _ => Self { dims: &[], value: Some(value) },
         }
     }
 
@@ -325,10 +299,7 @@ impl<'a> Shape<'a> {
     }
 
     const fn nothing(self) -> Self {
-        Self {
-            dims: &[],
-            value: None,
-        }
+        Self { dims: &[], value: None }
     }
 
     fn part(self, at: usize) -> Self {
@@ -367,12 +338,12 @@ impl Types<'_> {
                 }
                 self.push(elem, &row, out)
             }
-            CTy::Tuple(parts) => parenthesised(parts.len(), out, |at, out| {
-                self.push(&parts[at], &shape.part(at), out)
-            }),
-            CTy::Record(names, parts) => record(names, out, |at, out| {
-                self.push(&parts[at], &shape.part(at), out)
-            }),
+            CTy::Tuple(parts) => {
+                parenthesised(parts.len(), out, |at, out| self.push(&parts[at], &shape.part(at), out))
+            }
+            CTy::Record(names, parts) => {
+                record(names, out, |at, out| self.push(&parts[at], &shape.part(at), out))
+            }
             CTy::Sum(names, parts) => sum(names, out, |at, out| {
                 parts[at].iter().try_for_each(|ty| {
                     out.push(' ');
@@ -399,12 +370,12 @@ fn push_plain(ty: &RTy, shape: Shape<'_>, out: &mut String) -> Option<()> {
             }
             push_plain(elem, row, out)
         }
-        RTy::Tuple(parts) => parenthesised(parts.len(), out, |at, out| {
-            push_plain(&parts[at], shape.part(at), out)
-        }),
-        RTy::Record(names, parts) => record(names, out, |at, out| {
-            push_plain(&parts[at], shape.part(at), out)
-        }),
+        RTy::Tuple(parts) => {
+            parenthesised(parts.len(), out, |at, out| push_plain(&parts[at], shape.part(at), out))
+        }
+        RTy::Record(names, parts) => {
+            record(names, out, |at, out| push_plain(&parts[at], shape.part(at), out))
+        }
         RTy::Sum(names, parts) => sum(names, out, |at, out| {
             parts[at].iter().try_for_each(|ty| {
                 out.push(' ');

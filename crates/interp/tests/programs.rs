@@ -44,9 +44,7 @@ fn run_all(watched: bool) {
     assert!(files.len() > 30, "programs were not found");
     let problems: Vec<String> = by_workers(2, &files, |_, path| {
         let found = program(path, watched).into_iter();
-        found
-            .map(|what| format!("{}: {what}", path.display()))
-            .collect::<Vec<_>>()
+        found.map(|what| format!("{}: {what}", path.display())).collect::<Vec<_>>()
     })
     .concat();
     assert!(problems.is_empty(), "{}", problems.join("\n"));
@@ -117,13 +115,7 @@ fn watch(interp: &Interp, case: &Case, entry: &str, folder: &Path) -> Result<(),
     strange.map_or(Ok(()), |text| Err(format!("no declaration: {text}")))
 }
 
-fn call(
-    interp: &Interp,
-    sources: &SourceMap,
-    case: &Case,
-    entry: &str,
-    folder: &Path,
-) -> Result<(), String> {
+fn call(interp: &Interp, sources: &SourceMap, case: &Case, entry: &str, folder: &Path) -> Result<(), String> {
     let entry = interp.entry(entry).ok_or("no such entry point")?;
     if matches!(case.input, Data::Random(_) | Data::Script(_)) {
         return Ok(());
@@ -132,9 +124,7 @@ fn call(
     interp.set_deadline(Some(Instant::now() + LIMIT));
     let outcome = match interp.call_values(entry, &args) {
         Ok(values) => Outcome::Values(values),
-        Err(failure) if failure.class == Class::Program => {
-            Outcome::Failure(failure.render(sources))
-        }
+        Err(failure) if failure.class == Class::Program => Outcome::Failure(failure.render(sources)),
         Err(failure) => Outcome::Broken(failure.render(sources)),
     };
     judge(case, &outcome, folder, || Ok(None)).map(|_| ())

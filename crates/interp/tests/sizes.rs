@@ -2,9 +2,7 @@
 //! ones are not, and what is wrong with the program stays its own error.
 
 use check::Loader;
-use check::tast::{
-    Bind, Def, Dim, Exp, ExpKind, Index, Lambda, LoopForm, Pat, PatKind, Program, Ty, VarId,
-};
+use check::tast::{Bind, Def, Dim, Exp, ExpKind, Index, Lambda, LoopForm, Pat, PatKind, Program, Ty, VarId};
 use interp::{Class, Failure, Interp};
 use std::sync::Arc;
 use syntax::render::render;
@@ -62,9 +60,7 @@ enum Place<'a> {
 type Visit<'f> = &'f mut dyn FnMut(Place<'_>, Span);
 
 fn visit_def(def: &mut Def, f: Visit<'_>) {
-    def.params
-        .iter_mut()
-        .for_each(|pat| visit_pat(pat, true, f));
+    def.params.iter_mut().for_each(|pat| visit_pat(pat, true, f));
     f(Place::Ret(&mut def.ret.ty), def.span);
     visit(&mut def.body, f);
 }
@@ -138,22 +134,12 @@ fn visit(exp: &mut Exp, f: Visit<'_>) {
             }
             visit(body, f);
         }
-        ExpKind::If {
-            cond,
-            then,
-            otherwise,
-        } => {
+        ExpKind::If { cond, then, otherwise } => {
             visit(cond, f);
             visit(then, f);
             visit(otherwise, f);
         }
-        ExpKind::Loop {
-            pat,
-            init,
-            body,
-            form,
-            ..
-        } => {
+        ExpKind::Loop { pat, init, body, form, .. } => {
             visit(init, f);
             visit_pat(pat, false, f);
             if let LoopForm::ForIn(pat, array) = form {
@@ -286,13 +272,8 @@ fn each_wrong_size_is_reported() {
     let mut problems = Vec::new();
     let count = each_spoilt(&program, "go", &mut |program, spoilt, span| {
         let at = interp::place(span, &sources);
-        let mut results = ARGUMENTS
-            .iter()
-            .map(|args| call(program.clone(), "main", args, true));
-        match results
-            .find(Result::is_err)
-            .unwrap_or_else(|| Ok("no failure".to_owned()))
-        {
+        let mut results = ARGUMENTS.iter().map(|args| call(program.clone(), "main", args, true));
+        match results.find(Result::is_err).unwrap_or_else(|| Ok("no failure".to_owned())) {
             Err(failure) if failure.class == Class::Unsound => {
                 let text = failure.render(&sources);
                 let places = text.matches(" at p.fut:").count();
@@ -458,11 +439,7 @@ fn sizes_vary_where_they_may() {
         for arg in ["5i64", "1i64", "0i64"] {
             let plain = call(program.clone(), entry, arg, false);
             assert!(plain.is_ok(), "{entry} {arg}: {plain:?}");
-            assert_eq!(
-                call(program.clone(), entry, arg, true),
-                plain,
-                "{entry} {arg}"
-            );
+            assert_eq!(call(program.clone(), entry, arg, true), plain, "{entry} {arg}");
         }
     }
 }

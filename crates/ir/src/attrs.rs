@@ -75,18 +75,9 @@ const WRITTEN: [(&str, Attr); 13] = [
     ("sequential_inner", Attr::SequentialInner),
     ("flattening(no_outer)", Attr::Flattening(Versions::NoOuter)),
     ("flattening(no_intra)", Attr::Flattening(Versions::NoIntra)),
-    (
-        "flattening(only_intra)",
-        Attr::Flattening(Versions::OnlyIntra),
-    ),
-    (
-        "flattening(only_inner)",
-        Attr::Flattening(Versions::OnlyInner),
-    ),
-    (
-        "flattening(sequentialise_nonuniform)",
-        Attr::Flattening(Versions::SequentialiseNonuniform),
-    ),
+    ("flattening(only_intra)", Attr::Flattening(Versions::OnlyIntra)),
+    ("flattening(only_inner)", Attr::Flattening(Versions::OnlyInner)),
+    ("flattening(sequentialise_nonuniform)", Attr::Flattening(Versions::SequentialiseNonuniform)),
     ("unsafe", Attr::Unsafe),
     ("warn(safety_checks)", Attr::WarnChecks),
 ];
@@ -104,18 +95,11 @@ impl Attr {
     }
 
     fn rule(&self) -> Rule {
-        let rule = |fused, equal, heirs| Rule {
-            fused,
-            equal,
-            heirs,
-        };
+        let rule = |fused, equal, heirs| Rule { fused, equal, heirs };
         match self {
             Self::Inline | Self::NoInline => rule(Kept::Never, Kept::Either, &[]),
             Self::Unroll => rule(Kept::Both, Kept::Either, &[]),
-            Self::Sequential
-            | Self::SequentialOuter
-            | Self::SequentialInner
-            | Self::Flattening(_) => {
+            Self::Sequential | Self::SequentialOuter | Self::SequentialInner | Self::Flattening(_) => {
                 rule(Kept::Either, Kept::Either, &[Heir::Operation, Heir::Call])
             }
             Self::Unsafe => rule(Kept::Both, Kept::Both, &[Heir::Check, Heir::Call]),

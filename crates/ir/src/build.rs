@@ -36,8 +36,7 @@ use crate::folds::Folds;
 use crate::name::{FunName, Name, NameTable, Prov};
 use crate::soac::{Operator, Screma, Soac, Soacs};
 use crate::syntax::{
-    Atom, Attrs, Aux, BasicOp, Body, DimIndex, Exp, Lambda, Level, LoopForm, LoopParam, MsgPart,
-    Param, Stm,
+    Atom, Attrs, Aux, BasicOp, Body, DimIndex, Exp, Lambda, Level, LoopForm, LoopParam, MsgPart, Param, Stm,
 };
 use crate::types::{Dim, Shape, Type};
 use crate::typing::{TypeEnv, basic_type, exp_types, fresh_pattern, instantiate};
@@ -89,10 +88,7 @@ impl<'a, L: Level> Builder<'a, L> {
 
     /// The statements so far, as a body with these results.
     pub fn finish(self, result: Vec<Atom>) -> Body<L> {
-        Body {
-            stms: self.stms,
-            result,
-        }
+        Body { stms: self.stms, result }
     }
 
     /// The statements so far; the builder goes on without them.
@@ -116,12 +112,7 @@ impl<'a, L: Level> Builder<'a, L> {
 
     /// The auxiliary information that statements get now.
     pub fn aux(&self) -> Aux {
-        Aux {
-            certs: self.certs.clone(),
-            attrs: self.attrs.clone(),
-            prov: self.prov,
-            facts: Facts::default(),
-        }
+        Aux { certs: self.certs.clone(), attrs: self.attrs.clone(), prov: self.prov, facts: Facts::default() }
     }
 
     /// Runs `f` with these certificates added to each statement.
@@ -146,11 +137,7 @@ impl<'a, L: Level> Builder<'a, L> {
     pub fn param(&mut self, hint: &str, ty: Type) -> Param<L> {
         let name = self.names.fresh(hint);
         self.types.set(name, ty.clone());
-        Param {
-            name,
-            ty,
-            ann: L::Ann::default(),
-        }
+        Param { name, ty, ann: L::Ann::default() }
     }
 
     /// `let pat = exp` for a finished pattern.
@@ -191,10 +178,7 @@ impl<'a, L: Level> Builder<'a, L> {
     }
 
     /// Binds the results of an operation or loop, all with one hint.
-    #[allow(
-        clippy::expect_used,
-        reason = "the caller promises it, by its own choice of expression"
-    )]
+    #[allow(clippy::expect_used, reason = "the caller promises it, by its own choice of expression")]
     pub fn let_exps(&mut self, hint: &str, exp: Exp<L>) -> Vec<Name> {
         let types = exp_types(&exp, &|name| self.types.type_of(name).clone())
             .expect("let_exps needs an expression that is no conditional and no call");
@@ -233,30 +217,19 @@ impl<'a, L: Level> Builder<'a, L> {
         if from == to && matches!(op, ConvOp::SExt | ConvOp::ZExt | ConvOp::FConv) {
             return arg;
         }
-        self.let_basic("conv", BasicOp::Convert { op, from, to, arg })
-            .into()
+        self.let_basic("conv", BasicOp::Convert { op, from, to, arg }).into()
     }
 
     /// One of two scalars.
     pub fn select(&mut self, ty: PrimType, cond: Atom, if_true: Atom, if_false: Atom) -> Name {
-        self.let_basic(
-            "sel",
-            BasicOp::Select {
-                ty,
-                cond,
-                if_true,
-                if_false,
-            },
-        )
+        self.let_basic("sel", BasicOp::Select { ty, cond, if_true, if_false })
     }
 
     /// `x + y` on sizes.
     pub fn add_i64(&mut self, x: Atom, y: Atom) -> Atom {
         match (x, y) {
             (Atom::Const(Scalar::I64(0)), other) | (other, Atom::Const(Scalar::I64(0))) => other,
-            (Atom::Const(Scalar::I64(a)), Atom::Const(Scalar::I64(b))) => {
-                Atom::i64(a.wrapping_add(b))
-            }
+            (Atom::Const(Scalar::I64(a)), Atom::Const(Scalar::I64(b))) => Atom::i64(a.wrapping_add(b)),
             _ => self.binary(BinOp::Add, PrimType::I64, x, y).into(),
         }
     }
@@ -265,9 +238,7 @@ impl<'a, L: Level> Builder<'a, L> {
     pub fn sub_i64(&mut self, x: Atom, y: Atom) -> Atom {
         match (x, y) {
             (other, Atom::Const(Scalar::I64(0))) => other,
-            (Atom::Const(Scalar::I64(a)), Atom::Const(Scalar::I64(b))) => {
-                Atom::i64(a.wrapping_sub(b))
-            }
+            (Atom::Const(Scalar::I64(a)), Atom::Const(Scalar::I64(b))) => Atom::i64(a.wrapping_sub(b)),
             _ => self.binary(BinOp::Sub, PrimType::I64, x, y).into(),
         }
     }
@@ -276,18 +247,14 @@ impl<'a, L: Level> Builder<'a, L> {
     pub fn mul_i64(&mut self, x: Atom, y: Atom) -> Atom {
         match (x, y) {
             (Atom::Const(Scalar::I64(1)), other) | (other, Atom::Const(Scalar::I64(1))) => other,
-            (Atom::Const(Scalar::I64(a)), Atom::Const(Scalar::I64(b))) => {
-                Atom::i64(a.wrapping_mul(b))
-            }
+            (Atom::Const(Scalar::I64(a)), Atom::Const(Scalar::I64(b))) => Atom::i64(a.wrapping_mul(b)),
             _ => self.binary(BinOp::Mul, PrimType::I64, x, y).into(),
         }
     }
 
     /// The product of sizes.
     pub fn product(&mut self, dims: &[Dim]) -> Atom {
-        dims.iter()
-            .filter_map(|dim| dim.atom())
-            .fold(Atom::i64(1), |x, y| self.mul_i64(x, y))
+        dims.iter().filter_map(|dim| dim.atom()).fold(Atom::i64(1), |x, y| self.mul_i64(x, y))
     }
 
     /// An operand as a dimension: itself, if it is a variable or constant size.
@@ -310,53 +277,26 @@ impl<'a, L: Level> Builder<'a, L> {
     /// The array with the element or row at these indices replaced; consumes it.
     pub fn update(&mut self, hint: &str, array: Name, indices: &[Atom], value: Atom) -> Name {
         let slice = self.row_slice(array, indices);
-        self.let_basic(
-            hint,
-            BasicOp::Update {
-                array,
-                slice,
-                value,
-            },
-        )
+        self.let_basic(hint, BasicOp::Update { array, slice, value })
     }
 
     /// The slice that takes one index of each outermost dimension and all of the rest.
     pub fn row_slice(&self, array: Name, indices: &[Atom]) -> Vec<DimIndex> {
-        let whole = |dim: &Dim| DimIndex::Slice {
-            start: Atom::i64(0),
-            count: *dim,
-            stride: Atom::i64(1),
-        };
+        let whole = |dim: &Dim| DimIndex::Slice { start: Atom::i64(0), count: *dim, stride: Atom::i64(1) };
         let shape = self.types.type_of(array).shape();
         let fixed = indices.iter().map(|i| DimIndex::Fix(*i));
-        fixed
-            .chain(shape.iter().skip(indices.len()).map(whole))
-            .collect()
+        fixed.chain(shape.iter().skip(indices.len()).map(whole)).collect()
     }
 
     /// The value repeated.
     pub fn replicate(&mut self, hint: &str, shape: &[Dim], value: Atom) -> Name {
-        self.let_basic(
-            hint,
-            BasicOp::Replicate {
-                shape: Shape::from_slice(shape),
-                value,
-            },
-        )
+        self.let_basic(hint, BasicOp::Replicate { shape: Shape::from_slice(shape), value })
     }
 
     /// `0 .. count` as `i64`.
     pub fn iota(&mut self, count: Dim) -> Name {
         let (start, stride) = (Atom::i64(0), Atom::i64(1));
-        self.let_basic(
-            "iota",
-            BasicOp::Iota {
-                ty: PrimType::I64,
-                count,
-                start,
-                stride,
-            },
-        )
+        self.let_basic("iota", BasicOp::Iota { ty: PrimType::I64, count, start, stride })
     }
 
     /// A body made by the closure, which returns the results.
@@ -367,10 +307,7 @@ impl<'a, L: Level> Builder<'a, L> {
         let result = f(self);
         self.certs = certs;
         self.attrs = attrs;
-        Body {
-            stms: std::mem::replace(&mut self.stms, outer),
-            result,
-        }
+        Body { stms: std::mem::replace(&mut self.stms, outer), result }
     }
 
     /// A conditional with results of these types.
@@ -384,22 +321,12 @@ impl<'a, L: Level> Builder<'a, L> {
     ) -> Vec<Name> {
         let then_body = self.body(then_body);
         let else_body = self.body(else_body);
-        let exp = Exp::If {
-            cond,
-            then_body,
-            else_body,
-        };
+        let exp = Exp::If { cond, then_body, else_body };
         self.bind_all(types.into_iter().map(|ty| (hint, ty)), exp)
     }
 
     /// A call with results of these types.
-    pub fn call(
-        &mut self,
-        hint: &str,
-        fun: FunName,
-        args: Vec<Atom>,
-        types: Vec<Type>,
-    ) -> Vec<Name> {
+    pub fn call(&mut self, hint: &str, fun: FunName, args: Vec<Atom>, types: Vec<Type>) -> Vec<Name> {
         let exp = Exp::Apply { fun, args };
         self.bind_all(types.into_iter().map(|ty| (hint, ty)), exp)
     }
@@ -415,9 +342,7 @@ impl<'a, L: Level> Builder<'a, L> {
     ) -> Vec<Name> {
         let var = self.names.fresh("i");
         self.types.set(var, Type::Prim(ty));
-        self.loop_(LoopForm::For { var, ty, bound }, inits, |b, params| {
-            f(b, var, params)
-        })
+        self.loop_(LoopForm::For { var, ty, bound }, inits, |b, params| f(b, var, params))
     }
 
     /// While the first parameter (a `bool`) is true: the closure gets the
@@ -429,11 +354,7 @@ impl<'a, L: Level> Builder<'a, L> {
         f: impl FnOnce(&mut Self, &[Name]) -> Vec<Atom>,
     ) -> Vec<Name> {
         let params = self.loop_params(inits);
-        let cond = params
-            .first()
-            .expect("a while loop has a condition")
-            .param
-            .name;
+        let cond = params.first().expect("a while loop has a condition").param.name;
         self.finish_loop(LoopForm::While { cond }, params, f)
     }
 
@@ -451,20 +372,10 @@ impl<'a, L: Level> Builder<'a, L> {
 
     fn loop_params(&mut self, inits: Vec<LoopInit>) -> Vec<LoopParam<L>> {
         let mut params: Vec<LoopParam<L>> = Vec::with_capacity(inits.len());
-        for LoopInit {
-            hint,
-            ty,
-            init,
-            consumed,
-        } in inits
-        {
+        for LoopInit { hint, ty, init, consumed } in inits {
             let earlier = |i: u32| params.get(i as usize).map(|p| Dim::Var(p.param.name));
             let ty = instantiate(&ty, &earlier);
-            params.push(LoopParam {
-                param: self.param(&hint, ty),
-                init,
-                consumed,
-            });
+            params.push(LoopParam { param: self.param(&hint, ty), init, consumed });
         }
         params
     }
@@ -476,10 +387,7 @@ impl<'a, L: Level> Builder<'a, L> {
         f: impl FnOnce(&mut Self, &[Name]) -> Vec<Atom>,
     ) -> Vec<Name> {
         let names: Vec<Name> = params.iter().map(|p| p.param.name).collect();
-        let hints: Vec<String> = names
-            .iter()
-            .map(|n| self.names.hint(*n).to_string())
-            .collect();
+        let hints: Vec<String> = names.iter().map(|n| self.names.hint(*n).to_string()).collect();
         let body = self.body(|b| f(b, &names));
         let exp = Exp::Loop { params, form, body };
         let types = exp_types(&exp, &|name| self.types.type_of(name).clone()).unwrap_or_default();
@@ -504,9 +412,7 @@ impl<'a, L: Level> Builder<'a, L> {
     /// The lambda of a binary scalar operator.
     pub fn binary_lambda(&mut self, op: BinOp, ty: PrimType) -> Lambda<L> {
         let params = [("x", Type::Prim(ty)), ("y", Type::Prim(ty))];
-        self.lambda(params, |b, p| {
-            vec![b.binary(op, ty, p[0].into(), p[1].into()).into()]
-        })
+        self.lambda(params, |b, p| vec![b.binary(op, ty, p[0].into(), p[1].into()).into()])
     }
 
     /// The lambda that gives its parameters, of these types, back.
@@ -519,17 +425,9 @@ impl<'a, L: Level> Builder<'a, L> {
 
 impl Builder<'_, Soacs> {
     /// The types of the rows of arrays (accumulators: themselves).
-    #[allow(
-        clippy::expect_used,
-        reason = "the caller promises arrays and accumulators"
-    )]
+    #[allow(clippy::expect_used, reason = "the caller promises arrays and accumulators")]
     pub fn row_types(&self, arrays: &[Name]) -> Vec<Type> {
-        let row = |array: &Name| {
-            self.types
-                .type_of(*array)
-                .row()
-                .expect("an array or accumulator")
-        };
+        let row = |array: &Name| self.types.type_of(*array).row().expect("an array or accumulator");
         arrays.iter().map(row).collect()
     }
 
@@ -547,26 +445,14 @@ impl Builder<'_, Soacs> {
     }
 
     /// Arrays of one width reduced.
-    pub fn reduce(
-        &mut self,
-        hint: &str,
-        width: Dim,
-        inputs: &[Name],
-        op: Operator<Soacs>,
-    ) -> Vec<Name> {
+    pub fn reduce(&mut self, hint: &str, width: Dim, inputs: &[Name], op: Operator<Soacs>) -> Vec<Name> {
         let rows = self.row_types(inputs);
         let map = self.identity_lambda(&rows);
         self.screma(hint, width, inputs, map, Vec::new(), vec![op])
     }
 
     /// Arrays of one width scanned.
-    pub fn scan(
-        &mut self,
-        hint: &str,
-        width: Dim,
-        inputs: &[Name],
-        op: Operator<Soacs>,
-    ) -> Vec<Name> {
+    pub fn scan(&mut self, hint: &str, width: Dim, inputs: &[Name], op: Operator<Soacs>) -> Vec<Name> {
         let rows = self.row_types(inputs);
         let map = self.identity_lambda(&rows);
         self.screma(hint, width, inputs, map, vec![op], Vec::new())
@@ -585,16 +471,7 @@ impl Builder<'_, Soacs> {
         let inputs = inputs.to_vec();
         self.let_op(
             hint,
-            Soac::Screma(Screma {
-                width,
-                inputs,
-                map,
-                folds: Folds {
-                    scans,
-                    reduces,
-                    post: None,
-                },
-            }),
+            Soac::Screma(Screma { width, inputs, map, folds: Folds { scans, reduces, post: None } }),
         )
     }
 }

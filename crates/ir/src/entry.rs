@@ -192,30 +192,19 @@ impl OpaqueTypes {
                     self.count(ty)?;
                 }
             }
-            OpaqueKind::RecordArray {
-                elem,
-                rank: _,
-                fields,
-            } => {
+            OpaqueKind::RecordArray { elem, rank: _, fields } => {
                 self.count(&EntryType::Opaque(*elem))?;
                 for (_, ty) in fields {
                     count = count.saturating_add(self.count(ty)?);
                 }
             }
-            OpaqueKind::Array {
-                elem,
-                rank: _,
-                leaves,
-            } => {
+            OpaqueKind::Array { elem, rank: _, leaves } => {
                 self.count(&EntryType::Opaque(*elem))?;
                 count = leaves.len();
             }
         }
         if count > MAX_LEAVES {
-            return Err(format!(
-                "the type {:?} comes to more than {MAX_LEAVES} scalars and arrays",
-                ty.name
-            ));
+            return Err(format!("the type {:?} comes to more than {MAX_LEAVES} scalars and arrays", ty.name));
         }
         let id = u32::try_from(self.types.len()).map_err(|_| "too many opaque types")?;
         self.types.push(ty);
@@ -253,16 +242,10 @@ impl OpaqueTypes {
     fn collect(&self, ty: &EntryType, out: &mut Vec<Leaf>) {
         let id = match ty {
             EntryType::Scalar(elem) => {
-                return out.push(Leaf {
-                    elem: *elem,
-                    rank: 0,
-                });
+                return out.push(Leaf { elem: *elem, rank: 0 });
             }
             EntryType::Array { elem, rank } => {
-                return out.push(Leaf {
-                    elem: *elem,
-                    rank: *rank,
-                });
+                return out.push(Leaf { elem: *elem, rank: *rank });
             }
             EntryType::Opaque(id) => *id,
         };
@@ -326,9 +309,9 @@ impl OpaqueTypes {
                 OpaqueKind::RecordArray { elem, rank, fields } => {
                     let own = fields.iter().map(|(name, ty)| (name, self.leaves(ty)));
                     let fits = match self.get(*elem).map(|ty| &ty.kind) {
-                        Some(OpaqueKind::Record(of)) => own.eq(of
-                            .iter()
-                            .map(|(name, ty)| (name, within(*rank, self.leaves(ty))))),
+                        Some(OpaqueKind::Record(of)) => {
+                            own.eq(of.iter().map(|(name, ty)| (name, within(*rank, self.leaves(ty)))))
+                        }
                         _ => false,
                     };
                     if !fits {
@@ -355,11 +338,9 @@ impl OpaqueTypes {
                 let mut payloads = constrs.iter().flat_map(|constr| &constr.payload);
                 payloads.all(|(ty, _)| ranked(ty))
             }
-            OpaqueKind::RecordArray {
-                elem: _,
-                rank,
-                fields,
-            } => *rank > 0 && fields.iter().all(|(_, ty)| ranked(ty)),
+            OpaqueKind::RecordArray { elem: _, rank, fields } => {
+                *rank > 0 && fields.iter().all(|(_, ty)| ranked(ty))
+            }
             OpaqueKind::Array { rank, .. } => *rank > 0,
         }
     }
@@ -373,10 +354,7 @@ impl OpaqueTypes {
 }
 
 /// What holds a constructor's number.
-const TAG: Leaf = Leaf {
-    elem: ScalarType::I8,
-    rank: 0,
-};
+const TAG: Leaf = Leaf { elem: ScalarType::I8, rank: 0 };
 
 fn within(rank: usize, mut leaves: Vec<Leaf>) -> Vec<Leaf> {
     for leaf in &mut leaves {

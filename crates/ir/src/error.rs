@@ -21,10 +21,7 @@ pub enum PassError {
 impl PassError {
     /// A limitation.
     pub fn unsupported(what: impl Into<String>, stack: Vec<SrcLoc>) -> Self {
-        Self::Unsupported {
-            what: what.into(),
-            stack,
-        }
+        Self::Unsupported { what: what.into(), stack }
     }
 
     /// A bug.

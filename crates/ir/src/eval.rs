@@ -139,11 +139,7 @@ pub struct EvalError {
 
 impl EvalError {
     pub(crate) fn new(class: ErrorClass, message: impl Into<String>) -> Self {
-        Self {
-            class,
-            message: message.into(),
-            places: Vec::new(),
-        }
+        Self { class, message: message.into(), places: Vec::new() }
     }
 
     pub(crate) fn bug(message: impl Into<String>) -> Self {
@@ -204,11 +200,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self {
-            budget: DEFAULT_BUDGET,
-            settings: Settings::default(),
-            listener: None,
-        }
+        Self { budget: DEFAULT_BUDGET, settings: Settings::default(), listener: None }
     }
 }
 
@@ -235,29 +227,18 @@ pub fn eval_entry_with<L: Level>(
 
     let leaves = program.opaques.spread(&point.params);
     if leaves.len() != args.len() {
-        return Err(argument(format!(
-            "{} where {} are needed",
-            args.len(),
-            leaves.len()
-        )));
+        return Err(argument(format!("{} where {} are needed", args.len(), leaves.len())));
     }
     let mut core = Vec::new();
     for ((leaf, param), value) in leaves.into_iter().zip(args) {
         core.extend(core_values(leaf, value).ok_or_else(|| {
-            argument(format!(
-                "{} has another type than the entry point's parameter",
-                param.name
-            ))
+            argument(format!("{} has another type than the entry point's parameter", param.name))
         })?);
     }
     let mut core = core.into_iter();
     let mut values = Vec::new();
     for param in &function.params {
-        let value = if matches!(param.param.ty, Type::Mem(_)) {
-            Some(Value::Unit)
-        } else {
-            core.next()
-        };
+        let value = if matches!(param.param.ty, Type::Mem(_)) { Some(Value::Unit) } else { core.next() };
         values.push(value.ok_or_else(|| argument("too few for the function".to_owned()))?);
     }
     check_sizes(function, &values)?;
@@ -265,9 +246,7 @@ pub fn eval_entry_with<L: Level>(
 
     let mut results = Vec::new();
     m.call(index, &mut values, &mut results)?;
-    let mut results = results
-        .into_iter()
-        .filter(|value| !matches!(value, Value::Unit | Value::Block(_)));
+    let mut results = results.into_iter().filter(|value| !matches!(value, Value::Unit | Value::Block(_)));
     let mut out = Vec::new();
     for (leaf, _) in program.opaques.spread(&point.results) {
         match results.nth(leaf.rank) {

@@ -22,12 +22,7 @@ fn exact_body<L: Level>(body: &Body<L>) -> bool {
                     ty.is_int() || *ty == PrimType::Bool || matches!(op, BinOp::FMin | BinOp::FMax)
                 }
                 BasicOp::Fma(..) | BasicOp::Math(..) => false,
-                BasicOp::Convert {
-                    op: _,
-                    from,
-                    to,
-                    arg: _,
-                } => !from.is_float() || from == to,
+                BasicOp::Convert { op: _, from, to, arg: _ } => !from.is_float() || from == to,
                 BasicOp::Atom(_)
                 | BasicOp::Unary(..)
                 | BasicOp::Compare(..)
@@ -52,11 +47,7 @@ fn exact_body<L: Level>(body: &Body<L>) -> bool {
                 | BasicOp::Opaque(_)
                 | BasicOp::UpdateAcc { .. } => true,
             },
-            Exp::If {
-                cond: _,
-                then_body,
-                else_body,
-            } => exact_body(then_body) && exact_body(else_body),
+            Exp::If { cond: _, then_body, else_body } => exact_body(then_body) && exact_body(else_body),
             Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_) => false,
         })
     })
@@ -95,11 +86,9 @@ pub fn atomic_operator<L: Level>(operator: &Lambda<L>) -> Option<(BinOp, PrimTyp
 
 /// The operator on scalars, in either order, that an operator is, if it is nothing else.
 pub fn scalar_operator<L: Level>(operator: &Lambda<L>) -> Option<(BinOp, PrimType)> {
-    let ([stm], [result], [x, y]) = (
-        operator.body.stms.as_slice(),
-        operator.body.result.as_slice(),
-        operator.params.as_slice(),
-    ) else {
+    let ([stm], [result], [x, y]) =
+        (operator.body.stms.as_slice(), operator.body.result.as_slice(), operator.params.as_slice())
+    else {
         return None;
     };
     let Exp::Basic(BasicOp::Binary(by, ty, a, b)) = &stm.exp else {

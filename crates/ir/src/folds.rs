@@ -40,29 +40,19 @@ pub struct Groups<'a, T> {
 
 impl<L: Level> Default for Folds<L> {
     fn default() -> Self {
-        Self {
-            scans: Vec::new(),
-            reduces: Vec::new(),
-            post: None,
-        }
+        Self { scans: Vec::new(), reduces: Vec::new(), post: None }
     }
 }
 
 impl<L: Level> Folds<L> {
     /// Reductions alone.
     pub fn reduce(reduces: Vec<Operator<L>>) -> Self {
-        Self {
-            reduces,
-            ..Self::default()
-        }
+        Self { reduces, ..Self::default() }
     }
 
     /// Scans alone.
     pub fn scan(scans: Vec<Operator<L>>) -> Self {
-        Self {
-            scans,
-            ..Self::default()
-        }
+        Self { scans, ..Self::default() }
     }
 
     /// Whether all values are mapped out as they are.
@@ -110,11 +100,7 @@ impl<L: Level> Folds<L> {
     pub fn values<'a, T>(&self, values: &'a [T]) -> Groups<'a, T> {
         let (scanned, rest) = cut(values, self.n_scanned());
         let (reduced, mapped) = cut(rest, self.n_reduced());
-        Groups {
-            scanned,
-            reduced,
-            mapped,
-        }
+        Groups { scanned, reduced, mapped }
     }
 
     /// The results (a pattern, mostly): what is reduced, and the elements.

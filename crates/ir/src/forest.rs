@@ -81,10 +81,7 @@ pub fn forest(program: &Program<Segs>) -> Vec<Trees> {
             either: FxHashMap::default(),
             versions: 0,
         };
-        Trees {
-            function: function.name.clone(),
-            roots: finder.choices(&function.body, true),
-        }
+        Trees { function: function.name.clone(), roots: finder.choices(&function.body, true) }
     });
     trees.filter(|trees| !trees.roots.is_empty()).collect()
 }
@@ -109,11 +106,7 @@ impl<'a> Finder<'a> {
                 self.note(stm.pat.first().map(|param| param.name), &stm.exp);
                 match &stm.exp {
                     Exp::Basic(_) | Exp::Apply { .. } => {}
-                    Exp::If {
-                        cond,
-                        then_body,
-                        else_body,
-                    } => {
+                    Exp::If { cond, then_body, else_body } => {
                         let cond = cond.var();
                         let both = cond.and_then(|name| self.either.get(&name).copied());
                         let (first, second) = match both {
@@ -185,11 +178,7 @@ impl<'a> Finder<'a> {
                 inside.extend(self.choices(&seg.body, true));
             }
         }
-        vec![Node::Version(Version {
-            number,
-            operations,
-            inside,
-        })]
+        vec![Node::Version(Version { number, operations, inside })]
     }
 
     fn note(&mut self, name: Option<Name>, exp: &'a Exp<Segs>) {
@@ -300,11 +289,7 @@ pub fn keep_arm<L: Level>(stm: Stm<L>, first: bool, out: &mut Vec<Stm<L>>) {
     };
     out.extend(kept.stms);
     for (param, result) in pat.into_iter().zip(kept.result) {
-        out.push(Stm {
-            pat: vec![param],
-            aux: Aux::at(aux.prov),
-            exp: Exp::Basic(BasicOp::Atom(result)),
-        });
+        out.push(Stm { pat: vec![param], aux: Aux::at(aux.prov), exp: Exp::Basic(BasicOp::Atom(result)) });
     }
 }
 

@@ -20,10 +20,7 @@ impl Fuel {
 
     /// For this many rewrites.
     pub fn limited(units: u64) -> Self {
-        Self {
-            left: Some(units),
-            spent: 0,
-        }
+        Self { left: Some(units), spent: 0 }
     }
 
     /// Whether no rewrite may be made any more.
@@ -52,13 +49,7 @@ mod tests {
     fn runs_out() {
         let mut fuel = Fuel::limited(2);
         assert!(fuel.take() && fuel.take() && !fuel.take());
-        assert_eq!(
-            fuel,
-            Fuel {
-                left: Some(0),
-                spent: 2
-            }
-        );
+        assert_eq!(fuel, Fuel { left: Some(0), spent: 2 });
         assert!(Fuel::unlimited().take());
     }
 }

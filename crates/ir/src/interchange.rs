@@ -14,26 +14,14 @@ pub fn operator_map(operator: &Operator<Soacs>) -> Option<(Dim, Vec<usize>)> {
     let [stm] = operator.op.body.stms.as_slice() else {
         return None;
     };
-    let Exp::Op(Soac::Screma(Screma {
-        width,
-        inputs,
-        map,
-        folds,
-    })) = &stm.exp
-    else {
+    let Exp::Op(Soac::Screma(Screma { width, inputs, map, folds })) = &stm.exp else {
         return None;
     };
     let params = &operator.op.params;
     let free = free_names_lambda(map);
-    let only_elements = free
-        .iter()
-        .all(|name| params.iter().all(|param| param.name != *name));
+    let only_elements = free.iter().all(|name| params.iter().all(|param| param.name != *name));
     let returned = stm.pat.len() == operator.op.body.result.len()
-        && stm
-            .pat
-            .iter()
-            .zip(&operator.op.body.result)
-            .all(|(p, &r)| Atom::Var(p.name) == r);
+        && stm.pat.iter().zip(&operator.op.body.result).all(|(p, &r)| Atom::Var(p.name) == r);
     if !folds.is_map() || !returned || !only_elements {
         return None;
     }
@@ -58,20 +46,10 @@ pub fn element_operator(
         return None;
     };
     let rows = &map.ret;
-    let params: Vec<Param<Soacs>> = rows
-        .iter()
-        .chain(rows)
-        .map(|ty| fresh("x", ty.clone()))
-        .collect();
+    let params: Vec<Param<Soacs>> = rows.iter().chain(rows).map(|ty| fresh("x", ty.clone())).collect();
     let own = map.params.iter().zip(&positions);
-    let own: Substitution = own
-        .map(|(param, &at)| (param.name, params[at].name.into()))
-        .collect();
+    let own: Substitution = own.map(|(param, &at)| (param.name, params[at].name.into())).collect();
     let mut body = map.body.clone();
     substitute_body(&mut body, &own);
-    Some(Lambda {
-        params,
-        body,
-        ret: rows.clone(),
-    })
+    Some(Lambda { params, body, ret: rows.clone() })
 }

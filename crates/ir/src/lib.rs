@@ -62,9 +62,7 @@ pub use pass::{Context, Flatten, Lanes, Options};
 pub use prov::{Prov, ProvTable, SrcLoc};
 pub use seg::Segs;
 pub use soac::Soacs;
-pub use syntax::{
-    Atom, Aux, BasicOp, Body, Exp, Function, Lambda, Level, LoopForm, Param, Program, Stm,
-};
+pub use syntax::{Atom, Aux, BasicOp, Body, Exp, Function, Lambda, Level, LoopForm, Param, Program, Stm};
 pub use target::levels::Stack;
 pub use tunable::{Settings, Tunable, TunableId};
 pub use types::{Dim, Shape, Space, Type};

@@ -34,10 +34,7 @@ impl Level for Mems {
 }
 
 /// An operation of the level with memory.
-#[allow(
-    clippy::large_enum_variant,
-    reason = "nearly all are segops, and no code holds many"
-)]
+#[allow(clippy::large_enum_variant, reason = "nearly all are segops, and no code holds many")]
 #[derive(Clone, PartialEq, Debug)]
 pub enum MemOp {
     /// A new block of a number of bytes (`i64`).
@@ -81,10 +78,7 @@ impl MemAnn {
     pub fn with_extents(&self, shape: &[Dim]) -> Self {
         match self {
             Self::None => Self::None,
-            Self::In { block, lmad } => Self::In {
-                block: *block,
-                lmad: lmad.with_extents(shape),
-            },
+            Self::In { block, lmad } => Self::In { block: *block, lmad: lmad.with_extents(shape) },
         }
     }
 }
@@ -113,39 +107,23 @@ impl Lmad {
         let mut dims = SmallVec::new();
         let mut stride = Poly::constant(1);
         for &extent in shape.iter().rev() {
-            dims.push(LmadDim {
-                stride: stride.clone(),
-                extent,
-            });
+            dims.push(LmadDim { stride: stride.clone(), extent });
             stride = stride.mul(&Poly::dim(extent));
         }
         dims.reverse();
-        Self {
-            offset: Poly::constant(0),
-            dims,
-        }
+        Self { offset: Poly::constant(0), dims }
     }
 
     /// The index function of a slice.
     #[must_use]
     pub fn slice(&self, slice: &[DimIndex]) -> Self {
-        let mut result = Self {
-            offset: self.offset.clone(),
-            dims: SmallVec::new(),
-        };
+        let mut result = Self { offset: self.offset.clone(), dims: SmallVec::new() };
         for (dim, index) in self.dims.iter().zip(slice) {
             let start = match index {
                 DimIndex::Fix(at) => *at,
-                DimIndex::Slice {
-                    start,
-                    count,
-                    stride,
-                } => {
+                DimIndex::Slice { start, count, stride } => {
                     let stride = dim.stride.mul(&Poly::atom(*stride));
-                    result.dims.push(LmadDim {
-                        stride,
-                        extent: *count,
-                    });
+                    result.dims.push(LmadDim { stride, extent: *count });
                     *start
                 }
             };
@@ -186,14 +164,9 @@ impl Lmad {
     /// With these extents.
     #[must_use]
     pub fn with_extents(&self, shape: &[Dim]) -> Self {
-        let dims = self.dims.iter().zip(shape).map(|(dim, &extent)| LmadDim {
-            stride: dim.stride.clone(),
-            extent,
-        });
-        Self {
-            offset: self.offset.clone(),
-            dims: dims.collect(),
-        }
+        let dims =
+            self.dims.iter().zip(shape).map(|(dim, &extent)| LmadDim { stride: dim.stride.clone(), extent });
+        Self { offset: self.offset.clone(), dims: dims.collect() }
     }
 
     /// Whether it is row-major from the start of a block.

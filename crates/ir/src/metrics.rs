@@ -15,9 +15,7 @@
 
 use crate::seg::{SegKind, SegOp};
 use crate::soac::{Screma, Soac};
-use crate::syntax::{
-    BasicOp, ENTRY_SIZES, Exp, FunKind, Lambda, Level, LoopForm, MsgPart, Param, Stm,
-};
+use crate::syntax::{BasicOp, ENTRY_SIZES, Exp, FunKind, Lambda, Level, LoopForm, MsgPart, Param, Stm};
 use crate::walk::{Operation, Visit};
 use crate::{FunName, Name, Program, Segs};
 use prim::UnOp;
@@ -35,13 +33,8 @@ pub struct Pattern {
 impl Pattern {
     /// The pattern of this text.
     pub fn new(text: &str) -> Self {
-        let (anchored, rest) = text
-            .strip_prefix('/')
-            .map_or((false, text), |rest| (true, rest));
-        Self {
-            anchored,
-            names: rest.split('/').map(str::to_owned).collect(),
-        }
+        let (anchored, rest) = text.strip_prefix('/').map_or((false, text), |rest| (true, rest));
+        Self { anchored, names: rest.split('/').map(str::to_owned).collect() }
     }
 
     /// Whether an operation with what is around it fits, the outermost first.
@@ -49,10 +42,7 @@ impl Pattern {
         let skipped = path.len().checked_sub(self.names.len());
         skipped.is_some_and(|skipped| {
             (!self.anchored || skipped == 0)
-                && path[skipped..]
-                    .iter()
-                    .zip(&self.names)
-                    .all(|(a, b)| *a == b.as_str())
+                && path[skipped..].iter().zip(&self.names).all(|(a, b)| *a == b.as_str())
         })
     }
 }
@@ -205,11 +195,7 @@ impl<L: Level<Op: Counted>> Visit<L> for Counter<'_> {
 
     fn lambda(&mut self, lambda: &Lambda<L>) {
         // The operators of segops are beside their bodies.
-        if self
-            .path
-            .last()
-            .is_some_and(|around| around.starts_with("Seg"))
-        {
+        if self.path.last().is_some_and(|around| around.starts_with("Seg")) {
             self.inside("SegBinOp", |counter| counter.walk_lambda(lambda));
         } else {
             self.walk_lambda(lambda);
@@ -226,11 +212,7 @@ impl<L: Level<Op: Counted>> Visit<L> for Counter<'_> {
                     self.seen(basic(op));
                 }
             }
-            Exp::If {
-                cond: _,
-                then_body,
-                else_body,
-            } => self.inside("If", |counter| {
+            Exp::If { cond: _, then_body, else_body } => self.inside("If", |counter| {
                 counter.inside("True", |counter| counter.body(then_body));
                 counter.inside("False", |counter| counter.body(else_body));
             }),
@@ -291,10 +273,7 @@ fn basic(op: &BasicOp) -> &'static str {
 
 /// What unary operators are called: some are functions of the mathematical library.
 fn unary(op: UnOp) -> &'static str {
-    let in_library = matches!(
-        op,
-        UnOp::FSqrt | UnOp::FFloor | UnOp::FCeil | UnOp::FRound | UnOp::FTrunc
-    );
+    let in_library = matches!(op, UnOp::FSqrt | UnOp::FFloor | UnOp::FCeil | UnOp::FRound | UnOp::FTrunc);
     if in_library { "Apply" } else { "UnOp" }
 }
 
@@ -326,14 +305,7 @@ fun main(n_0: i64, xs_1: [n_0]f32) : (f32)
 ",
         )
         .expect("it is well formed");
-        let names = [
-            "/GPUBody",
-            "/GPUBody/Index",
-            "/GPUBody/Apply",
-            "BinOp",
-            "SegMap",
-            "/Index",
-        ];
+        let names = ["/GPUBody", "/GPUBody/Index", "/GPUBody/Apply", "BinOp", "SegMap", "/Index"];
         let counts = count(&program, &names.map(Pattern::new));
         assert_eq!(counts, [1, 1, 1, 2, 1, 1]);
     }

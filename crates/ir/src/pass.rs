@@ -127,11 +127,7 @@ impl Context {
 
     /// Notes what was decided.
     pub fn decide(&mut self, function: &Arc<str>, places: Vec<SrcLoc>, kind: Kind) {
-        self.decisions.push(Decision {
-            function: function.clone(),
-            places,
-            kind,
-        });
+        self.decisions.push(Decision { function: function.clone(), places, kind });
     }
 
     /// Does something to each item (a function, mostly), each with a context of its
@@ -182,19 +178,14 @@ mod tests {
     use super::{Context, Options, Workers};
 
     fn squares(context: &mut Context) -> Result<Vec<u32>, u32> {
-        context.each((0..100).collect(), |n: u32, own| {
-            if own.fuel.take() { Ok(n * n) } else { Err(n) }
-        })
+        context.each((0..100).collect(), |n: u32, own| if own.fuel.take() { Ok(n * n) } else { Err(n) })
     }
 
     #[test]
     fn results_and_fuel_are_the_same_on_any_number_of_threads() {
         let expected: Vec<u32> = (0..100).map(|n| n * n).collect();
         for threads in [1, 2, 7] {
-            let mut context = Context {
-                workers: Workers::new(threads, |_| 1 << 20),
-                ..Context::default()
-            };
+            let mut context = Context { workers: Workers::new(threads, |_| 1 << 20), ..Context::default() };
             assert_eq!(squares(&mut context), Ok(expected.clone()));
             assert_eq!(context.fuel.spent, 100);
         }
@@ -202,19 +193,14 @@ mod tests {
 
     #[test]
     fn limited_fuel_goes_to_the_first() {
-        let mut context = Context {
-            workers: Workers::new(4, |_| 1 << 20),
-            ..Context::new(Some(40), Options::default())
-        };
+        let mut context =
+            Context { workers: Workers::new(4, |_| 1 << 20), ..Context::new(Some(40), Options::default()) };
         assert_eq!(squares(&mut context), Err(40));
     }
 
     #[test]
     fn of_several_errors_the_first_is_told() {
-        let mut context = Context {
-            workers: Workers::new(4, |_| 1 << 20),
-            ..Context::default()
-        };
+        let mut context = Context { workers: Workers::new(4, |_| 1 << 20), ..Context::default() };
         let failed: Result<Vec<()>, u32> = context.each((0..50).collect(), |n, _| Err(n));
         assert_eq!(failed, Err(0));
     }

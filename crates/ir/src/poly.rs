@@ -128,8 +128,6 @@ impl Poly {
 
     /// Every name in it, with repetitions.
     pub fn names(&self) -> impl Iterator<Item = Name> + '_ {
-        self.terms
-            .iter()
-            .flat_map(|(monomial, _)| monomial.iter().copied())
+        self.terms.iter().flat_map(|(monomial, _)| monomial.iter().copied())
     }
 }

@@ -109,10 +109,7 @@ impl ProvTable {
         }
     }
 
-    #[allow(
-        clippy::expect_used,
-        reason = "2^32 entries are more than 64 GiB: memory ends first"
-    )]
+    #[allow(clippy::expect_used, reason = "2^32 entries are more than 64 GiB: memory ends first")]
     fn intern(&mut self, entry: ProvEntry) -> Prov {
         let entries = &mut self.entries;
         *self.index.entry(entry).or_insert_with_key(|entry| {
@@ -230,20 +227,12 @@ mod tests {
     use super::{MOST, Prov, ProvTable, SrcLoc};
 
     fn at(line: u32) -> SrcLoc {
-        SrcLoc {
-            file: 0,
-            line,
-            col: 1,
-            end_line: line,
-            end_col: 2,
-        }
+        SrcLoc { file: 0, line, col: 1, end_line: line, end_col: 2 }
     }
 
     fn lines(table: &ProvTable, prov: Prov) -> Vec<Vec<u32>> {
         let stacks = table.stacks(prov).into_iter();
-        stacks
-            .map(|stack| stack.iter().map(|loc| loc.line).collect())
-            .collect()
+        stacks.map(|stack| stack.iter().map(|loc| loc.line).collect()).collect()
     }
 
     #[test]

@@ -119,16 +119,8 @@ pub const FULL_CHUNKS: i64 = 16;
 
 impl Decomp {
     /// All points in one chunk, one after another.
-    pub const WHOLE: Self = Self {
-        grain: 1,
-        tunable: None,
-        max_chunks: 1,
-        width: 1,
-        streams: 1,
-        depth: 1,
-        cost: 1,
-        writes: 0,
-    };
+    pub const WHOLE: Self =
+        Self { grain: 1, tunable: None, max_chunks: 1, width: 1, streams: 1, depth: 1, cost: 1, writes: 0 };
 
     /// The number of chunks of `n` points.
     pub fn chunks(self, n: i64) -> i64 {
@@ -156,15 +148,8 @@ impl Decomp {
     /// square reads no further than the chunk.
     pub fn stretches(self, points: i64) -> impl Iterator<Item = Stretches> {
         let depth = i64::from(self.depth.max(1));
-        let most = if self.streams > 1 {
-            i64::from(self.streams) / depth
-        } else {
-            0
-        };
-        let piece = Stretches {
-            count: most * depth,
-            length: self.squares() * depth,
-        };
+        let most = if self.streams > 1 { i64::from(self.streams) / depth } else { 0 };
+        let piece = Stretches { count: most * depth, length: self.squares() * depth };
         let pieces = points.checked_div(piece.count * piece.length).unwrap_or(0);
         let mut left = points - pieces * piece.count * piece.length;
         let pieces = (0..pieces).map(move |_| piece);
@@ -204,10 +189,7 @@ impl Decomp {
     #[must_use]
     pub fn with_bins(self, bins: i64) -> Self {
         let points = bins / i64::from(self.writes.max(1));
-        Self {
-            grain: self.grain.max(points),
-            ..self
-        }
+        Self { grain: self.grain.max(points), ..self }
     }
 }
 
@@ -234,11 +216,7 @@ pub fn flat_map_types<L: Level>(width: Dim, ret: &[Type]) -> Vec<Type> {
         if is_concatenated(ty) && L::BLOCKS {
             types.push(Type::Mem(Space::Host));
         }
-        types.push(if i == 0 || is_concatenated(ty) {
-            ty.clone()
-        } else {
-            ty.array_of(width)
-        });
+        types.push(if i == 0 || is_concatenated(ty) { ty.clone() } else { ty.array_of(width) });
     }
     types
 }
@@ -271,11 +249,7 @@ pub fn outermost<L: Level<Op = SegOp<L>>>(body: &Body<L>) -> Vec<&SegOp<L>> {
                 match &stm.exp {
                     Exp::Op(op @ SegOp::Seg(_)) => found.push(op),
                     Exp::Op(SegOp::WithAcc { lambda, .. }) => find(&lambda.body, found),
-                    Exp::If {
-                        then_body,
-                        else_body,
-                        ..
-                    } => {
+                    Exp::If { then_body, else_body, .. } => {
                         find(then_body, found);
                         find(else_body, found);
                     }
@@ -319,10 +293,7 @@ impl<L: Level> Seg<L> {
 }
 
 /// An operation of a segmented level.
-#[allow(
-    clippy::large_enum_variant,
-    reason = "nearly all are segops, and no code holds many"
-)]
+#[allow(clippy::large_enum_variant, reason = "nearly all are segops, and no code holds many")]
 #[derive(Clone, PartialEq, Debug)]
 pub enum SegOp<L: Level> {
     /// A segmented operation.

@@ -67,12 +67,7 @@ pub struct Screma {
 impl Screma {
     /// A map.
     pub fn map(width: Dim, inputs: Vec<Name>, map: Lambda<Soacs>) -> Self {
-        Self {
-            width,
-            inputs,
-            map,
-            folds: Folds::default(),
-        }
+        Self { width, inputs, map, folds: Folds::default() }
     }
 
     /// The input behind each of the map's results that is an element of one.

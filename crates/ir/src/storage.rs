@@ -48,15 +48,8 @@ impl BasicOp {
             Self::Atom(atom) | Self::Opaque(atom) => atom.var(),
             Self::Update { array, .. }
             | Self::FlatUpdate { array, .. }
-            | Self::Reshape {
-                kind: ReshapeKind::Coerce,
-                array,
-                ..
-            } => Some(*array),
-            Self::Reshape {
-                kind: ReshapeKind::Arbitrary,
-                ..
-            }
+            | Self::Reshape { kind: ReshapeKind::Coerce, array, .. } => Some(*array),
+            Self::Reshape { kind: ReshapeKind::Arbitrary, .. }
             | Self::Unary(..)
             | Self::Binary(..)
             | Self::Compare(..)

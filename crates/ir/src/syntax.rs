@@ -133,12 +133,7 @@ pub struct Aux {
 impl Aux {
     /// No certificates, no attributes, no facts, this provenance.
     pub fn at(prov: Prov) -> Self {
-        Self {
-            certs: SmallVec::new(),
-            attrs: Attrs::default(),
-            prov,
-            facts: Facts::default(),
-        }
+        Self { certs: SmallVec::new(), attrs: Attrs::default(), prov, facts: Facts::default() }
     }
 }
 
@@ -180,11 +175,7 @@ impl<L: Level> Lambda<L> {
         self.body.stms.is_empty()
             && self.params.len() == self.body.result.len()
             && self.params.len() == self.ret.len()
-            && self
-                .params
-                .iter()
-                .zip(&self.ret)
-                .all(|(param, ty)| param.ty == *ty)
+            && self.params.iter().zip(&self.ret).all(|(param, ty)| param.ty == *ty)
             && self
                 .params
                 .iter()

@@ -131,9 +131,7 @@ pub fn parse<L: Level>(text: &str) -> Result<Program<L>, ParseError> {
 
 /// The name of the level that the text is of, as it stands at its beginning.
 pub fn level_of(text: &str) -> Option<&str> {
-    let code = text
-        .lines()
-        .map(|line| line.split("//").next().unwrap_or(line).trim());
+    let code = text.lines().map(|line| line.split("//").next().unwrap_or(line).trim());
     code.flat_map(str::split_whitespace).next()
 }
 

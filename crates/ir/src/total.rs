@@ -11,10 +11,7 @@ pub fn is_whole_power(op: BinOp, ty: PrimType) -> bool {
 
 /// Whether the operator has a value for every first operand, if it is no power of integers.
 pub fn never_fails(op: BinOp, y: Atom) -> bool {
-    !op.is_division()
-        || y.constant()
-            .and_then(Scalar::as_i64)
-            .is_some_and(|y| y != 0 && y != -1)
+    !op.is_division() || y.constant().and_then(Scalar::as_i64).is_some_and(|y| y != 0 && y != -1)
 }
 
 /// Whether it is an operation on scalars that has a value for all operands.

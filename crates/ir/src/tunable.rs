@@ -53,13 +53,8 @@ pub enum Rule {
 
 impl Rule {
     /// All rules.
-    pub const ALL: [Self; 5] = [
-        Self::LanesShare,
-        Self::OuterParallelism,
-        Self::InnerParallelism,
-        Self::Scratchpad,
-        Self::Grain,
-    ];
+    pub const ALL: [Self; 5] =
+        [Self::LanesShare, Self::OuterParallelism, Self::InnerParallelism, Self::Scratchpad, Self::Grain];
 
     /// Its name in parameters' names.
     pub const fn name(self) -> &'static str {
@@ -157,12 +152,7 @@ impl Table {
         let ordinal = *next;
         *next = next.saturating_add(1);
         let id = TunableId(self.all.len() as u32);
-        self.all.push(Tunable {
-            rule,
-            ordinal,
-            class,
-            default,
-        });
+        self.all.push(Tunable { rule, ordinal, class, default });
         id
     }
 

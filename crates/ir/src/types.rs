@@ -68,13 +68,7 @@ pub enum Space {
 
 impl Space {
     /// All spaces.
-    pub const ALL: [Self; 5] = [
-        Self::Host,
-        Self::Device,
-        Self::Scratchpad,
-        Self::Private,
-        Self::Registers,
-    ];
+    pub const ALL: [Self; 5] = [Self::Host, Self::Device, Self::Scratchpad, Self::Private, Self::Registers];
 
     /// What it is called in text.
     pub const fn name(self) -> &'static str {
@@ -124,11 +118,7 @@ impl Type {
     /// An array type, or the scalar type where the shape has no dimension.
     pub fn array(elem: PrimType, shape: impl IntoIterator<Item = Dim>) -> Self {
         let shape: Shape = shape.into_iter().collect();
-        if shape.is_empty() {
-            Self::Prim(elem)
-        } else {
-            Self::Array { elem, shape }
-        }
+        if shape.is_empty() { Self::Prim(elem) } else { Self::Array { elem, shape } }
     }
 
     /// The array type with this type's values as elements along a new outer dimension.

@@ -24,9 +24,7 @@ impl TypeEnv {
 
     /// With the types of all names bound in the function, at any depth.
     pub fn of_function<L: Level>(function: &Function<L>) -> Self {
-        let mut env = Self {
-            types: vec![None; function.names.len()],
-        };
+        let mut env = Self { types: vec![None; function.names.len()] };
         Collect(&mut env).walk_function(function);
         env
     }
@@ -46,8 +44,7 @@ impl TypeEnv {
 
     /// A name's type. A name without one is a bug of the caller: panics.
     pub fn type_of(&self, name: Name) -> &Type {
-        self.get(name)
-            .unwrap_or_else(|| panic!("name {} has no known type", name.0))
+        self.get(name).unwrap_or_else(|| panic!("name {} has no known type", name.0))
     }
 
     /// An operand's type; panics as [`TypeEnv::type_of`] does.
@@ -91,11 +88,7 @@ impl<L: Level> Visit<L> for Collect<'_> {
 
     fn exp(&mut self, exp: &Exp<L>) {
         self.walk_exp(exp);
-        if let Exp::Loop {
-            form: LoopForm::For { var, ty, .. },
-            ..
-        } = exp
-        {
+        if let Exp::Loop { form: LoopForm::For { var, ty, .. }, .. } = exp {
             self.0.set(*var, Type::Prim(*ty));
         }
     }
@@ -126,15 +119,13 @@ pub fn basic_type(op: &BasicOp, type_of: &dyn Fn(Name) -> Type) -> Type {
                 DimIndex::Slice { count, .. } => Some(*count),
             });
             let inner = ty.shape().iter().skip(slice.len()).copied();
-            ty.elem()
-                .map_or(ty.clone(), |elem| Type::array(elem, dims.chain(inner)))
+            ty.elem().map_or(ty.clone(), |elem| Type::array(elem, dims.chain(inner)))
         }
         BasicOp::FlatIndex { array, dims, .. } => {
             let ty = type_of(*array);
             let inner = ty.shape().iter().skip(1).copied();
             let shape = dims.iter().map(|(count, _)| *count).chain(inner);
-            ty.elem()
-                .map_or(ty.clone(), |elem| Type::array(elem, shape))
+            ty.elem().map_or(ty.clone(), |elem| Type::array(elem, shape))
         }
         BasicOp::Update { array, .. }
         | BasicOp::FlatUpdate { array, .. }
@@ -151,28 +142,21 @@ pub fn basic_type(op: &BasicOp, type_of: &dyn Fn(Name) -> Type) -> Type {
             ty
         }
         BasicOp::Iota { ty, count, .. } => Type::array(*ty, [*count]),
-        BasicOp::Replicate { shape, value } => shape
-            .iter()
-            .rev()
-            .fold(atom_type(value), |ty, dim| ty.array_of(*dim)),
+        BasicOp::Replicate { shape, value } => {
+            shape.iter().rev().fold(atom_type(value), |ty, dim| ty.array_of(*dim))
+        }
         BasicOp::Scratch { elem, shape } => Type::array(*elem, shape.iter().copied()),
         BasicOp::Rearrange { perm, array } => {
             let ty = type_of(*array);
-            let dims: Vec<Dim> = perm
-                .iter()
-                .filter_map(|i| ty.shape().get(*i).copied())
-                .collect();
+            let dims: Vec<Dim> = perm.iter().filter_map(|i| ty.shape().get(*i).copied()).collect();
             ty.elem().map_or(ty.clone(), |elem| Type::array(elem, dims))
         }
         BasicOp::Reshape { shape, array, .. } => {
             let ty = type_of(*array);
-            ty.elem()
-                .map_or(ty.clone(), |elem| Type::array(elem, shape.iter().copied()))
+            ty.elem().map_or(ty.clone(), |elem| Type::array(elem, shape.iter().copied()))
         }
         BasicOp::ArrayLit { row, elems } => row.array_of(Dim::Const(elems.len() as i64)),
-        BasicOp::ConstArray { elem, shape, .. } => {
-            Type::array(*elem, shape.iter().map(|n| Dim::Const(*n)))
-        }
+        BasicOp::ConstArray { elem, shape, .. } => Type::array(*elem, shape.iter().map(|n| Dim::Const(*n))),
     }
 }
 
@@ -184,11 +168,7 @@ pub fn exp_types<L: Level>(exp: &Exp<L>, type_of: &dyn Fn(Name) -> Type) -> Opti
         Exp::If { .. } | Exp::Apply { .. } => None,
         Exp::Loop { params, .. } => {
             let positions = positions(params.iter().map(|p| p.param.name));
-            let ext = |name| {
-                positions
-                    .get(&name)
-                    .map_or(Dim::Var(name), |i| Dim::Ext(*i))
-            };
+            let ext = |name| positions.get(&name).map_or(Dim::Var(name), |i| Dim::Ext(*i));
             Some(params.iter().map(|p| map_dims(&p.param.ty, &ext)).collect())
         }
         Exp::Op(op) => Some(op.result_types(type_of)),
@@ -209,11 +189,7 @@ pub fn map_dims(ty: &Type, f: &dyn Fn(Name) -> Dim) -> Type {
     };
     match ty {
         Type::Array { elem, shape } => Type::array(*elem, shape.iter().map(dim)),
-        Type::Acc {
-            token,
-            shape,
-            elems,
-        } => Type::Acc {
+        Type::Acc { token, shape, elems } => Type::Acc {
             token: *token,
             shape: shape.iter().map(dim).collect(),
             elems: elems.iter().map(|ty| map_dims(ty, f)).collect(),
@@ -231,11 +207,7 @@ pub fn instantiate(ty: &Type, f: &dyn Fn(u32) -> Option<Dim>) -> Type {
     };
     match ty {
         Type::Array { elem, shape } => Type::array(*elem, shape.iter().map(dim)),
-        Type::Acc {
-            token,
-            shape,
-            elems,
-        } => Type::Acc {
+        Type::Acc { token, shape, elems } => Type::Acc {
             token: *token,
             shape: shape.iter().map(dim).collect(),
             elems: elems.iter().map(|ty| instantiate(ty, f)).collect(),
@@ -253,11 +225,7 @@ pub fn fresh_pattern<L: Level>(
     let mut pat: Vec<Param<L>> = Vec::new();
     for (hint, ty) in results {
         let ty = instantiate(&ty, &|i| pat.get(i as usize).map(|p| Dim::Var(p.name)));
-        pat.push(Param {
-            name: names.fresh(hint.as_ref()),
-            ty,
-            ann: L::Ann::default(),
-        });
+        pat.push(Param { name: names.fresh(hint.as_ref()), ty, ann: L::Ann::default() });
     }
     pat
 }

@@ -96,19 +96,11 @@ pub trait Rules<L: Level> {
 pub trait AnnotationRules {
     /// Checks the annotation of something of this type; `mem_type` gives the
     /// type of a block. Errors as text.
-    fn verify(
-        &self,
-        ty: &Type,
-        mem_type: &dyn Fn(crate::mem::Block) -> Option<Type>,
-    ) -> Result<(), String>;
+    fn verify(&self, ty: &Type, mem_type: &dyn Fn(crate::mem::Block) -> Option<Type>) -> Result<(), String>;
 }
 
 impl AnnotationRules for () {
-    fn verify(
-        &self,
-        _: &Type,
-        _: &dyn Fn(crate::mem::Block) -> Option<Type>,
-    ) -> Result<(), String> {
+    fn verify(&self, _: &Type, _: &dyn Fn(crate::mem::Block) -> Option<Type>) -> Result<(), String> {
         Ok(())
     }
 }
@@ -144,10 +136,7 @@ pub fn verify<L: Level>(program: &Program<L>) -> Result<(), Vec<VerifyError>> {
     let mut functions: FxHashMap<&FunName, &Function<L>> = FxHashMap::default();
     for function in &program.functions {
         if functions.insert(&function.name, function).is_some() {
-            errors.push(error_in(
-                &function.name,
-                "the program has two functions of this name",
-            ));
+            errors.push(error_in(&function.name, "the program has two functions of this name"));
         }
     }
     for function in &program.functions {
@@ -175,17 +164,12 @@ pub fn verify<L: Level>(program: &Program<L>) -> Result<(), Vec<VerifyError>> {
     for entry in &program.entries {
         match functions.get(&entry.fun) {
             Some(function) => check_entry(&program.opaques, entry, function, &mut errors),
-            None => errors.push(error_in(
-                &entry.fun,
-                &format!("entry point {} has no such function", entry.name),
-            )),
+            None => {
+                errors.push(error_in(&entry.fun, &format!("entry point {} has no such function", entry.name)))
+            }
         }
     }
-    if errors.is_empty() {
-        Ok(())
-    } else {
-        Err(errors)
-    }
+    if errors.is_empty() { Ok(()) } else { Err(errors) }
 }
 
 /// The program's text with the errors as comments where they belong.
@@ -202,11 +186,7 @@ pub fn listing<L: Level>(program: &Program<L>, errors: &[VerifyError]) -> String
 }
 
 fn error_in(function: &FunName, message: &str) -> VerifyError {
-    VerifyError {
-        function: function.clone(),
-        name: None,
-        message: message.to_owned(),
-    }
+    VerifyError { function: function.clone(), name: None, message: message.to_owned() }
 }
 
 fn check_entry<L: Level>(
@@ -221,30 +201,20 @@ fn check_entry<L: Level>(
     }
     let params: Vec<&Type> = signature(function.params.iter().map(|p| &p.param.ty));
     let results: Vec<&Type> = signature(function.ret.iter().map(|r| &r.ty));
-    for (what, values, types) in [
-        ("parameters", &entry.params, &params),
-        ("results", &entry.results, &results),
-    ] {
+    for (what, values, types) in
+        [("parameters", &entry.params, &params), ("results", &entry.results, &results)]
+    {
         if !opaques.know(values) || !values_fit(opaques, values, types) {
-            fail(format!(
-                "the {what} of entry point {} do not fit the function",
-                entry.name
-            ));
+            fail(format!("the {what} of entry point {} do not fit the function", entry.name));
         }
     }
-    let core_params = function
-        .params
-        .iter()
-        .filter(|p| !matches!(p.param.ty, Type::Mem(_)));
+    let core_params = function.params.iter().filter(|p| !matches!(p.param.ty, Type::Mem(_)));
     let consumed: Vec<bool> = core_params.map(|p| p.consumed).collect();
     let mut at = 0;
     for value in &entry.params {
         let end = (at + opaques.n_values(&value.ty)).min(consumed.len());
         if !value.unique && consumed[at.min(end)..end].contains(&true) {
-            fail(format!(
-                "entry point {} consumes {} without saying so",
-                entry.name, value.name
-            ));
+            fail(format!("entry point {} consumes {} without saying so", entry.name, value.name));
         }
         at = end;
     }

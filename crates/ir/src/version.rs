@@ -44,13 +44,7 @@ pub enum Place {
 /// program for a machine.
 pub fn stack(version: Option<&Version>, machine: Stack) -> Stack {
     match version {
-        Some(Version {
-            place: Place::Host, ..
-        }) => machine.host(),
-        Some(Version {
-            place: Place::Within { .. } | Place::Even | Place::Uneven,
-            ..
-        })
-        | None => machine,
+        Some(Version { place: Place::Host, .. }) => machine.host(),
+        Some(Version { place: Place::Within { .. } | Place::Even | Place::Uneven, .. }) | None => machine,
     }
 }

@@ -31,16 +31,16 @@ mod ops;
 pub mod rename;
 
 pub use rename::{
-    Import, Substitution, binders, free_names, free_names_exp, free_names_lambda, import_body,
-    refresh_body, refresh_lambda, same_but_names, same_but_origin, substitute_body, substitute_exp,
-    substitute_lambda, substitute_param, substitute_stm, substitute_type,
+    Import, Substitution, binders, free_names, free_names_exp, free_names_lambda, import_body, refresh_body,
+    refresh_lambda, same_but_names, same_but_origin, substitute_body, substitute_exp, substitute_lambda,
+    substitute_param, substitute_stm, substitute_type,
 };
 
 use crate::name::{FunName, Name, Prov};
 use crate::poly::Poly;
 use crate::syntax::{
-    Atom, Aux, BasicOp, Body, DimIndex, Exp, FunParam, FunResult, Function, Lambda, Level,
-    LoopForm, LoopParam, MsgPart, Param, Stm,
+    Atom, Aux, BasicOp, Body, DimIndex, Exp, FunParam, FunResult, Function, Lambda, Level, LoopForm,
+    LoopParam, MsgPart, Param, Stm,
 };
 use crate::tunable::TunableId;
 use crate::types::{Dim, Type};
@@ -507,9 +507,7 @@ pub fn consumed_by<L: Level>(exp: &Exp<L>, call: impl Fn(&FunName, usize) -> boo
         }
         Exp::Apply { fun, args } => {
             let args = args.iter().enumerate();
-            args.filter(|(i, _)| call(fun, *i))
-                .filter_map(|(_, arg)| arg.var())
-                .collect()
+            args.filter(|(i, _)| call(fun, *i)).filter_map(|(_, arg)| arg.var()).collect()
         }
         Exp::Op(op) => op.consumed(),
     }

@@ -27,12 +27,7 @@ impl Writer<'_, '_> {
     }
 
     /// Copies one row; a single element if there is no extent.
-    fn copy_row(
-        &mut self,
-        (to, from): (&Region, &Region),
-        elem: PrimType,
-        extent: Option<&Expr>,
-    ) -> Res<()> {
+    fn copy_row(&mut self, (to, from): (&Region, &Region), elem: PrimType, extent: Option<&Expr>) -> Res<()> {
         let (to, from) = (self.start(to, elem)?, self.start(from, elem)?);
         let count = match extent {
             Some(extent) => self.exprs.operand(extent)?,
@@ -44,12 +39,7 @@ impl Writer<'_, '_> {
     }
 
     /// Copies element by element, in loops of these extents.
-    fn copy_each(
-        &mut self,
-        (to, from): (&Region, &Region),
-        elem: PrimType,
-        extents: &[Expr],
-    ) -> Res<()> {
+    fn copy_each(&mut self, (to, from): (&Region, &Region), elem: PrimType, extents: &[Expr]) -> Res<()> {
         let counters: Vec<String> = (0..extents.len()).map(|i| format!("i{i}")).collect();
         let mut places = Vec::new();
         for region in [to, from] {
@@ -81,9 +71,6 @@ impl Writer<'_, '_> {
         if region.offset == Expr::i64(0) {
             return Ok(elements);
         }
-        Ok(format!(
-            "{elements} + {}",
-            self.exprs.operand(&region.offset)?
-        ))
+        Ok(format!("{elements} + {}", self.exprs.operand(&region.offset)?))
     }
 }

@@ -47,11 +47,7 @@ impl Dialect {
 
     /// CUDA C++ and HIP, with the same names in their preludes. Addresses say nothing of
     /// their space.
-    pub const CUDA: Self = Self {
-        function: "BR_FN ",
-        wide: "LL",
-        ..Self::OPENCL
-    };
+    pub const CUDA: Self = Self { function: "BR_FN ", wide: "LL", ..Self::OPENCL };
 
     /// What stands before the type of elements in a space.
     pub(crate) const fn space(&self, space: Space) -> &'static str {
@@ -92,11 +88,8 @@ pub(crate) const fn unsigned(ty: PrimType) -> &'static str {
 pub(crate) const fn arithmetic(ty: PrimType) -> &'static str {
     match ty {
         PrimType::I64 | PrimType::F64 => "u64",
-        PrimType::I8
-        | PrimType::I16
-        | PrimType::I32
-        | PrimType::F16
-        | PrimType::F32
-        | PrimType::Bool => "u32",
+        PrimType::I8 | PrimType::I16 | PrimType::I32 | PrimType::F16 | PrimType::F32 | PrimType::Bool => {
+            "u32"
+        }
     }
 }

@@ -20,10 +20,7 @@ pub struct Text {
 
 impl Text {
     fn tight(text: impl Into<String>) -> Self {
-        Self {
-            text: text.into(),
-            tight: true,
-        }
+        Self { text: text.into(), tight: true }
     }
 
     fn loose(text: String) -> Self {
@@ -37,11 +34,7 @@ impl Text {
 
     /// As it stands as an operand.
     pub fn operand(self) -> String {
-        if self.tight {
-            self.text
-        } else {
-            format!("({})", self.text)
-        }
+        if self.tight { self.text } else { format!("({})", self.text) }
     }
 
     /// Converted to a type.
@@ -65,15 +58,13 @@ impl Expressions<'_> {
     /// The name of a variable.
     pub fn name(&self, var: Var) -> Res<&str> {
         let name = self.names.get(var.index());
-        name.map(String::as_str)
-            .ok_or_else(|| Error::bug("a variable does not exist"))
+        name.map(String::as_str).ok_or_else(|| Error::bug("a variable does not exist"))
     }
 
     /// What a variable holds.
     pub fn var_type(&self, var: Var) -> Res<VarType> {
         let info = self.vars.get(var.index());
-        info.map(|info| info.ty)
-            .ok_or_else(|| Error::bug("a variable does not exist"))
+        info.map(|info| info.ty).ok_or_else(|| Error::bug("a variable does not exist"))
     }
 
     /// The type of a variable as C has it.
@@ -99,10 +90,7 @@ impl Expressions<'_> {
     /// The element of an access, also where it is to be assigned.
     pub fn element(&self, access: &Access) -> Res<String> {
         let position = self.position(&access.offset, &access.dims)?;
-        Ok(format!(
-            "{}[{position}]",
-            self.elements(access.buffer, access.elem)?
-        ))
+        Ok(format!("{}[{position}]", self.elements(access.buffer, access.elem)?))
     }
 
     /// A buffer as an array of elements.
@@ -142,11 +130,7 @@ impl Expressions<'_> {
                 _ => format!("{index_text} * {}", self.operand(stride)?),
             });
         }
-        Ok(if terms.is_empty() {
-            "0".to_owned()
-        } else {
-            terms.join(" + ")
-        })
+        Ok(if terms.is_empty() { "0".to_owned() } else { terms.join(" + ") })
     }
 
     /// The word that stands for a scalar in a message: its bits.
@@ -154,12 +138,9 @@ impl Expressions<'_> {
         Ok(match self.type_of(e)? {
             PrimType::F32 => format!("br_bits_f32({})", self.whole(e)?),
             PrimType::F64 => format!("br_bits_f64({})", self.whole(e)?),
-            PrimType::I8
-            | PrimType::I16
-            | PrimType::I32
-            | PrimType::I64
-            | PrimType::F16
-            | PrimType::Bool => format!("(u64){}", self.operand(e)?),
+            PrimType::I8 | PrimType::I16 | PrimType::I32 | PrimType::I64 | PrimType::F16 | PrimType::Bool => {
+                format!("(u64){}", self.operand(e)?)
+            }
         })
     }
 
@@ -177,12 +158,9 @@ impl Expressions<'_> {
             Expr::Binary(op, ty, x, y) => self.binary(e, *op, *ty, (x, y)),
             Expr::Compare(op, ty, x, y) => self.compare(*op, *ty, x, y),
             Expr::Convert(op, from, to, x) => self.convert(*op, *from, *to, x),
-            Expr::Select(_, c, x, y) => Ok(Text::loose(format!(
-                "{} ? {} : {}",
-                self.operand(c)?,
-                self.operand(x)?,
-                self.operand(y)?
-            ))),
+            Expr::Select(_, c, x, y) => {
+                Ok(Text::loose(format!("{} ? {} : {}", self.operand(c)?, self.operand(x)?, self.operand(y)?)))
+            }
             Expr::Fma(ty, x, y, z) => self.call(&format!("br_fma_{ty}"), &[x, y, z]),
             Expr::Math(fun, ty, args) => self.math(*fun, *ty, args),
             Expr::SharedRoot(_)
@@ -382,13 +360,9 @@ impl Expressions<'_> {
                 let (x, y) = (self.unsigned(x, ty)?, self.unsigned(y, ty)?);
                 Ok(Text::loose(format!("{x} {sign} {y}")))
             }
-            CmpOp::Eq
-            | CmpOp::SLt
-            | CmpOp::SLe
-            | CmpOp::FLt
-            | CmpOp::FLe
-            | CmpOp::BLt
-            | CmpOp::BLe => self.infix(x, sign, y),
+            CmpOp::Eq | CmpOp::SLt | CmpOp::SLe | CmpOp::FLt | CmpOp::FLe | CmpOp::BLt | CmpOp::BLe => {
+                self.infix(x, sign, y)
+            }
         }
     }
 
@@ -399,11 +373,7 @@ impl Expressions<'_> {
         let half = to == PrimType::F16;
         let number = if half { "f32" } else { dialect::scalar(to) };
         let narrowed = |text: Text| {
-            if half {
-                Text::tight(format!("br_half({})", text.whole()))
-            } else {
-                text
-            }
+            if half { Text::tight(format!("br_half({})", text.whole())) } else { text }
         };
         match op {
             ConvOp::SExt | ConvOp::BToI => Ok(self.value(x)?.cast(dialect::scalar(to))),
@@ -417,11 +387,7 @@ impl Expressions<'_> {
                 Ok(narrowed(bits.cast(number)))
             }
             ConvOp::FToS | ConvOp::FToU => {
-                let x = if from == PrimType::F16 {
-                    self.wide(x)?
-                } else {
-                    self.whole(x)?
-                };
+                let x = if from == PrimType::F16 { self.wide(x)? } else { self.whole(x)? };
                 Ok(Text::tight(format!("br_{}_{to}({x})", op.name())))
             }
             ConvOp::FConv => match (from, to) {
@@ -433,9 +399,7 @@ impl Expressions<'_> {
                 _ => Ok(self.value(x)?.cast(number)),
             },
             ConvOp::IToB => Ok(Text::loose(format!("{} != 0", self.operand(x)?))),
-            ConvOp::FToB if from == PrimType::F16 => {
-                Ok(Text::loose(format!("{} != 0", self.wide(x)?)))
-            }
+            ConvOp::FToB if from == PrimType::F16 => Ok(Text::loose(format!("{} != 0", self.wide(x)?))),
             ConvOp::FToB => Ok(Text::loose(format!("{} != 0", self.operand(x)?))),
             ConvOp::ToBits if from == PrimType::F16 => Ok(self.value(x)?.cast("i16")),
             ConvOp::FromBits if half => Ok(self.value(x)?.cast("f16")),
@@ -460,16 +424,9 @@ impl Expressions<'_> {
         let args: Vec<&Expr> = args.iter().collect();
         let suffix = if ty == PrimType::F32 { "f" } else { "" };
         match fun {
-            MathFun::Copysign if ty != PrimType::F16 => {
-                self.call(&format!("copysign{suffix}"), &args)
-            }
-            MathFun::Nextafter if ty != PrimType::F16 => {
-                self.call(&format!("nextafter{suffix}"), &args)
-            }
-            _ => Err(Error::Unsupported(format!(
-                "the library function `{}` on {ty} in C",
-                fun.name()
-            ))),
+            MathFun::Copysign if ty != PrimType::F16 => self.call(&format!("copysign{suffix}"), &args),
+            MathFun::Nextafter if ty != PrimType::F16 => self.call(&format!("nextafter{suffix}"), &args),
+            _ => Err(Error::Unsupported(format!("the library function `{}` on {ty} in C", fun.name()))),
         }
     }
 }

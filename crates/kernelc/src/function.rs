@@ -63,11 +63,7 @@ pub enum Leaves {
 impl<'p> Unit<'p> {
     /// The names and all else that functions of a program share.
     pub fn new(program: &'p Program, dialect: &'p Dialect) -> Self {
-        Self {
-            program,
-            dialect,
-            names: names::functions(program),
-        }
+        Self { program, dialect, names: names::functions(program) }
     }
 
     /// The function at a position, and its name.
@@ -81,16 +77,8 @@ impl<'p> Unit<'p> {
     pub fn signature(&self, at: usize) -> Res<String> {
         let (function, name) = self.function(at)?;
         let vars = names::variables(function);
-        let exprs = Expressions {
-            dialect: self.dialect,
-            vars: &function.vars,
-            names: &vars,
-        };
-        let Dialect {
-            function: before,
-            context,
-            ..
-        } = self.dialect;
+        let exprs = Expressions { dialect: self.dialect, vars: &function.vars, names: &vars };
+        let Dialect { function: before, context, .. } = self.dialect;
         let mut text = format!("{before}int {name}({context}");
         for var in &function.params {
             let ty = exprs.spelled(*var)?;
@@ -121,12 +109,8 @@ impl<'p> Unit<'p> {
                 frames.insert(*buffer);
             }
         });
-        let others: FxHashSet<Var> = (function.params.iter())
-            .chain(&owned)
-            .chain(&frames)
-            .chain(&function.results)
-            .copied()
-            .collect();
+        let others: FxHashSet<Var> =
+            (function.params.iter()).chain(&owned).chain(&frames).chain(&function.results).copied().collect();
         let scopes = scope::of(&function.body, function.vars.len(), &others);
         let mut writer = Writer::new(self, (function, &vars), scopes);
         if owned.is_empty() {
@@ -137,37 +121,22 @@ impl<'p> Unit<'p> {
         }
         writer.statements(&function.body)?;
         writer.exits(function, &owned)?;
-        let (body, top) = (
-            std::mem::take(&mut writer.out),
-            writer.top(function, &owned)?,
-        );
+        let (body, top) = (std::mem::take(&mut writer.out), writer.top(function, &owned)?);
         Ok(format!("{} {{\n{top}{body}}}\n", self.signature(at)?))
     }
 }
 
 /// A type and the space before a name.
 pub fn declarator(ty: &str) -> String {
-    if ty.ends_with('*') {
-        ty.to_owned()
-    } else {
-        format!("{ty} ")
-    }
+    if ty.ends_with('*') { ty.to_owned() } else { format!("{ty} ") }
 }
 
 impl<'a, 'p> Writer<'a, 'p> {
     /// A writer for a function's code, with nothing written.
-    pub fn new(
-        unit: &'a Unit<'p>,
-        (function, names): (&'a Function, &'a [String]),
-        scopes: Scopes,
-    ) -> Self {
+    pub fn new(unit: &'a Unit<'p>, (function, names): (&'a Function, &'a [String]), scopes: Scopes) -> Self {
         Self {
             unit,
-            exprs: Expressions {
-                dialect: unit.dialect,
-                vars: &function.vars,
-                names,
-            },
+            exprs: Expressions { dialect: unit.dialect, vars: &function.vars, names },
             scopes,
             out: String::new(),
             indent: 1,
@@ -269,11 +238,7 @@ impl<'a, 'p> Writer<'a, 'p> {
 
     /// What a variable is called where it is set: with its type if that declares it.
     pub fn target(&self, var: Var, declares: bool) -> Res<String> {
-        if declares {
-            self.declaration(var)
-        } else {
-            Ok(self.exprs.name(var)?.to_owned())
-        }
+        if declares { self.declaration(var) } else { Ok(self.exprs.name(var)?.to_owned()) }
     }
 
     /// The declarations at the top of the function.

@@ -41,14 +41,9 @@ use std::fmt::Write as _;
 impl Unit<'_> {
     /// A kernel's whole text, under a name.
     pub fn kernel(&self, kernel: &Kernel<'_>, name: &str, any_fails: bool) -> Res<String> {
-        let Kernel {
-            function,
-            grid,
-            launch,
-        } = *kernel;
-        let threads = kernel
-            .threads()
-            .ok_or_else(|| Error::bug("how many threads a block has is not known"))?;
+        let Kernel { function, grid, launch } = *kernel;
+        let threads =
+            kernel.threads().ok_or_else(|| Error::bug("how many threads a block has is not known"))?;
         if grid.from != Expr::i64(0) {
             return Err(Error::bug("the blocks of a kernel do not begin with 0"));
         }
@@ -110,17 +105,11 @@ impl<'a> Writer<'a, '_> {
     /// The threads of a block: what one of them does.
     pub fn threads(&mut self, f: &'a For) -> Res<()> {
         if self.unit.dialect.spaces.is_none() {
-            return Err(Error::Unsupported(
-                "kernels of a device in portable C".to_owned(),
-            ));
+            return Err(Error::Unsupported("kernels of a device in portable C".to_owned()));
         }
         let name = self.name(f.var)?;
         let ty = declarator(&self.exprs.spelled(f.var)?);
-        let declared = if self.scopes.outer.contains(&f.var) {
-            ""
-        } else {
-            &ty
-        };
+        let declared = if self.scopes.outer.contains(&f.var) { "" } else { &ty };
         self.line(format!("{declared}{name} = BR_THREAD;"));
         if can_fail(&f.body) && has_barrier(&f.body) {
             let mut set = FxHashSet::default();
@@ -133,12 +122,7 @@ impl<'a> Writer<'a, '_> {
                     });
                 }
             });
-            let mut failing = Failing {
-                set,
-                before: false,
-                since: false,
-                labels: 0,
-            };
+            let mut failing = Failing { set, before: false, since: false, labels: 0 };
             return self.stretches(&f.body, &mut failing);
         }
         self.statements(&f.body)
@@ -198,10 +182,7 @@ impl<'a> Writer<'a, '_> {
 
     /// A barrier, or what has one in it.
     fn around_barrier(&mut self, stmt: &'a Stmt, failing: &mut Failing) -> Res<()> {
-        if matches!(
-            stmt,
-            Stmt::Device(DeviceOp::Barrier | DeviceOp::GroupBarrier(_))
-        ) {
+        if matches!(stmt, Stmt::Device(DeviceOp::Barrier | DeviceOp::GroupBarrier(_))) {
             self.barrier_or_stop(failing);
             return Ok(());
         }
@@ -280,11 +261,7 @@ impl<'a> Writer<'a, '_> {
     }
 
     fn barrier_or_stop(&mut self, failing: &mut Failing) {
-        self.line(if failing.before {
-            "BR_BARRIER_OR_STOP"
-        } else {
-            "BR_BARRIER"
-        });
+        self.line(if failing.before { "BR_BARRIER_OR_STOP" } else { "BR_BARRIER" });
         failing.since = false;
     }
 
@@ -296,11 +273,7 @@ impl<'a> Writer<'a, '_> {
             let _ = write!(noted, " ctx->values[{i}] = {word};");
         }
         let first = format!("br_is_first(ctx, {})", check.0 + 1);
-        let said = if noted.is_empty() {
-            format!("{first};")
-        } else {
-            format!("if ({first}) {{{noted} }}")
-        };
+        let said = if noted.is_empty() { format!("{first};") } else { format!("if ({first}) {{{noted} }}") };
         let cond = self.exprs.operand(cond)?;
         self.fail_if(&format!("!{cond}"), &said);
         Ok(())
@@ -321,12 +294,7 @@ impl<'a> Writer<'a, '_> {
                 Ok(())
             }
             DeviceOp::Update(update) => self.update(update),
-            DeviceOp::Swap {
-                old,
-                at,
-                expected,
-                value,
-            } => {
+            DeviceOp::Swap { old, at, expected, value } => {
                 let place = self.place(at, dialect::unsigned(at.elem))?;
                 let (expected, value) = (self.exprs.word(expected)?, self.exprs.word(value)?);
                 let word = dialect::unsigned(at.elem);
@@ -372,17 +340,10 @@ impl<'a> Writer<'a, '_> {
     fn update(&mut self, update: &Update) -> Res<()> {
         let Update { old, at, op, value } = update;
         let signed = matches!(op, BinOp::SMin | BinOp::SMax | BinOp::Add);
-        let operand = if signed {
-            dialect::scalar(at.elem)
-        } else {
-            dialect::unsigned(at.elem)
-        };
+        let operand = if signed { dialect::scalar(at.elem) } else { dialect::unsigned(at.elem) };
         let place = self.place(at, operand)?;
         let value = self.exprs.operand(value)?;
-        let call = format!(
-            "br_atomic_{}_{operand}({place}, ({operand}){value})",
-            op.name()
-        );
+        let call = format!("br_atomic_{}_{operand}({place}, ({operand}){value})", op.name());
         match old {
             Some(old) => {
                 let (old, ty) = (self.name(*old)?, dialect::scalar(at.elem));
@@ -396,10 +357,7 @@ impl<'a> Writer<'a, '_> {
     /// The address of an element that several threads change at once.
     fn place(&self, at: &Access, ty: &str) -> Res<String> {
         let space = self.exprs.space(at.buffer)?;
-        Ok(format!(
-            "(volatile {space}{ty} *)&{}",
-            self.exprs.element(at)?
-        ))
+        Ok(format!("(volatile {space}{ty} *)&{}", self.exprs.element(at)?))
     }
 }
 
@@ -430,10 +388,7 @@ impl Failing {
 fn has_barrier(stmts: &[Stmt]) -> bool {
     let mut found = false;
     each_stmt(stmts, &mut |stmt| {
-        found |= matches!(
-            stmt,
-            Stmt::Device(DeviceOp::Barrier | DeviceOp::GroupBarrier(_))
-        );
+        found |= matches!(stmt, Stmt::Device(DeviceOp::Barrier | DeviceOp::GroupBarrier(_)));
     });
     found
 }

@@ -65,11 +65,8 @@ pub struct Kernels {
 }
 
 /// The prelude that the target's own part does not have.
-const COMMON: [&str; 3] = [
-    include_str!("prelude/kernel.h"),
-    include_str!("prelude/integers.h"),
-    include_str!("prelude/floats.h"),
-];
+const COMMON: [&str; 3] =
+    [include_str!("prelude/kernel.h"), include_str!("prelude/integers.h"), include_str!("prelude/floats.h")];
 
 /// The code of a program's kernels; nothing if it uses no device.
 ///
@@ -85,8 +82,7 @@ pub fn kernels(program: &Program, target: Target) -> Result<Option<Kernels>, Err
     let unit = Unit::new(program, target.dialect());
     let (code, names) = code(&unit, &all)?;
     let has = |wanted: &dyn Fn(&str) -> bool| {
-        code.split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
-            .any(wanted)
+        code.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').any(wanted)
     };
     // No variable or function of the program has such a name: these end in their numbers,
     // or begin with them.
@@ -109,11 +105,7 @@ pub fn kernels(program: &Program, target: Target) -> Result<Option<Kernels>, Err
     }
     let values = program.checks.iter().map(|check| values(&check.format));
     // Writing to a string cannot fail.
-    let _ = writeln!(
-        head,
-        "#define BR_VALUES {}\n",
-        values.max().unwrap_or(0).max(1)
-    );
+    let _ = writeln!(head, "#define BR_VALUES {}\n", values.max().unwrap_or(0).max(1));
     let mut source = head + target.prelude();
     for part in COMMON {
         source.push('\n');
@@ -121,11 +113,7 @@ pub fn kernels(program: &Program, target: Target) -> Result<Option<Kernels>, Err
     }
     source += "\n/* The program. */\n";
     source += &code;
-    Ok(Some(Kernels {
-        source: source.into(),
-        names,
-        needs: needs.join(" ").into(),
-    }))
+    Ok(Some(Kernels { source: source.into(), names, needs: needs.join(" ").into() }))
 }
 
 /// What is made of a program alone, without the prelude.
@@ -177,8 +165,7 @@ fn called(program: &Program, all: &[Kernel<'_>]) -> Vec<usize> {
         calls(&kernel.grid.body, &mut open);
     }
     while let Some(at) = open.pop() {
-        if let (Some(seen @ false), Some(function)) = (seen.get_mut(at), program.functions.get(at))
-        {
+        if let (Some(seen @ false), Some(function)) = (seen.get_mut(at), program.functions.get(at)) {
             *seen = true;
             calls(&function.body, &mut open);
         }

@@ -35,20 +35,12 @@ fn signed(n: i64, dialect: &Dialect) -> String {
 /// A constant of 64 bits that stays one whatever it is combined with.
 pub fn wide(n: i64, dialect: &Dialect) -> String {
     let text = signed(n, dialect);
-    if text.ends_with(dialect.wide) || text.starts_with('(') {
-        text
-    } else {
-        text + dialect.wide
-    }
+    if text.ends_with(dialect.wide) || text.starts_with('(') { text } else { text + dialect.wide }
 }
 
 /// The bits of an integer, extended with its sign to what it is computed in.
 pub fn bits(n: i64, is_wide: bool, dialect: &Dialect) -> String {
-    if is_wide {
-        format!("{}U{}", n as u64, dialect.wide)
-    } else {
-        format!("{}u", n as i32 as u32)
-    }
+    if is_wide { format!("{}U{}", n as u64, dialect.wide) } else { format!("{}u", n as i32 as u32) }
 }
 
 /// Text in quotes. Nothing in it can be taken for a trigraph or a longer escape.

@@ -18,15 +18,10 @@ impl<'a> Writer<'a, '_> {
                 self.counted(f, &[])
             }
             How::Scheduled => self.counted(f, &[]),
-            How::Tasks(Launch {
-                pieces: Some(pieces),
-                ..
-            }) => self.piece(f, pieces),
+            How::Tasks(Launch { pieces: Some(pieces), .. }) => self.piece(f, pieces),
             How::Tasks(launch) => self.counted(f, &launch.owned),
             How::Block(_) => self.threads(f),
-            How::Grid(_) => Err(Error::Unsupported(
-                "kernels of a device in portable C".to_owned(),
-            )),
+            How::Grid(_) => Err(Error::Unsupported("kernels of a device in portable C".to_owned())),
             How::Lanes(_) => Err(Error::bug("a loop in lanes in code without them")),
         }
     }
@@ -61,11 +56,7 @@ impl<'a> Writer<'a, '_> {
         let to = limit(&self.exprs, &f.to)?;
         // The bound is computed once.
         let is_fixed = only_if.is_none() && matches!(f.to, Expr::Const(_));
-        let bound = if is_fixed {
-            to.clone()
-        } else {
-            format!("{name}_end")
-        };
+        let bound = if is_fixed { to.clone() } else { format!("{name}_end") };
         let head = if self.scopes.outer.contains(&f.var) {
             if !is_fixed {
                 self.open("{");
@@ -92,10 +83,8 @@ impl<'a> Writer<'a, '_> {
         let (first, end) = (self.name(f.var)?, self.name(pieces.end)?);
         let ty = declarator(&self.exprs.spelled(f.var)?);
         let declared = |outer: bool| if outer { "" } else { ty.as_str() };
-        let (of_first, of_end) = (
-            declared(self.scopes.outer.contains(&f.var)),
-            declared(self.scopes.outer.contains(&pieces.end)),
-        );
+        let (of_first, of_end) =
+            (declared(self.scopes.outer.contains(&f.var)), declared(self.scopes.outer.contains(&pieces.end)));
         self.open("{");
         self.line(format!("{of_first}{first} = {from};"));
         self.line(format!("{of_end}{end} = {to};"));

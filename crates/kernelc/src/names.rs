@@ -5,9 +5,7 @@ use imp::{FunId, Function, Program};
 
 /// A name's letters and digits; what is none becomes an underscore.
 fn plain(name: &str) -> String {
-    let kept = name
-        .chars()
-        .map(|c| if c.is_ascii_alphanumeric() { c } else { '_' });
+    let kept = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' });
     let name: String = kept.collect();
     let name = name.trim_matches('_');
     match name.as_bytes().first() {
@@ -20,17 +18,13 @@ fn plain(name: &str) -> String {
 /// The names of a function's variables.
 pub fn variables(function: &Function) -> Vec<String> {
     let named = function.vars.iter().enumerate();
-    named
-        .map(|(at, var)| format!("{}_{at}", plain(&var.hint)))
-        .collect()
+    named.map(|(at, var)| format!("{}_{at}", plain(&var.hint))).collect()
 }
 
 /// The names of a program's functions.
 pub fn functions(program: &Program) -> Vec<String> {
     let named = program.functions.iter().enumerate();
-    named
-        .map(|(at, function)| format!("f{at}_{}", plain(&function.name)))
-        .collect()
+    named.map(|(at, function)| format!("f{at}_{}", plain(&function.name))).collect()
 }
 
 /// The name of a kernel at a position, of a launch of this name.

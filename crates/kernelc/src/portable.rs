@@ -101,15 +101,10 @@ pub fn verified(program: &Program) -> Res<()> {
     };
     let texts: Vec<String> = errors.iter().map(ToString::to_string).collect();
     let shown = imp::print(program);
-    Err(Error::bug(format_args!(
-        "invalid imperative IR: {}\n{shown}",
-        texts.join("; ")
-    )))
+    Err(Error::bug(format_args!("invalid imperative IR: {}\n{shown}", texts.join("; "))))
 }
 
 /// The lines of the table of eighth powers.
 pub fn eighths() -> String {
-    EXP2_EIGHTHS
-        .map(|power| format!("    {power:?},\n"))
-        .concat()
+    EXP2_EIGHTHS.map(|power| format!("    {power:?},\n")).concat()
 }

@@ -58,14 +58,7 @@ pub fn of(body: &[Stmt], vars: usize, others: &FxHashSet<Var>) -> Scopes {
         frames: Vec::new(),
         borrows: Vec::new(),
     };
-    walk.block(
-        body,
-        Block {
-            parent: 0,
-            at: 0,
-            depth: 0,
-        },
-    );
+    walk.block(body, Block { parent: 0, at: 0, depth: 0 });
     walk.scopes(others)
 }
 
@@ -131,14 +124,7 @@ impl Walk {
 
     fn nested(&mut self, stmts: &[Stmt], place: Place) {
         let depth = self.depth(place.block) + 1;
-        self.block(
-            stmts,
-            Block {
-                parent: place.block,
-                at: place.at,
-                depth,
-            },
-        );
+        self.block(stmts, Block { parent: place.block, at: place.at, depth });
     }
 
     fn depth(&self, block: usize) -> usize {
@@ -203,10 +189,7 @@ impl Walk {
                 let Some(nested) = self.blocks.get(place.block) else {
                     break;
                 };
-                place = Place {
-                    block: nested.parent,
-                    at: nested.at,
-                };
+                place = Place { block: nested.parent, at: nested.at };
             }
             if let Some(declared) = scopes.blocks.get_mut(block) {
                 declared.push((place.at, *var));

@@ -27,11 +27,7 @@ impl<'a> Writer<'a, '_> {
                 Err(Error::bug("a vector in code without lanes"))
             }
             Stmt::Alloc(v, bytes, place) => self.new_owned("br_alloc", *v, bytes, *place),
-            Stmt::Frame {
-                buffer,
-                elem,
-                count,
-            } => {
+            Stmt::Frame { buffer, elem, count } => {
                 self.frame(*buffer, *elem, *count);
                 Ok(())
             }
@@ -51,13 +47,7 @@ impl<'a> Writer<'a, '_> {
                 Ok(())
             }
             Stmt::Slots(slots) => self.slots(slots, declares),
-            Stmt::Copy {
-                to,
-                from,
-                elem,
-                extents,
-                plan,
-            } => self.copy((to, from), *elem, extents, *plan),
+            Stmt::Copy { to, from, elem, extents, plan } => self.copy((to, from), *elem, extents, *plan),
             Stmt::ConstData(v, data) => {
                 let data = names::data(*data);
                 self.assign(*v, declares, &format!("(u8 *){data}.values"))
@@ -71,22 +61,13 @@ impl<'a> Writer<'a, '_> {
                 Ok(())
             }
             Stmt::For(f) => self.for_loop(f),
-            Stmt::Call {
-                fun,
-                args,
-                results,
-                place,
-            } => self.call(*fun, args, results, *place),
+            Stmt::Call { fun, args, results, place } => self.call(*fun, args, results, *place),
             Stmt::Compared(id, size) => {
                 let size = self.exprs.whole(size)?;
                 self.line(format!("br_compared(ctx, {}, {size});", id.0));
                 Ok(())
             }
-            Stmt::Check {
-                cond,
-                check,
-                values,
-            } => self.check(cond, *check, values),
+            Stmt::Check { cond, check, values } => self.check(cond, *check, values),
             Stmt::ReadGlobal(v, global) => {
                 let place = format!("ctx->globals[{}].{}", global.0, self.word(*v)?);
                 self.assign(*v, declares, &place)
@@ -171,13 +152,7 @@ impl<'a> Writer<'a, '_> {
 
     /// A call. Results come by way of variables of their own, so that the address of
     /// none is known that loops use.
-    fn call(
-        &mut self,
-        fun: FunId,
-        args: &[Arg],
-        results: &[Var],
-        place: Option<CheckId>,
-    ) -> Res<()> {
+    fn call(&mut self, fun: FunId, args: &[Arg], results: &[Var], place: Option<CheckId>) -> Res<()> {
         let unit = self.unit;
         let (_, callee) = unit.function(names::place(fun))?;
         let mut words = vec!["ctx".to_owned()];
@@ -218,11 +193,8 @@ impl<'a> Writer<'a, '_> {
         if self.unit.dialect.spaces.is_some() {
             return self.check_in_kernel(cond, check, &words);
         }
-        let values = if words.is_empty() {
-            "NULL".to_owned()
-        } else {
-            format!("(u64[]){{{}}}", words.join(", "))
-        };
+        let values =
+            if words.is_empty() { "NULL".to_owned() } else { format!("(u64[]){{{}}}", words.join(", ")) };
         let cond = self.exprs.operand(cond)?;
         let said = format!("br_fail(ctx, &{}, {values});", names::check(check));
         self.fail_if(&format!("!{cond}"), &said);

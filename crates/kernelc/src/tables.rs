@@ -19,10 +19,7 @@ pub fn data(at: usize, data: &Data, dialect: &Dialect) -> String {
     let size = data.elem.size() as usize;
     let elements: Vec<Scalar> = (data.bytes.chunks_exact(size))
         .map(|bytes| {
-            let bits = bytes
-                .iter()
-                .rev()
-                .fold(0, |bits, byte| bits << 8 | u64::from(*byte));
+            let bits = bytes.iter().rev().fold(0, |bits, byte| bits << 8 | u64::from(*byte));
             Scalar::from_bits(data.elem, bits)
         })
         .collect();
@@ -67,11 +64,7 @@ pub fn data(at: usize, data: &Data, dialect: &Dialect) -> String {
             | Scalar::F64(_) => write!(text, "{},", literal::scalar(*x, dialect)),
         };
     }
-    text.push_str(if elements.is_empty() {
-        "0}};\n"
-    } else {
-        "\n}};\n"
-    });
+    text.push_str(if elements.is_empty() { "0}};\n" } else { "\n}};\n" });
     text
 }
 
@@ -122,10 +115,7 @@ pub fn description(unit: &Unit<'_>) -> Res<String> {
     text.push_str("}\nstatic int program_init(br_ctx *ctx) {\n    (void)ctx;\n");
     if let Some(init) = program.init {
         let (_, name) = unit.function(names::place(init))?;
-        let _ = writeln!(
-            text,
-            "    if ({name}(ctx) != 0) {{ program_fini(ctx); return 1; }}"
-        );
+        let _ = writeln!(text, "    if ({name}(ctx) != 0) {{ program_fini(ctx); return 1; }}");
     }
     text.push_str("    return 0;\n}\n");
     let mut entries = Vec::new();
@@ -138,22 +128,12 @@ pub fn description(unit: &Unit<'_>) -> Res<String> {
                 lines.push(describe(unit, &format!("{name}{i}"), value, &mut text));
             }
             sides.push(format!("{}, {name}", lines.len()));
-            text += &table(
-                "br_param",
-                &name,
-                &lines,
-                "{NULL, NULL, 0, 0, 0, 0, 0, 0, NULL}",
-            );
+            text += &table("br_param", &name, &lines, "{NULL, NULL, 0, 0, 0, 0, 0, 0, NULL}");
         }
         let (name, code) = (literal::text(&entry.name), names::entry(at));
         entries.push(format!("{{{name}, {code}, {}}}", sides.join(", ")));
     }
-    text += &table(
-        "br_entry",
-        "program_entries",
-        &entries,
-        "{NULL, NULL, 0, NULL, 0, NULL}",
-    );
+    text += &table("br_entry", "program_entries", &entries, "{NULL, NULL, 0, NULL, 0, NULL}");
     let tunables = program.tunables.iter().map(|tunable| {
         format!(
             "{{{}, {}, {}}}",
@@ -163,12 +143,7 @@ pub fn description(unit: &Unit<'_>) -> Res<String> {
         )
     });
     let tunables: Vec<String> = tunables.collect();
-    text += &table(
-        "br_tunable",
-        "program_tunables",
-        &tunables,
-        "{NULL, NULL, 0}",
-    );
+    text += &table("br_tunable", "program_tunables", &tunables, "{NULL, NULL, 0}");
     let _ = writeln!(
         text,
         "static const br_program program = {{{}, program_entries, {}, {}, program_tunables, program_init, program_fini}};",
@@ -181,11 +156,7 @@ pub fn description(unit: &Unit<'_>) -> Res<String> {
 
 /// A constant array; one without elements has one that nobody looks at.
 fn table(ty: &str, name: &str, lines: &[String], none: &str) -> String {
-    let lines = if lines.is_empty() {
-        none.to_owned()
-    } else {
-        lines.join(",\n    ")
-    };
+    let lines = if lines.is_empty() { none.to_owned() } else { lines.join(",\n    ") };
     format!("static const {ty} {name}[] = {{\n    {lines}\n}};\n")
 }
 
@@ -209,11 +180,7 @@ fn describe(unit: &Unit<'_>, name: &str, value: &EntryValue, text: &mut String) 
     let offsets = if blocks.is_empty() {
         "NULL".to_owned()
     } else {
-        let _ = writeln!(
-            text,
-            "static const int {name}_blocks[] = {{{}}};",
-            blocks.join(", ")
-        );
+        let _ = writeln!(text, "static const int {name}_blocks[] = {{{}}};", blocks.join(", "));
         format!("{name}_blocks")
     };
     format!(

@@ -54,17 +54,11 @@ fn value(ty: PrimType) -> EntryValue {
 
 /// A program with an entry point for each case.
 fn program(cases: &[Case]) -> Program {
-    let mut program = Program {
-        source_name: "operators".into(),
-        ..Program::default()
-    };
+    let mut program = Program { source_name: "operators".into(), ..Program::default() };
     for (at, case) in cases.iter().enumerate() {
         let count = case.params.len();
         let types = case.params.iter().chain([&case.result]);
-        let vars = types.map(|ty| VarInfo {
-            ty: VarType::Scalar(*ty),
-            hint: "x".into(),
-        });
+        let vars = types.map(|ty| VarInfo { ty: VarType::Scalar(*ty), hint: "x".into() });
         let params: Vec<Var> = (0..count as u32).map(Var).collect();
         let result = Var(count as u32);
         let args = params.iter().map(|var| Expr::Var(*var));
@@ -112,11 +106,7 @@ fn all_operators(level: &str) {
     let text = kernelc::program(&program(&cases)).expect("C has all of them");
     let folder = tempfile::tempdir().expect("a folder");
     let (source, made) = (folder.path().join("p.c"), folder.path().join("p"));
-    std::fs::write(
-        &source,
-        format!("#define main program_main\n{text}{CALLER}"),
-    )
-    .expect("written");
+    std::fs::write(&source, format!("#define main program_main\n{text}{CALLER}")).expect("written");
     let compiled = Command::new(std::env::var("CC").unwrap_or_else(|_| "cc".to_owned()))
         .args(["-std=c11", "-w", level, "-o"])
         .args([&made, &source])
@@ -131,16 +121,12 @@ fn all_operators(level: &str) {
     for (at, case) in cases.iter().enumerate() {
         for args in arguments(case) {
             input.extend((at as u32).to_le_bytes());
-            args.iter()
-                .for_each(|x| input.extend(x.bits().to_le_bytes()));
+            args.iter().for_each(|x| input.extend(x.bits().to_le_bytes()));
             calls.push((case, args));
         }
     }
-    let mut child = Command::new(&made)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("it starts");
+    let mut child =
+        Command::new(&made).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("it starts");
     let mut stdin = child.stdin.take().expect("it is a pipe");
     let writer = std::thread::spawn(move || stdin.write_all(&input));
     let output = child.wait_with_output().expect("it ends");

@@ -11,9 +11,8 @@ fn files(folder: &str) -> Vec<PathBuf> {
     let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
     let folder = tests.join(folder);
     let entries = std::fs::read_dir(folder).expect("the folder can be read");
-    let mut files: Vec<PathBuf> = entries
-        .map(|entry| entry.expect("the folder can be read").path())
-        .collect();
+    let mut files: Vec<PathBuf> =
+        entries.map(|entry| entry.expect("the folder can be read").path()).collect();
     files.sort();
     files
 }
@@ -84,9 +83,8 @@ fn threads_wait_before_they_decide_by_what_a_failed_one_does_not_compute() {
         k_4: i64 = n_0\n      \
         for i_5: i64 in 0 .. k_4 {\n        barrier\n      }\n    }\n  }\n}\n";
     let program = imp::parse(text).expect("it is right");
-    let kernels = kernelc::kernels(&program, Target::OpenCl)
-        .expect("it is supported")
-        .expect("it has kernels");
+    let kernels =
+        kernelc::kernels(&program, Target::OpenCl).expect("it is supported").expect("it has kernels");
     let wanted = "    BR_BARRIER_OR_STOP\n    for (i64 i_5 = 0, i_5_end = br_goes_on ? k_4 : 0;";
     assert!(kernels.source.contains(wanted), "{}", kernels.source);
     let end = "\n    BR_END\n}\n";
@@ -103,9 +101,7 @@ fn what_a_device_has_to_have_is_said() {
              x_4: {elem} = a_1[{elem}: t_3]\n      a_1[{elem}: t_3] = x_4\n    }}\n  }}\n}}\n"
         );
         let program = imp::parse(&text).expect("it is right");
-        kernelc::kernels(&program, Target::OpenCl)
-            .expect("it is supported")
-            .expect("it has kernels")
+        kernelc::kernels(&program, Target::OpenCl).expect("it is supported").expect("it has kernels")
     };
     let (single, double) = (program("f32"), program("f64"));
     assert_eq!((&*single.needs, &*double.needs), ("", "cl_khr_fp64"));
@@ -116,12 +112,8 @@ fn what_a_device_has_to_have_is_said() {
 
 #[test]
 fn library_functions_that_are_not_exact_are_refused_by_name() {
-    let text =
-        "imp file \"x.fut\"\n\nfun f(x_0: f64) -> (r_1: f64) {\n  r_1: f64 = sin.f64(x_0)\n}\n";
+    let text = "imp file \"x.fut\"\n\nfun f(x_0: f64) -> (r_1: f64) {\n  r_1: f64 = sin.f64(x_0)\n}\n";
     let program = imp::parse(text).expect("it is right");
     let error = kernelc::functions(&program).expect_err("must be refused");
-    assert_eq!(
-        error.to_string(),
-        "not supported yet: the library function `sin` on f64 in C"
-    );
+    assert_eq!(error.to_string(), "not supported yet: the library function `sin` on f64 in C");
 }

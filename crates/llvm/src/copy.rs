@@ -42,8 +42,7 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
         let (size, align) = (elem.size() as i64, elem.size() as u32);
         let size = self.emit.types.const_i64(size);
         let bytes = self.builder.build_int_nsw_mul(count, size, "")?;
-        self.builder
-            .build_memcpy(to_place, align, from_place, align, bytes)?;
+        self.builder.build_memcpy(to_place, align, from_place, align, bytes)?;
         let copy = self.current()?.get_last_instruction();
         let copy = copy.ok_or_else(|| Error::bug("a copy emits nothing"))?;
         self.independent(copy, &[to.buffer, from.buffer])
@@ -66,10 +65,8 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
         self.counted(self.emit.types.const_i64(0), count, false, |frame, i| {
             let to_at = frame.builder.build_int_nsw_mul(i, to_by, "")?;
             let from_at = frame.builder.build_int_nsw_mul(i, from_by, "")?;
-            let (to_place, from_place) = (
-                frame.element(to_start, elem, to_at)?,
-                frame.element(from_start, elem, from_at)?,
-            );
+            let (to_place, from_place) =
+                (frame.element(to_start, elem, to_at)?, frame.element(from_start, elem, from_at)?);
             let value = frame.builder.build_load(ty, from_place, "")?;
             let load = value.as_instruction_value();
             let load = load.ok_or_else(|| Error::bug("a load is an instruction"))?;

@@ -105,10 +105,7 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
         for (i, word) in values.into_iter().enumerate() {
             let index = types.const_i64(i as i64);
             // SAFETY: there are as many words as values.
-            let place = unsafe {
-                self.builder
-                    .build_in_bounds_gep(types.i64, words, &[index], "")?
-            };
+            let place = unsafe { self.builder.build_in_bounds_gep(types.i64, words, &[index], "")? };
             self.builder.build_store(place, word)?;
         }
         let number = types.const_i64(number);

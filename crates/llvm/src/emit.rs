@@ -168,13 +168,7 @@ impl<'p, 'c> Emit<'p, 'c> {
         set(self.context, value, AttributeLoc::Param(0), "nonnull", 0);
         for (i, param) in function.params.iter().enumerate() {
             if var_type(function, *param)?.is_buffer() {
-                set(
-                    self.context,
-                    value,
-                    AttributeLoc::Param(i as u32 + 1),
-                    "align",
-                    64,
-                );
+                set(self.context, value, AttributeLoc::Param(i as u32 + 1), "align", 64);
             }
         }
         Ok(value)
@@ -221,13 +215,7 @@ impl<'p, 'c> Emit<'p, 'c> {
 
     /// Says which memory a function touches.
     pub fn effects(&self, f: FunctionValue<'c>, effects: Effects) {
-        set(
-            self.context,
-            f,
-            AttributeLoc::Function,
-            "memory",
-            effects as u64,
-        );
+        set(self.context, f, AttributeLoc::Function, "memory", effects as u64);
     }
 
     /// An intrinsic function of LLVM, for these overloaded types.
@@ -245,9 +233,7 @@ impl<'p, 'c> Emit<'p, 'c> {
         }
         let scalar = self.types.register(ty);
         let params = vec![scalar.into(); fun.arity()];
-        let value = self
-            .module
-            .add_function(&name, scalar.fn_type(&params, false), None);
+        let value = self.module.add_function(&name, scalar.fn_type(&params, false), None);
         for attribute in ["nounwind", "willreturn"] {
             set(self.context, value, AttributeLoc::Function, attribute, 0);
         }
@@ -255,13 +241,7 @@ impl<'p, 'c> Emit<'p, 'c> {
             // C passes what is narrower than `int` extended; callees rely on it.
             set(self.context, value, AttributeLoc::Return, "zeroext", 0);
             for i in 0..fun.arity() {
-                set(
-                    self.context,
-                    value,
-                    AttributeLoc::Param(i as u32),
-                    "zeroext",
-                    0,
-                );
+                set(self.context, value, AttributeLoc::Param(i as u32), "zeroext", 0);
             }
         }
         self.effects(value, Effects::None);
@@ -295,22 +275,15 @@ impl<'p, 'c> Emit<'p, 'c> {
         if text.is_empty() {
             return self.types.ptr.const_null();
         }
-        *self
-            .strings
-            .borrow_mut()
-            .entry(text.clone())
-            .or_insert_with(|| {
-                let bytes = self.context.const_string(text.as_bytes(), false);
-                self.constant("text", bytes, 1).as_pointer_value()
-            })
+        *self.strings.borrow_mut().entry(text.clone()).or_insert_with(|| {
+            let bytes = self.context.const_string(text.as_bytes(), false);
+            self.constant("text", bytes, 1).as_pointer_value()
+        })
     }
 
     /// Address and length of a text, the fields of an `abi::Str`.
     pub fn text_fields(&self, text: &Arc<str>) -> [Value<'c>; 2] {
-        [
-            self.text(text).into(),
-            self.types.const_i64(text.len() as i64).into(),
-        ]
+        [self.text(text).into(), self.types.const_i64(text.len() as i64).into()]
     }
 
     /// The address of a check's description.
@@ -318,14 +291,10 @@ impl<'p, 'c> Emit<'p, 'c> {
         let check = self.program.checks.get(id as usize);
         let check = check.ok_or_else(|| Error::bug("a check does not exist"))?;
         Ok(*self.checks.borrow_mut().entry(id).or_insert_with(|| {
-            let (format, location) = (
-                self.text_fields(&check.format),
-                self.text_fields(&check.location),
-            );
+            let (format, location) = (self.text_fields(&check.format), self.text_fields(&check.location));
             let fields = [format, location].concat();
             let desc = self.context.const_struct(&fields, false);
-            self.constant(&format!("check.{id}"), desc, 8)
-                .as_pointer_value()
+            self.constant(&format!("check.{id}"), desc, 8).as_pointer_value()
         }))
     }
 
@@ -349,9 +318,7 @@ impl<'p, 'c> Emit<'p, 'c> {
         header[0] = self.types.const_i64(STATIC_REFERENCES);
         let header = self.types.i64.const_array(&header);
         let bytes = self.context.const_string(&data.bytes, false);
-        let block = self
-            .context
-            .const_struct(&[header.into(), bytes.into()], false);
+        let block = self.context.const_struct(&[header.into(), bytes.into()], false);
         let global = self.constant(&format!("data.{id}{}", self.suffix), block, 64);
         if one_place {
             global.set_linkage(Linkage::External);
@@ -382,11 +349,7 @@ fn set(context: &Context, f: FunctionValue<'_>, at: AttributeLoc, name: &str, va
     f.add_attribute(at, context.create_enum_attribute(kind, value));
 }
 
-fn declare_runtime<'c>(
-    context: &'c Context,
-    module: &Module<'c>,
-    types: &Types<'c>,
-) -> Runtime<'c> {
+fn declare_runtime<'c>(context: &'c Context, module: &Module<'c>, types: &Types<'c>) -> Runtime<'c> {
     let (ptr, i64): (BasicMetadataTypeEnum<'c>, _) = (types.ptr.into(), types.i64.into());
     let status = types.i32;
     let declare = |name: &str, ty, effects: Effects| {
@@ -406,31 +369,15 @@ fn declare_runtime<'c>(
         f
     });
     let void = context.void_type();
-    let release_all = declare(
-        "br_unref_all",
-        void.fn_type(&[ptr, ptr, i64], false),
-        hidden,
-    );
+    let release_all = declare("br_unref_all", void.fn_type(&[ptr, ptr, i64], false), hidden);
     set(context, release_all, AttributeLoc::Function, "cold", 0);
     set(context, release_all, AttributeLoc::Param(1), "nocapture", 0);
     let tasks = status.fn_type(&[ptr, ptr, ptr, i64, i64], false);
-    let fail = declare(
-        "br_fail",
-        status.fn_type(&[ptr, ptr, ptr], false),
-        Effects::ReadArguments,
-    );
+    let fail = declare("br_fail", status.fn_type(&[ptr, ptr, ptr], false), Effects::ReadArguments);
     set(context, fail, AttributeLoc::Function, "cold", 0);
-    let called = declare(
-        "br_called",
-        void.fn_type(&[ptr, ptr], false),
-        Effects::ReadArguments,
-    );
+    let called = declare("br_called", void.fn_type(&[ptr, ptr], false), Effects::ReadArguments);
     set(context, called, AttributeLoc::Function, "cold", 0);
-    let compared = declare(
-        "br_compared",
-        void.fn_type(&[ptr, i64, i64], false),
-        Effects::ReadArguments,
-    );
+    let compared = declare("br_compared", void.fn_type(&[ptr, i64, i64], false), Effects::ReadArguments);
     set(context, compared, AttributeLoc::Function, "cold", 0);
     let copy = status.fn_type(&[ptr, i64, ptr, i64, ptr, i64, i64], false);
     let launch = status.fn_type(&[ptr, i64, i64, ptr], false);
@@ -441,11 +388,7 @@ fn declare_runtime<'c>(
         launch: declare("br_launch", launch, Effects::All),
         // What is given back with such a block may be reached through others: it is
         // not said that nothing else leads there.
-        slots: declare(
-            "br_slots",
-            types.ptr.fn_type(&[ptr, i64, ptr], false),
-            hidden,
-        ),
+        slots: declare("br_slots", types.ptr.fn_type(&[ptr, i64, ptr], false), hidden),
         share: declare("br_ref", void.fn_type(&[ptr], false), Effects::Arguments),
         release: declare("br_unref", void.fn_type(&[ptr, ptr], false), hidden),
         release_all,
@@ -461,16 +404,11 @@ fn declare_runtime<'c>(
 /// The type of a variable of a function.
 pub fn var_type(function: &Function, var: imp::Var) -> Res<VarType> {
     let info = function.vars.get(var.index());
-    info.map(|info| info.ty)
-        .ok_or_else(|| Error::bug("a variable does not exist"))
+    info.map(|info| info.ty).ok_or_else(|| Error::bug("a variable does not exist"))
 }
 
 /// Calls a function; the site, for its value and attributes.
-pub fn call<'c>(
-    builder: &Builder<'c>,
-    f: FunctionValue<'c>,
-    args: &[Value<'c>],
-) -> Res<CallSiteValue<'c>> {
+pub fn call<'c>(builder: &Builder<'c>, f: FunctionValue<'c>, args: &[Value<'c>]) -> Res<CallSiteValue<'c>> {
     let args: Vec<BasicMetadataValueEnum<'c>> = args.iter().map(|v| (*v).into()).collect();
     let site = builder.build_direct_call(f, &args, "")?;
     site.set_call_convention(f.get_call_conventions());
@@ -478,11 +416,7 @@ pub fn call<'c>(
 }
 
 /// The value of a call of a function that returns one.
-pub fn call_value<'c>(
-    builder: &Builder<'c>,
-    f: FunctionValue<'c>,
-    args: &[Value<'c>],
-) -> Res<Value<'c>> {
+pub fn call_value<'c>(builder: &Builder<'c>, f: FunctionValue<'c>, args: &[Value<'c>]) -> Res<Value<'c>> {
     let value = call(builder, f, args)?.try_as_basic_value().basic();
     value.ok_or_else(|| Error::bug("a function returns no value"))
 }

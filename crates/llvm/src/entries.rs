@@ -23,9 +23,7 @@ pub fn entry_symbol(name: &str) -> String {
 
 fn export<'c>(emit: &Emit<'_, 'c>, name: &str, params: usize) -> (FunctionValue<'c>, Builder<'c>) {
     let params = vec![emit.types.ptr.into(); params];
-    let f = emit
-        .module
-        .add_function(name, emit.types.i32.fn_type(&params, false), None);
+    let f = emit.module.add_function(name, emit.types.i32.fn_type(&params, false), None);
     emit.attribute(f, AttributeLoc::Function, "nounwind", 0);
     let builder = emit.context.create_builder();
     builder.position_at_end(emit.context.append_basic_block(f, "entry"));
@@ -33,10 +31,7 @@ fn export<'c>(emit: &Emit<'_, 'c>, name: &str, params: usize) -> (FunctionValue<
 }
 
 fn param(f: FunctionValue<'_>, i: u32) -> Res<PointerValue<'_>> {
-    pointer(
-        f.get_nth_param(i)
-            .ok_or_else(|| Error::bug("an entry's parameter is missing"))?,
-    )
+    pointer(f.get_nth_param(i).ok_or_else(|| Error::bug("an entry's parameter is missing"))?)
 }
 
 /// The address of a word of an array of words.
@@ -75,8 +70,7 @@ pub fn entry<'c>(emit: &Emit<'_, 'c>, entry: &Entry) -> Res<FunctionValue<'c>> {
             VarType::Scalar(PrimType::Bool) => {
                 let word = int(b.build_load(emit.types.i64, place, "")?)?;
                 let zero = emit.types.i64.const_zero();
-                b.build_int_compare(IntPredicate::NE, word, zero, "")?
-                    .into()
+                b.build_int_compare(IntPredicate::NE, word, zero, "")?.into()
             }
             // The low bytes come first.
             ty @ (VarType::Scalar(_) | VarType::Buffer(_) | VarType::Vector(..)) => {
@@ -84,9 +78,8 @@ pub fn entry<'c>(emit: &Emit<'_, 'c>, entry: &Entry) -> Res<FunctionValue<'c>> {
             }
         });
     }
-    let called = emit.call_function(&b, function, callee, values, |all| {
-        Ok(b.build_alloca(all, "results")?)
-    })?;
+    let called =
+        emit.call_function(&b, function, callee, values, |all| Ok(b.build_alloca(all, "results")?))?;
     let good = emit.context.append_basic_block(f, "good");
     let done = emit.context.append_basic_block(f, "done");
     let zero = emit.types.i32.const_zero();
@@ -98,8 +91,7 @@ pub fn entry<'c>(emit: &Emit<'_, 'c>, entry: &Entry) -> Res<FunctionValue<'c>> {
         let word = match var_type(function, *var)? {
             VarType::Scalar(ty) => {
                 let bits = int(b.build_bit_cast(value, emit.types.int(ty), "")?)?;
-                b.build_int_z_extend_or_bit_cast(bits, emit.types.i64, "")?
-                    .into()
+                b.build_int_z_extend_or_bit_cast(bits, emit.types.i64, "")?.into()
             }
             VarType::Buffer(_) => value,
             VarType::Vector(..) => return Err(Error::bug("an entry gives a vector")),
@@ -118,10 +110,7 @@ pub fn init<'c>(emit: &Emit<'_, 'c>, id: FunId) -> Res<FunctionValue<'c>> {
     let (f, b) = export(emit, &format!("bindrune_init{}", emit.suffix), 1);
     let ctx = param(f, 0)?;
     let status = int(call_value(&b, callee, &[ctx.into()])?)?;
-    let (bad, done) = (
-        emit.context.append_basic_block(f, "bad"),
-        emit.context.append_basic_block(f, "done"),
-    );
+    let (bad, done) = (emit.context.append_basic_block(f, "bad"), emit.context.append_basic_block(f, "done"));
     let ok = b.build_int_compare(IntPredicate::EQ, status, emit.types.i32.const_zero(), "")?;
     b.build_conditional_branch(ok, done, bad)?;
     b.position_at_end(bad);
@@ -134,13 +123,8 @@ pub fn init<'c>(emit: &Emit<'_, 'c>, id: FunId) -> Res<FunctionValue<'c>> {
 
 /// The code that releases what the globals hold.
 pub fn fini<'c>(emit: &Emit<'_, 'c>) -> Res<FunctionValue<'c>> {
-    let ty = emit
-        .context
-        .void_type()
-        .fn_type(&[emit.types.ptr.into()], false);
-    let f = emit
-        .module
-        .add_function(&format!("bindrune_fini{}", emit.suffix), ty, None);
+    let ty = emit.context.void_type().fn_type(&[emit.types.ptr.into()], false);
+    let f = emit.module.add_function(&format!("bindrune_fini{}", emit.suffix), ty, None);
     emit.attribute(f, AttributeLoc::Function, "nounwind", 0);
     let b = emit.context.create_builder();
     b.position_at_end(emit.context.append_basic_block(f, "entry"));
@@ -173,9 +157,7 @@ pub fn main<'c>(emit: &Emit<'_, 'c>, start: &str, more: &[Value<'c>]) -> Res<()>
     }
     let ty = types.i32.fn_type(&params, false);
     let start = emit.module.add_function(start, ty, None);
-    let main = emit
-        .module
-        .add_function("main", types.i32.fn_type(&[int_type, ptr], false), None);
+    let main = emit.module.add_function("main", types.i32.fn_type(&[int_type, ptr], false), None);
     b.position_at_end(emit.context.append_basic_block(main, "entry"));
     let mut args = main.get_params();
     args.extend(more);

@@ -79,12 +79,7 @@ pub fn function(emit: &Emit<'_, '_>, function: &Function, id: usize) -> Res<()> 
         frame.check_stack(emit.plan.frames(id))?;
     }
     frame.block(&function.body)?;
-    let others: Vec<Var> = function
-        .owned
-        .iter()
-        .filter(|v| !function.results.contains(v))
-        .copied()
-        .collect();
+    let others: Vec<Var> = function.owned.iter().filter(|v| !function.results.contains(v)).copied().collect();
     frame.release_all(&others)?;
     frame.return_results()?;
     frame.builder.position_at_end(frame.fail);
@@ -142,9 +137,7 @@ impl<'e, 'p, 'c> Frame<'e, 'p, 'c> {
         let fail = emit.context.append_basic_block(value, "fail");
         let builder = emit.context.create_builder();
         builder.position_at_end(body);
-        let ctx = value
-            .get_nth_param(0)
-            .ok_or_else(|| Error::bug("the context is missing"))?;
+        let ctx = value.get_nth_param(0).ok_or_else(|| Error::bug("the context is missing"))?;
         Ok(Self {
             emit,
             function,
@@ -174,10 +167,7 @@ impl<'e, 'p, 'c> Frame<'e, 'p, 'c> {
 
     /// Emits operators at the current place.
     pub fn ops(&self) -> Ops<'_, 'p, 'c> {
-        Ops {
-            emit: self.emit,
-            builder: &self.builder,
-        }
+        Ops { emit: self.emit, builder: &self.builder }
     }
 
     /// A new block of the function.
@@ -243,21 +233,15 @@ impl<'e, 'p, 'c> Frame<'e, 'p, 'c> {
         builder.position_at_end(self.entry);
         let (zero, bytes) = (self.emit.types.i8.const_zero(), 8 * owned.len() as i64);
         let bytes = self.emit.types.const_i64(bytes);
-        builder
-            .build_memset(array, 8, zero, bytes)
-            .map_err(Error::bug)?;
-        self.owned = Owned {
-            array: Some(array),
-            position: (0..).zip(owned).map(|(i, var)| (*var, i)).collect(),
-        };
+        builder.build_memset(array, 8, zero, bytes).map_err(Error::bug)?;
+        self.owned =
+            Owned { array: Some(array), position: (0..).zip(owned).map(|(i, var)| (*var, i)).collect() };
         Ok(())
     }
 
     /// Makes owned variables null, whatever they held.
     pub fn forget(&mut self, owned: &[Var]) -> Res<()> {
-        owned
-            .iter()
-            .try_for_each(|var| self.note_owned(*var, self.emit.types.ptr.const_null()))
+        owned.iter().try_for_each(|var| self.note_owned(*var, self.emit.types.ptr.const_null()))
     }
 
     /// An owned variable has this value now.
@@ -267,10 +251,8 @@ impl<'e, 'p, 'c> Frame<'e, 'p, 'c> {
         if let (Some(array), Some(position)) = (self.owned.array, position) {
             let position = self.emit.types.const_i64(position as i64);
             // SAFETY: the array has as many elements as there are positions.
-            let place = unsafe {
-                self.builder
-                    .build_in_bounds_gep(self.emit.types.ptr, array, &[position], "")?
-            };
+            let place =
+                unsafe { self.builder.build_in_bounds_gep(self.emit.types.ptr, array, &[position], "")? };
             self.builder.build_store(place, block)?;
         }
         Ok(())
@@ -301,11 +283,7 @@ impl<'e, 'p, 'c> Frame<'e, 'p, 'c> {
         let some = self.builder.build_is_not_null(block, "")?;
         self.builder.build_conditional_branch(some, give, after)?;
         self.builder.position_at_end(give);
-        call(
-            &self.builder,
-            self.emit.runtime.release,
-            &[self.ctx.into(), block.into()],
-        )?;
+        call(&self.builder, self.emit.runtime.release, &[self.ctx.into(), block.into()])?;
         self.builder.build_unconditional_branch(after)?;
         self.builder.position_at_end(after);
         Ok(())
@@ -321,9 +299,7 @@ impl<'e, 'p, 'c> Frame<'e, 'p, 'c> {
     /// Goes on where `good` holds, fails elsewhere.
     pub fn fail_unless(&mut self, good: IntValue<'c>) -> Res<()> {
         let next = self.new_block("good");
-        let branch = self
-            .builder
-            .build_conditional_branch(good, next, self.fail)?;
+        let branch = self.builder.build_conditional_branch(good, next, self.fail)?;
         self.emit.metadata.likely(branch)?;
         self.builder.position_at_end(next);
         Ok(())
@@ -332,9 +308,7 @@ impl<'e, 'p, 'c> Frame<'e, 'p, 'c> {
     /// Fails unless a status is 0.
     pub fn fail_unless_ok(&mut self, status: IntValue<'c>) -> Res<()> {
         let zero = status.get_type().const_zero();
-        let good = self
-            .builder
-            .build_int_compare(IntPredicate::EQ, status, zero, "")?;
+        let good = self.builder.build_int_compare(IntPredicate::EQ, status, zero, "")?;
         self.fail_unless(good)
     }
 
@@ -342,15 +316,12 @@ impl<'e, 'p, 'c> Frame<'e, 'p, 'c> {
     /// limit in the context's second word first.
     fn check_stack(&mut self, bytes: u64) -> Res<()> {
         let (types, b) = (&self.emit.types, &self.builder);
-        let frame_address = self
-            .emit
-            .intrinsic("llvm.frameaddress", &[types.ptr.into()])?;
+        let frame_address = self.emit.intrinsic("llvm.frameaddress", &[types.ptr.into()])?;
         let here = call_value(b, frame_address, &[types.i32.const_zero().into()])?;
         let here = b.build_ptr_to_int(pointer(here)?, types.i64, "")?;
         let bytes = types.const_i64(i64::try_from(bytes).unwrap_or(i64::MAX));
         // SAFETY: a context begins with at least two words.
-        let limit =
-            unsafe { b.build_in_bounds_gep(types.i64, self.ctx, &[types.const_i64(1)], "")? };
+        let limit = unsafe { b.build_in_bounds_gep(types.i64, self.ctx, &[types.const_i64(1)], "")? };
         let limit = int(b.build_load(types.i64, limit, "")?)?;
         let (slow, fine) = (self.new_block("stack.low"), self.new_block("stack.fine"));
         // Addresses have no sign.
@@ -359,11 +330,7 @@ impl<'e, 'p, 'c> Frame<'e, 'p, 'c> {
         let branch = b.build_conditional_branch(enough, fine, slow)?;
         self.emit.metadata.likely(branch)?;
         b.position_at_end(slow);
-        let status = call_value(
-            b,
-            self.emit.runtime.stack_check,
-            &[self.ctx.into(), bytes.into()],
-        )?;
+        let status = call_value(b, self.emit.runtime.stack_check, &[self.ctx.into(), bytes.into()])?;
         self.fail_unless_ok(int(status)?)?;
         self.builder.build_unconditional_branch(fine)?;
         self.builder.position_at_end(fine);
@@ -500,12 +467,8 @@ impl<'e, 'p, 'c> Frame<'e, 'p, 'c> {
 
     /// A scalar as a word: its bits, zero-extended.
     pub fn word(&self, value: Value<'c>, ty: PrimType) -> Res<IntValue<'c>> {
-        let bits = self
-            .builder
-            .build_bit_cast(value, self.emit.types.int(ty), "")?;
-        Ok(self
-            .builder
-            .build_int_z_extend_or_bit_cast(int(bits)?, self.emit.types.i64, "")?)
+        let bits = self.builder.build_bit_cast(value, self.emit.types.int(ty), "")?;
+        Ok(self.builder.build_int_z_extend_or_bit_cast(int(bits)?, self.emit.types.i64, "")?)
     }
 }
 
@@ -541,7 +504,5 @@ fn small_power(exponent: &Expr) -> Option<u32> {
 /// The instruction that made a value, which is known to be one.
 pub fn instruction_of(value: Value<'_>) -> Res<InstructionValue<'_>> {
     debug_assert!(!value.as_value_ref().is_null());
-    value
-        .as_instruction_value()
-        .ok_or_else(|| Error::bug("a value is not an instruction"))
+    value.as_instruction_value().ok_or_else(|| Error::bug("a value is not an instruction"))
 }

@@ -13,8 +13,7 @@ use inkwell::llvm_sys::orc2::lljit::{
 };
 use inkwell::llvm_sys::orc2::{
     LLVMJITEvaluatedSymbol, LLVMJITSymbolFlags, LLVMOrcAbsoluteSymbols, LLVMOrcCSymbolMapPair,
-    LLVMOrcCreateDynamicLibrarySearchGeneratorForProcess, LLVMOrcJITDylibAddGenerator,
-    LLVMOrcJITDylibDefine,
+    LLVMOrcCreateDynamicLibrarySearchGeneratorForProcess, LLVMOrcJITDylibAddGenerator, LLVMOrcJITDylibDefine,
 };
 use std::ffi::{CStr, CString};
 
@@ -53,10 +52,7 @@ impl Jit {
         // to the session, definitions, generator and buffer to its library.
         unsafe {
             let mut jit = std::ptr::null_mut();
-            check(LLVMOrcCreateLLJIT(
-                &raw mut jit,
-                LLVMOrcCreateLLJITBuilder(),
-            ))?;
+            check(LLVMOrcCreateLLJIT(&raw mut jit, LLVMOrcCreateLLJITBuilder()))?;
             let this = Self { jit };
             let library = LLVMOrcLLJITGetMainJITDylib(jit);
 
@@ -70,10 +66,7 @@ impl Jit {
                     Name: LLVMOrcLLJITMangleAndIntern(jit, name.as_ptr()),
                     Sym: LLVMJITEvaluatedSymbol {
                         Address: address as u64,
-                        Flags: LLVMJITSymbolFlags {
-                            GenericFlags: EXPORTED_CODE,
-                            TargetFlags: 0,
-                        },
+                        Flags: LLVMJITSymbolFlags { GenericFlags: EXPORTED_CODE, TargetFlags: 0 },
                     },
                 });
             }
@@ -136,9 +129,7 @@ fn check(error: LLVMErrorRef) -> Res<()> {
         LLVMDisposeErrorMessage(message);
         text
     };
-    Err(Error::bug(format_args!(
-        "LLVM cannot link the program: {message}"
-    )))
+    Err(Error::bug(format_args!("LLVM cannot link the program: {message}")))
 }
 
 /// Functions that LLVM calls where the machine has no instruction, and that an

@@ -18,9 +18,7 @@ use crate::types::{Value, vector};
 use imp::{Expr, LaneAccess, LanePositions, Off, Var};
 use inkwell::llvm_sys::core::LLVMBuildGEP2;
 use inkwell::types::{AsTypeRef, BasicTypeEnum, VectorType};
-use inkwell::values::{
-    AsValueRef, CallSiteValue, InstructionValue, IntValue, PointerValue, VectorValue,
-};
+use inkwell::values::{AsValueRef, CallSiteValue, InstructionValue, IntValue, PointerValue, VectorValue};
 use prim::PrimType;
 
 /// An access, ready but for positions.
@@ -108,12 +106,7 @@ impl<'c> Frame<'_, '_, 'c> {
         Ok(self.builder.build_int_add(position, by, "")?)
     }
 
-    fn load_near(
-        &self,
-        target: &Target<'c>,
-        position: IntValue<'c>,
-        stride: i64,
-    ) -> Res<VectorValue<'c>> {
+    fn load_near(&self, target: &Target<'c>, position: IntValue<'c>, stride: i64) -> Res<VectorValue<'c>> {
         let n = target.lanes;
         let low = self.further(position, i64::from(n - 1) * stride.min(0))?;
         let lies = lies(n, stride);
@@ -137,10 +130,7 @@ impl<'c> Frame<'_, '_, 'c> {
             };
             let places: Vec<_> = known.iter().zip(&lies).map(lane).collect();
             found = self.pick(found, row(*start)?, &places)?;
-            known = (0..n)
-                .zip(places)
-                .map(|(i, place)| place.map(|_| i))
-                .collect();
+            known = (0..n).zip(places).map(|(i, place)| place.map(|_| i)).collect();
         }
         Ok(found)
     }
@@ -208,12 +198,7 @@ impl<'c> Frame<'_, '_, 'c> {
         Ok((lane, address))
     }
 
-    fn pick(
-        &self,
-        x: VectorValue<'c>,
-        y: VectorValue<'c>,
-        places: &[Option<u32>],
-    ) -> Res<VectorValue<'c>> {
+    fn pick(&self, x: VectorValue<'c>, y: VectorValue<'c>, places: &[Option<u32>]) -> Res<VectorValue<'c>> {
         self.ops().shuffle(x, y, places)
     }
 
@@ -231,12 +216,7 @@ impl<'c> Frame<'_, '_, 'c> {
             return vector(value);
         };
         let zero = target.ty.const_zero();
-        let args = [
-            address.into(),
-            self.alignment(target),
-            mask.into(),
-            zero.into(),
-        ];
+        let args = [address.into(), self.alignment(target), mask.into(), zero.into()];
         let types = [target.ty.into(), self.emit.types.ptr.into()];
         result(self.masked(target, "llvm.masked.load", &types, &args)?)
     }
@@ -253,12 +233,7 @@ impl<'c> Frame<'_, '_, 'c> {
             let store = self.builder.build_store(address, value)?;
             return self.plain(target, store);
         };
-        let args = [
-            value.into(),
-            address.into(),
-            self.alignment(target),
-            mask.into(),
-        ];
+        let args = [value.into(), address.into(), self.alignment(target), mask.into()];
         let types = [target.ty.into(), self.emit.types.ptr.into()];
         self.masked(target, "llvm.masked.store", &types, &args)?;
         Ok(())
@@ -273,12 +248,7 @@ impl<'c> Frame<'_, '_, 'c> {
             addresses = self.replace(mask, addresses, self.emit.nothing())?;
         }
         let zero = target.ty.const_zero();
-        let args = [
-            addresses.into(),
-            self.alignment(target),
-            self.mask_or_all(target, mask),
-            zero.into(),
-        ];
+        let args = [addresses.into(), self.alignment(target), self.mask_or_all(target, mask), zero.into()];
         let types = [target.ty.into(), addresses.get_type().into()];
         result(self.masked(target, "llvm.masked.gather", &types, &args)?)
     }
@@ -296,12 +266,7 @@ impl<'c> Frame<'_, '_, 'c> {
             let spare = self.spare()?;
             addresses = self.replace(mask, addresses, spare)?;
         }
-        let args = [
-            value.into(),
-            addresses.into(),
-            self.alignment(target),
-            self.mask_or_all(target, mask),
-        ];
+        let args = [value.into(), addresses.into(), self.alignment(target), self.mask_or_all(target, mask)];
         let types = [target.ty.into(), addresses.get_type().into()];
         let f = self.emit.intrinsic("llvm.masked.scatter", &types)?;
         let store = call_instruction(call(&self.builder, f, &args)?);
@@ -395,9 +360,7 @@ impl<'c> Frame<'_, '_, 'c> {
 
     /// A load or store that is aligned as its elements.
     fn plain(&self, target: &Target<'c>, access: InstructionValue<'c>) -> Res<()> {
-        access
-            .set_alignment(target.elem.size() as u32)
-            .map_err(Error::bug)?;
+        access.set_alignment(target.elem.size() as u32).map_err(Error::bug)?;
         self.annotate(access, target.var)
     }
 }

@@ -108,18 +108,11 @@ pub enum Start {
 /// # Errors
 /// [`Error::Unsupported`] for what the back end cannot do yet, [`Error::Usage`]
 /// for an unknown processor, [`Error::Bug`] for an invalid program.
-pub fn compile(
-    program: &imp::Program,
-    options: &Options,
-    output: Output,
-) -> Result<Vec<Vec<u8>>, Error> {
+pub fn compile(program: &imp::Program, options: &Options, output: Output) -> Result<Vec<Vec<u8>>, Error> {
     if let Err(errors) = imp::verify(program) {
         let texts: Vec<String> = errors.iter().map(ToString::to_string).collect();
         let shown = imp::print(program);
-        return Err(Error::bug(format_args!(
-            "invalid imperative IR: {}\n{shown}",
-            texts.join("; ")
-        )));
+        return Err(Error::bug(format_args!("invalid imperative IR: {}\n{shown}", texts.join("; "))));
     }
     let kernels = imp::kernels::kernels(program).len();
     let known = options.device.as_ref().map(|code| code.names.len());

@@ -37,9 +37,7 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
             How::Tasks(launch) => self.task_loop(f, launch),
             How::Grid(launch) => self.launch(f, launch),
             How::Block(_) => Err(Error::bug("threads of a block outside of a kernel")),
-            How::Lanes(_) => Err(Error::bug(
-                "a loop in lanes has not become vector code before",
-            )),
+            How::Lanes(_) => Err(Error::bug("a loop in lanes has not become vector code before")),
         }
     }
 
@@ -53,33 +51,22 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
     ) -> Res<()> {
         let ty = from.get_type();
         let before = self.current()?;
-        let (head, inside, after) = (
-            self.new_block("loop"),
-            self.new_block("loop.body"),
-            self.new_block("loop.after"),
-        );
+        let (head, inside, after) =
+            (self.new_block("loop"), self.new_block("loop.body"), self.new_block("loop.after"));
         self.builder.build_unconditional_branch(head)?;
         self.builder.position_at_end(head);
         let counter = self.builder.build_phi(ty, "i")?;
         let i = int(counter.as_basic_value())?;
-        let more = self
-            .builder
-            .build_int_compare(IntPredicate::SLT, i, to, "")?;
+        let more = self.builder.build_int_compare(IntPredicate::SLT, i, to, "")?;
         self.builder.build_conditional_branch(more, inside, after)?;
         self.builder.position_at_end(inside);
-        let group = if independent {
-            Some(self.emit.metadata.new_group()?)
-        } else {
-            None
-        };
+        let group = if independent { Some(self.emit.metadata.new_group()?) } else { None };
         self.groups.extend(group);
         body(self, i)?;
         if group.is_some() {
             self.groups.pop();
         }
-        let next = self
-            .builder
-            .build_int_nsw_add(i, ty.const_int(1, false), "")?;
+        let next = self.builder.build_int_nsw_add(i, ty.const_int(1, false), "")?;
         let last = self.current()?;
         let back = self.builder.build_unconditional_branch(head)?;
         if let Some(group) = group {
@@ -106,9 +93,7 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
 
     /// The block that is being filled.
     pub fn current(&self) -> Res<inkwell::basic_block::BasicBlock<'c>> {
-        self.builder
-            .get_insert_block()
-            .ok_or_else(|| Error::bug("code without a block"))
+        self.builder.get_insert_block().ok_or_else(|| Error::bug("code without a block"))
     }
 
     /// A loop while a variable is true.
@@ -116,16 +101,12 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
         if !matches!(self.var_type(cond)?, VarType::Scalar(prim::PrimType::Bool)) {
             return Err(Error::bug("the condition of a loop is not a truth value"));
         }
-        let (head, inside, after) = (
-            self.new_block("while"),
-            self.new_block("while.body"),
-            self.new_block("while.after"),
-        );
+        let (head, inside, after) =
+            (self.new_block("while"), self.new_block("while.body"), self.new_block("while.after"));
         self.builder.build_unconditional_branch(head)?;
         self.builder.position_at_end(head);
         let holds = int(self.get(cond)?)?;
-        self.builder
-            .build_conditional_branch(holds, inside, after)?;
+        self.builder.build_conditional_branch(holds, inside, after)?;
         self.builder.position_at_end(inside);
         self.block(body)?;
         self.builder.build_unconditional_branch(head)?;

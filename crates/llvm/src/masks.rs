@@ -26,8 +26,8 @@ use inkwell::context::Context;
 use inkwell::module::Module;
 use inkwell::types::{AnyTypeEnum, BasicMetadataTypeEnum, BasicTypeEnum, VectorType};
 use inkwell::values::{
-    BasicValueEnum, CallSiteValue, FunctionValue, InstructionOpcode, InstructionValue, Operand,
-    PhiValue, VectorValue,
+    BasicValueEnum, CallSiteValue, FunctionValue, InstructionOpcode, InstructionValue, Operand, PhiValue,
+    VectorValue,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -39,18 +39,15 @@ const USUAL_WIDTH: u32 = 32;
 
 /// Widens the masks of a module that pass from block to block.
 pub fn widen<'c>(context: &'c Context, module: &Module<'c>) -> Res<()> {
-    module
-        .get_functions()
-        .filter(|f| f.count_basic_blocks() > 1)
-        .try_for_each(|f| {
-            Widen {
-                context,
-                builder: context.create_builder(),
-                wide: FxHashMap::default(),
-                narrow: FxHashMap::default(),
-            }
-            .function(f)
-        })
+    module.get_functions().filter(|f| f.count_basic_blocks() > 1).try_for_each(|f| {
+        Widen {
+            context,
+            builder: context.create_builder(),
+            wide: FxHashMap::default(),
+            narrow: FxHashMap::default(),
+        }
+        .function(f)
+    })
 }
 
 struct Widen<'c> {
@@ -108,11 +105,7 @@ impl<'c> Widen<'c> {
     /// A logical operator on wide masks in place of one on masks, if its result
     /// or an operand crosses blocks.
     #[allow(clippy::wildcard_enum_match_arm, reason = "the enum is LLVM's")]
-    fn logic(
-        &mut self,
-        op: InstructionValue<'c>,
-        crossing: &FxHashSet<InstructionValue<'c>>,
-    ) -> Res<()> {
+    fn logic(&mut self, op: InstructionValue<'c>, crossing: &FxHashSet<InstructionValue<'c>>) -> Res<()> {
         let (Some(x), Some(y)) = (vector_operand(op, 0), vector_operand(op, 1)) else {
             return Ok(());
         };
@@ -131,9 +124,7 @@ impl<'c> Widen<'c> {
             _ => self.builder.build_xor(x, y, "")?,
         };
         let zero = ty.const_zero();
-        let mask = self
-            .builder
-            .build_int_compare(IntPredicate::SLT, wide, zero, "")?;
+        let mask = self.builder.build_int_compare(IntPredicate::SLT, wide, zero, "")?;
         // Operators on constants are gone by now.
         let made = mask.as_instruction().ok_or_else(not_a_mask)?;
         op.replace_all_uses_with(&made);
@@ -183,11 +174,7 @@ impl<'c> Widen<'c> {
     }
 
     /// The wide form of a mask, made right after it.
-    fn wide_form(
-        &mut self,
-        mask: VectorValue<'c>,
-        made: InstructionValue<'c>,
-    ) -> Res<VectorValue<'c>> {
+    fn wide_form(&mut self, mask: VectorValue<'c>, made: InstructionValue<'c>) -> Res<VectorValue<'c>> {
         if let Some(wide) = self.wide.get(&made) {
             return Ok(*wide);
         }
@@ -205,9 +192,7 @@ impl<'c> Widen<'c> {
         let first = block.get_instructions().nth(phis);
         self.builder.position_before(&first.ok_or_else(not_a_mask)?);
         let zero = wide.get_type().const_zero();
-        Ok(self
-            .builder
-            .build_int_compare(IntPredicate::SLT, wide, zero, "")?)
+        Ok(self.builder.build_int_compare(IntPredicate::SLT, wide, zero, "")?)
     }
 
     /// Masks from other blocks that an instruction uses come from their wide
@@ -281,9 +266,7 @@ fn not_a_mask() -> Error {
 }
 
 fn phis_of(block: BasicBlock<'_>) -> impl Iterator<Item = InstructionValue<'_>> {
-    block
-        .get_instructions()
-        .take_while(|i| i.get_opcode() == InstructionOpcode::Phi)
+    block.get_instructions().take_while(|i| i.get_opcode() == InstructionOpcode::Phi)
 }
 
 /// The lanes of a mask that an instruction makes.
@@ -300,11 +283,7 @@ fn mask_lanes(made: InstructionValue<'_>) -> Option<u32> {
 
 fn is_logic(i: &InstructionValue<'_>) -> bool {
     let opcode = i.get_opcode();
-    let ops = [
-        InstructionOpcode::And,
-        InstructionOpcode::Or,
-        InstructionOpcode::Xor,
-    ];
+    let ops = [InstructionOpcode::And, InstructionOpcode::Or, InstructionOpcode::Xor];
     ops.contains(&opcode) && mask_lanes(*i).is_some()
 }
 
@@ -314,11 +293,8 @@ fn crossing(f: FunctionValue<'_>) -> FxHashSet<InstructionValue<'_>> {
     for block in f.get_basic_block_iter() {
         for user in block.get_instructions() {
             let is_phi = user.get_opcode() == InstructionOpcode::Phi;
-            let operands = if is_phi {
-                (0..user.get_num_operands()).collect()
-            } else {
-                vector_operands(user)
-            };
+            let operands =
+                if is_phi { (0..user.get_num_operands()).collect() } else { vector_operands(user) };
             let made = operands
                 .into_iter()
                 .filter_map(|i| vector_operand(user, i)?.as_instruction())
@@ -346,11 +322,7 @@ fn vector_operands(user: InstructionValue<'_>) -> Vec<u32> {
         Ok(call) => {
             let types = call.get_called_fn_type().get_param_types();
             let is_vector = |ty: &BasicMetadataTypeEnum<'_>| ty.is_vector_type();
-            (0..)
-                .zip(&types)
-                .filter(|(_, ty)| is_vector(ty))
-                .map(|(i, _)| i)
-                .collect()
+            (0..).zip(&types).filter(|(_, ty)| is_vector(ty)).map(|(i, _)| i).collect()
         }
         Err(()) if user.get_opcode() == InstructionOpcode::Phi => Vec::new(),
         Err(()) => (0..count).collect(),

@@ -84,8 +84,7 @@ pub fn independent_loops(stmts: &[Stmt]) -> usize {
 
 impl<'c> Metadata<'c> {
     fn node(&self, operands: &[MetadataValue<'c>]) -> MetadataValue<'c> {
-        let operands: Vec<BasicMetadataValueEnum<'c>> =
-            operands.iter().map(|m| (*m).into()).collect();
+        let operands: Vec<BasicMetadataValueEnum<'c>> = operands.iter().map(|m| (*m).into()).collect();
         self.context.metadata_node(&operands)
     }
 
@@ -97,11 +96,7 @@ impl<'c> Metadata<'c> {
         unsafe {
             let placeholder = LLVMTemporaryMDNode(context, std::ptr::null_mut(), 0);
             let mut all: Vec<LLVMMetadataRef> = vec![placeholder];
-            all.extend(
-                operands
-                    .iter()
-                    .map(|m| LLVMValueAsMetadata(m.as_value_ref())),
-            );
+            all.extend(operands.iter().map(|m| LLVMValueAsMetadata(m.as_value_ref())));
             let node = LLVMMDNodeInContext2(context, all.as_mut_ptr(), all.len());
             LLVMMetadataReplaceAllUsesWith(placeholder, node);
             MetadataValue::new(LLVMMetadataAsValue(context, node))
@@ -119,11 +114,7 @@ impl<'c> Metadata<'c> {
     }
 
     /// Puts an access into all of some groups.
-    pub fn in_groups(
-        &self,
-        instruction: InstructionValue<'c>,
-        groups: &[MetadataValue<'c>],
-    ) -> Res<()> {
+    pub fn in_groups(&self, instruction: InstructionValue<'c>, groups: &[MetadataValue<'c>]) -> Res<()> {
         match groups {
             [] => Ok(()),
             [group] => Self::attach(instruction, *group, self.group),
@@ -132,11 +123,7 @@ impl<'c> Metadata<'c> {
     }
 
     /// Marks the branch back of a loop whose accesses in `group` are independent.
-    pub fn independent_loop(
-        &self,
-        back: InstructionValue<'c>,
-        group: MetadataValue<'c>,
-    ) -> Res<()> {
+    pub fn independent_loop(&self, back: InstructionValue<'c>, group: MetadataValue<'c>) -> Res<()> {
         let name = self.context.metadata_string("llvm.loop.parallel_accesses");
         let fact = self.node(&[name, group]);
         Self::attach(back, self.distinct(&[fact]), self.loop_id)
@@ -168,9 +155,7 @@ impl<'c> Metadata<'c> {
     pub fn likely(&self, branch: InstructionValue<'c>) -> Res<()> {
         let int = |x| BasicMetadataValueEnum::from(self.context.i32_type().const_int(x, false));
         let name = self.context.metadata_string("branch_weights");
-        let node = self
-            .context
-            .metadata_node(&[name.into(), int(2000), int(1)]);
+        let node = self.context.metadata_node(&[name.into(), int(2000), int(1)]);
         Self::attach(branch, node, self.weights)
     }
 
@@ -182,10 +167,6 @@ impl<'c> Metadata<'c> {
     /// Marks a load of a pointer to a buffer.
     pub fn aligned(&self, load: InstructionValue<'c>) -> Res<()> {
         let align = self.context.i64_type().const_int(64, false);
-        Self::attach(
-            load,
-            self.context.metadata_node(&[align.into()]),
-            self.align,
-        )
+        Self::attach(load, self.context.metadata_node(&[align.into()]), self.align)
     }
 }

@@ -54,14 +54,7 @@ fn compile_part(
     module.set_source_file_name(&program.source_name);
     module.set_triple(&machine.get_triple());
     module.set_data_layout(&machine.get_target_data().get_data_layout());
-    let emit = Emit::new(
-        &context,
-        module,
-        metadata,
-        program,
-        (plan, part, options.suffix),
-        processor,
-    )?;
+    let emit = Emit::new(&context, module, metadata, program, (plan, part, options.suffix), processor)?;
     emit_part(&emit, options)?;
     passes::optimise(&emit.module, &machine, options.opt_level)?;
     if !emit.processor.has_masks() {
@@ -114,11 +107,7 @@ fn emit_part(emit: &Emit<'_, '_>, options: &Options) -> Res<()> {
         }
     }
     if emit.part == 0 {
-        let init = emit
-            .program
-            .init
-            .map(|id| entries::init(emit, id))
-            .transpose()?;
+        let init = emit.program.init.map(|id| entries::init(emit, id)).transpose()?;
         let fini = init.map(|_| entries::fini(emit)).transpose()?;
         let device = options.device.as_ref();
         let table = tables::program(emit, &exported, (init, fini), device)?;

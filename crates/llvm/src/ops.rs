@@ -46,9 +46,7 @@ impl<'c> Ops<'_, '_, 'c> {
             PrimType::Bool => self.bits(op, ty, x, y),
             PrimType::F16 => self.half_binary(op, x, y),
             PrimType::F32 | PrimType::F64 => self.float_binary(op, ty, x, y),
-            PrimType::I8 | PrimType::I16 | PrimType::I32 | PrimType::I64 => {
-                self.int_binary(op, ty, x, y)
-            }
+            PrimType::I8 | PrimType::I16 | PrimType::I32 | PrimType::I64 => self.int_binary(op, ty, x, y),
         }
     }
 
@@ -91,9 +89,7 @@ impl<'c> Ops<'_, '_, 'c> {
             PrimType::Bool => Err(no_operator(op.name(), ty)),
             PrimType::F16 => self.half_unary(op, x),
             PrimType::F32 | PrimType::F64 => self.float_unary(op, ty, x),
-            PrimType::I8 | PrimType::I16 | PrimType::I32 | PrimType::I64 => {
-                self.int_unary(op, ty, x)
-            }
+            PrimType::I8 | PrimType::I16 | PrimType::I32 | PrimType::I64 => self.int_unary(op, ty, x),
         }
     }
 
@@ -122,13 +118,7 @@ impl<'c> Ops<'_, '_, 'c> {
     }
 
     /// A conversion.
-    pub fn convert(
-        &self,
-        op: ConvOp,
-        from: PrimType,
-        to: PrimType,
-        x: Value<'c>,
-    ) -> Res<Value<'c>> {
+    pub fn convert(&self, op: ConvOp, from: PrimType, to: PrimType, x: Value<'c>) -> Res<Value<'c>> {
         let types = &self.emit.types;
         match op {
             ConvOp::SExt => self.resize(x, types.int(to), true),
@@ -159,9 +149,7 @@ impl<'c> Ops<'_, '_, 'c> {
                 let x = self.widened(from, x)?;
                 self.float_compare(FloatPredicate::UNE, x, float_like(x, 0.0)?)
             }
-            ConvOp::ToBits | ConvOp::FromBits if from == PrimType::F16 || to == PrimType::F16 => {
-                Ok(x)
-            }
+            ConvOp::ToBits | ConvOp::FromBits if from == PrimType::F16 || to == PrimType::F16 => Ok(x),
             ConvOp::ToBits | ConvOp::FromBits => self.bits_as(x, types.register(to)),
         }
     }
@@ -180,11 +168,7 @@ impl<'c> Ops<'_, '_, 'c> {
     fn saturating(&self, signed: bool, to: PrimType, x: Value<'c>) -> Res<Value<'c>> {
         let ty = self.emit.types.int(to);
         if lanes_of(x).is_none() {
-            let name = if signed {
-                "llvm.fptosi.sat"
-            } else {
-                "llvm.fptoui.sat"
-            };
+            let name = if signed { "llvm.fptosi.sat" } else { "llvm.fptoui.sat" };
             let f = self.emit.intrinsic(name, &[ty.into(), x.get_type()])?;
             return call_value(self.builder, f, &[x]);
         }
@@ -192,14 +176,7 @@ impl<'c> Ops<'_, '_, 'c> {
         // two (but for 0), hence exact, and `high` is not in range.
         let bits = to.bits() - u32::from(signed);
         let high = float_like(x, 2f64.powi(bits as i32))?;
-        let low = float_like(
-            x,
-            if signed {
-                -(2f64.powi(bits as i32))
-            } else {
-                0.0
-            },
-        )?;
+        let low = float_like(x, if signed { -(2f64.powi(bits as i32)) } else { 0.0 })?;
         let above = self.float_compare(FloatPredicate::OGE, x, high)?;
         let below = self.float_compare(FloatPredicate::OLT, x, low)?;
         let number = self.float_compare(FloatPredicate::ORD, x, x)?;

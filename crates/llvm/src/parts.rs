@@ -157,10 +157,7 @@ struct Unit {
 }
 
 fn units(function: &Function) -> Unit {
-    let mut unit = Unit {
-        host: 0,
-        tasks: Vec::new(),
-    };
+    let mut unit = Unit { host: 0, tasks: Vec::new() };
     if function.code == Code::Each {
         return unit;
     }
@@ -197,11 +194,7 @@ fn outermost<'s>(stmts: &'s [Stmt], f: &mut dyn FnMut(&'s Stmt, Option<(&'s Laun
     stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
         for stmt in stmts {
             match stmt {
-                Stmt::For(For {
-                    how: How::Tasks(launch),
-                    body,
-                    ..
-                }) => f(stmt, Some((launch, body))),
+                Stmt::For(For { how: How::Tasks(launch), body, .. }) => f(stmt, Some((launch, body))),
                 Stmt::If(_, yes, no) => {
                     f(stmt, None);
                     outermost(yes, f);

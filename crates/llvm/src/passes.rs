@@ -14,15 +14,11 @@ pub fn optimise(module: &Module<'_>, machine: &TargetMachine, level: u8) -> Res<
     options.set_loop_slp_vectorization(level >= 2);
     options.set_loop_unrolling(level >= 2);
     let pipeline = format!("default<O{}>", level.min(3));
-    module
-        .run_passes(&pipeline, machine, options)
-        .map_err(Error::bug)?;
+    module.run_passes(&pipeline, machine, options).map_err(Error::bug)?;
     verify(module, "after passes")
 }
 
 /// Fails if a module is not valid LLVM code.
 pub fn verify(module: &Module<'_>, when: &str) -> Res<()> {
-    module
-        .verify()
-        .map_err(|error| Error::bug(format_args!("invalid LLVM code {when}: {error}")))
+    module.verify().map_err(|error| Error::bug(format_args!("invalid LLVM code {when}: {error}")))
 }

@@ -103,11 +103,7 @@ impl<'c> Emit<'_, 'c> {
             (Results::Memory(all), Some(place)) => (value, Fields::Memory(all, place)),
             (Results::None | Results::Memory(_), _) => (value, Fields::None),
         };
-        Ok(Called {
-            site,
-            status: int(status)?,
-            fields,
-        })
+        Ok(Called { site, status: int(status)?, fields })
     }
 }
 

@@ -14,9 +14,7 @@ use prim::{ConvOp, PrimType};
 impl<'p, 'c> Frame<'_, 'p, 'c> {
     /// Statements, one after another.
     pub fn block(&mut self, stmts: &'p [Stmt]) -> Res<()> {
-        stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
-            stmts.iter().try_for_each(|stmt| self.stmt(stmt))
-        })
+        stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || stmts.iter().try_for_each(|stmt| self.stmt(stmt)))
     }
 
     fn stmt(&mut self, stmt: &'p Stmt) -> Res<()> {
@@ -30,11 +28,7 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
             Stmt::LoadLanes { var, from, mask } => self.load_lanes(*var, from, mask.as_ref()),
             Stmt::StoreLanes { to, value, mask } => self.store_lanes(to, value, mask.as_ref()),
             Stmt::Alloc(v, bytes, place) => self.alloc(*v, bytes, *place),
-            Stmt::Frame {
-                buffer,
-                elem,
-                count,
-            } => self.frame_array(*buffer, *elem, *count),
+            Stmt::Frame { buffer, elem, count } => self.frame_array(*buffer, *elem, *count),
             Stmt::Share(v, w) => {
                 let block = self.buffer(*w)?;
                 call(&self.builder, self.emit.runtime.share, &[block.into()])?;
@@ -46,29 +40,14 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
             }
             Stmt::Release(v) => self.set_owned(*v, self.emit.types.ptr.const_null()),
             Stmt::Slots(slots) => self.slots(slots),
-            Stmt::Copy {
-                to,
-                from,
-                elem,
-                extents,
-                plan,
-            } => self.copy((to, from), *elem, extents, *plan),
+            Stmt::Copy { to, from, elem, extents, plan } => self.copy((to, from), *elem, extents, *plan),
             Stmt::ConstData(v, data) => self.set(*v, self.emit.data(data.0)?),
             Stmt::If(cond, yes, no) => self.conditional(cond, yes, no),
             Stmt::While(cond, body) => self.while_loop(*cond, body),
             Stmt::For(f) => self.for_loop(f),
-            Stmt::Call {
-                fun,
-                args,
-                results,
-                place,
-            } => self.call(*fun, args, results, *place),
+            Stmt::Call { fun, args, results, place } => self.call(*fun, args, results, *place),
             Stmt::Compared(id, size) => self.compared(*id, size),
-            Stmt::Check {
-                cond,
-                check,
-                values,
-            } => self.check(cond, *check, values),
+            Stmt::Check { cond, check, values } => self.check(cond, *check, values),
             Stmt::ReadGlobal(v, global) => self.read_global(*v, *global),
             Stmt::WriteGlobal(global, v) => self.write_global(*global, *v),
             Stmt::Device(_) => Err(Error::bug("what threads of a device do, on a CPU")),
@@ -101,10 +80,7 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
     ) -> Res<PointerValue<'c>> {
         let ty = self.emit.types.memory(elem);
         // SAFETY: whoever makes the program vouches that accesses stay in their block.
-        Ok(unsafe {
-            self.builder
-                .build_in_bounds_gep(ty, buffer, &[position], "")?
-        })
+        Ok(unsafe { self.builder.build_in_bounds_gep(ty, buffer, &[position], "")? })
     }
 
     fn address(&mut self, access: &Access) -> Res<PointerValue<'c>> {
@@ -115,9 +91,7 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
 
     fn load(&mut self, var: Var, access: &Access) -> Res<()> {
         let (elem, address) = (access.elem, self.address(access)?);
-        let value = self
-            .builder
-            .build_load(self.emit.types.memory(elem), address, "")?;
+        let value = self.builder.build_load(self.emit.types.memory(elem), address, "")?;
         let load = instruction_of(value)?;
         load.set_alignment(elem.size() as u32).map_err(Error::bug)?;
         self.annotate(load, access.buffer)?;
@@ -130,9 +104,7 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
         let value = self.stored(value, access.elem)?;
         let address = self.address(access)?;
         let store = self.builder.build_store(address, value)?;
-        store
-            .set_alignment(access.elem.size() as u32)
-            .map_err(Error::bug)?;
+        store.set_alignment(access.elem.size() as u32).map_err(Error::bug)?;
         self.annotate(store, access.buffer)
     }
 
@@ -141,8 +113,7 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
         if ty != PrimType::Bool {
             return Ok(value);
         }
-        self.ops()
-            .convert(ConvOp::IToB, PrimType::I8, PrimType::Bool, value)
+        self.ops().convert(ConvOp::IToB, PrimType::I8, PrimType::Bool, value)
     }
 
     /// A value from registers as it is in memory.
@@ -150,16 +121,12 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
         if ty != PrimType::Bool {
             return Ok(value);
         }
-        self.ops()
-            .convert(ConvOp::BToI, PrimType::Bool, PrimType::I8, value)
+        self.ops().convert(ConvOp::BToI, PrimType::Bool, PrimType::I8, value)
     }
 
     fn alloc(&mut self, var: Var, bytes: &Expr, place: Option<CheckId>) -> Res<()> {
-        let make = if self.is_remote(var)? {
-            self.emit.runtime.device_alloc
-        } else {
-            self.emit.runtime.alloc
-        };
+        let make =
+            if self.is_remote(var)? { self.emit.runtime.device_alloc } else { self.emit.runtime.alloc };
         self.new_owned(var, make, bytes, place)
     }
 
@@ -185,9 +152,7 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
 
     fn slots(&mut self, slots: &Slots) -> Res<()> {
         match slots {
-            Slots::New(v, count, place) => {
-                self.new_owned(*v, self.emit.runtime.slots, count, *place)
-            }
+            Slots::New(v, count, place) => self.new_owned(*v, self.emit.runtime.slots, count, *place),
             Slots::Keep { slots, at, block } => {
                 let (place, kept) = (self.slot_address(*slots, at)?, self.buffer(*block)?);
                 self.builder.build_store(place, kept)?;
@@ -212,8 +177,8 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
     }
 
     fn frame_array(&mut self, var: Var, elem: PrimType, count: u64) -> Res<()> {
-        let count = u32::try_from(count)
-            .map_err(|_| Error::bug(format_args!("a frame of {count} elements")))?;
+        let count =
+            u32::try_from(count).map_err(|_| Error::bug(format_args!("a frame of {count} elements")))?;
         let array = self.emit.types.memory(elem).array_type(count);
         let place = self.stack_slot(array, 64)?;
         self.set(var, place)
@@ -222,11 +187,7 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
     fn conditional(&mut self, cond: &Expr, yes: &'p [Stmt], no: &'p [Stmt]) -> Res<()> {
         let cond = self.int_expr(cond)?;
         let (then, after) = (self.new_block("then"), self.new_block("after"));
-        let other = if no.is_empty() {
-            after
-        } else {
-            self.new_block("else")
-        };
+        let other = if no.is_empty() { after } else { self.new_block("else") };
         self.builder.build_conditional_branch(cond, then, other)?;
         for (block, stmts) in [(then, yes), (other, no)] {
             if block != after {
@@ -239,13 +200,7 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
         Ok(())
     }
 
-    fn call(
-        &mut self,
-        fun: FunId,
-        args: &[Arg],
-        results: &[Var],
-        place: Option<CheckId>,
-    ) -> Res<()> {
+    fn call(&mut self, fun: FunId, args: &[Arg], results: &[Var], place: Option<CheckId>) -> Res<()> {
         let callee = self.emit.function(fun.0 as usize)?;
         let mut values: Vec<Value<'c>> = vec![self.ctx.into()];
         let mut buffers = Vec::new();
@@ -261,9 +216,8 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
         let function = self.emit.program.functions.get(fun.0 as usize);
         let function = function.ok_or_else(|| Error::bug("a function does not exist"))?;
         let emit = self.emit;
-        let called = emit.call_function(&self.builder, function, callee, values, |all| {
-            self.stack_slot(all, 0)
-        })?;
+        let called =
+            emit.call_function(&self.builder, function, callee, values, |all| self.stack_slot(all, 0))?;
         self.independent(call_instruction(called.site), &buffers)?;
         match place {
             Some(place) => self.fail_called_from(called.status, place)?,
@@ -283,9 +237,7 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
     fn fail_called_from(&mut self, status: IntValue<'c>, place: CheckId) -> Res<()> {
         let zero = status.get_type().const_zero();
         let (good, bad) = (self.new_block("called"), self.new_block("call.failed"));
-        let ok = self
-            .builder
-            .build_int_compare(IntPredicate::EQ, status, zero, "")?;
+        let ok = self.builder.build_int_compare(IntPredicate::EQ, status, zero, "")?;
         let branch = self.builder.build_conditional_branch(ok, good, bad)?;
         self.emit.metadata.likely(branch)?;
         self.builder.position_at_end(bad);
@@ -321,10 +273,7 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
             let word = self.word(value, ty)?;
             let index = types.const_i64(i as i64);
             // SAFETY: the array has as many words as there are values.
-            let slot = unsafe {
-                self.builder
-                    .build_in_bounds_gep(types.i64, place, &[index], "")?
-            };
+            let slot = unsafe { self.builder.build_in_bounds_gep(types.i64, place, &[index], "")? };
             self.builder.build_store(slot, word)?;
         }
         let desc = self.emit.check(check.0)?;
@@ -342,10 +291,7 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
         self.emit.metadata.invariant(instruction_of(globals)?)?;
         let index = types.const_i64(i64::from(global.0));
         // SAFETY: a context has as many words as the program has globals.
-        Ok(unsafe {
-            self.builder
-                .build_in_bounds_gep(types.i64, pointer(globals)?, &[index], "")?
-        })
+        Ok(unsafe { self.builder.build_in_bounds_gep(types.i64, pointer(globals)?, &[index], "")? })
     }
 
     fn read_global(&mut self, var: Var, global: GlobalId) -> Res<()> {

@@ -33,25 +33,16 @@ pub fn program<'c>(
     device: Option<&DeviceCode>,
 ) -> Res<PointerValue<'c>> {
     let tables = Tables(emit);
-    let descs: Vec<StructValue<'c>> = entries
-        .iter()
-        .map(|(entry, code)| tables.entry(entry, *code))
-        .collect();
-    let code =
-        |f: Option<FunctionValue<'c>>| f.map_or_else(|| emit.types.ptr.const_null(), address);
+    let descs: Vec<StructValue<'c>> =
+        entries.iter().map(|(entry, code)| tables.entry(entry, *code)).collect();
+    let code = |f: Option<FunctionValue<'c>>| f.map_or_else(|| emit.types.ptr.const_null(), address);
     let mut fields: Vec<Value<'c>> = vec![emit.types.const_i64(ABI_VERSION).into()];
     fields.extend(emit.text_fields(&emit.program.source_name));
     fields.extend(tables.array("entries", &descs));
-    fields.push(
-        emit.types
-            .const_i64(emit.program.globals.len() as i64)
-            .into(),
-    );
+    fields.push(emit.types.const_i64(emit.program.globals.len() as i64).into());
     fields.push(code(init).into());
     fields.push(code(fini).into());
-    let tunables: Vec<_> = (emit.program.tunables.iter())
-        .map(|tunable| tables.tunable(tunable))
-        .collect();
+    let tunables: Vec<_> = (emit.program.tunables.iter()).map(|tunable| tables.tunable(tunable)).collect();
     fields.extend(tables.array("tunables", &tunables));
     fields.push(match device {
         Some(device) => tables.device(device)?.into(),
@@ -93,10 +84,7 @@ impl<'c> Tables<'_, '_, 'c> {
             return [self.0.types.ptr.const_null().into(), length];
         };
         let array = first.get_type().const_array(elements);
-        [
-            self.0.constant(name, array, 8).as_pointer_value().into(),
-            length,
-        ]
+        [self.0.constant(name, array, 8).as_pointer_value().into(), length]
     }
 
     fn tunable(&self, tunable: &Tunable) -> StructValue<'c> {
@@ -158,11 +146,7 @@ impl<'c> Tables<'_, '_, 'c> {
 
     fn entry(&self, entry: &Entry, code: FunctionValue<'c>) -> StructValue<'c> {
         let params: Vec<_> = entry.params.iter().map(|value| self.value(value)).collect();
-        let results: Vec<_> = entry
-            .results
-            .iter()
-            .map(|value| self.value(value))
-            .collect();
+        let results: Vec<_> = entry.results.iter().map(|value| self.value(value)).collect();
         let mut fields = self.0.text_fields(&entry.name).to_vec();
         fields.push(address(code).into());
         fields.extend(self.array("params", &params));
@@ -171,12 +155,7 @@ impl<'c> Tables<'_, '_, 'c> {
     }
 
     fn value(&self, value: &EntryValue) -> StructValue<'c> {
-        let index = |ty: ScalarType| {
-            ScalarType::ALL
-                .iter()
-                .position(|t| *t == ty)
-                .unwrap_or_default() as u64
-        };
+        let index = |ty: ScalarType| ScalarType::ALL.iter().position(|t| *t == ty).unwrap_or_default() as u64;
         // An array's block comes before its sizes.
         let (mut words, mut blocks) = (0, Vec::new());
         for leaf in self.0.program.opaques.leaves(&value.ty) {
@@ -194,12 +173,7 @@ impl<'c> Tables<'_, '_, 'c> {
         let i32 = |x: u64| Value::from(self.0.types.i32.const_int(x, false));
         let text = |text: &Arc<str>| self.0.text_fields(text);
         let mut fields = [text(&value.name), text(&value.type_name)].concat();
-        fields.extend([
-            i32(kind),
-            i32(scalar),
-            i32(rank),
-            i32(u64::from(value.unique)),
-        ]);
+        fields.extend([i32(kind), i32(scalar), i32(rank), i32(u64::from(value.unique))]);
         fields.extend([i32(words as u64), i32(0)]);
         fields.extend(self.offsets(&blocks));
         self.0.context.const_struct(&fields, false)
@@ -211,17 +185,8 @@ impl<'c> Tables<'_, '_, 'c> {
         if offsets.is_empty() {
             return [types.ptr.const_null().into(), length];
         }
-        let offsets: Vec<_> = offsets
-            .iter()
-            .map(|x| types.i32.const_int(u64::from(*x), false))
-            .collect();
+        let offsets: Vec<_> = offsets.iter().map(|x| types.i32.const_int(u64::from(*x), false)).collect();
         let array = types.i32.const_array(&offsets);
-        [
-            self.0
-                .constant("blocks", array, 4)
-                .as_pointer_value()
-                .into(),
-            length,
-        ]
+        [self.0.constant("blocks", array, 4).as_pointer_value().into(), length]
     }
 }

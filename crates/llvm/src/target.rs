@@ -34,11 +34,7 @@ impl Processor {
                 } else {
                     16
                 };
-                let here = Has {
-                    vector_bytes: bytes,
-                    fma: has("+fma"),
-                    rounding: has("+sse4.1"),
-                };
+                let here = Has { vector_bytes: bytes, fma: has("+fma"), rounding: has("+sse4.1") };
                 let name = TargetMachine::get_host_cpu_name().to_string();
                 let make = named(&name).map_or(Make::ZEN4, |(.., make)| *make);
                 (name, features, here, make)
@@ -70,23 +66,14 @@ impl Processor {
             let comma = if features.is_empty() { "" } else { "," };
             features = format!("{features}{comma}-prefer-256-bit");
         }
-        Ok(Self {
-            name,
-            features,
-            has,
-            make,
-        })
+        Ok(Self { name, features, has, make })
     }
 }
 
 impl Processor {
     /// What choices depend on.
     pub fn machine(&self) -> Machine {
-        Machine {
-            bytes: self.has.vector_bytes,
-            fma: self.has.fma,
-            make: self.make,
-        }
+        Machine { bytes: self.has.vector_bytes, fma: self.has.fma, make: self.make }
     }
 
     /// Whether masks have registers of their own.
@@ -115,13 +102,6 @@ pub fn machine(processor: &Processor, level: OptimizationLevel) -> Res<TargetMac
     let Processor { name, features, .. } = processor;
     let target = Target::from_triple(&triple).map_err(Error::bug)?;
     target
-        .create_target_machine(
-            &triple,
-            name,
-            features,
-            level,
-            RelocMode::PIC,
-            CodeModel::Default,
-        )
+        .create_target_machine(&triple, name, features, level, RelocMode::PIC, CodeModel::Default)
         .ok_or_else(|| Error::bug(format_args!("LLVM makes no target machine for {name}")))
 }

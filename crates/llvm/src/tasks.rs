@@ -28,9 +28,7 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
     pub fn task_loop(&mut self, f: &'p For, launch: &'p Launch) -> Res<()> {
         let types = self.emit.types;
         let (from, to) = (self.int_expr(&f.from)?, self.int_expr(&f.to)?);
-        let some = self
-            .builder
-            .build_int_compare(IntPredicate::SLT, from, to, "")?;
+        let some = self.builder.build_int_compare(IntPredicate::SLT, from, to, "")?;
         let (wide_from, wide_to) = (self.wide(from)?, self.wide(to)?);
         let count = self.builder.build_int_sub(wide_to, wide_from, "")?;
         let (mut fields, count) = match &launch.pieces {
@@ -67,9 +65,7 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
     }
 
     fn wide(&self, x: IntValue<'c>) -> Res<IntValue<'c>> {
-        Ok(self
-            .builder
-            .build_int_s_extend_or_bit_cast(x, self.emit.types.i64, "")?)
+        Ok(self.builder.build_int_s_extend_or_bit_cast(x, self.emit.types.i64, "")?)
     }
 
     /// Sets what the loop sets before iteration `k`, or piece `k`; its range begins
@@ -86,24 +82,15 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
                 Some(first) => self.builder.build_int_nsw_add(first, k, "")?,
                 None => k,
             };
-            let i = self
-                .builder
-                .build_int_truncate_or_bit_cast(i, counter, "")?;
+            let i = self.builder.build_int_truncate_or_bit_cast(i, counter, "")?;
             return self.set(f.var, i);
         };
-        let next = self
-            .builder
-            .build_int_nsw_add(k, self.emit.types.const_i64(1), "")?;
+        let next = self.builder.build_int_nsw_add(k, self.emit.types.const_i64(1), "")?;
         self.set_bounds(f, pieces, (k, next))
     }
 
     /// Sets the bounds of the pieces from `low` on up to `high`.
-    fn set_bounds(
-        &mut self,
-        f: &For,
-        pieces: &Pieces,
-        (low, high): (IntValue<'c>, IntValue<'c>),
-    ) -> Res<()> {
+    fn set_bounds(&mut self, f: &For, pieces: &Pieces, (low, high): (IntValue<'c>, IntValue<'c>)) -> Res<()> {
         for (var, k) in [(f.var, low), (pieces.end, high)] {
             let (n, count) = (self.int_expr(&f.to)?, self.expr(&pieces.count)?);
             let all = self.builder.build_int_mul(k, n, "")?;
@@ -127,11 +114,7 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
             return;
         }
         self.scopes.all = self.emit.metadata.scopes(distinct.len());
-        self.scopes.own = distinct
-            .iter()
-            .enumerate()
-            .map(|(i, var)| (*var, i))
-            .collect();
+        self.scopes.own = distinct.iter().enumerate().map(|(i, var)| (*var, i)).collect();
     }
 }
 
@@ -158,12 +141,7 @@ pub fn apart<'p>(
 }
 
 impl<'p, 'c> Task<'p, 'c> {
-    fn new(
-        emit: &Emit<'p, 'c>,
-        function: &'p Function,
-        loop_: &'p For,
-        launch: &'p Launch,
-    ) -> Res<Self> {
+    fn new(emit: &Emit<'p, 'c>, function: &'p Function, loop_: &'p For, launch: &'p Launch) -> Res<Self> {
         let types = emit.types;
         let head = Self::head(launch);
         let mut fields: Vec<BasicTypeEnum<'c>> = vec![types.i64.into(); head];
@@ -171,12 +149,7 @@ impl<'p, 'c> Task<'p, 'c> {
             fields.push(types.var(var_type(function, *var)?));
         }
         let env = emit.context.struct_type(&fields, false);
-        Ok(Self {
-            function,
-            loop_,
-            launch,
-            env,
-        })
+        Ok(Self { function, loop_, launch, env })
     }
 
     /// How many numbers the environment begins with: the range's first value,
@@ -201,23 +174,14 @@ impl<'p, 'c> Task<'p, 'c> {
 
     /// The function with its code.
     fn define(&self, emit: &Emit<'p, 'c>, framed: &FxHashSet<Var>) -> Res<FunctionValue<'c>> {
-        let Self {
-            function,
-            loop_: f,
-            launch,
-            env: env_type,
-        } = *self;
+        let Self { function, loop_: f, launch, env: env_type } = *self;
         let types = emit.types;
         let value = self.declare(emit, emit.plan.task(launch).is_some());
         emit.attribute(value, AttributeLoc::Param(0), "nonnull", 0);
         for attribute in ["noalias", "readonly", "nonnull"] {
             emit.attribute(value, AttributeLoc::Param(1), attribute, 0);
         }
-        let param = |i| {
-            value
-                .get_nth_param(i)
-                .ok_or_else(|| Error::bug("a task's parameter is missing"))
-        };
+        let param = |i| value.get_nth_param(i).ok_or_else(|| Error::bug("a task's parameter is missing"));
         let (env, low, high) = (pointer(param(1)?)?, int(param(2)?)?, int(param(3)?)?);
         let VarType::Scalar(counter) = var_type(function, f.var)? else {
             return Err(Error::bug("a loop's counter is no scalar"));
@@ -226,9 +190,7 @@ impl<'p, 'c> Task<'p, 'c> {
 
         let mut task = Frame::new(emit, function, value, framed)?;
         let load = |task: &Frame<'_, 'p, 'c>, at: usize, ty: BasicTypeEnum<'c>| {
-            let field = task
-                .builder
-                .build_struct_gep(env_type, env, at as u32, "")?;
+            let field = task.builder.build_struct_gep(env_type, env, at as u32, "")?;
             let loaded = task.builder.build_load(ty, field, "")?;
             emit.metadata.invariant(instruction_of(loaded)?)?;
             Ok::<_, Error>(loaded)
@@ -261,8 +223,7 @@ impl<'p, 'c> Task<'p, 'c> {
         task.builder.build_return(Some(&types.i32.const_zero()))?;
         task.builder.position_at_end(task.fail);
         task.release_owned()?;
-        task.builder
-            .build_return(Some(&types.i32.const_int(1, false)))?;
+        task.builder.build_return(Some(&types.i32.const_int(1, false)))?;
         task.finish()?;
         Ok(value)
     }

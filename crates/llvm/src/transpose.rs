@@ -15,13 +15,7 @@ use prim::PrimType;
 
 impl<'p, 'c> Frame<'_, 'p, 'c> {
     /// Copies a square through registers.
-    pub fn transpose(
-        &mut self,
-        side: u32,
-        to: &'p Region,
-        from: &'p Region,
-        elem: PrimType,
-    ) -> Res<()> {
+    pub fn transpose(&mut self, side: u32, to: &'p Region, from: &'p Region, elem: PrimType) -> Res<()> {
         let types = self.emit.types;
         let align = elem.size() as u32;
         let word = match elem.size() {
@@ -31,10 +25,7 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
             _ => types.i64,
         };
         let vector = word.vec_type(side);
-        let pitch = from
-            .strides
-            .first()
-            .ok_or_else(|| Error::bug("a square without rows"))?;
+        let pitch = from.strides.first().ok_or_else(|| Error::bug("a square without rows"))?;
         let pitch = self.int_expr(pitch)?;
         let start = self.int_expr(&from.offset)?;
         let buffer = self.buffer(from.buffer)?;
@@ -76,9 +67,8 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
     fn swap_blocks(&self, rows: &mut [VectorValue<'c>], side: u32, d: u32) -> Res<()> {
         let i32_type = self.emit.types.i32;
         let mask = |lane: &dyn Fn(u32) -> u32| {
-            let lanes: Vec<IntValue<'c>> = (0..side)
-                .map(|k| i32_type.const_int(u64::from(lane(k)), false))
-                .collect();
+            let lanes: Vec<IntValue<'c>> =
+                (0..side).map(|k| i32_type.const_int(u64::from(lane(k)), false)).collect();
             inkwell::types::VectorType::const_vector(&lanes)
         };
         let upper = mask(&|k| if k & d == 0 { k } else { side + k - d });

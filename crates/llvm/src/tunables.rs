@@ -25,8 +25,7 @@ impl<'c> Frame<'_, '_, 'c> {
         // SAFETY: a context has as many values as the program has parameters.
         let place = unsafe {
             let values = pointer(values)?;
-            self.builder
-                .build_in_bounds_gep(types.i64, values, &[index], "")?
+            self.builder.build_in_bounds_gep(types.i64, values, &[index], "")?
         };
         let value = self.builder.build_load(types.i64, place, "tunable")?;
         self.emit.metadata.invariant(instruction_of(value)?)?;
@@ -40,9 +39,7 @@ impl<'c> Frame<'_, '_, 'c> {
         let word = self.builder.build_load(types.i64, place, "logging")?;
         self.emit.metadata.invariant(instruction_of(word)?)?;
         let zero = types.i64.const_zero();
-        let wanted = self
-            .builder
-            .build_int_compare(IntPredicate::NE, int(word)?, zero, "")?;
+        let wanted = self.builder.build_int_compare(IntPredicate::NE, int(word)?, zero, "")?;
         Ok(wanted.into())
     }
 
@@ -60,9 +57,6 @@ impl<'c> Frame<'_, '_, 'c> {
         let types = self.emit.types;
         let index = [types.const_i64(word)];
         // SAFETY: the runtime's `abi` says that contexts have this word.
-        Ok(unsafe {
-            self.builder
-                .build_in_bounds_gep(types.i64, self.ctx, &index, "")?
-        })
+        Ok(unsafe { self.builder.build_in_bounds_gep(types.i64, self.ctx, &index, "")? })
     }
 }

@@ -58,11 +58,7 @@ impl<'c> Types<'c> {
 
     /// The type in which floats of a type are computed.
     pub fn float(&self, ty: PrimType) -> FloatType<'c> {
-        if ty == PrimType::F64 {
-            self.f64
-        } else {
-            self.f32
-        }
+        if ty == PrimType::F64 { self.f64 } else { self.f32 }
     }
 
     /// The type in a register.
@@ -70,22 +66,15 @@ impl<'c> Types<'c> {
         match ty {
             PrimType::F32 => self.f32.into(),
             PrimType::F64 => self.f64.into(),
-            PrimType::I8
-            | PrimType::I16
-            | PrimType::I32
-            | PrimType::I64
-            | PrimType::F16
-            | PrimType::Bool => self.int(ty).into(),
+            PrimType::I8 | PrimType::I16 | PrimType::I32 | PrimType::I64 | PrimType::F16 | PrimType::Bool => {
+                self.int(ty).into()
+            }
         }
     }
 
     /// The type in memory.
     pub fn memory(&self, ty: PrimType) -> BasicTypeEnum<'c> {
-        if ty == PrimType::Bool {
-            self.i8.into()
-        } else {
-            self.register(ty)
-        }
+        if ty == PrimType::Bool { self.i8.into() } else { self.register(ty) }
     }
 
     /// The type of a variable.
@@ -102,22 +91,15 @@ impl<'c> Types<'c> {
         match ty {
             PrimType::F32 => self.f32.vec_type(lanes),
             PrimType::F64 => self.f64.vec_type(lanes),
-            PrimType::I8
-            | PrimType::I16
-            | PrimType::I32
-            | PrimType::I64
-            | PrimType::F16
-            | PrimType::Bool => self.int(ty).vec_type(lanes),
+            PrimType::I8 | PrimType::I16 | PrimType::I32 | PrimType::I64 | PrimType::F16 | PrimType::Bool => {
+                self.int(ty).vec_type(lanes)
+            }
         }
     }
 
     /// A vector in memory.
     pub fn memory_vector(&self, ty: PrimType, lanes: u32) -> VectorType<'c> {
-        if ty == PrimType::Bool {
-            self.i8.vec_type(lanes)
-        } else {
-            self.vector(ty, lanes)
-        }
+        if ty == PrimType::Bool { self.i8.vec_type(lanes) } else { self.vector(ty, lanes) }
     }
 
     /// An `i64` constant.
@@ -145,21 +127,15 @@ impl<'c> Types<'c> {
 
 /// The value as an integer; anything else is a bug.
 pub fn int(value: Value<'_>) -> Res<IntValue<'_>> {
-    value
-        .try_into()
-        .map_err(|()| Error::bug("an LLVM value is not an integer"))
+    value.try_into().map_err(|()| Error::bug("an LLVM value is not an integer"))
 }
 
 /// The value as a vector; anything else is a bug.
 pub fn vector(value: Value<'_>) -> Res<VectorValue<'_>> {
-    value
-        .try_into()
-        .map_err(|()| Error::bug("an LLVM value is not a vector"))
+    value.try_into().map_err(|()| Error::bug("an LLVM value is not a vector"))
 }
 
 /// The value as a pointer; anything else is a bug.
 pub fn pointer(value: Value<'_>) -> Res<PointerValue<'_>> {
-    value
-        .try_into()
-        .map_err(|()| Error::bug("an LLVM value is not a pointer"))
+    value.try_into().map_err(|()| Error::bug("an LLVM value is not a pointer"))
 }

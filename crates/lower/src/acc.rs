@@ -37,19 +37,11 @@ impl Lower<'_> {
             Some((op, ne)) => Some(self.operator(op, ne, &dest.elem, true)?),
             None => None,
         };
-        let arrays = dest
-            .leaves
-            .iter()
-            .map(|leaf| self.f.own(*leaf, dest.shared))
-            .collect();
+        let arrays = dest.leaves.iter().map(|leaf| self.f.own(*leaf, dest.shared)).collect();
         let attrs = self.f.attrs();
         self.f.enter(true);
         let token = self.f.param("token", Type::Cert);
-        let ty = Rc::new(AccTy {
-            token: token.name,
-            dim: dest.dim,
-            elem: dest.elem.clone(),
-        });
+        let ty = Rc::new(AccTy { token: token.name, dim: dest.dim, elem: dest.elem.clone() });
         let acc = self.f.param("acc", ty.core());
         // The map over the elements.
         self.f.enter(true);
@@ -62,14 +54,7 @@ impl Lower<'_> {
             return self.bug("a function that gives no accumulator back");
         };
         let stms = self.f.leave();
-        let map = Lambda {
-            params,
-            body: Body {
-                stms,
-                result: vec![written.into()],
-            },
-            ret: vec![ty.core()],
-        };
+        let map = Lambda { params, body: Body { stms, result: vec![written.into()] }, ret: vec![ty.core()] };
         let mut inputs = bs.leaves.to_vec();
         inputs.push(acc.name);
         self.f.set_attrs(attrs.clone());
@@ -78,21 +63,11 @@ impl Lower<'_> {
         self.f.set_attrs(attrs);
         let lambda = Lambda {
             params: vec![token, acc],
-            body: Body {
-                stms,
-                result: result.into_iter().map(ir::Atom::Var).collect(),
-            },
+            body: Body { stms, result: result.into_iter().map(ir::Atom::Var).collect() },
             ret: vec![ty.core()],
         };
-        let input = AccInput {
-            shape: std::iter::once(dest.dim).collect(),
-            arrays,
-            op,
-        };
-        let op = Soac::WithAcc {
-            inputs: vec![input],
-            lambda,
-        };
+        let input = AccInput { shape: std::iter::once(dest.dim).collect(), arrays, op };
+        let op = Soac::WithAcc { inputs: vec![input], lambda };
         let leaves = self.f.soac("streamed", op);
         Ok(dest.with_leaves(leaves))
     }
@@ -104,11 +79,8 @@ impl Lower<'_> {
         };
         let at = self.as_scalar(at)?;
         let value = self.shaped(value.clone(), &ty.elem, Mismatch::Type)?;
-        let op = BasicOp::UpdateAcc {
-            acc: *acc,
-            index: std::iter::once(at).collect(),
-            values: value.atoms(),
-        };
+        let op =
+            BasicOp::UpdateAcc { acc: *acc, index: std::iter::once(at).collect(), values: value.atoms() };
         Ok(Value::Acc(self.f.basic("acc", op), Rc::clone(ty)))
     }
 

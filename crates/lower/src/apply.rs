@@ -48,11 +48,7 @@ impl Lower<'_> {
                 self.in_place(&lambda.params, &[], &lambda.ret, &lambda.body, &env, all)?
             }
             FunKind::Def(def, env, inst) => {
-                let arrays = if self.f.has_needs() {
-                    all.clone()
-                } else {
-                    Vec::new()
-                };
+                let arrays = if self.f.has_needs() { all.clone() } else { Vec::new() };
                 match self.call(def, env, inst, all)? {
                     Value::Scalar(size, ScalarType::I64) => {
                         Value::Scalar(self.size_under(size, &arrays), ScalarType::I64)
@@ -80,20 +76,10 @@ impl Lower<'_> {
             FunKind::Intrinsic(fun, ..) => self.scalar_intrinsic(*fun, &all)?,
             FunKind::Absent | FunKind::Checked(..) => return self.bug("an absent function"),
         };
-        if rest.is_empty() {
-            Ok(result)
-        } else {
-            self.apply(&result, rest)
-        }
+        if rest.is_empty() { Ok(result) } else { self.apply(&result, rest) }
     }
 
-    fn call(
-        &mut self,
-        def: &Arc<Def>,
-        env: &Rc<Env>,
-        inst: &Rc<Inst>,
-        args: Vec<Value>,
-    ) -> Res<Value> {
+    fn call(&mut self, def: &Arc<Def>, env: &Rc<Env>, inst: &Rc<Inst>, args: Vec<Value>) -> Res<Value> {
         let place = self.place_of(def, inst, &args);
         let shared = match place {
             Place::Own => true,

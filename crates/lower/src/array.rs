@@ -43,16 +43,13 @@ impl Lower<'_> {
             (ArrayFun::Zip, [xs, ys]) => self.zip(xs, ys),
             (ArrayFun::Unzip, [xs]) => self.unzip(xs),
             (ArrayFun::Copy, [x]) => self.each_leaf(x, |f, atom| match atom {
-                Atom::Var(name) if f.type_of(name).is_array() => {
-                    f.basic("copy", BasicOp::Copy(name)).into()
-                }
+                Atom::Var(name) if f.type_of(name).is_array() => f.basic("copy", BasicOp::Copy(name)).into(),
                 atom => atom,
             }),
             (ArrayFun::Manifest, [x]) => self.each_leaf(x, |f, atom| match atom {
                 Atom::Var(array) if f.type_of(array).is_array() => {
                     let perm = (0..f.type_of(array).rank()).collect();
-                    f.basic("manifest", BasicOp::Manifest { perm, array })
-                        .into()
+                    f.basic("manifest", BasicOp::Manifest { perm, array }).into()
                 }
                 atom => atom,
             }),
@@ -61,10 +58,7 @@ impl Lower<'_> {
                 let mut atoms = Vec::new();
                 for leaf in ty.leaves() {
                     let shape = leaf.dims.into_iter().flatten().collect();
-                    let op = BasicOp::Scratch {
-                        elem: leaf.elem.prim(),
-                        shape,
-                    };
+                    let op = BasicOp::Scratch { elem: leaf.elem.prim(), shape };
                     atoms.push(self.f.basic("scratch", op).into());
                 }
                 self.value_of(&ty, &atoms)
@@ -72,17 +66,15 @@ impl Lower<'_> {
             (ArrayFun::Opaque, [x]) => self.opaque(x),
             (ArrayFun::Trace | ArrayFun::Break, [x]) => Ok(x.clone()),
             (ArrayFun::WithVjp, [f, _, x]) => self.apply_to(f, &[x]),
-            (ArrayFun::Filter | ArrayFun::Partition | ArrayFun::Rotate, _) => self.unsupported(
-                format!("the built-in `{}`, which is a library function", fun.name()),
-            ),
+            (ArrayFun::Filter | ArrayFun::Partition | ArrayFun::Rotate, _) => {
+                self.unsupported(format!("the built-in `{}`, which is a library function", fun.name()))
+            }
             (ArrayFun::FlatMap, [f, xs]) => self.flat_map(f, xs, [types.get(1), types.get(2)]),
             (ArrayFun::Jvp2 | ArrayFun::Vjp2 | ArrayFun::Jmp2 | ArrayFun::Mjp2, _) => {
                 self.unsupported(format!("automatic differentiation ({})", fun.name()))
             }
             (ArrayFun::ScatterStream, [dest, f, bs]) => self.stream(dest, None, f, bs),
-            (ArrayFun::HistStream, [dest, op, ne, f, bs]) => {
-                self.stream(dest, Some((op, ne)), f, bs)
-            }
+            (ArrayFun::HistStream, [dest, op, ne, f, bs]) => self.stream(dest, Some((op, ne)), f, bs),
             (ArrayFun::AccWrite, [acc, i, v]) => self.acc_write(acc, i, v),
             (
                 ArrayFun::FlatIndex2d | ArrayFun::FlatIndex3d | ArrayFun::FlatIndex4d,
@@ -117,11 +109,7 @@ impl Lower<'_> {
     fn as_size(&mut self, value: &Value, msg: [&str; 2]) -> Res<(Dim, Option<Name>)> {
         let atom = self.as_scalar(value)?;
         let known = Atom::Const(Scalar::Bool(true));
-        let ok = if self.f.is_size(atom) {
-            known
-        } else {
-            self.f.cmp(CmpOp::SLe, Atom::i64(0), atom)
-        };
+        let ok = if self.f.is_size(atom) { known } else { self.f.cmp(CmpOp::SLe, Atom::i64(0), atom) };
         let msg = vec![text(msg[0]), number(atom), text(msg[1])];
         let cert = self.f.assert(ok, msg);
         match size_of(atom) {
@@ -139,11 +127,7 @@ impl Lower<'_> {
         if value.has_fun() {
             return Ok(value.clone());
         }
-        let atoms: Vec<Atom> = value
-            .atoms()
-            .into_iter()
-            .map(|atom| op(&mut self.f, atom))
-            .collect();
+        let atoms: Vec<Atom> = value.atoms().into_iter().map(|atom| op(&mut self.f, atom)).collect();
         let new = self.value_of(&value.ty(), &atoms)?;
         Ok(new.with_claims(&value.claims()))
     }
@@ -151,30 +135,18 @@ impl Lower<'_> {
     /// The value, hidden from the optimiser.
     pub(crate) fn opaque(&mut self, value: &Value) -> Res<Value> {
         let shared = value.shared().contains(&true);
-        let value = self.each_leaf(value, |f, atom| {
-            f.basic("opaque", BasicOp::Opaque(atom)).into()
-        })?;
+        let value = self.each_leaf(value, |f, atom| f.basic("opaque", BasicOp::Opaque(atom)).into())?;
         Ok(if shared { value.mark_shared() } else { value })
     }
 
     /// The array with another shape for its first `outer` dimensions.
-    fn reshape(
-        &mut self,
-        xs: &ArrayVal,
-        outer: usize,
-        to: &[Dim],
-        cert: Option<Name>,
-    ) -> Vec<Name> {
+    fn reshape(&mut self, xs: &ArrayVal, outer: usize, to: &[Dim], cert: Option<Name>) -> Vec<Name> {
         xs.leaves
             .iter()
             .map(|leaf| {
                 let inner = self.f.type_of(*leaf).shape().iter().skip(outer).copied();
                 let shape = to.iter().copied().chain(inner).collect();
-                let op = BasicOp::Reshape {
-                    kind: ReshapeKind::Arbitrary,
-                    shape,
-                    array: *leaf,
-                };
+                let op = BasicOp::Reshape { kind: ReshapeKind::Arbitrary, shape, array: *leaf };
                 self.f.certified(cert, |f| f.basic("reshaped", op))
             })
             .collect()
@@ -226,20 +198,13 @@ impl Lower<'_> {
         let target = LTy::array(Some(ys.dim), xs.elem.clone());
         let ys = self.coerce(Value::Array(ys), &target, Mismatch::Type)?;
         let ys = self.as_array(&ys)?;
-        let (n, m) = (
-            xs.dim.atom().unwrap_or(Atom::i64(0)),
-            ys.dim.atom().unwrap_or(Atom::i64(0)),
-        );
+        let (n, m) = (xs.dim.atom().unwrap_or(Atom::i64(0)), ys.dim.atom().unwrap_or(Atom::i64(0)));
         let Some(width) = size_of(self.f.add(n, m)) else {
             return self.bug("a size");
         };
         let mut leaves = Vec::new();
         for (x, y) in xs.leaves.iter().zip(ys.leaves.iter()) {
-            let op = BasicOp::Concat {
-                dim: 0,
-                arrays: vec![*x, *y],
-                width,
-            };
+            let op = BasicOp::Concat { dim: 0, arrays: vec![*x, *y], width };
             leaves.push(self.f.basic("concat", op));
         }
         Ok(rebuilt(width, xs.elem, leaves, false))
@@ -254,18 +219,10 @@ impl Lower<'_> {
         for leaf in xs.leaves.iter() {
             let rank = self.f.type_of(*leaf).rank();
             let perm = [1, 0].into_iter().chain(2..rank).collect();
-            leaves.push(
-                self.f
-                    .basic("transposed", BasicOp::Rearrange { perm, array: *leaf }),
-            );
+            leaves.push(self.f.basic("transposed", BasicOp::Rearrange { perm, array: *leaf }));
         }
         let elem = LTy::array(Some(xs.dim), inner.1.clone());
-        Ok(rebuilt(
-            inner.0.unwrap_or(Dim::Const(0)),
-            elem,
-            leaves,
-            xs.shared,
-        ))
+        Ok(rebuilt(inner.0.unwrap_or(Dim::Const(0)), elem, leaves, xs.shared))
     }
 
     /// `replicate n x`; `claim` is the type of the elements.
@@ -278,10 +235,7 @@ impl Lower<'_> {
         let x = self.shaped(x.clone(), &elem, Mismatch::Type)?;
         let mut leaves = Vec::new();
         for value in x.atoms() {
-            let op = BasicOp::Replicate {
-                shape: std::iter::once(dim).collect(),
-                value,
-            };
+            let op = BasicOp::Replicate { shape: std::iter::once(dim).collect(), value };
             leaves.push(self.f.certified(cert, |f| f.basic("replicated", op)));
         }
         Ok(rebuilt(dim, elem, leaves, false))
@@ -289,19 +243,9 @@ impl Lower<'_> {
 
     fn iota(&mut self, n: &Value) -> Res<Value> {
         let (count, cert) = self.as_size(n, ["Range 0..1..<", " is invalid."])?;
-        let op = BasicOp::Iota {
-            ty: prim::PrimType::I64,
-            count,
-            start: Atom::i64(0),
-            stride: Atom::i64(1),
-        };
+        let op = BasicOp::Iota { ty: prim::PrimType::I64, count, start: Atom::i64(0), stride: Atom::i64(1) };
         let name = self.f.certified(cert, |f| f.basic("iota", op));
-        Ok(rebuilt(
-            count,
-            LTy::Scalar(ScalarType::I64),
-            vec![name],
-            false,
-        ))
+        Ok(rebuilt(count, LTy::Scalar(ScalarType::I64), vec![name], false))
     }
 
     fn zip(&mut self, xs: &Value, ys: &Value) -> Res<Value> {
@@ -332,10 +276,7 @@ impl Lower<'_> {
 
     /// An array of the elements, which have the size of the first.
     pub(crate) fn array_literal(&mut self, elems: &[Exp], ty: &Ty, env: &Rc<Env>) -> Res<Value> {
-        let values = elems
-            .iter()
-            .map(|elem| self.eval(elem, env))
-            .collect::<Res<Vec<Value>>>()?;
+        let values = elems.iter().map(|elem| self.eval(elem, env)).collect::<Res<Vec<Value>>>()?;
         let Some(first) = values.first() else {
             let ty = self.resolve(ty, env, &[])?;
             let LTy::Array(array) = &ty else {
@@ -373,9 +314,7 @@ impl Lower<'_> {
     pub(crate) fn equal(&mut self, x: &Value, y: &Value) -> Res<Atom> {
         let yes = Atom::Const(Scalar::Bool(true));
         match (x, y) {
-            (Value::Scalar(a, ty), Value::Scalar(b, _)) => {
-                Ok(self.f.compare(CmpOp::Eq, ty.prim(), *a, *b))
-            }
+            (Value::Scalar(a, ty), Value::Scalar(b, _)) => Ok(self.f.compare(CmpOp::Eq, ty.prim(), *a, *b)),
             (Value::Tuple(xs), Value::Tuple(ys)) => {
                 let mut all = yes;
                 for (x, y) in xs.iter().zip(ys.iter()) {
@@ -425,34 +364,20 @@ impl Lower<'_> {
 
 /// An array value.
 fn rebuilt(dim: Dim, elem: LTy, leaves: Vec<Name>, shared: bool) -> Value {
-    Value::Array(ArrayVal {
-        dim,
-        elem,
-        leaves: leaves.into(),
-        shared,
-    })
+    Value::Array(ArrayVal { dim, elem, leaves: leaves.into(), shared })
 }
 
 /// The elements as an array; many constants as data.
 fn literal(row: Type, elems: Vec<Atom>) -> BasicOp {
     if let Type::Prim(elem) = row
         && elems.len() >= DATA
-        && let Some(values) = elems
-            .iter()
-            .map(|atom| atom.constant())
-            .collect::<Option<Vec<Scalar>>>()
+        && let Some(values) = elems.iter().map(|atom| atom.constant()).collect::<Option<Vec<Scalar>>>()
     {
         let size = elem.size() as usize;
-        let bytes: Vec<u8> = values
-            .iter()
-            .flat_map(|v| v.bits().to_le_bytes().into_iter().take(size))
-            .collect();
+        let bytes: Vec<u8> =
+            values.iter().flat_map(|v| v.bits().to_le_bytes().into_iter().take(size)).collect();
         let shape = std::iter::once(values.len() as i64).collect();
-        return BasicOp::ConstArray {
-            elem,
-            shape,
-            bytes: bytes.into(),
-        };
+        return BasicOp::ConstArray { elem, shape, bytes: bytes.into() };
     }
     BasicOp::ArrayLit { row, elems }
 }

@@ -28,12 +28,7 @@ const DONE: [&str; 6] = ["blank", "scratch", "opaque", "trace", "break", "param"
 
 impl Lower<'_> {
     /// An expression under attributes.
-    pub(crate) fn attributed(
-        &mut self,
-        attrs: &[SourceAttr],
-        exp: &Exp,
-        env: &Rc<Env>,
-    ) -> Res<Value> {
+    pub(crate) fn attributed(&mut self, attrs: &[SourceAttr], exp: &Exp, env: &Rc<Env>) -> Res<Value> {
         let (unchecked, warned) = (self.f.unchecked, self.f.warned);
         let mut all = self.f.attrs();
         for attr in attrs.iter().filter(|attr| !DONE.contains(&&*attr.name)) {
@@ -55,9 +50,7 @@ impl Lower<'_> {
         };
         self.f.set_attrs(before);
         (self.f.unchecked, self.f.warned) = (unchecked, warned);
-        let value = attrs
-            .iter()
-            .fold(value, |value, attr| self.param(attr, value));
+        let value = attrs.iter().fold(value, |value, attr| self.param(attr, value));
         if attrs.iter().any(|attr| &*attr.name == "opaque") {
             return self.opaque(&value);
         }
@@ -69,9 +62,7 @@ impl Lower<'_> {
     /// The attributes of a definition.
     pub(crate) fn attributes(&self, attrs: &[SourceAttr]) -> Attrs {
         let attrs = attrs.iter().map(core_attr);
-        attrs
-            .filter(|attr| !(self.safe && *attr == Attr::Unsafe))
-            .collect()
+        attrs.filter(|attr| !(self.safe && *attr == Attr::Unsafe)).collect()
     }
 
     /// The value of the tuning parameter that an attribute names, if it is one and the

@@ -33,11 +33,7 @@ impl Lower<'_> {
         let stms = self.f.leave();
         let value = value?;
         // What functions capture is not told by what they are.
-        self.f.splice(if value.has_fun() {
-            stms
-        } else {
-            needed(stms, &value.atoms())
-        });
+        self.f.splice(if value.has_fun() { stms } else { needed(stms, &value.atoms()) });
         Ok(value)
     }
 

@@ -48,16 +48,10 @@ impl Lower<'_> {
         let mut target = yes_ty.zip_sizes(&no_ty, &mut |x, y| {
             let claim = claims.next().flatten();
             let outer = |size: Size| size.filter(|dim| self.f.is_outer_of(*dim));
-            if x == y && outer(x).is_some() {
-                x
-            } else {
-                outer(claim)
-            }
+            if x == y && outer(x).is_some() { x } else { outer(claim) }
         });
         if claim.sizes().len() != target.sizes().len() {
-            target = yes_ty.zip_sizes(&no_ty, &mut |x, y| {
-                x.filter(|d| x == y && self.f.is_outer_of(*d))
-            });
+            target = yes_ty.zip_sizes(&no_ty, &mut |x, y| x.filter(|d| x == y && self.f.is_outer_of(*d)));
         }
         let (yes, yes_stms) = self.close_branch(yes_scope, yes, &target)?;
         let (no, no_stms) = self.close_branch(no_scope, no, &target)?;
@@ -98,30 +92,12 @@ impl Lower<'_> {
             return self.value_of(&result_ty, &[]);
         }
         let result = |side: fn(&(Atom, Atom)) -> Atom, atoms: &[Atom]| {
-            pairs
-                .iter()
-                .map(side)
-                .chain(atoms.iter().copied())
-                .collect()
+            pairs.iter().map(side).chain(atoms.iter().copied()).collect()
         };
-        let then_body = Body {
-            stms: yes_stms,
-            result: result(|p| p.0, &yes_atoms),
-        };
-        let else_body = Body {
-            stms: no_stms,
-            result: result(|p| p.1, &no_atoms),
-        };
+        let then_body = Body { stms: yes_stms, result: result(|p| p.0, &yes_atoms) };
+        let else_body = Body { stms: no_stms, result: result(|p| p.1, &no_atoms) };
         let n_sizes = pairs.len();
-        let names = self.f.bind_all(
-            "r",
-            types,
-            CoreExp::If {
-                cond,
-                then_body,
-                else_body,
-            },
-        );
+        let names = self.f.bind_all("r", types, CoreExp::If { cond, then_body, else_body });
         let (sizes, leaves) = names.split_at(n_sizes);
         for ((name, x), y) in leaves.iter().zip(&yes_atoms).zip(&no_atoms) {
             self.f.alias_outer(*name, &[*x, *y]);
@@ -156,13 +132,7 @@ impl Lower<'_> {
     }
 
     /// The first case that matches.
-    pub(crate) fn cases(
-        &mut self,
-        value: &Value,
-        cases: &[Case],
-        exp: &Exp,
-        env: &Rc<Env>,
-    ) -> Res<Value> {
+    pub(crate) fn cases(&mut self, value: &Value, cases: &[Case], exp: &Exp, env: &Rc<Env>) -> Res<Value> {
         let Some((first, rest)) = cases.split_first() else {
             return self.bug("a match without cases");
         };
@@ -182,20 +152,10 @@ impl Lower<'_> {
 
     /// `x && y` (if `and`) or `x || y`. The second operand is evaluated in any
     /// case if it is cheap and cannot fail.
-    pub(crate) fn short_circuit(
-        &mut self,
-        and: bool,
-        x: &Exp,
-        y: &Exp,
-        env: &Rc<Env>,
-    ) -> Res<Value> {
+    pub(crate) fn short_circuit(&mut self, and: bool, x: &Exp, y: &Exp, env: &Rc<Env>) -> Res<Value> {
         let x = self.eval_scalar(x, env)?;
         if let Some(Scalar::Bool(known)) = x.constant() {
-            return if known == and {
-                self.eval(y, env)
-            } else {
-                Ok(Value::bool(x))
-            };
+            return if known == and { self.eval(y, env) } else { Ok(Value::bool(x)) };
         }
         self.f.enter(false);
         let value = self.eval(y, env)?;
@@ -203,34 +163,18 @@ impl Lower<'_> {
             return self.bug("an operand of `&&`");
         };
         let stms = self.f.stms();
-        let eager = stms.len() <= EAGER
-            && stms
-                .iter()
-                .all(|stm| stm.aux.certs.is_empty() && is_cheap(&stm.exp));
+        let eager =
+            stms.len() <= EAGER && stms.iter().all(|stm| stm.aux.certs.is_empty() && is_cheap(&stm.exp));
         if eager {
             let stms = self.f.leave();
             self.f.splice(stms);
-            let both = if and {
-                self.f.and(x, second)
-            } else {
-                self.f.or(x, second)
-            };
+            let both = if and { self.f.and(x, second) } else { self.f.or(x, second) };
             return Ok(Value::bool(both));
         }
-        let body = Body {
-            stms: self.f.leave(),
-            result: vec![second],
-        };
-        let known = Body {
-            stms: Vec::new(),
-            result: vec![Atom::Const(Scalar::Bool(!and))],
-        };
+        let body = Body { stms: self.f.leave(), result: vec![second] };
+        let known = Body { stms: Vec::new(), result: vec![Atom::Const(Scalar::Bool(!and))] };
         let (then_body, else_body) = if and { (body, known) } else { (known, body) };
-        let cond = CoreExp::If {
-            cond: x,
-            then_body,
-            else_body,
-        };
+        let cond = CoreExp::If { cond: x, then_body, else_body };
         let names = self.f.bind_all("b", vec![Type::BOOL], cond);
         match names.first() {
             Some(name) => Ok(Value::bool(*name)),

@@ -15,9 +15,7 @@
 use crate::types::{LTy, size_of};
 use crate::value::{Env, FunKind, FunVal, Inst, Value};
 use crate::{Lower, Res};
-use check::tast::{
-    self, Bind, Def, Exp, ExpKind, LoopForm, Pat, PatKind, RetType, Ty, TyVarId, VarId,
-};
+use check::tast::{self, Bind, Def, Exp, ExpKind, LoopForm, Pat, PatKind, RetType, Ty, TyVarId, VarId};
 use ir::{Atom, Dim, Name, Type};
 use prim::ScalarType;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -126,10 +124,7 @@ impl Lower<'_> {
         dims: &FxHashMap<Dim, Dim>,
         leaves: &mut Vec<Name>,
     ) -> Res<Value> {
-        let mut given = Given {
-            dims,
-            leaves: Vec::new(),
-        };
+        let mut given = Given { dims, leaves: Vec::new() };
         let value = self.anew(value, &mut given)?;
         leaves.append(&mut given.leaves);
         Ok(value)
@@ -375,20 +370,12 @@ impl Used {
         while let Some(exp) = todo.pop() {
             self.ty(&exp.ty);
             match &exp.kind {
-                ExpKind::Var {
-                    id,
-                    ty_args,
-                    size_args,
-                } => {
+                ExpKind::Var { id, ty_args, size_args } => {
                     self.var(*id);
                     ty_args.iter().for_each(|(_, ty)| self.ty(ty));
                     size_args.iter().for_each(|(_, dim)| self.dim(dim));
                 }
-                ExpKind::Intrinsic {
-                    fun: _,
-                    ty_args,
-                    size_args,
-                } => {
+                ExpKind::Intrinsic { fun: _, ty_args, size_args } => {
                     ty_args.iter().for_each(|ty| self.ty(ty));
                     size_args.iter().for_each(|dim| self.dim(dim));
                 }
@@ -414,10 +401,7 @@ impl Used {
                         self.pat(pat);
                     }
                 }
-                ExpKind::Match {
-                    scrutinee: _,
-                    cases,
-                } => cases.iter().for_each(|case| self.pat(&case.pat)),
+                ExpKind::Match { scrutinee: _, cases } => cases.iter().for_each(|case| self.pat(&case.pat)),
                 _ => {}
             }
             check::children(exp, &mut |child| todo.push(child));

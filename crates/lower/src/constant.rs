@@ -45,19 +45,12 @@ impl Lower<'_> {
         let constant = self.core_constant(def)?;
         let mut types = vec![Type::I64; constant.n_exts];
         types.extend(constant.ty.leaves().iter().map(crate::types::Leaf::core));
-        let call = CoreExp::Apply {
-            fun: constant.name.clone(),
-            args: Vec::new(),
-        };
-        let names = self
-            .f
-            .bind_prologue(self.program.name(def.var), types, call);
+        let call = CoreExp::Apply { fun: constant.name.clone(), args: Vec::new() };
+        let names = self.f.bind_prologue(self.program.name(def.var), types, call);
         self.lend_all(&names);
         let (exts, leaves) = names.split_at(constant.n_exts);
         let value = self.results(&constant.ty, exts, leaves)?;
-        let claims = constant
-            .claims
-            .map_sizes(&mut |size| of_results(size, exts));
+        let claims = constant.claims.map_sizes(&mut |size| of_results(size, exts));
         let value = value.with_claims(&claims);
         self.loaded.insert(def.var, value.clone());
         Ok(value)
@@ -99,20 +92,14 @@ impl Lower<'_> {
             let value = unclaimed(value, &def.ret.ty, &def.ret.ext);
             let value = s.conform(&def.ret.ty, value, &env, false, Mismatch::Type)?;
             let mut exts = Vec::new();
-            let ty = value
-                .ty()
-                .map_sizes(&mut |size| ext_size(size, &|_| false, &mut exts));
+            let ty = value.ty().map_sizes(&mut |size| ext_size(size, &|_| false, &mut exts));
             let claims = value.claims();
             let claims = claims.map_sizes(&mut |size| known_size(size, &|_| false, &exts));
             Ok((value, exts, ty, claims))
         })?;
         let name = self.fun_name(self.program.name(def.var));
         let mut ret: Vec<FunResult<Soacs>> = Vec::new();
-        let fresh = |ty| FunResult {
-            ty,
-            aliases: Vec::new(),
-            ann: (),
-        };
+        let fresh = |ty| FunResult { ty, aliases: Vec::new(), ann: () };
         ret.extend(exts.iter().map(|_| fresh(Type::I64)));
         ret.extend(ty.leaves().iter().map(|leaf| fresh(leaf.core())));
         let n_exts = exts.len();
@@ -131,11 +118,6 @@ impl Lower<'_> {
             names,
             provs,
         });
-        Ok(Constant {
-            name,
-            ty,
-            claims,
-            n_exts,
-        })
+        Ok(Constant { name, ty, claims, n_exts })
     }
 }

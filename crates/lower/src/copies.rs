@@ -21,10 +21,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self {
-            copied: 30_000,
-            heavy: 60,
-        }
+        Self { copied: 30_000, heavy: 60 }
     }
 }
 
@@ -47,19 +44,14 @@ pub(crate) struct Copy {
 impl Copies {
     /// Nothing is copied yet.
     pub(crate) fn new(limits: Limits) -> Self {
-        Self {
-            limits,
-            sizes: FxHashMap::default(),
-            copied: 0,
-            copying: false,
-        }
+        Self { limits, sizes: FxHashMap::default(), copied: 0, copying: false }
     }
 
     /// Whether a definition should be shared from now on.
     pub(crate) fn shares(&self, def: VarId) -> bool {
-        self.sizes.get(&def).is_some_and(|size| {
-            *size > self.limits.heavy && self.copied + size > self.limits.copied
-        })
+        self.sizes
+            .get(&def)
+            .is_some_and(|size| *size > self.limits.heavy && self.copied + size > self.limits.copied)
     }
 
     /// A definition is about to be evaluated in place.

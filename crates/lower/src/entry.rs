@@ -31,11 +31,7 @@ impl Lower<'_> {
         let params = params
             .into_iter()
             .map(|(name, consumed)| FunParam {
-                param: Param {
-                    name,
-                    ty: f.type_of(name).clone(),
-                    ann: (),
-                },
+                param: Param { name, ty: f.type_of(name).clone(), ann: () },
                 consumed,
             })
             .collect();
@@ -56,18 +52,12 @@ impl Lower<'_> {
         Ok(point)
     }
 
-    #[allow(
-        clippy::type_complexity,
-        reason = "the parts of the function, used up at once"
-    )]
+    #[allow(clippy::type_complexity, reason = "the parts of the function, used up at once")]
     fn entry_body(
         &mut self,
         entry: &Entry,
         name: &FunName,
-    ) -> Res<(
-        EntryPoint,
-        (Vec<(Name, bool)>, Vec<FunResult<Soacs>>, Vec<Atom>, Attrs),
-    )> {
+    ) -> Res<(EntryPoint, (Vec<(Name, bool)>, Vec<FunResult<Soacs>>, Vec<Atom>, Attrs))> {
         let Some(def) = self.defs.get(&entry.var).cloned() else {
             return self.bug("an entry point without a definition");
         };
@@ -149,11 +139,7 @@ impl Lower<'_> {
             for (leaf, atom) in ty.leaves().iter().zip(value.atoms()) {
                 let first = ret.len() as u32;
                 for dim in &leaf.dims {
-                    ret.push(FunResult {
-                        ty: Type::I64,
-                        aliases: Vec::new(),
-                        ann: (),
-                    });
+                    ret.push(FunResult { ty: Type::I64, aliases: Vec::new(), ann: () });
                     atoms.push(dim.and_then(Dim::atom).unwrap_or(Atom::i64(0)));
                 }
                 let exts = (0..leaf.dims.len() as u32).map(|i| Dim::Ext(first + i));
@@ -164,20 +150,12 @@ impl Lower<'_> {
                     checks => self.f.under(checks, atom).into(),
                 };
                 let (atom, aliases) = self.entry_result(atom, result.unique, &params);
-                ret.push(FunResult {
-                    ty,
-                    aliases,
-                    ann: (),
-                });
+                ret.push(FunResult { ty, aliases, ann: () });
                 atoms.push(atom);
             }
         }
-        let point = EntryPoint {
-            name: Arc::clone(&entry.name),
-            fun: name.clone(),
-            params: values,
-            results: outs,
-        };
+        let point =
+            EntryPoint { name: Arc::clone(&entry.name), fun: name.clone(), params: values, results: outs };
         Ok((point, (params.all, ret, atoms, self.attributes(&def.attrs))))
     }
 
@@ -204,11 +182,7 @@ impl Lower<'_> {
         let rest = args.split_off(def.params.len().min(args.len()));
         let env = Env::inside(&self.root);
         let value = self.in_place(&def.params, &[], &def.ret, &def.body, &env, args)?;
-        let value = if rest.is_empty() {
-            value
-        } else {
-            self.apply(&value, rest)?
-        };
+        let value = if rest.is_empty() { value } else { self.apply(&value, rest)? };
         self.f.place = place;
         Ok(value)
     }
@@ -282,20 +256,12 @@ impl Lower<'_> {
                 LTy::array(Some(dim.unwrap_or(Dim::Const(0))), elem)
             }
             LTy::Tuple(parts) => LTy::Tuple(
-                parts
-                    .iter()
-                    .map(|ty| self.entry_leaves(ty, path, unique, params, atoms))
-                    .collect(),
+                parts.iter().map(|ty| self.entry_leaves(ty, path, unique, params, atoms)).collect(),
             ),
             LTy::Record(fields) => LTy::Record(
                 fields
                     .iter()
-                    .map(|(l, ty)| {
-                        (
-                            l.clone(),
-                            self.entry_leaves(ty, path, unique, params, atoms),
-                        )
-                    })
+                    .map(|(l, ty)| (l.clone(), self.entry_leaves(ty, path, unique, params, atoms)))
                     .collect(),
             ),
             LTy::Sum(constrs) => {
@@ -305,9 +271,7 @@ impl Lower<'_> {
                     constrs
                         .iter()
                         .map(|(l, tys)| {
-                            let tys = tys
-                                .iter()
-                                .map(|ty| self.entry_leaves(ty, path, unique, params, atoms));
+                            let tys = tys.iter().map(|ty| self.entry_leaves(ty, path, unique, params, atoms));
                             (l.clone(), tys.collect())
                         })
                         .collect(),
@@ -348,11 +312,7 @@ impl Lower<'_> {
             ))];
             let cert = self.f.assert(ok, msg);
             let shape = wanted.into_iter().collect();
-            let op = BasicOp::Reshape {
-                kind: ReshapeKind::Coerce,
-                shape,
-                array: name,
-            };
+            let op = BasicOp::Reshape { kind: ReshapeKind::Coerce, shape, array: name };
             atoms.push(self.f.certified(cert, |f| f.basic("coerced", op)).into());
         }
         self.value_of(&value.ty(), &atoms)

@@ -41,39 +41,20 @@ impl Lower<'_> {
         match &exp.kind {
             ExpKind::Lit(value, ty) => Ok(Value::Scalar(Atom::Const(*value), *ty)),
             ExpKind::String(bytes) => self.string(bytes),
-            ExpKind::Var {
-                id,
-                ty_args,
-                size_args,
-            } => {
+            ExpKind::Var { id, ty_args, size_args } => {
                 let inst = self.instantiate(ty_args, size_args, env)?;
                 self.variable(*id, inst, env)
             }
-            ExpKind::Intrinsic {
-                fun,
-                ty_args,
-                size_args,
-            } => {
-                let types = ty_args
-                    .iter()
-                    .map(|ty| self.resolve(ty, env, &[]))
-                    .collect::<Res<_>>()?;
-                let sizes = size_args
-                    .iter()
-                    .map(|dim| self.resolve_dim(dim, env, &[]))
-                    .collect::<Res<_>>()?;
+            ExpKind::Intrinsic { fun, ty_args, size_args } => {
+                let types = ty_args.iter().map(|ty| self.resolve(ty, env, &[])).collect::<Res<_>>()?;
+                let sizes =
+                    size_args.iter().map(|dim| self.resolve_dim(dim, env, &[])).collect::<Res<_>>()?;
                 let kind = FunKind::Intrinsic(*fun, types, sizes);
-                Ok(Value::Fun(Rc::new(FunVal {
-                    kind,
-                    args: Vec::new(),
-                })))
+                Ok(Value::Fun(Rc::new(FunVal { kind, args: Vec::new() })))
             }
             ExpKind::Operator(_) => self.bug("an operator without a type"),
             ExpKind::Tuple(parts) => {
-                let parts = parts
-                    .iter()
-                    .map(|part| self.eval(part, env))
-                    .collect::<Res<_>>()?;
+                let parts = parts.iter().map(|part| self.eval(part, env)).collect::<Res<_>>()?;
                 Ok(Value::Tuple(parts))
             }
             ExpKind::Record(fields) => self.record(fields, &exp.ty, env),
@@ -81,22 +62,13 @@ impl Lower<'_> {
                 Some(value) => Ok(value),
                 None => self.bug("a projection from another value"),
             },
-            ExpKind::RecordUpdate {
-                record,
-                path,
-                value,
-            } => {
+            ExpKind::RecordUpdate { record, path, value } => {
                 let record = self.eval(record, env)?;
                 let value = self.eval(value, env)?;
                 self.with_field(&record, path, value)
             }
             ExpKind::Array(elems) => self.array_literal(elems, &exp.ty, env),
-            ExpKind::Range {
-                start,
-                second,
-                end,
-                kind,
-            } => {
+            ExpKind::Range { start, second, end, kind } => {
                 let start = self.eval(start, env)?;
                 let second = match second {
                     Some(second) => Some(self.eval(second, env)?),
@@ -106,18 +78,11 @@ impl Lower<'_> {
                 self.range(&start, second.as_ref(), &end, *kind)
             }
             ExpKind::Index { array, indices } => self.index(array, indices, env),
-            ExpKind::Update {
-                array,
-                indices,
-                value,
-            } => self.update(array, indices, value, env),
+            ExpKind::Update { array, indices, value } => self.update(array, indices, value, env),
             ExpKind::Apply { fun, args, infix } => self.application(fun, args, *infix, env),
             ExpKind::Lambda(lambda) => {
                 let kind = FunKind::Lambda(Arc::clone(lambda), Rc::clone(env));
-                Ok(Value::Fun(Rc::new(FunVal {
-                    kind,
-                    args: Vec::new(),
-                })))
+                Ok(Value::Fun(Rc::new(FunVal { kind, args: Vec::new() })))
             }
             ExpKind::Let { binds, body } => {
                 for bind in binds {
@@ -125,36 +90,19 @@ impl Lower<'_> {
                 }
                 self.eval(body, env)
             }
-            ExpKind::If {
-                cond,
-                then,
-                otherwise,
-            } => {
+            ExpKind::If { cond, then, otherwise } => {
                 let cond = self.eval_scalar(cond, env)?;
-                self.branches(
-                    cond,
-                    exp,
-                    env,
-                    |s| s.eval(then, env),
-                    |s| s.eval(otherwise, env),
-                )
+                self.branches(cond, exp, env, |s| s.eval(then, env), |s| s.eval(otherwise, env))
             }
-            ExpKind::Loop {
-                sizes,
-                pat,
-                init,
-                form,
-                body,
-            } => self.loop_exp(sizes, pat, init, form, body, env),
+            ExpKind::Loop { sizes, pat, init, form, body } => {
+                self.loop_exp(sizes, pat, init, form, body, env)
+            }
             ExpKind::Match { scrutinee, cases } => {
                 let value = self.eval(scrutinee, env)?;
                 self.cases(&value, cases, exp, env)
             }
             ExpKind::Constr(label, args) => {
-                let args = args
-                    .iter()
-                    .map(|arg| self.eval(arg, env))
-                    .collect::<Res<Vec<_>>>()?;
+                let args = args.iter().map(|arg| self.eval(arg, env)).collect::<Res<Vec<_>>>()?;
                 // Sizes that only the payload knows.
                 for var in &exp.ext {
                     env.unbind(*var);
@@ -179,11 +127,7 @@ impl Lower<'_> {
                 }
                 self.conform(&exp.ty, value, env, true, Mismatch::Type)
             }
-            ExpKind::Assert {
-                cond,
-                text: shown,
-                exp,
-            } => {
+            ExpKind::Assert { cond, text: shown, exp } => {
                 let cond = self.eval_scalar(cond, env)?;
                 let msg = vec![text(&format!("Assertion is false: {shown}"))];
                 let cert = self.f.assert(cond, msg);
@@ -231,10 +175,7 @@ impl Lower<'_> {
                     self.eval(&def.body, env)?
                 } else {
                     let kind = FunKind::Def(Arc::clone(def), Rc::clone(env), Rc::default());
-                    Value::Fun(Rc::new(FunVal {
-                        kind,
-                        args: Vec::new(),
-                    }))
+                    Value::Fun(Rc::new(FunVal { kind, args: Vec::new() }))
                 };
                 env.bind(def.var, value);
                 Ok(())
@@ -248,10 +189,8 @@ impl Lower<'_> {
         size_args: &[(VarId, check::tast::Dim)],
         env: &Rc<Env>,
     ) -> Res<Rc<Inst>> {
-        let types = ty_args
-            .iter()
-            .map(|(var, ty)| Ok((*var, self.resolve(ty, env, &[])?)))
-            .collect::<Res<_>>()?;
+        let types =
+            ty_args.iter().map(|(var, ty)| Ok((*var, self.resolve(ty, env, &[])?))).collect::<Res<_>>()?;
         let sizes = size_args
             .iter()
             .map(|(var, dim)| Ok((*var, self.resolve_dim(dim, env, &[])?)))
@@ -268,10 +207,7 @@ impl Lower<'_> {
                 && fun.args.is_empty()
             {
                 let kind = FunKind::Def(Arc::clone(def), Rc::clone(scope), inst);
-                return Ok(Value::Fun(Rc::new(FunVal {
-                    kind,
-                    args: Vec::new(),
-                })));
+                return Ok(Value::Fun(Rc::new(FunVal { kind, args: Vec::new() })));
             }
             return Ok(value);
         }
@@ -282,10 +218,7 @@ impl Lower<'_> {
             return self.constant(&def, &inst);
         }
         let kind = FunKind::Def(def, Rc::clone(&self.root), inst);
-        Ok(Value::Fun(Rc::new(FunVal {
-            kind,
-            args: Vec::new(),
-        })))
+        Ok(Value::Fun(Rc::new(FunVal { kind, args: Vec::new() })))
     }
 
     fn record(&mut self, fields: &[(Arc<str>, Exp)], ty: &Ty, env: &Rc<Env>) -> Res<Value> {
@@ -293,23 +226,17 @@ impl Lower<'_> {
             .iter()
             .map(|(label, exp)| Ok((label.clone(), self.eval(exp, env)?)))
             .collect::<Res<Vec<_>>>()?;
-        let find = |label: &str| {
-            values
-                .iter()
-                .rev()
-                .find(|(l, _)| &**l == label)
-                .map(|(_, value)| value.clone())
-        };
+        let find =
+            |label: &str| values.iter().rev().find(|(l, _)| &**l == label).map(|(_, value)| value.clone());
         let record = match ty {
             Ty::Record(tys) => tys
                 .iter()
                 .map(|(label, _)| Some((label.clone(), find(label)?)))
                 .collect::<Option<_>>()
                 .map(Value::Record),
-            Ty::Tuple(tys) => (0..tys.len())
-                .map(|i| find(&i.to_string()))
-                .collect::<Option<_>>()
-                .map(Value::Tuple),
+            Ty::Tuple(tys) => {
+                (0..tys.len()).map(|i| find(&i.to_string())).collect::<Option<_>>().map(Value::Tuple)
+            }
             _ => None,
         };
         match record {
@@ -344,16 +271,9 @@ impl Lower<'_> {
 
     fn string(&mut self, bytes: &Arc<[u8]>) -> Res<Value> {
         let shape = std::iter::once(bytes.len() as i64).collect();
-        let op = BasicOp::ConstArray {
-            elem: PrimType::I8,
-            shape,
-            bytes: Arc::clone(bytes),
-        };
+        let op = BasicOp::ConstArray { elem: PrimType::I8, shape, bytes: Arc::clone(bytes) };
         let name = self.f.basic("string", op);
-        let ty = LTy::array(
-            Some(ir::Dim::Const(bytes.len() as i64)),
-            LTy::Scalar(ScalarType::U8),
-        );
+        let ty = LTy::array(Some(ir::Dim::Const(bytes.len() as i64)), LTy::Scalar(ScalarType::U8));
         self.value_of(&ty, &[name.into()])
     }
 
@@ -371,18 +291,15 @@ impl Lower<'_> {
             return Ok(value.clone());
         };
         Ok(match value {
-            Value::Fun(fun) => Value::Fun(Rc::new(FunVal {
-                kind: FunKind::Checked(Rc::clone(fun), name),
-                args: Vec::new(),
-            })),
+            Value::Fun(fun) => {
+                Value::Fun(Rc::new(FunVal { kind: FunKind::Checked(Rc::clone(fun), name), args: Vec::new() }))
+            }
             Value::Scalar(atom, ty) => Value::Scalar(self.f.under(cert, *atom).into(), *ty),
             Value::Acc(acc, ty) => Value::Acc(self.f.under(cert, (*acc).into()), Rc::clone(ty)),
             Value::Array(array) => {
                 let leaves = array.leaves.iter();
                 Value::Array(ArrayVal {
-                    leaves: leaves
-                        .map(|leaf| self.f.under(cert, (*leaf).into()))
-                        .collect(),
+                    leaves: leaves.map(|leaf| self.f.under(cert, (*leaf).into())).collect(),
                     ..array.clone()
                 })
             }
@@ -390,8 +307,7 @@ impl Lower<'_> {
             Value::Sum(parts, ty) => {
                 let mut out = self.all_under(cert, parts)?.to_vec();
                 // Which function it is has to stay known.
-                if let (true, Some(tag @ Value::Scalar(Atom::Const(_), _))) =
-                    (value.has_fun(), parts.first())
+                if let (true, Some(tag @ Value::Scalar(Atom::Const(_), _))) = (value.has_fun(), parts.first())
                 {
                     out[0] = tag.clone();
                 }

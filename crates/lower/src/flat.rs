@@ -32,26 +32,14 @@ impl Lower<'_> {
         }
         let mut leaves = Vec::new();
         for &array in xs.leaves.iter() {
-            let op = BasicOp::FlatIndex {
-                array,
-                offset,
-                dims: view.iter().copied().collect(),
-            };
+            let op = BasicOp::FlatIndex { array, offset, dims: view.iter().copied().collect() };
             leaves.push(self.f.certified(cert, |f| f.basic("view", op)));
         }
         let [(outer, _), inner @ ..] = view.as_slice() else {
             return self.bug("a view without dimensions");
         };
-        let elem = inner
-            .iter()
-            .rev()
-            .fold(xs.elem, |elem, (count, _)| LTy::array(Some(*count), elem));
-        Ok(Value::Array(ArrayVal {
-            dim: *outer,
-            elem,
-            leaves: leaves.into(),
-            shared: true,
-        }))
+        let elem = inner.iter().rev().fold(xs.elem, |elem, (count, _)| LTy::array(Some(*count), elem));
+        Ok(Value::Array(ArrayVal { dim: *outer, elem, leaves: leaves.into(), shared: true }))
     }
 
     /// The array with a view of it replaced.
@@ -64,10 +52,7 @@ impl Lower<'_> {
     ) -> Res<Value> {
         let dest = self.as_array(dest)?;
         let offset = self.as_scalar(offset)?;
-        let strides: Vec<Atom> = strides
-            .iter()
-            .map(|stride| self.as_scalar(stride))
-            .collect::<Res<_>>()?;
+        let strides: Vec<Atom> = strides.iter().map(|stride| self.as_scalar(stride)).collect::<Res<_>>()?;
         let mut counts = Vec::with_capacity(strides.len());
         let mut ty = value.ty();
         for _ in &strides {
@@ -80,9 +65,8 @@ impl Lower<'_> {
             counts.push(count);
             ty = array.1.clone();
         }
-        let target = counts.iter().rev().fold(dest.elem.clone(), |elem, count| {
-            LTy::array(Some(*count), elem)
-        });
+        let target =
+            counts.iter().rev().fold(dest.elem.clone(), |elem, count| LTy::array(Some(*count), elem));
         let value = self.coerce(value.clone(), &target, Mismatch::Type)?;
         let sizes = counts.iter().filter_map(|count| count.atom());
         let pairs: Vec<(Atom, Atom)> = sizes.zip(strides.iter().copied()).collect();
@@ -155,12 +139,7 @@ impl Lower<'_> {
             return Atom::Const(Scalar::Bool(true));
         }
         let mut float = |arg: Atom| {
-            let op = BasicOp::Convert {
-                op: ConvOp::SToF,
-                from: PrimType::I64,
-                to: PrimType::F64,
-                arg,
-            };
+            let op = BasicOp::Convert { op: ConvOp::SToF, from: PrimType::I64, to: PrimType::F64, arg };
             Atom::Var(self.f.basic("float", op))
         };
         let (steps, stride) = (float(steps), float(stride));

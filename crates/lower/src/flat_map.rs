@@ -17,12 +17,7 @@ use prim::{BinOp, CmpOp, PrimType, Scalar, ScalarType};
 impl Lower<'_> {
     /// `flatmap f xs`: sizes, flags, offsets, data, and the other results; `claims` are
     /// the types of an element of the data and of the other results.
-    pub(crate) fn flat_map(
-        &mut self,
-        f: &Value,
-        xs: &Value,
-        claims: [Option<&LTy>; 2],
-    ) -> Res<Value> {
+    pub(crate) fn flat_map(&mut self, f: &Value, xs: &Value, claims: [Option<&LTy>; 2]) -> Res<Value> {
         let xs = self.as_array(xs)?;
         let width = xs.dim;
         let (mut elem, mut rest) = (LTy::Fun, LTy::Fun);
@@ -50,33 +45,20 @@ impl Lower<'_> {
             let mut atoms = vec![size, size];
             let mut types = vec![Type::I64, Type::I64];
             atoms.extend(part.atoms());
-            types.extend(
-                elem.leaves()
-                    .iter()
-                    .map(|leaf| leaf.core().array_of(Dim::Ext(0))),
-            );
+            types.extend(elem.leaves().iter().map(|leaf| leaf.core().array_of(Dim::Ext(0))));
             atoms.extend(other.atoms());
             types.extend(rest.leaves().iter().map(Leaf::core));
             Ok((atoms, types))
         })?;
         let inputs = xs.leaves.to_vec();
-        let op = Soac::FlatMap {
-            width,
-            inputs,
-            lambda,
-        };
+        let op = Soac::FlatMap { width, inputs, lambda };
         let names = self.f.soac("r", op);
         let [total, sizes, arrays @ ..] = names.as_slice() else {
             return self.bug("a flatmap without sizes");
         };
         let m = Dim::Var(*total);
         let (data, others) = arrays.split_at(elem.n_leaves().min(arrays.len()));
-        let array = |dim, elem, leaves: &[Name]| ArrayVal {
-            dim,
-            elem,
-            leaves: leaves.into(),
-            shared: false,
-        };
+        let array = |dim, elem, leaves: &[Name]| ArrayVal { dim, elem, leaves: leaves.into(), shared: false };
         let i64s = LTy::Scalar(ScalarType::I64);
         let (offsets, starts) = self.offsets(width, *sizes)?;
         let flags = self.flags(m, width, starts)?;
@@ -102,11 +84,7 @@ impl Lower<'_> {
             let sum = BasicOp::Binary(BinOp::Add, PrimType::I64, *x, *y);
             Ok((vec![s.f.basic("end", sum).into()], vec![Type::I64]))
         })?;
-        let add = Operator {
-            op: add,
-            neutral: vec![Atom::i64(0)],
-            comm: true,
-        };
+        let add = Operator { op: add, neutral: vec![Atom::i64(0)], comm: true };
         let sized = self.identity(&[Type::I64]);
         let ends = self.screma(width, vec![sizes], sized, vec![add], Vec::new());
         let begin = self.lambda(&[&i64s, &i64s], |s, args| {

@@ -13,9 +13,8 @@ impl Fun {
         {
             return Atom::Const(value);
         }
-        let is = |atom: Atom, n: i64| {
-            atom.constant().is_some_and(|c| c == Scalar::int(ty, n)) && !ty.is_float()
-        };
+        let is =
+            |atom: Atom, n: i64| atom.constant().is_some_and(|c| c == Scalar::int(ty, n)) && !ty.is_float();
         match op {
             BinOp::Add if is(x, 0) => return y,
             BinOp::Add | BinOp::Sub if is(y, 0) => return x,
@@ -81,16 +80,7 @@ impl Fun {
         if let Some(value) = x.constant().and_then(|c| eval::convert(op, c, to)) {
             return Atom::Const(value);
         }
-        self.basic(
-            "conv",
-            BasicOp::Convert {
-                op,
-                from,
-                to,
-                arg: x,
-            },
-        )
-        .into()
+        self.basic("conv", BasicOp::Convert { op, from, to, arg: x }).into()
     }
 
     /// One of two scalars.
@@ -100,12 +90,7 @@ impl Fun {
             Some(Scalar::Bool(false)) => no,
             _ if yes == no => yes,
             _ => {
-                let op = BasicOp::Select {
-                    ty,
-                    cond,
-                    if_true: yes,
-                    if_false: no,
-                };
+                let op = BasicOp::Select { ty, cond, if_true: yes, if_false: no };
                 self.basic("sel", op).into()
             }
         }

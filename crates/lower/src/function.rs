@@ -77,16 +77,8 @@ pub(crate) enum SizeFrom {
 impl Lower<'_> {
     /// A name for a core function, not used before.
     pub(crate) fn fun_name(&mut self, base: &str) -> FunName {
-        let base: String = base
-            .chars()
-            .map(|c| {
-                if c.is_alphanumeric() || c == '_' {
-                    c
-                } else {
-                    '_'
-                }
-            })
-            .collect();
+        let base: String =
+            base.chars().map(|c| if c.is_alphanumeric() || c == '_' { c } else { '_' }).collect();
         let count = self.fun_names.entry(Arc::from(base.as_str())).or_insert(0);
         *count += 1;
         let name: Arc<str> = Arc::from(format!("{base}_{count}"));
@@ -128,12 +120,7 @@ impl Lower<'_> {
         captured: Captured,
     ) -> Res<Option<Value>> {
         let mut key = format!("{}", def.var.0);
-        for ty in inst
-            .types
-            .iter()
-            .map(|(_, ty)| ty.clone())
-            .chain(args.iter().map(Value::ty))
-        {
+        for ty in inst.types.iter().map(|(_, ty)| ty.clone()).chain(args.iter().map(Value::ty)) {
             key.push('/');
             ty.structure(&mut key);
         }
@@ -148,13 +135,7 @@ impl Lower<'_> {
             instance
         } else {
             let local = self.local(def, env, inst);
-            let wanted = Wanted {
-                local: local.as_ref(),
-                inst,
-                args,
-                captured: &captured,
-                key: &key,
-            };
+            let wanted = Wanted { local: local.as_ref(), inst, args, captured: &captured, key: &key };
             let instance = Rc::new(self.instance(def, &wanted)?);
             self.instances.insert(key, Rc::clone(&instance));
             instance
@@ -182,9 +163,7 @@ impl Lower<'_> {
             let mut payload = ty.payload_sizes().into_iter();
             let target = ty.zip_sizes(&arg.ty(), &mut |wanted, found| {
                 let size = match (wanted, found) {
-                    (Some(Dim::Var(name)), Some(found)) => {
-                        Some(*sizes.entry(name).or_insert(found))
-                    }
+                    (Some(Dim::Var(name)), Some(found)) => Some(*sizes.entry(name).or_insert(found)),
                     (wanted, _) => wanted,
                 };
                 size.filter(|_| payload.next() != Some(true))
@@ -231,18 +210,13 @@ impl Lower<'_> {
         let mut types = vec![Type::I64; instance.n_exts];
         types.extend(ret.leaves().iter().map(crate::types::Leaf::core));
         let hint = self.program.name(def.var).to_owned();
-        let call = CoreExp::Apply {
-            fun: instance.name.clone(),
-            args: operands,
-        };
+        let call = CoreExp::Apply { fun: instance.name.clone(), args: operands };
         let certs = captured.certs;
         let names = self.f.certified(certs, |f| f.bind_all(&hint, types, call));
         let (exts, leaves) = names.split_at(instance.n_exts);
         for (leaf, aliases) in leaves.iter().zip(&instance.aliases) {
-            let of: Vec<Name> = aliases
-                .iter()
-                .filter_map(|i| atoms.get(*i).and_then(|(atom, _)| atom.var()))
-                .collect();
+            let of: Vec<Name> =
+                aliases.iter().filter_map(|i| atoms.get(*i).and_then(|(atom, _)| atom.var())).collect();
             self.f.alias(*leaf, of);
         }
         let claims = claims.map_sizes(&mut |size| of_results(size, exts));
@@ -258,22 +232,12 @@ impl Lower<'_> {
         }
         let name = self.fun_name(self.program.name(def.var));
         let takes_functions = wanted.args.iter().any(Value::has_fun);
-        self.decide(def, |of| Kind::Instance {
-            of,
-            instance: name.0.clone(),
-            takes_functions,
-        });
+        self.decide(def, |of| Kind::Instance { of, instance: name.0.clone(), takes_functions });
         let ((instance, result), f) = self.in_function(|s| s.instance_body(name, def, wanted))?;
         if let Some(making) = self.making.get_mut(&def.var) {
             *making -= u32::from(recursive);
         }
-        self.finish(
-            f,
-            instance.name.clone(),
-            &instance,
-            result,
-            self.attributes(&def.attrs),
-        );
+        self.finish(f, instance.name.clone(), &instance, result, self.attributes(&def.attrs));
         Ok(instance)
     }
 
@@ -283,13 +247,7 @@ impl Lower<'_> {
         def: &Arc<Def>,
         wanted: &Wanted<'_>,
     ) -> Res<(Instance, Vec<Atom>)> {
-        let Wanted {
-            local,
-            inst,
-            args,
-            captured,
-            key,
-        } = *wanted;
+        let Wanted { local, inst, args, captured, key } = *wanted;
         let mut sizes: Vec<(Name, SizeFrom)> = Vec::new();
         let mut dims: FxHashMap<Dim, Dim> = FxHashMap::default();
         let mut own_leaves = Vec::new();
@@ -374,8 +332,7 @@ impl Lower<'_> {
             claims[i] = self.claim(&pat.ty, &value.ty(), &env, false, true)?;
             self.bind_pattern(pat, value.with_claims(&claims[i]), &env, 0)?;
         }
-        let is_param =
-            |dim: &Name| sizes.iter().any(|(name, _)| name == dim) || leaves.contains(dim);
+        let is_param = |dim: &Name| sizes.iter().any(|(name, _)| name == dim) || leaves.contains(dim);
         let mut instance = Instance {
             name,
             sizes: sizes.clone(),
@@ -391,8 +348,7 @@ impl Lower<'_> {
         let recursive = self.weight(def).recursive;
         if recursive {
             self.declare(&mut instance, def, &env, &is_param)?;
-            self.instances
-                .insert(key.to_owned(), Rc::new(instance.clone()));
+            self.instances.insert(key.to_owned(), Rc::new(instance.clone()));
         }
         let value = self.eval(&def.body, &env)?;
         for var in &def.ret.ext {
@@ -412,9 +368,7 @@ impl Lower<'_> {
                 }
             }
         } else {
-            instance.ret = value
-                .ty()
-                .map_sizes(&mut |size| ext_size(size, &is_param, &mut exts));
+            instance.ret = value.ty().map_sizes(&mut |size| ext_size(size, &is_param, &mut exts));
             instance.n_exts = exts.len();
             let claims = value.claims();
             instance.ret_claims = claims.map_sizes(&mut |size| known_size(size, &is_param, &exts));
@@ -443,11 +397,7 @@ impl Lower<'_> {
     ) {
         for (i, (dim, size)) in captured.dims.iter().enumerate() {
             dims.entry(*dim).or_insert_with(|| {
-                let name = if *size {
-                    self.f.fresh_size()
-                } else {
-                    self.f.fresh("n", Type::I64)
-                };
+                let name = if *size { self.f.fresh_size() } else { self.f.fresh("n", Type::I64) };
                 sizes.push((name, SizeFrom::Captured(i)));
                 Dim::Var(name)
             });
@@ -474,11 +424,7 @@ impl Lower<'_> {
             })
         });
         let unique = uniqueness(&def.ret.unique, &ty);
-        let elems: Vec<Type> = instance
-            .leaves
-            .iter()
-            .map(|leaf| self.f.type_of(*leaf).clone())
-            .collect();
+        let elems: Vec<Type> = instance.leaves.iter().map(|leaf| self.f.type_of(*leaf).clone()).collect();
         for (leaf, unique) in ty.leaves().iter().zip(unique) {
             let of = elems
                 .iter()
@@ -489,11 +435,7 @@ impl Lower<'_> {
                         && !instance.consumed.get(*i).copied().unwrap_or(false)
                 })
                 .map(|(i, _)| i);
-            instance.aliases.push(if unique || leaf.dims.is_empty() {
-                Vec::new()
-            } else {
-                of.collect()
-            });
+            instance.aliases.push(if unique || leaf.dims.is_empty() { Vec::new() } else { of.collect() });
         }
         instance.ret = ty;
         instance.n_exts = n_exts as usize;
@@ -526,57 +468,28 @@ impl Lower<'_> {
         (atom, of)
     }
 
-    fn finish(
-        &mut self,
-        f: Fun,
-        name: FunName,
-        instance: &Instance,
-        result: Vec<Atom>,
-        attrs: Attrs,
-    ) {
-        let param = |name: Name| Param {
-            name,
-            ty: f.type_of(name).clone(),
-            ann: (),
-        };
+    fn finish(&mut self, f: Fun, name: FunName, instance: &Instance, result: Vec<Atom>, attrs: Attrs) {
+        let param = |name: Name| Param { name, ty: f.type_of(name).clone(), ann: () };
         let n_sizes = instance.sizes.len();
         let mut params: Vec<FunParam<Soacs>> = instance
             .sizes
             .iter()
-            .map(|(name, _)| FunParam {
-                param: param(*name),
-                consumed: false,
-            })
+            .map(|(name, _)| FunParam { param: param(*name), consumed: false })
             .collect();
         params.extend(
             instance
                 .leaves
                 .iter()
                 .zip(&instance.consumed)
-                .map(|(name, consumed)| FunParam {
-                    param: param(*name),
-                    consumed: *consumed,
-                }),
+                .map(|(name, consumed)| FunParam { param: param(*name), consumed: *consumed }),
         );
-        let fresh = |ty| FunResult {
-            ty,
-            aliases: Vec::new(),
+        let fresh = |ty| FunResult { ty, aliases: Vec::new(), ann: () };
+        let mut ret: Vec<FunResult<Soacs>> = (0..instance.n_exts).map(|_| fresh(Type::I64)).collect();
+        ret.extend(instance.ret.leaves().iter().zip(&instance.aliases).map(|(leaf, aliases)| FunResult {
+            ty: leaf.core(),
+            aliases: aliases.iter().map(|i| (n_sizes + i) as u32).collect(),
             ann: (),
-        };
-        let mut ret: Vec<FunResult<Soacs>> =
-            (0..instance.n_exts).map(|_| fresh(Type::I64)).collect();
-        ret.extend(
-            instance
-                .ret
-                .leaves()
-                .iter()
-                .zip(&instance.aliases)
-                .map(|(leaf, aliases)| FunResult {
-                    ty: leaf.core(),
-                    aliases: aliases.iter().map(|i| (n_sizes + i) as u32).collect(),
-                    ann: (),
-                }),
-        );
+        }));
         let (body, names, provs) = f.finish(result);
         let kind = FunKind::Function;
         self.functions.push(Function {

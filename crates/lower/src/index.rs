@@ -26,10 +26,7 @@ impl Position {
     /// The type of what stands there.
     fn ty(&self) -> LTy {
         let elem = self.elem.clone();
-        self.counts
-            .iter()
-            .rev()
-            .fold(elem, |ty, dim| LTy::array(Some(*dim), ty))
+        self.counts.iter().rev().fold(elem, |ty, dim| LTy::array(Some(*dim), ty))
     }
 }
 
@@ -44,40 +41,22 @@ fn chain<'a>(
     let mut binds: Vec<&Bind> = Vec::new();
     let (mut array, mut indices, mut value) = (array, indices, value);
     let is_row = |row: &Exp, array: &Exp, indices: &[Index]| match (&row.kind, &array.kind) {
-        (
-            ExpKind::Index {
-                array: of,
-                indices: at,
-            },
-            ExpKind::Var { id, .. },
-        ) => {
-            matches!(&of.kind, ExpKind::Var { id: other, .. } if other == id)
-                && at.as_slice() == indices
+        (ExpKind::Index { array: of, indices: at }, ExpKind::Var { id, .. }) => {
+            matches!(&of.kind, ExpKind::Var { id: other, .. } if other == id) && at.as_slice() == indices
         }
         _ => false,
     };
     // Slices in front would have to be composed.
     while indices.iter().all(|index| matches!(index, Index::At(_))) {
         match &value.kind {
-            ExpKind::Update {
-                array: row,
-                indices: next,
-                value: new,
-            } if is_row(row, array, indices) => {
+            ExpKind::Update { array: row, indices: next, value: new } if is_row(row, array, indices) => {
                 all.extend(next);
                 (array, indices, value) = (row, next, new);
             }
-            ExpKind::Let {
-                binds: between,
-                body,
-            } => {
+            ExpKind::Let { binds: between, body } => {
                 let (
                     Some((Bind::Pat { pat, rhs, .. }, rest)),
-                    ExpKind::Update {
-                        array: row,
-                        indices: next,
-                        value: new,
-                    },
+                    ExpKind::Update { array: row, indices: next, value: new },
                 ) = (between.split_first(), &body.kind)
                 else {
                     break;
@@ -109,18 +88,11 @@ impl Lower<'_> {
         let mut atoms = Vec::new();
         for leaf in array.leaves.iter() {
             let slice = self.whole_slice(*leaf, &at.slice);
-            let op = BasicOp::Index {
-                array: *leaf,
-                slice,
-            };
+            let op = BasicOp::Index { array: *leaf, slice };
             atoms.push(self.f.certified(at.cert, |f| f.basic("x", op)).into());
         }
         let value = self.value_of(&ty, &atoms)?;
-        Ok(if array.shared {
-            value.mark_shared()
-        } else {
-            value
-        })
+        Ok(if array.shared { value.mark_shared() } else { value })
     }
 
     /// `array with [indices] = value`. The value comes first: it may look at
@@ -155,18 +127,10 @@ impl Lower<'_> {
         for (leaf, value) in array.leaves.iter().zip(value.atoms()) {
             let slice = self.whole_slice(*leaf, &at.slice);
             let array = self.f.own(*leaf, array.shared);
-            let op = BasicOp::Update {
-                array,
-                slice,
-                value,
-            };
+            let op = BasicOp::Update { array, slice, value };
             leaves.push(self.f.certified(at.cert, |f| f.basic("updated", op)));
         }
-        Ok(Value::Array(ArrayVal {
-            leaves: leaves.into(),
-            shared: false,
-            ..array
-        }))
+        Ok(Value::Array(ArrayVal { leaves: leaves.into(), shared: false, ..array }))
     }
 
     /// Row `i` of each leaf, in bounds.
@@ -174,38 +138,18 @@ impl Lower<'_> {
         let mut atoms = Vec::new();
         for leaf in array.leaves.iter() {
             let slice = self.whole_slice(*leaf, &[DimIndex::Fix(i)]);
-            atoms.push(
-                self.f
-                    .basic(
-                        "x",
-                        BasicOp::Index {
-                            array: *leaf,
-                            slice,
-                        },
-                    )
-                    .into(),
-            );
+            atoms.push(self.f.basic("x", BasicOp::Index { array: *leaf, slice }).into());
         }
         let value = self.value_of(&array.elem, &atoms)?;
-        Ok(if array.shared {
-            value.mark_shared()
-        } else {
-            value
-        })
+        Ok(if array.shared { value.mark_shared() } else { value })
     }
 
     fn whole_slice(&self, array: Name, slice: &[DimIndex]) -> Vec<DimIndex> {
-        let inner = self
-            .f
-            .type_of(array)
-            .shape()
-            .iter()
-            .skip(slice.len())
-            .map(|dim| DimIndex::Slice {
-                start: Atom::i64(0),
-                count: *dim,
-                stride: Atom::i64(1),
-            });
+        let inner = self.f.type_of(array).shape().iter().skip(slice.len()).map(|dim| DimIndex::Slice {
+            start: Atom::i64(0),
+            count: *dim,
+            stride: Atom::i64(1),
+        });
         slice.iter().copied().chain(inner).collect()
     }
 
@@ -259,12 +203,7 @@ impl Lower<'_> {
         msg.push(text("."));
         let cert = self.f.assert(ok, join(msg));
         // Counts that a step divides are computed under the check.
-        Ok(Position {
-            slice,
-            counts,
-            elem: ty,
-            cert,
-        })
+        Ok(Position { slice, counts, elem: ty, cert })
     }
 
     /// One slice of a dimension: the slice, its length, and whether it is valid.
@@ -309,15 +248,7 @@ impl Lower<'_> {
         let Some(count) = size_of(count) else {
             return self.bug("a slice's length");
         };
-        Ok((
-            DimIndex::Slice {
-                start,
-                count,
-                stride,
-            },
-            count,
-            ok,
-        ))
+        Ok((DimIndex::Slice { start, count, stride }, count, ok))
     }
 
     /// The start, stride and length of a slice with this step, and whether it is valid.

@@ -171,11 +171,8 @@ fn run(
     options: Options,
     decided: Option<Vec<Decision>>,
 ) -> Result<(ir::Program<Soacs>, Vec<Decision>), Vec<Diagnostic>> {
-    let defs: FxHashMap<VarId, Arc<Def>> = program
-        .defs
-        .iter()
-        .map(|def| (def.var, Arc::clone(def)))
-        .collect();
+    let defs: FxHashMap<VarId, Arc<Def>> =
+        program.defs.iter().map(|def| (def.var, Arc::clone(def))).collect();
     let mut lower = Lower {
         program,
         places: Places::new(sources),
@@ -215,21 +212,13 @@ fn run(
     if !errors.is_empty() {
         return Err(errors);
     }
-    let files = sources
-        .ids()
-        .filter_map(|id| sources.get(id).map(|file| Arc::from(file.name())))
-        .collect();
+    let files = sources.ids().filter_map(|id| sources.get(id).map(|file| Arc::from(file.name()))).collect();
     let mut functions = lower.functions;
     for function in &mut functions {
         VisitMut::<Soacs>::walk_function(&mut NotNegative, function);
     }
-    let program = ir::Program {
-        stack: Stack::default(),
-        files,
-        opaques: lower.opaques.table,
-        entries,
-        functions,
-    };
+    let program =
+        ir::Program { stack: Stack::default(), files, opaques: lower.opaques.table, entries, functions };
     Ok((program, lower.decided.unwrap_or_default()))
 }
 
@@ -250,11 +239,8 @@ impl Lower<'_> {
         }
         let function: Arc<str> = Arc::from(self.program.name(def.var));
         let prov = self.f.prov();
-        let decision = Decision {
-            function: function.clone(),
-            places: self.f.provs.stack(prov),
-            kind: kind(function),
-        };
+        let decision =
+            Decision { function: function.clone(), places: self.f.provs.stack(prov), kind: kind(function) };
         self.decided.get_or_insert_default().push(decision);
     }
 
@@ -276,12 +262,7 @@ impl Lower<'_> {
 
     /// An error: a broken promise of an earlier stage or of this one.
     fn bug<T>(&self, what: impl AsRef<str>) -> Res<T> {
-        let message = format!(
-            "compiler bug (please report it): lowering: {}",
-            what.as_ref()
-        );
-        Err(Box::new(
-            Diagnostic::error("compiler-bug", message).at(self.span, ""),
-        ))
+        let message = format!("compiler bug (please report it): lowering: {}", what.as_ref());
+        Err(Box::new(Diagnostic::error("compiler-bug", message).at(self.span, "")))
     }
 }

@@ -20,12 +20,7 @@ use std::sync::Arc;
 
 /// What drives a loop, evaluated.
 enum Driver<'a> {
-    For {
-        var: Option<VarId>,
-        ty: ScalarType,
-        bound: Atom,
-        array: Option<(&'a Pat, ArrayVal)>,
-    },
+    For { var: Option<VarId>, ty: ScalarType, bound: Atom, array: Option<(&'a Pat, ArrayVal)> },
     While(&'a Exp),
 }
 
@@ -48,24 +43,14 @@ impl Lower<'_> {
                 let Value::Scalar(bound, ty) = self.eval(bound, env)? else {
                     return self.bug("a loop bound that is no scalar");
                 };
-                Driver::For {
-                    var: Some(*var),
-                    ty,
-                    bound,
-                    array: None,
-                }
+                Driver::For { var: Some(*var), ty, bound, array: None }
             }
             LoopForm::ForIn(pat, array) => {
                 let array = self.eval(array, env)?;
                 let array = self.as_array(&array)?;
                 let bound = array.dim.atom().unwrap_or(Atom::i64(0));
                 let ty = ScalarType::I64;
-                Driver::For {
-                    var: None,
-                    ty,
-                    bound,
-                    array: Some((pat, array)),
-                }
+                Driver::For { var: None, ty, bound, array: Some((pat, array)) }
             }
             LoopForm::While(cond) => Driver::While(cond),
         };
@@ -129,9 +114,7 @@ impl Lower<'_> {
                 Some((Some(var), _)) => var,
                 _ => return size,
             };
-            let known = (var != ANONYMOUS)
-                .then(|| by_var.get(&var).copied())
-                .flatten();
+            let known = (var != ANONYMOUS).then(|| by_var.get(&var).copied()).flatten();
             known.or_else(|| {
                 let param = self.f.param("n", Type::I64);
                 let dim = Dim::Var(param.name);
@@ -159,9 +142,7 @@ impl Lower<'_> {
             value = value.with_claims(&said);
         }
         let said_sizes = said.sizes();
-        let mark = leaf_params
-            .first()
-            .map_or(usize::MAX, |param| param.name.index());
+        let mark = leaf_params.first().map_or(usize::MAX, |param| param.name.index());
         self.bind_pattern(pat, value, env, mark)?;
         let (form, cond_param) = self.drive(driver, env)?;
         let result = self.eval(body, env)?;
@@ -194,9 +175,7 @@ impl Lower<'_> {
             let mut at = 0..;
             joined = joined.map_sizes(&mut |size| match at.next() {
                 Some(i) if payload[i] => match said_sizes.get(i).copied().flatten() {
-                    Some(Dim::Var(name)) if is_size(name) => {
-                        next_sizes.get(&name).copied().and_then(size_of)
-                    }
+                    Some(Dim::Var(name)) if is_size(name) => next_sizes.get(&name).copied().and_then(size_of),
                     size => size,
                 },
                 _ => size,
@@ -241,39 +220,21 @@ impl Lower<'_> {
         let mut params: Vec<LoopParam<Soacs>> = Vec::new();
         let mut results: Vec<Atom> = Vec::new();
         if let (Some(param), Some(init), Some(next)) = (cond_param, first, next_cond) {
-            params.push(LoopParam {
-                param,
-                init,
-                consumed: false,
-            });
+            params.push(LoopParam { param, init, consumed: false });
             results.push(next);
         }
         let before = params.len();
         for (param, init) in size_params.iter().zip(&size_inits) {
             results.push(next_sizes.get(&param.name).copied().unwrap_or(*init));
-            params.push(LoopParam {
-                param: param.clone(),
-                init: *init,
-                consumed: false,
-            });
+            params.push(LoopParam { param: param.clone(), init: *init, consumed: false });
         }
         let n_sizes = size_params.len();
         for ((param, init), consumed) in leaf_params.iter().zip(&inits).zip(&consumed) {
-            params.push(LoopParam {
-                param: param.clone(),
-                init: *init,
-                consumed: *consumed,
-            });
+            params.push(LoopParam { param: param.clone(), init: *init, consumed: *consumed });
         }
         results.extend(next);
-        let hints: Vec<Arc<str>> = params
-            .iter()
-            .map(|param| self.f.hint(param.param.name))
-            .collect();
-        let body = Body {
-            stms,
-            result: results,
-        };
+        let hints: Vec<Arc<str>> = params.iter().map(|param| self.f.hint(param.param.name)).collect();
+        let body = Body { stms, result: results };
         let names = self.f.loop_(&hints, CoreExp::Loop { params, form, body });
         let (sizes_out, leaves) = names[before..].split_at(n_sizes);
         self.alias_results(leaves, &leaf_params, &inits, &roots, &consumed);
@@ -297,26 +258,13 @@ impl Lower<'_> {
 
     /// The core form of the loop and, for `while`, the condition's parameter.
     /// Binds the counter or element for the body.
-    fn drive(
-        &mut self,
-        driver: &Driver<'_>,
-        env: &Rc<Env>,
-    ) -> Res<(ir::LoopForm, Option<Param<Soacs>>)> {
+    fn drive(&mut self, driver: &Driver<'_>, env: &Rc<Env>) -> Res<(ir::LoopForm, Option<Param<Soacs>>)> {
         match driver {
-            Driver::For {
-                var,
-                ty,
-                bound,
-                array,
-            } => {
+            Driver::For { var, ty, bound, array } => {
                 // Unsigned counters count as `i64`.
                 let signed = ty.is_signed();
                 let core = if signed { ty.prim() } else { PrimType::I64 };
-                let bound = if signed {
-                    *bound
-                } else {
-                    self.outer_bound(*bound, *ty)
-                };
+                let bound = if signed { *bound } else { self.outer_bound(*bound, *ty) };
                 let counter = self.f.fresh("i", Type::Prim(core));
                 let mut value: Atom = counter.into();
                 if core != ty.prim() {
@@ -333,14 +281,7 @@ impl Lower<'_> {
                     let row = self.row(array, value)?;
                     self.bind_pattern(pat, row, env, mark)?;
                 }
-                Ok((
-                    ir::LoopForm::For {
-                        var: counter,
-                        ty: core,
-                        bound,
-                    },
-                    None,
-                ))
+                Ok((ir::LoopForm::For { var: counter, ty: core, bound }, None))
             }
             Driver::While(_) => {
                 let param = self.f.param("go", Type::BOOL);
@@ -367,21 +308,11 @@ impl Lower<'_> {
     /// Which parameters are consumed: those that the body consumes, and those
     /// that the next value of a consumed one may alias. Next values of consumed
     /// parameters that are not the body's own are copied.
-    fn consumption(
-        &mut self,
-        params: &[Param<Soacs>],
-        next: &mut [Atom],
-        shared: &[bool],
-    ) -> Vec<bool> {
-        let position: FxHashMap<Name, usize> = params
-            .iter()
-            .enumerate()
-            .map(|(i, param)| (param.name, i))
-            .collect();
-        let mut consumed: Vec<bool> = params
-            .iter()
-            .map(|param| self.f.consumed.contains(&param.name))
-            .collect();
+    fn consumption(&mut self, params: &[Param<Soacs>], next: &mut [Atom], shared: &[bool]) -> Vec<bool> {
+        let position: FxHashMap<Name, usize> =
+            params.iter().enumerate().map(|(i, param)| (param.name, i)).collect();
+        let mut consumed: Vec<bool> =
+            params.iter().map(|param| self.f.consumed.contains(&param.name)).collect();
         let mut todo: Vec<usize> = (0..params.len()).filter(|i| consumed[*i]).collect();
         let mut taken: Vec<Name> = Vec::new();
         while let Some(i) = todo.pop() {
@@ -426,11 +357,8 @@ impl Lower<'_> {
         roots: &[Vec<Name>],
         consumed: &[bool],
     ) {
-        let position: FxHashMap<Name, usize> = params
-            .iter()
-            .enumerate()
-            .map(|(i, param)| (param.name, i))
-            .collect();
+        let position: FxHashMap<Name, usize> =
+            params.iter().enumerate().map(|(i, param)| (param.name, i)).collect();
         for (i, result) in results.iter().enumerate() {
             if consumed[i] || !self.f.type_of(*result).is_array() {
                 continue;

@@ -40,11 +40,7 @@ impl Opaques {
     /// # Errors
     ///
     /// If it comes to too much.
-    pub(crate) fn entry_type(
-        &mut self,
-        ty: &LTy,
-        spelled: Option<&Spelled>,
-    ) -> Result<EntryType, String> {
+    pub(crate) fn entry_type(&mut self, ty: &LTy, spelled: Option<&Spelled>) -> Result<EntryType, String> {
         self.within(ty, 0, spelled.map_or(By::Nobody, By::Whole))
     }
 
@@ -80,11 +76,7 @@ impl Opaques {
         if let Some(id) = self.known.get(&key) {
             return Ok(EntryType::Opaque(*id));
         }
-        let kind = if rank == 0 {
-            self.kind(elem, elem_by)?
-        } else {
-            self.array(elem, elem_by, rank)?
-        };
+        let kind = if rank == 0 { self.kind(elem, elem_by)? } else { self.array(elem, elem_by, rank)? };
         let name = self.free_name(&key);
         let id = self.table.push(OpaqueType { name, kind })?;
         self.known.insert(key, id);
@@ -110,10 +102,7 @@ impl Opaques {
         let LTy::Sum(constrs) = ty else {
             return Ok(OpaqueKind::Record(self.fields(ty, by, 0)?));
         };
-        let mut leaves = vec![Leaf {
-            elem: ScalarType::I8,
-            rank: 0,
-        }];
+        let mut leaves = vec![Leaf { elem: ScalarType::I8, rank: 0 }];
         let mut out = Vec::with_capacity(constrs.len());
         for (label, types) in constrs.iter() {
             let name: Arc<str> = label.to_string().into();
@@ -127,18 +116,10 @@ impl Opaques {
             }
             out.push(Constr { name, payload });
         }
-        Ok(OpaqueKind::Sum {
-            leaves,
-            constrs: out,
-        })
+        Ok(OpaqueKind::Sum { leaves, constrs: out })
     }
 
-    fn array(
-        &mut self,
-        elem: &LTy,
-        by: Option<&Spelled>,
-        rank: usize,
-    ) -> Result<OpaqueKind, String> {
+    fn array(&mut self, elem: &LTy, by: Option<&Spelled>, rank: usize) -> Result<OpaqueKind, String> {
         let own = self.within(elem, 0, by.map_or(By::Nobody, By::Whole))?;
         let mut leaves = self.table.leaves(&own);
         let EntryType::Opaque(own) = own else {
@@ -147,36 +128,19 @@ impl Opaques {
         if let LTy::Tuple(_) | LTy::Record(_) = elem
             && !leaves.is_empty()
         {
-            return Ok(OpaqueKind::RecordArray {
-                elem: own,
-                rank,
-                fields: self.fields(elem, by, rank)?,
-            });
+            return Ok(OpaqueKind::RecordArray { elem: own, rank, fields: self.fields(elem, by, rank)? });
         }
         for leaf in &mut leaves {
             leaf.rank += rank;
         }
-        Ok(OpaqueKind::Array {
-            elem: own,
-            rank,
-            leaves,
-        })
+        Ok(OpaqueKind::Array { elem: own, rank, leaves })
     }
 
     /// The fields of a record, each in so many dimensions.
-    fn fields(
-        &mut self,
-        ty: &LTy,
-        by: Option<&Spelled>,
-        rank: usize,
-    ) -> Result<Vec<Field>, String> {
+    fn fields(&mut self, ty: &LTy, by: Option<&Spelled>, rank: usize) -> Result<Vec<Field>, String> {
         let names: Vec<Arc<str>> = match ty {
-            LTy::Record(fields) => {
-                (fields.iter().map(|(label, _)| label.to_string().into())).collect()
-            }
-            _ => (0..ty.parts().map_or(0, |parts| parts.len()))
-                .map(|i| i.to_string().into())
-                .collect(),
+            LTy::Record(fields) => (fields.iter().map(|(label, _)| label.to_string().into())).collect(),
+            _ => (0..ty.parts().map_or(0, |parts| parts.len())).map(|i| i.to_string().into()).collect(),
         };
         let mut fields = Vec::with_capacity(names.len());
         for (name, ty) in names.into_iter().zip(ty.parts().unwrap_or_default()) {

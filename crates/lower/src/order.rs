@@ -17,13 +17,7 @@ const LOOK: usize = 64;
 
 impl Lower<'_> {
     /// The value of `fun args`.
-    pub(crate) fn application(
-        &mut self,
-        fun: &Exp,
-        args: &[Exp],
-        infix: bool,
-        env: &Rc<Env>,
-    ) -> Res<Value> {
+    pub(crate) fn application(&mut self, fun: &Exp, args: &[Exp], infix: bool, env: &Rc<Env>) -> Res<Value> {
         if !infix && backwards(fun, args) {
             let values = args.iter().rev().map(|arg| self.eval(arg, env));
             let mut values = values.collect::<Res<Vec<_>>>()?;
@@ -32,11 +26,7 @@ impl Lower<'_> {
             return self.apply(&fun, values);
         }
         // A name's sizes may come into being in the arguments.
-        let first = if named(fun) {
-            None
-        } else {
-            Some(self.eval(fun, env)?)
-        };
+        let first = if named(fun) { None } else { Some(self.eval(fun, env)?) };
         let values = args.iter().map(|arg| self.eval(arg, env));
         let values = values.collect::<Res<Vec<_>>>()?;
         let fun = match first {
@@ -139,13 +129,7 @@ const fn total(fun: Intrinsic) -> bool {
         Intrinsic::Array(_) => false,
         Intrinsic::Binary(op, _) => !matches!(
             op,
-            BinOp::SDiv
-                | BinOp::UDiv
-                | BinOp::SMod
-                | BinOp::UMod
-                | BinOp::SQuot
-                | BinOp::SRem
-                | BinOp::Pow
+            BinOp::SDiv | BinOp::UDiv | BinOp::SMod | BinOp::UMod | BinOp::SQuot | BinOp::SRem | BinOp::Pow
         ),
         _ => true,
     }

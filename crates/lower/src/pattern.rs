@@ -13,13 +13,7 @@ impl Lower<'_> {
     /// Binds the variables of a pattern that matches the value, and the size
     /// variables of its type. Core names from `mark` on get the variables' names
     /// as hints.
-    pub(crate) fn bind_pattern(
-        &mut self,
-        pat: &Pat,
-        value: Value,
-        env: &Rc<Env>,
-        mark: usize,
-    ) -> Res<()> {
+    pub(crate) fn bind_pattern(&mut self, pat: &Pat, value: Value, env: &Rc<Env>, mark: usize) -> Res<()> {
         if value.has_payload_sizes() {
             self.bind_sizes(&pat.ty, &value, env)?;
         }
@@ -56,13 +50,7 @@ impl Lower<'_> {
         })
     }
 
-    pub(crate) fn destructure(
-        &mut self,
-        pat: &Pat,
-        value: Value,
-        env: &Rc<Env>,
-        mark: usize,
-    ) -> Res<()> {
+    pub(crate) fn destructure(&mut self, pat: &Pat, value: Value, env: &Rc<Env>, mark: usize) -> Res<()> {
         match &pat.kind {
             PatKind::Var(var) => {
                 if let Some(info) = self.program.vars.get(var.0 as usize) {
@@ -117,8 +105,7 @@ impl Lower<'_> {
                 let Value::Scalar(atom, _) = value else {
                     return self.bug("a literal pattern for another value");
                 };
-                self.f
-                    .compare(CmpOp::Eq, ty.prim(), *atom, Atom::Const(*literal))
+                self.f.compare(CmpOp::Eq, ty.prim(), *atom, Atom::Const(*literal))
             }
             PatKind::Tuple(pats) => {
                 let mut all = yes;
@@ -144,9 +131,7 @@ impl Lower<'_> {
             }
             PatKind::Constr(label, pats) => {
                 let (tag, number) = self.tag(value, label)?;
-                let mut all = self
-                    .f
-                    .compare(CmpOp::Eq, PrimType::I8, tag, Atom::Const(number));
+                let mut all = self.f.compare(CmpOp::Eq, PrimType::I8, tag, Atom::Const(number));
                 for (pat, (part, _)) in pats.iter().zip(self.payload(value, label)?) {
                     let one = self.matches(pat, &part)?;
                     all = self.f.and(all, one);

@@ -106,14 +106,10 @@ impl Lower<'_> {
             let targets = target.parts().unwrap_or_default();
             let types = claims.into_iter().zip(targets);
             let values = values.iter().zip(types);
-            values
-                .map(|(value, (claim, target))| s.require(value, claim, target, path, why))
-                .collect()
+            values.map(|(value, (claim, target))| s.require(value, claim, target, path, why)).collect()
         };
         match value {
-            Value::Array(array) if path.is_empty() => {
-                self.coerce(Value::Array(array.clone()), target, why)
-            }
+            Value::Array(array) if path.is_empty() => self.coerce(Value::Array(array.clone()), target, why),
             Value::Array(array) => self.require_array(array, claims, target, path, why),
             Value::Tuple(values) => {
                 let values: Vec<&Value> = values.iter().collect();
@@ -242,26 +238,12 @@ impl Lower<'_> {
     fn shaped_if(&mut self, cond: Atom, value: &Value, target: &LTy, why: Mismatch) -> Res<Value> {
         self.f.enter(false);
         let yes = self.shaped(value.clone(), target, why)?.atoms();
-        let then_body = Body {
-            stms: self.f.leave(),
-            result: yes.clone(),
-        };
+        let then_body = Body { stms: self.f.leave(), result: yes.clone() };
         self.f.enter(false);
         let no = self.blank(target)?.atoms();
-        let else_body = Body {
-            stms: self.f.leave(),
-            result: no,
-        };
-        let types = target
-            .leaves()
-            .iter()
-            .map(crate::types::Leaf::core)
-            .collect();
-        let exp = Exp::If {
-            cond,
-            then_body,
-            else_body,
-        };
+        let else_body = Body { stms: self.f.leave(), result: no };
+        let types = target.leaves().iter().map(crate::types::Leaf::core).collect();
+        let exp = Exp::If { cond, then_body, else_body };
         let names = self.f.bind_all("payload", types, exp);
         for (name, yes) in names.iter().zip(&yes) {
             self.f.alias_outer(*name, &[*yes]);
@@ -300,11 +282,7 @@ impl Lower<'_> {
                 let mut sizes = own.iter().filter_map(|own| own.get(i)?.and_then(Dim::atom));
                 let first = sizes.next()?;
                 size_of(sizes.fold(first, |x, y| {
-                    if x == y {
-                        x
-                    } else {
-                        self.f.binary(BinOp::SMax, PrimType::I64, x, y)
-                    }
+                    if x == y { x } else { self.f.binary(BinOp::SMax, PrimType::I64, x, y) }
                 }))
             })
         }))
@@ -329,11 +307,7 @@ impl Lower<'_> {
             let product = sizes.fold(1i64, i64::saturating_mul);
             product > SMALL
         });
-        if large {
-            ty.map_sizes(&mut |_| zero)
-        } else {
-            kept
-        }
+        if large { ty.map_sizes(&mut |_| zero) } else { kept }
     }
 
     // ------------------------------------------------------------------ sizes
@@ -345,14 +319,7 @@ impl Lower<'_> {
             return Ok(());
         }
         let mut found = Vec::new();
-        self.occurrences(
-            ty,
-            value,
-            &value.claims(),
-            Some(&Vec::new()),
-            env,
-            &mut found,
-        )?;
+        self.occurrences(ty, value, &value.claims(), Some(&Vec::new()), env, &mut found)?;
         let mut vars: Vec<VarId> = found.iter().map(|one| one.var).collect();
         vars.dedup();
         for var in vars {
@@ -411,8 +378,7 @@ impl Lower<'_> {
             }
             (Ty::Record(fields), Value::Record(values)) => {
                 let claims = claims.parts().unwrap_or_default();
-                for (((_, ty), (_, value)), claims) in fields.iter().zip(values.iter()).zip(claims)
-                {
+                for (((_, ty), (_, value)), claims) in fields.iter().zip(values.iter()).zip(claims) {
                     self.occurrences(ty, value, claims, path, env, out)?;
                 }
             }

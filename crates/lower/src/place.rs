@@ -18,11 +18,7 @@ struct Lines {
 
 impl<'a> Places<'a> {
     pub(crate) fn new(sources: &'a SourceMap) -> Self {
-        Self {
-            sources,
-            files: Vec::new(),
-            last: None,
-        }
+        Self { sources, files: Vec::new(), last: None }
     }
 
     /// The place of a span; a span of an unknown file is at its start.
@@ -34,13 +30,7 @@ impl<'a> Places<'a> {
         }
         let (line, col) = self.line_col(span.file, span.start);
         let (end_line, end_col) = self.line_col(span.file, span.end);
-        let place = SrcLoc {
-            file: span.file.0,
-            line,
-            col,
-            end_line,
-            end_col,
-        };
+        let place = SrcLoc { file: span.file.0, line, col, end_line, end_col };
         self.last = Some((span, place));
         place
     }
@@ -48,9 +38,7 @@ impl<'a> Places<'a> {
     /// Whether the span is in a file that is part of the compiler.
     pub(crate) fn is_prelude(&self, span: Span) -> bool {
         let file = self.sources.get(span.file);
-        file.is_none_or(|file| {
-            file.name().starts_with("/prelude/") || file.name() == "/intrinsics.fut"
-        })
+        file.is_none_or(|file| file.name().starts_with("/prelude/") || file.name() == "/intrinsics.fut")
     }
 
     fn line_col(&mut self, id: FileId, offset: u32) -> (u32, u32) {
@@ -63,22 +51,11 @@ impl<'a> Places<'a> {
         }
         let lines = self.files[slot].get_or_insert_with(|| {
             let text = file.text();
-            let after = text
-                .bytes()
-                .zip(1u32..)
-                .filter(|(c, _)| *c == b'\n')
-                .map(|(_, i)| i);
-            Lines {
-                starts: std::iter::once(0).chain(after).collect(),
-                ascii: text.is_ascii(),
-            }
+            let after = text.bytes().zip(1u32..).filter(|(c, _)| *c == b'\n').map(|(_, i)| i);
+            Lines { starts: std::iter::once(0).chain(after).collect(), ascii: text.is_ascii() }
         });
         let line = lines.starts.partition_point(|start| *start <= offset);
-        let start = lines
-            .starts
-            .get(line.saturating_sub(1))
-            .copied()
-            .unwrap_or(0);
+        let start = lines.starts.get(line.saturating_sub(1)).copied().unwrap_or(0);
         let col = if lines.ascii {
             offset.saturating_sub(start) + 1
         } else {

@@ -73,15 +73,12 @@ impl Lower<'_> {
         // Exclusive: the distance by the step, rounded up; inclusive: rounded
         // down, and one more.
         let count = match s.constant() {
-            Some(Scalar::I64(1)) if kind == RangeKind::Inclusive => {
-                self.f.add(distance, Atom::i64(1))
-            }
+            Some(Scalar::I64(1)) if kind == RangeKind::Inclusive => self.f.add(distance, Atom::i64(1)),
             Some(Scalar::I64(1)) => distance,
             Some(Scalar::I64(-1)) if kind != RangeKind::Inclusive => self.f.sub(zero, distance),
             _ => self.f.certified(cert, |f| {
                 let by = |f: &mut crate::state::Fun, x| {
-                    f.basic("count", BasicOp::Binary(BinOp::SQuot, PrimType::I64, x, s))
-                        .into()
+                    f.basic("count", BasicOp::Binary(BinOp::SQuot, PrimType::I64, x, s)).into()
                 };
                 if kind == RangeKind::Inclusive {
                     let steps = by(f, distance);
@@ -97,23 +94,14 @@ impl Lower<'_> {
         let Some(count) = size_of(count) else {
             return self.bug("a range's length");
         };
-        let op = BasicOp::Iota {
-            ty: prim,
-            count,
-            start: first,
-            stride: step,
-        };
+        let op = BasicOp::Iota { ty: prim, count, start: first, stride: step };
         let name = self.f.certified(cert, |f| f.basic("range", op));
         self.value_of(&LTy::array(Some(count), LTy::Scalar(ty)), &[name.into()])
     }
 
     /// An integer as `i64`, by its sign.
     pub(crate) fn as_i64(&mut self, atom: Atom, ty: ScalarType) -> Atom {
-        let op = if ty.is_signed() {
-            ConvOp::SExt
-        } else {
-            ConvOp::ZExt
-        };
+        let op = if ty.is_signed() { ConvOp::SExt } else { ConvOp::ZExt };
         self.f.convert(op, ty.prim(), PrimType::I64, atom)
     }
 }

@@ -42,18 +42,8 @@ impl Lower<'_> {
             }
         }
         Ok(match (fun, atoms.as_slice()) {
-            (Intrinsic::Binary(op, ty), &[x, y]) => {
-                Value::Scalar(self.checked_binary(op, ty, x, y), ty)
-            }
-            (
-                Intrinsic::Compare {
-                    op,
-                    ty,
-                    swap,
-                    negate,
-                },
-                &[x, y],
-            ) => {
+            (Intrinsic::Binary(op, ty), &[x, y]) => Value::Scalar(self.checked_binary(op, ty, x, y), ty),
+            (Intrinsic::Compare { op, ty, swap, negate }, &[x, y]) => {
                 let (x, y) = if swap { (y, x) } else { (x, y) };
                 let holds = self.f.compare(op, ty.prim(), x, y);
                 Value::bool(if negate { self.f.not(holds) } else { holds })
@@ -68,19 +58,15 @@ impl Lower<'_> {
             }
             (Intrinsic::ToBits(ty), &[x]) => {
                 let bits = bits_type(ty);
-                Value::Scalar(
-                    self.f.convert(ConvOp::ToBits, ty.prim(), bits.prim(), x),
-                    bits,
-                )
+                Value::Scalar(self.f.convert(ConvOp::ToBits, ty.prim(), bits.prim(), x), bits)
             }
             (Intrinsic::FromBits(ty), &[x]) => {
                 let bits = bits_type(ty).prim();
                 Value::Scalar(self.f.convert(ConvOp::FromBits, bits, ty.prim(), x), ty)
             }
-            (Intrinsic::Fma(ty), &[x, y, z]) => Value::Scalar(
-                self.f.basic("fma", BasicOp::Fma(ty.prim(), x, y, z)).into(),
-                ty,
-            ),
+            (Intrinsic::Fma(ty), &[x, y, z]) => {
+                Value::Scalar(self.f.basic("fma", BasicOp::Fma(ty.prim(), x, y, z)).into(), ty)
+            }
             (Intrinsic::Math(fun, ty), _) => {
                 let op = BasicOp::Math(fun, ty.prim(), atoms.iter().copied().collect());
                 Value::Scalar(self.f.basic(fun.name(), op).into(), ty)

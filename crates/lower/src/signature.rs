@@ -74,10 +74,7 @@ impl Lower<'_> {
                     },
                     _ => fresh(self),
                 };
-                LTy::array(
-                    Some(size),
-                    self.abstract_element(&array.elem, &found.1, env, sizes)?,
-                )
+                LTy::array(Some(size), self.abstract_element(&array.elem, &found.1, env, sizes)?)
             }
             (Ty::Var(var), _) => match env.get_type(*var) {
                 Some(ty) => ty,
@@ -173,11 +170,9 @@ pub(crate) fn of_results(size: Size, results: &[Name]) -> Size {
 /// For each leaf, whether it is declared to alias nothing.
 pub(crate) fn uniqueness(unique: &Uniq, ty: &LTy) -> Vec<bool> {
     match (unique, ty.parts()) {
-        (Uniq::Parts(uniqs), Some(parts)) if uniqs.len() == parts.len() => uniqs
-            .iter()
-            .zip(parts)
-            .flat_map(|(unique, ty)| uniqueness(unique, ty))
-            .collect(),
+        (Uniq::Parts(uniqs), Some(parts)) if uniqs.len() == parts.len() => {
+            uniqs.iter().zip(parts).flat_map(|(unique, ty)| uniqueness(unique, ty)).collect()
+        }
         (Uniq::All, _) => vec![true; ty.n_leaves()],
         _ => vec![false; ty.n_leaves()],
     }

@@ -34,12 +34,9 @@ impl Lower<'_> {
                 let size = self.resolve_dim(&array.dim, env, mask)?;
                 LTy::array(size, self.resolve(&array.elem, env, mask)?)
             }
-            Ty::Tuple(parts) => LTy::Tuple(
-                parts
-                    .iter()
-                    .map(|ty| self.resolve(ty, env, mask))
-                    .collect::<Res<_>>()?,
-            ),
+            Ty::Tuple(parts) => {
+                LTy::Tuple(parts.iter().map(|ty| self.resolve(ty, env, mask)).collect::<Res<_>>()?)
+            }
             Ty::Record(fields) => LTy::Record(
                 fields
                     .iter()
@@ -64,12 +61,7 @@ impl Lower<'_> {
     }
 
     /// The operand of a size, if it is known.
-    pub(crate) fn resolve_dim(
-        &mut self,
-        dim: &tast::Dim,
-        env: &Rc<Env>,
-        mask: &[VarId],
-    ) -> Res<Size> {
+    pub(crate) fn resolve_dim(&mut self, dim: &tast::Dim, env: &Rc<Env>, mask: &[VarId]) -> Res<Size> {
         Ok(match dim {
             tast::Dim::Any => None,
             tast::Dim::Const(n) => Some(Dim::Const(*n)),
@@ -112,13 +104,7 @@ impl Lower<'_> {
     /// Size variables without a value are bound to the actual sizes, other than those
     /// that payloads of sums have: whether these are there only the value tells. Sizes
     /// that are computed, and those of type variables, count only if `strict`.
-    pub(crate) fn target(
-        &mut self,
-        ty: &Ty,
-        actual: &LTy,
-        env: &Rc<Env>,
-        strict: bool,
-    ) -> Res<LTy> {
+    pub(crate) fn target(&mut self, ty: &Ty, actual: &LTy, env: &Rc<Env>, strict: bool) -> Res<LTy> {
         if let (Ty::Sum(_), LTy::Sum(_)) = (ty, actual) {
             return self.claim(ty, actual, env, strict, strict);
         }
@@ -169,10 +155,7 @@ impl Lower<'_> {
         Ok(match (ty, actual) {
             (Ty::Array(array), LTy::Array(found)) => {
                 let size = self.target_dim(&array.dim, found.0, env, strict)?;
-                LTy::array(
-                    size,
-                    self.element_target(&array.elem, &found.1, env, strict)?,
-                )
+                LTy::array(size, self.element_target(&array.elem, &found.1, env, strict)?)
             }
             (Ty::Abstract(_, args), LTy::Acc(acc)) => {
                 // Binds the sizes that the array's type mentions.
@@ -190,13 +173,7 @@ impl Lower<'_> {
         })
     }
 
-    fn target_dim(
-        &mut self,
-        dim: &tast::Dim,
-        actual: Size,
-        env: &Rc<Env>,
-        strict: bool,
-    ) -> Res<Size> {
+    fn target_dim(&mut self, dim: &tast::Dim, actual: Size, env: &Rc<Env>, strict: bool) -> Res<Size> {
         Ok(match dim {
             tast::Dim::Any => actual,
             tast::Dim::Const(n) => Some(Dim::Const(*n)),
@@ -209,9 +186,7 @@ impl Lower<'_> {
                     actual
                 }
             },
-            tast::Dim::Op(..) | tast::Dim::Exp(_) if strict => {
-                self.resolve_dim(dim, env, &[])?.or(actual)
-            }
+            tast::Dim::Op(..) | tast::Dim::Exp(_) if strict => self.resolve_dim(dim, env, &[])?.or(actual),
             tast::Dim::Op(..) | tast::Dim::Exp(_) => actual,
         })
     }
@@ -234,11 +209,7 @@ impl Lower<'_> {
             self.bind_sizes(ty, &value, env)?;
         }
         let target = self.target(ty, &actual, env, strict)?;
-        if target == actual {
-            Ok(value)
-        } else {
-            self.coerce(value, &target, why)
-        }
+        if target == actual { Ok(value) } else { self.coerce(value, &target, why) }
     }
 
     /// Binds the size variables without a value in the type of a value.
@@ -248,13 +219,7 @@ impl Lower<'_> {
     }
 
     /// Binds the sizes in `ext`, which occur in the type, to those of the value.
-    pub(crate) fn bind_ext(
-        &mut self,
-        ext: &[VarId],
-        ty: &Ty,
-        value: Value,
-        env: &Rc<Env>,
-    ) -> Res<Value> {
+    pub(crate) fn bind_ext(&mut self, ext: &[VarId], ty: &Ty, value: Value, env: &Rc<Env>) -> Res<Value> {
         if ext.is_empty() {
             return Ok(value);
         }
@@ -280,9 +245,7 @@ impl Lower<'_> {
     /// ([`crate::payload`]).
     pub(crate) fn coerce(&mut self, value: Value, target: &LTy, why: Mismatch) -> Res<Value> {
         Ok(match (value, target) {
-            (Value::Array(array), LTy::Array(_)) => {
-                Value::Array(self.coerce_array(array, target, why))
-            }
+            (Value::Array(array), LTy::Array(_)) => Value::Array(self.coerce_array(array, target, why)),
             (Value::Tuple(parts), LTy::Tuple(tys)) => Value::Tuple(
                 parts
                     .iter()
@@ -306,12 +269,8 @@ impl Lower<'_> {
         let actual = LTy::array(Some(array.dim), array.elem.clone());
         let target = target.zip_sizes(&actual, &mut |wanted, found| wanted.or(found));
         let mut cond = Atom::Const(prim::Scalar::Bool(true));
-        let pairs: Vec<(Size, Size)> = target
-            .sizes()
-            .into_iter()
-            .zip(actual.sizes())
-            .filter(|(x, y)| x != y)
-            .collect();
+        let pairs: Vec<(Size, Size)> =
+            target.sizes().into_iter().zip(actual.sizes()).filter(|(x, y)| x != y).collect();
         if pairs.is_empty() {
             return array;
         }
@@ -325,9 +284,7 @@ impl Lower<'_> {
             Mismatch::Type => "Value".to_owned(),
             Mismatch::Entry => format!("{ENTRY_SIZES}: {}", self.argument),
         };
-        let cert = self
-            .f
-            .assert(cond, mismatch_message(&what, &actual, &target));
+        let cert = self.f.assert(cond, mismatch_message(&what, &actual, &target));
         let LTy::Array(ty) = &target else {
             return array;
         };
@@ -341,20 +298,11 @@ impl Lower<'_> {
                 if self.f.type_of(*leaf).shape() == slice_of(&shape) {
                     return *leaf;
                 }
-                let op = BasicOp::Reshape {
-                    kind: ReshapeKind::Coerce,
-                    shape,
-                    array: *leaf,
-                };
+                let op = BasicOp::Reshape { kind: ReshapeKind::Coerce, shape, array: *leaf };
                 self.f.certified(cert, |f| f.basic("coerced", op))
             })
             .collect();
-        ArrayVal {
-            dim: ty.0.unwrap_or(array.dim),
-            elem: ty.1.clone(),
-            leaves,
-            shared: array.shared,
-        }
+        ArrayVal { dim: ty.0.unwrap_or(array.dim), elem: ty.1.clone(), leaves, shared: array.shared }
     }
 }
 

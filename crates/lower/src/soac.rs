@@ -38,37 +38,23 @@ impl Lower<'_> {
         let attrs = self.f.attrs();
         self.f.enter(true);
         let mut names = Vec::new();
-        let values = params
-            .iter()
-            .map(|ty| self.element(ty, &mut names))
-            .collect::<Res<Vec<_>>>()?;
+        let values = params.iter().map(|ty| self.element(ty, &mut names)).collect::<Res<Vec<_>>>()?;
         self.lambdas += 1;
         let result = body(self, &values);
         self.lambdas -= 1;
         let (result, ret) = result?;
         let stms = self.f.leave();
         self.f.set_attrs(attrs);
-        Ok(Lambda {
-            params: names,
-            body: Body { stms, result },
-            ret,
-        })
+        Ok(Lambda { params: names, body: Body { stms, result }, ret })
     }
 
     /// The lambda that gives its parameters back.
     pub(crate) fn identity(&mut self, types: &[Type]) -> Lambda<Soacs> {
         self.f.enter(true);
-        let params: Vec<Param<Soacs>> = types
-            .iter()
-            .map(|ty| self.f.param("x", ty.clone()))
-            .collect();
+        let params: Vec<Param<Soacs>> = types.iter().map(|ty| self.f.param("x", ty.clone())).collect();
         let result = params.iter().map(|param| param.name.into()).collect();
         let stms = self.f.leave();
-        Lambda {
-            params,
-            body: Body { stms, result },
-            ret: types.to_vec(),
-        }
+        Lambda { params, body: Body { stms, result }, ret: types.to_vec() }
     }
 
     /// The type of a result of a lambda's body, with sizes that are known
@@ -111,18 +97,10 @@ impl Lower<'_> {
             let ty = s.element_type(std::slice::from_ref(&result), claim)?;
             elem = s.regular(&ty, claim)?;
             let result = s.shaped(result, &elem, Mismatch::Type)?;
-            Ok((
-                result.atoms(),
-                elem.leaves().iter().map(Leaf::core).collect(),
-            ))
+            Ok((result.atoms(), elem.leaves().iter().map(Leaf::core).collect()))
         })?;
         let leaves = self.screma(xs.dim, xs.leaves.to_vec(), map, Vec::new(), Vec::new());
-        Ok(Value::Array(ArrayVal {
-            dim: xs.dim,
-            elem,
-            leaves: leaves.into(),
-            shared: false,
-        }))
+        Ok(Value::Array(ArrayVal { dim: xs.dim, elem, leaves: leaves.into(), shared: false }))
     }
 
     pub(crate) fn screma(
@@ -138,16 +116,7 @@ impl Lower<'_> {
         }
         self.f.soac(
             "r",
-            Soac::Screma(Screma {
-                width,
-                inputs,
-                map,
-                folds: Folds {
-                    scans,
-                    reduces,
-                    post: None,
-                },
-            }),
+            Soac::Screma(Screma { width, inputs, map, folds: Folds { scans, reduces, post: None } }),
         )
     }
 
@@ -163,17 +132,10 @@ impl Lower<'_> {
         let lambda = self.lambda(&[elem, elem], |s, args| {
             let result = s.apply(op, args.to_vec())?;
             let result = s.shaped(result, elem, Mismatch::Type)?;
-            Ok((
-                result.atoms(),
-                elem.leaves().iter().map(Leaf::core).collect(),
-            ))
+            Ok((result.atoms(), elem.leaves().iter().map(Leaf::core).collect()))
         })?;
         let comm = comm || commutes(&lambda);
-        Ok(Operator {
-            op: lambda,
-            neutral: ne.atoms(),
-            comm,
-        })
+        Ok(Operator { op: lambda, neutral: ne.atoms(), comm })
     }
 
     /// `reduce op ne xs`.
@@ -200,11 +162,7 @@ impl Lower<'_> {
         let rows: Vec<Type> = xs.elem.leaves().iter().map(Leaf::core).collect();
         let map = self.identity(&rows);
         let leaves = self.screma(xs.dim, xs.leaves.to_vec(), map, vec![op], Vec::new());
-        Ok(Value::Array(ArrayVal {
-            leaves: leaves.into(),
-            shared: false,
-            ..xs
-        }))
+        Ok(Value::Array(ArrayVal { leaves: leaves.into(), shared: false, ..xs }))
     }
 
     /// Indices and values of one width, the values of the destination's element
@@ -225,19 +183,8 @@ impl Lower<'_> {
         let xs = self.coerce(xs.clone(), &target, Mismatch::Type)?;
         let xs = self.as_array(&xs)?;
         let inputs = is.leaves.iter().chain(xs.leaves.iter()).copied().collect();
-        let arrays = dest
-            .leaves
-            .iter()
-            .map(|leaf| self.f.own(*leaf, dest.shared))
-            .collect();
-        Ok(Updates {
-            width: is.dim,
-            inputs,
-            dims,
-            elem,
-            arrays,
-            dest,
-        })
+        let arrays = dest.leaves.iter().map(|leaf| self.f.own(*leaf, dest.shared)).collect();
+        Ok(Updates { width: is.dim, inputs, dims, elem, arrays, dest })
     }
 
     /// `reduce_by_index dest op ne is xs` with indices of `rank` parts.
@@ -259,33 +206,15 @@ impl Lower<'_> {
         rows.extend(updates.elem.leaves().iter().map(Leaf::core));
         let map = self.identity(&rows);
         let shape = updates.dims.iter().copied().collect();
-        let hist = HistOp {
-            shape,
-            dests: updates.arrays,
-            op,
-        };
+        let hist = HistOp { shape, dests: updates.arrays, op };
         let (width, inputs) = (updates.width, updates.inputs);
-        let leaves = self.f.soac(
-            "hist",
-            Soac::Hist {
-                width,
-                inputs,
-                map,
-                ops: vec![hist],
-            },
-        );
+        let leaves = self.f.soac("hist", Soac::Hist { width, inputs, map, ops: vec![hist] });
         Ok(updates.dest.with_leaves(leaves))
     }
 
     /// `scatter dest is xs` with indices of `rank` parts: an accumulator without
     /// an operator, written by a map.
-    pub(crate) fn scatter(
-        &mut self,
-        rank: usize,
-        dest: &Value,
-        is: &Value,
-        xs: &Value,
-    ) -> Res<Value> {
+    pub(crate) fn scatter(&mut self, rank: usize, dest: &Value, is: &Value, xs: &Value) -> Res<Value> {
         let updates = self.updates(rank, dest, is, xs)?;
         if updates.arrays.is_empty() {
             return Ok(dest.clone());
@@ -295,83 +224,39 @@ impl Lower<'_> {
         let attrs = self.f.attrs();
         self.f.enter(true);
         let token = self.f.param("token", Type::Cert);
-        let acc_ty = Type::Acc {
-            token: token.name,
-            shape: shape.clone(),
-            elems: elems.clone(),
-        };
+        let acc_ty = Type::Acc { token: token.name, shape: shape.clone(), elems: elems.clone() };
         let acc = self.f.param("acc", acc_ty.clone());
         // The map over indices and values.
         self.f.enter(true);
-        let mut params: Vec<Param<Soacs>> =
-            (0..rank).map(|_| self.f.param("i", Type::I64)).collect();
-        params.extend(
-            elems
-                .iter()
-                .map(|ty| self.f.param("v", ty.clone()))
-                .collect::<Vec<_>>(),
-        );
+        let mut params: Vec<Param<Soacs>> = (0..rank).map(|_| self.f.param("i", Type::I64)).collect();
+        params.extend(elems.iter().map(|ty| self.f.param("v", ty.clone())).collect::<Vec<_>>());
         let inner = self.f.param("acc", acc_ty.clone());
         let op = BasicOp::UpdateAcc {
             acc: inner.name,
-            index: params
-                .iter()
-                .take(rank)
-                .map(|p| Atom::Var(p.name))
-                .collect(),
-            values: params
-                .iter()
-                .skip(rank)
-                .map(|p| Atom::Var(p.name))
-                .collect(),
+            index: params.iter().take(rank).map(|p| Atom::Var(p.name)).collect(),
+            values: params.iter().skip(rank).map(|p| Atom::Var(p.name)).collect(),
         };
         params.push(inner);
         let updated = self.f.basic("acc", op);
         let stms = self.f.leave();
-        let body = Body {
-            stms,
-            result: vec![updated.into()],
-        };
-        let map = Lambda {
-            params,
-            body,
-            ret: vec![acc_ty.clone()],
-        };
+        let body = Body { stms, result: vec![updated.into()] };
+        let map = Lambda { params, body, ret: vec![acc_ty.clone()] };
         let mut inputs = updates.inputs;
         inputs.push(acc.name);
         self.f.set_attrs(attrs);
         let result = self.screma(updates.width, inputs, map, Vec::new(), Vec::new());
         let stms = self.f.leave();
-        let body = Body {
-            stms,
-            result: result.into_iter().map(Atom::Var).collect(),
-        };
-        let lambda = Lambda {
-            params: vec![token, acc],
-            body,
-            ret: vec![acc_ty],
-        };
-        let input = AccInput {
-            shape,
-            arrays: updates.arrays,
-            op: None,
-        };
-        let leaves = self.f.soac(
-            "scattered",
-            Soac::WithAcc {
-                inputs: vec![input],
-                lambda,
-            },
-        );
+        let body = Body { stms, result: result.into_iter().map(Atom::Var).collect() };
+        let lambda = Lambda { params: vec![token, acc], body, ret: vec![acc_ty] };
+        let input = AccInput { shape, arrays: updates.arrays, op: None };
+        let leaves = self.f.soac("scattered", Soac::WithAcc { inputs: vec![input], lambda });
         Ok(updates.dest.with_leaves(leaves))
     }
 
     /// Whether two arrays have the same shape and elements.
     pub(crate) fn equal_arrays(&mut self, xs: &ArrayVal, ys: &ArrayVal) -> Res<Atom> {
-        let (x_ty, y_ty) = (
-            LTy::array(Some(xs.dim), xs.elem.clone()),
-            LTy::array(Some(ys.dim), ys.elem.clone()),
-        );
+        let (x_ty, y_ty) =
+            (LTy::array(Some(xs.dim), xs.elem.clone()), LTy::array(Some(ys.dim), ys.elem.clone()));
         let mut same = Atom::Const(Scalar::Bool(true));
         for (x, y) in x_ty.sizes().into_iter().zip(y_ty.sizes()) {
             if let (Some(x), Some(y)) = (x.and_then(Dim::atom), y.and_then(Dim::atom)) {
@@ -389,20 +274,10 @@ impl Lower<'_> {
         let ys = self.coerce(Value::Array(ys.clone()), &x_ty, Mismatch::Type)?;
         let ys = self.as_array(&ys)?;
         let equal = self.equal_elements(xs, &ys)?;
-        let then_body = Body {
-            stms: self.f.leave(),
-            result: vec![equal],
-        };
+        let then_body = Body { stms: self.f.leave(), result: vec![equal] };
         let no = Atom::Const(Scalar::Bool(false));
-        let else_body = Body {
-            stms: Vec::new(),
-            result: vec![no],
-        };
-        let exp = Exp::If {
-            cond: same,
-            then_body,
-            else_body,
-        };
+        let else_body = Body { stms: Vec::new(), result: vec![no] };
+        let exp = Exp::If { cond: same, then_body, else_body };
         match self.f.bind_all("equal", vec![Type::BOOL], exp).first() {
             Some(name) => Ok((*name).into()),
             None => self.bug("a conditional without a result"),
@@ -424,16 +299,9 @@ impl Lower<'_> {
             Ok((vec![s.f.and(*x, *y)], vec![Type::BOOL]))
         })?;
         let yes = Atom::Const(Scalar::Bool(true));
-        let op = Operator {
-            op,
-            neutral: vec![yes],
-            comm: true,
-        };
+        let op = Operator { op, neutral: vec![yes], comm: true };
         let inputs = xs.leaves.iter().chain(ys.leaves.iter()).copied().collect();
-        match self
-            .screma(xs.dim, inputs, map, Vec::new(), vec![op])
-            .first()
-        {
+        match self.screma(xs.dim, inputs, map, Vec::new(), vec![op]).first() {
             Some(name) => Ok((*name).into()),
             None => self.bug("a reduction without a result"),
         }
@@ -453,11 +321,7 @@ struct Updates {
 impl ArrayVal {
     /// The same type with other core arrays.
     pub(crate) fn with_leaves(self, leaves: Vec<Name>) -> Value {
-        Value::Array(Self {
-            leaves: leaves.into(),
-            shared: false,
-            ..self
-        })
+        Value::Array(Self { leaves: leaves.into(), shared: false, ..self })
     }
 }
 
@@ -466,11 +330,8 @@ fn commutes(op: &Lambda<Soacs>) -> bool {
     let [stm] = op.body.stms.as_slice() else {
         return false;
     };
-    let ([x, y], [pat], [result]) = (
-        op.params.as_slice(),
-        stm.pat.as_slice(),
-        op.body.result.as_slice(),
-    ) else {
+    let ([x, y], [pat], [result]) = (op.params.as_slice(), stm.pat.as_slice(), op.body.result.as_slice())
+    else {
         return false;
     };
     let Exp::Basic(BasicOp::Binary(op, _, a, b)) = &stm.exp else {

@@ -71,13 +71,7 @@ pub(crate) struct Fun {
 }
 
 /// Where nothing in particular stands.
-pub(crate) const NOWHERE: SrcLoc = SrcLoc {
-    file: 0,
-    line: 0,
-    col: 0,
-    end_line: 0,
-    end_col: 0,
-};
+pub(crate) const NOWHERE: SrcLoc = SrcLoc { file: 0, line: 0, col: 0, end_line: 0, end_col: 0 };
 
 impl Fun {
     pub(crate) fn new() -> Self {
@@ -135,11 +129,7 @@ impl Fun {
 
     /// A fresh parameter.
     pub(crate) fn param(&mut self, hint: &str, ty: Type) -> Param<Soacs> {
-        Param {
-            name: self.fresh(hint, ty.clone()),
-            ty,
-            ann: (),
-        }
+        Param { name: self.fresh(hint, ty.clone()), ty, ann: () }
     }
 
     /// A fresh size of parameters.
@@ -198,11 +188,7 @@ impl Fun {
     /// The names whose memory this one may share, itself if it is fresh.
     pub(crate) fn roots(&self, name: Name) -> SmallVec<[Name; 1]> {
         let roots = &self.infos[name.index()].roots;
-        if roots.is_empty() {
-            SmallVec::from_slice(&[name])
-        } else {
-            roots.clone()
-        }
+        if roots.is_empty() { SmallVec::from_slice(&[name]) } else { roots.clone() }
     }
 
     /// Records that a name may share the memory of others.
@@ -269,8 +255,7 @@ impl Fun {
     pub(crate) fn own(&mut self, array: Name, shared: bool) -> Name {
         if !shared && self.may_own(array) {
             self.consumed.insert(array);
-            self.consumed
-                .extend(self.infos[array.index()].roots.iter().copied());
+            self.consumed.extend(self.infos[array.index()].roots.iter().copied());
             return array;
         }
         self.basic("copy", BasicOp::Copy(array))
@@ -293,19 +278,12 @@ impl Fun {
         // A branch is part of the expression; lambdas and loops see for themselves.
         let outer = self.scopes.last().filter(|_| !iterates);
         let attrs = outer.map(|scope| scope.attrs.clone()).unwrap_or_default();
-        self.scopes.push(Scope {
-            attrs,
-            iteration,
-            ..Scope::default()
-        });
+        self.scopes.push(Scope { attrs, iteration, ..Scope::default() });
     }
 
     /// Closes the innermost body and gives its statements.
     pub(crate) fn leave(&mut self) -> Vec<Stm<Soacs>> {
-        self.scopes
-            .pop()
-            .map(|scope| scope.stms)
-            .unwrap_or_default()
+        self.scopes.pop().map(|scope| scope.stms).unwrap_or_default()
     }
 
     /// Sets the innermost body aside.
@@ -374,9 +352,7 @@ impl Fun {
             if let (Exp::Basic(BasicOp::Binary(op, PrimType::I64, x, y)), [param]) =
                 (&stm.exp, stm.pat.as_slice())
             {
-                self.scopes[outer]
-                    .sums
-                    .insert((*op, *x, *y), param.name.into());
+                self.scopes[outer].sums.insert((*op, *x, *y), param.name.into());
             }
             self.scopes[outer].stms.push(stm);
         }
@@ -387,10 +363,7 @@ impl Fun {
         if self.infos[name.index()].level < self.level() {
             return true;
         }
-        let found = self
-            .stms()
-            .iter()
-            .position(|stm| stm.pat.iter().any(|p| p.name == name));
+        let found = self.stms().iter().position(|stm| stm.pat.iter().any(|p| p.name == name));
         let Some(i) = found else { return false };
         if needed.contains(&i) {
             return true;
@@ -402,17 +375,12 @@ impl Fun {
         needed.push(i);
         let mut operands: SmallVec<[Name; 4]> = SmallVec::new();
         ir::walk::used_names(&stm.exp, |name| operands.push(name));
-        operands
-            .into_iter()
-            .all(|name| self.hoistable(name, needed))
+        operands.into_iter().all(|name| self.hoistable(name, needed))
     }
 
     /// The name that an operation on `i64` operands has got already.
     pub(crate) fn known_sum(&self, op: BinOp, x: Atom, y: Atom) -> Option<Atom> {
-        self.scopes
-            .iter()
-            .rev()
-            .find_map(|scope| scope.sums.get(&(op, x, y)).copied())
+        self.scopes.iter().rev().find_map(|scope| scope.sums.get(&(op, x, y)).copied())
     }
 
     /// Records the name of an operation on `i64` operands.
@@ -435,11 +403,7 @@ impl Fun {
         {
             return prov;
         }
-        let prov = if self.place == NOWHERE {
-            self.calls
-        } else {
-            self.provs.push(self.place, self.calls)
-        };
+        let prov = if self.place == NOWHERE { self.calls } else { self.provs.push(self.place, self.calls) };
         self.prov = Some((self.place, self.calls, prov));
         prov
     }
@@ -457,18 +421,12 @@ impl Fun {
 
     /// Runs `f` with attributes for the operations made directly inside.
     pub(crate) fn set_attrs(&mut self, attrs: Attrs) -> Attrs {
-        self.scopes
-            .last_mut()
-            .map(|scope| std::mem::replace(&mut scope.attrs, attrs))
-            .unwrap_or_default()
+        self.scopes.last_mut().map(|scope| std::mem::replace(&mut scope.attrs, attrs)).unwrap_or_default()
     }
 
     /// The attributes in force.
     pub(crate) fn attrs(&self) -> Attrs {
-        self.scopes
-            .last()
-            .map(|scope| scope.attrs.clone())
-            .unwrap_or_default()
+        self.scopes.last().map(|scope| scope.attrs.clone()).unwrap_or_default()
     }
 
     /// `let pat = exp` for a finished pattern.
@@ -529,12 +487,7 @@ impl Fun {
     }
 
     /// Binds a statement at the start of the function.
-    pub(crate) fn bind_prologue(
-        &mut self,
-        hint: &str,
-        types: Vec<Type>,
-        exp: Exp<Soacs>,
-    ) -> Vec<Name> {
+    pub(crate) fn bind_prologue(&mut self, hint: &str, types: Vec<Type>, exp: Exp<Soacs>) -> Vec<Name> {
         let scopes = std::mem::take(&mut self.scopes);
         self.scopes.push(Scope::default());
         let names = self.bind_all(hint, types, exp);

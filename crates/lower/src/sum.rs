@@ -76,17 +76,11 @@ impl Lower<'_> {
                 kind: FunKind::Hole(Arc::clone(arrow), Rc::clone(env)),
                 args: Vec::new(),
             })),
-            Ty::Tuple(parts) if has_arrow(ty) => Value::Tuple(
-                parts
-                    .iter()
-                    .map(|ty| self.hole(ty, env, ext))
-                    .collect::<Res<_>>()?,
-            ),
+            Ty::Tuple(parts) if has_arrow(ty) => {
+                Value::Tuple(parts.iter().map(|ty| self.hole(ty, env, ext)).collect::<Res<_>>()?)
+            }
             Ty::Record(fields) if has_arrow(ty) => Value::Record(
-                fields
-                    .iter()
-                    .map(|(l, ty)| Ok((l.clone(), self.hole(ty, env, ext)?)))
-                    .collect::<Res<_>>()?,
+                fields.iter().map(|(l, ty)| Ok((l.clone(), self.hole(ty, env, ext)?))).collect::<Res<_>>()?,
             ),
             _ => {
                 let ty = self.resolve(ty, env, ext)?;
@@ -101,27 +95,19 @@ impl Lower<'_> {
         match ty {
             LTy::Fun => {
                 let kind = FunKind::Absent;
-                return Ok(Value::Fun(Rc::new(FunVal {
-                    kind,
-                    args: Vec::new(),
-                })));
+                return Ok(Value::Fun(Rc::new(FunVal { kind, args: Vec::new() })));
             }
             LTy::Tuple(parts) if ty.has_fun() => {
                 let parts = parts.iter().map(|ty| self.blank(ty)).collect::<Res<_>>()?;
                 return Ok(Value::Tuple(parts));
             }
             LTy::Record(fields) if ty.has_fun() => {
-                let fields = fields
-                    .iter()
-                    .map(|(l, ty)| Ok((l.clone(), self.blank(ty)?)));
+                let fields = fields.iter().map(|(l, ty)| Ok((l.clone(), self.blank(ty)?)));
                 return Ok(Value::Record(fields.collect::<Res<_>>()?));
             }
             LTy::Sum(_) if ty.has_fun() => {
                 let parts = ty.parts().unwrap_or_default();
-                let parts = parts
-                    .into_iter()
-                    .map(|ty| self.blank(ty))
-                    .collect::<Res<_>>()?;
+                let parts = parts.into_iter().map(|ty| self.blank(ty)).collect::<Res<_>>()?;
                 return Ok(Value::Sum(parts, ty.clone()));
             }
             _ => {}

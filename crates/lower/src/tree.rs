@@ -13,10 +13,7 @@ impl Lower<'_> {
     /// How large a definition is and whether it mentions itself.
     pub(crate) fn weight(&mut self, def: &Arc<Def>) -> Weight {
         *self.weights.entry(def.var).or_insert_with(|| {
-            let mut weight = Weight {
-                nodes: 0,
-                recursive: false,
-            };
+            let mut weight = Weight { nodes: 0, recursive: false };
             each(&def.body, &mut |exp| {
                 weight.nodes += 1;
                 weight.recursive |= matches!(&exp.kind, ExpKind::Var { id, .. } if *id == def.var);

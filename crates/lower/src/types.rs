@@ -81,10 +81,7 @@ impl Leaf {
         if let Some(acc) = &self.acc {
             return acc.core();
         }
-        Type::array(
-            self.elem.prim(),
-            self.dims.iter().map(|d| d.unwrap_or(Dim::Const(0))),
-        )
+        Type::array(self.elem.prim(), self.dims.iter().map(|d| d.unwrap_or(Dim::Const(0))))
     }
 }
 
@@ -99,10 +96,7 @@ impl LTy {
         Some(match (ty, self) {
             (tast::Ty::Tuple(parts), Self::Tuple(found)) => {
                 let parts = parts.iter().zip(found.iter());
-                parts
-                    .map(|(ty, part)| f(ty, part))
-                    .collect::<Result<_, E>>()
-                    .map(Self::Tuple)
+                parts.map(|(ty, part)| f(ty, part)).collect::<Result<_, E>>().map(Self::Tuple)
             }
             (tast::Ty::Record(fields), Self::Record(found)) => {
                 let fields = fields.iter().zip(found.iter());
@@ -113,11 +107,7 @@ impl LTy {
                 let constrs = constrs.iter().zip(found.iter());
                 let constrs = constrs.map(|((l, tys), (_, parts))| {
                     let tys = tys.iter().zip(parts.iter());
-                    Ok((
-                        l.clone(),
-                        tys.map(|(ty, part)| f(ty, part))
-                            .collect::<Result<_, E>>()?,
-                    ))
+                    Ok((l.clone(), tys.map(|(ty, part)| f(ty, part)).collect::<Result<_, E>>()?))
                 });
                 constrs.collect::<Result<_, E>>().map(Self::Sum)
             }
@@ -137,10 +127,7 @@ impl LTy {
             Self::Record(fields) => Some(fields.iter().map(|(_, ty)| ty).collect()),
             Self::Sum(constrs) => {
                 let tag = std::iter::once(&Self::Scalar(ScalarType::I8));
-                Some(
-                    tag.chain(constrs.iter().flat_map(|(_, tys)| tys.iter()))
-                        .collect(),
-                )
+                Some(tag.chain(constrs.iter().flat_map(|(_, tys)| tys.iter())).collect())
             }
             Self::Scalar(_) | Self::Array(_) | Self::Fun | Self::Acc(_) => None,
         }
@@ -155,16 +142,10 @@ impl LTy {
 
     fn collect_leaves(&self, outer: &mut Vec<Size>, out: &mut Vec<Leaf>) {
         match self {
-            Self::Scalar(elem) => out.push(Leaf {
-                dims: outer.clone(),
-                elem: *elem,
-                acc: None,
-            }),
-            Self::Acc(acc) => out.push(Leaf {
-                dims: Vec::new(),
-                elem: ScalarType::Bool,
-                acc: Some(Rc::clone(acc)),
-            }),
+            Self::Scalar(elem) => out.push(Leaf { dims: outer.clone(), elem: *elem, acc: None }),
+            Self::Acc(acc) => {
+                out.push(Leaf { dims: Vec::new(), elem: ScalarType::Bool, acc: Some(Rc::clone(acc)) })
+            }
             Self::Array(array) => {
                 outer.push(array.0);
                 array.1.collect_leaves(outer, out);
@@ -185,12 +166,9 @@ impl LTy {
             Self::Scalar(_) | Self::Acc(_) => 1,
             Self::Array(array) => array.1.n_leaves(),
             Self::Fun => 0,
-            Self::Tuple(_) | Self::Record(_) | Self::Sum(_) => self
-                .parts()
-                .unwrap_or_default()
-                .into_iter()
-                .map(Self::n_leaves)
-                .sum(),
+            Self::Tuple(_) | Self::Record(_) | Self::Sum(_) => {
+                self.parts().unwrap_or_default().into_iter().map(Self::n_leaves).sum()
+            }
         }
     }
 
@@ -200,11 +178,9 @@ impl LTy {
             Self::Scalar(_) | Self::Acc(_) => false,
             Self::Array(array) => array.1.has_fun(),
             Self::Fun => true,
-            Self::Tuple(_) | Self::Record(_) | Self::Sum(_) => self
-                .parts()
-                .unwrap_or_default()
-                .into_iter()
-                .any(Self::has_fun),
+            Self::Tuple(_) | Self::Record(_) | Self::Sum(_) => {
+                self.parts().unwrap_or_default().into_iter().any(Self::has_fun)
+            }
         }
     }
 
@@ -217,12 +193,9 @@ impl LTy {
                 Self::array(size, array.1.map_sizes(f))
             }
             Self::Tuple(parts) => Self::Tuple(parts.iter().map(|ty| ty.map_sizes(f)).collect()),
-            Self::Record(fields) => Self::Record(
-                fields
-                    .iter()
-                    .map(|(l, ty)| (l.clone(), ty.map_sizes(f)))
-                    .collect(),
-            ),
+            Self::Record(fields) => {
+                Self::Record(fields.iter().map(|(l, ty)| (l.clone(), ty.map_sizes(f))).collect())
+            }
             Self::Sum(constrs) => Self::Sum(
                 constrs
                     .iter()

@@ -98,10 +98,7 @@ impl Env {
     }
 
     pub(crate) fn inside(parent: &Rc<Self>) -> Rc<Self> {
-        Rc::new(Self {
-            parent: Some(Rc::clone(parent)),
-            ..Self::default()
-        })
+        Rc::new(Self { parent: Some(Rc::clone(parent)), ..Self::default() })
     }
 
     pub(crate) fn bind(&self, var: VarId, value: Value) {
@@ -158,10 +155,8 @@ impl Value {
             let own = at.next().map(Self::claims);
             own.map_or(ty.clone(), |own| ty.zip_sizes(&own, &mut |x, y| x.or(y)))
         };
-        let constrs = constrs
-            .iter()
-            .map(|(l, tys)| (l.clone(), tys.iter().map(&mut part).collect()))
-            .collect();
+        let constrs =
+            constrs.iter().map(|(l, tys)| (l.clone(), tys.iter().map(&mut part).collect())).collect();
         Self::Sum(parts, LTy::Sum(constrs))
     }
 
@@ -171,9 +166,7 @@ impl Value {
             Self::Scalar(_, ty) => LTy::Scalar(*ty),
             Self::Array(array) => LTy::array(Some(array.dim), array.elem.clone()),
             Self::Tuple(parts) => LTy::Tuple(parts.iter().map(Self::ty).collect()),
-            Self::Record(fields) => {
-                LTy::Record(fields.iter().map(|(l, v)| (l.clone(), v.ty())).collect())
-            }
+            Self::Record(fields) => LTy::Record(fields.iter().map(|(l, v)| (l.clone(), v.ty())).collect()),
             Self::Sum(parts, ty) => {
                 let LTy::Sum(constrs) = ty else {
                     return ty.clone();
@@ -181,10 +174,7 @@ impl Value {
                 let mut at = parts.iter().skip(1);
                 let mut next = |ty: &LTy| at.next().map_or(ty.clone(), Self::ty);
                 LTy::Sum(
-                    constrs
-                        .iter()
-                        .map(|(l, tys)| (l.clone(), tys.iter().map(&mut next).collect()))
-                        .collect(),
+                    constrs.iter().map(|(l, tys)| (l.clone(), tys.iter().map(&mut next).collect())).collect(),
                 )
             }
             Self::Fun(_) => LTy::Fun,
@@ -197,12 +187,9 @@ impl Value {
         match self {
             Self::Sum(_, ty) => ty.clone(),
             Self::Tuple(parts) => LTy::Tuple(parts.iter().map(Self::claims).collect()),
-            Self::Record(fields) => LTy::Record(
-                fields
-                    .iter()
-                    .map(|(l, v)| (l.clone(), v.claims()))
-                    .collect(),
-            ),
+            Self::Record(fields) => {
+                LTy::Record(fields.iter().map(|(l, v)| (l.clone(), v.claims())).collect())
+            }
             Self::Scalar(..) | Self::Array(_) | Self::Fun(_) | Self::Acc(..) => self.ty(),
         }
     }
@@ -296,9 +283,7 @@ impl Value {
         match self {
             Self::Scalar(..) | Self::Acc(..) => vec![false],
             Self::Array(array) => vec![array.shared; array.leaves.len()],
-            Self::Tuple(parts) | Self::Sum(parts, _) => {
-                parts.iter().flat_map(Self::shared).collect()
-            }
+            Self::Tuple(parts) | Self::Sum(parts, _) => parts.iter().flat_map(Self::shared).collect(),
             Self::Record(fields) => fields.iter().flat_map(|(_, v)| v.shared()).collect(),
             Self::Fun(_) => Vec::new(),
         }
@@ -308,22 +293,12 @@ impl Value {
     #[must_use]
     pub(crate) fn mark_shared(self) -> Self {
         match self {
-            Self::Array(array) => Self::Array(ArrayVal {
-                shared: true,
-                ..array
-            }),
-            Self::Tuple(parts) => {
-                Self::Tuple(parts.iter().map(|v| v.clone().mark_shared()).collect())
+            Self::Array(array) => Self::Array(ArrayVal { shared: true, ..array }),
+            Self::Tuple(parts) => Self::Tuple(parts.iter().map(|v| v.clone().mark_shared()).collect()),
+            Self::Sum(parts, ty) => Self::Sum(parts.iter().map(|v| v.clone().mark_shared()).collect(), ty),
+            Self::Record(fields) => {
+                Self::Record(fields.iter().map(|(l, v)| (l.clone(), v.clone().mark_shared())).collect())
             }
-            Self::Sum(parts, ty) => {
-                Self::Sum(parts.iter().map(|v| v.clone().mark_shared()).collect(), ty)
-            }
-            Self::Record(fields) => Self::Record(
-                fields
-                    .iter()
-                    .map(|(l, v)| (l.clone(), v.clone().mark_shared()))
-                    .collect(),
-            ),
             Self::Scalar(..) | Self::Fun(_) | Self::Acc(..) => self,
         }
     }
@@ -335,9 +310,8 @@ impl Value {
         Some(match ty {
             LTy::Scalar(ty) => Self::Scalar(atoms.next()?, *ty),
             LTy::Array(array) => {
-                let leaves = (0..array.1.n_leaves())
-                    .map(|_| atoms.next()?.var())
-                    .collect::<Option<Rc<[Name]>>>()?;
+                let leaves =
+                    (0..array.1.n_leaves()).map(|_| atoms.next()?.var()).collect::<Option<Rc<[Name]>>>()?;
                 Self::Array(ArrayVal {
                     dim: array.0.unwrap_or(Dim::Const(0)),
                     elem: array.1.clone(),
@@ -345,12 +319,9 @@ impl Value {
                     shared: false,
                 })
             }
-            LTy::Tuple(parts) => Self::Tuple(
-                parts
-                    .iter()
-                    .map(|ty| Self::from_atoms(ty, atoms))
-                    .collect::<Option<_>>()?,
-            ),
+            LTy::Tuple(parts) => {
+                Self::Tuple(parts.iter().map(|ty| Self::from_atoms(ty, atoms)).collect::<Option<_>>()?)
+            }
             LTy::Record(fields) => Self::Record(
                 fields
                     .iter()
@@ -358,10 +329,7 @@ impl Value {
                     .collect::<Option<_>>()?,
             ),
             LTy::Sum(_) => Self::Sum(
-                ty.parts()?
-                    .into_iter()
-                    .map(|ty| Self::from_atoms(ty, atoms))
-                    .collect::<Option<_>>()?,
+                ty.parts()?.into_iter().map(|ty| Self::from_atoms(ty, atoms)).collect::<Option<_>>()?,
                 ty.clone(),
             ),
             LTy::Acc(ty) => Self::Acc(atoms.next()?.var()?, Rc::clone(ty)),
@@ -373,13 +341,8 @@ impl Value {
     pub(crate) fn field(&self, label: &str) -> Option<Self> {
         match self {
             Self::Tuple(parts) => parts.get(label.parse::<usize>().ok()?).cloned(),
-            Self::Record(fields) => fields
-                .iter()
-                .find(|(l, _)| &**l == label)
-                .map(|(_, v)| v.clone()),
-            Self::Scalar(..) | Self::Array(_) | Self::Sum(..) | Self::Fun(_) | Self::Acc(..) => {
-                None
-            }
+            Self::Record(fields) => fields.iter().find(|(l, _)| &**l == label).map(|(_, v)| v.clone()),
+            Self::Scalar(..) | Self::Array(_) | Self::Sum(..) | Self::Fun(_) | Self::Acc(..) => None,
         }
     }
 }

@@ -194,9 +194,8 @@ const INTS: [(&str, u32, bool); 8] = [
     ("u32", 32, false),
     ("u64", 64, false),
 ];
-const SCALARS: [&str; 12] = [
-    "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f16", "f32", "f64", "bool",
-];
+const SCALARS: [&str; 12] =
+    ["i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f16", "f32", "f64", "bool"];
 
 /// Members that are a built-in operator of the type under another name.
 fn alias(out: &mut String, ty: &str, members: &[(&str, &str)]) {
@@ -246,9 +245,7 @@ fn folds(out: &mut String, ty: &str) {
 
 /// An expression without the parentheses around it.
 fn bare(exp: &str) -> &str {
-    exp.strip_prefix('(')
-        .and_then(|rest| rest.strip_suffix(')'))
-        .unwrap_or(exp)
+    exp.strip_prefix('(').and_then(|rest| rest.strip_suffix(')')).unwrap_or(exp)
 }
 
 /// The upper half of a 64-bit product from four products of halves, in terms of
@@ -264,31 +261,17 @@ fn mul_hi_64(out: &mut String, ty: &str) {
         ("y0", low("y")),
         ("y1", high("y")),
         ("w", op("mul", "x0", "y0")),
-        (
-            "t",
-            op(
-                "add",
-                &op("mul", "x1", "y0"),
-                &op("lshr", "w", &format!("32{ty}")),
-            ),
-        ),
+        ("t", op("add", &op("mul", "x1", "y0"), &op("lshr", "w", &format!("32{ty}")))),
         ("u", op("add", &op("mul", "x0", "y1"), &low("t"))),
     ] {
         let _ = writeln!(out, "    let {name} = {}", bare(&value));
     }
-    let sum = op(
-        "add",
-        &op("mul", "x1", "y1"),
-        &op("add", &high("t"), &high("u")),
-    );
+    let sum = op("add", &op("mul", "x1", "y1"), &op("add", &high("t"), &high("u")));
     let _ = writeln!(out, "    in {}", bare(&sum));
 }
 
 fn integer(out: &mut String, ty: &str, bits: u32, signed: bool) {
-    let _ = writeln!(
-        out,
-        "\n-- | Operations on `{ty}`.\nmodule {ty} = {{\n  type t = {ty}"
-    );
+    let _ = writeln!(out, "\n-- | Operations on `{ty}`.\nmodule {ty} = {{\n  type t = {ty}");
     alias(out, ty, COMMON);
     alias(
         out,
@@ -475,11 +458,7 @@ fn float(out: &mut String, ty: &str, bits: u32, epsilon: &str) {
         out,
         "\n-- | Operations on `{ty}`.\nmodule {ty} = {{\n  type t = {ty}\n  type int_t = {int}"
     );
-    let operators: Vec<_> = COMMON
-        .iter()
-        .copied()
-        .filter(|&(_, op)| op != "pow")
-        .collect();
+    let operators: Vec<_> = COMMON.iter().copied().filter(|&(_, op)| op != "pow").collect();
     alias(out, ty, &operators);
     alias(out, ty, FLOAT_ALIASES);
     library(out, ty, bits);
@@ -496,10 +475,7 @@ fn float(out: &mut String, ty: &str, bits: u32, epsilon: &str) {
     let _ = writeln!(out, "  def num_bits = {bits}i32");
     let one = |member: &str, body: String| format!("  def {member} (x: {ty}): {ty} = {body}\n");
     out.push_str(&one("recip", format!("intrinsics.div_{ty} 1{ty} x")));
-    out.push_str(&one(
-        "rsqrt",
-        format!("intrinsics.div_{ty} 1{ty} (intrinsics.sqrt_{ty} x)"),
-    ));
+    out.push_str(&one("rsqrt", format!("intrinsics.div_{ty} 1{ty} (intrinsics.sqrt_{ty} x)")));
     let _ = writeln!(
         out,
         "  def lerp (a: {ty}) (b: {ty}) (x: {ty}): {ty} =\n    \
@@ -514,10 +490,7 @@ fn float(out: &mut String, ty: &str, bits: u32, epsilon: &str) {
         "  def from_fraction (x: i64) (y: i64): {ty} =\n    \
          intrinsics.div_{ty} (intrinsics.i64_to_{ty} x) (intrinsics.i64_to_{ty} y)"
     );
-    let _ = writeln!(
-        out,
-        "  def isinf (x: {ty}): bool = intrinsics.eq_{ty} (intrinsics.abs_{ty} x) inf"
-    );
+    let _ = writeln!(out, "  def isinf (x: {ty}): bool = intrinsics.eq_{ty} (intrinsics.abs_{ty} x) inf");
     let _ = writeln!(out, "  def isnan (x: {ty}): bool = intrinsics.neq_{ty} x x");
     let _ = writeln!(
         out,
@@ -537,18 +510,15 @@ fn float(out: &mut String, ty: &str, bits: u32, epsilon: &str) {
 
 fn generate() -> String {
     let mut out = HEAD.to_owned();
-    out.push_str("\n-- | Conversions to `bool`: whether a number is not 0.\nmodule bool = {\n  type t = bool\n");
+    out.push_str(
+        "\n-- | Conversions to `bool`: whether a number is not 0.\nmodule bool = {\n  type t = bool\n",
+    );
     conversions(&mut out, "bool");
     out.push_str("}\n");
     for (ty, bits, signed) in INTS {
         integer(&mut out, ty, bits, signed);
     }
-    float(
-        &mut out,
-        "f64",
-        64,
-        "2.220446049250313080847263336181640625e-16",
-    );
+    float(&mut out, "f64", 64, "2.220446049250313080847263336181640625e-16");
     float(&mut out, "f32", 32, "1.1920928955078125e-7");
     float(&mut out, "f16", 16, "0.0009765625");
     out
@@ -562,8 +532,5 @@ fn math_module_is_generated() {
         std::fs::write(&path, &expected).expect("prelude/math.fut can be written");
     }
     let found = std::fs::read_to_string(&path).expect("prelude/math.fut can be read");
-    assert!(
-        found == expected,
-        "prelude/math.fut differs: run with BLESS=1"
-    );
+    assert!(found == expected, "prelude/math.fut differs: run with BLESS=1");
 }

@@ -26,16 +26,14 @@ fn compile(text: &str) -> Result<Program<Soacs>, String> {
     let mut loader = Text(text.to_owned());
     let checked = check_program(&mut sources, &interner, &mut loader, "test.fut");
     let messages = |all: &[syntax::diag::Diagnostic]| {
-        let shown = all
-            .iter()
-            .map(|d| syntax::render::render(d, &sources, false));
+        let shown = all.iter().map(|d| syntax::render::render(d, &sources, false));
         shown.collect::<Vec<_>>().join("\n")
     };
     let Some(typed) = checked.program else {
         return Err(messages(&checked.diagnostics));
     };
-    let program = lower::lower(&typed, &sources, lower::Options::default())
-        .map_err(|errors| messages(&errors))?;
+    let program =
+        lower::lower(&typed, &sources, lower::Options::default()).map_err(|errors| messages(&errors))?;
     ir::verify::verify(&program).map_err(|errors| ir::verify::listing(&program, &errors))?;
     Ok(program)
 }
@@ -50,12 +48,7 @@ fn files() -> Vec<(PathBuf, String)> {
     let mut files: Vec<(PathBuf, String)> = std::fs::read_dir(dir)
         .expect("the directory is there")
         .map(|entry| entry.expect("a directory entry").path())
-        .map(|path| {
-            (
-                path.clone(),
-                std::fs::read_to_string(path).expect("a text file"),
-            )
-        })
+        .map(|path| (path.clone(), std::fs::read_to_string(path).expect("a text file")))
         .collect();
     files.sort();
     files
@@ -128,13 +121,7 @@ fn instances_are_shared_by_structure() {
          entry main (xs: []i32) (ys: [][]f32) (zs: []i32) =
            (f xs 1, f zs 2, f ys 3, f (zip xs zs) 4)",
     );
-    let named = |kind| {
-        program
-            .functions
-            .iter()
-            .filter(move |f| f.kind == kind)
-            .count()
-    };
+    let named = |kind| program.functions.iter().filter(move |f| f.kind == kind).count();
     // One for arrays of `i32`, one for arrays of arrays, one for pairs.
     assert_eq!(named(FunKind::Function), 4);
     assert_eq!(counts(&program).calls, 4);
@@ -148,10 +135,7 @@ fn constants_are_computed_once() {
          entry a (i: i64) = squares[i] + two
          entry b (i: i64) = squares[i] * length squares",
     );
-    let constants = program
-        .functions
-        .iter()
-        .filter(|f| f.kind == FunKind::Constant);
+    let constants = program.functions.iter().filter(|f| f.kind == FunKind::Constant);
     assert_eq!(constants.count(), 1);
 }
 
@@ -181,22 +165,14 @@ fn updates_copy_only_what_is_lent() {
 
 #[test]
 fn failures_tell_the_calls_around_them() {
-    let program =
-        compiled("def third (xs: []i32) = head (drop 2 xs)\nentry main (xs: []i32) =\n  third xs");
+    let program = compiled("def third (xs: []i32) = head (drop 2 xs)\nentry main (xs: []i32) =\n  third xs");
     let short = value::Value::from_slice(&[2], &[1i32, 2]).expect("a value");
     let failure = evaluate::call(&program, "main", &[short]).expect_err("out of bounds");
     let message = failure.to_string();
-    assert!(
-        message.contains("Index [0] out of bounds for array of shape [0]."),
-        "{message}"
-    );
+    assert!(message.contains("Index [0] out of bounds for array of shape [0]."), "{message}");
     let places: Vec<usize> = ["/prelude/array.fut", "test.fut:1:", "test.fut:3:"]
         .iter()
-        .map(|place| {
-            message
-                .find(place)
-                .unwrap_or_else(|| panic!("no {place} in {message}"))
-        })
+        .map(|place| message.find(place).unwrap_or_else(|| panic!("no {place} in {message}")))
         .collect();
     assert!(places.is_sorted(), "{message}");
 }
@@ -212,24 +188,15 @@ fn functions_of_one_shape_share_a_recursive_function() {
          def add (k: i64) (n: i64) = f n (\\x -> x + k) 0
          entry main (n: i64) = add 1 n + add n 2 + f n (\\x -> x * n) n",
     );
-    let made = program
-        .functions
-        .iter()
-        .filter(|f| f.name.0.starts_with("f_"));
+    let made = program.functions.iter().filter(|f| f.name.0.starts_with("f_"));
     assert_eq!(made.count(), 2);
 }
 
 #[test]
 fn what_is_not_supported_has_a_name() {
     for (text, name) in [
-        (
-            "entry main (x: f32) = vjp (\\y -> y * y) x 1",
-            "automatic differentiation",
-        ),
-        (
-            "entry main (n: i64) = map (\\i -> i64.sum (iota i)) (iota n)",
-            "",
-        ),
+        ("entry main (x: f32) = vjp (\\y -> y * y) x 1", "automatic differentiation"),
+        ("entry main (n: i64) = map (\\i -> i64.sum (iota i)) (iota n)", ""),
         (
             "def f (g: i64 -> i64) (n: i64): i64 = if n == 0 then g n else f g (n - 1)
           entry main (n: i64) = f (+ 1) n",
@@ -247,10 +214,7 @@ fn what_is_not_supported_has_a_name() {
         match compile(text) {
             Ok(_) => assert!(name.is_empty(), "{text}"),
             Err(message) => {
-                assert!(
-                    !name.is_empty() && message.contains("not supported yet"),
-                    "{message}"
-                );
+                assert!(!name.is_empty() && message.contains("not supported yet"), "{message}");
                 assert!(message.contains(name), "{message}");
             }
         }
@@ -259,8 +223,7 @@ fn what_is_not_supported_has_a_name() {
 
 #[test]
 fn what_is_not_supported_is_shown_where_the_program_asks_for_it() {
-    let text =
-        "def slope f (x: f32) =\n  vjp f x 1f32\nentry main (x: f32) = slope (\\y -> y * y) x";
+    let text = "def slope f (x: f32) =\n  vjp f x 1f32\nentry main (x: f32) = slope (\\y -> y * y) x";
     let message = compile(text).expect_err("no derivatives yet");
     let at = |place: &str| message.find(place).unwrap_or_else(|| panic!("{message}"));
     assert!(at("test.fut:2:3") < at("/prelude/ad.fut"), "{message}");
@@ -269,13 +232,10 @@ fn what_is_not_supported_is_shown_where_the_program_asks_for_it() {
 #[test]
 fn deep_programs_do_not_overflow_the_stack() {
     let sum = vec!["x"; 20_000].join(" + ");
-    let lets: Vec<String> = (0..5_000)
-        .map(|i| format!("let y{} = y{i} + x", i + 1))
-        .collect();
+    let lets: Vec<String> = (0..5_000).map(|i| format!("let y{} = y{i} + x", i + 1)).collect();
     let lets = lets.join("\n");
-    let calls: Vec<String> = (0..2_000)
-        .map(|i| format!("def f{} (x: i32) : i32 = f{i} x + {i}", i + 1))
-        .collect();
+    let calls: Vec<String> =
+        (0..2_000).map(|i| format!("def f{} (x: i32) : i32 = f{i} x + {i}", i + 1)).collect();
     let calls = calls.join("\n");
     let program = compiled(&format!(
         "entry sum (x: i32) = {sum}\nentry lets (x: i32) = let y0 = x\n{lets}\nin y5000\n\

@@ -115,9 +115,7 @@ impl<'a> Ctx<'a> {
             return Err(Self::not_in_kernels("operators on arrays"));
         }
         if param.ty.is_array() {
-            return Err(PassError::bug(
-                "an array is bound where only scalars can be",
-            ));
+            return Err(PassError::bug("an array is bound where only scalars can be"));
         }
         Ok(self.bind(param.name, param.ty, MemAnn::None))
     }
@@ -130,32 +128,19 @@ impl<'a> Ctx<'a> {
     /// The block and index function of a bound array.
     pub(crate) fn place_of(&self, name: Name) -> Result<(Name, Lmad), PassError> {
         match self.ann(name) {
-            MemAnn::In {
-                block: Block::Var(block),
-                lmad,
-            } => Ok((block, lmad)),
-            MemAnn::In {
-                block: Block::Ext(_),
-                lmad: _,
+            MemAnn::In { block: Block::Var(block), lmad } => Ok((block, lmad)),
+            MemAnn::In { block: Block::Ext(_), lmad: _ } | MemAnn::None => {
+                Err(PassError::bug(format!("{}_{} has no memory", self.names.hint(name), name.0)))
             }
-            | MemAnn::None => Err(PassError::bug(format!(
-                "{}_{} has no memory",
-                self.names.hint(name),
-                name.0
-            ))),
         }
     }
 
     /// The type of a bound name.
     pub(crate) fn type_of(&self, name: Name) -> Result<Type, PassError> {
-        self.types
-            .get(name.index())
-            .cloned()
-            .flatten()
-            .ok_or_else(|| {
-                let hint = self.names.hint(name);
-                PassError::bug(format!("{hint}_{} is used before it is bound", name.0))
-            })
+        self.types.get(name.index()).cloned().flatten().ok_or_else(|| {
+            let hint = self.names.hint(name);
+            PassError::bug(format!("{hint}_{} is used before it is bound", name.0))
+        })
     }
 
     /// Whether an array of this type lies in registers when it is local to an iteration.
@@ -207,11 +192,7 @@ impl<'a> Ctx<'a> {
         let block = self.fresh(&format!("{hint}_mem"), Type::Mem(space), MemAnn::None);
         let name = block.name;
         let exp = Exp::Op(MemOp::Alloc { bytes, space });
-        out.push(Stm {
-            pat: vec![block],
-            aux: Aux::at(prov),
-            exp,
-        });
+        out.push(Stm { pat: vec![block], aux: Aux::at(prov), exp });
         name
     }
 
@@ -226,9 +207,7 @@ impl<'a> Ctx<'a> {
         for dim in ty.shape() {
             match dim.atom() {
                 Some(Atom::Const(n)) => {
-                    factor = factor
-                        .saturating_mul(n.as_i64().unwrap_or(1))
-                        .min(MAX_BYTES + 1);
+                    factor = factor.saturating_mul(n.as_i64().unwrap_or(1)).min(MAX_BYTES + 1);
                 }
                 Some(Atom::Var(name)) => names.push(Atom::Var(name)),
                 None => {}
@@ -247,12 +226,8 @@ impl<'a> Ctx<'a> {
             // Several: their product as floats is exact enough to tell.
             let mut float = Atom::Const(Scalar::F64(factor as f64));
             for name in names {
-                let op = BasicOp::Convert {
-                    op: ConvOp::SToF,
-                    from: PrimType::I64,
-                    to: PrimType::F64,
-                    arg: name,
-                };
+                let op =
+                    BasicOp::Convert { op: ConvOp::SToF, from: PrimType::I64, to: PrimType::F64, arg: name };
                 let size = self.scalar("size", PrimType::F64, op, prov, out);
                 let op = BasicOp::Binary(BinOp::FMul, PrimType::F64, float, size);
                 float = self.scalar("product", PrimType::F64, op, prov, out);
@@ -263,12 +238,8 @@ impl<'a> Ctx<'a> {
             let op = BasicOp::Compare(CmpOp::FLe, PrimType::F64, float, limit);
             self.scalar("fits", PrimType::Bool, op, prov, out)
         };
-        let select = BasicOp::Select {
-            ty: PrimType::I64,
-            cond: fits,
-            if_true: product,
-            if_false: Atom::i64(-1),
-        };
+        let select =
+            BasicOp::Select { ty: PrimType::I64, cond: fits, if_true: product, if_false: Atom::i64(-1) };
         self.scalar("bytes", PrimType::I64, select, prov, out)
     }
 
@@ -282,11 +253,7 @@ impl<'a> Ctx<'a> {
     ) -> Atom {
         let pat = self.fresh(hint, Type::Prim(ty), MemAnn::None);
         let name = pat.name;
-        out.push(Stm {
-            pat: vec![pat],
-            aux: Aux::at(prov),
-            exp: Exp::Basic(op),
-        });
+        out.push(Stm { pat: vec![pat], aux: Aux::at(prov), exp: Exp::Basic(op) });
         Atom::Var(name)
     }
 
@@ -301,10 +268,7 @@ impl<'a> Ctx<'a> {
             return Ok(MemAnn::None);
         }
         if let Some(Dest { block, lmad }) = self.dest(param) {
-            return Ok(MemAnn::In {
-                block: Block::Var(block),
-                lmad,
-            });
+            return Ok(MemAnn::In { block: Block::Var(block), lmad });
         }
         let hint = self.names.hint(param.name).clone();
         let block = self.alloc(&hint, &param.ty, prov, out)?;
@@ -315,10 +279,8 @@ impl<'a> Ctx<'a> {
     pub(crate) fn dest(&self, param: &Param<Segs>) -> Option<Dest> {
         let dest = self.dests.get(&param.name)?;
         let rank = dest.lmad.dims.len();
-        (rank == param.ty.rank()).then(|| Dest {
-            block: dest.block,
-            lmad: dest.lmad.with_extents(param.ty.shape()),
-        })
+        (rank == param.ty.rank())
+            .then(|| Dest { block: dest.block, lmad: dest.lmad.with_extents(param.ty.shape()) })
     }
 
     /// A copy of an array in a place.
@@ -336,11 +298,7 @@ impl<'a> Ctx<'a> {
         let pat = self.fresh(&hint, ty, ann);
         let name = pat.name;
         let exp = Exp::Basic(BasicOp::Copy(array));
-        out.push(Stm {
-            pat: vec![pat],
-            aux: Aux::at(prov),
-            exp,
-        });
+        out.push(Stm { pat: vec![pat], aux: Aux::at(prov), exp });
         Ok(name)
     }
 
@@ -405,8 +363,5 @@ pub(crate) fn constant_bytes(ty: &Type) -> Option<i64> {
 
 /// Row-major from the start of a block.
 pub(crate) fn row_major_in(block: Name, ty: &Type) -> MemAnn {
-    MemAnn::In {
-        block: Block::Var(block),
-        lmad: Lmad::row_major(ty.shape()),
-    }
+    MemAnn::In { block: Block::Var(block), lmad: Lmad::row_major(ty.shape()) }
 }

@@ -17,40 +17,27 @@ impl Ctx<'_> {
         op: BasicOp,
         out: &mut Vec<Stm<Mems>>,
     ) -> Result<(), PassError> {
-        let [param]: [Param<Segs>; 1] = pat
-            .try_into()
-            .map_err(|_| PassError::bug("a basic operation binds one name"))?;
+        let [param]: [Param<Segs>; 1] =
+            pat.try_into().map_err(|_| PassError::bug("a basic operation binds one name"))?;
         self.check_basic(&param, &op)?;
         if !param.ty.is_array() {
             let pat = vec![self.plain(param)?];
-            out.push(Stm {
-                pat,
-                aux,
-                exp: Exp::Basic(op),
-            });
+            out.push(Stm { pat, aux, exp: Exp::Basic(op) });
             return Ok(());
         }
         let lies = |array: Name| Some(self.place_of(array).ok()?.1);
         let ann = if let Some((array, lmad)) = view(&op, param.ty.shape(), lies) {
             let (block, _) = self.place_of(array)?;
-            MemAnn::In {
-                block: Block::Var(block),
-                lmad,
-            }
+            MemAnn::In { block: Block::Var(block), lmad }
         } else {
             match &op {
-                BasicOp::Reshape {
-                    kind: ReshapeKind::Arbitrary,
-                    shape,
-                    array,
-                } => return self.reshape_copy(param, aux, shape, *array, out),
+                BasicOp::Reshape { kind: ReshapeKind::Arbitrary, shape, array } => {
+                    return self.reshape_copy(param, aux, shape, *array, out);
+                }
                 BasicOp::Manifest { perm, array: _ } => {
                     let hint = self.names.hint(param.name).clone();
                     let block = self.alloc(&hint, &param.ty, aux.prov, out)?;
-                    MemAnn::In {
-                        block: Block::Var(block),
-                        lmad: self.whole_by(block, &param.ty, perm),
-                    }
+                    MemAnn::In { block: Block::Var(block), lmad: self.whole_by(block, &param.ty, perm) }
                 }
                 BasicOp::Concat { .. }
                 | BasicOp::Iota { .. }
@@ -66,10 +53,9 @@ impl Ctx<'_> {
                 | BasicOp::Index { .. }
                 | BasicOp::FlatIndex { .. }
                 | BasicOp::Rearrange { .. }
-                | BasicOp::Reshape {
-                    kind: ReshapeKind::Coerce,
-                    ..
-                } => return Err(PassError::bug("a view of what has no memory")),
+                | BasicOp::Reshape { kind: ReshapeKind::Coerce, .. } => {
+                    return Err(PassError::bug("a view of what has no memory"));
+                }
                 BasicOp::Unary(..)
                 | BasicOp::Binary(..)
                 | BasicOp::Compare(..)
@@ -86,21 +72,14 @@ impl Ctx<'_> {
             }
         };
         let pat = vec![self.bind(param.name, param.ty, ann)];
-        out.push(Stm {
-            pat,
-            aux,
-            exp: Exp::Basic(op),
-        });
+        out.push(Stm { pat, aux, exp: Exp::Basic(op) });
         Ok(())
     }
 
     /// The place of another array, with the extents of `ty`.
     pub(crate) fn same(&self, array: Name, ty: &Type) -> Result<MemAnn, PassError> {
         let (block, lmad) = self.place_of(array)?;
-        Ok(MemAnn::In {
-            block: Block::Var(block),
-            lmad: lmad.with_extents(ty.shape()),
-        })
+        Ok(MemAnn::In { block: Block::Var(block), lmad: lmad.with_extents(ty.shape()) })
     }
 
     /// A reshape that one index function cannot express: of a row-major copy.
@@ -119,16 +98,8 @@ impl Ctx<'_> {
         let copy = self.copy_to(array, ann, aux.prov, Copied::Reshaped, out)?;
         let ann = self.whole_in(block, &param.ty);
         let pat = vec![self.bind(param.name, param.ty, ann)];
-        let op = BasicOp::Reshape {
-            kind: ReshapeKind::Arbitrary,
-            shape: shape.clone(),
-            array: copy,
-        };
-        out.push(Stm {
-            pat,
-            aux,
-            exp: Exp::Basic(op),
-        });
+        let op = BasicOp::Reshape { kind: ReshapeKind::Arbitrary, shape: shape.clone(), array: copy };
+        out.push(Stm { pat, aux, exp: Exp::Basic(op) });
         Ok(())
     }
 }

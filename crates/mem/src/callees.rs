@@ -46,9 +46,7 @@ impl Callees {
         let pairs = program.functions.iter().zip(walk.states);
         let callees = pairs.map(|(function, state)| {
             let callee = Callee {
-                arrays: (function.params.iter())
-                    .map(|p| p.param.ty.is_array())
-                    .collect(),
+                arrays: (function.params.iter()).map(|p| p.param.ty.is_array()).collect(),
                 consumed: function.params.iter().map(|p| p.consumed).collect(),
                 home: home(function, program.stack),
                 constant: function.kind == FunKind::Constant,
@@ -71,11 +69,7 @@ impl Callees {
 
 /// Where a function's arrays lie.
 pub(crate) fn home(function: &Function<Segs>, machine: Stack) -> Space {
-    if version::stack(function.version.as_ref(), machine).has_device() {
-        Space::Device
-    } else {
-        Space::Host
-    }
+    if version::stack(function.version.as_ref(), machine).has_device() { Space::Device } else { Space::Host }
 }
 
 #[derive(Clone, Copy)]

@@ -47,10 +47,7 @@ impl Ctx<'_> {
             for stm in body.stms {
                 self.stm(stm, &mut stms)?;
             }
-            Ok(Body {
-                stms,
-                result: body.result,
-            })
+            Ok(Body { stms, result: body.result })
         })
     }
 
@@ -58,17 +55,11 @@ impl Ctx<'_> {
         let Stm { pat, aux, exp } = stm;
         match exp {
             Exp::Basic(op) => self.basic(pat, aux, op, out),
-            Exp::If {
-                cond,
-                then_body,
-                else_body,
-            } => self.branch(pat, aux, cond, then_body, else_body, out),
+            Exp::If { cond, then_body, else_body } => self.branch(pat, aux, cond, then_body, else_body, out),
             Exp::Loop { params, form, body } => self.repeat(pat, aux, params, form, body, out),
             Exp::Apply { fun, args } => self.call(pat, aux, fun, &args, out),
             Exp::Op(SegOp::Seg(seg)) => self.seg(pat, aux, seg, out),
-            Exp::Op(SegOp::WithAcc { inputs, lambda }) => {
-                self.with_acc(pat, aux, inputs, lambda, out)
-            }
+            Exp::Op(SegOp::WithAcc { inputs, lambda }) => self.with_acc(pat, aux, inputs, lambda, out),
         }
     }
 
@@ -90,15 +81,7 @@ impl Ctx<'_> {
         let then_body = self.arm(then_body, &homes, aux.prov)?;
         let else_body = self.arm(else_body, &homes, aux.prov)?;
         let pat = self.result_pattern(pat, &homes);
-        out.push(Stm {
-            pat,
-            aux,
-            exp: Exp::If {
-                cond,
-                then_body,
-                else_body,
-            },
-        });
+        out.push(Stm { pat, aux, exp: Exp::If { cond, then_body, else_body } });
         Ok(())
     }
 
@@ -131,12 +114,7 @@ impl Ctx<'_> {
     }
 
     /// One branch: its results brought home.
-    fn arm(
-        &mut self,
-        body: Body<Segs>,
-        homes: &[Home],
-        prov: ir::Prov,
-    ) -> Result<Body<Mems>, PassError> {
+    fn arm(&mut self, body: Body<Segs>, homes: &[Home], prov: ir::Prov) -> Result<Body<Mems>, PassError> {
         let dests: Vec<Option<Dest>> = homes
             .iter()
             .map(|home| match home {
@@ -153,8 +131,7 @@ impl Ctx<'_> {
                     result.push(Atom::Var(at_home));
                 }
                 (Home::Returned, Atom::Var(array)) => {
-                    let (array, block) =
-                        self.returnable(array, prov, Copied::Joined, &mut body.stms)?;
+                    let (array, block) = self.returnable(array, prov, Copied::Joined, &mut body.stms)?;
                     result.extend([Atom::Var(block), Atom::Var(array)]);
                 }
                 (Home::Settled(_), _) | (_, Atom::Const(_)) => result.push(atom),
@@ -179,16 +156,7 @@ impl Ctx<'_> {
         if block == dest.block && from == lmad {
             return Ok(array);
         }
-        self.copy_to(
-            array,
-            MemAnn::In {
-                block: Block::Var(dest.block),
-                lmad,
-            },
-            prov,
-            why,
-            out,
-        )
+        self.copy_to(array, MemAnn::In { block: Block::Var(dest.block), lmad }, prov, why, out)
     }
 
     fn result_pattern(&mut self, pat: Vec<Param<Segs>>, homes: &[Home]) -> Vec<Param<Mems>> {
@@ -227,12 +195,7 @@ impl Ctx<'_> {
         }
         let mut homes = Vec::with_capacity(params.len());
         let mut converted = Vec::with_capacity(params.len());
-        for LoopParam {
-            param,
-            init,
-            consumed,
-        } in params
-        {
+        for LoopParam { param, init, consumed } in params {
             let home = self.loop_home(&param, init, &aux, out)?;
             let (init, ann) = match (&home, init) {
                 (Home::Settled(ann), _) => (init, ann.clone()),
@@ -245,11 +208,7 @@ impl Ctx<'_> {
                     let hint = format!("{}_mem", self.names.hint(param.name));
                     let own = self.fresh(&hint, Type::Mem(self.home), MemAnn::None);
                     let ann = row_major_in(own.name, &param.ty);
-                    converted.push(LoopParam {
-                        param: own,
-                        init: Atom::Var(block),
-                        consumed: false,
-                    });
+                    converted.push(LoopParam { param: own, init: Atom::Var(block), consumed: false });
                     (Atom::Var(array), ann)
                 }
                 (Home::Fixed(_) | Home::Returned, Atom::Const(_)) => {
@@ -257,25 +216,13 @@ impl Ctx<'_> {
                 }
             };
             let param = self.bind(param.name, param.ty, ann);
-            converted.push(LoopParam {
-                param,
-                init,
-                consumed,
-            });
+            converted.push(LoopParam { param, init, consumed });
             homes.push(home);
         }
         let mut body = self.body(body, &[])?;
         self.loop_results(&mut body, &homes, aux.prov)?;
         let pat = self.result_pattern(pat, &homes);
-        out.push(Stm {
-            pat,
-            aux,
-            exp: Exp::Loop {
-                params: converted,
-                form,
-                body,
-            },
-        });
+        out.push(Stm { pat, aux, exp: Exp::Loop { params: converted, form, body } });
         Ok(())
     }
 
@@ -338,8 +285,7 @@ impl Ctx<'_> {
                     body.result.push(Atom::Var(array));
                 }
                 (Home::Returned, Atom::Var(array)) => {
-                    let (array, block) =
-                        self.returnable(array, prov, Copied::Joined, &mut body.stms)?;
+                    let (array, block) = self.returnable(array, prov, Copied::Joined, &mut body.stms)?;
                     body.result.extend([Atom::Var(block), Atom::Var(array)]);
                 }
                 (Home::Settled(_), _) | (_, Atom::Const(_)) => body.result.push(atom),
@@ -376,10 +322,7 @@ impl Ctx<'_> {
                 _ => converted.push(arg),
             }
         }
-        let exp = Exp::Apply {
-            fun,
-            args: converted,
-        };
+        let exp = Exp::Apply { fun, args: converted };
         if !crosses {
             let pat = self.returned(pat);
             out.push(Stm { pat, aux, exp });
@@ -413,35 +356,23 @@ impl Ctx<'_> {
             arrays.push((array.name, param));
             bound.extend([block, array]);
         }
-        out.push(Stm {
-            pat: bound,
-            aux,
-            exp,
-        });
+        out.push(Stm { pat: bound, aux, exp });
         for (array, param) in arrays {
             let hint = self.names.hint(param.name).clone();
             let block = self.alloc_in(&hint, &param.ty, self.home, prov, out);
             let ann = row_major_in(block, &param.ty);
             self.copied(array, Copied::Result, prov);
             let param = self.bind(param.name, param.ty, ann);
-            out.push(Stm {
-                pat: vec![param],
-                aux: Aux::at(prov),
-                exp: Exp::Basic(BasicOp::Copy(array)),
-            });
+            out.push(Stm { pat: vec![param], aux: Aux::at(prov), exp: Exp::Basic(BasicOp::Copy(array)) });
         }
         Ok(())
     }
 
     /// Results that lie in blocks of their own, which are bound beside them.
     pub(crate) fn returned(&mut self, pat: Vec<Param<Segs>>) -> Vec<Param<Mems>> {
-        let homes = pat.iter().map(|param| {
-            if param.ty.is_array() {
-                Home::Returned
-            } else {
-                Home::Settled(MemAnn::None)
-            }
-        });
+        let homes = pat
+            .iter()
+            .map(|param| if param.ty.is_array() { Home::Returned } else { Home::Settled(MemAnn::None) });
         let homes: Vec<Home> = homes.collect();
         self.result_pattern(pat, &homes)
     }

@@ -43,80 +43,46 @@ struct Ready {
 
 /// The destinations of the arrays that a body's statements bind, given those
 /// of its results; in the order of names.
-pub(crate) fn propagate(
-    ctx: &Ctx<'_>,
-    body: &Body<Segs>,
-    results: &[Option<Dest>],
-) -> Vec<(Name, Dest)> {
+pub(crate) fn propagate(ctx: &Ctx<'_>, body: &Body<Segs>, results: &[Option<Dest>]) -> Vec<(Name, Dest)> {
     let mut flow = Flow::new(body);
     for (result, dest) in body.result.iter().zip(results) {
         if let (Atom::Var(name), Some(dest)) = (result, dest) {
-            flow.give(
-                *name,
-                Ready {
-                    dest: dest.clone(),
-                    from: 0,
-                },
-            );
+            flow.give(*name, Ready { dest: dest.clone(), from: 0 });
         }
     }
     let mut uses: Option<FxHashMap<Name, u32>> = None;
     for stm in body.stms.iter().rev() {
         match &stm.exp {
             Exp::Basic(op) => {
-                let dest = stm
-                    .pat
-                    .first()
-                    .and_then(|elem| flow.dests.get(&elem.name))
-                    .cloned();
+                let dest = stm.pat.first().and_then(|elem| flow.dests.get(&elem.name)).cloned();
                 // The certificates of a reshape say that the sizes are equal.
                 let checked = matches!(op, BasicOp::Reshape { .. });
                 let source = op.in_place_of();
                 if let (Some(source), Some(Ready { dest, from })) = (source, dest) {
-                    let from = if checked {
-                        flow.known_from(&stm.aux.certs, from)
-                    } else {
-                        from
-                    };
+                    let from = if checked { flow.known_from(&stm.aux.certs, from) } else { from };
                     flow.give(source, Ready { dest, from });
                 }
-                if let BasicOp::Update {
-                    array,
-                    slice,
-                    value: Atom::Var(value),
-                } = op
+                if let BasicOp::Update { array, slice, value: Atom::Var(value) } = op
                     && flow.defined.contains_key(value)
                     && !flow.defined.contains_key(array)
                     && !flow.dests.contains_key(value)
-                    && let MemAnn::In {
-                        block: ir::mem::Block::Var(block),
-                        lmad,
-                    } = ctx.ann(*array)
+                    && let MemAnn::In { block: ir::mem::Block::Var(block), lmad } = ctx.ann(*array)
                 {
                     let uses = uses.get_or_insert_with(|| count_uses(body));
                     if uses.get(array) == Some(&1) && !lies_there(ctx, uses, *array, block) {
                         let place = slice.iter().flat_map(slice_operands);
                         let place: Vec<Name> = place.filter_map(Atom::var).collect();
                         let from = flow.known_from(&place, flow.known_from(&stm.aux.certs, 0));
-                        let dest = Dest {
-                            block,
-                            lmad: lmad.slice(slice),
-                        };
+                        let dest = Dest { block, lmad: lmad.slice(slice) };
                         flow.give(*value, Ready { dest, from });
                     }
                 }
             }
-            Exp::Loop {
-                params,
-                form: _,
-                body: _,
-            } => {
+            Exp::Loop { params, form: _, body: _ } => {
                 for (elem, param) in stm.pat.iter().zip(params) {
-                    if let (true, Some(ready), Atom::Var(init)) = (
-                        ctx.roots.in_place(param.param.name),
-                        flow.dests.get(&elem.name),
-                        param.init,
-                    ) {
+                    if let (true, Some(ready), Atom::Var(init)) =
+                        (ctx.roots.in_place(param.param.name), flow.dests.get(&elem.name), param.init)
+                    {
                         let ready = ready.clone();
                         flow.give(init, ready);
                     }
@@ -125,9 +91,8 @@ pub(crate) fn propagate(
             Exp::If { .. } | Exp::Apply { .. } | Exp::Op(_) => {}
         }
     }
-    let mut dests: Vec<(Name, Dest)> = (flow.dests.into_iter())
-        .map(|(name, ready)| (name, ready.dest))
-        .collect();
+    let mut dests: Vec<(Name, Dest)> =
+        (flow.dests.into_iter()).map(|(name, ready)| (name, ready.dest)).collect();
     dests.sort_unstable_by_key(|(name, _)| *name);
     dests
 }
@@ -143,17 +108,12 @@ impl Flow {
     fn new(body: &Body<Segs>) -> Self {
         let stms = body.stms.iter().enumerate();
         let defined = stms.flat_map(|(at, stm)| stm.pat.iter().map(move |p| (p.name, at)));
-        Self {
-            dests: FxHashMap::default(),
-            defined: defined.collect(),
-        }
+        Self { dests: FxHashMap::default(), defined: defined.collect() }
     }
 
     /// The first statement from `from` on by which all these names are there.
     fn known_from(&self, names: &[Name], from: usize) -> usize {
-        let known = names
-            .iter()
-            .filter_map(|name| Some(self.defined.get(name)? + 1));
+        let known = names.iter().filter_map(|name| Some(self.defined.get(name)? + 1));
         known.fold(from, usize::max)
     }
 

@@ -48,11 +48,7 @@ fn of_function(function: &mut Function<Mems>, fuel: &mut Fuel) {
         places.param(&param.param);
     }
     Visit::<Mems>::body(&mut places, &function.body);
-    let mut finder = Finder {
-        places,
-        names: &mut function.names,
-        fuel,
-    };
+    let mut finder = Finder { places, names: &mut function.names, fuel };
     finder.body(&mut function.body);
 }
 
@@ -102,11 +98,7 @@ impl Finder<'_> {
     fn stm(&mut self, stm: &mut Stm<Mems>) {
         match &mut stm.exp {
             Exp::Basic(_) | Exp::Apply { .. } | Exp::Op(MemOp::Alloc { .. }) => {}
-            Exp::If {
-                cond: _,
-                then_body,
-                else_body,
-            } => {
+            Exp::If { cond: _, then_body, else_body } => {
                 self.body(then_body);
                 self.body(else_body);
             }

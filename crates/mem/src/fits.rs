@@ -61,10 +61,7 @@ pub(crate) fn fits(
     let mut trial = Context::new(None, (*context.options).clone());
     let mut needs = needs(function, callees, &mut trial)?;
     needs.retain(|(_, need)| !need.rooms.is_empty() && context.fuel.take());
-    let small = |need: &Need| {
-        need.constant()
-            .is_some_and(|bytes| bytes <= SCRATCHPAD_BYTES)
-    };
+    let small = |need: &Need| need.constant().is_some_and(|bytes| bytes <= SCRATCHPAD_BYTES);
     let (known, asked): (Vec<_>, Vec<_>) = needs.into_iter().partition(|(_, need)| small(need));
     let fitting: FxHashSet<Name> = known.into_iter().map(|(name, _)| name).collect();
     if asked.is_empty() {
@@ -127,8 +124,7 @@ impl Need {
                 let elem = ty.elem().map_or(1, PrimType::size) as f64;
                 let mut bytes = float(known.fold(elem, |bytes, n| bytes * n));
                 for size in ty.shape().iter().filter_map(|dim| dim.atom()?.var()) {
-                    let size =
-                        builder.convert(ConvOp::SToF, PrimType::I64, PrimType::F64, size.into());
+                    let size = builder.convert(ConvOp::SToF, PrimType::I64, PrimType::F64, size.into());
                     let product = builder.binary(BinOp::FMul, PrimType::F64, bytes, size);
                     bytes = product.into();
                 }
@@ -220,12 +216,7 @@ impl Guards<'_> {
 
     /// A choice between versions asks whether the arrays of one of them fit.
     fn choice(&mut self, stm: &mut Stm<Segs>, choices: &FxHashSet<Name>, out: &mut Vec<Stm<Segs>>) {
-        let Exp::If {
-            cond,
-            then_body,
-            else_body,
-        } = &mut stm.exp
-        else {
+        let Exp::If { cond, then_body, else_body } = &mut stm.exp else {
             return;
         };
         if !cond.var().is_some_and(|name| choices.contains(&name)) {
@@ -288,18 +279,11 @@ impl Guards<'_> {
             aux.facts.set_order(*at, order.clone());
         }
         let result = stm.pat.iter().map(|param| Atom::Var(param.name)).collect();
-        let own = Body {
-            stms: vec![stm],
-            result,
-        };
+        let own = Body { stms: vec![stm], result };
         let [then_body, else_body] = [(); 2].map(|()| self.copy(&own));
         let fitting = else_body.stms.first().and_then(|stm| stm.pat.first());
         self.fitting.extend(fitting.map(|param| param.name));
-        let exp = Exp::If {
-            cond: large.into(),
-            then_body,
-            else_body,
-        };
+        let exp = Exp::If { cond: large.into(), then_body, else_body };
         Stm { pat, aux, exp }
     }
 
@@ -312,9 +296,7 @@ impl Guards<'_> {
 
 /// Whether there are segops whose points are those of blocks.
 fn has_blocks(body: &Body<Segs>) -> bool {
-    outermost(body)
-        .iter()
-        .any(|op| matches!(op, SegOp::Seg(seg) if !outermost(&seg.body).is_empty()))
+    outermost(body).iter().any(|op| matches!(op, SegOp::Seg(seg) if !outermost(&seg.body).is_empty()))
 }
 
 /// Appends whether a segop needs more than there is.

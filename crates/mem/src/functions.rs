@@ -18,9 +18,8 @@ use ir::{Context, Mems, PassError, Prov, Segs};
 /// None but for bugs.
 pub fn allocate(program: Program<Segs>, context: &mut Context) -> Result<Program<Mems>, PassError> {
     let callees = Callees::of(&program);
-    let functions = context.each(program.functions, |function, own| {
-        allocate_function(function, &callees, own)
-    })?;
+    let functions =
+        context.each(program.functions, |function, own| allocate_function(function, &callees, own))?;
     Ok(Program {
         stack: program.stack,
         files: program.files,
@@ -89,10 +88,7 @@ fn parameters(ctx: &mut Ctx<'_>, params: Vec<FunParam<Segs>>) -> (Vec<FunParam<M
             let hint = format!("{}_mem", ctx.names.hint(param.name));
             let block = ctx.fresh(&hint, Type::Mem(ctx.home), MemAnn::None);
             ann = row_major_in(block.name, &param.ty);
-            converted.push(FunParam {
-                param: block,
-                consumed: false,
-            });
+            converted.push(FunParam { param: block, consumed: false });
         }
         position.push(converted.len() as u32);
         let param = ctx.bind(param.name, param.ty, ann);
@@ -108,18 +104,7 @@ fn allocate_function(
 ) -> Result<Function<Mems>, PassError> {
     let home = callees.get(&function.name)?.home;
     let fitting = fits(&mut function, callees, context)?;
-    let Function {
-        name,
-        kind,
-        version,
-        attrs,
-        params,
-        ret,
-        body,
-        tunables,
-        names,
-        provs,
-    } = function;
+    let Function { name, kind, version, attrs, params, ret, body, tunables, names, provs } = function;
     let roots = Roots::new(&body, names.len());
     let options = context.options.clone();
     let own = (&*options, home);
@@ -135,34 +120,16 @@ fn allocate_function(
     let mut result = Vec::with_capacity(body.result.len());
     let mut results = Vec::with_capacity(ret.len());
     let mut moved: Vec<u32> = Vec::with_capacity(ret.len());
-    for (
-        atom,
-        FunResult {
-            ty,
-            aliases,
-            ann: (),
-        },
-    ) in std::mem::take(&mut body.result).into_iter().zip(ret)
-    {
+    for (atom, FunResult { ty, aliases, ann: () }) in std::mem::take(&mut body.result).into_iter().zip(ret) {
         let ty = renumber(&ty, &moved);
-        let aliases: Vec<u32> = aliases
-            .into_iter()
-            .filter_map(|at| position.get(at as usize).copied())
-            .collect();
+        let aliases: Vec<u32> =
+            aliases.into_iter().filter_map(|at| position.get(at as usize).copied()).collect();
         let mut ann = MemAnn::None;
         if let (true, Atom::Var(array)) = (ty.is_array(), atom) {
-            let (array, block) =
-                ctx.returnable(array, Prov::NONE, Copied::Result, &mut body.stms)?;
+            let (array, block) = ctx.returnable(array, Prov::NONE, Copied::Result, &mut body.stms)?;
             let lmad = Lmad::row_major(ty.shape());
-            ann = MemAnn::In {
-                block: Block::Ext(results.len() as u32),
-                lmad,
-            };
-            results.push(FunResult {
-                ty: Type::Mem(home),
-                aliases: Vec::new(),
-                ann: MemAnn::None,
-            });
+            ann = MemAnn::In { block: Block::Ext(results.len() as u32), lmad };
+            results.push(FunResult { ty: Type::Mem(home), aliases: Vec::new(), ann: MemAnn::None });
             result.extend([Atom::Var(block), Atom::Var(array)]);
         } else {
             result.push(atom);
@@ -180,18 +147,7 @@ fn allocate_function(
         let array = names.hint(array).clone();
         context.decide(&name.0, provs.stack(prov), Kind::Copied { array, why });
     }
-    Ok(Function {
-        name,
-        kind,
-        version,
-        attrs,
-        params: converted,
-        ret: results,
-        body,
-        tunables,
-        names,
-        provs,
-    })
+    Ok(Function { name, kind, version, attrs, params: converted, ret: results, body, tunables, names, provs })
 }
 
 /// Where what a body gives comes from: the statement that makes it, rather than one that
@@ -203,11 +159,9 @@ fn maker(body: &Body<Mems>, mut array: Name) -> Prov {
             prov = stm.aux.prov;
             match stm.exp {
                 Exp::Basic(BasicOp::Atom(Atom::Var(other))) => array = other,
-                Exp::Basic(_)
-                | Exp::If { .. }
-                | Exp::Loop { .. }
-                | Exp::Apply { .. }
-                | Exp::Op(_) => return prov,
+                Exp::Basic(_) | Exp::If { .. } | Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_) => {
+                    return prov;
+                }
             }
         }
     }

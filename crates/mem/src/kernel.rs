@@ -75,20 +75,11 @@ impl Kernel {
     /// A kernel whose points are those of blocks, whose threads need so many bytes of the
     /// scratchpad, and which have others for arrays.
     fn of_blocks(space: &SegSpace, taken: u64, left: Option<u64>) -> Self {
-        Self {
-            of_blocks: space.dims.len(),
-            taken,
-            left,
-            ..Self::new(space)
-        }
+        Self { of_blocks: space.dims.len(), taken, left, ..Self::new(space) }
     }
 
     /// What a body of the kernel has in the scratchpad, if its points are blocks.
-    pub(crate) fn need(
-        &self,
-        body: &Body<Mems>,
-        names: &NameTable,
-    ) -> Result<Option<Need>, PassError> {
+    pub(crate) fn need(&self, body: &Body<Mems>, names: &NameTable) -> Result<Option<Need>, PassError> {
         if self.of_blocks == 0 {
             return Ok(None);
         }
@@ -98,10 +89,7 @@ impl Kernel {
             let types = blocks.filter_map(|(block, _)| self.scratchpad.get(block).cloned());
             types.collect()
         };
-        Ok(Some(Need {
-            taken: self.taken + ROOM_FOR_NOTES,
-            rooms: rooms.iter().map(arrays).collect(),
-        }))
+        Ok(Some(Need { taken: self.taken + ROOM_FOR_NOTES, rooms: rooms.iter().map(arrays).collect() }))
     }
 
     /// Whether the code is that of a block: outside of the segops that its threads share.
@@ -132,11 +120,7 @@ impl Ctx<'_> {
     }
 
     /// The kernel that a segop with these results becomes.
-    pub(crate) fn kernel_of(
-        &self,
-        seg: &Seg<Segs>,
-        pat: &[Param<Segs>],
-    ) -> Result<Kernel, PassError> {
+    pub(crate) fn kernel_of(&self, seg: &Seg<Segs>, pat: &[Param<Segs>]) -> Result<Kernel, PassError> {
         let inner = outermost(&seg.body);
         let is_map = matches!(&seg.kind, SegKind::Folds(folds) if folds.is_map());
         if !is_map || inner.is_empty() {
@@ -208,12 +192,7 @@ impl Ctx<'_> {
     }
 
     /// A new block for an array of this type that each point has for itself.
-    pub(crate) fn alloc_parts(
-        &mut self,
-        hint: &str,
-        ty: &Type,
-        prov: Prov,
-    ) -> Result<Name, PassError> {
+    pub(crate) fn alloc_parts(&mut self, hint: &str, ty: &Type, prov: Prov) -> Result<Name, PassError> {
         let Some(mut kernel) = self.kernel.take() else {
             return Err(PassError::bug("parts of a block outside of a kernel"));
         };
@@ -227,9 +206,7 @@ impl Ctx<'_> {
         } else if kernel.no_point {
             Err(Self::not_in_kernels("arrays in operators"))
         } else {
-            Err(Self::not_in_kernels(
-                "arrays whose sizes differ from point to point",
-            ))
+            Err(Self::not_in_kernels("arrays whose sizes differ from point to point"))
         };
         self.kernel = Some(kernel);
         result
@@ -277,10 +254,7 @@ impl Ctx<'_> {
         if self.part_of(block).is_none() {
             return row_major_in(block, ty);
         }
-        MemAnn::In {
-            block: Block::Var(block),
-            lmad: self.whole(block, ty),
-        }
+        MemAnn::In { block: Block::Var(block), lmad: self.whole(block, ty) }
     }
 
     /// What `f` makes of an operator, which no point belongs to.
@@ -305,11 +279,7 @@ fn values_of_threads(inner: &[&SegOp<Segs>]) -> u64 {
             continue;
         };
         let mut own: FxHashMap<PrimType, u64> = FxHashMap::default();
-        for elem in folds
-            .operators()
-            .flat_map(|op| &op.op.ret)
-            .filter_map(Type::elem)
-        {
+        for elem in folds.operators().flat_map(|op| &op.op.ret).filter_map(Type::elem) {
             *own.entry(elem).or_default() += 1;
         }
         for &elem in PrimType::ALL {
@@ -324,7 +294,5 @@ fn values_of_threads(inner: &[&SegOp<Segs>]) -> u64 {
 
 /// The type of all points' arrays of a type.
 fn of_all_points(dims: &[(Name, Dim)], ty: &Type) -> Type {
-    dims.iter()
-        .rev()
-        .fold(ty.clone(), |ty, (_, dim)| ty.array_of(*dim))
+    dims.iter().rev().fold(ty.clone(), |ty, (_, dim)| ty.array_of(*dim))
 }

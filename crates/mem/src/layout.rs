@@ -38,9 +38,7 @@ use ir::folds::Folds;
 use ir::mem::{Lmad, view};
 use ir::name::Name;
 use ir::seg::{Seg, SegKind, SegOp, SegSpace, is_concatenated};
-use ir::syntax::{
-    Atom, Aux, BasicOp, Body, DimIndex, Exp, Function, LoopParam, Param, Program, Stm,
-};
+use ir::syntax::{Atom, Aux, BasicOp, Body, DimIndex, Exp, Function, LoopParam, Param, Program, Stm};
 use ir::types::Dim;
 use ir::walk::with_stack;
 use ir::{Context, Fuel, Segs};
@@ -181,16 +179,8 @@ impl Layout<'_> {
                     self.basic(param, op);
                 }
             }
-            Exp::If {
-                cond: _,
-                then_body,
-                else_body,
-            } => self.branch(pat, aux, [then_body, else_body]),
-            Exp::Loop {
-                params,
-                form: _,
-                body,
-            } => self.repeat(pat, params, body),
+            Exp::If { cond: _, then_body, else_body } => self.branch(pat, aux, [then_body, else_body]),
+            Exp::Loop { params, form: _, body } => self.repeat(pat, params, body),
             Exp::Apply { .. } => pat.iter().for_each(|param| self.row_major(param)),
             Exp::Op(SegOp::Seg(seg)) => self.seg(pat, aux, seg),
             Exp::Op(SegOp::WithAcc { inputs, lambda }) => {
@@ -298,9 +288,7 @@ impl Layout<'_> {
             SegKind::Folds(folds) => {
                 for (at, param) in pat.iter().enumerate() {
                     let order = (self.orders.get(&param.name))
-                        .filter(|order| {
-                            folds.is_map() && self.grants(order, param, &seg.space, reads)
-                        })
+                        .filter(|order| folds.is_map() && self.grants(order, param, &seg.space, reads))
                         .cloned();
                     match order {
                         Some(order) if self.fuel.take() => {
@@ -331,11 +319,7 @@ impl Layout<'_> {
                 };
                 let elements = elements.to_vec();
                 self.body(&mut seg.body, &at);
-                let Folds {
-                    scans,
-                    reduces,
-                    post,
-                } = folds;
+                let Folds { scans, reduces, post } = folds;
                 for operator in scans.iter_mut().chain(reduces) {
                     self.body(&mut operator.op.body, &[]);
                 }
@@ -364,11 +348,7 @@ impl Layout<'_> {
         if rank <= space.dims.len() {
             return None;
         }
-        let full = |&count: &Dim| DimIndex::Slice {
-            start: Atom::i64(0),
-            count,
-            stride: Atom::i64(1),
-        };
+        let full = |&count: &Dim| DimIndex::Slice { start: Atom::i64(0), count, stride: Atom::i64(1) };
         let fixed = space.dims.iter();
         let fixed = fixed.map(|(index, _)| DimIndex::Fix(Atom::Var(*index)));
         let rest = param.ty.shape().iter().skip(space.dims.len()).map(full);
@@ -412,13 +392,9 @@ impl Layout<'_> {
                 let reads = reads::of(&seg.space, &seg.body, |array| self.lies(array));
                 self.grants(order, &stm.pat[at], &seg.space, reads)
             }
-            Exp::If {
-                then_body,
-                else_body,
-                ..
-            } => [then_body, else_body]
-                .iter()
-                .any(|arm| self.grants_in(arm, at, order)),
+            Exp::If { then_body, else_body, .. } => {
+                [then_body, else_body].iter().any(|arm| self.grants_in(arm, at, order))
+            }
             Exp::Basic(_) | Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_) => false,
         }
     }

@@ -42,10 +42,7 @@ impl Ctx<'_> {
         }
         // A thread has a value of each type in the block's memory.
         let folded = folds.operators().flat_map(|op| &op.op.ret);
-        let bytes: u64 = folded
-            .filter_map(Type::elem)
-            .map(prim::PrimType::size)
-            .sum();
+        let bytes: u64 = folded.filter_map(Type::elem).map(prim::PrimType::size).sum();
         if bytes.saturating_mul(self.block) > SCRATCHPAD_BYTES {
             return Err(Self::not_in_kernels("operators on so many values"));
         }
@@ -66,13 +63,7 @@ impl Ctx<'_> {
             (BasicOp::ConstArray { bytes, .. }, _) if bytes.len() as i64 > FRAME_BYTES => {
                 "large constant arrays"
             }
-            (
-                BasicOp::Param {
-                    default: Atom::Var(_),
-                    ..
-                },
-                _,
-            ) => "parameters",
+            (BasicOp::Param { default: Atom::Var(_), .. }, _) => "parameters",
             _ => return Ok(()),
         };
         Err(Self::not_in_kernels(what))

@@ -53,8 +53,7 @@ fn wanted(stms: &[Stm<Segs>]) -> Vec<bool> {
     let mut needed: FxHashSet<Name> = FxHashSet::default();
     let mut moving = vec![false; stms.len()];
     for (stm, moves) in stms.iter().zip(&mut moving).rev() {
-        *moves =
-            is_check(stm) || is_scalar(stm) && stm.pat.iter().any(|p| needed.contains(&p.name));
+        *moves = is_check(stm) || is_scalar(stm) && stm.pat.iter().any(|p| needed.contains(&p.name));
         if *moves {
             operands(stm, |name| {
                 needed.insert(name);
@@ -86,14 +85,9 @@ fn operands(stm: &Stm<Segs>, mut f: impl FnMut(Name)) {
 pub(crate) fn slice_operands(index: &DimIndex) -> Vec<Atom> {
     match index {
         DimIndex::Fix(at) => vec![*at],
-        DimIndex::Slice {
-            start,
-            count,
-            stride,
-        } => [Some(*start), Some(*stride), count.atom()]
-            .into_iter()
-            .flatten()
-            .collect(),
+        DimIndex::Slice { start, count, stride } => {
+            [Some(*start), Some(*stride), count.atom()].into_iter().flatten().collect()
+        }
     }
 }
 

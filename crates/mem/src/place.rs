@@ -43,18 +43,13 @@ type Refused = FxHashMap<Name, String>;
 ///
 /// # Errors
 /// Reductions of arrays by operators that update accumulators, too.
-pub fn place(
-    mut program: Program<Segs>,
-    context: &mut Context,
-) -> Result<Program<Segs>, PassError> {
+pub fn place(mut program: Program<Segs>, context: &mut Context) -> Result<Program<Segs>, PassError> {
     if !program.stack.has_device() {
         return Ok(program);
     }
     let callees = Callees::of(&program);
     let functions = std::mem::take(&mut program.functions);
-    let placed = context.each(functions, |function, own| {
-        place_function(function, &callees, own)
-    })?;
+    let placed = context.each(functions, |function, own| place_function(function, &callees, own))?;
     if placed.iter().all(|(_, own)| own.is_empty()) {
         program.functions = placed.into_iter().map(|(function, _)| function).collect();
         return Ok(program);
@@ -91,19 +86,8 @@ fn place_function(
     let refused: Refused = pairs.collect();
     choices::drop_refused(&mut function, &refused, context);
     let types = TypeEnv::of_function(&function);
-    let mut outline = Outline::new(
-        &function.name,
-        &function.names,
-        &function.provs,
-        types,
-        callees,
-    );
-    Units {
-        outline: &mut outline,
-        refused: &refused,
-        context,
-    }
-    .body(&mut function.body);
+    let mut outline = Outline::new(&function.name, &function.names, &function.provs, types, callees);
+    Units { outline: &mut outline, refused: &refused, context }.body(&mut function.body);
     let made = outline.finish()?;
     Ok((function, made))
 }
@@ -141,9 +125,7 @@ impl VisitMut<Segs> for Units<'_, '_> {
 }
 
 /// Of each function the copy for the host, if functions of the host's call it.
-fn twins(
-    placed: &[(Function<Segs>, Vec<Function<Segs>>)],
-) -> Result<Vec<Option<Function<Segs>>>, PassError> {
+fn twins(placed: &[(Function<Segs>, Vec<Function<Segs>>)]) -> Result<Vec<Option<Function<Segs>>>, PassError> {
     let each = placed.iter().enumerate();
     let by_name = each.map(|(at, (function, _))| (host::twin(&function.name), at));
     let by_name: FxHashMap<FunName, usize> = by_name.collect();
@@ -160,15 +142,8 @@ fn twins(
             continue;
         }
         let (function, _) = &placed[at];
-        let version = Version {
-            of: function.name.clone(),
-            place: Place::Host,
-        };
-        let mut twin = Function {
-            name,
-            version: Some(version),
-            ..function.clone()
-        };
+        let version = Version { of: function.name.clone(), place: Place::Host };
+        let mut twin = Function { name, version: Some(version), ..function.clone() };
         host::convert(&mut twin)?;
         callees(&twin.body, |fun| open.push(fun.clone()));
         twins[at] = Some(twin);

@@ -21,10 +21,8 @@ pub(crate) struct Roots {
 impl Roots {
     /// The roots of a body whose function has `n_names` names.
     pub(crate) fn new(body: &Body<Segs>, n_names: usize) -> Self {
-        let mut roots = Self {
-            root: (0..n_names as u32).map(Name).collect(),
-            in_place: vec![false; n_names],
-        };
+        let mut roots =
+            Self { root: (0..n_names as u32).map(Name).collect(), in_place: vec![false; n_names] };
         roots.body(body);
         roots
     }
@@ -65,11 +63,7 @@ impl Roots {
                     self.set(elem, Some(root));
                 }
             }
-            Exp::If {
-                cond: _,
-                then_body,
-                else_body,
-            } => {
+            Exp::If { cond: _, then_body, else_body } => {
                 self.body(then_body);
                 self.body(else_body);
                 for ((elem, &a), &b) in pat.iter().zip(&then_body.result).zip(&else_body.result) {
@@ -79,11 +73,7 @@ impl Roots {
                     }
                 }
             }
-            Exp::Loop {
-                params,
-                form: _,
-                body,
-            } => {
+            Exp::Loop { params, form: _, body } => {
                 self.body(body);
                 for ((elem, param), &result) in pat.iter().zip(params).zip(&body.result) {
                     if param.param.ty.is_array() && self.of(result) == Some(param.param.name) {
@@ -94,15 +84,7 @@ impl Roots {
                 }
             }
             Exp::Apply { fun: _, args: _ } => {}
-            Exp::Op(SegOp::Seg(Seg {
-                level: _,
-                space: _,
-                kind,
-                body,
-                ret: _,
-                decomp: _,
-                keeps: _,
-            })) => {
+            Exp::Op(SegOp::Seg(Seg { level: _, space: _, kind, body, ret: _, decomp: _, keeps: _ })) => {
                 self.body(body);
                 match kind {
                     SegKind::Folds(folds) => {

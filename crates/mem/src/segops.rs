@@ -45,15 +45,7 @@ impl Ctx<'_> {
         // What is refused is so before anything is placed for it.
         let kernel = starts.then(|| self.kernel_of(&seg, &pat)).transpose()?;
         let first = pat.first().map(|param| param.name);
-        let Seg {
-            level,
-            space,
-            kind,
-            body,
-            ret,
-            decomp,
-            keeps: _,
-        } = seg;
+        let Seg { level, space, kind, body, ret, decomp, keeps: _ } = seg;
         let pat = match &kind {
             SegKind::Hist(ops) => self.hist_pattern(pat, ops)?,
             SegKind::FlatMap => self.flat_pattern(pat, &ret, aux.prov, out)?,
@@ -66,10 +58,7 @@ impl Ctx<'_> {
                             let lmad = Lmad::in_order(order, param.ty.shape());
                             let hint = self.names.hint(param.name).clone();
                             let block = self.alloc(&hint, &param.ty, aux.prov, out)?;
-                            MemAnn::In {
-                                block: Block::Var(block),
-                                lmad,
-                            }
+                            MemAnn::In { block: Block::Var(block), lmad }
                         }
                         None => self.place(&param, aux.prov, out)?,
                     };
@@ -99,20 +88,8 @@ impl Ctx<'_> {
             }
             out.extend(kernel.outer());
         }
-        let op = MemOp::Seg(SegOp::Seg(Seg {
-            level,
-            space,
-            kind,
-            body,
-            ret,
-            decomp,
-            keeps: None,
-        }));
-        out.push(Stm {
-            pat,
-            aux,
-            exp: Exp::Op(op),
-        });
+        let op = MemOp::Seg(SegOp::Seg(Seg { level, space, kind, body, ret, decomp, keeps: None }));
+        out.push(Stm { pat, aux, exp: Exp::Op(op) });
         Ok(())
     }
 
@@ -138,11 +115,7 @@ impl Ctx<'_> {
                     [scanned, reduced, mapped].concat()
                 };
                 let body = self.body(body, &at)?;
-                let Folds {
-                    scans,
-                    reduces,
-                    post,
-                } = folds;
+                let Folds { scans, reduces, post } = folds;
                 let folds = Folds {
                     scans: self.operators(scans)?,
                     reduces: self.operators(reduces)?,
@@ -154,11 +127,7 @@ impl Ctx<'_> {
                 let body = self.body(body, &[])?;
                 let mut converted = Vec::with_capacity(ops.len());
                 for HistOp { shape, dests, op } in ops {
-                    converted.push(HistOp {
-                        shape,
-                        dests,
-                        op: self.operator(op)?,
-                    });
+                    converted.push(HistOp { shape, dests, op: self.operator(op)? });
                 }
                 (SegKind::Hist(converted), body)
             }
@@ -176,32 +145,21 @@ impl Ctx<'_> {
     /// The place of one point of a result array: of the array results, those
     /// that have a row for each point.
     fn point(&self, param: &Param<Mems>, space: &SegSpace) -> Option<Dest> {
-        let MemAnn::In {
-            block: Block::Var(block),
-            lmad,
-        } = &param.ann
-        else {
+        let MemAnn::In { block: Block::Var(block), lmad } = &param.ann else {
             return None;
         };
         let rank = param.ty.rank();
         if rank <= space.dims.len() {
             return None;
         }
-        let full = |&count: &Dim| DimIndex::Slice {
-            start: Atom::i64(0),
-            count,
-            stride: Atom::i64(1),
-        };
+        let full = |&count: &Dim| DimIndex::Slice { start: Atom::i64(0), count, stride: Atom::i64(1) };
         let slice: Vec<DimIndex> = space
             .dims
             .iter()
             .map(|(index, _)| DimIndex::Fix(Atom::Var(*index)))
             .chain(param.ty.shape().iter().skip(space.dims.len()).map(full))
             .collect();
-        Some(Dest {
-            block: *block,
-            lmad: lmad.slice(&slice),
-        })
+        Some(Dest { block: *block, lmad: lmad.slice(&slice) })
     }
 
     /// Where an array lies in a block of its own, which is bound before it.
@@ -247,39 +205,23 @@ impl Ctx<'_> {
         Ok(bound)
     }
 
-    fn operators(
-        &mut self,
-        operators: Vec<Operator<Segs>>,
-    ) -> Result<Vec<Operator<Mems>>, PassError> {
-        operators
-            .into_iter()
-            .map(|operator| self.operator(operator))
-            .collect()
+    fn operators(&mut self, operators: Vec<Operator<Segs>>) -> Result<Vec<Operator<Mems>>, PassError> {
+        operators.into_iter().map(|operator| self.operator(operator)).collect()
     }
 
     fn operator(&mut self, operator: Operator<Segs>) -> Result<Operator<Mems>, PassError> {
         let Operator { op, neutral, comm } = operator;
         let Lambda { params, body, ret } = op;
-        let params = params
-            .into_iter()
-            .map(|p| self.plain(p))
-            .collect::<Result<Vec<_>, PassError>>()?;
+        let params = params.into_iter().map(|p| self.plain(p)).collect::<Result<Vec<_>, PassError>>()?;
         let body = self.without_point(|ctx| ctx.body(body, &[]))?;
-        Ok(Operator {
-            op: Lambda { params, body, ret },
-            neutral,
-            comm,
-        })
+        Ok(Operator { op: Lambda { params, body, ret }, neutral, comm })
     }
 
     /// A post lambda: its parameters for arrays lie where the body put them,
     /// which only scalars can do for now.
     fn post(&mut self, post: Lambda<Segs>, at: &[Option<Dest>]) -> Result<Lambda<Mems>, PassError> {
         let Lambda { params, body, ret } = post;
-        let params = params
-            .into_iter()
-            .map(|p| self.plain(p))
-            .collect::<Result<Vec<_>, PassError>>()?;
+        let params = params.into_iter().map(|p| self.plain(p)).collect::<Result<Vec<_>, PassError>>()?;
         let body = self.body(body, at)?;
         Ok(Lambda { params, body, ret })
     }
@@ -297,9 +239,7 @@ impl Ctx<'_> {
         if self.home != Space::Device || self.in_kernel() {
             return self.accumulate(pat, aux, inputs, lambda, out);
         }
-        self.unit(pat, out, |ctx, pat, out| {
-            ctx.accumulate(pat, aux, inputs, lambda, out)
-        })
+        self.unit(pat, out, |ctx, pat, out| ctx.accumulate(pat, aux, inputs, lambda, out))
     }
 
     fn accumulate(
@@ -310,38 +250,23 @@ impl Ctx<'_> {
         lambda: Lambda<Segs>,
         out: &mut Vec<Stm<Mems>>,
     ) -> Result<(), PassError> {
-        let arrays: Vec<Name> = inputs
-            .iter()
-            .flat_map(|i| i.arrays.iter().copied())
-            .collect();
+        let arrays: Vec<Name> = inputs.iter().flat_map(|i| i.arrays.iter().copied()).collect();
         let n_accs = inputs.len();
         let mut converted = Vec::with_capacity(inputs.len());
         for AccInput { shape, arrays, op } in inputs {
             let outside = std::mem::replace(&mut self.inside, true);
             let op = op.map(|op| self.operator(op)).transpose();
             self.inside = outside;
-            converted.push(AccInput {
-                shape,
-                arrays,
-                op: op?,
-            });
+            converted.push(AccInput { shape, arrays, op: op? });
         }
         let Lambda { params, body, ret } = lambda;
-        let params = params
-            .into_iter()
-            .map(|p| self.plain(p))
-            .collect::<Result<Vec<_>, PassError>>()?;
+        let params = params.into_iter().map(|p| self.plain(p)).collect::<Result<Vec<_>, PassError>>()?;
         let mut body = self.body(body, &[])?;
         let mut ret_types = Vec::with_capacity(ret.len());
         let mut result = Vec::with_capacity(body.result.len());
-        for (k, (atom, ty)) in std::mem::take(&mut body.result)
-            .into_iter()
-            .zip(ret)
-            .enumerate()
-        {
+        for (k, (atom, ty)) in std::mem::take(&mut body.result).into_iter().zip(ret).enumerate() {
             if let (true, true, Atom::Var(array)) = (k >= n_accs, ty.is_array(), atom) {
-                let (array, block) =
-                    self.returnable(array, aux.prov, Copied::Joined, &mut body.stms)?;
+                let (array, block) = self.returnable(array, aux.prov, Copied::Joined, &mut body.stms)?;
                 result.extend([Atom::Var(block), Atom::Var(array)]);
                 ret_types.push(Type::Mem(self.home));
             } else {
@@ -361,20 +286,9 @@ impl Ctx<'_> {
             };
             bound.push(self.bind(param.name, param.ty, ann));
         }
-        let lambda = Lambda {
-            params,
-            body,
-            ret: ret_types,
-        };
-        let op = MemOp::Seg(SegOp::WithAcc {
-            inputs: converted,
-            lambda,
-        });
-        out.push(Stm {
-            pat: bound,
-            aux,
-            exp: Exp::Op(op),
-        });
+        let lambda = Lambda { params, body, ret: ret_types };
+        let op = MemOp::Seg(SegOp::WithAcc { inputs: converted, lambda });
+        out.push(Stm { pat: bound, aux, exp: Exp::Op(op) });
         Ok(())
     }
 }

@@ -29,10 +29,7 @@ impl Aliases {
     pub(crate) fn of<L: Level>(function: &Function<L>, types: &TypeEnv, sigs: &Signatures) -> Self {
         let n = function.names.len();
         let mut collect = Collect {
-            aliases: Self {
-                parent: (0..n as u32).collect(),
-                flags: vec![Flags::default(); n],
-            },
+            aliases: Self { parent: (0..n as u32).collect(), flags: vec![Flags::default(); n] },
             types,
             sigs,
         };
@@ -119,10 +116,7 @@ struct Collect<'a> {
 
 impl Collect<'_> {
     fn tracked(&self, name: Name) -> bool {
-        matches!(
-            self.types.get(name),
-            Some(Type::Array { .. } | Type::Acc { .. })
-        )
+        matches!(self.types.get(name), Some(Type::Array { .. } | Type::Acc { .. }))
     }
 
     fn alias(&mut self, a: Name, b: Name) {
@@ -193,19 +187,11 @@ impl<L: Level> Visit<L> for Collect<'_> {
                 }
                 return;
             }
-            Exp::If {
-                cond: _,
-                then_body,
-                else_body,
-            } => {
+            Exp::If { cond: _, then_body, else_body } => {
                 self.results(pat, then_body);
                 self.results(pat, else_body);
             }
-            Exp::Loop {
-                params,
-                form: _,
-                body,
-            } => {
+            Exp::Loop { params, form: _, body } => {
                 for (param, bound) in params.iter().zip(pat) {
                     self.alias_atom(param.param.name, param.init);
                     self.alias(bound.name, param.param.name);

@@ -109,23 +109,13 @@ impl Graph {
                     accs::update(param, *acc, index, values, self);
                 }
             }
-            Exp::Basic(op) => Visit::<L>::basic(
-                &mut Needs {
-                    graph: self,
-                    from: node,
-                },
-                op,
-            ),
+            Exp::Basic(op) => Visit::<L>::basic(&mut Needs { graph: self, from: node }, op),
             Exp::Apply { fun: _, args } => {
                 for arg in args {
                     self.need_atom(node, *arg);
                 }
             }
-            Exp::If {
-                cond,
-                then_body,
-                else_body,
-            } => {
+            Exp::If { cond, then_body, else_body } => {
                 self.need_atom(node, *cond);
                 for body in [then_body, else_body] {
                     for (param, result) in pat.iter().zip(&body.result) {
@@ -136,11 +126,7 @@ impl Graph {
             }
             Exp::Loop { params, form, body } => {
                 match form {
-                    LoopForm::For {
-                        var: _,
-                        ty: _,
-                        bound,
-                    } => self.need_atom(node, *bound),
+                    LoopForm::For { var: _, ty: _, bound } => self.need_atom(node, *bound),
                     LoopForm::While { cond } => self.need_name(node, *cond),
                 }
                 for ((param, bound), result) in params.iter().zip(pat).zip(&body.result) {
@@ -173,11 +159,8 @@ pub struct Live(Vec<bool>);
 
 impl Live {
     fn of<L: OptLevel>(function: &Function<L>) -> Self {
-        let mut graph = Graph {
-            next: function.names.len() as u32,
-            edges: Vec::new(),
-            components: FxHashMap::default(),
-        };
+        let mut graph =
+            Graph { next: function.names.len() as u32, edges: Vec::new(), components: FxHashMap::default() };
         let root = graph.node();
         for result in &function.body.result {
             graph.need_atom(root, *result);
@@ -212,11 +195,7 @@ impl Live {
         let Stm { pat, aux: _, exp } = stm;
         match exp {
             Exp::Basic(_) | Exp::Apply { .. } => {}
-            Exp::If {
-                cond: _,
-                then_body,
-                else_body,
-            } => {
+            Exp::If { cond: _, then_body, else_body } => {
                 let keep: Vec<bool> = pat.iter().map(|param| self.name(param.name)).collect();
                 retain(pat, &keep);
                 for body in [then_body, else_body] {
@@ -224,15 +203,8 @@ impl Live {
                     self.sweep(body);
                 }
             }
-            Exp::Loop {
-                params,
-                form: _,
-                body,
-            } => {
-                let keep: Vec<bool> = params
-                    .iter()
-                    .map(|param| self.name(param.param.name))
-                    .collect();
+            Exp::Loop { params, form: _, body } => {
+                let keep: Vec<bool> = params.iter().map(|param| self.name(param.param.name)).collect();
                 retain(pat, &keep);
                 retain(params, &keep);
                 retain(&mut body.result, &keep);

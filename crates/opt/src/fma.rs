@@ -36,11 +36,7 @@ pub(crate) fn fuse_products<L: Level>(
     }
     let mut uses = Uses(vec![0; function.names.len()]);
     Visit::<L>::body(&mut uses, &function.body);
-    let mut pass = Products {
-        uses: uses.0,
-        names: &mut function.names,
-        fuel: &mut context.fuel,
-    };
+    let mut pass = Products { uses: uses.0, names: &mut function.names, fuel: &mut context.fuel };
     VisitMut::<L>::body(&mut pass, &mut function.body);
     Ok(function)
 }
@@ -137,24 +133,14 @@ impl Products<'_> {
         }
     }
 
-    fn negated<L: Level>(
-        &mut self,
-        ty: PrimType,
-        x: Atom,
-        aux: &Aux,
-        out: &mut Vec<Option<Stm<L>>>,
-    ) -> Atom {
+    fn negated<L: Level>(&mut self, ty: PrimType, x: Atom, aux: &Aux, out: &mut Vec<Option<Stm<L>>>) -> Atom {
         if let Atom::Const(value) = x
             && let Some(minus) = prim::eval::unary(UnOp::FNeg, value)
         {
             return Atom::Const(minus);
         }
         let name = self.names.fresh("minus");
-        let pat = vec![Param {
-            name,
-            ty: Type::Prim(ty),
-            ann: L::Ann::default(),
-        }];
+        let pat = vec![Param { name, ty: Type::Prim(ty), ann: L::Ann::default() }];
         out.push(Some(Stm {
             pat,
             aux: Aux::at(aux.prov),

@@ -75,15 +75,7 @@ pub(crate) fn fuse(
     let (mut fates, mut turned) = (Fates::default(), Vec::new());
     let mut stored = context.options.account.then(Stored::default);
     loop {
-        if walk(
-            &mut function,
-            signatures,
-            context,
-            phase,
-            &mut fates,
-            &mut turned,
-            &mut stored,
-        ) {
+        if walk(&mut function, signatures, context, phase, &mut fates, &mut turned, &mut stored) {
             simplify::once(&mut function, signatures, context);
             loose = true;
         } else if phase == Phase::Through {
@@ -110,20 +102,10 @@ pub(crate) fn fuse(
         let (first, second) = (party(first), party(second));
         let places = first.places.clone();
         let kind = match fate {
-            Fate::Fused => Kind::Fused {
-                producer: first,
-                consumer: second,
-            },
-            Fate::Again => Kind::Again {
-                producer: first,
-                consumer: second,
-            },
+            Fate::Fused => Kind::Fused { producer: first, consumer: second },
+            Fate::Again => Kind::Again { producer: first, consumer: second },
             Fate::Together => Kind::Together { first, second },
-            Fate::Apart(why) => Kind::Apart {
-                producer: first,
-                consumer: second,
-                why,
-            },
+            Fate::Apart(why) => Kind::Apart { producer: first, consumer: second, why },
         };
         context.decide(&function.name.0, places, kind);
     }
@@ -331,10 +313,7 @@ impl Fuser<'_> {
     fn needs(&mut self, stm: &mut Stm<Soacs>) -> Needs {
         self.visited += 1;
         let id = self.visited;
-        self.open.push(Open {
-            id,
-            needs: Needs::default(),
-        });
+        self.open.push(Open { id, needs: Needs::default() });
         // Inputs are no needs of the inside.
         let held = inputs_mut(&mut stm.exp).map(std::mem::take);
         self.stm(stm);
@@ -371,11 +350,7 @@ impl Fuser<'_> {
         let uses = &self.uses;
         // An array that was made here for one use alone has no other names.
         let alone = |graph: &Graph, name: Name| {
-            uses[name.index()] == 1
-                && graph
-                    .binder(name)
-                    .and_then(|id| graph.stm(id))
-                    .is_some_and(makes)
+            uses[name.index()] == 1 && graph.binder(name).and_then(|id| graph.stm(id)).is_some_and(makes)
         };
         let mut graph = Graph::new(stms, &self.types, &self.aliases, alone);
         if self.phase == Phase::Beside {
@@ -458,11 +433,7 @@ impl Fuser<'_> {
         let inside = &graph.needs(consumer).inside;
         if let Some(at) = first.pat.iter().position(|p| inside.contains(&p.name)) {
             let reduced = merge::reduced(first) > at;
-            return Err(if reduced {
-                Apart::Reduced
-            } else {
-                Apart::ReadOtherwise
-            });
+            return Err(if reduced { Apart::Reduced } else { Apart::ReadOtherwise });
         }
         let read = inputs(&second.exp);
         let way = merge::possible(first, second, &|name| self.is_kept(name, read))?;
@@ -515,9 +486,7 @@ impl Fuser<'_> {
 
     /// Makes two combinators one, in a way that is possible.
     fn unite(&mut self, graph: &mut Graph, first: usize, second: usize, way: Way) -> bool {
-        let (Some(producer), Some(mut consumer)) =
-            (graph.take(first).pop(), graph.take(second).pop())
-        else {
+        let (Some(producer), Some(mut consumer)) = (graph.take(first).pop(), graph.take(second).pop()) else {
             return false;
         };
         consumer.aux.prov = self.provs.join(producer.aux.prov, consumer.aux.prov);
@@ -538,10 +507,7 @@ impl Fuser<'_> {
 
 /// Whether the statement may fuse with others.
 fn is_candidate(stm: &Stm<Soacs>) -> bool {
-    matches!(
-        stm.exp,
-        Exp::Op(Soac::Screma(_) | Soac::Hist { .. } | Soac::WithAcc { .. })
-    )
+    matches!(stm.exp, Exp::Op(Soac::Screma(_) | Soac::Hist { .. } | Soac::WithAcc { .. }))
 }
 
 /// Whether the statement gives a slice of an array.
@@ -561,8 +527,5 @@ fn inputs_mut(exp: &mut Exp<Soacs>) -> Option<&mut Vec<Name>> {
 
 /// Whether a statement makes a new array.
 fn makes(stm: &Stm<Soacs>) -> bool {
-    matches!(
-        stm.exp,
-        Exp::Basic(BasicOp::Replicate { .. } | BasicOp::Scratch { .. } | BasicOp::Copy(_))
-    )
+    matches!(stm.exp, Exp::Basic(BasicOp::Replicate { .. } | BasicOp::Scratch { .. } | BasicOp::Copy(_)))
 }

@@ -26,9 +26,7 @@ mod plan;
 
 use crate::splice;
 use ir::decision::{Called, Kind};
-use ir::syntax::{
-    Atom, Attr, Attrs, Aux, Body, Exp, FunKind, Function, Level, Param, Program, Stm,
-};
+use ir::syntax::{Atom, Attr, Attrs, Aux, Body, Exp, FunKind, Function, Level, Param, Program, Stm};
 use ir::walk::{Import, Substitution, Visit, VisitMut, import_body};
 use ir::{Context, Fuel, FunName, NameTable, PassError, Prov, ProvTable};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -52,27 +50,12 @@ const PROGRAM: usize = 24_000;
 const GROWTH: usize = 2;
 
 /// Inlines calls, callees first.
-pub(crate) fn inline<L: Level>(
-    program: Program<L>,
-    context: &mut Context,
-) -> Result<Program<L>, PassError> {
-    let Program {
-        stack,
-        files,
-        opaques,
-        entries,
-        functions,
-    } = program;
-    let index: FxHashMap<FunName, usize> = functions
-        .iter()
-        .enumerate()
-        .map(|(i, f)| (f.name.clone(), i))
-        .collect();
+pub(crate) fn inline<L: Level>(program: Program<L>, context: &mut Context) -> Result<Program<L>, PassError> {
+    let Program { stack, files, opaques, entries, functions } = program;
+    let index: FxHashMap<FunName, usize> =
+        functions.iter().enumerate().map(|(i, f)| (f.name.clone(), i)).collect();
     let calls: Vec<Vec<usize>> = functions.iter().map(|f| calls_of(f, &index)).collect();
-    let roots: Vec<usize> = entries
-        .iter()
-        .filter_map(|entry| index.get(&entry.fun).copied())
-        .collect();
+    let roots: Vec<usize> = entries.iter().filter_map(|entry| index.get(&entry.fun).copied()).collect();
     let Order { order, recursive } = callees_first(&calls, &roots);
     let mut count = vec![0usize; functions.len()];
     for i in &order {
@@ -84,17 +67,9 @@ pub(crate) fn inline<L: Level>(
         count[*root] += 2;
     }
     let inside = inside_combinators(&functions, &index, &calls, &order);
-    let known: Vec<Callee> = functions
-        .iter()
-        .enumerate()
-        .map(|(i, f)| Callee::of(f, recursive[i], count[i], inside[i]))
-        .collect();
-    let limit = plan::limit(&plan::Functions {
-        known: &known,
-        calls: &calls,
-        order: &order,
-        roots: &roots,
-    });
+    let known: Vec<Callee> =
+        functions.iter().enumerate().map(|(i, f)| Callee::of(f, recursive[i], count[i], inside[i])).collect();
+    let limit = plan::limit(&plan::Functions { known: &known, calls: &calls, order: &order, roots: &roots });
     let mut done: Vec<Option<Function<L>>> = functions.into_iter().map(Some).collect();
     let mut facts: Vec<Option<Callee>> = vec![None; done.len()];
     let mut sure = constants::Sure::default();
@@ -128,13 +103,7 @@ pub(crate) fn inline<L: Level>(
         done[i] = Some(function);
     }
     let functions: Vec<Function<L>> = done.into_iter().flatten().collect();
-    let program = Program {
-        stack,
-        files,
-        opaques,
-        entries,
-        functions,
-    };
+    let program = Program { stack, files, opaques, entries, functions };
     Ok(drop_unreachable(program, &mut context.fuel))
 }
 
@@ -195,13 +164,7 @@ impl Callee {
         self.wanted
             || self.size <= SMALL
             || (fits && self.calls == 1)
-            || (fits
-                && self.size
-                    <= if self.combinators {
-                        limit
-                    } else {
-                        SCALAR.min(limit)
-                    })
+            || (fits && self.size <= if self.combinators { limit } else { SCALAR.min(limit) })
     }
 }
 
@@ -254,12 +217,8 @@ impl<'a, L: Level> Inliner<'a, L> {
         args: &[Atom],
         out: &mut Vec<Stm<L>>,
     ) {
-        let mut map: Substitution = callee
-            .params
-            .iter()
-            .zip(args)
-            .map(|(param, arg)| (param.param.name, *arg))
-            .collect();
+        let mut map: Substitution =
+            callee.params.iter().zip(args).map(|(param, arg)| (param.param.name, *arg)).collect();
         let mut import = Import {
             from_names: &callee.names,
             from_provs: &callee.provs,
@@ -298,10 +257,7 @@ impl<L: Level> VisitMut<L> for Inliner<'_, L> {
 
     fn poly(&mut self, poly: &mut ir::poly::Poly) {
         *poly = poly.substitute(|name| {
-            self.map.get(&name).map_or_else(
-                || ir::poly::Poly::var(name),
-                |new| ir::poly::Poly::atom(*new),
-            )
+            self.map.get(&name).map_or_else(|| ir::poly::Poly::var(name), |new| ir::poly::Poly::atom(*new))
         });
     }
 
@@ -359,12 +315,7 @@ impl<L: Level> Visit<L> for Calls<'_> {
 
 impl<'a> Calls<'a> {
     fn of<L: Level>(function: &Function<L>, index: &'a FxHashMap<FunName, usize>) -> Self {
-        let mut calls = Self {
-            index,
-            all: Vec::new(),
-            inside: Vec::new(),
-            depth: 0,
-        };
+        let mut calls = Self { index, all: Vec::new(), inside: Vec::new(), depth: 0 };
         Visit::<L>::body(&mut calls, &function.body);
         calls
     }
@@ -453,10 +404,7 @@ fn callees_first(calls: &[Vec<usize>], roots: &[usize]) -> Order {
     let (mut found, mut low) = (vec![NONE; n], vec![0; n]);
     let mut on_stack = vec![false; n];
     let (mut component, mut work): (Vec<usize>, Vec<(usize, usize)>) = (Vec::new(), Vec::new());
-    let mut result = Order {
-        order: Vec::new(),
-        recursive: vec![false; n],
-    };
+    let mut result = Order { order: Vec::new(), recursive: vec![false; n] };
     let mut next = 0;
     for &root in roots {
         if found[root] != NONE {
@@ -500,17 +448,10 @@ fn callees_first(calls: &[Vec<usize>], roots: &[usize]) -> Order {
 
 /// Removes the functions that no entry point reaches.
 fn drop_unreachable<L: Level>(mut program: Program<L>, fuel: &mut Fuel) -> Program<L> {
-    let index: FxHashMap<FunName, usize> = program
-        .functions
-        .iter()
-        .enumerate()
-        .map(|(i, f)| (f.name.clone(), i))
-        .collect();
-    let mut pending: Vec<usize> = program
-        .entries
-        .iter()
-        .filter_map(|entry| index.get(&entry.fun).copied())
-        .collect();
+    let index: FxHashMap<FunName, usize> =
+        program.functions.iter().enumerate().map(|(i, f)| (f.name.clone(), i)).collect();
+    let mut pending: Vec<usize> =
+        program.entries.iter().filter_map(|entry| index.get(&entry.fun).copied()).collect();
     let mut reached: FxHashSet<usize> = FxHashSet::default();
     while let Some(i) = pending.pop() {
         if reached.insert(i) {

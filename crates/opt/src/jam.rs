@@ -29,8 +29,7 @@ use ir::soac::Operator;
 use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Function, LoopForm, LoopParam, Param, Stm};
 use ir::types::{Dim, Type};
 use ir::walk::{
-    Substitution, VisitMut, free_names_lambda, refresh_body, substitute_body, used_names,
-    with_stack,
+    Substitution, VisitMut, free_names_lambda, refresh_body, substitute_body, used_names, with_stack,
 };
 use ir::{Context, Fuel, Name, NameTable, PassError, Prov, Segs};
 use prim::{BinOp, PrimType};
@@ -54,11 +53,7 @@ pub(crate) fn jam(
     let Some(turns) = turns(context.options.machine.bytes) else {
         return Ok(function);
     };
-    let mut pass = Jam {
-        turns,
-        names: &mut function.names,
-        fuel: &mut context.fuel,
-    };
+    let mut pass = Jam { turns, names: &mut function.names, fuel: &mut context.fuel };
     VisitMut::<Segs>::body(&mut pass, &mut function.body);
     Ok(function)
 }
@@ -118,16 +113,7 @@ struct Counted {
 impl Jam<'_> {
     /// Whether, and which, reduction the turns of a loop can share.
     fn shared(&self, stm: &Stm<Segs>) -> Option<Shared> {
-        let Exp::Loop {
-            params,
-            form:
-                LoopForm::For {
-                    var,
-                    ty: PrimType::I64,
-                    bound,
-                },
-            body,
-        } = &stm.exp
+        let Exp::Loop { params, form: LoopForm::For { var, ty: PrimType::I64, bound }, body } = &stm.exp
         else {
             return None;
         };
@@ -159,46 +145,25 @@ impl Jam<'_> {
                 varying.extend(stm.pat.iter().map(|param| param.name));
             }
         }
-        let alike = fixed(&body.stms[at])
-            .into_iter()
-            .all(|name| !varying.contains(&name));
+        let alike = fixed(&body.stms[at]).into_iter().all(|name| !varying.contains(&name));
         (alike && needed.is_disjoint(&carried)).then_some(Shared { at, early, varying })
     }
 
     /// The loop over groups of turns, and that of the turns which are left.
     fn together(&mut self, stm: Stm<Segs>, shared: &Shared, out: &mut Vec<Stm<Segs>>) {
         let Stm { pat, aux, exp } = stm;
-        let Exp::Loop {
-            params,
-            form: LoopForm::For { var, bound, .. },
-            body,
-        } = exp
-        else {
+        let Exp::Loop { params, form: LoopForm::For { var, bound, .. }, body } = exp else {
             return;
         };
         let turns = Atom::i64(self.turns);
         let groups = self.bind(BinOp::SQuot, bound, turns, aux.prov, out);
         let done = self.bind(BinOp::Mul, groups, turns, aux.prov, out);
         let left = self.bind(BinOp::Sub, bound, done, aux.prov, out);
-        let whole = Counted {
-            pat,
-            aux,
-            params,
-            var,
-            bound: groups,
-            body,
-        };
+        let whole = Counted { pat, aux, params, var, bound: groups, body };
         let first = self.groups(&whole, shared);
         let between: Vec<Atom> = first.pat.iter().map(|param| param.name.into()).collect();
         out.push(first);
-        let Counted {
-            pat,
-            aux,
-            mut params,
-            var,
-            mut body,
-            ..
-        } = whole;
+        let Counted { pat, aux, mut params, var, mut body, .. } = whole;
         for (param, init) in params.iter_mut().zip(between) {
             param.init = init;
         }
@@ -209,25 +174,14 @@ impl Jam<'_> {
         substitute_body(&mut body, &from);
         ahead.append(&mut body.stms);
         body.stms = ahead;
-        let form = LoopForm::For {
-            var: counter,
-            ty: PrimType::I64,
-            bound: left,
-        };
+        let form = LoopForm::For { var: counter, ty: PrimType::I64, bound: left };
         let exp = Exp::Loop { params, form, body };
         out.push(Stm { pat, aux, exp });
     }
 
     /// The loop over groups of turns.
     fn groups(&mut self, whole: &Counted, shared: &Shared) -> Stm<Segs> {
-        let Counted {
-            pat,
-            aux,
-            params,
-            var,
-            bound,
-            body,
-        } = whole;
+        let Counted { pat, aux, params, var, bound, body } = whole;
         let group = self.names.fresh("group");
         let mut stms = Vec::new();
         let turns = Atom::i64(self.turns);
@@ -243,11 +197,7 @@ impl Jam<'_> {
         let (before, rest) = body.stms.split_at(shared.at);
         let marked = before.iter().zip(&shared.early);
         let early = Body {
-            stms: marked
-                .clone()
-                .filter(|(_, early)| **early)
-                .map(|(stm, _)| stm.clone())
-                .collect(),
+            stms: marked.clone().filter(|(_, early)| **early).map(|(stm, _)| stm.clone()).collect(),
             result: Vec::new(),
         };
         for copy in &mut copies {
@@ -257,16 +207,11 @@ impl Jam<'_> {
             stms.push(self.folded(fold, &shared.varying, &mut copies));
         }
         let others = marked.filter(|(_, early)| !**early).map(|(stm, _)| stm);
-        let late = Body {
-            stms: others.chain(rest.iter().skip(1)).cloned().collect(),
-            result: body.result.clone(),
-        };
+        let late =
+            Body { stms: others.chain(rest.iter().skip(1)).cloned().collect(), result: body.result.clone() };
         let own: Vec<LoopParam<Segs>> = params
             .iter()
-            .map(|param| LoopParam {
-                param: self.fresh(&param.param),
-                ..param.clone()
-            })
+            .map(|param| LoopParam { param: self.fresh(&param.param), ..param.clone() })
             .collect();
         let mut values: Vec<Atom> = own.iter().map(|p| p.param.name.into()).collect();
         for copy in &mut copies {
@@ -276,23 +221,12 @@ impl Jam<'_> {
             stms.extend(late.stms);
             values = late.result;
         }
-        let form = LoopForm::For {
-            var: group,
-            ty: PrimType::I64,
-            bound: *bound,
-        };
-        let body = Body {
-            stms,
-            result: values,
-        };
+        let form = LoopForm::For { var: group, ty: PrimType::I64, bound: *bound };
+        let body = Body { stms, result: values };
         Stm {
             pat: pat.iter().map(|param| self.fresh(param)).collect(),
             aux: aux.clone(),
-            exp: Exp::Loop {
-                params: own,
-                form,
-                body,
-            },
+            exp: Exp::Loop { params: own, form, body },
         }
     }
 
@@ -310,22 +244,12 @@ impl Jam<'_> {
                 let seg = self.merged(seg, varying, copies);
                 Exp::Op(SegOp::Seg(seg))
             }
-            Exp::If {
-                cond,
-                then_body,
-                else_body,
-            } => {
+            Exp::If { cond, then_body, else_body } => {
                 let mut inner = copies.to_vec();
                 let stms = then_body.stms.iter();
                 let stms = stms.map(|stm| self.folded(stm, varying, &mut inner));
-                let mut then = Body {
-                    stms: stms.collect(),
-                    result: Vec::new(),
-                };
-                let mut other = Body {
-                    stms: Vec::new(),
-                    result: Vec::new(),
-                };
+                let mut then = Body { stms: stms.collect(), result: Vec::new() };
+                let mut other = Body { stms: Vec::new(), result: Vec::new() };
                 for (copy, inner) in copies.iter_mut().zip(&inner) {
                     let results = then_body.result.iter();
                     then.result.extend(results.map(|result| of(inner, *result)));
@@ -333,15 +257,9 @@ impl Jam<'_> {
                     other.stms.extend(own.stms);
                     other.result.extend(own.result);
                 }
-                Exp::If {
-                    cond: *cond,
-                    then_body: then,
-                    else_body: other,
-                }
+                Exp::If { cond: *cond, then_body: then, else_body: other }
             }
-            exp @ (Exp::Basic(_) | Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_)) => {
-                exp.clone()
-            }
+            exp @ (Exp::Basic(_) | Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_)) => exp.clone(),
         };
         for copy in copies {
             for param in &stm.pat {
@@ -355,12 +273,7 @@ impl Jam<'_> {
     }
 
     /// One reduction for those of all turns.
-    fn merged(
-        &mut self,
-        seg: &Seg<Segs>,
-        varying: &FxHashSet<Name>,
-        copies: &[Substitution],
-    ) -> Seg<Segs> {
+    fn merged(&mut self, seg: &Seg<Segs>, varying: &FxHashSet<Name>, copies: &[Substitution]) -> Seg<Segs> {
         let (mut shared, mut own) = (Vec::new(), Vec::new());
         let mut varying = varying.clone();
         for stm in &seg.body.stms {
@@ -377,18 +290,9 @@ impl Jam<'_> {
             points.insert(*point, fresh.into());
             (fresh, *dim)
         });
-        let space = SegSpace {
-            dims: dims.collect(),
-            lane: seg.space.lane,
-        };
-        let shared = Body {
-            stms: shared,
-            result: Vec::new(),
-        };
-        let own = Body {
-            stms: own,
-            result: seg.body.result.clone(),
-        };
+        let space = SegSpace { dims: dims.collect(), lane: seg.space.lane };
+        let shared = Body { stms: shared, result: Vec::new() };
+        let own = Body { stms: own, result: seg.body.result.clone() };
         let mut body = refresh_body(&shared, self.names, &mut points);
         let mut reduces: Vec<Operator<Segs>> = Vec::new();
         let mut ret = Vec::new();
@@ -403,33 +307,17 @@ impl Jam<'_> {
                 reduces.extend(folds.reduces.iter().map(|op| op.refreshed(self.names)));
             }
         }
-        Seg {
-            space,
-            kind: SegKind::Folds(Folds {
-                reduces,
-                ..Folds::default()
-            }),
-            body,
-            ret,
-            ..seg.clone()
-        }
+        Seg { space, kind: SegKind::Folds(Folds { reduces, ..Folds::default() }), body, ret, ..seg.clone() }
     }
 
     fn fresh(&mut self, param: &Param<Segs>) -> Param<Segs> {
-        Param {
-            name: self.names.fresh_like(param.name),
-            ..param.clone()
-        }
+        Param { name: self.names.fresh_like(param.name), ..param.clone() }
     }
 
     fn bind(&mut self, op: BinOp, x: Atom, y: Atom, prov: Prov, out: &mut Vec<Stm<Segs>>) -> Atom {
         let name = self.names.fresh("turn");
         out.push(Stm {
-            pat: vec![Param {
-                name,
-                ty: Type::I64,
-                ann: (),
-            }],
+            pat: vec![Param { name, ty: Type::I64, ann: () }],
             aux: Aux::at(prov),
             exp: Exp::Basic(BasicOp::Binary(op, PrimType::I64, x, y)),
         });
@@ -453,9 +341,7 @@ fn uses_of(stm: &Stm<Segs>) -> impl Iterator<Item = Name> {
 /// Whether a statement may go ahead of what earlier turns do: it makes scalars or views.
 fn goes_ahead(stm: &Stm<Segs>) -> bool {
     match &stm.exp {
-        Exp::Basic(op) => {
-            is_arithmetic(op) || matches!(op, BasicOp::Index { .. } | BasicOp::Assert { .. })
-        }
+        Exp::Basic(op) => is_arithmetic(op) || matches!(op, BasicOp::Index { .. } | BasicOp::Assert { .. }),
         Exp::If { .. } | Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_) => false,
     }
 }
@@ -491,11 +377,7 @@ fn is_small(seg: &Seg<Segs>) -> bool {
         && folds.operators().all(Operator::is_scalar)
         && seg.ret.len() == folds.n_reduced()
         && seg.ret.len() <= MOST_VALUES
-        && seg
-            .body
-            .stms
-            .iter()
-            .all(|stm| matches!(stm.exp, Exp::Basic(_)))
+        && seg.body.stms.iter().all(|stm| matches!(stm.exp, Exp::Basic(_)))
 }
 
 /// The names that must be the same in all turns: of the condition, of sizes and operators.
@@ -512,9 +394,7 @@ fn fixed(stm: &Stm<Segs>) -> Vec<Name> {
             }
             names
         }
-        Exp::If {
-            cond, then_body, ..
-        } => {
+        Exp::If { cond, then_body, .. } => {
             let inner = then_body.stms.iter().flat_map(fixed);
             inner.chain(cond.var()).collect()
         }

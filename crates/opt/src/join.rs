@@ -45,10 +45,7 @@ pub(crate) fn join(
     _: &Signatures,
     context: &mut Context,
 ) -> Result<Function<Segs>, PassError> {
-    let mut pass = Join {
-        provs: &mut function.provs,
-        fuel: &mut context.fuel,
-    };
+    let mut pass = Join { provs: &mut function.provs, fuel: &mut context.fuel };
     VisitMut::<Segs>::body(&mut pass, &mut function.body);
     Ok(function)
 }
@@ -86,9 +83,8 @@ fn last_loop(before: &[Stm<Segs>], stm: &Stm<Segs>) -> Option<(usize, Substituti
     }
     let at = before.iter().rposition(|stm| !goes_before(stm))?;
     let first = in_order(&before[at])?;
-    let results: FxHashMap<Name, usize> = (before[at].pat.iter().enumerate())
-        .map(|(i, param)| (param.name, i))
-        .collect();
+    let results: FxHashMap<Name, usize> =
+        (before[at].pat.iter().enumerate()).map(|(i, param)| (param.name, i)).collect();
     let uses = |stm: &Stm<Segs>| {
         let mut count = 0;
         used_names(&stm.exp, |name| {
@@ -134,16 +130,9 @@ struct InOrder<'a> {
 
 fn in_order(stm: &Stm<Segs>) -> Option<InOrder<'_>> {
     match &stm.exp {
-        Exp::Loop {
-            params,
-            form: LoopForm::For { var, ty, bound },
-            body,
-        } => Some(InOrder {
-            counter: *var,
-            range: (*ty, *bound),
-            params,
-            body,
-        }),
+        Exp::Loop { params, form: LoopForm::For { var, ty, bound }, body } => {
+            Some(InOrder { counter: *var, range: (*ty, *bound), params, body })
+        }
         Exp::Loop { .. } | Exp::Basic(_) | Exp::If { .. } | Exp::Apply { .. } | Exp::Op(_) => None,
     }
 }
@@ -172,14 +161,12 @@ impl InOrder<'_> {
         }
         let own = [DimIndex::Fix(self.counter.into())];
         let write = self.body.stms.iter().find_map(|stm| match &stm.exp {
-            Exp::Basic(BasicOp::Update {
-                array: to,
-                slice,
-                value,
-            }) if *to == array.name && slice[..] == own => Some((stm.pat[0].name, *value)),
-            Exp::Basic(_) | Exp::If { .. } | Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_) => {
-                None
+            Exp::Basic(BasicOp::Update { array: to, slice, value })
+                if *to == array.name && slice[..] == own =>
+            {
+                Some((stm.pat[0].name, *value))
             }
+            Exp::Basic(_) | Exp::If { .. } | Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_) => None,
         });
         let (written, value) = write.filter(|(written, _)| next == Atom::Var(*written))?;
         let mut uses = 0;
@@ -196,9 +183,7 @@ impl InOrder<'_> {
 /// The array whose element at the counter's index a statement reads.
 fn own_read(stm: &Stm<Segs>, counter: Name) -> Option<Name> {
     match &stm.exp {
-        Exp::Basic(BasicOp::Index { array, slice })
-            if slice[..] == [DimIndex::Fix(counter.into())] =>
-        {
+        Exp::Basic(BasicOp::Index { array, slice }) if slice[..] == [DimIndex::Fix(counter.into())] => {
             Some(*array)
         }
         Exp::Basic(_) | Exp::If { .. } | Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_) => None,
@@ -213,16 +198,8 @@ fn join_into(
     provs: &mut ProvTable,
 ) -> bool {
     let (
-        Exp::Loop {
-            params,
-            form: LoopForm::For { var, .. },
-            body,
-        },
-        Exp::Loop {
-            params: more,
-            form: LoopForm::For { var: counter, .. },
-            body: then,
-        },
+        Exp::Loop { params, form: LoopForm::For { var, .. }, body },
+        Exp::Loop { params: more, form: LoopForm::For { var: counter, .. }, body: then },
     ) = (&mut first.exp, &mut second.exp)
     else {
         return false;

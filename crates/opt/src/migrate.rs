@@ -39,10 +39,7 @@ use ir::version::Place;
 use ir::{Context, PassError, Program, Segs};
 
 /// Moves scalars to the device where that saves reading them.
-pub(crate) fn migrate(
-    mut program: Program<Segs>,
-    context: &mut Context,
-) -> Result<Program<Segs>, PassError> {
+pub(crate) fn migrate(mut program: Program<Segs>, context: &mut Context) -> Result<Program<Segs>, PassError> {
     if !program.stack.has_device() {
         return Ok(program);
     }
@@ -52,8 +49,7 @@ pub(crate) fn migrate(
     let functions = std::mem::take(&mut program.functions);
     program.functions = context.each(functions, |function, own| {
         let version = function.version.as_ref();
-        let runs_inside =
-            version.is_some_and(|it| matches!(it.place, Place::Within { .. } | Place::Host));
+        let runs_inside = version.is_some_and(|it| matches!(it.place, Place::Within { .. } | Place::Host));
         if runs_inside || callable.in_kernels(&function.name) {
             return Ok(function);
         }

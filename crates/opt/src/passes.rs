@@ -32,11 +32,7 @@ pub const SOACS: &[Pass<Soacs>] = &[
         description: "replace calls by bodies where that pays; drop what no entry point reaches",
         run: inline::inline,
     },
-    Pass {
-        name: "simplify",
-        description: "fold, share, hoist and remove",
-        run: simplify_program,
-    },
+    Pass { name: "simplify", description: "fold, share, hoist and remove", run: simplify_program },
     Pass {
         name: "fuse",
         description: "combinators that feed each other become one; simplify what that makes",
@@ -66,11 +62,7 @@ pub const SEGS: &[Pass<Segs>] = &[
         description: "loops in order become one, where the second reads what the first has just made",
         run: |program, context| per_function(program, context, join::join),
     },
-    Pass {
-        name: "simplify",
-        description: "fold, share, hoist and remove",
-        run: simplify_program,
-    },
+    Pass { name: "simplify", description: "fold, share, hoist and remove", run: simplify_program },
     Pass {
         name: "fma",
         description: "fuse products with the sums that they go to, where loops brought them together",
@@ -99,9 +91,7 @@ pub fn run<L: Level>(
     program: Program<L>,
     context: &mut Context,
 ) -> Result<Program<L>, PassError> {
-    passes
-        .iter()
-        .try_fold(program, |program, pass| (pass.run)(program, context))
+    passes.iter().try_fold(program, |program, pass| (pass.run)(program, context))
 }
 
 /// What callers may know of a function.
@@ -156,8 +146,6 @@ pub(crate) fn per_function<L: Level>(
     pass: fn(Function<L>, &Signatures, &mut Context) -> Result<Function<L>, PassError>,
 ) -> Result<Program<L>, PassError> {
     let signatures = Signatures::of(&program);
-    program.functions = context.each(program.functions, |function, own| {
-        pass(function, &signatures, own)
-    })?;
+    program.functions = context.each(program.functions, |function, own| pass(function, &signatures, own))?;
     Ok(program)
 }

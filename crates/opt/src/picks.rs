@@ -101,10 +101,7 @@ fn picked(lambda: &Lambda<Soacs>, result: Atom) -> Option<(usize, usize, Vec<Ato
     let stms = &lambda.body.stms;
     let name = result.var().filter(|_| stms.len() <= MOST)?;
     let own = |stm: &&Stm<Soacs>| stm.pat.iter().any(|param| param.name == name);
-    let stm = stms
-        .iter()
-        .find(own)
-        .filter(|stm| stm.aux.certs.is_empty())?;
+    let stm = stms.iter().find(own).filter(|stm| stm.aux.certs.is_empty())?;
     let parameter = |array: Name| lambda.params.iter().position(|param| param.name == array);
     match &stm.exp {
         Exp::Basic(BasicOp::Index { array, slice }) => {
@@ -115,9 +112,7 @@ fn picked(lambda: &Lambda<Soacs>, result: Atom) -> Option<(usize, usize, Vec<Ato
             let at: Option<Vec<Atom>> = slice.iter().map(constant).collect();
             Some((parameter(*array)?, 1, at?))
         }
-        Exp::Op(Soac::Screma(Screma {
-            inputs, map, folds, ..
-        })) if folds.is_map() => {
+        Exp::Op(Soac::Screma(Screma { inputs, map, folds, .. })) if folds.is_map() => {
             let position = stm.pat.iter().position(|param| param.name == name)?;
             let result = map.body.result.get(position)?;
             let (input, depth, at) = with_stack(|| picked(map, *result))?;
@@ -171,13 +166,11 @@ impl Reads<'_> {
 
     /// Notes what a body itself reads together.
     fn note(&mut self, body: &Body<Soacs>) {
-        let mut places: FxHashMap<(Name, Vec<Atom>), (Option<u64>, FxHashSet<Name>)> =
-            FxHashMap::default();
+        let mut places: FxHashMap<(Name, Vec<Atom>), (Option<u64>, FxHashSet<Name>)> = FxHashMap::default();
         for stm in &body.stms {
             if let Some((array, pick, at)) = self.read(stm) {
                 let known = places.entry((pick.rows, at));
-                let (_, arrays) =
-                    known.or_insert_with(|| (self.elements(pick), FxHashSet::default()));
+                let (_, arrays) = known.or_insert_with(|| (self.elements(pick), FxHashSet::default()));
                 arrays.insert(array);
             }
         }

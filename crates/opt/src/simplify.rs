@@ -123,11 +123,7 @@ fn rounds<L: OptLevel>(
 }
 
 /// One walk, with what it leaves dead removed, after inlining.
-pub(crate) fn once<L: OptLevel>(
-    function: &mut Function<L>,
-    signatures: &Signatures,
-    context: &mut Context,
-) {
+pub(crate) fn once<L: OptLevel>(function: &mut Function<L>, signatures: &Signatures, context: &mut Context) {
     remove(function, context);
     walk(function, signatures, context, Params::Stored);
     remove(function, context);
@@ -161,10 +157,7 @@ fn walk<L: OptLevel>(
     let types = TypeEnv::of_function(function);
     let aliases = Aliases::of(function, &types, signatures);
     let n = function.names.len();
-    let mut uses = Uses {
-        all: vec![0; n],
-        elements: vec![0; n],
-    };
+    let mut uses = Uses { all: vec![0; n], elements: vec![0; n] };
     Visit::<L>::body(&mut uses, &function.body);
     let mut s = Simplifier {
         names: &mut function.names,
@@ -198,22 +191,13 @@ fn walk<L: OptLevel>(
         }
         s.own[param.param.name.index()] = param.consumed;
     }
-    let body = std::mem::replace(
-        &mut function.body,
-        Body {
-            stms: Vec::new(),
-            result: Vec::new(),
-        },
-    );
+    let body = std::mem::replace(&mut function.body, Body { stms: Vec::new(), result: Vec::new() });
     for stm in body.stms {
         s.stm(stm);
     }
     let result = s.results(body.result);
     let stms = s.scopes.pop().map(|scope| scope.out).unwrap_or_default();
-    let seen = Seen {
-        changed: s.changed,
-        to_unroll: s.to_unroll,
-    };
+    let seen = Seen { changed: s.changed, to_unroll: s.to_unroll };
     let decided = s.decided.unwrap_or_default();
     function.body = Body { stms, result };
     for (prov, kind) in decided {
@@ -380,8 +364,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
 
     /// Whether an operand is known in the current scope (and not only further in).
     pub(crate) fn in_scope(&self, atom: Atom) -> bool {
-        atom.var()
-            .is_none_or(|name| self.depth_of(name) <= self.current())
+        atom.var().is_none_or(|name| self.depth_of(name) <= self.current())
     }
 
     fn grow(&mut self) {
@@ -400,11 +383,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         let name = self.names.fresh(hint);
         self.types.set(name, ty.clone());
         self.grow();
-        Param {
-            name,
-            ty,
-            ann: L::Ann::default(),
-        }
+        Param { name, ty, ann: L::Ann::default() }
     }
 
     /// The type of a name.
@@ -465,10 +444,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
     fn size_known(&self, dim: Dim, depth: usize) -> bool {
         match dim {
             Dim::Const(n) => n >= 0,
-            Dim::Var(name) => self
-                .known_size
-                .get(name.index())
-                .is_some_and(|known| *known as usize <= depth),
+            Dim::Var(name) => self.known_size.get(name.index()).is_some_and(|known| *known as usize <= depth),
             Dim::Ext(_) => false,
         }
     }
@@ -507,11 +483,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
     }
 
     /// As [`Simplifier::body_inside`]; `last` sees the results before the scope ends.
-    pub(crate) fn body_inside_and(
-        &mut self,
-        body: Body<L>,
-        last: impl FnOnce(&Self, &[Atom]),
-    ) -> Body<L> {
+    pub(crate) fn body_inside_and(&mut self, body: Body<L>, last: impl FnOnce(&Self, &[Atom])) -> Body<L> {
         with_stack(|| {
             for stm in body.stms {
                 self.stm(stm);
@@ -530,11 +502,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         runs: bool,
         learn: impl FnOnce(&mut Self, &[Param<L>]),
     ) -> Lambda<L> {
-        let Lambda {
-            mut params,
-            body,
-            mut ret,
-        } = lambda;
+        let Lambda { mut params, body, mut ret } = lambda;
         self.enter(ScopeKind::Inner { runs });
         for param in &mut params {
             self.rewrite_param(param);
@@ -559,11 +527,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
                 };
                 self.basic(param, aux, op);
             }
-            Exp::If {
-                mut cond,
-                then_body,
-                else_body,
-            } => {
+            Exp::If { mut cond, then_body, else_body } => {
                 self.rewrite_atom(&mut cond, &mut aux.certs);
                 self.conditional(pat, aux, cond, then_body, else_body);
             }

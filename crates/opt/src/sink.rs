@@ -31,11 +31,7 @@ pub(crate) fn sink(
     }
     let mut uses = Uses(vec![0; function.names.len()]);
     Visit::<Segs>::body(&mut uses, &function.body);
-    let mut pass = Sink {
-        uses: uses.0,
-        own: None,
-        fuel: &mut context.fuel,
-    };
+    let mut pass = Sink { uses: uses.0, own: None, fuel: &mut context.fuel };
     VisitMut::<Segs>::body(&mut pass, &mut function.body);
     Ok(function)
 }
@@ -77,10 +73,9 @@ impl VisitMut<Segs> for Sink<'_> {
 /// Whether arrays may be consumed in a statement.
 fn may_consume(stm: &Stm<Segs>) -> bool {
     match &stm.exp {
-        Exp::Basic(op) => matches!(
-            op,
-            BasicOp::Update { .. } | BasicOp::FlatUpdate { .. } | BasicOp::UpdateAcc { .. }
-        ),
+        Exp::Basic(op) => {
+            matches!(op, BasicOp::Update { .. } | BasicOp::FlatUpdate { .. } | BasicOp::UpdateAcc { .. })
+        }
         Exp::If { .. } | Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_) => true,
     }
 }
@@ -120,10 +115,7 @@ fn sinks(stm: &Stm<Segs>) -> bool {
 
 impl Sink<'_> {
     fn in_body(&mut self, body: &mut Body<Segs>) {
-        let mut stms: Vec<Option<Stm<Segs>>> = std::mem::take(&mut body.stms)
-            .into_iter()
-            .map(Some)
-            .collect();
+        let mut stms: Vec<Option<Stm<Segs>>> = std::mem::take(&mut body.stms).into_iter().map(Some).collect();
         for at in (0..stms.len()).rev() {
             let Some(mut stm) = stms[at].take() else {
                 continue;
@@ -137,11 +129,7 @@ impl Sink<'_> {
     /// Takes what the arms of a statement alone use along.
     fn arms(&mut self, stm: &mut Stm<Segs>, stms: &mut [Option<Stm<Segs>>], at: usize) {
         match &mut stm.exp {
-            Exp::If {
-                then_body,
-                else_body,
-                ..
-            } => {
+            Exp::If { then_body, else_body, .. } => {
                 for arm in [then_body, else_body] {
                     let mut count = Uses(vec![0; self.uses.len()]);
                     Visit::<Segs>::body(&mut count, arm);
@@ -149,12 +137,7 @@ impl Sink<'_> {
                     arm.stms.splice(0..0, taken);
                 }
             }
-            Exp::Basic(BasicOp::Select {
-                cond,
-                if_true,
-                if_false,
-                ..
-            }) => {
+            Exp::Basic(BasicOp::Select { cond, if_true, if_false, .. }) => {
                 let (cond, values) = (*cond, [*if_true, *if_false]);
                 if values[0] == values[1] || values.contains(&cond) {
                     return;
@@ -165,10 +148,7 @@ impl Sink<'_> {
                     if let Atom::Var(name) = value {
                         count[name.index()] = 1;
                     }
-                    arms.push(Body {
-                        stms: self.taken(count, stms, at),
-                        result: vec![value],
-                    });
+                    arms.push(Body { stms: self.taken(count, stms, at), result: vec![value] });
                 }
                 let Ok([then_body, else_body]) = <[Body<Segs>; 2]>::try_from(arms) else {
                     return;
@@ -176,11 +156,7 @@ impl Sink<'_> {
                 if then_body.stms.is_empty() && else_body.stms.is_empty() {
                     return;
                 }
-                stm.exp = Exp::If {
-                    cond,
-                    then_body,
-                    else_body,
-                };
+                stm.exp = Exp::If { cond, then_body, else_body };
             }
             Exp::Basic(_) | Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_) => {}
         }
@@ -196,12 +172,7 @@ impl Sink<'_> {
 
     /// The statements before one that nothing but an arm uses, in order, if there is a
     /// read among them; `count` says how often the arm uses names.
-    fn taken(
-        &mut self,
-        mut count: Vec<u32>,
-        stms: &mut [Option<Stm<Segs>>],
-        at: usize,
-    ) -> Vec<Stm<Segs>> {
+    fn taken(&mut self, mut count: Vec<u32>, stms: &mut [Option<Stm<Segs>>], at: usize) -> Vec<Stm<Segs>> {
         let mut found = Vec::new();
         let (mut reads, mut consumed) = (false, false);
         for i in (0..at).rev() {

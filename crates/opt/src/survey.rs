@@ -93,12 +93,7 @@ fn look(function: &Function<Segs>, signatures: &Signatures, inside: bool) -> Vec
         copies: Vec::new(),
     };
     Visit::<Segs>::body(&mut look, &function.body);
-    let Look {
-        last,
-        checks,
-        copies,
-        ..
-    } = look;
+    let Look { last, checks, copies, .. } = look;
     let hint = |name: Name| function.names.hint(name).clone();
     let place = |prov: Prov| function.provs.stack(prov);
     let mut found: Vec<(Prov, Kind)> = Vec::new();
@@ -120,10 +115,9 @@ fn look(function: &Function<Segs>, signatures: &Signatures, inside: bool) -> Vec
             Copied::Around(hint(array))
         } else {
             match last.get(&class) {
-                Some((last, name, prov)) if *last > at => Copied::UsedLater {
-                    array: hint(*name),
-                    places: place(*prov),
-                },
+                Some((last, name, prov)) if *last > at => {
+                    Copied::UsedLater { array: hint(*name), places: place(*prov) }
+                }
                 Some(_) | None => Copied::Asked,
             }
         };

@@ -120,10 +120,8 @@ impl Tables<'_> {
                 if let Exp::Op(Soac::Screma(screma)) = &mut stm.exp {
                     self.split(screma);
                 }
-                self.known
-                    .extend(stm.pat.iter().map(|param| (param.name, level)));
-                if let (Exp::Basic(BasicOp::Iota { .. }), [param]) = (&stm.exp, stm.pat.as_slice())
-                {
+                self.known.extend(stm.pat.iter().map(|param| (param.name, level)));
+                if let (Exp::Basic(BasicOp::Iota { .. }), [param]) = (&stm.exp, stm.pat.as_slice()) {
                     self.iotas.insert(param.name, stm.clone());
                 }
                 self.levels[level].push(stm);
@@ -136,11 +134,7 @@ impl Tables<'_> {
     fn inside(&mut self, exp: &mut Exp<Soacs>, level: usize) {
         let (below, floor, outside) = (level + 1, self.floor, self.around.len());
         let mut enter = |turns, is_map| {
-            self.around.push(Around {
-                level: below,
-                turns,
-                is_map,
-            });
+            self.around.push(Around { level: below, turns, is_map });
         };
         match exp {
             Exp::Op(Soac::Screma(screma)) => {
@@ -206,9 +200,7 @@ impl Tables<'_> {
             .map(|(param, input)| (param.clone(), *input))
             .collect();
         // Whether the elements of an array say that the size is one.
-        let sized = inputs
-            .iter()
-            .any(|(_, input)| !self.iotas.contains_key(input));
+        let sized = inputs.iter().any(|(_, input)| !self.iotas.contains_key(input));
         let index = inputs.iter().find(|(_, input)| self.counts(*input));
         let index = index.map(|(param, _)| param.name);
         if !sized && index.is_none() || !self.fuel.take() {
@@ -266,11 +258,7 @@ impl Tables<'_> {
     }
 
     fn param(&mut self, like: Name, ty: Type) -> Param<Soacs> {
-        Param {
-            name: self.names.fresh_like(like),
-            ty,
-            ann: (),
-        }
+        Param { name: self.names.fresh_like(like), ty, ann: () }
     }
 
     /// The level for a table that needs one, outside of a map: how often the bodies around
@@ -301,10 +289,7 @@ impl Tables<'_> {
         let turns: Vec<(PrimType, Atom)> = below.map(|around| around.turns).collect();
         let mut none: Option<Atom> = None;
         for (ty, turns) in turns {
-            if turns
-                .constant()
-                .is_some_and(|turns| turns.as_i64() > Some(0))
-            {
+            if turns.constant().is_some_and(|turns| turns.as_i64() > Some(0)) {
                 continue;
             }
             let here = BasicOp::Compare(CmpOp::SLe, ty, turns, Atom::Const(Scalar::int(ty, 0)));
@@ -325,12 +310,7 @@ impl Tables<'_> {
         let (Some(cond), Some(if_false @ Atom::Var(_))) = (none, size.atom()) else {
             return size;
         };
-        let any = BasicOp::Select {
-            ty: PrimType::I64,
-            cond,
-            if_true: Atom::i64(0),
-            if_false,
-        };
+        let any = BasicOp::Select { ty: PrimType::I64, cond, if_true: Atom::i64(0), if_false };
         let size = self.scalar(level, "size", PrimType::I64, any);
         size.var().map_or(Dim::Const(0), Dim::Var)
     }
@@ -339,11 +319,7 @@ impl Tables<'_> {
     fn scalar(&mut self, level: usize, hint: &str, ty: PrimType, op: BasicOp) -> Atom {
         let name = self.names.fresh(hint);
         self.known.insert(name, level);
-        let param = Param {
-            name,
-            ty: Type::Prim(ty),
-            ann: (),
-        };
+        let param = Param { name, ty: Type::Prim(ty), ann: () };
         self.levels[level].push(whole::basic(param, op));
         name.into()
     }
@@ -419,11 +395,7 @@ impl Free {
             .collect();
         for (at, stm) in screma.map.body.stms.iter().enumerate() {
             let known = |name: Name| {
-                if own.contains(&name) {
-                    free.levels.get(&name).copied()
-                } else {
-                    level(&name)
-                }
+                if own.contains(&name) { free.levels.get(&name).copied() } else { level(&name) }
             };
             if let (Some(cost), Some(level)) = (cost_of(stm), needs(stm, known)) {
                 let mut of = Vec::new();
@@ -506,11 +478,7 @@ fn cost_of(stm: &Stm<Soacs>) -> Option<i64> {
     let scalars = stm.pat.iter().all(|param| param.ty.is_prim());
     match &stm.exp {
         Exp::Basic(op) if scalars && is_arithmetic(op) && !may_trap(op) => Some(cost::basic(op)),
-        Exp::If {
-            cond: _,
-            then_body,
-            else_body,
-        } if scalars => {
+        Exp::If { cond: _, then_body, else_body } if scalars => {
             let all = |body: &Body<Soacs>| -> Option<i64> { body.stms.iter().map(cost_of).sum() };
             Some(time::BRANCH + with_stack(|| Some(all(then_body)?.max(all(else_body)?)))?)
         }

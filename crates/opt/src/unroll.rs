@@ -20,11 +20,7 @@ pub const MAX_STATEMENTS: usize = 1 << 13;
 
 /// Unrolls what can be; whether there was something.
 pub(crate) fn unroll<L: Level>(function: &mut Function<L>, fuel: &mut Fuel) -> bool {
-    let mut unroller = Unroller {
-        names: &mut function.names,
-        fuel,
-        changed: false,
-    };
+    let mut unroller = Unroller { names: &mut function.names, fuel, changed: false };
     unroller.body(&mut function.body);
     unroller.changed
 }
@@ -64,12 +60,7 @@ impl Unroller<'_> {
         if !stm.aux.attrs.has(&Attr::Unroll) {
             return None;
         }
-        let Exp::Loop {
-            form: LoopForm::For { bound, .. },
-            body,
-            ..
-        } = &stm.exp
-        else {
+        let Exp::Loop { form: LoopForm::For { bound, .. }, body, .. } = &stm.exp else {
             return None;
         };
         let n = bound.constant()?.as_i64().filter(|n| *n >= 2)?;
@@ -77,30 +68,16 @@ impl Unroller<'_> {
         (statements <= MAX_STATEMENTS && self.fuel.take()).then_some(n)
     }
 
-    fn expand<L: Level>(
-        &mut self,
-        stm: Stm<L>,
-        n: i64,
-        map: &mut Substitution,
-        out: &mut Vec<Stm<L>>,
-    ) {
+    fn expand<L: Level>(&mut self, stm: Stm<L>, n: i64, map: &mut Substitution, out: &mut Vec<Stm<L>>) {
         let Stm { pat, aux, exp } = stm;
-        let Exp::Loop {
-            params,
-            form: LoopForm::For { var, ty, .. },
-            body,
-        } = exp
-        else {
+        let Exp::Loop { params, form: LoopForm::For { var, ty, .. }, body } = exp else {
             return;
         };
         self.changed = true;
         let mut values: Vec<Atom> = params.iter().map(|param| param.init).collect();
         for i in 0..n {
-            let mut inside: Substitution = params
-                .iter()
-                .zip(&values)
-                .map(|(param, value)| (param.param.name, *value))
-                .collect();
+            let mut inside: Substitution =
+                params.iter().zip(&values).map(|(param, value)| (param.param.name, *value)).collect();
             inside.insert(var, Atom::Const(Scalar::int(ty, i)));
             let copy = refresh_body(&body, self.names, &mut inside);
             splice::statements(copy.stms, &aux, out);

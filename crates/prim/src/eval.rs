@@ -116,20 +116,12 @@ fn float_binary(op: BinOp, a: f64, b: f64) -> Option<f64> {
 
 /// The smaller operand, where -0.0 lies below 0.0; the other one for a NaN.
 fn float_min(a: f64, b: f64) -> f64 {
-    if b.is_nan() || a < b || (a == b && a.is_sign_negative()) {
-        a
-    } else {
-        b
-    }
+    if b.is_nan() || a < b || (a == b && a.is_sign_negative()) { a } else { b }
 }
 
 /// The greater operand, where -0.0 lies below 0.0; the other one for a NaN.
 fn float_max(a: f64, b: f64) -> f64 {
-    if b.is_nan() || a > b || (a == b && a.is_sign_positive()) {
-        a
-    } else {
-        b
-    }
+    if b.is_nan() || a > b || (a == b && a.is_sign_positive()) { a } else { b }
 }
 
 fn int_binary(op: BinOp, x: Scalar, y: Scalar) -> Option<Scalar> {
@@ -146,19 +138,11 @@ fn int_binary(op: BinOp, x: Scalar, y: Scalar) -> Option<Scalar> {
         BinOp::SDiv if b != 0 => {
             let q = a.wrapping_div(b);
             let r = a.wrapping_rem(b);
-            signed(if r != 0 && (r < 0) != (b < 0) {
-                q - 1
-            } else {
-                q
-            })
+            signed(if r != 0 && (r < 0) != (b < 0) { q - 1 } else { q })
         }
         BinOp::SMod if b != 0 => {
             let r = a.wrapping_rem(b);
-            signed(if r != 0 && (r < 0) != (b < 0) {
-                r + b
-            } else {
-                r
-            })
+            signed(if r != 0 && (r < 0) != (b < 0) { r + b } else { r })
         }
         BinOp::SQuot if b != 0 => signed(a.wrapping_div(b)),
         BinOp::SRem if b != 0 => signed(a.wrapping_rem(b)),
@@ -188,13 +172,9 @@ fn int_binary(op: BinOp, x: Scalar, y: Scalar) -> Option<Scalar> {
             }
             unsigned(power)
         }
-        BinOp::FAdd
-        | BinOp::FSub
-        | BinOp::FMul
-        | BinOp::FDiv
-        | BinOp::FMod
-        | BinOp::FMin
-        | BinOp::FMax => return None,
+        BinOp::FAdd | BinOp::FSub | BinOp::FMul | BinOp::FDiv | BinOp::FMod | BinOp::FMin | BinOp::FMax => {
+            return None;
+        }
     })
 }
 
@@ -431,12 +411,9 @@ fn float_of(ty: PrimType, x: f64) -> Scalar {
     match ty {
         PrimType::F16 => Scalar::F16(f16_from_f64(x)),
         PrimType::F32 => Scalar::F32(x as f32),
-        PrimType::I8
-        | PrimType::I16
-        | PrimType::I32
-        | PrimType::I64
-        | PrimType::F64
-        | PrimType::Bool => Scalar::F64(x),
+        PrimType::I8 | PrimType::I16 | PrimType::I32 | PrimType::I64 | PrimType::F64 | PrimType::Bool => {
+            Scalar::F64(x)
+        }
     }
 }
 
@@ -444,9 +421,9 @@ fn float_of(ty: PrimType, x: f64) -> Scalar {
 /// are floats of one type.
 pub fn fma(a: Scalar, b: Scalar, c: Scalar) -> Option<Scalar> {
     match (a, b, c) {
-        (Scalar::F16(a), Scalar::F16(b), Scalar::F16(c)) => Some(Scalar::F16(f16_from_f64(
-            a.to_f64().mul_add(b.to_f64(), c.to_f64()),
-        ))),
+        (Scalar::F16(a), Scalar::F16(b), Scalar::F16(c)) => {
+            Some(Scalar::F16(f16_from_f64(a.to_f64().mul_add(b.to_f64(), c.to_f64()))))
+        }
         (Scalar::F32(a), Scalar::F32(b), Scalar::F32(c)) => Some(Scalar::F32(a.mul_add(b, c))),
         (Scalar::F64(a), Scalar::F64(b), Scalar::F64(c)) => Some(Scalar::F64(a.mul_add(b, c))),
         _ => None,
@@ -464,11 +441,7 @@ pub fn math(fun: MathFun, args: &[Scalar]) -> Option<Scalar> {
             if fun == MathFun::Nextafter {
                 return Some(Scalar::F16(nextafter_f16(x, y)));
             }
-            Some(Scalar::F16(f16::from_f32(math2_f32(
-                fun,
-                x.to_f32(),
-                y.to_f32(),
-            )?)))
+            Some(Scalar::F16(f16::from_f32(math2_f32(fun, x.to_f32(), y.to_f32())?)))
         }
         [Scalar::F32(x), Scalar::F32(y)] => Some(Scalar::F32(math2_f32(fun, x, y)?)),
         [Scalar::F64(x), Scalar::F64(y)] => Some(Scalar::F64(math2_f64(fun, x, y)?)),

@@ -79,9 +79,7 @@ impl Scalar {
             PrimType::F32 => Self::F32(x as f32),
             PrimType::F64 => Self::F64(x as f64),
             PrimType::Bool => Self::Bool(x != 0),
-            PrimType::I8 | PrimType::I16 | PrimType::I32 | PrimType::I64 => {
-                Self::from_bits(ty, x as u64)
-            }
+            PrimType::I8 | PrimType::I16 | PrimType::I32 | PrimType::I64 => Self::from_bits(ty, x as u64),
         }
     }
 

@@ -25,16 +25,8 @@ fn operators_give_the_expected_bits() {
         let operand = |i: usize| Scalar::from_bits(ty(name[1]), bits(words[i]));
         let last = words[words.len() - 1];
         if words[0] == "math" {
-            let args: Vec<f64> = words[2..words.len() - 1]
-                .iter()
-                .map(|w| f64::from_bits(bits(w)))
-                .collect();
-            check_math(
-                line,
-                MathFun::from_name(name[0]).unwrap(),
-                &args,
-                f64::from_bits(bits(last)),
-            );
+            let args: Vec<f64> = words[2..words.len() - 1].iter().map(|w| f64::from_bits(bits(w))).collect();
+            check_math(line, MathFun::from_name(name[0]).unwrap(), &args, f64::from_bits(bits(last)));
             continue;
         }
         let (result, result_ty) = match words[0] {
@@ -42,16 +34,10 @@ fn operators_give_the_expected_bits() {
                 let op = BinOp::from_name(name[0]).unwrap();
                 (eval::binary(op, operand(2), operand(3)), ty(name[1]))
             }
-            "unary" => (
-                eval::unary(UnOp::from_name(name[0]).unwrap(), operand(2)),
-                ty(name[1]),
-            ),
+            "unary" => (eval::unary(UnOp::from_name(name[0]).unwrap(), operand(2)), ty(name[1])),
             "compare" => {
                 let op = CmpOp::from_name(name[0]).unwrap();
-                (
-                    eval::compare(op, operand(2), operand(3)).map(Scalar::Bool),
-                    PrimType::Bool,
-                )
+                (eval::compare(op, operand(2), operand(3)).map(Scalar::Bool), PrimType::Bool)
             }
             _ => {
                 let op = ConvOp::from_name(name[0]).unwrap();
@@ -67,9 +53,7 @@ fn operators_give_the_expected_bits() {
         .chain(CmpOp::ALL.iter().map(|op| ("compare", op.name())))
         .chain(ConvOp::ALL.iter().map(|op| ("convert", op.name())))
         .chain(MathFun::ALL.iter().map(|op| ("math", op.name())));
-    let missing: Vec<_> = all
-        .filter(|(k, n)| !seen.contains(&((*k).to_owned(), (*n).to_owned())))
-        .collect();
+    let missing: Vec<_> = all.filter(|(k, n)| !seen.contains(&((*k).to_owned(), (*n).to_owned()))).collect();
     assert_eq!(
         missing,
         [
@@ -90,11 +74,7 @@ fn check_math(line: &str, fun: MathFun, args: &[f64], expected: f64) {
     let singles: Vec<Scalar> = args.iter().map(|&x| Scalar::F32(x as f32)).collect();
     let halves: Vec<Scalar> = args.iter().map(|&x| Scalar::F16(f16_from_f64(x))).collect();
     match [doubles, singles, halves].map(|args| eval::math(fun, &args)) {
-        [
-            Some(Scalar::F64(x)),
-            Some(Scalar::F32(y)),
-            Some(Scalar::F16(z)),
-        ] => {
+        [Some(Scalar::F64(x)), Some(Scalar::F32(y)), Some(Scalar::F16(z))] => {
             assert!(close(x, 1e-14), "{line}: {x} for {expected}");
             assert!(close(f64::from(y), 1e-6), "{line}: {y} for {expected}");
             assert!(close(z.to_f64(), 1e-3), "{line}: {z} for {expected}");
@@ -118,18 +98,9 @@ fn truth_values() {
     }
     assert_eq!(eval::unary(UnOp::Not, b(true)), Some(b(false)));
     let convert = eval::convert;
-    assert_eq!(
-        convert(ConvOp::BToI, b(true), PrimType::I16),
-        Some(Scalar::I16(1))
-    );
-    assert_eq!(
-        convert(ConvOp::IToB, Scalar::I8(-128), PrimType::Bool),
-        Some(b(true))
-    );
-    assert_eq!(
-        convert(ConvOp::BToF, b(true), PrimType::F16),
-        Some(Scalar::F16(f16::ONE))
-    );
+    assert_eq!(convert(ConvOp::BToI, b(true), PrimType::I16), Some(Scalar::I16(1)));
+    assert_eq!(convert(ConvOp::IToB, Scalar::I8(-128), PrimType::Bool), Some(b(true)));
+    assert_eq!(convert(ConvOp::BToF, b(true), PrimType::F16), Some(Scalar::F16(f16::ONE)));
     assert_eq!(convert(ConvOp::SExt, b(true), PrimType::I8), None);
 }
 
@@ -146,31 +117,13 @@ fn neighbours_of_halves() {
 
 #[test]
 fn mixed_operands_have_no_value() {
-    assert_eq!(
-        eval::binary(BinOp::Add, Scalar::I8(1), Scalar::I16(1)),
-        None
-    );
-    assert_eq!(
-        eval::binary(BinOp::FAdd, Scalar::I8(1), Scalar::I8(1)),
-        None
-    );
-    assert_eq!(
-        eval::binary(BinOp::Add, Scalar::F32(1.0), Scalar::F32(1.0)),
-        None
-    );
+    assert_eq!(eval::binary(BinOp::Add, Scalar::I8(1), Scalar::I16(1)), None);
+    assert_eq!(eval::binary(BinOp::FAdd, Scalar::I8(1), Scalar::I8(1)), None);
+    assert_eq!(eval::binary(BinOp::Add, Scalar::F32(1.0), Scalar::F32(1.0)), None);
     assert_eq!(eval::unary(UnOp::Clz, Scalar::F64(1.0)), None);
-    assert_eq!(
-        eval::compare(CmpOp::SLt, Scalar::F64(1.0), Scalar::F64(2.0)),
-        None
-    );
-    assert_eq!(
-        eval::math(MathFun::Exp, &[Scalar::F64(1.0), Scalar::F64(1.0)]),
-        None
-    );
-    assert_eq!(
-        eval::convert(ConvOp::ToBits, Scalar::F32(1.0), PrimType::I64),
-        None
-    );
+    assert_eq!(eval::compare(CmpOp::SLt, Scalar::F64(1.0), Scalar::F64(2.0)), None);
+    assert_eq!(eval::math(MathFun::Exp, &[Scalar::F64(1.0), Scalar::F64(1.0)]), None);
+    assert_eq!(eval::convert(ConvOp::ToBits, Scalar::F32(1.0), PrimType::I64), None);
     let fma = eval::fma(Scalar::F32(0.1), Scalar::F32(10.0), Scalar::F32(-1.0));
     assert_eq!(fma, Some(Scalar::F32(1.4901161e-8)));
 }

@@ -15,20 +15,12 @@ pub struct Choices {
 impl Choices {
     /// Choices drawn from a seed.
     pub fn random(seed: u64) -> Self {
-        Self {
-            random: Some(Random::new(seed)),
-            given: Vec::new(),
-            made: Vec::new(),
-        }
+        Self { random: Some(Random::new(seed)), given: Vec::new(), made: Vec::new() }
     }
 
     /// Choices made before.
     pub fn replay(given: Vec<u64>) -> Self {
-        Self {
-            random: None,
-            given,
-            made: Vec::new(),
-        }
+        Self { random: None, given, made: Vec::new() }
     }
 
     /// A number below `n`; 0 if there is none.

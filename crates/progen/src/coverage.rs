@@ -38,14 +38,7 @@ const SOACS: [&str; 26] = [
 ];
 
 /// Operations that flattening makes.
-const SEGS: [&str; 6] = [
-    "segmap",
-    "segred",
-    "segscan",
-    "seghist",
-    "segflatmap",
-    "size_at_least",
-];
+const SEGS: [&str; 6] = ["segmap", "segred", "segscan", "seghist", "segflatmap", "size_at_least"];
 
 /// Statements and expressions of the imperative IR.
 const IMP: [&str; 30] = [
@@ -88,13 +81,7 @@ fn scalar_operators() -> Vec<&'static str> {
     let compare = CmpOp::ALL.iter().map(|op| op.name());
     let convert = ConvOp::ALL.iter().map(|op| op.name());
     let math = MathFun::ALL.iter().map(|fun| fun.name());
-    binary
-        .chain(unary)
-        .chain(compare)
-        .chain(convert)
-        .chain(math)
-        .chain(["select", "fma"])
-        .collect()
+    binary.chain(unary).chain(compare).chain(convert).chain(math).chain(["select", "fma"]).collect()
 }
 
 /// In how many programs each operation came up.
@@ -162,9 +149,7 @@ impl Coverage {
 
     /// The operations that came up, with numbers of programs.
     pub fn counts(&self) -> impl Iterator<Item = (&str, u64)> {
-        self.counts
-            .iter()
-            .map(|(name, count)| (name.as_str(), *count))
+        self.counts.iter().map(|(name, count)| (name.as_str(), *count))
     }
 
     /// A table: each level's operations, then those that did not come up.
@@ -200,14 +185,8 @@ impl Coverage {
 /// All operations, each with its level.
 fn names() -> Vec<String> {
     let scalars = scalar_operators();
-    let levels = [
-        ("soacs", &SOACS[..]),
-        ("soacs", &scalars[..]),
-        ("segs", &SEGS),
-        ("imp", &IMP),
-    ];
-    let named = levels
-        .iter()
-        .flat_map(|(level, words)| words.iter().map(move |word| format!("{level} {word}")));
+    let levels = [("soacs", &SOACS[..]), ("soacs", &scalars[..]), ("segs", &SEGS), ("imp", &IMP)];
+    let named =
+        levels.iter().flat_map(|(level, words)| words.iter().map(move |word| format!("{level} {word}")));
     named.collect()
 }

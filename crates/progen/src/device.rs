@@ -34,11 +34,7 @@ impl Kernels {
         let made = session.advance(ir, stage, &mut ());
         (session.options.stack, session.options.device) = (stack, device);
         match made {
-            Ok(Ir::Imp(program)) => Ok(Some(Self {
-                settings: settings(&program, seed),
-                program,
-                seed,
-            })),
+            Ok(Ir::Imp(program)) => Ok(Some(Self { settings: settings(&program, seed), program, seed })),
             Ok(_) => Err(Problem::new("stage", "no imperative IR")),
             Err(failure) if failure.0.iter().all(|d| d.id == "not-supported-yet") => Ok(None),
             Err(failure) => Err(refused("for a device", session, &failure)),
@@ -46,12 +42,7 @@ impl Kernels {
     }
 
     /// Whether a call gives what is wanted; false where nothing can be told.
-    pub(crate) fn agree(
-        &self,
-        call: &Call,
-        args: &[Value],
-        wanted: &Wanted,
-    ) -> Result<bool, Problem> {
+    pub(crate) fn agree(&self, call: &Call, args: &[Value], wanted: &Wanted) -> Result<bool, Problem> {
         if matches!(wanted, Wanted::Unknown) {
             return Ok(false);
         }

@@ -44,10 +44,7 @@ pub struct Problem {
 
 impl Problem {
     pub(crate) fn new(kind: &str, what: impl Into<String>) -> Self {
-        Self {
-            kind: kind.to_owned(),
-            what: what.into(),
-        }
+        Self { kind: kind.to_owned(), what: what.into() }
     }
 }
 
@@ -74,13 +71,7 @@ impl Setting {
     /// The setting that a seed draws.
     pub fn draw(seed: u64) -> Self {
         let mut c = Choices::random(!seed);
-        let lanes = [
-            Lanes::Auto,
-            Lanes::Auto,
-            Lanes::Off,
-            Lanes::Width(4),
-            Lanes::Width(8),
-        ];
+        let lanes = [Lanes::Auto, Lanes::Auto, Lanes::Off, Lanes::Width(4), Lanes::Width(8)];
         let cpus = harness::processors::runnable();
         let cpu = c.pick(&cpus).copied().unwrap_or("native");
         // Most of a program's time is LLVM's.
@@ -110,13 +101,8 @@ impl Setting {
         };
         // Last, so that seeds keep the rest of what they draw.
         setting.options.fuse = !c.once_in(3);
-        let modes = [
-            Flatten::Incremental,
-            Flatten::Incremental,
-            Flatten::Full,
-            Flatten::Moderate,
-            Flatten::None,
-        ];
+        let modes =
+            [Flatten::Incremental, Flatten::Incremental, Flatten::Full, Flatten::Moderate, Flatten::None];
         setting.options.flatten = c.pick(&modes).copied().unwrap_or(Flatten::Incremental);
         // The simulated device has another size by itself.
         let blocks = [256, 256, 32, 64, 1024];
@@ -223,10 +209,7 @@ pub fn try_program(program: &Program, setting: &Setting) -> Result<Report, Probl
             .map(String::as_str)
             .or_else(|| panic.downcast_ref::<&str>().copied());
         let message = message.unwrap_or("no message");
-        Err(Problem::new(
-            &format!("panic: {}", first_line(message)),
-            message,
-        ))
+        Err(Problem::new(&format!("panic: {}", first_line(message)), message))
     })
 }
 
@@ -248,20 +231,14 @@ pub(crate) fn refused(stage: &str, session: &Session, failure: &Failure) -> Prob
         let _ = writeln!(text, "{}", render(diagnostic, &session.sources, false));
     }
     let id = failure.0.first().map_or("none", |diagnostic| diagnostic.id);
-    let said = failure
-        .0
-        .first()
-        .map_or("", |diagnostic| &*diagnostic.message);
+    let said = failure.0.first().map_or("", |diagnostic| &*diagnostic.message);
     let said = words(&first_line(said));
     Problem::new(&format!("{stage}: {id}: {said}"), text)
 }
 
 /// A message without names, numbers and places, which vary.
 fn words(message: &str) -> String {
-    let plain = |word: &&str| {
-        word.chars()
-            .all(|c| c.is_ascii_alphabetic() || ",.:;-".contains(c))
-    };
+    let plain = |word: &&str| word.chars().all(|c| c.is_ascii_alphabetic() || ",.:;-".contains(c));
     let words: Vec<&str> = message.split_whitespace().filter(plain).collect();
     words.join(" ").chars().take(60).collect()
 }
@@ -269,9 +246,7 @@ fn words(message: &str) -> String {
 fn run(program: &Program, setting: &Setting) -> Result<Report, Problem> {
     let mut session = Session::new(NAME, setting.options.clone());
     let mut loader = OneFile(program.text.clone().into_bytes());
-    let typed = session
-        .check(&mut loader)
-        .map_err(|failure| refused("check", &session, &failure))?;
+    let typed = session.check(&mut loader).map_err(|failure| refused("check", &session, &failure))?;
     let mut report = Report::default();
     let interp = Interp::new(Arc::new(typed.clone()));
     interp.set_check_sizes(true);
@@ -285,19 +260,13 @@ fn run(program: &Program, setting: &Setting) -> Result<Report, Problem> {
         report.values += wanted.len() as u64;
         return Ok(report);
     }
-    let ir = session
-        .lower(&typed)
-        .map_err(|failure| refused("lower", &session, &failure))?;
+    let ir = session.lower(&typed).map_err(|failure| refused("lower", &session, &failure))?;
     report.seen.add(&ir);
     let kernels = Kernels::of(&mut session, ir.clone(), setting.device)?;
-    let on_opencl = if setting.opencl {
-        OnOpenCl::of(&mut session, ir.clone(), setting.optimised)?
-    } else {
-        None
-    };
-    let image = session
-        .image(ir, &mut report.seen)
-        .map_err(|failure| refused("compile", &session, &failure))?;
+    let on_opencl =
+        if setting.opencl { OnOpenCl::of(&mut session, ir.clone(), setting.optimised)? } else { None };
+    let image =
+        session.image(ir, &mut report.seen).map_err(|failure| refused("compile", &session, &failure))?;
     let tuning = setting.tuning(image.program());
     for (call, wanted) in &wanted {
         if let Some(kernels) = &kernels
@@ -310,11 +279,7 @@ fn run(program: &Program, setting: &Setting) -> Result<Report, Problem> {
         report.on_opencl = on_opencl.agree(&wanted, |program| setting.tuning(program))?;
     }
     for &threads in &setting.threads {
-        let config = Config {
-            num_threads: Some(threads),
-            tuning: tuning.clone(),
-            ..Config::default()
-        };
+        let config = Config { num_threads: Some(threads), tuning: tuning.clone(), ..Config::default() };
         let mut context = match Context::new(&config, image.clone()) {
             Ok(context) => context,
             Err(e) => return Err(Problem::new("context", e.to_string())),
@@ -322,9 +287,8 @@ fn run(program: &Program, setting: &Setting) -> Result<Report, Problem> {
         for (call, wanted) in &wanted {
             let found = context.call(&call.entry, arguments(call)?);
             let place = format!("entry {}, {threads} threads", call.entry);
-            let told = compare(call, wanted, found).map_err(|problem| {
-                Problem::new(&problem.kind, format!("{place}: {}", problem.what))
-            })?;
+            let told = compare(call, wanted, found)
+                .map_err(|problem| Problem::new(&problem.kind, format!("{place}: {}", problem.what)))?;
             match told {
                 Told::Values => report.values += 1,
                 Told::Failure => report.failures += 1,
@@ -351,9 +315,7 @@ pub(crate) enum Wanted {
 }
 
 fn interpret(interp: &Interp, call: &Call, session: &Session) -> Result<Wanted, Problem> {
-    let entry = interp
-        .entry(&call.entry)
-        .ok_or_else(|| Problem::new("entry", call.entry.clone()))?;
+    let entry = interp.entry(&call.entry).ok_or_else(|| Problem::new("entry", call.entry.clone()))?;
     interp.set_deadline(Instant::now().checked_add(PATIENCE));
     match interp.call_values(entry, &arguments(call)?) {
         Ok(values) => Ok(Wanted::Values(values)),
@@ -443,10 +405,7 @@ pub(crate) fn compare(
 
 /// A failure's words without its numbers.
 pub(crate) fn kind(message: &str) -> String {
-    message
-        .chars()
-        .filter(|c| !c.is_ascii_digit() && *c != '-')
-        .collect()
+    message.chars().filter(|c| !c.is_ascii_digit() && *c != '-').collect()
 }
 
 /// Whether values are the same: shapes, and bits or all but some of the last.
@@ -457,23 +416,14 @@ pub(crate) fn same_values(wanted: &[Value], found: &[Value], ulps: u64) -> Resul
     for (at, (x, y)) in wanted.iter().zip(found).enumerate() {
         let (ty, size) = (x.scalar_type(), x.scalar_type().size() as usize);
         let same = x.value_type() == y.value_type() && x.shape() == y.shape();
-        let elements = x
-            .bytes()
-            .chunks_exact(size)
-            .zip(y.bytes().chunks_exact(size));
+        let elements = x.bytes().chunks_exact(size).zip(y.bytes().chunks_exact(size));
         if same && elements.clone().all(|(x, y)| same_bits(ty, x, y, ulps)) {
             continue;
         }
-        let differing = elements
-            .enumerate()
-            .find(|(_, (x, y))| !same_bits(ty, x, y, ulps))
-            .map_or(0, |(at, _)| at);
+        let differing =
+            elements.enumerate().find(|(_, (x, y))| !same_bits(ty, x, y, ulps)).map_or(0, |(at, _)| at);
         let cut = |value: &Value| value.to_string().chars().take(2000).collect::<String>();
-        return Err(format!(
-            "result {at} differs, element {differing}:\n{}\nshould be\n{}",
-            cut(y),
-            cut(x)
-        ));
+        return Err(format!("result {at} differs, element {differing}:\n{}\nshould be\n{}", cut(y), cut(x)));
     }
     Ok(())
 }
@@ -487,9 +437,7 @@ fn same_bits(ty: ScalarType, x: &[u8], y: &[u8], ulps: u64) -> bool {
     }
     let word = |bytes: &[u8]| {
         let mut word = [0; 8];
-        word.iter_mut()
-            .zip(bytes)
-            .for_each(|(to, from)| *to = *from);
+        word.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
         u64::from_le_bytes(word)
     };
     let (sign, infinity) = match ty {
@@ -505,11 +453,7 @@ fn same_bits(ty: ScalarType, x: &[u8], y: &[u8], ulps: u64) -> bool {
     // Floats of one sign are ordered as their bits are.
     let key = |bits: u64| {
         let magnitude = (bits & !sign) as i64;
-        if bits & sign == 0 {
-            magnitude
-        } else {
-            -magnitude
-        }
+        if bits & sign == 0 { magnitude } else { -magnitude }
     };
     ulps > 0 && key(x).abs_diff(key(y)) <= ulps
 }

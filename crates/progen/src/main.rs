@@ -142,24 +142,16 @@ fn act(args: &Args) -> Result<(), String> {
         Action::Give(file) => {
             let text = std::fs::read_to_string(file).map_err(|e| e.to_string())?;
             let numbers = text.split_whitespace().map(str::parse);
-            let choices: Vec<u64> = numbers
-                .collect::<Result<_, std::num::ParseIntError>>()
-                .map_err(|e| e.to_string())?;
-            single(
-                Choices::replay(choices),
-                &setting(args, args.seed),
-                args.size,
-            )
+            let choices: Vec<u64> =
+                numbers.collect::<Result<_, std::num::ParseIntError>>().map_err(|e| e.to_string())?;
+            single(Choices::replay(choices), &setting(args, args.seed), args.size)
         }
     }
 }
 
 /// How the program of a seed runs.
 fn setting(args: &Args, seed: u64) -> Setting {
-    Setting::draw(seed)
-        .on_opencl(args.opencl)
-        .with_sizes(args.sizes)
-        .interpreted(args.interp)
+    Setting::draw(seed).on_opencl(args.opencl).with_sizes(args.sizes).interpreted(args.interp)
 }
 
 /// Runs one program; the error's first line is the problem's kind.
@@ -216,22 +208,14 @@ fn worker(args: &Args) -> Result<(), String> {
     let mut out = std::io::stdout().lock();
     let mut sums = [0; 5];
     for seed in args.seed..args.seed + args.count {
-        let mut say = |text: &str| {
-            writeln!(out, "{text}")
-                .and_then(|()| out.flush())
-                .map_err(|e| e.to_string())
-        };
+        let mut say =
+            |text: &str| writeln!(out, "{text}").and_then(|()| out.flush()).map_err(|e| e.to_string());
         say(&format!("start {seed}"))?;
         match try_choices(Choices::random(seed), args.size, &setting(args, seed)) {
             Ok(report) => {
                 coverage.count(&report.seen);
-                let counts = [
-                    report.values,
-                    report.failures,
-                    report.slow,
-                    report.on_device,
-                    report.on_opencl,
-                ];
+                let counts =
+                    [report.values, report.failures, report.slow, report.on_device, report.on_opencl];
                 sums.iter_mut().zip(counts).for_each(|(sum, n)| *sum += n);
                 if report.slow > 0 {
                     say("slow")?;
@@ -263,14 +247,8 @@ struct Sums {
 
 /// The options that programs are made and run by.
 fn flags(args: &Args) -> impl Iterator<Item = &'static str> {
-    let flags = [
-        (args.opencl, "--opencl"),
-        (args.sizes, "--sizes"),
-        (args.interp, "--interp"),
-    ];
-    flags
-        .into_iter()
-        .filter_map(|(given, flag)| given.then_some(flag))
+    let flags = [(args.opencl, "--opencl"), (args.sizes, "--sizes"), (args.interp, "--interp")];
+    flags.into_iter().filter_map(|(given, flag)| given.then_some(flag))
 }
 
 /// Runs one batch in a process; goes on behind a program that ends the process.
@@ -280,16 +258,8 @@ fn batch(args: &Args, first: u64, count: u64, sums: &Mutex<Sums>) -> Result<(), 
     let (mut next, end) = (first, first + count);
     while next < end {
         let numbers = [next, end - next, args.size as u64].map(|n| n.to_string());
-        let mut command = vec![
-            &*program,
-            "--worker",
-            "--seed",
-            &numbers[0],
-            "--count",
-            &numbers[1],
-            "--size",
-            &numbers[2],
-        ];
+        let mut command =
+            vec![&*program, "--worker", "--seed", &numbers[0], "--count", &numbers[1], "--size", &numbers[2]];
         flags(args).for_each(|flag| command.push(flag));
         let finished = run_unlimited(&command, b"", LIMIT)?;
         let mut sums = sums.lock().map_err(|e| e.to_string())?;
@@ -385,9 +355,7 @@ fn many(args: &Args) -> Result<(), String> {
         println!("{line}");
     }
     let counts = sums.problems.iter();
-    let counts: Vec<String> = counts
-        .map(|(kind, seeds)| format!("{:6} {kind}", seeds.len()))
-        .collect();
+    let counts: Vec<String> = counts.map(|(kind, seeds)| format!("{:6} {kind}", seeds.len())).collect();
     Err(format!("problems:\n{}", counts.join("\n")))
 }
 
@@ -397,14 +365,12 @@ fn keep(args: &Args, worker: usize, kind: &str, seed: u64) -> Result<String, Str
     setting(args, seed).generate(&mut choices, args.size);
     let file = args.out.join(format!("try-{worker}"));
     let mut said = String::new();
-    let small = shrink(choices.into_made(), args.tries, |choices| {
-        match give(args, &file, choices, seed) {
-            Ok(Some(problem)) if problem.kind == kind => {
-                said = problem.what;
-                true
-            }
-            _ => false,
+    let small = shrink(choices.into_made(), args.tries, |choices| match give(args, &file, choices, seed) {
+        Ok(Some(problem)) if problem.kind == kind => {
+            said = problem.what;
+            true
         }
+        _ => false,
     });
     let _ = std::fs::remove_file(&file);
     let said: Vec<String> = said.lines().map(|line| format!("-- {line}")).collect();
@@ -420,12 +386,7 @@ fn keep(args: &Args, worker: usize, kind: &str, seed: u64) -> Result<String, Str
 }
 
 /// What comes of choices, in a process of its own.
-fn give(
-    args: &Args,
-    file: &std::path::Path,
-    choices: &[u64],
-    seed: u64,
-) -> Result<Option<Problem>, String> {
+fn give(args: &Args, file: &std::path::Path, choices: &[u64], seed: u64) -> Result<Option<Problem>, String> {
     let text: Vec<String> = choices.iter().map(u64::to_string).collect();
     std::fs::write(file, text.join(" ")).map_err(|e| e.to_string())?;
     let program = std::env::current_exe().map_err(|e| e.to_string())?;
@@ -434,8 +395,6 @@ fn give(
     let mut command = vec![&*program, "--give", &file, "--seed", &seed, "--size", &size];
     flags(args).for_each(|flag| command.push(flag));
     let finished = run_unlimited(&command, b"", LIMIT_OF_ONE)?;
-    Ok((finished.end != End::Code(0)).then(|| Problem {
-        kind: ending(&finished.end, &finished.stderr),
-        what: finished.stderr.clone(),
-    }))
+    Ok((finished.end != End::Code(0))
+        .then(|| Problem { kind: ending(&finished.end, &finished.stderr), what: finished.stderr.clone() }))
 }

@@ -19,11 +19,7 @@ pub(crate) struct OnOpenCl {
 
 impl OnOpenCl {
     /// Compiles a program for the device; nothing if it needs what is not supported yet.
-    pub(crate) fn of(
-        session: &mut Session,
-        ir: Ir,
-        optimised: bool,
-    ) -> Result<Option<Self>, Problem> {
+    pub(crate) fn of(session: &mut Session, ir: Ir, optimised: bool) -> Result<Option<Self>, Problem> {
         let own = session.options.clone();
         session.options = own.clone().on_device(DeviceTarget::OpenCl);
         let made = session.image(ir, &mut ());
@@ -67,10 +63,7 @@ impl OnOpenCl {
         }
         let left = context.finish();
         if left != 0 {
-            return Err(Problem::new(
-                "OpenCL: leak",
-                format!("{left} bytes are left"),
-            ));
+            return Err(Problem::new("OpenCL: leak", format!("{left} bytes are left")));
         }
         Ok(agreed)
     }

@@ -17,13 +17,7 @@ fn compiled_programs_give_what_the_interpreter_gives() {
         let tried = stacked(|| try_choices(Choices::random(*seed), SIZE, &setting));
         tried.map_err(|problem| {
             let program = setting.generate(&mut Choices::random(*seed), SIZE);
-            format!(
-                "seed {seed}: {}\n{}\n{}\n{}",
-                problem.kind,
-                setting.text(),
-                problem.what,
-                program.text
-            )
+            format!("seed {seed}: {}\n{}\n{}\n{}", problem.kind, setting.text(), problem.what, program.text)
         })
     });
     let mut values = 0;

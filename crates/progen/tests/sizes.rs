@@ -61,18 +61,10 @@ fn programs_about_sizes_give_what_is_known_of_them() {
 
 #[test]
 fn programs_about_sizes_have_what_they_are_about() {
-    let programs: Vec<String> = (1..=200)
-        .map(|seed| {
-            setting(seed)
-                .generate(&mut Choices::random(seed), SIZE)
-                .text
-        })
-        .collect();
+    let programs: Vec<String> =
+        (1..=200).map(|seed| setting(seed).generate(&mut Choices::random(seed), SIZE).text).collect();
     for (content, least) in CONTENT {
-        let count = programs
-            .iter()
-            .filter(|text| text.contains(content))
-            .count();
+        let count = programs.iter().filter(|text| text.contains(content)).count();
         assert!(count >= least, "{content}: in {count} programs");
     }
 }

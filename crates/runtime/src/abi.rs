@@ -337,10 +337,7 @@ pub(crate) unsafe fn text<'a>(ptr: *const u8, len: u64) -> std::borrow::Cow<'a, 
 impl Str {
     /// The text of a constant.
     pub const fn new(text: &'static str) -> Self {
-        Self {
-            ptr: text.as_ptr(),
-            len: text.len() as u64,
-        }
+        Self { ptr: text.as_ptr(), len: text.len() as u64 }
     }
 
     /// The text.

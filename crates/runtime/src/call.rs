@@ -73,9 +73,7 @@ impl Words {
 }
 
 fn bug(what: &str) -> Error {
-    Error::Usage(format!(
-        "{what}; this is a bug of the compiler, please report it"
-    ))
+    Error::Usage(format!("{what}; this is a bug of the compiler, please report it"))
 }
 
 /// The type of values that a parameter takes.
@@ -89,11 +87,7 @@ pub fn value_type(param: &ParamDesc) -> Option<ValueType> {
 }
 
 /// What stands in the words of a result.
-pub fn show<'a>(
-    params: &'a [ParamDesc],
-    words: &'a Words,
-    index: usize,
-) -> Result<Shown<'a>, Error> {
+pub fn show<'a>(params: &'a [ParamDesc], words: &'a Words, index: usize) -> Result<Shown<'a>, Error> {
     let Some(param) = params.get(index) else {
         return Err(bug("a result has no description"));
     };
@@ -104,9 +98,8 @@ pub fn show<'a>(
         (KIND_SCALAR, Some(ty), [word]) => {
             // SAFETY: a word is 8 bytes and no scalar is larger; little endian
             // machines have the low bytes first.
-            let bytes = unsafe {
-                std::slice::from_raw_parts((&raw const *word).cast::<u8>(), ty.size() as usize)
-            };
+            let bytes =
+                unsafe { std::slice::from_raw_parts((&raw const *word).cast::<u8>(), ty.size() as usize) };
             let shape = Vec::new();
             Ok(Shown::View(View { ty, shape, bytes }))
         }
@@ -149,19 +142,11 @@ impl Context {
     /// The entry point of this name.
     pub fn entry(&self, name: &str) -> Result<EntryDesc, Error> {
         self.program().entry(name).copied().ok_or_else(|| {
-            let names: Vec<&str> = self
-                .program()
-                .entries()
-                .iter()
-                .map(|e| e.name.get())
-                .collect();
+            let names: Vec<&str> = self.program().entries().iter().map(|e| e.name.get()).collect();
             Error::Usage(if names.is_empty() {
                 format!("there is no entry point `{name}`: the program has none at all")
             } else {
-                format!(
-                    "there is no entry point `{name}`; there are: {}",
-                    names.join(", ")
-                )
+                format!("there is no entry point `{name}`; there are: {}", names.join(", "))
             })
         })
     }
@@ -188,11 +173,7 @@ impl Context {
 
     /// A copy of argument words in which every unique parameter has blocks of
     /// its own, and how to give those back.
-    pub(crate) fn copy_unique(
-        &mut self,
-        params: &[ParamDesc],
-        words: &Words,
-    ) -> Result<Words, Error> {
+    pub(crate) fn copy_unique(&mut self, params: &[ParamDesc], words: &Words) -> Result<Words, Error> {
         let mut copy = Words(words.0.clone());
         let mut start = 0;
         for (index, param) in params.iter().enumerate() {
@@ -247,12 +228,7 @@ impl Context {
         self.free_where(params, words, |_| true);
     }
 
-    fn free_where(
-        &mut self,
-        params: &[ParamDesc],
-        words: &Words,
-        chosen: impl Fn(&ParamDesc) -> bool,
-    ) {
+    fn free_where(&mut self, params: &[ParamDesc], words: &Words, chosen: impl Fn(&ParamDesc) -> bool) {
         let ctx = self.enter();
         let mut start = 0;
         for param in params {

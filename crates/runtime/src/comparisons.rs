@@ -30,10 +30,7 @@ impl Comparisons {
     /// None so far, for a program with these parameters.
     pub(crate) fn of(tunables: &[TunableDesc]) -> Self {
         let first_alone = tunables.iter().map(|it| it.class.get() == CLASS_SIZE);
-        Self {
-            first_alone: first_alone.collect(),
-            seen: Mutex::default(),
-        }
+        Self { first_alone: first_alone.collect(), seen: Mutex::default() }
     }
 
     fn add(&self, tunable: usize, size: i64) {
@@ -74,10 +71,7 @@ mod tests {
     use super::*;
 
     fn of(first_alone: &[bool]) -> Comparisons {
-        Comparisons {
-            first_alone: first_alone.into(),
-            seen: Mutex::default(),
-        }
+        Comparisons { first_alone: first_alone.into(), seen: Mutex::default() }
     }
 
     #[test]

@@ -137,8 +137,7 @@ fn stack_bottom() -> Option<usize> {
             return None;
         }
         let (mut lowest, mut size) = (std::ptr::null_mut(), 0);
-        let status =
-            libc::pthread_attr_getstack(attributes.as_ptr(), &raw mut lowest, &raw mut size);
+        let status = libc::pthread_attr_getstack(attributes.as_ptr(), &raw mut lowest, &raw mut size);
         libc::pthread_attr_destroy(attributes.as_mut_ptr());
         (status == 0).then_some(lowest as usize)
     }
@@ -166,18 +165,13 @@ pub unsafe extern "C" fn br_stack_check(ctx: *mut Ctx, bytes: i64) -> i32 {
 }
 
 /// The values of a program's tuning parameters.
-fn tunables(
-    program: &Program,
-    given: &[Assignment],
-    device: Option<&Device>,
-) -> Result<Box<[i64]>, Error> {
+fn tunables(program: &Program, given: &[Assignment], device: Option<&Device>) -> Result<Box<[i64]>, Error> {
     let table = program.tunables();
     let of_device = |tunable: &TunableDesc, device: &Device| match tunable.class.get() {
         CLASS_CAPACITY => i64::try_from(device.limits().shared).ok(),
-        CLASS_THRESHOLD if tunable.default == BUSY_DEVICE => device
-            .limits()
-            .busy
-            .and_then(|busy| i64::try_from(busy).ok()),
+        CLASS_THRESHOLD if tunable.default == BUSY_DEVICE => {
+            device.limits().busy.and_then(|busy| i64::try_from(busy).ok())
+        }
         _ => None,
     };
     let value = |tunable: &TunableDesc| {
@@ -243,12 +237,8 @@ impl Context {
             tunables,
             log_comparisons: config.log_comparisons,
         });
-        let mut context = Self {
-            ctx: Box::into_raw(Ctx::new(shared, 0)),
-            image,
-            initialised: false,
-            caller: None,
-        };
+        let mut context =
+            Self { ctx: Box::into_raw(Ctx::new(shared, 0)), image, initialised: false, caller: None };
         if let Some(init) = context.image.program().init {
             let ctx = context.enter();
             // SAFETY: generated code fulfils the contract of `InitFn`.
@@ -291,12 +281,10 @@ impl Context {
         if status == 0 {
             return Ok(());
         }
-        Err(Error::Program(failure.unwrap_or_else(|| {
-            render(
-                "the program failed without saying why; please report this.",
-                "",
-            )
-        })))
+        Err(Error::Program(
+            failure
+                .unwrap_or_else(|| render("the program failed without saying why; please report this.", "")),
+        ))
     }
 
     /// Waits for what a device has not done yet; fails if a kernel did.
@@ -371,11 +359,7 @@ impl Context {
 
     /// The program's tuning parameters with their values, as tuning files have them.
     pub fn settings(&self) -> impl Iterator<Item = (&str, i64)> {
-        let names = self
-            .program()
-            .tunables()
-            .iter()
-            .map(|tunable| tunable.name.get());
+        let names = self.program().tunables().iter().map(|tunable| tunable.name.get());
         names.zip(self.shared().tunables.iter().copied())
     }
 

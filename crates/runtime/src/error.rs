@@ -69,19 +69,12 @@ impl Recorded {
 impl ErrorSlot {
     /// Records a failure, as its finished text, unless there is one already.
     pub fn record(&self, text: impl FnOnce() -> String) {
-        self.set(|| Recorded {
-            message: text(),
-            ..Recorded::default()
-        });
+        self.set(|| Recorded { message: text(), ..Recorded::default() });
     }
 
     /// Records a failure on a thread whose calls will tell where they stand.
     pub fn record_open(&self, thread: usize, message: &str) {
-        self.set(|| Recorded {
-            message: message.to_owned(),
-            open: Some(thread),
-            ..Recorded::default()
-        });
+        self.set(|| Recorded { message: message.to_owned(), open: Some(thread), ..Recorded::default() });
     }
 
     fn set(&self, failure: impl FnOnce() -> Recorded) {
@@ -116,9 +109,7 @@ impl ErrorSlot {
             return None;
         }
         let mut slot = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
-        self.set
-            .swap(false, Ordering::AcqRel)
-            .then(|| std::mem::take(&mut *slot).text())
+        self.set.swap(false, Ordering::AcqRel).then(|| std::mem::take(&mut *slot).text())
     }
 }
 
@@ -146,12 +137,8 @@ pub unsafe extern "C" fn br_fail(ctx: *mut Ctx, desc: *const CheckDesc, values: 
 /// What a failing check says, with the words that `next` gives.
 pub(crate) fn said(desc: &CheckDesc, next: impl FnMut() -> u64) -> String {
     // SAFETY: descriptions hold valid addresses.
-    let (format, location) = unsafe {
-        (
-            text(desc.format, desc.format_len),
-            text(desc.location, desc.location_len),
-        )
-    };
+    let (format, location) =
+        unsafe { (text(desc.format, desc.format_len), text(desc.location, desc.location_len)) };
     render(&fill(&format, next), &location)
 }
 
@@ -246,30 +233,19 @@ mod tests {
 
     fn filled(format: &str, words: &[u64]) -> String {
         let mut words = words.iter();
-        fill(format, || {
-            *words.next().expect("a word too many was asked for")
-        })
+        fill(format, || *words.next().expect("a word too many was asked for"))
     }
 
     #[test]
     fn placeholders_and_braces() {
         assert_eq!(
-            filled(
-                "Index [{i64}] out of bounds for array of shape [{i64}].",
-                &[-1i64 as u64, 10]
-            ),
+            filled("Index [{i64}] out of bounds for array of shape [{i64}].", &[-1i64 as u64, 10]),
             "Index [-1] out of bounds for array of shape [10]."
         );
         assert_eq!(
             filled(
                 "{{{i32}}} {bool} {u8} {f32} {f64}{{}}",
-                &[
-                    0xffff_ffff,
-                    1,
-                    0x1ff,
-                    1.5f32.to_bits().into(),
-                    0.1f64.to_bits()
-                ]
+                &[0xffff_ffff, 1, 0x1ff, 1.5f32.to_bits().into(), 0.1f64.to_bits()]
             ),
             "{-1} true 255 1.5 0.1{}"
         );
@@ -296,15 +272,10 @@ mod tests {
         }
         let text = slot.take().expect("it failed");
         assert!(
-            text.starts_with(
-                "Error: too deep\n\nBacktrace:\n-> #0  a.fut:0:1-2\n   #1  a.fut:1:1-2\n"
-            ),
+            text.starts_with("Error: too deep\n\nBacktrace:\n-> #0  a.fut:0:1-2\n   #1  a.fut:1:1-2\n"),
             "{text}"
         );
-        assert!(
-            text.ends_with("   #7  a.fut:7:1-2\n   and 12 more calls"),
-            "{text}"
-        );
+        assert!(text.ends_with("   #7  a.fut:7:1-2\n   and 12 more calls"), "{text}");
         slot.record(|| "one".into());
         slot.called(0, "a.fut:1:1-2");
         assert_eq!(slot.take().as_deref(), Some("one"));

@@ -5,8 +5,8 @@
 //! the texts and slices that it points to.
 
 use crate::abi::{
-    ABI_VERSION, EntryDesc, EntryFn, FiniFn, InitFn, KIND_ARRAY, KIND_OPAQUE, KIND_SCALAR,
-    KIND_UNIT, ParamDesc, Program, Str, TunableDesc,
+    ABI_VERSION, EntryDesc, EntryFn, FiniFn, InitFn, KIND_ARRAY, KIND_OPAQUE, KIND_SCALAR, KIND_UNIT,
+    ParamDesc, Program, Str, TunableDesc,
 };
 use prim::ScalarType;
 use std::any::Any;
@@ -109,10 +109,7 @@ impl Image {
     /// Everything that the table points to must be as [`crate::abi`] says, and
     /// stay so while `keep` lives.
     pub unsafe fn new(program: Program, keep: Arc<dyn Any + Send + Sync>) -> Self {
-        Self {
-            program,
-            _keep: keep,
-        }
+        Self { program, _keep: keep }
     }
 
     /// Builds the table of a program whose code lives as long as `code`.
@@ -130,14 +127,7 @@ impl Image {
                 let name = builder.text(entry.name);
                 let (params, n_params) = builder.params(entry.params);
                 let (results, n_results) = builder.params(entry.results);
-                EntryDesc {
-                    name,
-                    fun: entry.fun,
-                    params,
-                    n_params,
-                    results,
-                    n_results,
-                }
+                EntryDesc { name, fun: entry.fun, params, n_params, results, n_results }
             })
             .collect();
         let tunables: Box<[TunableDesc]> = spec
@@ -189,10 +179,7 @@ struct Builder {
 impl Builder {
     fn text(&mut self, text: String) -> Str {
         let text = text.into_boxed_str();
-        let str = Str {
-            ptr: text.as_ptr(),
-            len: text.len() as u64,
-        };
+        let str = Str { ptr: text.as_ptr(), len: text.len() as u64 };
         self.texts.push(text);
         str
     }

@@ -133,13 +133,12 @@ mod tests {
                 // SAFETY: the test pairs names with addresses of this signature.
                 let result: $rust = unsafe {
                     match *args {
-                        [x] => std::mem::transmute::<*const (), extern "C" fn($rust) -> $rust>(
+                        [x] => std::mem::transmute::<*const (), extern "C" fn($rust) -> $rust>(address)(
+                            $bits(x.bits()),
+                        ),
+                        [x, y] => std::mem::transmute::<*const (), extern "C" fn($rust, $rust) -> $rust>(
                             address,
-                        )($bits(x.bits())),
-                        [x, y] => std::mem::transmute::<
-                            *const (),
-                            extern "C" fn($rust, $rust) -> $rust,
-                        >(address)($bits(x.bits()), $bits(y.bits())),
+                        )($bits(x.bits()), $bits(y.bits())),
                         _ => unreachable!("functions take one or two arguments"),
                     }
                 };
@@ -148,9 +147,7 @@ mod tests {
         }
         match ty {
             PrimType::F16 => by_type!(u16, |b| b as u16, u64::from),
-            PrimType::F32 => by_type!(f32, |b| f32::from_bits(b as u32), |x: f32| {
-                x.to_bits().into()
-            }),
+            PrimType::F32 => by_type!(f32, |b| f32::from_bits(b as u32), |x: f32| { x.to_bits().into() }),
             PrimType::F64 => by_type!(f64, f64::from_bits, f64::to_bits),
             _ => unreachable!("only floats"),
         }

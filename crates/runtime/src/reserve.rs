@@ -4,10 +4,7 @@
 /// Whether the system lets this process map `bytes` of memory that may be written,
 /// of which nothing is used yet.
 pub fn can_reserve(bytes: usize) -> bool {
-    let (protection, flags) = (
-        libc::PROT_READ | libc::PROT_WRITE,
-        libc::MAP_PRIVATE | libc::MAP_ANON,
-    );
+    let (protection, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANON);
     // SAFETY: a new mapping at a place of the system's choice, which nobody uses
     // and which goes at once.
     unsafe {

@@ -48,17 +48,11 @@ impl Stats {
     /// Adds `by` to a counter of thread `me`, which must be the calling thread.
     pub fn add(&self, me: usize, counter: Counter, by: u64) {
         let cell = &self.0[me].0[counter as usize];
-        cell.store(
-            cell.load(Ordering::Relaxed).wrapping_add(by),
-            Ordering::Relaxed,
-        );
+        cell.store(cell.load(Ordering::Relaxed).wrapping_add(by), Ordering::Relaxed);
     }
 
     /// The sum over all threads.
     pub fn total(&self, counter: Counter) -> u64 {
-        self.0
-            .iter()
-            .map(|row| row.0[counter as usize].load(Ordering::Relaxed))
-            .fold(0, u64::wrapping_add)
+        self.0.iter().map(|row| row.0[counter as usize].load(Ordering::Relaxed)).fold(0, u64::wrapping_add)
     }
 }

@@ -24,17 +24,10 @@ pub const ALL_THRESHOLDS: &str = "default_threshold";
 
 /// Further parameters of the reference's for all kernels of a program. Nothing depends on them
 /// here.
-const IDLE: [&str; 3] = [
-    "default_grid_size",
-    "default_tile_size",
-    "default_reg_tile_size",
-];
+const IDLE: [&str; 3] = ["default_grid_size", "default_tile_size", "default_reg_tile_size"];
 
 /// What older files call some of these.
-const OLDER: [(&str, &str); 2] = [
-    ("default_group_size", BLOCK),
-    ("default_num_groups", "default_grid_size"),
-];
+const OLDER: [(&str, &str); 2] = [("default_group_size", BLOCK), ("default_num_groups", "default_grid_size")];
 
 /// Whether a parameter is one that each program has, by its kernels as a whole.
 #[must_use]
@@ -88,10 +81,7 @@ pub fn read_file(file: &Path) -> Result<Vec<Assignment>, String> {
     let read = File::open(file).and_then(|file| file.take(MAX_FILE + 1).read_to_string(&mut text));
     match read {
         Ok(bytes) if bytes as u64 > MAX_FILE => {
-            return Err(format!(
-                "tuning file {shown} is larger than {} MiB",
-                MAX_FILE >> 20
-            ));
+            return Err(format!("tuning file {shown} is larger than {} MiB", MAX_FILE >> 20));
         }
         Ok(_) => {}
         Err(e) if e.kind() == ErrorKind::InvalidData => {

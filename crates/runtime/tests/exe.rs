@@ -22,18 +22,10 @@ fn exe(args: &[&str], stdin: &[u8]) -> Outcome {
     let code = run(
         programs::image(),
         ["./test"].iter().chain(args).map(Into::into),
-        Streams {
-            stdin: Reader::new(stdin),
-            stdout: &mut stdout,
-            stderr: &mut stderr,
-        },
+        Streams { stdin: Reader::new(stdin), stdout: &mut stdout, stderr: &mut stderr },
     );
     let stderr = String::from_utf8(stderr).expect("messages are UTF-8");
-    Outcome {
-        code,
-        stdout,
-        stderr,
-    }
+    Outcome { code, stdout, stderr }
 }
 
 fn good(args: &[&str], stdin: &[u8]) -> Vec<u8> {
@@ -90,36 +82,18 @@ fn runs_are_timed_and_unique_arguments_are_fresh_in_each() {
 #[test]
 fn wrong_data_name_the_argument() {
     let message = bad(&["-e", "update"], b"[1,2] 1.5 5");
-    assert!(
-        message.contains("argument 2 (`i`, of type i64)"),
-        "{message}"
-    );
+    assert!(message.contains("argument 2 (`i`, of type i64)"), "{message}");
     assert!(message.contains("line 1, column 7"), "{message}");
     let message = bad(&["-e", "update"], b"[1,2] 1");
-    assert!(
-        message.contains("argument 3 (`x`, of type i32)"),
-        "{message}"
-    );
+    assert!(message.contains("argument 3 (`x`, of type i32)"), "{message}");
     let message = bad(&["-e", "update"], b"[[1],[2]] 1 2");
-    assert!(
-        message.contains("argument 1 (`xs`, of type *[]i32)"),
-        "{message}"
-    );
+    assert!(message.contains("argument 1 (`xs`, of type *[]i32)"), "{message}");
     let message = bad(&[], b"[1,2] 7");
-    assert!(
-        message.contains("more input after the 1 argument of `main`"),
-        "{message}"
-    );
+    assert!(message.contains("more input after the 1 argument of `main`"), "{message}");
     let message = bad(&[], b"b\x02\x01 f32\x01\0\0\0\0\0\0\0\0\0\0\0");
-    assert!(
-        message.contains("f32") && message.contains("i32"),
-        "{message}"
-    );
+    assert!(message.contains("f32") && message.contains("i32"), "{message}");
     let message = bad(&["-e", "nothing"], b"");
-    assert!(
-        message.contains("main, update, swap, big, pair"),
-        "{message}"
-    );
+    assert!(message.contains("main, update, swap, big, pair"), "{message}");
 }
 
 #[test]
@@ -131,10 +105,7 @@ fn failures_show_message_and_backtrace() {
     let message = bad(&["-e", "deep"], b"");
     assert!(message.contains("the recursion is too deep"), "{message}");
     let message = bad(&["-e", "big", "--memory-limit=1M"], b"1000000");
-    assert!(
-        message.contains("8000000 bytes were asked for"),
-        "{message}"
-    );
+    assert!(message.contains("8000000 bytes were asked for"), "{message}");
     assert!(message.contains("the limit is 1048576 bytes"), "{message}");
 }
 
@@ -146,11 +117,7 @@ fn options_that_print() {
     assert_eq!(good(&["--print-params"], b""), params);
     let outcome = exe(&["-D"], b"[1]");
     assert_eq!(outcome.code, 0);
-    assert!(
-        outcome.stderr.contains("peak memory:"),
-        "{}",
-        outcome.stderr
-    );
+    assert!(outcome.stderr.contains("peak memory:"), "{}", outcome.stderr);
     assert!(!outcome.stderr.contains("left"), "{}", outcome.stderr);
 }
 
@@ -165,10 +132,7 @@ fn tuning_parameters() {
     let set = "--param=long.lanes_share_0=-5";
     assert_eq!(long(&[set], "99"), "-5i64\n");
     // The last value counts, and nothing is left for the next context.
-    assert_eq!(
-        long(&[set, "--param", "long.lanes_share_0=7"], "6"),
-        "6i64\n"
-    );
+    assert_eq!(long(&[set, "--param", "long.lanes_share_0=7"], "6"), "6i64\n");
     assert_eq!(long(&[], "99"), "99i64\n");
     let file = tempfile::NamedTempFile::new().expect("a file");
     std::fs::write(file.path(), "long.lanes_share_0=12\n").expect("written");
@@ -183,10 +147,7 @@ fn tuning_parameters() {
     assert!(bad(&["--param=x"], b"").contains("must be of the form NAME=N"));
     std::fs::write(file.path(), "long.lanes_share_0=12\n\nnobody=3\n").expect("written");
     let message = bad(&[&tuning], b"");
-    assert!(
-        message.contains(", line 3: there is no tuning parameter `nobody`"),
-        "{message}"
-    );
+    assert!(message.contains(", line 3: there is no tuning parameter `nobody`"), "{message}");
 }
 
 #[test]
@@ -219,15 +180,10 @@ impl Write for Full {
 
 #[test]
 fn output_that_cannot_be_written_is_an_error() {
-    for (kind, quiet) in [
-        (io::ErrorKind::StorageFull, false),
-        (io::ErrorKind::BrokenPipe, true),
-    ] {
-        for (entry, stdin, room) in [
-            ("swap", "1.5 true", 0),
-            ("big", "100000", 0),
-            ("big", "100000", 100_000),
-        ] {
+    for (kind, quiet) in [(io::ErrorKind::StorageFull, false), (io::ErrorKind::BrokenPipe, true)] {
+        for (entry, stdin, room) in
+            [("swap", "1.5 true", 0), ("big", "100000", 0), ("big", "100000", 100_000)]
+        {
             let mut stderr = Vec::new();
             let code = run(
                 programs::image(),

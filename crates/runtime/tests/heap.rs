@@ -11,11 +11,7 @@ use runtime::{Config, Context, Counter, Error, Output};
 use value::Value;
 
 fn context(memory_limit: Option<u64>) -> Context {
-    let config = Config {
-        num_threads: Some(1),
-        memory_limit,
-        ..Config::default()
-    };
+    let config = Config { num_threads: Some(1), memory_limit, ..Config::default() };
     Context::new(&config, programs::image()).expect("context")
 }
 
@@ -69,27 +65,15 @@ fn a_cache_never_raises_the_peak() {
 #[test]
 fn the_limit_is_an_error_and_the_context_lives_on() {
     let mut context = context(Some(1_000_000));
-    let message = big(&mut context, 1_000_000)
-        .expect_err("too much")
-        .to_string();
-    assert!(
-        message.contains("8000000 bytes") && message.contains("limit is 1000000 bytes"),
-        "{message}"
-    );
-    let message = big(&mut context, i64::MAX / 2)
-        .expect_err("too much")
-        .to_string();
+    let message = big(&mut context, 1_000_000).expect_err("too much").to_string();
+    assert!(message.contains("8000000 bytes") && message.contains("limit is 1000000 bytes"), "{message}");
+    let message = big(&mut context, i64::MAX / 2).expect_err("too much").to_string();
     assert!(message.contains("63 bits"), "{message}");
-    let message = big(&mut context, 1 << 59)
-        .expect_err("too much")
-        .to_string();
+    let message = big(&mut context, 1 << 59).expect_err("too much").to_string();
     assert!(message.contains("out of memory"), "{message}");
     assert_eq!(big(&mut context, 100_000), Ok(100_000));
     // Arguments count, too.
     let xs = Value::from_slice(&[400_000], &vec![1i32; 400_000]).expect("value");
-    assert!(matches!(
-        context.call("main", vec![xs]),
-        Err(Error::Program(_))
-    ));
+    assert!(matches!(context.call("main", vec![xs]), Err(Error::Program(_))));
     assert_eq!(context.finish(), 0);
 }

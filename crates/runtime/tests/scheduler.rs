@@ -9,9 +9,7 @@
 use runtime::abi::{Ctx, TaskFn};
 use runtime::heap::{br_alloc, br_slots, br_unref};
 use runtime::sched::{br_tasks, br_tasks_few};
-use runtime::{
-    Config, Context, Counter, EntrySpec, Error, Image, ParamKind, ParamSpec, ProgramSpec,
-};
+use runtime::{Config, Context, Counter, EntrySpec, Error, Image, ParamKind, ParamSpec, ProgramSpec};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicPtr, AtomicU32, Ordering};
 use std::time::Duration;
@@ -24,13 +22,7 @@ type Tasks = unsafe extern "C" fn(*mut Ctx, TaskFn, *mut u8, i64, i64) -> i32;
 const MUCH: i64 = 1 << 40;
 
 /// Runs `fun` on `env` as the body of an entry point of a context of `threads`.
-fn with_tasks(
-    threads: usize,
-    n: i64,
-    cost: i64,
-    fun: TaskFn,
-    env: *mut u8,
-) -> (Result<(), Error>, Context) {
+fn with_tasks(threads: usize, n: i64, cost: i64, fun: TaskFn, env: *mut u8) -> (Result<(), Error>, Context) {
     with_tasks_by(br_tasks, threads, n, cost, fun, env)
 }
 
@@ -48,13 +40,7 @@ fn with_tasks_by(
         unsafe {
             let fun = std::mem::transmute::<usize, TaskFn>(*args as usize);
             let by = std::mem::transmute::<usize, Tasks>(*args.add(4) as usize);
-            by(
-                ctx,
-                fun,
-                *args.add(1) as usize as *mut u8,
-                *args.add(2) as i64,
-                *args.add(3) as i64,
-            )
+            by(ctx, fun, *args.add(1) as usize as *mut u8, *args.add(2) as i64, *args.add(3) as i64)
         }
     }
     let params = ["fun", "env", "n", "cost", "by"].map(|name| ParamSpec {
@@ -65,12 +51,7 @@ fn with_tasks_by(
     });
     let spec = ProgramSpec {
         source_name: String::new(),
-        entries: vec![EntrySpec {
-            name: "main".into(),
-            fun: entry,
-            params: params.into(),
-            results: vec![],
-        }],
+        entries: vec![EntrySpec { name: "main".into(), fun: entry, params: params.into(), results: vec![] }],
         n_globals: 0,
         init: None,
         fini: None,
@@ -78,10 +59,7 @@ fn with_tasks_by(
     };
     // SAFETY: the entry point takes five words and has no results.
     let image = unsafe { Image::from_spec(spec, Arc::new(())) };
-    let config = Config {
-        num_threads: Some(threads),
-        ..Config::default()
-    };
+    let config = Config { num_threads: Some(threads), ..Config::default() };
     let mut context = Context::new(&config, image).expect("context");
     let (code, by) = (fun as usize as i64, by as usize as i64);
     let args = [code, env as usize as i64, n, cost, by];
@@ -108,10 +86,7 @@ fn every_chunk_runs_exactly_once() {
             let mut counts = Counts((0..n).map(|_| AtomicU32::new(0)).collect());
             let (outcome, _) = with_tasks(threads, n, MUCH, count, (&raw mut counts).cast());
             assert_eq!(outcome, Ok(()));
-            assert!(
-                counts.0.iter().all(|c| c.load(Ordering::Relaxed) == 1),
-                "{threads} {n}"
-            );
+            assert!(counts.0.iter().all(|c| c.load(Ordering::Relaxed) == 1), "{threads} {n}");
         }
     }
 }
@@ -156,8 +131,7 @@ unsafe extern "C" fn in_order(ctx: *mut Ctx, env: *mut u8, lo: i64, hi: i64) -> 
 fn little_work_stays_with_its_caller() {
     for (threads, cost) in [(4, 1000), (1, MUCH)] {
         let mut ranges = AtomicI64::new(0);
-        let (outcome, context) =
-            with_tasks(threads, 1000, cost, in_order, (&raw mut ranges).cast());
+        let (outcome, context) = with_tasks(threads, 1000, cost, in_order, (&raw mut ranges).cast());
         assert_eq!(outcome, Ok(()));
         assert_eq!(ranges.into_inner(), 1);
         assert_eq!(context.counter(Counter::Operations), 0);
@@ -246,28 +220,20 @@ unsafe extern "C" fn grow(ctx: *mut Ctx, env: *mut u8, lo: i64, hi: i64) -> i32 
     unsafe {
         let node = &*env.cast::<Node>();
         for chunk in lo..hi {
-            let block = br_alloc(
-                ctx,
-                16 + chunk * 40 + i64::from(node.depth) * 20_000,
-                std::ptr::null(),
-            );
+            let block = br_alloc(ctx, 16 + chunk * 40 + i64::from(node.depth) * 20_000, std::ptr::null());
             if block.is_null() {
                 return 1;
             }
             *block.cast::<i64>() = chunk;
-            let mut child = Node {
-                depth: node.depth.saturating_sub(1),
-                sum: AtomicI64::new(0),
-                fail_at: node.fail_at,
-            };
+            let mut child =
+                Node { depth: node.depth.saturating_sub(1), sum: AtomicI64::new(0), fail_at: node.fail_at };
             let status = if node.depth == 0 {
                 child.sum = AtomicI64::new(1);
                 i32::from(chunk == node.fail_at)
             } else {
                 br_tasks(ctx, grow, (&raw mut child).cast(), 10, MUCH)
             };
-            node.sum
-                .fetch_add(child.sum.into_inner(), Ordering::Relaxed);
+            node.sum.fetch_add(child.sum.into_inner(), Ordering::Relaxed);
             let kept = *block.cast::<i64>() == chunk;
             br_unref(ctx, block);
             if status != 0 || !kept {
@@ -282,11 +248,7 @@ unsafe extern "C" fn grow(ctx: *mut Ctx, env: *mut u8, lo: i64, hi: i64) -> i32 
 fn operations_nest_and_allocate() {
     for threads in [1, 2, 4] {
         for _ in 0..5 {
-            let mut root = Node {
-                depth: 3,
-                sum: AtomicI64::new(0),
-                fail_at: -1,
-            };
+            let mut root = Node { depth: 3, sum: AtomicI64::new(0), fail_at: -1 };
             let (outcome, context) = with_tasks(threads, 10, MUCH, grow, (&raw mut root).cast());
             assert_eq!(outcome, Ok(()));
             assert_eq!(root.sum.into_inner(), 10_000);
@@ -299,11 +261,7 @@ fn operations_nest_and_allocate() {
 fn failure_reaches_the_caller_and_frees_everything() {
     for threads in [1, 2, 4] {
         for fail_at in [0, 9] {
-            let mut root = Node {
-                depth: 2,
-                sum: AtomicI64::new(0),
-                fail_at,
-            };
+            let mut root = Node { depth: 2, sum: AtomicI64::new(0), fail_at };
             let (outcome, context) = with_tasks(threads, 10, MUCH, grow, (&raw mut root).cast());
             assert!(matches!(outcome, Err(Error::Program(_))));
             assert_eq!(context.finish(), 0, "all memory is released");
@@ -349,8 +307,7 @@ fn contexts_live_side_by_side() {
             scope.spawn(move || {
                 for n in [10, 1000, 100_000] {
                     let mut counts = Counts((0..n).map(|_| AtomicU32::new(0)).collect());
-                    let (outcome, _) =
-                        with_tasks(threads, n, MUCH, count, (&raw mut counts).cast());
+                    let (outcome, _) = with_tasks(threads, n, MUCH, count, (&raw mut counts).cast());
                     assert_eq!(outcome, Ok(()));
                     assert!(counts.0.iter().all(|c| c.load(Ordering::Relaxed) == 1));
                 }

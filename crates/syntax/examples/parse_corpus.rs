@@ -26,9 +26,7 @@ fn collect(path: &Path, files: &mut Vec<PathBuf>) {
 }
 
 fn main() {
-    let (flags, dirs): (Vec<_>, Vec<_>) = std::env::args()
-        .skip(1)
-        .partition(|arg| arg.starts_with("--"));
+    let (flags, dirs): (Vec<_>, Vec<_>) = std::env::args().skip(1).partition(|arg| arg.starts_with("--"));
     let verbose = flags.iter().any(|flag| flag == "--errors");
     let mut paths = Vec::new();
     for dir in &dirs {
@@ -69,11 +67,7 @@ fn main() {
     for (id, errors) in &failures {
         let declared = id
             .and_then(|id| sources.get(id))
-            .and_then(|file| {
-                file.text()
-                    .lines()
-                    .find(|line| line.starts_with("-- error:"))
-            })
+            .and_then(|file| file.text().lines().find(|line| line.starts_with("-- error:")))
             .unwrap_or("-- no error declared");
         println!("{declared}");
         for error in errors {

@@ -47,10 +47,7 @@ impl QualName {
 
 impl From<Ident> for QualName {
     fn from(name: Ident) -> Self {
-        Self {
-            quals: Vec::new(),
-            name,
-        }
+        Self { quals: Vec::new(), name }
     }
 }
 
@@ -694,10 +691,7 @@ impl Exp {
 impl Drop for Exp {
     fn drop(&mut self) {
         // Leaves are most nodes; only what has children can be deep.
-        if matches!(
-            self.kind,
-            ExpKind::Lit(_) | ExpKind::Var(_) | ExpKind::Hole | ExpKind::Error
-        ) {
+        if matches!(self.kind, ExpKind::Lit(_) | ExpKind::Var(_) | ExpKind::Hole | ExpKind::Error) {
             return;
         }
         if stacker::remaining_stack().is_none_or(|left| left < crate::RED_ZONE) {

@@ -60,29 +60,20 @@ impl Diagnostic {
 
     /// A warning without a place yet.
     pub fn warning(id: &'static str, message: impl Into<String>) -> Self {
-        Self {
-            severity: Severity::Warning,
-            ..Self::error(id, message)
-        }
+        Self { severity: Severity::Warning, ..Self::error(id, message) }
     }
 
     /// Sets the place at fault and the text beside it (may be empty).
     #[must_use]
     pub fn at(mut self, span: Span, text: impl Into<String>) -> Self {
-        self.primary = Some(Label {
-            span,
-            text: text.into(),
-        });
+        self.primary = Some(Label { span, text: text.into() });
         self
     }
 
     /// Adds another place.
     #[must_use]
     pub fn also(mut self, span: Span, text: impl Into<String>) -> Self {
-        self.secondary.push(Label {
-            span,
-            text: text.into(),
-        });
+        self.secondary.push(Label { span, text: text.into() });
         self
     }
 

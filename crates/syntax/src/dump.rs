@@ -6,10 +6,10 @@
 use std::fmt::Write as _;
 
 use crate::ast::{
-    Attr, AttrKind, Decl, DeclKind, DimIndex, Exp, ExpKind, Ident, LetBind, LetKind, Liftedness,
-    Lit, Loop, LoopForm, ModExp, ModExpKind, ModParam, ModTypeExp, ModTypeExpKind, Operator, Pat,
-    PatKind, PathStep, Prog, QualName, RangeEnd, SizeExp, Spec, SpecKind, TypeArg, TypeBind,
-    TypeExp, TypeExpKind, TypeParam, TypeParamKind, ValBind, ValKeyword,
+    Attr, AttrKind, Decl, DeclKind, DimIndex, Exp, ExpKind, Ident, LetBind, LetKind, Liftedness, Lit, Loop,
+    LoopForm, ModExp, ModExpKind, ModParam, ModTypeExp, ModTypeExpKind, Operator, Pat, PatKind, PathStep,
+    Prog, QualName, RangeEnd, SizeExp, Spec, SpecKind, TypeArg, TypeBind, TypeExp, TypeExpKind, TypeParam,
+    TypeParamKind, ValBind, ValKeyword,
 };
 use crate::symbol::Interner;
 use crate::{RED_ZONE, STACK_STEP};
@@ -41,10 +41,7 @@ struct Dump<'a> {
 
 impl<'a> Dump<'a> {
     fn new(names: &'a Interner) -> Self {
-        Self {
-            names,
-            out: String::new(),
-        }
+        Self { names, out: String::new() }
     }
 
     fn put(&mut self, text: &str) {
@@ -282,22 +279,14 @@ impl<'a> Dump<'a> {
             self.put(" ");
         }
         match &spec.kind {
-            SpecKind::Val {
-                name,
-                type_params,
-                ty,
-            } => self.form("val ", |d| {
+            SpecKind::Val { name, type_params, ty } => self.form("val ", |d| {
                 d.ident(name);
                 d.list(type_params, Self::type_param);
                 d.put(" ");
                 d.ty(ty);
             }),
             SpecKind::TypeAbbr(bind) => self.type_bind(bind),
-            SpecKind::Type {
-                lifted,
-                name,
-                params,
-            } => self.form("type", |d| {
+            SpecKind::Type { lifted, name, params } => self.form("type", |d| {
                 d.lifted(*lifted);
                 d.put(" ");
                 d.ident(name);

@@ -35,9 +35,7 @@ static CLASS: [u8; 256] = {
             b'a'..=b'z' | b'A'..=b'Z' => LETTER,
             b'0'..=b'9' => DIGIT,
             b'_' | b'\'' => MARK,
-            b'+' | b'-' | b'*' | b'/' | b'%' | b'=' | b'!' | b'>' | b'<' | b'|' | b'&' | b'^' => {
-                OPERATOR
-            }
+            b'+' | b'-' | b'*' | b'/' | b'%' | b'=' | b'!' | b'>' | b'<' | b'|' | b'&' | b'^' => OPERATOR,
             _ => 0,
         };
         i += 1;
@@ -114,13 +112,7 @@ impl Lexer<'_> {
     }
 
     fn push(&mut self, kind: Tok, start: usize, prec: u8, data: u32) {
-        self.out.tokens.push(Token {
-            kind,
-            prec,
-            start: start as u32,
-            end: self.pos as u32,
-            data,
-        });
+        self.out.tokens.push(Token { kind, prec, start: start as u32, end: self.pos as u32, data });
     }
 
     pub(crate) fn push_lit(&mut self, kind: Tok, start: usize, lit: Lit) {
@@ -156,11 +148,7 @@ impl Lexer<'_> {
             b'(' => self.simple(Tok::LParen, 1),
             b')' => self.simple(Tok::RParen, 1),
             b'[' => {
-                let kind = if self.indexes(start) {
-                    Tok::IndexBracket
-                } else {
-                    Tok::LBracket
-                };
+                let kind = if self.indexes(start) { Tok::IndexBracket } else { Tok::LBracket };
                 self.simple(kind, 1);
             }
             b']' => self.simple(Tok::RBracket, 1),
@@ -182,9 +170,7 @@ impl Lexer<'_> {
             b'?' if self.peek(1) == b'?' && self.peek(2) == b'?' => self.simple(Tok::Hole, 3),
             b'?' => self.simple(Tok::Question, 1),
             b'#' if self.peek(1) == b'[' => self.simple(Tok::HashBracket, 2),
-            b'#' if is(self.peek(1), LETTER)
-                || self.peek(1) == b'_' && is(self.peek(2), LETTER | DIGIT) =>
-            {
+            b'#' if is(self.peek(1), LETTER) || self.peek(1) == b'_' && is(self.peek(2), LETTER | DIGIT) => {
                 self.pos = self.end_of(start + 1, NAME);
                 let symbol = self.names.intern(&self.source[start + 1..self.pos]);
                 self.push(Tok::Constr, start, 0, symbol.raw());
@@ -203,13 +189,7 @@ impl Lexer<'_> {
             last.end as usize == start
                 && matches!(
                     last.kind,
-                    Tok::Id
-                        | Tok::Constr
-                        | Tok::Nat
-                        | Tok::Int
-                        | Tok::Float
-                        | Tok::RParen
-                        | Tok::RBracket
+                    Tok::Id | Tok::Constr | Tok::Nat | Tok::Int | Tok::Float | Tok::RParen | Tok::RBracket
                 )
         })
     }
@@ -259,10 +239,7 @@ impl Lexer<'_> {
         self.pos = op;
         self.skip_operator();
         let text = &self.source[op..self.pos];
-        let name = Ident {
-            name: self.names.intern(text),
-            span: self.span(op),
-        };
+        let name = Ident { name: self.names.intern(text), span: self.span(op) };
         let index = self.out.qual_ops.len() as u32;
         self.out.qual_ops.push(QualName { quals, name });
         self.push(Tok::QualOp, start, prec::of(text.as_bytes()), index);
@@ -294,8 +271,8 @@ impl Lexer<'_> {
     }
 
     fn skip_line(&mut self) {
-        self.pos = memchr::memchr(b'\n', &self.bytes[self.pos..])
-            .map_or(self.bytes.len(), |len| self.pos + len);
+        self.pos =
+            memchr::memchr(b'\n', &self.bytes[self.pos..]).map_or(self.bytes.len(), |len| self.pos + len);
     }
 
     fn comment(&mut self, start: usize) {
@@ -309,10 +286,7 @@ impl Lexer<'_> {
         let span = self.span(start);
         self.out.comments.push(Comment { span, doc });
         if doc {
-            self.out.docs.push(DocToken {
-                before: self.out.tokens.len(),
-                span,
-            });
+            self.out.docs.push(DocToken { before: self.out.tokens.len(), span });
         }
     }
 
@@ -320,12 +294,8 @@ impl Lexer<'_> {
     /// position is at the end of a line.
     fn next_comment_line(&self) -> Option<usize> {
         let line = self.bytes.get(self.pos + 1..)?;
-        let indent = line
-            .iter()
-            .position(|b| !matches!(b, b' ' | b'\t' | 0x0b | 0x0c))?;
-        line[indent..]
-            .starts_with(b"--")
-            .then_some(self.pos + 1 + indent)
+        let indent = line.iter().position(|b| !matches!(b, b' ' | b'\t' | 0x0b | 0x0c))?;
+        line[indent..].starts_with(b"--").then_some(self.pos + 1 + indent)
     }
 
     /// Passes a run of bytes that start no token.
@@ -339,11 +309,7 @@ impl Lexer<'_> {
             }
             self.pos += 1;
         }
-        let shown = if first.is_control() {
-            format!("U+{:04X}", first as u32)
-        } else {
-            first.to_string()
-        };
+        let shown = if first.is_control() { format!("U+{:04X}", first as u32) } else { first.to_string() };
         let mut error = Diagnostic::error(
             "invalid-character",
             format!("the character `{shown}` cannot start anything here"),
@@ -352,9 +318,7 @@ impl Lexer<'_> {
         error = match first {
             '#' => error.hint("a constructor is `#` and a name, without a space between: `#some`"),
             ';' => error.hint("declarations and bindings need no separator"),
-            _ if !first.is_ascii() => {
-                error.hint("names are made of ASCII letters, digits, `_` and `'`")
-            }
+            _ if !first.is_ascii() => error.hint("names are made of ASCII letters, digits, `_` and `'`"),
             _ => error,
         };
         self.error(error);
@@ -380,11 +344,9 @@ impl Lexer<'_> {
                         self.push_lit(Tok::Char, start, Lit::Char(c));
                         return;
                     }
-                    let error = Diagnostic::error(
-                        "invalid-escape",
-                        "not an escape sequence of one character",
-                    )
-                    .at(self.span(start), "");
+                    let error =
+                        Diagnostic::error("invalid-escape", "not an escape sequence of one character")
+                            .at(self.span(start), "");
                     self.error(error);
                     self.push_invalid(start);
                     return;

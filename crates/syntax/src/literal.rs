@@ -9,9 +9,9 @@ use crate::token::Tok;
 
 /// Names of control characters in escapes, by code.
 const CONTROL_NAMES: [&str; 33] = [
-    "NUL", "SOH", "STX", "ETX", "EOT", "ENQ", "ACK", "BEL", "BS", "HT", "LF", "VT", "FF", "CR",
-    "SO", "SI", "DLE", "DC1", "DC2", "DC3", "DC4", "NAK", "SYN", "ETB", "CAN", "EM", "SUB", "ESC",
-    "FS", "GS", "RS", "US", "SP",
+    "NUL", "SOH", "STX", "ETX", "EOT", "ENQ", "ACK", "BEL", "BS", "HT", "LF", "VT", "FF", "CR", "SO", "SI",
+    "DLE", "DC1", "DC2", "DC3", "DC4", "NAK", "SYN", "ETB", "CAN", "EM", "SUB", "ESC", "FS", "GS", "RS",
+    "US", "SP",
 ];
 
 const fn is_float(ty: ScalarType) -> bool {
@@ -28,10 +28,7 @@ impl Lexer<'_> {
     /// Reads a number; the position is at its first digit.
     pub(crate) fn number(&mut self) {
         let start = self.pos;
-        if self.peek(0) == b'0'
-            && matches!(self.peek(1), b'r' | b'R')
-            && roman_digit(self.peek(2)) != 0
-        {
+        if self.peek(0) == b'0' && matches!(self.peek(1), b'r' | b'R') && roman_digit(self.peek(2)) != 0 {
             self.pos += 2;
             while roman_digit(self.peek(0)) != 0 || self.peek(0) == b'_' {
                 self.pos += 1;
@@ -44,11 +41,8 @@ impl Lexer<'_> {
             (b'0', b'b' | b'B') if matches!(self.peek(2), b'0' | b'1') => 2,
             _ => 10,
         };
-        let field = self
-            .out
-            .tokens
-            .last()
-            .is_some_and(|last| last.kind == Tok::Dot && last.end as usize == start);
+        let field =
+            self.out.tokens.last().is_some_and(|last| last.kind == Tok::Dot && last.end as usize == start);
         if radix == 10 {
             self.skip_digits(10);
         } else {
@@ -76,10 +70,7 @@ impl Lexer<'_> {
             float = true;
         }
         let source = self.source;
-        let text: String = source[start..self.pos]
-            .chars()
-            .filter(|&c| c != '_')
-            .collect();
+        let text: String = source[start..self.pos].chars().filter(|&c| c != '_').collect();
         if radix == 10 || float {
             let suffix = self.peek_suffix();
             if float || suffix.parse().is_ok_and(is_float) {
@@ -94,10 +85,7 @@ impl Lexer<'_> {
     /// The name characters at the position.
     fn peek_suffix(&self) -> &str {
         let rest = &self.source[self.pos..];
-        let len = rest
-            .bytes()
-            .take_while(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'\''))
-            .count();
+        let len = rest.bytes().take_while(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'\'')).count();
         &rest[..len]
     }
 
@@ -121,9 +109,7 @@ impl Lexer<'_> {
     /// `value`; `None` means too much. Without a suffix it is of the kind given.
     fn integer(&mut self, start: usize, value: Option<u128>, kind: Tok) {
         let ty = match self.suffix() {
-            Ok(Some(ty)) if is_float(ty) => {
-                Err(format!("an integer of this form cannot be of type `{ty}`"))
-            }
+            Ok(Some(ty)) if is_float(ty) => Err(format!("an integer of this form cannot be of type `{ty}`")),
             other => other,
         };
         match (ty, value) {
@@ -141,9 +127,9 @@ impl Lexer<'_> {
     /// Reads the suffix of a number that is `text` without its underscores.
     fn float(&mut self, start: usize, text: &str, radix: u32) {
         let ty = match self.suffix() {
-            Ok(Some(ty)) if !is_float(ty) => Err(format!(
-                "a number with a fraction or an exponent cannot be of type `{ty}`"
-            )),
+            Ok(Some(ty)) if !is_float(ty) => {
+                Err(format!("a number with a fraction or an exponent cannot be of type `{ty}`"))
+            }
             other => other,
         };
         let ty = match ty {
@@ -180,10 +166,7 @@ impl Lexer<'_> {
             return None;
         };
         let sign = usize::from(matches!(exponent.first(), Some(b'+' | b'-')));
-        let digits = exponent[sign..]
-            .iter()
-            .take_while(|b| b.is_ascii_digit() || **b == b'_')
-            .count();
+        let digits = exponent[sign..].iter().take_while(|b| b.is_ascii_digit() || **b == b'_').count();
         let starts_well = rest.first().is_some_and(u8::is_ascii_hexdigit)
             && exponent.get(sign).is_some_and(u8::is_ascii_digit);
         starts_well.then_some(self.pos + 1 + fraction + 1 + sign + digits)
@@ -199,9 +182,8 @@ impl Lexer<'_> {
             match self.bytes.get(end) {
                 None | Some(b'\n') => {
                     self.pos = end;
-                    let error =
-                        Diagnostic::error("unterminated-string", "this string does not end")
-                            .at(self.span(start), "no closing `\"` on this line");
+                    let error = Diagnostic::error("unterminated-string", "this string does not end")
+                        .at(self.span(start), "no closing `\"` on this line");
                     self.error(error);
                     self.push_invalid(start);
                     return;
@@ -306,10 +288,7 @@ fn roman(digits: &[u8]) -> u128 {
 
 /// The character whose code the digits in front give, and how many they are.
 fn code(text: &str, radix: u32) -> Option<(usize, char)> {
-    let len = text
-        .bytes()
-        .take_while(|b| (*b as char).is_digit(radix))
-        .count();
+    let len = text.bytes().take_while(|b| (*b as char).is_digit(radix)).count();
     let value = u32::from_str_radix(text.get(..len)?, radix).ok()?;
     Some((len, char::from_u32(value)?))
 }
@@ -331,17 +310,13 @@ fn hex_float(text: &str) -> Option<f64> {
             dropped += 4;
         }
     }
-    let exponent = exponent
-        .parse::<i64>()
-        .unwrap_or(if exponent.starts_with('-') {
-            -1_000_000_000
-        } else {
-            1_000_000_000
-        });
-    let mut scale = exponent
-        .saturating_add(dropped)
-        .saturating_sub(4 * fraction.len() as i64)
-        .clamp(-4000, 4000) as i32;
+    let exponent = exponent.parse::<i64>().unwrap_or(if exponent.starts_with('-') {
+        -1_000_000_000
+    } else {
+        1_000_000_000
+    });
+    let mut scale =
+        exponent.saturating_add(dropped).saturating_sub(4 * fraction.len() as i64).clamp(-4000, 4000) as i32;
     let mut value = bits as f64;
     while scale != 0 && value != 0.0 && value.is_finite() {
         let step = scale.clamp(-1000, 1000);

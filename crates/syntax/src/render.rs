@@ -64,17 +64,9 @@ pub fn render(diagnostic: &Diagnostic, sources: &SourceMap, colour: bool) -> Str
     for hint in &diagnostic.hints {
         elements.push(Level::HELP.message(hint.as_str()).into());
     }
-    let title = level
-        .primary_title(diagnostic.message.as_str())
-        .id(diagnostic.id);
-    let renderer = if colour {
-        Renderer::styled()
-    } else {
-        Renderer::plain()
-    };
-    let mut text = renderer
-        .decor_style(DecorStyle::Ascii)
-        .render(&[title.elements(elements)]);
+    let title = level.primary_title(diagnostic.message.as_str()).id(diagnostic.id);
+    let renderer = if colour { Renderer::styled() } else { Renderer::plain() };
+    let mut text = renderer.decor_style(DecorStyle::Ascii).render(&[title.elements(elements)]);
     text.push('\n');
     text
 }
@@ -102,11 +94,7 @@ fn place<'a>(file: &SourceFile, label: &'a Label, primary: bool) -> Place<'a> {
     let start = span.start.clamp(line_range.start, line_range.end);
     Place {
         label,
-        kind: if primary {
-            AnnotationKind::Primary
-        } else {
-            AnnotationKind::Context
-        },
+        kind: if primary { AnnotationKind::Primary } else { AnnotationKind::Context },
         line,
         range: start..span.end.clamp(start, line_range.end),
         line_range,
@@ -119,9 +107,8 @@ fn excerpts<'a>(file: &'a SourceFile, places: Vec<Place<'a>>, elements: &mut Vec
         return;
     };
     let first_line = first.line;
-    let near = |place: &Place<'_>| {
-        place.line.abs_diff(first_line) <= FAR && place.line_range.len() <= LONG_LINE
-    };
+    let near =
+        |place: &Place<'_>| place.line.abs_diff(first_line) <= FAR && place.line_range.len() <= LONG_LINE;
     let (near, far): (Vec<_>, Vec<_>) = places.into_iter().partition(near);
     let lines = near.iter().map(|place| place.line);
     if let (Some(low), Some(high)) = (lines.clone().min(), lines.max()) {
@@ -133,24 +120,17 @@ fn excerpts<'a>(file: &'a SourceFile, places: Vec<Place<'a>>, elements: &mut Vec
                 .span(place.range.start - range.start..place.range.end - range.start)
                 .label(text_of(place))
         });
-        let snippet = Snippet::source(source)
-            .line_start(low + 1)
-            .path(file.name())
-            .annotations(annotations);
+        let snippet = Snippet::source(source).line_start(low + 1).path(file.name()).annotations(annotations);
         elements.push(snippet.into());
     }
     for place in far {
         if place.line_range.len() <= LONG_LINE {
             let source = file.text().get(place.line_range.clone()).unwrap_or("");
             let start = place.line_range.start;
-            let annotation = place
-                .kind
-                .span(place.range.start - start..place.range.end - start)
-                .label(text_of(&place));
-            let snippet = Snippet::source(source)
-                .line_start(place.line + 1)
-                .path(file.name())
-                .annotation(annotation);
+            let annotation =
+                place.kind.span(place.range.start - start..place.range.end - start).label(text_of(&place));
+            let snippet =
+                Snippet::source(source).line_start(place.line + 1).path(file.name()).annotation(annotation);
             elements.push(snippet.into());
         } else {
             long_line(file, &place, elements);
@@ -165,11 +145,7 @@ fn text_of<'a>(place: &Place<'a>) -> Option<&'a str> {
 /// A window of a long line.
 fn long_line<'a>(file: &'a SourceFile, place: &Place<'a>, elements: &mut Vec<Element<'a>>) {
     let text = file.text();
-    let mut from = place
-        .range
-        .start
-        .saturating_sub(WINDOW.0)
-        .max(place.line_range.start);
+    let mut from = place.range.start.saturating_sub(WINDOW.0).max(place.line_range.start);
     while !text.is_char_boundary(from) {
         from -= 1;
     }
@@ -177,11 +153,7 @@ fn long_line<'a>(file: &'a SourceFile, place: &Place<'a>, elements: &mut Vec<Ele
     while !text.is_char_boundary(to) {
         to += 1;
     }
-    let before = if from > place.line_range.start {
-        "..."
-    } else {
-        ""
-    };
+    let before = if from > place.line_range.start { "..." } else { "" };
     let after = if to < place.line_range.end { "..." } else { "" };
     let window = text.get(from..to).unwrap_or("");
     let start = before.len() + place.range.start - from;
@@ -193,10 +165,5 @@ fn long_line<'a>(file: &'a SourceFile, place: &Place<'a>, elements: &mut Vec<Ele
             .annotation(place.kind.span(start..end).label(text_of(place)))
             .into(),
     );
-    elements.push(
-        Origin::path(file.name())
-            .line(position.line)
-            .char_column(position.column)
-            .into(),
-    );
+    elements.push(Origin::path(file.name()).line(position.line).char_column(position.column).into());
 }

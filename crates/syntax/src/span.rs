@@ -35,29 +35,19 @@ impl Span {
     /// The smallest span that covers both, which must be of the same file.
     #[must_use]
     pub fn to(self, other: Self) -> Self {
-        Self {
-            file: self.file,
-            start: self.start.min(other.start),
-            end: self.end.max(other.end),
-        }
+        Self { file: self.file, start: self.start.min(other.start), end: self.end.max(other.end) }
     }
 
     /// The empty span at the start of this one.
     #[must_use]
     pub const fn at_start(self) -> Self {
-        Self {
-            end: self.start,
-            ..self
-        }
+        Self { end: self.start, ..self }
     }
 
     /// The empty span at the end of this one.
     #[must_use]
     pub const fn at_end(self) -> Self {
-        Self {
-            start: self.end,
-            ..self
-        }
+        Self { start: self.end, ..self }
     }
 
     /// The same range as indices into the text.
@@ -110,9 +100,7 @@ impl SourceFile {
 
     /// The line, counted from zero, that holds the byte at `offset`.
     fn line_index(&self, offset: u32) -> usize {
-        self.line_starts()
-            .partition_point(|&start| start <= offset)
-            .saturating_sub(1)
+        self.line_starts().partition_point(|&start| start <= offset).saturating_sub(1)
     }
 
     /// Byte range of the line, counted from zero, without its line break.
@@ -132,14 +120,8 @@ impl SourceFile {
         }
         let line = self.line_index(offset as u32);
         let start = self.line_range(line).start;
-        let column = self
-            .text
-            .get(start..offset)
-            .map_or(0, |text| text.chars().count());
-        LineCol {
-            line: line + 1,
-            column: column + 1,
-        }
+        let column = self.text.get(start..offset).map_or(0, |text| text.chars().count());
+        LineCol { line: line + 1, column: column + 1 }
     }
 }
 
@@ -164,35 +146,21 @@ impl SourceMap {
     ) -> Result<FileId, Box<Diagnostic>> {
         let (name, text) = (name.into(), text.into());
         let Ok(id) = u32::try_from(self.files.len()) else {
-            return Err(Box::new(Diagnostic::error(
-                "too-many-files",
-                "too many source files",
-            )));
+            return Err(Box::new(Diagnostic::error("too-many-files", "too many source files")));
         };
         if u32::try_from(text.len()).is_err() {
             return Err(Box::new(Diagnostic::error(
                 "file-too-large",
-                format!(
-                    "`{name}` has {} bytes; source files must be smaller than 4 GiB",
-                    text.len()
-                ),
+                format!("`{name}` has {} bytes; source files must be smaller than 4 GiB", text.len()),
             )));
         }
-        self.files.push(SourceFile {
-            name,
-            text,
-            line_starts: OnceLock::new(),
-        });
+        self.files.push(SourceFile { name, text, line_starts: OnceLock::new() });
         Ok(FileId(id))
     }
 
     /// Adds a file as it was read. An error as in [`SourceMap::add`], and where
     /// the bytes are not UTF-8: it names the position of the first wrong byte.
-    pub fn add_bytes(
-        &mut self,
-        name: impl Into<String>,
-        bytes: Vec<u8>,
-    ) -> Result<FileId, Box<Diagnostic>> {
+    pub fn add_bytes(&mut self, name: impl Into<String>, bytes: Vec<u8>) -> Result<FileId, Box<Diagnostic>> {
         let name = name.into();
         match String::from_utf8(bytes) {
             Ok(text) => self.add(name, text),
@@ -201,13 +169,13 @@ impl SourceMap {
                 let bytes = error.into_bytes();
                 let line = 1 + memchr::memchr_iter(b'\n', &bytes[..at]).count();
                 let byte = bytes.get(at).copied().unwrap_or(0);
-                Err(Box::new(Diagnostic::error(
-                    "invalid-utf8",
-                    format!(
-                        "`{name}` is not valid UTF-8: byte {byte:#04x} at offset {at}, line {line}"
-                    ),
-                )
-                .hint("source files are UTF-8 text; is this a source file at all?")))
+                Err(Box::new(
+                    Diagnostic::error(
+                        "invalid-utf8",
+                        format!("`{name}` is not valid UTF-8: byte {byte:#04x} at offset {at}, line {line}"),
+                    )
+                    .hint("source files are UTF-8 text; is this a source file at all?"),
+                ))
             }
         }
     }
@@ -219,9 +187,7 @@ impl SourceMap {
 
     /// The text under a span; empty where the span is of no file of this map.
     pub fn snippet(&self, span: Span) -> &str {
-        self.get(span.file)
-            .and_then(|file| file.text.get(span.range()))
-            .unwrap_or("")
+        self.get(span.file).and_then(|file| file.text.get(span.range())).unwrap_or("")
     }
 
     /// Ids of all files, in the order in which they were added.

@@ -68,16 +68,12 @@ impl Interner {
     }
 
     fn read(&self) -> RwLockReadGuard<'_, Table> {
-        self.table
-            .read()
-            .unwrap_or_else(std::sync::PoisonError::into_inner)
+        self.table.read().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
     /// Locks the table for a run of insertions.
     pub(crate) fn lock(&self) -> RwLockWriteGuard<'_, Table> {
-        self.table
-            .write()
-            .unwrap_or_else(std::sync::PoisonError::into_inner)
+        self.table.write().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
     /// The symbol of `text`, new or known.
@@ -96,10 +92,7 @@ impl Interner {
     /// The text of a symbol of this interner; cheap (a reference count). Empty
     /// for a symbol of another interner.
     pub fn resolve(&self, symbol: Symbol) -> Arc<str> {
-        self.read()
-            .texts
-            .get(symbol.index())
-            .map_or_else(|| Arc::from(""), Arc::clone)
+        self.read().texts.get(symbol.index()).map_or_else(|| Arc::from(""), Arc::clone)
     }
 
     /// How many names there are.

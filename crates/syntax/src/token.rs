@@ -81,13 +81,7 @@ impl Tok {
     pub(crate) const fn is_infix(self) -> bool {
         matches!(
             self,
-            Self::Op
-                | Self::QualOp
-                | Self::Star
-                | Self::Minus
-                | Self::Less
-                | Self::Hat
-                | Self::Pipe
+            Self::Op | Self::QualOp | Self::Star | Self::Minus | Self::Less | Self::Hat | Self::Pipe
         )
     }
 

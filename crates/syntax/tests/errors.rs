@@ -1,9 +1,6 @@
 //! Wrong programs: what is said, and that reading goes on.
 
-#![allow(
-    clippy::needless_raw_string_hashes,
-    reason = "expect-test writes its strings so"
-)]
+#![allow(clippy::needless_raw_string_hashes, reason = "expect-test writes its strings so")]
 
 mod common;
 
@@ -18,11 +15,7 @@ fn rendered(text: &str) -> String {
     let mut sources = SourceMap::new();
     let file = sources.add("test.fut", text).expect("small");
     let parse = syntax::parse(text, file, &names);
-    parse
-        .errors
-        .iter()
-        .map(|error| render(error, &sources, false))
-        .collect()
+    parse.errors.iter().map(|error| render(error, &sources, false)).collect()
 }
 
 #[test]
@@ -181,20 +174,12 @@ fn rendering() {
 
 #[test]
 fn odd_texts() {
-    for text in [
-        "",
-        "\n",
-        "\u{feff}",
-        "-- only a comment",
-        "\u{feff}def x = 1\r\n",
-    ] {
+    for text in ["", "\n", "\u{feff}", "-- only a comment", "\u{feff}def x = 1\r\n"] {
         assert_eq!(rendered(text), "", "{text:?}");
     }
     // No text makes it crash; every error has a place inside the text.
     let base = "def f [n] 't (x: t) = let (a, b) = #c \"s\" in \\y -> (.x[1:2]) ..< 'a' -- | d\n";
-    let inserts = [
-        "\0", "ß", "(", "}", "\"", "'\\", "#[", "..", "`", "0x", "\u{202e}", "1e", "-- |",
-    ];
+    let inserts = ["\0", "ß", "(", "}", "\"", "'\\", "#[", "..", "`", "0x", "\u{202e}", "1e", "-- |"];
     for (i, _) in base.char_indices() {
         for insert in inserts {
             for text in [
@@ -216,14 +201,9 @@ fn odd_texts() {
 #[test]
 fn files_that_are_not_text() {
     let mut sources = SourceMap::new();
-    let error = sources
-        .add_bytes("bad.fut", b"def x = 1\ndef \xff = 2\n".to_vec())
-        .expect_err("not UTF-8");
+    let error = sources.add_bytes("bad.fut", b"def x = 1\ndef \xff = 2\n".to_vec()).expect_err("not UTF-8");
     assert_eq!(error.id, "invalid-utf8");
-    assert_eq!(
-        error.message,
-        "`bad.fut` is not valid UTF-8: byte 0xff at offset 14, line 2",
-    );
+    assert_eq!(error.message, "`bad.fut` is not valid UTF-8: byte 0xff at offset 14, line 2",);
 }
 
 #[test]

@@ -1,9 +1,6 @@
 //! Every form of the grammar, as the tree it gives.
 
-#![allow(
-    clippy::needless_raw_string_hashes,
-    reason = "expect-test writes its strings so"
-)]
+#![allow(clippy::needless_raw_string_hashes, reason = "expect-test writes its strings so")]
 
 mod common;
 
@@ -68,10 +65,7 @@ fn numbers() {
         1.5 1_0.2_5 1e3 1E-3f32 2.5e+2f64 3f16 7f32 0.1f32 0x1.8p3 0x0.1P-4f32 0x1f32 0xf.fp1
         'a' '\\n' '\\'' 'ß' '\"'
     ";
-    let array = format!(
-        "[{}]",
-        text.split_whitespace().collect::<Vec<_>>().join(", ")
-    );
+    let array = format!("[{}]", text.split_whitespace().collect::<Vec<_>>().join(", "));
     expect![[r#"
         (array [0 1000 42i8 42u64 255 255i64 5u8 14 340282366920938463463374607431768211455 1.5 10.25 1000.0 0.0010000000474974513f32 250.0f64 3.0f16 7.0f32 0.10000000149011612f32 12.0 0.00390625f32 7986 31.875 'a' '\n' '\'' 'ß' '"'])
     "#]].assert_eq(&exps(&array));
@@ -260,18 +254,7 @@ fn comments_are_kept() {
     let names = syntax::symbol::Interner::new();
     let parse = syntax::parse(text, syntax::span::FileId(0), &names);
     assert!(parse.errors.is_empty(), "{:?}", parse.errors);
-    let found: Vec<_> = parse
-        .comments
-        .iter()
-        .map(|comment| (&text[comment.span.range()], comment.doc))
-        .collect();
-    assert_eq!(
-        found,
-        [
-            ("-- one", false),
-            ("-- two", false),
-            ("-- | doc\n--more", true),
-            ("--", false),
-        ],
-    );
+    let found: Vec<_> =
+        parse.comments.iter().map(|comment| (&text[comment.span.range()], comment.doc)).collect();
+    assert_eq!(found, [("-- one", false), ("-- two", false), ("-- | doc\n--more", true), ("--", false),],);
 }

@@ -48,11 +48,7 @@ fn nests() {
                 "def x: " | "def f " => " = 1",
                 _ => "",
             };
-            format!(
-                "{start}{}{core}{}{end}",
-                open.repeat(depth),
-                close.repeat(depth)
-            )
+            format!("{start}{}{core}{}{end}", open.repeat(depth), close.repeat(depth))
         };
         // What is allowed can also be walked and dropped on a small stack.
         let (prog, names) = read(&text(SAFE_NESTING as usize / 4));
@@ -88,20 +84,13 @@ fn suffixes_nest_too() {
         assert_eq!(parse.errors[0].id, "nesting-too-deep", "{suffix}");
         // Those beside one another are not counted together.
         let one = format!("(a){}", suffix.repeat(1000));
-        read(&format!(
-            "def x = [{}{one}]",
-            format!("{one}, ").repeat(200)
-        ));
+        read(&format!("def x = [{}{one}]", format!("{one}, ").repeat(200)));
         read(&format!("def x = (a){} + b.y", " + b.x".repeat(200_000)));
     }
     // The deepest tree that any stack takes.
     let depth = SAFE_NESTING as usize - 10;
     let suffix = ".0".repeat(MAX_SUFFIXES as usize / SAFE_NESTING as usize);
-    let text = format!(
-        "def x = {}a{}",
-        "(".repeat(depth),
-        format!("){suffix}").repeat(depth)
-    );
+    let text = format!("def x = {}a{}", "(".repeat(depth), format!("){suffix}").repeat(depth));
     let (prog, names) = read(&text);
     assert!(dump::prog(&prog, &names).len() > depth * 100);
     let more = text + &".1".repeat(2000);

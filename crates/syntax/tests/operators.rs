@@ -1,9 +1,6 @@
 //! How operators group.
 
-#![allow(
-    clippy::needless_raw_string_hashes,
-    reason = "expect-test writes its strings so"
-)]
+#![allow(clippy::needless_raw_string_hashes, reason = "expect-test writes its strings so")]
 
 mod common;
 

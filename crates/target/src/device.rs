@@ -120,21 +120,9 @@ impl Default for Device {
             grain: 16,
             few: 4,
             side: 4,
-            tiles: Tiles {
-                square: 32,
-                points: 4,
-                depth: 16,
-                fill: 64,
-            },
-            scans: Scans {
-                points: 23,
-                window: 256,
-            },
-            bins: Bins {
-                bytes: TILE_BYTES,
-                owners: 8,
-                meeting: 4,
-            },
+            tiles: Tiles { square: 32, points: 4, depth: 16, fill: 64 },
+            scans: Scans { points: 23, window: 256 },
+            bins: Bins { bytes: TILE_BYTES, owners: 8, meeting: 4 },
             progress: true,
         }
     }
@@ -150,21 +138,9 @@ impl Device {
         grain: 2,
         few: 1,
         side: 2,
-        tiles: Tiles {
-            square: 4,
-            points: 2,
-            depth: 3,
-            fill: 1,
-        },
-        scans: Scans {
-            points: 3,
-            window: 2,
-        },
-        bins: Bins {
-            bytes: 128,
-            owners: 2,
-            meeting: 1,
-        },
+        tiles: Tiles { square: 4, points: 2, depth: 3, fill: 1 },
+        scans: Scans { points: 3, window: 2 },
+        bins: Bins { bytes: 128, owners: 2, meeting: 1 },
         progress: true,
     };
 
@@ -174,10 +150,7 @@ impl Device {
         let window = self.scans.window;
         Self {
             block,
-            scans: Scans {
-                window: if window < block { window } else { block },
-                ..self.scans
-            },
+            scans: Scans { window: if window < block { window } else { block }, ..self.scans },
             ..self
         }
     }

@@ -78,9 +78,7 @@ pub fn binary(op: BinOp, ty: PrimType) -> Latency {
         BinOp::FDiv => (12.0, 3.0),
         BinOp::FMin | BinOp::FMax => (6.0, 2.0),
         BinOp::Mul => (6.0, 2.0),
-        BinOp::SDiv | BinOp::UDiv | BinOp::SMod | BinOp::UMod | BinOp::SQuot | BinOp::SRem => {
-            (30.0, 30.0)
-        }
+        BinOp::SDiv | BinOp::UDiv | BinOp::SMod | BinOp::UMod | BinOp::SQuot | BinOp::SRem => (30.0, 30.0),
         BinOp::Pow | BinOp::FMod => (100.0, 100.0),
         BinOp::Add
         | BinOp::Sub

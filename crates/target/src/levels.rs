@@ -53,20 +53,8 @@ pub const CPU: Stack = Stack {
     name: "cpu",
     device: false,
     levels: &[
-        Level {
-            name: "lanes",
-            contains: &[],
-            maps: false,
-            width: 8,
-            enough: 8,
-        },
-        Level {
-            name: "tasks",
-            contains: &[LANES, TASKS],
-            maps: true,
-            width: 2,
-            enough: ENOUGH_TASKS,
-        },
+        Level { name: "lanes", contains: &[], maps: false, width: 8, enough: 8 },
+        Level { name: "tasks", contains: &[LANES, TASKS], maps: true, width: 2, enough: ENOUGH_TASKS },
     ],
 };
 
@@ -83,29 +71,13 @@ pub const GPU: Stack = Stack {
     name: "gpu",
     device: true,
     levels: &[
-        Level {
-            name: "block",
-            contains: &[],
-            maps: true,
-            width: 32,
-            enough: 256,
-        },
-        Level {
-            name: "grid",
-            contains: &[BLOCK],
-            maps: true,
-            width: 32,
-            enough: GRID_POINTS,
-        },
+        Level { name: "block", contains: &[], maps: true, width: 32, enough: 256 },
+        Level { name: "grid", contains: &[BLOCK], maps: true, width: 32, enough: GRID_POINTS },
     ],
 };
 
 /// One thread without lanes: whatever processor a C compiler makes code for.
-pub const THREAD: Stack = Stack {
-    name: "thread",
-    device: false,
-    levels: &[],
-};
+pub const THREAD: Stack = Stack { name: "thread", device: false, levels: &[] };
 
 /// Points that keep the workers of a large machine evenly busy, without tasks inside.
 /// Tasks inside cost arrays between them: the 16 points of LocVolCalib small take 277 ms
@@ -165,10 +137,7 @@ impl Stack {
 
     /// Whether a segop at a level may stand in one at another, or outside of all.
     pub fn may_stand(self, number: u8, outer: Option<u8>) -> bool {
-        let contains = |outer| {
-            self.level(outer)
-                .is_some_and(|it| it.contains.contains(&number))
-        };
+        let contains = |outer| self.level(outer).is_some_and(|it| it.contains.contains(&number));
         self.level(number).is_some() && outer.is_none_or(contains)
     }
 
@@ -192,18 +161,12 @@ impl Stack {
     /// How many choices between versions may stand inside one another, at the levels that
     /// have versions: each has the rest of the nest once more.
     pub fn most_choices(self) -> u32 {
-        if self.nests() {
-            MOST_TASK_CHOICES
-        } else {
-            MOST_CHOICES
-        }
+        if self.nests() { MOST_TASK_CHOICES } else { MOST_CHOICES }
     }
 
     fn inside(self, outer: u8, maps: bool) -> Option<u8> {
         let inner = self.level(outer)?.contains.iter().copied();
-        inner
-            .filter(|&number| self.level(number).is_some_and(|level| level.maps == maps))
-            .max()
+        inner.filter(|&number| self.level(number).is_some_and(|level| level.maps == maps)).max()
     }
 }
 
@@ -241,15 +204,9 @@ mod tests {
 
     #[test]
     fn inside_there_are_levels_for_maps_and_for_folds() {
-        assert_eq!(
-            (CPU.for_maps(TASKS), CPU.for_folds(TASKS)),
-            (Some(TASKS), Some(LANES))
-        );
+        assert_eq!((CPU.for_maps(TASKS), CPU.for_folds(TASKS)), (Some(TASKS), Some(LANES)));
         assert_eq!((CPU.for_maps(LANES), CPU.for_folds(LANES)), (None, None));
-        assert_eq!(
-            (GPU.for_maps(GRID), GPU.for_folds(GRID)),
-            (Some(BLOCK), None)
-        );
+        assert_eq!((GPU.for_maps(GRID), GPU.for_folds(GRID)), (Some(BLOCK), None));
     }
 
     #[test]
@@ -265,11 +222,7 @@ mod tests {
 
     #[test]
     fn stacks_have_names() {
-        assert!(
-            Stack::ALL
-                .iter()
-                .all(|it| Stack::named(it.name) == Some(*it))
-        );
+        assert!(Stack::ALL.iter().all(|it| Stack::named(it.name) == Some(*it)));
         assert_eq!(Stack::named("abacus"), None);
     }
 }

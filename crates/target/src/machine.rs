@@ -76,11 +76,7 @@ impl Make {
 impl Machine {
     /// A usual processor with vector registers of so many bytes.
     pub const fn of(bytes: u32) -> Self {
-        Self {
-            bytes,
-            fma: bytes >= 32,
-            make: Make::ZEN4,
-        }
+        Self { bytes, fma: bytes >= 32, make: Make::ZEN4 }
     }
 
     /// Whether gathers and scatters that leave out lanes are worth their

@@ -15,24 +15,11 @@ pub struct Has {
 }
 
 /// Any 64-bit processor.
-pub const SSE2: Has = Has {
-    vector_bytes: 16,
-    fma: false,
-    rounding: false,
-};
-const SSE4: Has = Has {
-    rounding: true,
-    ..SSE2
-};
+pub const SSE2: Has = Has { vector_bytes: 16, fma: false, rounding: false };
+const SSE4: Has = Has { rounding: true, ..SSE2 };
 const FMA: Has = Has { fma: true, ..SSE4 };
-const AVX2: Has = Has {
-    vector_bytes: 32,
-    ..FMA
-};
-const AVX512: Has = Has {
-    vector_bytes: 64,
-    ..FMA
-};
+const AVX2: Has = Has { vector_bytes: 32, ..FMA };
+const AVX512: Has = Has { vector_bytes: 64, ..FMA };
 
 /// The processors that can be asked for by name, besides `native` and `generic`,
 /// what they have, and what their operations cost. A name that may stand for any

@@ -56,20 +56,12 @@ pub struct Price {
 
 /// A price for scalars and registers.
 pub const fn price(scalar: f64, register: f64) -> Price {
-    Price {
-        scalar,
-        register,
-        lane: 0.0,
-    }
+    Price { scalar, register, lane: 0.0 }
 }
 
 /// A price for scalars and lanes one by one.
 pub const fn by_lane(scalar: f64, lane: f64) -> Price {
-    Price {
-        scalar,
-        register: 0.0,
-        lane,
-    }
+    Price { scalar, register: 0.0, lane }
 }
 
 /// An operator on two operands of a type.

@@ -101,10 +101,7 @@ pub struct Found {
 
 /// Searches from a setting on.
 pub fn search(search: &Search<'_>, start: Measured, machine: &mut dyn Machine) -> Found {
-    let first = Measured {
-        setting: start.setting.clone(),
-        micros: search.first.to_vec(),
-    };
+    let first = Measured { setting: start.setting.clone(), micros: search.first.to_vec() };
     let mut climb = Climb {
         search,
         machine,
@@ -113,11 +110,7 @@ pub fn search(search: &Search<'_>, start: Measured, machine: &mut dyn Machine) -
         tried: Vec::new(),
     };
     let complete = climb.all().is_ok();
-    Found {
-        best: climb.best,
-        tried: climb.tried,
-        complete,
-    }
+    Found { best: climb.best, tried: climb.tried, complete }
 }
 
 /// No further runs are wanted.
@@ -146,9 +139,8 @@ impl Climb<'_> {
     fn all(&mut self) -> Result<(), Stopped> {
         let mut order = Vec::new();
         let params = self.search.params.iter();
-        let probes: Vec<_> = params
-            .map(|(param, span)| (*param, *span, self.probes(*param, *span)))
-            .collect();
+        let probes: Vec<_> =
+            params.map(|(param, span)| (*param, *span, self.probes(*param, *span))).collect();
         let mut open: usize = probes.iter().map(|(.., values)| values.len()).sum();
         for (param, span, values) in probes {
             let now = self.now(param, span);
@@ -191,9 +183,9 @@ impl Climb<'_> {
     fn probes(&self, param: Param, span: Span) -> Vec<i64> {
         let natural = self.search.natural.get(param).copied();
         let mut values = match natural.filter(|natural| span.contains(*natural)) {
-            Some(natural) => [natural / FAR, natural.saturating_mul(FAR)]
-                .map(|far| span.nearest(far))
-                .to_vec(),
+            Some(natural) => {
+                [natural / FAR, natural.saturating_mul(FAR)].map(|far| span.nearest(far)).to_vec()
+            }
             None => PROBES.to_vec(),
         };
         values.extend(self.search.earlier.and_then(|earlier| earlier.get(param)));
@@ -229,10 +221,7 @@ impl Climb<'_> {
         let best = self.best_first();
         let (times, least) = (best.times(), self.cost(best));
         let falls = matches!(self.search.cost.shape(), Shape::Any);
-        let mut measured = Measured {
-            setting: setting.to_vec(),
-            micros: Vec::new(),
-        };
+        let mut measured = Measured { setting: setting.to_vec(), micros: Vec::new() };
         for (data, against) in times.iter().enumerate() {
             let outcome = self.machine.run(data, setting, Some(*against));
             match outcome.ok_or(Stopped)? {
@@ -338,10 +327,7 @@ mod tests {
     use super::*;
 
     const NATURAL: i64 = i64::MIN;
-    const SIZES: Span = Span {
-        least: 1,
-        most: 1 << 24,
-    };
+    const SIZES: Span = Span { least: 1, most: 1 << 24 };
 
     /// Times of two parameters: the first is best at 256, where the natural value stands for
     /// 16, the second does not matter, and what is larger than 2000 fails.
@@ -351,11 +337,7 @@ mod tests {
     }
 
     fn time(setting: &[i64], data: usize) -> u64 {
-        let first = if setting[0] == NATURAL {
-            16
-        } else {
-            setting[0]
-        };
+        let first = if setting[0] == NATURAL { 16 } else { setting[0] };
         let off = (first as f64).log2() - 8.0;
         (data as u64 + 1) * (1000.0 + 100.0 * off * off) as u64
     }
@@ -367,20 +349,10 @@ mod tests {
             if setting.iter().any(|value| *value > 2000) {
                 return Some(Outcome::Cut(1e15));
             }
-            Some(Outcome::Ran {
-                micros: vec![time(setting, data)],
-                met: Vec::new(),
-                used: Vec::new(),
-            })
+            Some(Outcome::Ran { micros: vec![time(setting, data)], met: Vec::new(), used: Vec::new() })
         }
 
-        fn again(
-            &mut self,
-            data: usize,
-            setting: &[i64],
-            times: usize,
-            _: bool,
-        ) -> Option<Vec<u64>> {
+        fn again(&mut self, data: usize, setting: &[i64], times: usize, _: bool) -> Option<Vec<u64>> {
             Some(vec![time(setting, data); times])
         }
     }
@@ -390,15 +362,8 @@ mod tests {
     }
 
     fn found_from(natural: [i64; 2], spans: [Span; 2], left: usize) -> (Found, Vec<Setting>) {
-        let (cost, options) = (
-            Cost::Sum(vec![1.0; 2]),
-            Options {
-                joint: false,
-                runs: 5,
-                most: 10,
-                matters: 0.01,
-            },
-        );
+        let (cost, options) =
+            (Cost::Sum(vec![1.0; 2]), Options { joint: false, runs: 5, most: 10, matters: 0.01 });
         let setting = natural.to_vec();
         let micros = vec![vec![time(&setting, 0)], vec![time(&setting, 1)]];
         let default: Vec<f64> = micros.iter().map(|one| one[0] as f64).collect();
@@ -411,10 +376,7 @@ mod tests {
             options: &options,
             earlier: None,
         };
-        let mut machine = Fake {
-            runs: Vec::new(),
-            left,
-        };
+        let mut machine = Fake { runs: Vec::new(), left };
         let micros = micros.clone();
         let found = search(&asked, Measured { setting, micros }, &mut machine);
         (found, machine.runs)
@@ -430,11 +392,7 @@ mod tests {
         // What costs more than the best on one data set alone does not run on the other: 1
         // takes 7400 there, and the start takes 7800 on both. What fails runs on one, too.
         let number = |value: i64| runs.iter().filter(|s| s[0] == value).count();
-        assert_eq!(
-            (number(4096), number(64), number(512)),
-            (1, 2, 2),
-            "{runs:?}"
-        );
+        assert_eq!((number(4096), number(64), number(512)), (1, 2, 2), "{runs:?}");
         assert!(runs.len() < 50, "{} runs", runs.len());
     }
 
@@ -457,17 +415,11 @@ mod tests {
     #[test]
     fn values_stay_among_those_that_may_be_tried() {
         // It is best at 256, which is none of them.
-        let span = Span {
-            least: 8,
-            most: 128,
-        };
+        let span = Span { least: 8, most: 128 };
         let (found, runs) = found_from([32, 100], [span, SIZES], usize::MAX);
         assert_eq!(found.best.setting, [128, 100]);
         let tried = found.tried.iter().filter(|tried| tried.param == 0);
-        assert_eq!(
-            tried.map(|tried| tried.value).collect::<Vec<_>>(),
-            [8, 128, 64]
-        );
+        assert_eq!(tried.map(|tried| tried.value).collect::<Vec<_>>(), [8, 128, 64]);
         assert!(runs.iter().all(|setting| span.contains(setting[0])));
     }
 

@@ -99,10 +99,8 @@ mod tests {
     #[test]
     fn costs_are_what_their_names_say() {
         let cost = |text, weights: &[(&str, f64)]| {
-            let weights: Vec<(String, f64)> = weights
-                .iter()
-                .map(|(name, weight)| ((*name).to_owned(), *weight))
-                .collect();
+            let weights: Vec<(String, f64)> =
+                weights.iter().map(|(name, weight)| ((*name).to_owned(), *weight)).collect();
             let cost = Cost::parse(text, &names(), &weights).expect("it is right");
             cost.of(&[20.0, 400.0], &[10.0, 100.0])
         };
@@ -119,14 +117,10 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_said() {
-        let fails = |text, weights: &[(String, f64)]| {
-            Cost::parse(text, &names(), weights).expect_err("it is wrong")
-        };
+        let fails =
+            |text, weights: &[(String, f64)]| Cost::parse(text, &names(), weights).expect_err("it is wrong");
         let message = fails("fastest", &[]);
-        assert!(
-            message.contains("`fastest`") && message.contains("geomean"),
-            "{message}"
-        );
+        assert!(message.contains("`fastest`") && message.contains("geomean"), "{message}");
         let weight = [("smal".to_owned(), 1.0)];
         assert!(fails("sum", &weight).contains("did you mean `small`?"));
         let weight = [("small".to_owned(), 1.0)];

@@ -63,13 +63,7 @@ pub trait Machine {
     /// Runs it again, so many times; run times in microseconds. They are fewer where it is
     /// not worth while to run it that often, and then it need not be asked again. What is
     /// `decisive` is worth more: the best setting is held against another one.
-    fn again(
-        &mut self,
-        data: usize,
-        setting: &[i64],
-        times: usize,
-        decisive: bool,
-    ) -> Option<Vec<u64>>;
+    fn again(&mut self, data: usize, setting: &[i64], times: usize, decisive: bool) -> Option<Vec<u64>>;
 }
 
 /// A run.
@@ -173,10 +167,7 @@ pub fn explore(
         search.take(run);
     }
     let complete = search.all(&forest.trees, &forest.defaults, joint).is_ok();
-    Explored {
-        complete,
-        ..search.found
-    }
+    Explored { complete, ..search.found }
 }
 
 /// Why a part of the search ends early.
@@ -231,10 +222,7 @@ struct Ways {
 fn units<'t>(trees: impl IntoIterator<Item = &'t Tree>) -> Vec<Unit<'t>> {
     let mut units: Vec<Unit<'t>> = Vec::new();
     for tree in trees {
-        let mut own = Unit {
-            trees: vec![tree],
-            whole: false,
-        };
+        let mut own = Unit { trees: vec![tree], whole: false };
         let outer = own.params(false);
         tree.inside(&mut |tree| {
             tree.params(true, &mut |param| own.whole |= outer.contains(&param));
@@ -268,14 +256,8 @@ impl Search<'_> {
     fn all(&mut self, trees: &[Tree], defaults: &[i64], joint: bool) -> Result<(), Halt> {
         let first = self.run(defaults, None, None)?;
         let everything = [Region::default()];
-        let mut units = if joint {
-            vec![Unit {
-                trees: trees.iter().collect(),
-                whole: true,
-            }]
-        } else {
-            units(trees)
-        };
+        let mut units =
+            if joint { vec![Unit { trees: trees.iter().collect(), whole: true }] } else { units(trees) };
         let mut at = 0;
         let mut done: Vec<(usize, usize)> = Vec::new();
         while at < units.len() {
@@ -289,9 +271,7 @@ impl Search<'_> {
                 Err(Halt::Depends(mut params)) => {
                     // Back to before the first unit that is concerned; runs are kept.
                     params.extend(units[at].params(true));
-                    let concerned = units
-                        .iter()
-                        .position(|unit| !unit.params(true).is_disjoint(&params));
+                    let concerned = units.iter().position(|unit| !unit.params(true).is_disjoint(&params));
                     at = concerned.map_or(at, |first| first.min(at));
                     let (differences, rivals) = done.get(at).copied().unwrap_or(before);
                     self.found.differences.truncate(differences);
@@ -314,17 +294,9 @@ impl Search<'_> {
 
     /// The run that takes the way of a setting, made unless there is one. Where it is cut off
     /// nobody knows its comparisons: it covers `region`.
-    fn run(
-        &mut self,
-        setting: &[i64],
-        against: Option<f64>,
-        region: Option<&Region>,
-    ) -> Result<usize, Halt> {
+    fn run(&mut self, setting: &[i64], against: Option<f64>, region: Option<&Region>) -> Result<usize, Halt> {
         let known = self.found.runs.iter();
-        if let Some(known) = known
-            .into_iter()
-            .position(|run| run.region.contains(setting))
-        {
+        if let Some(known) = known.into_iter().position(|run| run.region.contains(setting)) {
             return Ok(known);
         }
         let outcome = self.machine.run(self.data, setting, against);
@@ -354,13 +326,7 @@ impl Search<'_> {
 
     /// Explores a unit, while all else stays as in the run `context`, whose setting is
     /// `base`. What is found goes for the settings in any of `guards`.
-    fn unit(
-        &mut self,
-        unit: &Unit<'_>,
-        context: usize,
-        base: &[i64],
-        guards: &[Region],
-    ) -> Result<(), Halt> {
+    fn unit(&mut self, unit: &Unit<'_>, context: usize, base: &[i64], guards: &[Region]) -> Result<(), Halt> {
         let (subject, own) = (unit.params(unit.whole), unit.params(true));
         let is_met = |run: &Run| run.met.iter().any(|(param, ..)| subject.contains(param));
         if !self.found.runs.get(context).is_some_and(is_met) {
@@ -413,10 +379,7 @@ impl Search<'_> {
                     let region = &self.found.runs[run].region;
                     region.of(|param| subject.contains(&param))
                 };
-                (
-                    self.take_down(unit, &mut ways, run, point, &subject),
-                    region,
-                )
+                (self.take_down(unit, &mut ways, run, point, &subject), region)
             };
             let fresh = done.iter().fold(vec![covered.clone()], |parts, other| {
                 parts.iter().flat_map(|part| part.minus(other)).collect()
@@ -425,19 +388,11 @@ impl Search<'_> {
                 ways.regions.extend(fresh);
             }
             done.push(covered.clone());
-            open = open
-                .iter()
-                .chain([&place])
-                .flat_map(|part| part.minus(&covered))
-                .collect();
+            open = open.iter().chain([&place]).flat_map(|part| part.minus(&covered)).collect();
         }
         for ways in ways.iter().filter(|ways| ways.run != context) {
             for region in guarded(guards, &ways.regions) {
-                self.found.differences.push(Difference {
-                    region,
-                    run: ways.run,
-                    against: context,
-                });
+                self.found.differences.push(Difference { region, run: ways.run, against: context });
             }
         }
         let rivals: BTreeSet<usize> = ways.iter().map(|ways| ways.run).chain([context]).collect();
@@ -477,12 +432,7 @@ impl Search<'_> {
         setting: Setting,
         subject: &BTreeSet<Param>,
     ) -> usize {
-        let told = way(
-            unit.trees.iter().copied(),
-            &setting,
-            &self.sizes,
-            unit.whole,
-        );
+        let told = way(unit.trees.iter().copied(), &setting, &self.sizes, unit.whole);
         let signature = told.map_or_else(
             |_| {
                 // Where sizes are not known, only the comparisons tell.
@@ -499,12 +449,7 @@ impl Search<'_> {
         let cut = self.found.runs[run].cut.is_some();
         let known = ways.iter().position(|w| w.signature == signature && !cut);
         known.unwrap_or_else(|| {
-            ways.push(Ways {
-                run,
-                setting,
-                signature,
-                regions: Vec::new(),
-            });
+            ways.push(Ways { run, setting, signature, regions: Vec::new() });
             ways.len() - 1
         })
     }
@@ -513,18 +458,13 @@ impl Search<'_> {
 /// What a run covers that was cut off before anybody knew the sizes of a parameter: the
 /// settings of a place but those that are certain to hold, or to fail.
 fn unsure(place: &Region, unknown: Param) -> Region {
-    let inner = Span {
-        least: i64::MIN + 1,
-        most: i64::MAX - 1,
-    };
+    let inner = Span { least: i64::MIN + 1, most: i64::MAX - 1 };
     let whole = place.clone();
     whole.with(unknown, inner).unwrap_or_else(|| place.clone())
 }
 
 /// What lies both in one of the guards and in one of the regions.
 fn guarded(guards: &[Region], regions: &[Region]) -> Vec<Region> {
-    let pairs = guards
-        .iter()
-        .flat_map(|guard| regions.iter().map(move |region| guard.and(region)));
+    let pairs = guards.iter().flat_map(|guard| regions.iter().map(move |region| guard.and(region)));
     pairs.flatten().collect()
 }

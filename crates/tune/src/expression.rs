@@ -80,12 +80,7 @@ impl Expression {
     /// # Errors
     /// What is wrong with it.
     pub fn parse(text: &str, names: &[String]) -> Result<Self, String> {
-        let mut parser = Parser {
-            text,
-            at: 0,
-            names,
-            depth: 0,
-        };
+        let mut parser = Parser { text, at: 0, names, depth: 0 };
         let whole = parser.sum()?;
         parser.space();
         if parser.at < text.len() {
@@ -176,10 +171,7 @@ impl Parser<'_> {
             None => "the end".to_owned(),
         };
         let column = self.text[..self.at].chars().count() + 1;
-        format!(
-            "the cost function `{}`: at character {column}, expected {wanted}, found {found}",
-            self.text
-        )
+        format!("the cost function `{}`: at character {column}, expected {wanted}, found {found}", self.text)
     }
 
     fn sum(&mut self) -> Result<Expression, String> {
@@ -227,9 +219,8 @@ impl Parser<'_> {
             return data_set(&name, self.names).map(Expression::Time);
         }
         let word = |c: char| c.is_alphanumeric() || c == '_';
-        let length = |text: &str, part: fn(char) -> bool| -> usize {
-            text.find(|c| !part(c)).unwrap_or(text.len())
-        };
+        let length =
+            |text: &str, part: fn(char) -> bool| -> usize { text.find(|c| !part(c)).unwrap_or(text.len()) };
         let first = self.rest().chars().next();
         if first.is_some_and(|c| c.is_ascii_digit() || c == '.') {
             let digits = length(self.rest(), |c| c.is_ascii_digit() || c == '.');
@@ -335,25 +326,16 @@ mod tests {
     fn what_is_wrong_is_said() {
         let deep = "(".repeat(100_000);
         for (text, part) in [
-            (
-                "a +",
-                "at character 4, expected a data set, a number, or `(`, found the end",
-            ),
+            ("a +", "at character 4, expected a data set, a number, or `(`, found the end"),
             ("(a", "expected `)`, found the end"),
-            (
-                "a b",
-                "at character 3, expected an operator or the end, found `b`",
-            ),
+            ("a b", "at character 3, expected an operator or the end, found `b`"),
             ("max a", "expected `(`"),
             ("1.2.3", "expected a number"),
             ("\"a", "a name and `\"`"),
             ("", "found the end"),
             ("a + c", "there is no data set `c`"),
             ("\"in/d.in\"", "did you mean `in/c.in`?"),
-            (
-                "speed",
-                "there is no cost function `speed`; there are `sum`, `geomean`, `worst`",
-            ),
+            ("speed", "there is no cost function `speed`; there are `sum`, `geomean`, `worst`"),
             (&deep, "nested too deeply"),
         ] {
             let message = Expression::parse(text, &names()).expect_err("it is wrong");

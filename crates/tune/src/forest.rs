@@ -62,11 +62,7 @@ impl Tree {
     /// outermost choices only, not of those inside of versions.
     pub fn params(&self, whole: bool, f: &mut impl FnMut(Param)) {
         match self {
-            Self::Choice {
-                param,
-                holds,
-                fails,
-            } => {
+            Self::Choice { param, holds, fails } => {
                 f(*param);
                 for tree in holds.iter().chain(fails) {
                     tree.params(whole, f);
@@ -115,11 +111,7 @@ pub fn way<'t>(
     sizes: &Sizes,
     whole: bool,
 ) -> Result<Way<'t>, Param> {
-    let mut way = Way {
-        signature: Signature::default(),
-        region: Region::default(),
-        versions: Vec::new(),
-    };
+    let mut way = Way { signature: Signature::default(), region: Region::default(), versions: Vec::new() };
     let mut outcomes = Outcomes::default();
     for tree in trees {
         walk(tree, setting, sizes, whole, &mut way, &mut outcomes)?;
@@ -160,11 +152,7 @@ fn walk<'t>(
     outcomes: &mut Outcomes,
 ) -> Result<(), Param> {
     match tree {
-        Tree::Choice {
-            param,
-            holds,
-            fails,
-        } => {
+        Tree::Choice { param, holds, fails } => {
             let value = setting.get(*param).copied().unwrap_or(i64::MAX);
             let known = sizes.get(*param).filter(|known| !known.is_empty());
             let (first, last) = match known {
@@ -174,10 +162,7 @@ fn walk<'t>(
                 None => return Err(*param),
             };
             if known.is_none() {
-                let alone = Span {
-                    least: value,
-                    most: value,
-                };
+                let alone = Span { least: value, most: value };
                 way.narrow(*param, alone)?;
             }
             outcomes.mixed |= first < value && value <= last;
@@ -188,17 +173,14 @@ fn walk<'t>(
             }
             let held = (value <= last).then_some(holds).into_iter().flatten();
             let failed = (value > first).then_some(fails).into_iter().flatten();
-            held.chain(failed)
-                .try_for_each(|tree| walk(tree, setting, sizes, whole, way, outcomes))
+            held.chain(failed).try_for_each(|tree| walk(tree, setting, sizes, whole, way, outcomes))
         }
         Tree::Version { number, inside } => {
             if way.signature.0.insert(*number) {
                 way.versions.push(tree);
             }
             let inside = whole.then_some(inside).into_iter().flatten();
-            inside
-                .into_iter()
-                .try_for_each(|tree| walk(tree, setting, sizes, whole, way, outcomes))
+            inside.into_iter().try_for_each(|tree| walk(tree, setting, sizes, whole, way, outcomes))
         }
     }
 }
@@ -212,11 +194,7 @@ mod tests {
     }
 
     fn choice(param: Param, holds: Tree, fails: Tree) -> Tree {
-        Tree::Choice {
-            param,
-            holds: vec![holds],
-            fails: vec![fails],
-        }
+        Tree::Choice { param, holds: vec![holds], fails: vec![fails] }
     }
 
     /// Two ways to version 0, one to version 1 with a choice inside.
@@ -235,8 +213,8 @@ mod tests {
     fn settings_lead_to_versions() {
         let (tree, known) = (tree(), sizes(&[&[10], &[20], &[30]]));
         let versions = |setting: &[i64], whole| {
-            let way = way([&tree], setting, &known, whole)
-                .unwrap_or_else(|param| panic!("the sizes of {param}"));
+            let way =
+                way([&tree], setting, &known, whole).unwrap_or_else(|param| panic!("the sizes of {param}"));
             assert!(way.region.contains(setting));
             way.signature.0.into_iter().collect::<Vec<_>>()
         };
@@ -255,21 +233,12 @@ mod tests {
     #[test]
     fn several_sizes_may_go_both_ways() {
         let (tree, known) = (tree(), sizes(&[&[10, 12], &[20], &[30]]));
-        let way = way([&tree], &[11, 20, 30], &known, true)
-            .unwrap_or_else(|param| panic!("the sizes of {param}"));
+        let way =
+            way([&tree], &[11, 20, 30], &known, true).unwrap_or_else(|param| panic!("the sizes of {param}"));
         assert_eq!(way.signature.0, BTreeSet::from([0, 1, 2]));
         let second = [(1, 20, true), (2, 30, true)];
-        let mixed: BTreeSet<_> = [(0, 10, false), (0, 12, true)]
-            .into_iter()
-            .chain(second)
-            .collect();
+        let mixed: BTreeSet<_> = [(0, 10, false), (0, 12, true)].into_iter().chain(second).collect();
         assert_eq!(way.signature.1, mixed);
-        assert_eq!(
-            way.region.span(0),
-            Span {
-                least: 11,
-                most: 12
-            }
-        );
+        assert_eq!(way.region.span(0), Span { least: 11, most: 12 });
     }
 }

@@ -29,18 +29,11 @@ impl Order {
             sizes.entry(*param).or_default().insert(*size);
         }
         let many = sizes.into_iter().filter(|(_, sizes)| sizes.len() > FEW);
-        Self {
-            many: many.map(|(p, s)| (p, s.into_iter().collect())).collect(),
-        }
+        Self { many: many.map(|(p, s)| (p, s.into_iter().collect())).collect() }
     }
 
     /// Takes an open part, and one of its settings: `base` at first, which is in one.
-    pub fn next(
-        &self,
-        open: &mut Vec<Region>,
-        base: &[i64],
-        is_first: bool,
-    ) -> Option<(Region, Setting)> {
+    pub fn next(&self, open: &mut Vec<Region>, base: &[i64], is_first: bool) -> Option<(Region, Setting)> {
         if self.many.is_empty() || is_first {
             let place = open.pop()?;
             let point = place.nearest(base);
@@ -104,16 +97,9 @@ mod tests {
     }
 
     fn runs(left: usize) -> (Vec<i64>, bool) {
-        let version = |number| Tree::Version {
-            number,
-            inside: Vec::new(),
-        };
+        let version = |number| Tree::Version { number, inside: Vec::new() };
         let forest = Forest {
-            trees: vec![Tree::Choice {
-                param: 0,
-                holds: vec![version(0)],
-                fails: vec![version(1)],
-            }],
+            trees: vec![Tree::Choice { param: 0, holds: vec![version(0)], fails: vec![version(1)] }],
             defaults: vec![16],
             plain: vec![false],
             others: std::collections::BTreeMap::new(),

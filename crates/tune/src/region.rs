@@ -21,24 +21,15 @@ pub struct Span {
 
 impl Span {
     /// All values.
-    pub const ALL: Self = Self {
-        least: i64::MIN,
-        most: i64::MAX,
-    };
+    pub const ALL: Self = Self { least: i64::MIN, most: i64::MAX };
 
     /// The values for which a comparison with this size comes out so; none if it cannot.
     pub fn of(size: i64, holds: bool) -> Option<Self> {
         if holds {
-            return Some(Self {
-                least: i64::MIN,
-                most: size,
-            });
+            return Some(Self { least: i64::MIN, most: size });
         }
         let least = size.checked_add(1)?;
-        Some(Self {
-            least,
-            most: i64::MAX,
-        })
+        Some(Self { least, most: i64::MAX })
     }
 
     /// What both contain.
@@ -59,14 +50,8 @@ impl Span {
 
     /// What is below of it, and what above.
     fn beside(self) -> [Option<Self>; 2] {
-        let below = self.least.checked_sub(1).map(|most| Self {
-            least: i64::MIN,
-            most,
-        });
-        let above = self.most.checked_add(1).map(|least| Self {
-            least,
-            most: i64::MAX,
-        });
+        let below = self.least.checked_sub(1).map(|most| Self { least: i64::MIN, most });
+        let above = self.most.checked_add(1).map(|least| Self { least, most: i64::MAX });
         [below, above]
     }
 }
@@ -169,10 +154,7 @@ mod tests {
 
     fn region(spans: &[(Param, i64, i64)]) -> Region {
         let spans = spans.iter().map(|(param, least, most)| {
-            let span = Span {
-                least: *least,
-                most: *most,
-            };
+            let span = Span { least: *least, most: *most };
             (*param, span)
         });
         Region(spans.collect())
@@ -191,10 +173,7 @@ mod tests {
                 assert_eq!(times, usize::from(expected), "{setting:?}");
             }
         }
-        assert_eq!(
-            whole.minus(&region(&[(0, 10, 12)])),
-            std::slice::from_ref(&whole)
-        );
+        assert_eq!(whole.minus(&region(&[(0, 10, 12)])), std::slice::from_ref(&whole));
         assert!(whole.minus(&Region::default()).is_empty());
     }
 

@@ -34,9 +34,7 @@ fn mixed(x: u64) -> u64 {
 
 /// A number that depends on all of these.
 fn hash(parts: &[u64]) -> u64 {
-    parts.iter().fold(17, |sum, part| {
-        mixed(sum.wrapping_mul(31).wrapping_add(*part))
-    })
+    parts.iter().fold(17, |sum, part| mixed(sum.wrapping_mul(31).wrapping_add(*part)))
 }
 
 /// A program.
@@ -86,11 +84,8 @@ impl Maker {
 
     fn tree(&mut self, depth: u32, functions: usize) -> Tree {
         let first = self.version(depth, functions);
-        let mut chain = if self.chance.below(2) == 0 {
-            first.clone()
-        } else {
-            self.version(depth, functions)
-        };
+        let mut chain =
+            if self.chance.below(2) == 0 { first.clone() } else { self.version(depth, functions) };
         let mut last = None;
         for _ in 0..=self.chance.below(2) {
             let param = self.param();
@@ -99,11 +94,7 @@ impl Maker {
                 Some(version) => version,
             };
             last = Some(first.clone());
-            chain = Tree::Choice {
-                param,
-                holds: vec![version],
-                fails: vec![chain],
-            };
+            chain = Tree::Choice { param, holds: vec![version], fails: vec![chain] };
         }
         chain
     }
@@ -112,12 +103,7 @@ impl Maker {
 impl Program {
     /// The program of a seed.
     pub fn new(seed: u64) -> Self {
-        let mut maker = Maker {
-            chance: Chance(seed),
-            params: 0,
-            versions: 0,
-            calls: BTreeMap::new(),
-        };
+        let mut maker = Maker { chance: Chance(seed), params: 0, versions: 0, calls: BTreeMap::new() };
         let number = maker.chance.below(3) as usize;
         let mut functions = vec![Vec::new()];
         for _ in 0..number {
@@ -149,18 +135,11 @@ impl Program {
         let mut time = 0;
         for tree in trees {
             match tree {
-                Tree::Choice {
-                    param,
-                    holds,
-                    fails,
-                } => {
+                Tree::Choice { param, holds, fails } => {
                     // Calls that take different times differ in sizes.
                     let size = hash(&[self.seed, *param as u64, data as u64, call]) % 33;
                     let size = (3 * size + call) as i64;
-                    match met
-                        .iter_mut()
-                        .find(|known| (known.0, known.1) == (*param, size))
-                    {
+                    match met.iter_mut().find(|known| (known.0, known.1) == (*param, size)) {
                         Some(known) => known.2 += 1,
                         None => met.push((*param, size, 1)),
                     }
@@ -188,12 +167,7 @@ impl Program {
     }
 
     fn time(&self, data: usize, setting: &[i64]) -> u64 {
-        self.run(
-            &self.functions[0],
-            (data, 0),
-            Some(setting),
-            &mut Vec::new(),
-        )
+        self.run(&self.functions[0], (data, 0), Some(setting), &mut Vec::new())
     }
 
     /// The least cost of all settings; none if there are more than so many.
@@ -213,9 +187,7 @@ impl Program {
                 own.into_iter().chain([above]).collect()
             })
             .collect();
-        let all = values
-            .iter()
-            .try_fold(1usize, |all, own| all.checked_mul(own.len()))?;
+        let all = values.iter().try_fold(1usize, |all, own| all.checked_mul(own.len()))?;
         if all > most {
             return None;
         }
@@ -229,9 +201,7 @@ impl Program {
                     value
                 })
                 .collect();
-            let times: Vec<f64> = (0..self.data_sets)
-                .map(|data| self.time(data, &setting) as f64)
-                .collect();
+            let times: Vec<f64> = (0..self.data_sets).map(|data| self.time(data, &setting) as f64).collect();
             least = least.min(cost.of(&times, default));
         }
         Some(least)
@@ -252,15 +222,9 @@ impl Machine for Counter<'_> {
         let mut met = Vec::new();
         let trees = &self.program.functions[0];
         let time = self.program.run(trees, (data, 0), Some(setting), &mut met);
-        let path = met
-            .iter()
-            .map(|(param, size, _)| (*param, *size, setting[*param] <= *size));
+        let path = met.iter().map(|(param, size, _)| (*param, *size, setting[*param] <= *size));
         self.twice |= !self.paths[data].insert(path.collect());
-        Some(Outcome::Ran {
-            micros: vec![time],
-            met,
-            used: Vec::new(),
-        })
+        Some(Outcome::Ran { micros: vec![time], met, used: Vec::new() })
     }
 
     fn again(&mut self, data: usize, setting: &[i64], times: usize, _: bool) -> Option<Vec<u64>> {
@@ -276,9 +240,7 @@ impl Machine for Counter<'_> {
 /// What the tuner did wrong.
 pub fn hold_against_all(seed: u64, most: usize) -> Result<Option<usize>, String> {
     let program = Program::new(seed);
-    let names: Vec<String> = (0..program.data_sets)
-        .map(|data| format!("d{data}"))
-        .collect();
+    let names: Vec<String> = (0..program.data_sets).map(|data| format!("d{data}")).collect();
     let last = program.data_sets - 1;
     let costs = [
         "sum".to_owned(),
@@ -289,25 +251,16 @@ pub fn hold_against_all(seed: u64, most: usize) -> Result<Option<usize>, String>
     ];
     let chosen = hash(&[seed, 5]);
     let cost = Cost::parse(&costs[(chosen % 5) as usize], &names, &[])?;
-    let defaults: Setting = (0..program.params)
-        .map(|param| (hash(&[seed, 6, param as u64]) % 120) as i64)
-        .collect();
+    let defaults: Setting =
+        (0..program.params).map(|param| (hash(&[seed, 6, param as u64]) % 120) as i64).collect();
     let time = |data| program.time(data, &defaults) as f64;
     let default: Vec<f64> = (0..program.data_sets).map(time).collect();
     let Some(least) = program.least(&cost, &default, most) else {
         return Ok(None);
     };
-    let mut counter = Counter {
-        program: &program,
-        paths: vec![BTreeSet::new(); program.data_sets],
-        twice: false,
-    };
-    let options = Options {
-        joint: chosen.is_multiple_of(7),
-        runs: 3,
-        most: 6,
-        matters: 0.0,
-    };
+    let mut counter =
+        Counter { program: &program, paths: vec![BTreeSet::new(); program.data_sets], twice: false };
+    let options = Options { joint: chosen.is_multiple_of(7), runs: 3, most: 6, matters: 0.0 };
     let mut plain = vec![true; program.params];
     for tree in program.functions.iter().skip(1).flatten() {
         tree.params(true, &mut |param| plain[param] = false);
@@ -319,13 +272,7 @@ pub fn hold_against_all(seed: u64, most: usize) -> Result<Option<usize>, String>
         others: BTreeMap::new(),
     };
     let count = program.data_sets;
-    let task = Task {
-        forest: &forest,
-        data_sets: count,
-        cost: &cost,
-        options,
-        earlier: None,
-    };
+    let task = Task { forest: &forest, data_sets: count, cost: &cost, options, earlier: None };
     let tuned = tune(&task, &mut counter).map_err(|why| format!("seed {seed}: {why:?}"))?;
     let is = |data| program.time(data, &tuned.setting) as f64;
     let times: Vec<f64> = (0..count).map(is).collect();

@@ -121,10 +121,7 @@ struct Solver<'a> {
 /// # Errors
 /// There are too many combinations.
 pub fn solve(problem: &Problem<'_>) -> Result<Solution, TooMany> {
-    let mut solver = Solver {
-        problem,
-        known: FxHashMap::default(),
-    };
+    let mut solver = Solver { problem, known: FxHashMap::default() };
     let terms = problem.terms.iter();
     let terms = (0..).zip(terms.map(|term| term.region.clone()));
     let front = solver.front(terms.collect())?;
@@ -133,16 +130,11 @@ pub fn solve(problem: &Problem<'_>) -> Result<Solution, TooMany> {
         let times: Vec<f64> = pairs.map(|(base, more)| base + more).collect();
         ((problem.cost)(&times), entry, times)
     });
-    let best =
-        best.min_by(|(x, one, _), (y, other, _)| x.total_cmp(y).then(one.moved.cmp(&other.moved)));
+    let best = best.min_by(|(x, one, _), (y, other, _)| x.total_cmp(y).then(one.moved.cmp(&other.moved)));
     let (cost, entry, times) = best.ok_or(TooMany)?;
     let mut setting = problem.defaults.to_vec();
     apply(entry.chosen.as_deref(), &mut setting);
-    Ok(Solution {
-        setting,
-        times,
-        cost,
-    })
+    Ok(Solution { setting, times, cost })
 }
 
 fn apply(mut chosen: Option<&Chosen>, setting: &mut Setting) {
@@ -177,19 +169,13 @@ impl Solver<'_> {
                 *sum += term.amount;
             }
         }
-        let mut front = vec![Entry {
-            times: sums,
-            moved: 0,
-            chosen: None,
-        }];
+        let mut front = vec![Entry { times: sums, moved: 0, chosen: None }];
         for part in independent(open) {
             let other = self.part(part)?;
             if front.len().saturating_mul(other.len()) > 16 * MOST {
                 return Err(TooMany);
             }
-            let pairs = front
-                .iter()
-                .flat_map(|x| other.iter().map(move |y| both(x, y)));
+            let pairs = front.iter().flat_map(|x| other.iter().map(move |y| both(x, y)));
             front = self.least(pairs.collect())?;
         }
         Ok(front)
@@ -198,10 +184,8 @@ impl Solver<'_> {
     /// The front of terms that hang together.
     fn part(&mut self, left: Left) -> Result<Rc<Vec<Entry>>, TooMany> {
         let numbers: Vec<u32> = left.iter().map(|(number, _)| *number).collect();
-        let params: BTreeSet<Param> = left
-            .iter()
-            .flat_map(|(_, region)| region.spans().iter().map(|(param, _)| *param))
-            .collect();
+        let params: BTreeSet<Param> =
+            left.iter().flat_map(|(_, region)| region.spans().iter().map(|(param, _)| *param)).collect();
         let key = (numbers, params.iter().copied().collect::<Vec<_>>());
         if let Some(known) = self.known.get(&key) {
             return Ok(Rc::clone(known));
@@ -214,12 +198,7 @@ impl Solver<'_> {
             mentioned.count()
         };
         // The first of those that most terms mention: the root of a tree.
-        let Some(param) = params
-            .iter()
-            .copied()
-            .rev()
-            .max_by_key(|param| mentions(*param))
-        else {
+        let Some(param) = params.iter().copied().rev().max_by_key(|param| mentions(*param)) else {
             return Err(TooMany);
         };
         let default = self.problem.defaults.get(param).copied().unwrap_or(0);
@@ -300,11 +279,7 @@ fn both(x: &Entry, y: &Entry) -> Entry {
         (Some(x), Some(y)) => Some(Rc::new(Chosen::Both(Rc::clone(x), Rc::clone(y)))),
         (one, other) => one.clone().or_else(|| other.clone()),
     };
-    Entry {
-        times: times.collect(),
-        moved: x.moved + y.moved,
-        chosen,
-    }
+    Entry { times: times.collect(), moved: x.moved + y.moved, chosen }
 }
 
 /// What these spans divide all values into.
@@ -318,12 +293,7 @@ fn cells(spans: impl Iterator<Item = Span>) -> Vec<Span> {
     let ends = starts.iter().skip(1).map(|next| next - 1);
     let ends = ends.chain([i64::MAX]);
     let cells = starts.iter().zip(ends);
-    cells
-        .map(|(least, most)| Span {
-            least: *least,
-            most,
-        })
-        .collect()
+    cells.map(|(least, most)| Span { least: *least, most }).collect()
 }
 
 /// Divides terms into those that share no parameter.
@@ -363,34 +333,19 @@ mod tests {
     use super::*;
 
     fn region(spans: &[(Param, i64, i64)]) -> Region {
-        spans
-            .iter()
-            .fold(Region::default(), |region, (param, least, most)| {
-                let span = Span {
-                    least: *least,
-                    most: *most,
-                };
-                region.with(*param, span).expect("it is not empty")
-            })
+        spans.iter().fold(Region::default(), |region, (param, least, most)| {
+            let span = Span { least: *least, most: *most };
+            region.with(*param, span).expect("it is not empty")
+        })
     }
 
     fn solved(terms: &[Term], shape: Shape, cost: &dyn Fn(&[f64]) -> f64) -> Solution {
-        solve(&Problem {
-            times: &[100.0, 100.0],
-            terms,
-            defaults: &[16, 16],
-            shape,
-            cost,
-        })
-        .expect("few combinations")
+        solve(&Problem { times: &[100.0, 100.0], terms, defaults: &[16, 16], shape, cost })
+            .expect("few combinations")
     }
 
     fn term(data: usize, spans: &[(Param, i64, i64)], amount: f64) -> Term {
-        Term {
-            data,
-            region: region(spans),
-            amount,
-        }
+        Term { data, region: region(spans), amount }
     }
 
     const MIN: i64 = i64::MIN;
@@ -422,15 +377,10 @@ mod tests {
     #[test]
     fn other_costs_take_other_settings() {
         // Either data set can be made fast, not both.
-        let either = [
-            term(0, &[(0, MIN, 7)], -90.0),
-            term(1, &[(0, 8, MAX)], -60.0),
-        ];
+        let either = [term(0, &[(0, MIN, 7)], -90.0), term(1, &[(0, 8, MAX)], -60.0)];
         let sum = solved(&either, Shape::Weighted(vec![1.0, 1.0]), &|t| t[0] + t[1]);
         assert_eq!(sum.times, [10.0, 100.0]);
-        let weighed = solved(&either, Shape::Weighted(vec![1.0, 2.0]), &|t| {
-            t[0] + 2.0 * t[1]
-        });
+        let weighed = solved(&either, Shape::Weighted(vec![1.0, 2.0]), &|t| t[0] + 2.0 * t[1]);
         assert_eq!(weighed.times, [100.0, 40.0]);
         let falling = solved(&either, Shape::Any, &|t| t[1] - t[0]);
         assert_eq!(falling.times, [100.0, 40.0]);

@@ -91,13 +91,7 @@ pub enum Failure {
 /// # Errors
 /// Why there is none.
 pub fn tune(task: &Task<'_>, machine: &mut dyn Machine) -> Result<Tuned, Failure> {
-    let Task {
-        forest,
-        data_sets,
-        cost,
-        options,
-        earlier,
-    } = task;
+    let Task { forest, data_sets, cost, options, earlier } = task;
     let mut tuner = Tuner {
         forest,
         defaults: &forest.defaults,
@@ -165,17 +159,14 @@ impl Tuned {
         }
         let first: Vec<Vec<u64>> = best.iter().map(|run| run.first.clone()).collect();
         let used: BTreeSet<Param> = best.iter().flat_map(|run| &run.used).copied().collect();
-        let Forest {
-            others, defaults, ..
-        } = task.forest;
+        let Forest { others, defaults, .. } = task.forest;
         let has_own = |param: Param, span: Span| {
             let natural = defaults.get(param);
             natural.is_some_and(|natural| span.contains(*natural))
         };
         let params = others.iter().map(|(param, span)| (*param, *span));
-        let params: Vec<_> = params
-            .filter(|(param, span)| used.contains(param) || !has_own(*param, *span))
-            .collect();
+        let params: Vec<_> =
+            params.filter(|(param, span)| used.contains(param) || !has_own(*param, *span)).collect();
         let asked = Search {
             params: &params,
             natural: defaults,
@@ -278,20 +269,12 @@ impl Tuner<'_> {
             return true;
         };
         // What ran once, by itself, is not counted with what runs many times in a row.
-        let known = if run.micros.len() < FEW {
-            0
-        } else {
-            run.micros.len()
-        };
+        let known = if run.micros.len() < FEW { 0 } else { run.micros.len() };
         let more = known.max(self.options.runs).max(FEW);
         let micros = self.machine.again(data, &run.setting, more, decisive);
         match micros {
             Some(micros) => {
-                run.micros.truncate(if micros.len() < FEW {
-                    usize::MAX
-                } else {
-                    known
-                });
+                run.micros.truncate(if micros.len() < FEW { usize::MAX } else { known });
                 run.settled |= micros.len() < more;
                 run.micros.extend(micros);
                 true
@@ -314,9 +297,7 @@ impl Tuner<'_> {
                 told.ok().map(|told| told.signature)
             };
             let wanted = leads(setting)?;
-            let alike = |run: &Run| {
-                run.cut.is_none() && leads(&run.setting).is_some_and(|own| own == wanted)
-            };
+            let alike = |run: &Run| run.cut.is_none() && leads(&run.setting).is_some_and(|own| own == wanted);
             runs.iter().position(alike)
         })
     }
@@ -357,23 +338,15 @@ impl Tuner<'_> {
                 terms.push(Term {
                     data,
                     region: difference.region.clone(),
-                    amount: if noise && self.options.matters > 0.0 {
-                        0.0
-                    } else {
-                        amount
-                    },
+                    amount: if noise && self.options.matters > 0.0 { 0.0 } else { amount },
                 });
             }
         }
-        terms.extend(
-            self.corrections
-                .iter()
-                .map(|(data, region, told, is)| Term {
-                    data: *data,
-                    region: region.clone(),
-                    amount: is - told,
-                }),
-        );
+        terms.extend(self.corrections.iter().map(|(data, region, told, is)| Term {
+            data: *data,
+            region: region.clone(),
+            amount: is - told,
+        }));
         terms
     }
 
@@ -381,9 +354,7 @@ impl Tuner<'_> {
     fn earlier(&mut self, earlier: &[i64], forest: &Forest) -> Option<()> {
         let mut setting = earlier.to_vec();
         for param in forest.others.keys() {
-            if let (Some(value), Some(default)) =
-                (setting.get_mut(*param), forest.defaults.get(*param))
-            {
+            if let (Some(value), Some(default)) = (setting.get_mut(*param), forest.defaults.get(*param)) {
                 *value = *default;
             }
         }
@@ -517,16 +488,9 @@ impl Tuner<'_> {
             return from;
         };
         let default = self.default();
-        let (old, new) = (
-            self.cost.of(&before, &default),
-            self.cost.of(&times, &default),
-        );
+        let (old, new) = (self.cost.of(&before, &default), self.cost.of(&times, &default));
         // Where all could not be run as often as it takes, single runs have to do.
-        let matters = if self.complete {
-            self.options.matters / 2.0
-        } else {
-            TRUST / 2.0
-        };
+        let matters = if self.complete { self.options.matters / 2.0 } else { TRUST / 2.0 };
         let better = old - new > matters * old.abs();
         ends.swap_remove(usize::from(better))
     }
@@ -536,10 +500,7 @@ impl Tuner<'_> {
 fn exactly(setting: &[i64]) -> Region {
     let mut region = Region::default();
     for (param, value) in setting.iter().enumerate() {
-        let alone = Span {
-            least: *value,
-            most: *value,
-        };
+        let alone = Span { least: *value, most: *value };
         if let Some(narrowed) = region.clone().with(param, alone) {
             region = narrowed;
         }

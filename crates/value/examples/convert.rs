@@ -20,11 +20,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             "binary" => write_binary(&mut out, &value)?,
             "none" => {
                 let bytes = value.bytes().len();
-                eprintln!(
-                    "{} of {bytes} bytes: {:?}",
-                    value.value_type(),
-                    start.elapsed()
-                );
+                eprintln!("{} of {bytes} bytes: {:?}", value.value_type(), start.elapsed());
             }
             _ => return Err("usage: convert text|binary|none".into()),
         }

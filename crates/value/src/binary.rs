@@ -47,22 +47,10 @@ pub fn write_binary(out: &mut dyn Write, value: &Value) -> io::Result<()> {
 }
 
 /// Reads the value whose `b` is the next byte of `input`.
-pub fn read<R: Read>(
-    input: &mut Input<R>,
-    expected: Option<ValueType>,
-) -> Result<Value, ReadError> {
+pub fn read<R: Read>(input: &mut Input<R>, expected: Option<ValueType>) -> Result<Value, ReadError> {
     let start = input.position();
-    let fail = |kind, message| ReadError {
-        kind,
-        position: start,
-        message,
-    };
-    let cut = |what| {
-        fail(
-            ErrorKind::End,
-            format!("binary value: the input ends before {what}"),
-        )
-    };
+    let fail = |kind, message| ReadError { kind, position: start, message };
+    let cut = |what| fail(ErrorKind::End, format!("binary value: the input ends before {what}"));
     let Some([_, version]) = input.take::<2>()? else {
         return Err(cut("the version"));
     };
@@ -96,19 +84,12 @@ pub fn read<R: Read>(
         };
         let dim = i64::from_le_bytes(bytes);
         if dim < 0 {
-            return Err(fail(
-                ErrorKind::Range,
-                format!("binary value with the impossible size {dim}"),
-            ));
+            return Err(fail(ErrorKind::Range, format!("binary value with the impossible size {dim}")));
         }
         shape.push(dim);
     }
-    let bytes = byte_count(scalar, &shape).map_err(|e| {
-        fail(
-            ErrorKind::Range,
-            format!("binary value of shape {shape:?}: {e}"),
-        )
-    })?;
+    let bytes = byte_count(scalar, &shape)
+        .map_err(|e| fail(ErrorKind::Range, format!("binary value of shape {shape:?}: {e}")))?;
     let too_short = |have: u64| {
         fail(
             ErrorKind::End,

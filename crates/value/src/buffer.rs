@@ -64,11 +64,7 @@ unsafe impl Sync for Buffer {}
 /// capacity that fills its layout gives the same layout again.
 fn layout(capacity: usize) -> Option<Layout> {
     let wanted = capacity.checked_add(HEADROOM)?;
-    let alignment = if wanted >= LARGE {
-        LARGE_PAGE
-    } else {
-        ALIGNMENT
-    };
+    let alignment = if wanted >= LARGE { LARGE_PAGE } else { ALIGNMENT };
     Layout::from_size_align(wanted.checked_next_multiple_of(alignment)?, alignment).ok()
 }
 
@@ -90,11 +86,7 @@ impl Buffer {
     pub const fn new() -> Self {
         // SAFETY: `ALIGNMENT` is not 0.
         let ptr = unsafe { NonNull::new_unchecked(std::ptr::without_provenance_mut(ALIGNMENT)) };
-        Self {
-            ptr,
-            len: 0,
-            capacity: 0,
-        }
+        Self { ptr, len: 0, capacity: 0 }
     }
 
     /// An empty buffer with room for `capacity` bytes.
@@ -155,10 +147,7 @@ impl Buffer {
 
     /// Makes room for `additional` more bytes; grows at least by half.
     pub fn reserve(&mut self, additional: usize) -> Result<(), OutOfMemory> {
-        let wanted = self
-            .len
-            .checked_add(additional)
-            .ok_or(OutOfMemory { bytes: usize::MAX })?;
+        let wanted = self.len.checked_add(additional).ok_or(OutOfMemory { bytes: usize::MAX })?;
         if wanted <= self.capacity {
             return Ok(());
         }
@@ -181,8 +170,7 @@ impl Buffer {
         let new = unsafe { base.add(HEADROOM) };
         // SAFETY: both ranges are allocated, distinct and at least `len` long.
         unsafe {
-            new.as_ptr()
-                .copy_from_nonoverlapping(self.ptr.as_ptr(), self.len);
+            new.as_ptr().copy_from_nonoverlapping(self.ptr.as_ptr(), self.len);
         };
         self.release();
         self.ptr = new;
@@ -221,11 +209,7 @@ impl Buffer {
         // SAFETY: there is room for `N` bytes after `len`; the type `[u8; N]`
         // has alignment 1.
         unsafe {
-            self.ptr
-                .as_ptr()
-                .add(self.len)
-                .cast::<[u8; N]>()
-                .write(bytes);
+            self.ptr.as_ptr().add(self.len).cast::<[u8; N]>().write(bytes);
         };
         self.len += N;
         Ok(())
@@ -235,18 +219,9 @@ impl Buffer {
     /// number appended is smaller only where the source ended. With `trusted`
     /// the source is known to hold `count` bytes, and room for all is made at
     /// once; otherwise room grows as bytes arrive.
-    pub fn fill_from(
-        &mut self,
-        source: &mut dyn Read,
-        count: usize,
-        trusted: bool,
-    ) -> io::Result<usize> {
+    pub fn fill_from(&mut self, source: &mut dyn Read, count: usize, trusted: bool) -> io::Result<usize> {
         let oom = |e: OutOfMemory| io::Error::new(io::ErrorKind::OutOfMemory, e);
-        let first = if trusted {
-            count
-        } else {
-            count.min(RESERVE_UNSEEN)
-        };
+        let first = if trusted { count } else { count.min(RESERVE_UNSEEN) };
         self.reserve(first).map_err(oom)?;
         let mut done = 0;
         while done < count {

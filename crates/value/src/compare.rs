@@ -58,17 +58,9 @@ impl fmt::Display for Mismatch {
                 write!(f, "expected a value of type {expected}, got type {actual}")
             }
             Self::Shape { expected, actual } => {
-                write!(
-                    f,
-                    "expected an array of shape {expected:?}, got shape {actual:?}"
-                )
+                write!(f, "expected an array of shape {expected:?}, got shape {actual:?}")
             }
-            Self::Element {
-                index,
-                expected,
-                actual,
-                tolerance,
-            } => {
+            Self::Element { index, expected, actual, tolerance } => {
                 write!(f, "expected {expected}, got {actual}")?;
                 if !index.is_empty() {
                     write!(f, ", at index {index:?}")?;
@@ -88,27 +80,17 @@ impl std::error::Error for Mismatch {}
 /// bools exactly, floats within `tolerance`.
 pub fn compare(expected: &Value, actual: &Value, tolerance: Tolerance) -> Result<(), Mismatch> {
     if expected.value_type() != actual.value_type() {
-        return Err(Mismatch::Type {
-            expected: expected.value_type(),
-            actual: actual.value_type(),
-        });
+        return Err(Mismatch::Type { expected: expected.value_type(), actual: actual.value_type() });
     }
     if expected.shape() != actual.shape() {
-        return Err(Mismatch::Shape {
-            expected: expected.shape().to_vec(),
-            actual: actual.shape().to_vec(),
-        });
+        return Err(Mismatch::Shape { expected: expected.shape().to_vec(), actual: actual.shape().to_vec() });
     }
     let (at, allowed) = match expected.scalar_type() {
         ScalarType::F16 => floats::<f16>(expected, actual, tolerance, f16::to_f64),
         ScalarType::F32 => floats::<f32>(expected, actual, tolerance, f64::from),
         ScalarType::F64 => floats::<f64>(expected, actual, tolerance, std::convert::identity),
         ty => {
-            let byte = expected
-                .bytes()
-                .iter()
-                .zip(actual.bytes())
-                .position(|(x, y)| x != y);
+            let byte = expected.bytes().iter().zip(actual.bytes()).position(|(x, y)| x != y);
             (byte.map(|i| i / ty.size() as usize), None)
         }
     };
@@ -130,11 +112,7 @@ fn floats<T: Element>(
 ) -> (Option<usize>, Option<f64>) {
     let xs = expected.elements::<T>().unwrap_or_default();
     let ys = actual.elements::<T>().unwrap_or_default();
-    let largest = xs
-        .iter()
-        .map(|&x| wide(x).abs())
-        .filter(|x| x.is_finite())
-        .fold(1.0, f64::max);
+    let largest = xs.iter().map(|&x| wide(x).abs()).filter(|x| x.is_finite()).fold(1.0, f64::max);
     let allowed = tolerance.0 * largest;
     let at = xs.iter().zip(ys).position(|(&x, &y)| {
         let (x, y) = (wide(x), wide(y));
@@ -158,10 +136,6 @@ fn element_text(value: &Value, at: usize) -> String {
     let ty = value.scalar_type();
     let mut text = Vec::new();
     let start = at * ty.size() as usize;
-    crate::push_element(
-        &mut text,
-        ty,
-        value.bytes().get(start..).unwrap_or_default(),
-    );
+    crate::push_element(&mut text, ty, value.bytes().get(start..).unwrap_or_default());
     String::from_utf8_lossy(&text).into_owned()
 }

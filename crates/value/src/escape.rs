@@ -6,9 +6,9 @@ pub(crate) const LONGEST: usize = 10;
 
 /// The names of the control characters, by their codes; 32 is the blank.
 const NAMES: [&str; 33] = [
-    "NUL", "SOH", "STX", "ETX", "EOT", "ENQ", "ACK", "BEL", "BS", "HT", "LF", "VT", "FF", "CR",
-    "SO", "SI", "DLE", "DC1", "DC2", "DC3", "DC4", "NAK", "SYN", "ETB", "CAN", "EM", "SUB", "ESC",
-    "FS", "GS", "RS", "US", "SP",
+    "NUL", "SOH", "STX", "ETX", "EOT", "ENQ", "ACK", "BEL", "BS", "HT", "LF", "VT", "FF", "CR", "SO", "SI",
+    "DLE", "DC1", "DC2", "DC3", "DC4", "NAK", "SYN", "ETB", "CAN", "EM", "SUB", "ESC", "FS", "GS", "RS",
+    "US", "SP",
 ];
 
 /// The character that the sequence at the start of `text`, which is a backslash,
@@ -46,11 +46,7 @@ fn number(text: &[u8], start: usize, base: u32) -> Option<(Option<char>, usize)>
     let (code, n) = digits.fold((first, 1), |(code, n), digit| (code * base + digit, n + 1));
     // Halves of surrogate pairs are no characters of their own.
     let is_half = (0xd800..0xe000).contains(&code);
-    let c = if is_half {
-        char::REPLACEMENT_CHARACTER
-    } else {
-        char::from_u32(code)?
-    };
+    let c = if is_half { char::REPLACEMENT_CHARACTER } else { char::from_u32(code)? };
     Some((Some(c), start + n))
 }
 
@@ -139,18 +135,7 @@ mod tests {
         assert_eq!(escape(br"\&7"), Some((None, 2)));
         // Ten characters are looked at.
         assert_eq!(escape(br"\0000000065"), Some((Some('\x06'), 10)));
-        let none = [
-            r"\",
-            r"\q",
-            r"\x",
-            r"\xg",
-            r"\o8",
-            r"\^",
-            r"\^a",
-            r"\1114112",
-            r"\x110000",
-            r"\S",
-        ];
+        let none = [r"\", r"\q", r"\x", r"\xg", r"\o8", r"\^", r"\^a", r"\1114112", r"\x110000", r"\S"];
         for text in none {
             assert_eq!(escape(text.as_bytes()), None, "{text}");
         }

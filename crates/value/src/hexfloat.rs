@@ -13,19 +13,10 @@ pub struct Format {
 /// least one digit, perhaps a point, and perhaps `p` and a decimal exponent.
 /// `None` where `text` has another form.
 pub fn parse(text: &[u8], format: Format) -> Option<u64> {
-    let digits = text
-        .strip_prefix(b"0x")
-        .or_else(|| text.strip_prefix(b"0X"))?;
-    let p = digits
-        .iter()
-        .position(|c| matches!(c, b'p' | b'P'))
-        .unwrap_or(digits.len());
+    let digits = text.strip_prefix(b"0x").or_else(|| text.strip_prefix(b"0X"))?;
+    let p = digits.iter().position(|c| matches!(c, b'p' | b'P')).unwrap_or(digits.len());
     let (digits, tail) = digits.split_at(p);
-    let mut exponent = if tail.is_empty() {
-        0
-    } else {
-        decimal_exponent(tail.get(1..)?)?
-    };
+    let mut exponent = if tail.is_empty() { 0 } else { decimal_exponent(tail.get(1..)?)? };
     let mut mantissa = 0u64;
     let mut sticky = false;
     let mut seen_digit = false;

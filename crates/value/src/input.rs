@@ -153,12 +153,7 @@ impl<R: Read> Input<R> {
         let mut n = 0;
         loop {
             let rest = self.rest();
-            n += rest
-                .get(n..)
-                .unwrap_or_default()
-                .iter()
-                .take_while(|&&c| is_constituent(c))
-                .count();
+            n += rest.get(n..).unwrap_or_default().iter().take_while(|&&c| is_constituent(c)).count();
             if n > LONGEST_TOKEN {
                 return Err(self.error(
                     ErrorKind::Malformed,
@@ -226,24 +221,16 @@ impl<R: Read> Input<R> {
         let line_column = self.only_text.then(|| {
             let before = self.window.get(..self.pos).unwrap_or_default();
             let lines = memchr::memchr_iter(b'\n', before).count() as u64;
-            let start = memchr::memrchr(b'\n', before)
-                .map_or(self.line_start, |i| self.base + i as u64 + 1);
+            let start = memchr::memrchr(b'\n', before).map_or(self.line_start, |i| self.base + i as u64 + 1);
             (self.lines + lines + 1, offset - start + 1)
         });
-        Position {
-            offset,
-            line_column,
-        }
+        Position { offset, line_column }
     }
 
     /// An error at the current place.
     #[cold]
     pub fn error(&self, kind: ErrorKind, message: String) -> ReadError {
-        ReadError {
-            kind,
-            position: self.position(),
-            message,
-        }
+        ReadError { kind, position: self.position(), message }
     }
 
     #[cold]
@@ -269,10 +256,6 @@ impl<R: Read> Input<R> {
         }
         let shown = rest.get(..n.clamp(1, LONGEST)).unwrap_or_default();
         let text = shown.escape_ascii();
-        if n > LONGEST {
-            format!("`{text}...`")
-        } else {
-            format!("`{text}`")
-        }
+        if n > LONGEST { format!("`{text}...`") } else { format!("`{text}`") }
     }
 }

@@ -40,11 +40,7 @@ pub trait Literal: Copy {
 fn quick_digits(text: &[u8]) -> Option<(u64, usize)> {
     let mut value = 0u64;
     let mut n = 0;
-    while let Some(digit) = text
-        .get(n)
-        .map(|c| c.wrapping_sub(b'0'))
-        .filter(|&d| d < 10)
-    {
+    while let Some(digit) = text.get(n).map(|c| c.wrapping_sub(b'0')).filter(|&d| d < 10) {
         value = value.wrapping_mul(10).wrapping_add(u64::from(digit));
         n += 1;
     }
@@ -177,10 +173,7 @@ pub fn own_type(token: &[u8]) -> Option<ScalarType> {
     let candidates = [ScalarType::F16, ScalarType::F32, ScalarType::F64];
     let unsigned = token.strip_prefix(b"-").unwrap_or(token);
     for ty in candidates {
-        if unsigned
-            .strip_prefix(ty.name().as_bytes())
-            .is_some_and(|t| t.starts_with(b"."))
-        {
+        if unsigned.strip_prefix(ty.name().as_bytes()).is_some_and(|t| t.starts_with(b".")) {
             return Some(ty);
         }
     }
@@ -190,9 +183,7 @@ pub fn own_type(token: &[u8]) -> Option<ScalarType> {
     match general(token, ScalarType::I64) {
         Ok(_) | Err(Fault::Range) => Some(ScalarType::I32),
         Err(Fault::Suffix(ty)) => Some(ty),
-        Err(Fault::Form) => general(token, ScalarType::F64)
-            .ok()
-            .map(|_| ScalarType::F64),
+        Err(Fault::Form) => general(token, ScalarType::F64).ok().map(|_| ScalarType::F64),
     }
 }
 
@@ -212,11 +203,7 @@ pub fn general(token: &[u8], ty: ScalarType) -> Result<u64, Fault> {
     } else {
         token
     };
-    if ty.is_float() {
-        float(token, ty)
-    } else {
-        int(token, ty)
-    }
+    if ty.is_float() { float(token, ty) } else { int(token, ty) }
 }
 
 fn own_suffix(token: &[u8]) -> Fault {
@@ -262,27 +249,14 @@ fn int(token: &[u8], ty: ScalarType) -> Result<u64, Fault> {
     if suffix.is_none() && !(fits && magnitude <= limit) {
         return Err(Fault::Range);
     }
-    Ok(if negative {
-        magnitude.wrapping_neg()
-    } else {
-        magnitude
-    } & mask)
+    Ok(if negative { magnitude.wrapping_neg() } else { magnitude } & mask)
 }
 
 const fn format(ty: ScalarType) -> Format {
     match ty {
-        ScalarType::F16 => Format {
-            fraction: 10,
-            exponent: 5,
-        },
-        ScalarType::F32 => Format {
-            fraction: 23,
-            exponent: 8,
-        },
-        _ => Format {
-            fraction: 52,
-            exponent: 11,
-        },
+        ScalarType::F16 => Format { fraction: 10, exponent: 5 },
+        ScalarType::F32 => Format { fraction: 23, exponent: 8 },
+        _ => Format { fraction: 52, exponent: 11 },
     }
 }
 
@@ -300,11 +274,7 @@ fn float(token: &[u8], ty: ScalarType) -> Result<u64, Fault> {
             Some(b".inf") => infinity,
             _ => continue,
         };
-        return if other == ty {
-            Ok(special | sign)
-        } else {
-            Err(Fault::Suffix(other))
-        };
+        return if other == ty { Ok(special | sign) } else { Err(Fault::Suffix(other)) };
     }
     let (number, suffix) = split_suffix(number);
     let bits = if number.starts_with(b"0x") || number.starts_with(b"0X") {
@@ -313,12 +283,10 @@ fn float(token: &[u8], ty: ScalarType) -> Result<u64, Fault> {
         None
     } else {
         match ty {
-            ScalarType::F16 => fast_float2::parse::<f64, _>(number)
-                .ok()
-                .map(|x| f16_from_f64(x).to_bits().into()),
-            ScalarType::F32 => fast_float2::parse::<f32, _>(number)
-                .ok()
-                .map(|x| x.to_bits().into()),
+            ScalarType::F16 => {
+                fast_float2::parse::<f64, _>(number).ok().map(|x| f16_from_f64(x).to_bits().into())
+            }
+            ScalarType::F32 => fast_float2::parse::<f32, _>(number).ok().map(|x| x.to_bits().into()),
             _ => fast_float2::parse::<f64, _>(number).ok().map(f64::to_bits),
         }
     };

@@ -20,12 +20,7 @@ pub fn write_text(out: &mut dyn Write, value: &Value) -> io::Result<()> {
 
 /// Writes the array of type `ty` and `shape` whose elements are `bytes`,
 /// row-major. Bytes beyond the shape are not written.
-pub fn write_text_array(
-    out: &mut dyn Write,
-    ty: ScalarType,
-    shape: &[i64],
-    bytes: &[u8],
-) -> io::Result<()> {
+pub fn write_text_array(out: &mut dyn Write, ty: ScalarType, shape: &[i64], bytes: &[u8]) -> io::Result<()> {
     let mut text = Vec::with_capacity(64);
     let size = ty.size() as usize;
     let Some(&row) = shape.last() else {
@@ -181,10 +176,7 @@ fn push_general(text: &mut Vec<u8>, x: f64, precision: usize) {
             count += 1;
         } else if c == b'e' {
             let tail = written.get(i + 1..).unwrap_or_default();
-            exponent = std::str::from_utf8(tail)
-                .ok()
-                .and_then(|t| t.parse().ok())
-                .unwrap_or(0);
+            exponent = std::str::from_utf8(tail).ok().and_then(|t| t.parse().ok()).unwrap_or(0);
             break;
         }
     }

@@ -33,57 +33,38 @@ impl Reader<File> {
     /// regular file is used to refuse binary headers that promise more than
     /// there is.
     pub fn from_file(mut file: File) -> Self {
-        let length = file
-            .metadata()
-            .ok()
-            .filter(Metadata::is_file)
-            .map(|m| m.len());
-        let start = if length.is_some() {
-            file.stream_position().ok()
-        } else {
-            None
-        };
-        let left = length
-            .zip(start)
-            .map(|(length, start)| length.saturating_sub(start));
-        Self {
-            input: Input::new(file, left),
-        }
+        let length = file.metadata().ok().filter(Metadata::is_file).map(|m| m.len());
+        let start = if length.is_some() { file.stream_position().ok() } else { None };
+        let left = length.zip(start).map(|(length, start)| length.saturating_sub(start));
+        Self { input: Input::new(file, left) }
     }
 
     /// A reader of standard input that bypasses the buffer of [`io::stdin`].
     #[cfg(unix)]
     pub fn stdin() -> io::Result<Self> {
         use std::os::fd::AsFd;
-        Ok(Self::from_file(File::from(
-            io::stdin().as_fd().try_clone_to_owned()?,
-        )))
+        Ok(Self::from_file(File::from(io::stdin().as_fd().try_clone_to_owned()?)))
     }
 }
 
 impl<R: Read> Reader<R> {
     /// A reader of a stream of unknown length.
     pub fn new(source: R) -> Self {
-        Self {
-            input: Input::new(source, None),
-        }
+        Self { input: Input::new(source, None) }
     }
 
     /// A reader of a stream of `length` bytes.
     pub fn with_length(source: R, length: u64) -> Self {
-        Self {
-            input: Input::new(source, Some(length)),
-        }
+        Self { input: Input::new(source, Some(length)) }
     }
 
     /// The next value, which must be of type `expected`.
     pub fn read(&mut self, expected: ValueType) -> Result<Value, ReadError> {
         self.input.skip_blanks()?;
         match self.input.peek()? {
-            None => Err(self.input.error(
-                ErrorKind::End,
-                format!("expected {expected}, found the end of the input"),
-            )),
+            None => Err(self
+                .input
+                .error(ErrorKind::End, format!("expected {expected}, found the end of the input"))),
             Some(b'b') => binary::read(&mut self.input, Some(expected)),
             Some(_) => text::read(&mut self.input, Some(expected)),
         }
@@ -127,9 +108,6 @@ impl<R: Read> Reader<R> {
             return Ok(());
         }
         let found = self.input.found();
-        Err(self.input.error(
-            ErrorKind::Malformed,
-            format!("expected the end of the input, found {found}"),
-        ))
+        Err(self.input.error(ErrorKind::Malformed, format!("expected the end of the input, found {found}")))
     }
 }

@@ -16,10 +16,7 @@ use prim::ScalarType;
 use std::io::Read;
 
 /// Reads the text value that begins at the current, not blank, place.
-pub fn read<R: Read>(
-    input: &mut Input<R>,
-    expected: Option<ValueType>,
-) -> Result<Value, ReadError> {
+pub fn read<R: Read>(input: &mut Input<R>, expected: Option<ValueType>) -> Result<Value, ReadError> {
     let start = input.position();
     if let Some(b'[' | b'"') = input.peek()? {
         return Array::read(input, expected, start);
@@ -82,21 +79,11 @@ fn element<R: Read>(input: &mut Input<R>, ty: ScalarType) -> Result<u64, ReadErr
     };
     let found = input.found();
     let (kind, message) = match fault {
-        Fault::Form => (
-            ErrorKind::Malformed,
-            format!("expected {wanted}, found {found}"),
-        ),
-        Fault::Suffix(other) => (
-            ErrorKind::Type,
-            format!(
-                "expected {wanted}, found {found}, {} {other}",
-                article(other)
-            ),
-        ),
-        Fault::Range => (
-            ErrorKind::Range,
-            format!("{found} does not fit in {wanted}"),
-        ),
+        Fault::Form => (ErrorKind::Malformed, format!("expected {wanted}, found {found}")),
+        Fault::Suffix(other) => {
+            (ErrorKind::Type, format!("expected {wanted}, found {found}, {} {other}", article(other)))
+        }
+        Fault::Range => (ErrorKind::Range, format!("{found} does not fit in {wanted}")),
     };
     Err(input.error(kind, message))
 }
@@ -104,29 +91,17 @@ fn element<R: Read>(input: &mut Input<R>, ty: ScalarType) -> Result<u64, ReadErr
 /// The type that the literal at the current place has by itself.
 fn own_type<R: Read>(input: &mut Input<R>) -> Result<ScalarType, ReadError> {
     let n = input.token_len()?;
-    literal::own_type(input.rest().get(..n).unwrap_or_default())
-        .ok_or_else(|| unexpected(input, "a value"))
+    literal::own_type(input.rest().get(..n).unwrap_or_default()).ok_or_else(|| unexpected(input, "a value"))
 }
 
-fn value(
-    ty: ScalarType,
-    shape: Vec<i64>,
-    data: Buffer,
-    position: Position,
-) -> Result<Value, ReadError> {
+fn value(ty: ScalarType, shape: Vec<i64>, data: Buffer, position: Position) -> Result<Value, ReadError> {
     Value::new(ty, shape, data).map_err(|e| {
         let kind = match e {
             ShapeError::Memory(_) => ErrorKind::Memory,
-            ShapeError::Rank(_) | ShapeError::Overflow | ShapeError::Negative(_) => {
-                ErrorKind::Range
-            }
+            ShapeError::Rank(_) | ShapeError::Overflow | ShapeError::Negative(_) => ErrorKind::Range,
             ShapeError::Bytes { .. } | ShapeError::Bool(_) => ErrorKind::Malformed,
         };
-        ReadError {
-            kind,
-            position,
-            message: e.to_string(),
-        }
+        ReadError { kind, position, message: e.to_string() }
     })
 }
 
@@ -163,16 +138,8 @@ fn empty<R: Read>(
         let place = input.position();
         let dim = element(input, ScalarType::I64)? as i64;
         if dim < 0 || shape.len() == MAX_RANK {
-            let error = if dim < 0 {
-                ShapeError::Negative(dim)
-            } else {
-                ShapeError::Rank(MAX_RANK + 1)
-            };
-            return Err(ReadError {
-                kind: ErrorKind::Range,
-                position: place,
-                message: error.to_string(),
-            });
+            let error = if dim < 0 { ShapeError::Negative(dim) } else { ShapeError::Rank(MAX_RANK + 1) };
+            return Err(ReadError { kind: ErrorKind::Range, position: place, message: error.to_string() });
         }
         shape.push(dim);
         punctuation(input, b']', "`]`")?;
@@ -186,22 +153,16 @@ fn empty<R: Read>(
     punctuation(input, b')', "`)`")?;
     let found = ValueType::new(scalar, shape.len());
     let problem = match expected {
-        Some(expected) if expected != found => Some((
-            ErrorKind::Type,
-            format!("expected {expected}, found an empty {found}"),
-        )),
-        _ if !shape.contains(&0) => Some((
-            ErrorKind::Malformed,
-            format!("`empty` of shape {shape:?}, which is not empty"),
-        )),
+        Some(expected) if expected != found => {
+            Some((ErrorKind::Type, format!("expected {expected}, found an empty {found}")))
+        }
+        _ if !shape.contains(&0) => {
+            Some((ErrorKind::Malformed, format!("`empty` of shape {shape:?}, which is not empty")))
+        }
         _ => None,
     };
     if let Some((kind, message)) = problem {
-        return Err(ReadError {
-            kind,
-            position: start,
-            message,
-        });
+        return Err(ReadError { kind, position: start, message });
     }
     value(scalar, shape, Buffer::new(), start)
 }
@@ -263,13 +224,8 @@ impl<'a, R: Read> Array<'a, R> {
                 message: format!("expected {wanted}, found {found}"),
             });
         }
-        let mut array = Array {
-            input,
-            ty,
-            shape: vec![-1; rank],
-            counts: vec![0; opened],
-            data: Buffer::new(),
-        };
+        let mut array =
+            Array { input, ty, shape: vec![-1; rank], counts: vec![0; opened], data: Buffer::new() };
         array.items()?;
         let Array { shape, data, .. } = array;
         value(ty, shape, data, start)
@@ -293,11 +249,7 @@ impl<'a, R: Read> Array<'a, R> {
                     self.input.pos += 1;
                     self.counts.push(0);
                 }
-                Some(b'"')
-                    if item_allowed
-                        && self.ty == ScalarType::U8
-                        && self.counts.len() + 1 == rank =>
-                {
+                Some(b'"') if item_allowed && self.ty == ScalarType::U8 && self.counts.len() + 1 == rank => {
                     self.string()?;
                     if self.counts.is_empty() {
                         return Ok(());
@@ -391,9 +343,7 @@ impl<'a, R: Read> Array<'a, R> {
                 break;
             }
             let bits = element(self.input, T::TYPE)?;
-            T::from_bits(bits)
-                .push(&mut self.data)
-                .map_err(|e| self.input.memory_error(e))?;
+            T::from_bits(bits).push(&mut self.data).map_err(|e| self.input.memory_error(e))?;
             count += 1;
             self.input.skip_blanks()?;
             match self.input.peek()? {
@@ -465,9 +415,7 @@ impl<'a, R: Read> Array<'a, R> {
                 Some(c) => c,
             };
             self.input.pos += 1;
-            self.data
-                .push([c])
-                .map_err(|e| self.input.memory_error(e))?;
+            self.data.push([c]).map_err(|e| self.input.memory_error(e))?;
         }
         self.input.pos += 1;
         self.counts.push((self.data.len() - before) as i64);
@@ -483,16 +431,12 @@ impl<'a, R: Read> Array<'a, R> {
             && self.input.refill()?
         {}
         let Some((c, length)) = escape::escape(self.input.rest()) else {
-            return Err(self
-                .input
-                .error(ErrorKind::Malformed, escape::NO_ESCAPE.to_owned()));
+            return Err(self.input.error(ErrorKind::Malformed, escape::NO_ESCAPE.to_owned()));
         };
         self.input.pos += length;
         let mut bytes = [0; 4];
         for byte in c.map_or("", |c| c.encode_utf8(&mut bytes)).bytes() {
-            self.data
-                .push([byte])
-                .map_err(|e| self.input.memory_error(e))?;
+            self.data.push([byte]).map_err(|e| self.input.memory_error(e))?;
         }
         Ok(())
     }

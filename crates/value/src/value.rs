@@ -164,9 +164,8 @@ impl Value {
     /// The array of `shape` with a copy of `elements`.
     pub fn from_slice<T: Element>(shape: &[i64], elements: &[T]) -> Result<Self, ShapeError> {
         // SAFETY: an `Element` has no padding, so all its bytes are initialised.
-        let bytes = unsafe {
-            std::slice::from_raw_parts(elements.as_ptr().cast::<u8>(), size_of_val(elements))
-        };
+        let bytes =
+            unsafe { std::slice::from_raw_parts(elements.as_ptr().cast::<u8>(), size_of_val(elements)) };
         Self::from_bytes(T::TYPE, shape.to_vec(), bytes)
     }
 
@@ -257,11 +256,7 @@ impl Value {
 
     /// A copy, or an error where memory is short.
     pub fn try_clone(&self) -> Result<Self, OutOfMemory> {
-        Ok(Self {
-            ty: self.ty,
-            shape: self.shape.clone(),
-            data: Buffer::copy_of(self.bytes())?,
-        })
+        Ok(Self { ty: self.ty, shape: self.shape.clone(), data: Buffer::copy_of(self.bytes())? })
     }
 }
 

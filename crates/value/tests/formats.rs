@@ -4,8 +4,8 @@ use prim::ScalarType;
 use proptest::prelude::*;
 use std::io::{self, Read};
 use value::{
-    Buffer, ErrorKind, Mismatch, Reader, ShapeError, Tolerance, Value, ValueType, compare,
-    write_binary, write_text,
+    Buffer, ErrorKind, Mismatch, Reader, ShapeError, Tolerance, Value, ValueType, compare, write_binary,
+    write_text,
 };
 
 /// Hands out a few bytes at a time, so that values cross the window's end.
@@ -32,9 +32,7 @@ fn arbitrary_value() -> impl Strategy<Value = Value> {
             // Text has one NaN per type only; keep its payload out of the way.
             if ty.is_float() {
                 let size = ty.size() as usize;
-                bytes
-                    .chunks_exact_mut(size)
-                    .for_each(|x| x[size - 1] &= 0xbf);
+                bytes.chunks_exact_mut(size).for_each(|x| x[size - 1] &= 0xbf);
             }
             Value::from_bytes(ty, shape.clone(), &bytes).unwrap()
         })
@@ -118,34 +116,18 @@ fn forms_of_text() {
         // A suffix makes numbers wrap, as the reference compiler's programs do.
         ("[255i8, 32767i8]", ty(I8, 1), "[-1i8, -1i8]"),
         ("[300u8, -300u8]", ty(U8, 1), "[44u8, 212u8]"),
-        (
-            "[0xd4u8, 0x1d,0x8c,0xff]",
-            ty(U8, 1),
-            "[212u8, 29u8, 140u8, 255u8]",
-        ),
-        (
-            "-- a comment\n [ true,false, -- another\n true]",
-            ty(Bool, 1),
-            "[true, false, true]",
-        ),
+        ("[0xd4u8, 0x1d,0x8c,0xff]", ty(U8, 1), "[212u8, 29u8, 140u8, 255u8]"),
+        ("-- a comment\n [ true,false, -- another\n true]", ty(Bool, 1), "[true, false, true]"),
         ("[]", ty(I32, 1), "empty([0]i32)"),
         ("[[],[]]", ty(I32, 2), "empty([2][0]i32)"),
         ("empty ( [ 0 ] [3] f32 )", ty(F32, 2), "empty([0][3]f32)"),
         ("[[1,2],[3,4]]", ty(F64, 2), "[[1f64, 2f64], [3f64, 4f64]]"),
         ("[1, 2, ]", ty(I16, 1), "[1i16, 2i16]"),
-        (
-            "\"h\u{e9}y --\"",
-            ty(U8, 1),
-            "[104u8, 195u8, 169u8, 121u8, 32u8, 45u8, 45u8]",
-        ),
+        ("\"h\u{e9}y --\"", ty(U8, 1), "[104u8, 195u8, 169u8, 121u8, 32u8, 45u8, 45u8]"),
         ("[\"ab\", [1, 2]]", ty(U8, 2), "[[97u8, 98u8], [1u8, 2u8]]"),
         ("\"\"", ty(U8, 1), "empty([0]u8)"),
         ("-128", ty(I8, 0), "-128i8"),
-        (
-            "[nan, -inf, f32.nan, f32.inf]",
-            ty(F32, 1),
-            "[f32.nan, -f32.inf, f32.nan, f32.inf]",
-        ),
+        ("[nan, -inf, f32.nan, f32.inf]", ty(F32, 1), "[f32.nan, -f32.inf, f32.nan, f32.inf]"),
         ("1e-3", ty(F32, 0), "0.00100000005f32"),
         ("0x1f32", ty(F32, 0), "7986f32"),
         ("0x1p1f32", ty(F32, 0), "2f32"),
@@ -153,11 +135,7 @@ fn forms_of_text() {
     ];
     for (text, ty, expected) in cases {
         let value = read(text.as_bytes(), ty);
-        assert_eq!(
-            value.map(|v| v.to_string()),
-            Ok(expected.to_owned()),
-            "{text}"
-        );
+        assert_eq!(value.map(|v| v.to_string()), Ok(expected.to_owned()), "{text}");
     }
     let untyped = "1 2.5 0x10 1e3 7u8 [1.5f32, 2] f16.nan true \"a\" [0b11i64] 0x1p3";
     let mut reader = Reader::from_slice(untyped.as_bytes());
@@ -187,81 +165,29 @@ fn forms_of_text() {
 fn messages_about_text() {
     use ScalarType::{Bool, F32, I8, I32, U8};
     let cases: [(&str, ValueType, &str); 27] = [
-        (
-            "",
-            ty(I32, 0),
-            "line 1, column 1 (byte 0): expected i32, found the end of the input",
-        ),
-        (
-            "\n\n  1.5",
-            ty(I32, 0),
-            "line 3, column 3 (byte 4): expected an i32, found `1.5`",
-        ),
-        (
-            "1i64",
-            ty(I32, 0),
-            "line 1, column 1 (byte 0): expected an i32, found `1i64`, an i64",
-        ),
-        (
-            "f64.nan",
-            ty(F32, 0),
-            "line 1, column 1 (byte 0): expected an f32, found `f64.nan`, an f64",
-        ),
-        (
-            "300",
-            ty(U8, 0),
-            "line 1, column 1 (byte 0): `300` does not fit in a u8",
-        ),
-        (
-            "-129",
-            ty(I8, 0),
-            "line 1, column 1 (byte 0): `-129` does not fit in an i8",
-        ),
+        ("", ty(I32, 0), "line 1, column 1 (byte 0): expected i32, found the end of the input"),
+        ("\n\n  1.5", ty(I32, 0), "line 3, column 3 (byte 4): expected an i32, found `1.5`"),
+        ("1i64", ty(I32, 0), "line 1, column 1 (byte 0): expected an i32, found `1i64`, an i64"),
+        ("f64.nan", ty(F32, 0), "line 1, column 1 (byte 0): expected an f32, found `f64.nan`, an f64"),
+        ("300", ty(U8, 0), "line 1, column 1 (byte 0): `300` does not fit in a u8"),
+        ("-129", ty(I8, 0), "line 1, column 1 (byte 0): `-129` does not fit in an i8"),
         (
             "99999999999999999999999",
             ty(I32, 0),
             "line 1, column 1 (byte 0): `99999999999999999999999` does not fit in an i32",
         ),
-        (
-            "5",
-            ty(I32, 1),
-            "line 1, column 1 (byte 0): expected []i32, found `5`",
-        ),
-        (
-            "[5]",
-            ty(I32, 0),
-            "line 1, column 1 (byte 0): expected i32, found an array",
-        ),
+        ("5", ty(I32, 1), "line 1, column 1 (byte 0): expected []i32, found `5`"),
+        ("[5]", ty(I32, 0), "line 1, column 1 (byte 0): expected i32, found an array"),
         (
             "[[5]]",
             ty(I32, 1),
             "line 1, column 1 (byte 0): expected []i32, found an array of at least 2 dimensions",
         ),
-        (
-            "[5]",
-            ty(I32, 2),
-            "line 1, column 2 (byte 1): expected `[` (the value is a [][]i32), found `5`",
-        ),
-        (
-            "[1, 2",
-            ty(I32, 1),
-            "line 1, column 6 (byte 5): expected `,` or `]`, found the end of the input",
-        ),
-        (
-            "[1, 2,",
-            ty(I32, 1),
-            "line 1, column 7 (byte 6): expected an i32, found the end of the input",
-        ),
-        (
-            "[1 2]",
-            ty(I32, 1),
-            "line 1, column 4 (byte 3): expected `,` or `]`, found `2`",
-        ),
-        (
-            "[,1]",
-            ty(I32, 1),
-            "line 1, column 2 (byte 1): expected an i32, found `,`",
-        ),
+        ("[5]", ty(I32, 2), "line 1, column 2 (byte 1): expected `[` (the value is a [][]i32), found `5`"),
+        ("[1, 2", ty(I32, 1), "line 1, column 6 (byte 5): expected `,` or `]`, found the end of the input"),
+        ("[1, 2,", ty(I32, 1), "line 1, column 7 (byte 6): expected an i32, found the end of the input"),
+        ("[1 2]", ty(I32, 1), "line 1, column 4 (byte 3): expected `,` or `]`, found `2`"),
+        ("[,1]", ty(I32, 1), "line 1, column 2 (byte 1): expected an i32, found `,`"),
         (
             "[[1,2],\n[3]]",
             ty(I32, 2),
@@ -277,58 +203,26 @@ fn messages_about_text() {
             ty(I32, 2),
             "line 1, column 3 (byte 2): an empty row does not tell the sizes within it; write the array as in `empty([0][0]i32)`",
         ),
-        (
-            "empty([2]i32)",
-            ty(I32, 1),
-            "line 1, column 1 (byte 0): `empty` of shape [2], which is not empty",
-        ),
-        (
-            "empty([0]i64)",
-            ty(I32, 1),
-            "line 1, column 1 (byte 0): expected []i32, found an empty []i64",
-        ),
-        (
-            "empty([-1]i32)",
-            ty(I32, 1),
-            "line 1, column 8 (byte 7): negative size -1",
-        ),
+        ("empty([2]i32)", ty(I32, 1), "line 1, column 1 (byte 0): `empty` of shape [2], which is not empty"),
+        ("empty([0]i64)", ty(I32, 1), "line 1, column 1 (byte 0): expected []i32, found an empty []i64"),
+        ("empty([-1]i32)", ty(I32, 1), "line 1, column 8 (byte 7): negative size -1"),
         (
             "empty([0]i31)",
             ty(I32, 1),
             "line 1, column 10 (byte 9): expected `[` or an element type, found `i31`",
         ),
-        (
-            "\"ab",
-            ty(U8, 1),
-            "line 1, column 1 (byte 0): a string without its closing quote",
-        ),
+        ("\"ab", ty(U8, 1), "line 1, column 1 (byte 0): a string without its closing quote"),
         (
             "\"ab\\q\"",
             ty(U8, 1),
             "line 1, column 4 (byte 3): a backslash that begins no escape sequence in a string",
         ),
-        (
-            "\"ab\\\"",
-            ty(U8, 1),
-            "line 1, column 1 (byte 0): a string without its closing quote",
-        ),
-        (
-            "\"ab\"",
-            ty(I32, 1),
-            "line 1, column 1 (byte 0): expected []i32, found a string",
-        ),
-        (
-            "yes",
-            ty(Bool, 0),
-            "line 1, column 1 (byte 0): expected a bool, found `yes`",
-        ),
+        ("\"ab\\\"", ty(U8, 1), "line 1, column 1 (byte 0): a string without its closing quote"),
+        ("\"ab\"", ty(I32, 1), "line 1, column 1 (byte 0): expected []i32, found a string"),
+        ("yes", ty(Bool, 0), "line 1, column 1 (byte 0): expected a bool, found `yes`"),
     ];
     for (text, ty, message) in cases {
-        assert_eq!(
-            read(text.as_bytes(), ty).err().as_deref(),
-            Some(message),
-            "{text}"
-        );
+        assert_eq!(read(text.as_bytes(), ty).err().as_deref(), Some(message), "{text}");
     }
     let mut rest = Reader::from_slice(b"1 -- all\n 2");
     rest.read(ty(I32, 0)).unwrap();
@@ -361,26 +255,10 @@ fn messages_about_binary() {
     bools.extend([1, 2]);
     let huge = header(1, b" i32", &[1 << 60]);
     let cases: [(&[u8], ValueType, &str); 10] = [
-        (
-            b"b",
-            ints,
-            "line 1, column 1 (byte 0): binary value: the input ends before the version",
-        ),
-        (
-            b"b\x01\x00",
-            ints,
-            "line 1, column 1 (byte 0): binary value of version 1; only version 2 is known",
-        ),
-        (
-            b" b\x02\x01 i3",
-            ints,
-            "line 1, column 2 (byte 1): binary value: the input ends before the type",
-        ),
-        (
-            &header(1, b" i31", &[0]),
-            ints,
-            "line 1, column 1 (byte 0): binary value of unknown type ` i31`",
-        ),
+        (b"b", ints, "line 1, column 1 (byte 0): binary value: the input ends before the version"),
+        (b"b\x01\x00", ints, "line 1, column 1 (byte 0): binary value of version 1; only version 2 is known"),
+        (b" b\x02\x01 i3", ints, "line 1, column 2 (byte 1): binary value: the input ends before the type"),
+        (&header(1, b" i31", &[0]), ints, "line 1, column 1 (byte 0): binary value of unknown type ` i31`"),
         (
             &header(2, b" i32", &[1, 1]),
             ints,
@@ -418,17 +296,12 @@ fn messages_about_binary() {
     // A size that cannot be checked is not believed either.
     let kind = Reader::new(huge.as_slice()).read(ints).map_err(|e| e.kind);
     assert_eq!(kind, Err(ErrorKind::End));
-    assert_eq!(
-        Reader::from_slice(&huge).read(ints).map_err(|e| e.kind),
-        Err(ErrorKind::End)
-    );
+    assert_eq!(Reader::from_slice(&huge).read(ints).map_err(|e| e.kind), Err(ErrorKind::End));
     let mut empty = header(3, b" i32", &[0, 1 << 62, 1 << 62]);
     empty.push(b'7');
     let mut reader = Reader::from_slice(&empty);
     assert!(reader.read(ty(ScalarType::I32, 3)).unwrap().is_empty());
-    let next = reader
-        .read(ty(ScalarType::Bool, 0))
-        .map_err(|e| e.to_string());
+    let next = reader.read(ty(ScalarType::Bool, 0)).map_err(|e| e.to_string());
     assert_eq!(next, Err("byte 31: expected a bool, found `7`".to_owned()));
 }
 
@@ -459,10 +332,7 @@ fn values_keep_their_invariants() {
     let bytes = |expected| Err(ShapeError::Bytes { expected, found: 8 });
     assert_eq!(new(ScalarType::I32, &[3]), bytes(12));
     assert_eq!(new(ScalarType::I32, &[0]), bytes(0));
-    assert_eq!(
-        new(ScalarType::I32, &[-1, -2]),
-        Err(ShapeError::Negative(-1))
-    );
+    assert_eq!(new(ScalarType::I32, &[-1, -2]), Err(ShapeError::Negative(-1)));
     assert_eq!(new(ScalarType::I8, &[1; 128]), Err(ShapeError::Rank(128)));
     assert_eq!(new(ScalarType::I64, &[1 << 61]), Err(ShapeError::Overflow));
     let two = Value::from_bytes(ScalarType::Bool, vec![2], &[0, 2]);
@@ -484,34 +354,17 @@ fn comparison_with_tolerance() {
         check(&x, &floats(&[1.0, nan, inf, -99.5]), 0.002),
         Err("expected -100f64, got -99.5f64, at index [1, 1] (they may differ by 2e-1)".to_owned())
     );
-    for other in [
-        [1.0, 0.0, inf, -100.0],
-        [1.0, nan, -inf, -100.0],
-        [inf, nan, inf, -100.0],
-    ] {
+    for other in [[1.0, 0.0, inf, -100.0], [1.0, nan, -inf, -100.0], [inf, nan, inf, -100.0]] {
         assert!(check(&x, &floats(&other), 0.5).is_err());
     }
     let ints = Value::from_slice(&[3], &[1i32, 2, 3]).unwrap();
     let other = Value::from_slice(&[3], &[1i32, 2, 4]).unwrap();
+    assert_eq!(check(&ints, &other, 1.0), Err("expected 3i32, got 4i32, at index [2]".to_owned()));
     assert_eq!(
-        check(&ints, &other, 1.0),
-        Err("expected 3i32, got 4i32, at index [2]".to_owned())
+        compare(&ints, &Value::from_slice(&[1], &[1i32]).unwrap(), Tolerance::default()),
+        Err(Mismatch::Shape { expected: vec![3], actual: vec![1] })
     );
-    assert_eq!(
-        compare(
-            &ints,
-            &Value::from_slice(&[1], &[1i32]).unwrap(),
-            Tolerance::default()
-        ),
-        Err(Mismatch::Shape {
-            expected: vec![3],
-            actual: vec![1]
-        })
-    );
-    assert_eq!(
-        check(&ints, &x, 1.0),
-        Err("expected a value of type []i32, got type [][]f64".to_owned())
-    );
+    assert_eq!(check(&ints, &x, 1.0), Err("expected a value of type []i32, got type [][]f64".to_owned()));
 }
 
 #[test]

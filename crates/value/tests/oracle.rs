@@ -8,9 +8,7 @@ use value::{Reader, Tolerance, Value, ValueType, compare, write_binary};
 type Outcome = Result<(), Box<dyn std::error::Error>>;
 
 fn file(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../../tests/oracle/value")
-        .join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/oracle/value").join(name)
 }
 
 fn read_all(bytes: &[u8]) -> Result<Vec<Value>, value::ReadError> {

@@ -25,11 +25,7 @@ impl Workers {
     /// So many threads with the caller, and how many bytes of stack each of so many
     /// gets: walks are as deep as programs are nested.
     pub fn new(threads: usize, stack: fn(usize) -> usize) -> Self {
-        let pool = Pool {
-            threads: threads.saturating_sub(1),
-            stack,
-            started: OnceLock::new(),
-        };
+        let pool = Pool { threads: threads.saturating_sub(1), stack, started: OnceLock::new() };
         Self((pool.threads > 0).then(|| Arc::new(pool)))
     }
 

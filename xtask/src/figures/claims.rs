@@ -72,18 +72,11 @@ impl Way {
 
 impl Claim {
     /// On a ratio, if that was measured.
-    pub fn on(
-        what: impl Into<String>,
-        paper: impl Into<String>,
-        ratio: Option<f64>,
-        way: Way,
-    ) -> Self {
+    pub fn on(what: impl Into<String>, paper: impl Into<String>, ratio: Option<f64>, way: Way) -> Self {
         Self {
             what: what.into(),
             paper: paper.into(),
-            here: ratio
-                .map(|ratio| shown(Unit::Ratio, ratio))
-                .unwrap_or_default(),
+            here: ratio.map(|ratio| shown(Unit::Ratio, ratio)).unwrap_or_default(),
             verdict: ratio.map_or(Verdict::Open, |ratio| way.verdict(ratio)),
         }
     }
@@ -104,10 +97,7 @@ pub fn over_best(row: &Row, who: &str, others: &[&str]) -> Option<f64> {
         return None;
     }
     let rounds = own.rounds.iter().enumerate().filter_map(|(at, time)| {
-        let best = found
-            .iter()
-            .filter_map(|times| times.rounds.get(at))
-            .copied();
+        let best = found.iter().filter_map(|times| times.rounds.get(at)).copied();
         Some(time / best.reduce(f64::min)?)
     });
     median(rounds.collect())
@@ -131,11 +121,7 @@ mod tests {
             (Way::Near(1.25), 1.2, Verdict::Agrees),
             (Way::Near(1.25), 0.7, Verdict::Differs),
         ] {
-            assert_eq!(
-                Claim::on("", "", Some(ratio), way).verdict,
-                expected,
-                "{ratio}"
-            );
+            assert_eq!(Claim::on("", "", Some(ratio), way).verdict, expected, "{ratio}");
         }
         assert_eq!(Claim::on("", "", None, Way::Above).verdict, Verdict::Open);
         assert_eq!(mean(&[2.0, 8.0]).map(f64::round), Some(4.0));

@@ -91,10 +91,7 @@ pub fn median(mut numbers: Vec<f64>) -> Option<f64> {
 /// Reads the figures. The error says what is wrong where.
 pub fn read(text: &str) -> Result<Vec<Figure>, String> {
     let json: Value = serde_json::from_str(text).map_err(|e| e.to_string())?;
-    let root = Place {
-        path: String::new(),
-        value: &json,
-    };
+    let root = Place { path: String::new(), value: &json };
     let figures = root.get("figures")?;
     figures.entries()?.map(figure).collect()
 }
@@ -140,10 +137,7 @@ fn row(name: &str, place: &Place<'_>) -> Result<Row, String> {
         times,
         counts,
         agree: place.get("agree")?.value == &Value::Bool(true),
-        notes: notes
-            .items()?
-            .map(|note| note.text())
-            .collect::<Result<_, _>>()?,
+        notes: notes.items()?.map(|note| note.text()).collect::<Result<_, _>>()?,
         date: place.get("date")?.text()?,
         load: place.get("load")?.number()?,
     })
@@ -151,10 +145,7 @@ fn row(name: &str, place: &Place<'_>) -> Result<Row, String> {
 
 fn run_times(place: &Place<'_>) -> Result<Times, String> {
     let rounds = place.get("rounds")?;
-    let found: Vec<f64> = rounds
-        .items()?
-        .map(|x| x.positive())
-        .collect::<Result<_, _>>()?;
+    let found: Vec<f64> = rounds.items()?.map(|x| x.positive()).collect::<Result<_, _>>()?;
     if found.is_empty() {
         return Err(rounds.wrong("empty"));
     }
@@ -189,9 +180,7 @@ impl<'a> Place<'a> {
     }
 
     fn object(&self) -> Result<&'a Map<String, Value>, String> {
-        self.value
-            .as_object()
-            .ok_or_else(|| self.wrong("not an object"))
+        self.value.as_object().ok_or_else(|| self.wrong("not an object"))
     }
 
     fn entries(&self) -> Result<impl Iterator<Item = (&'a str, Place<'a>)> + use<'a>, String> {
@@ -203,22 +192,13 @@ impl<'a> Place<'a> {
     }
 
     fn items(&self) -> Result<impl Iterator<Item = Place<'a>> + use<'a>, String> {
-        let found = self
-            .value
-            .as_array()
-            .ok_or_else(|| self.wrong("not a list"))?;
+        let found = self.value.as_array().ok_or_else(|| self.wrong("not a list"))?;
         let path = self.path.clone();
-        Ok(found.iter().enumerate().map(move |(at, value)| Place {
-            path: format!("{path}[{at}]"),
-            value,
-        }))
+        Ok(found.iter().enumerate().map(move |(at, value)| Place { path: format!("{path}[{at}]"), value }))
     }
 
     fn text(&self) -> Result<String, String> {
-        let text = self
-            .value
-            .as_str()
-            .ok_or_else(|| self.wrong("not a text"))?;
+        let text = self.value.as_str().ok_or_else(|| self.wrong("not a text"))?;
         Ok(text.to_owned())
     }
 
@@ -238,19 +218,11 @@ impl<'a> Place<'a> {
 
     fn positive_or_zero(&self) -> Result<f64, String> {
         let number = self.number()?;
-        if number >= 0.0 {
-            Ok(number)
-        } else {
-            Err(self.wrong("below 0"))
-        }
+        if number >= 0.0 { Ok(number) } else { Err(self.wrong("below 0")) }
     }
 
     fn positive(&self) -> Result<f64, String> {
         let number = self.number()?;
-        if number > 0.0 {
-            Ok(number)
-        } else {
-            Err(self.wrong("not above 0"))
-        }
+        if number > 0.0 { Ok(number) } else { Err(self.wrong("not above 0")) }
     }
 }

@@ -23,22 +23,13 @@ dl { display: grid; grid-template-columns: max-content auto; gap: 0.2rem 1rem; }
 /// The page.
 pub fn page(sections: &[Section<'_>]) -> String {
     let mut out = String::new();
-    put(
-        &mut out,
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n",
-    );
-    put(
-        &mut out,
-        "<meta name=\"viewport\" content=\"width=device-width\">\n",
-    );
+    put(&mut out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
+    put(&mut out, "<meta name=\"viewport\" content=\"width=device-width\">\n");
     put(
         &mut out,
         &format!("<title>The papers' figures</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n"),
     );
-    put(
-        &mut out,
-        "<h1>The papers' figures, made again with Bindrune</h1>\n",
-    );
+    put(&mut out, "<h1>The papers' figures, made again with Bindrune</h1>\n");
     put(
         &mut out,
         "<p>Made by <code>make figures</code>: <code>bench/figures.py</code> measures, \
@@ -50,14 +41,7 @@ pub fn page(sections: &[Section<'_>]) -> String {
          the machine that stands at each figure, by the command that stands there.</p>\n<ul>\n",
     );
     for section in sections {
-        put(
-            &mut out,
-            &format!(
-                "<li><a href=\"#{}\">{}</a></li>\n",
-                section.id,
-                escaped(section.title)
-            ),
-        );
+        put(&mut out, &format!("<li><a href=\"#{}\">{}</a></li>\n", section.id, escaped(section.title)));
     }
     put(&mut out, "</ul>\n");
     for section in sections {
@@ -69,14 +53,7 @@ pub fn page(sections: &[Section<'_>]) -> String {
 
 fn one(out: &mut String, section: &Section<'_>) {
     let figure = section.figure;
-    put(
-        out,
-        &format!(
-            "<h2 id=\"{}\">{}</h2>\n",
-            section.id,
-            escaped(section.title)
-        ),
-    );
+    put(out, &format!("<h2 id=\"{}\">{}</h2>\n", section.id, escaped(section.title)));
     put(
         out,
         &format!(
@@ -86,18 +63,12 @@ fn one(out: &mut String, section: &Section<'_>) {
         ),
     );
     if !section.here.is_empty() {
-        put(
-            out,
-            &format!("<p><strong>Here.</strong> {}</p>\n", escaped(section.here)),
-        );
+        put(out, &format!("<p><strong>Here.</strong> {}</p>\n", escaped(section.here)));
     }
     facts(out, figure);
     if section.plot.is_some() {
         let alt = escaped(section.title);
-        put(
-            out,
-            &format!("<p><img src=\"{}.svg\" alt=\"{alt}\"></p>\n", section.id),
-        );
+        put(out, &format!("<p><img src=\"{}.svg\" alt=\"{alt}\"></p>\n", section.id));
     }
     claims(out, section);
     put(out, "<details>\n<summary>All figures</summary>\n");
@@ -111,10 +82,7 @@ fn facts(out: &mut String, figure: &Figure) {
     let mut fact = |name: &str, text: String| {
         put(out, &format!("<dt>{}</dt><dd>{text}</dd>\n", escaped(name)));
     };
-    fact(
-        "command",
-        format!("<code>{}</code>", escaped(&figure.command)),
-    );
+    fact("command", format!("<code>{}</code>", escaped(&figure.command)));
     fact("backend", escaped(&figure.backend));
     for (name, text) in &figure.machine {
         fact(name, escaped(text));
@@ -122,15 +90,8 @@ fn facts(out: &mut String, figure: &Figure) {
     let dates = || figure.rows.iter().map(|row| &*row.date);
     if let (Some(first), Some(last)) = (dates().min(), dates().max()) {
         let load = figure.rows.iter().map(|row| row.load).fold(0.0, f64::max);
-        let days = if first == last {
-            first.to_owned()
-        } else {
-            format!("{first} to {last}")
-        };
-        fact(
-            "measured",
-            format!("{}; load at most {load:.1}", escaped(&days)),
-        );
+        let days = if first == last { first.to_owned() } else { format!("{first} to {last}") };
+        fact("measured", format!("{}; load at most {load:.1}", escaped(&days)));
     }
     for (what, why) in &figure.absent {
         fact("without", format!("{}: {}", escaped(what), escaped(why)));
@@ -138,10 +99,7 @@ fn facts(out: &mut String, figure: &Figure) {
     for row in &figure.rows {
         if !row.agree || !row.notes.is_empty() {
             let result = if row.agree { "" } else { "results differ; " };
-            fact(
-                "note",
-                escaped(&format!("{}: {result}{}", row.name, row.notes.join("; "))),
-            );
+            fact("note", escaped(&format!("{}: {result}{}", row.name, row.notes.join("; "))));
         }
     }
     put(out, "</dl>\n");
@@ -161,11 +119,7 @@ fn claims(out: &mut String, section: &Section<'_>) {
             Verdict::Differs => "differs",
             Verdict::Neither | Verdict::Open => "open",
         };
-        let (what, paper, here) = (
-            escaped(&claim.what),
-            escaped(&claim.paper),
-            escaped(&claim.here),
-        );
+        let (what, paper, here) = (escaped(&claim.what), escaped(&claim.paper), escaped(&claim.here));
         let verdict = claim.verdict.text();
         put(
             out,
@@ -199,13 +153,7 @@ fn table(out: &mut String, figure: &Figure) {
             X::Name(name) => escaped(name),
             X::Number(x) => format!("{x}"),
         };
-        put(
-            out,
-            &format!(
-                "<tr><td>{}</td><td class=\"n\">{x}</td>",
-                escaped(&row.group)
-            ),
-        );
+        put(out, &format!("<tr><td>{}</td><td class=\"n\">{x}</td>", escaped(&row.group)));
         for name in &names {
             put(out, &format!("<td class=\"n\">{}</td>", cell(row, name)));
         }
@@ -218,15 +166,10 @@ fn cell(row: &Row, name: &str) -> String {
     let time = |x| shown(Unit::Micros, x);
     if let Some(times) = row.of(name) {
         let spread = format!("{} to {}", time(times.least), time(times.most));
-        return format!(
-            "{}<span class=\"spread\">{spread}</span>",
-            time(times.median)
-        );
+        return format!("{}<span class=\"spread\">{spread}</span>", time(times.median));
     }
     let count = row.counts.iter().find(|(what, _)| what == name);
-    count
-        .map(|(_, count)| format!("{count}"))
-        .unwrap_or_default()
+    count.map(|(_, count)| format!("{count}")).unwrap_or_default()
 }
 
 fn put(out: &mut String, text: &str) {

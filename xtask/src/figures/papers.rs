@@ -41,8 +41,10 @@ struct Known {
     claims: fn(&Figure) -> Vec<Claim>,
 }
 
-const REDOMAP: &str = "Henriksen, Larsen and Oancea, “Design and GPGPU Performance of Futhark’s Redomap Construct”, ARRAY 2016";
-const INCREMENTAL: &str = "Henriksen, Thorøe, Elsman and Oancea, “Incremental Flattening for Nested Data Parallelism”, PPoPP 2019";
+const REDOMAP: &str =
+    "Henriksen, Larsen and Oancea, “Design and GPGPU Performance of Futhark’s Redomap Construct”, ARRAY 2016";
+const INCREMENTAL: &str =
+    "Henriksen, Thorøe, Elsman and Oancea, “Incremental Flattening for Nested Data Parallelism”, PPoPP 2019";
 const TUNING: &str = "Rotendahl and Larsen, “Autotuning Futhark”, 2019";
 const BASIS: &str = "Henriksen, “What is the minimal basis for Futhark?”, 2019";
 const BOOK: &str =
@@ -168,10 +170,7 @@ pub fn sections(figures: &[Figure]) -> Vec<Section<'_>> {
                 source: known.source,
                 says: known.says,
                 here: known.here,
-                plot: (!panels.is_empty()).then_some(Plot {
-                    panels,
-                    columns: known.columns,
-                }),
+                plot: (!panels.is_empty()).then_some(Plot { panels, columns: known.columns }),
                 claims: (known.claims)(figure),
                 figure,
             });
@@ -205,9 +204,7 @@ fn number(row: &Row) -> Option<f64> {
 /// The row of the greatest size.
 fn largest<'a>(rows: impl Iterator<Item = &'a Row>) -> Option<&'a Row> {
     let sized = rows.filter_map(|row| Some((number(row)?, row)));
-    sized
-        .max_by(|(x, _), (y, _)| x.total_cmp(y))
-        .map(|(_, row)| row)
+    sized.max_by(|(x, _), (y, _)| x.total_cmp(y)).map(|(_, row)| row)
 }
 
 /// How a row is called in lists.

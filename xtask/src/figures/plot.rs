@@ -158,9 +158,7 @@ impl Plot {
             }
         };
         let sizes = self.panels.iter().map(size);
-        sizes.fold((0, 0), |most, size| {
-            (most.0.max(size.0), most.1.max(size.1))
-        })
+        sizes.fold((0, 0), |most, size| (most.0.max(size.0), most.1.max(size.1)))
     }
 }
 
@@ -195,18 +193,8 @@ impl Panel {
         Ok(())
     }
 
-    fn bars(
-        &self,
-        area: &Area<'_>,
-        unit: Unit,
-        groups: &[(String, Vec<Bar>)],
-    ) -> Result<(), String> {
-        let values = || {
-            groups
-                .iter()
-                .flat_map(|(_, bars)| bars)
-                .map(|bar| bar.value)
-        };
+    fn bars(&self, area: &Area<'_>, unit: Unit, groups: &[(String, Vec<Bar>)]) -> Result<(), String> {
+        let values = || groups.iter().flat_map(|(_, bars)| bars).map(|bar| bar.value);
         // Room for the numbers beside the bars.
         let x = Axis::over(unit, values().chain([1.0])).wider(0.06);
         let rows: usize = groups.iter().map(|(_, bars)| bars.len() + 1).sum();
@@ -227,11 +215,7 @@ impl Panel {
                 let corners = [(base, y.place(top + 0.05)), (end, y.place(bottom - 0.05))];
                 Look::of(&bar.who).bar(&mut chart, corners)?;
                 let label = axis::short(bar.value);
-                let (side, shift) = if end < base {
-                    (style::RIGHT, -4)
-                } else {
-                    (style::LEFT, 4)
-                };
+                let (side, shift) = if end < base { (style::RIGHT, -4) } else { (style::LEFT, 4) };
                 let label = EmptyElement::at((end, y.place(f64::midpoint(top, bottom))))
                     + Text::new(label, (shift, 0), text(14).pos(side));
                 chart.plotting_area().draw(&label).map_err(problem)?;
@@ -252,17 +236,11 @@ impl Panel {
         left: u32,
     ) -> Result<Chart<'a, 'b>, String> {
         let mut builder = ChartBuilder::on(area);
-        builder
-            .margin(10)
-            .margin_right(24)
-            .x_label_area_size(48)
-            .y_label_area_size(left);
+        builder.margin(10).margin_right(24).x_label_area_size(48).y_label_area_size(left);
         if !self.title.is_empty() {
             builder.caption(&self.title, text(20));
         }
-        let mut chart = builder
-            .build_cartesian_2d(x.scale.clone(), y.scale.clone())
-            .map_err(problem)?;
+        let mut chart = builder.build_cartesian_2d(x.scale.clone(), y.scale.clone()).map_err(problem)?;
         chart
             .configure_mesh()
             .light_line_style(TRANSPARENT)

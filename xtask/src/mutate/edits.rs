@@ -58,28 +58,13 @@ const STRANGE: [&[u8]; 8] = [
 
 /// Tokens of which one may well stand for another, so that the program still checks.
 const ALIKE: [&[&str]; 7] = [
-    &[
-        "+", "-", "*", "/", "%", "//", "%%", "**", "&", "|", "^", "<<", ">>", ">>>",
-    ],
+    &["+", "-", "*", "/", "%", "//", "%%", "**", "&", "|", "^", "<<", ">>", ">>>"],
     &["<", "<=", ">", ">=", "==", "!="],
     &["&&", "||"],
     &["...", "..<", "..>"],
-    &[
-        "map",
-        "scan",
-        "reduce",
-        "filter",
-        "map2",
-        "reduce_comm",
-        "all",
-        "any",
-    ],
-    &[
-        "head", "last", "length", "reverse", "tail", "init", "copy", "iota",
-    ],
-    &[
-        "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f16", "f32", "f64", "bool",
-    ],
+    &["map", "scan", "reduce", "filter", "map2", "reduce_comm", "all", "any"],
+    &["head", "last", "length", "reverse", "tail", "init", "copy", "iota"],
+    &["i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f16", "f32", "f64", "bool"],
 ];
 
 /// Numbers that fit everywhere.
@@ -225,11 +210,7 @@ fn copied(text: &[u8], at: Range<usize>, times: usize) -> Vec<u8> {
 
 /// Two parts change places, if neither is in the other.
 fn swapped(text: &[u8], one: Range<usize>, other: Range<usize>) -> Vec<u8> {
-    let (first, second) = if one.start <= other.start {
-        (one, other)
-    } else {
-        (other, one)
-    };
+    let (first, second) = if one.start <= other.start { (one, other) } else { (other, one) };
     if first.end > second.start {
         return text.to_vec();
     }

@@ -3,9 +3,9 @@
 
 use std::ops::Range;
 use syntax::ast::{
-    Case, Decl, DeclKind, DimIndex, Exp, ExpKind, Field, LetKind, LoopForm, ModExp, ModExpKind,
-    ModTypeExp, ModTypeExpKind, Pat, PatKind, PathStep, Prog, SizeExp, Spec, SpecKind, TypeArg,
-    TypeExp, TypeExpKind, TypeParam, TypeParamKind,
+    Case, Decl, DeclKind, DimIndex, Exp, ExpKind, Field, LetKind, LoopForm, ModExp, ModExpKind, ModTypeExp,
+    ModTypeExpKind, Pat, PatKind, PathStep, Prog, SizeExp, Spec, SpecKind, TypeArg, TypeExp, TypeExpKind,
+    TypeParam, TypeParamKind,
 };
 use syntax::span::Span;
 
@@ -47,10 +47,7 @@ const DEEPEST: u32 = 200;
 
 /// The groups of a program.
 pub fn groups(prog: &Prog) -> Vec<Group> {
-    let mut walk = Walk {
-        groups: Vec::new(),
-        depth: 0,
-    };
+    let mut walk = Walk { groups: Vec::new(), depth: 0 };
     prog.decls.iter().for_each(|decl| walk.decl(decl));
     walk.groups.retain(|group| !group.sites.is_empty());
     walk.groups
@@ -88,9 +85,7 @@ impl Walk {
                 self.ty(&bind.body);
             }
             DeclKind::Mod(bind) => {
-                bind.params
-                    .iter()
-                    .for_each(|param| self.mod_type(&param.ty));
+                bind.params.iter().for_each(|param| self.mod_type(&param.ty));
                 bind.ty.iter().for_each(|ty| self.mod_type(ty));
                 self.mod_exp(&bind.body);
             }
@@ -141,9 +136,7 @@ impl Walk {
     fn spec(&mut self, spec: &Spec) {
         self.groups.push(Group::default());
         match &spec.kind {
-            SpecKind::Val {
-                type_params, ty, ..
-            } => {
+            SpecKind::Val { type_params, ty, .. } => {
                 self.params(type_params);
                 self.ty(ty);
             }
@@ -157,10 +150,7 @@ impl Walk {
     }
 
     fn params(&mut self, params: &[TypeParam]) {
-        for param in params
-            .iter()
-            .filter(|param| param.kind == TypeParamKind::Size)
-        {
+        for param in params.iter().filter(|param| param.kind == TypeParamKind::Size) {
             self.site(Site::Param(param.span.range()));
             self.name(param.name.span);
         }
@@ -276,15 +266,9 @@ impl Walk {
             }
             ExpKind::Record(fields) => {
                 let given = |field: &&Field| !field.punned;
-                let values = fields
-                    .iter()
-                    .filter(given)
-                    .map(|field| field.value.span.range());
+                let values = fields.iter().filter(given).map(|field| field.value.span.range());
                 self.site(Site::Args(values.collect()));
-                fields
-                    .iter()
-                    .filter(given)
-                    .for_each(|field| self.exp(&field.value));
+                fields.iter().filter(given).for_each(|field| self.exp(&field.value));
             }
             ExpKind::Index(e, dims) => {
                 self.exp(e);
@@ -397,10 +381,7 @@ impl Walk {
             match dim {
                 DimIndex::Fix(e) => self.exp(e),
                 DimIndex::Slice(from, to, by, _) => {
-                    [from, to, by]
-                        .into_iter()
-                        .flatten()
-                        .for_each(|e| self.exp(e));
+                    [from, to, by].into_iter().flatten().for_each(|e| self.exp(e));
                 }
             }
         }

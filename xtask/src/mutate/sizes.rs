@@ -90,11 +90,7 @@ fn edit(text: &str, group: &Group, site: &Site, random: &mut Random) -> Option<S
                 _ => None,
             })?;
             let bindings = matches!(site, Site::Bindings(_));
-            let other = if bindings {
-                pick(places, random)?.clone()
-            } else {
-                other
-            };
+            let other = if bindings { pick(places, random)?.clone() } else { other };
             let other = text.get(other)?.to_owned();
             Some(replaced(text, at, &other))
         }
@@ -113,11 +109,7 @@ fn edit(text: &str, group: &Group, site: &Site, random: &mut Random) -> Option<S
 }
 
 /// A place of another site that is as wanted.
-fn another(
-    group: &Group,
-    random: &mut Random,
-    wanted: impl Fn(&Site) -> Option<Place>,
-) -> Option<Place> {
+fn another(group: &Group, random: &mut Random, wanted: impl Fn(&Site) -> Option<Place>) -> Option<Place> {
     let found: Vec<Place> = group.sites.iter().filter_map(wanted).collect();
     pick(&found, random).cloned()
 }
@@ -133,21 +125,13 @@ fn replaced(text: &str, at: &Place, by: &str) -> String {
 
 /// Two parts change places, if neither is in the other.
 fn swapped(text: &str, one: &Place, other: &Place) -> Option<String> {
-    let (first, second) = if one.start <= other.start {
-        (one, other)
-    } else {
-        (other, one)
-    };
+    let (first, second) = if one.start <= other.start { (one, other) } else { (other, one) };
     if first.end > second.start {
         return None;
     }
     let (a, b) = (text.get(first.clone())?, text.get(second.clone())?);
     let between = text.get(first.end..second.start)?;
-    Some(format!(
-        "{}{b}{between}{a}{}",
-        &text[..first.start],
-        &text[second.end..]
-    ))
+    Some(format!("{}{b}{between}{a}{}", &text[..first.start], &text[second.end..]))
 }
 
 fn pick<'a, T>(things: &'a [T], random: &mut Random) -> Option<&'a T> {
@@ -169,9 +153,7 @@ entry main [n] (b: bool) (xs: [n]i64) : []i64 =
 
     #[test]
     fn mutants_are_many_and_most_of_them_parse() {
-        let made: Vec<String> = (0..300)
-            .filter_map(|seed| mutant(PROGRAM, &mut Random::new(seed)))
-            .collect();
+        let made: Vec<String> = (0..300).filter_map(|seed| mutant(PROGRAM, &mut Random::new(seed))).collect();
         assert_eq!(made.len(), 300);
         let parses = |text: &&String| {
             let parsed = syntax::parse(text, FileId(0), &Interner::new());

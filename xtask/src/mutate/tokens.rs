@@ -52,10 +52,7 @@ pub fn tokens(text: &[u8]) -> Vec<Token> {
             _ if is_word(byte) => (Kind::Word, length(rest, is_word)),
             _ => (Kind::Sign, length(rest, is_sign).max(1)),
         };
-        found.push(Token {
-            kind,
-            at: at..at + n,
-        });
+        found.push(Token { kind, at: at..at + n });
         at += n;
     }
     found

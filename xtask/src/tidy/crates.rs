@@ -5,9 +5,8 @@ use super::tree::{File, Tree};
 
 /// The pipeline: a crate uses only crates that stand above it.
 const ORDER: [&str; 21] = [
-    "prim", "target", "workers", "value", "syntax", "check", "interp", "ir", "lower", "opt",
-    "flatten", "mem", "imp", "llvm", "kernelc", "runtime", "driver", "harness", "tune", "progen",
-    "bindrune",
+    "prim", "target", "workers", "value", "syntax", "check", "interp", "ir", "lower", "opt", "flatten",
+    "mem", "imp", "llvm", "kernelc", "runtime", "driver", "harness", "tune", "progen", "bindrune",
 ];
 
 /// Narrower than [`ORDER`]: all that these crates may use.
@@ -43,10 +42,7 @@ pub fn order(tree: &Tree) -> Vec<Problem> {
             let Some(theirs) = rank(used) else { continue };
             let allowed = narrow.map_or(theirs < own, |(_, names)| names.contains(&used));
             if !allowed {
-                problems.push(format!(
-                    "{}:{line}: `{name}` may not use `{used}`",
-                    manifest.path
-                ));
+                problems.push(format!("{}:{line}: `{name}` may not use `{used}`", manifest.path));
             }
         }
     }
@@ -56,28 +52,19 @@ pub fn order(tree: &Tree) -> Vec<Problem> {
 /// Each crate takes the lints of the workspace.
 pub fn lints(tree: &Tree) -> Vec<Problem> {
     let has = |manifest: &File| {
-        let mut lines = manifest
-            .text
-            .lines()
-            .skip_while(|line| line.trim() != "[lints]")
-            .skip(1);
-        lines
-            .next()
-            .is_some_and(|line| line.replace(' ', "") == "workspace=true")
+        let mut lines = manifest.text.lines().skip_while(|line| line.trim() != "[lints]").skip(1);
+        lines.next().is_some_and(|line| line.replace(' ', "") == "workspace=true")
     };
     let without = tree.crates().filter(|(_, manifest)| !has(manifest));
-    without
-        .map(|(_, manifest)| format!("{}: no `[lints] workspace = true`", manifest.path))
-        .collect()
+    without.map(|(_, manifest)| format!("{}: no `[lints] workspace = true`", manifest.path)).collect()
 }
 
 /// ARCHITECTURE.md has a section for each crate, in the order of the pipeline,
 /// and for no other.
 pub fn architecture(tree: &Tree) -> Vec<Problem> {
     let text = tree.file(ARCHITECTURE).map_or("", |file| &file.text);
-    let heading = |line: &str| -> Option<String> {
-        Some(line.strip_prefix("### `")?.strip_suffix('`')?.to_owned())
-    };
+    let heading =
+        |line: &str| -> Option<String> { Some(line.strip_prefix("### `")?.strip_suffix('`')?.to_owned()) };
     let described: Vec<String> = text.lines().filter_map(heading).collect();
     let mut present: Vec<&str> = tree.crates().map(|(name, _)| name).collect();
     present.sort_by_key(|name| ORDER.iter().position(|other| other == name));
@@ -93,9 +80,7 @@ pub fn architecture(tree: &Tree) -> Vec<Problem> {
         }
     }
     if problems.is_empty() && described != present {
-        problems.push(format!(
-            "{ARCHITECTURE}: sections are not in the order of the pipeline"
-        ));
+        problems.push(format!("{ARCHITECTURE}: sections are not in the order of the pipeline"));
     }
     problems
 }

@@ -20,11 +20,7 @@ pub fn code_only(text: &str) -> String {
             out.push(first);
             rest = &rest[first.len_utf8()..];
         } else {
-            out.extend(
-                rest[..blanked]
-                    .chars()
-                    .map(|c| if c == '\n' { '\n' } else { ' ' }),
-            );
+            out.extend(rest[..blanked].chars().map(|c| if c == '\n' { '\n' } else { ' ' }));
             rest = &rest[blanked..];
         }
         previous = first;
@@ -78,16 +74,10 @@ fn prefixed(text: &str) -> usize {
         return 0;
     }
     if !text[..letters].contains('r') {
-        return if hashes == 0 {
-            open + 1 + quoted(&text[open + 1..], '"')
-        } else {
-            0
-        };
+        return if hashes == 0 { open + 1 + quoted(&text[open + 1..], '"') } else { 0 };
     }
     let close = format!("\"{}", "#".repeat(hashes));
-    text[open + 1..]
-        .find(&close)
-        .map_or(text.len(), |at| open + 1 + at + close.len())
+    text[open + 1..].find(&close).map_or(text.len(), |at| open + 1 + at + close.len())
 }
 
 /// The length of the character literal that `text` begins with; 0 for a lifetime.
@@ -95,9 +85,7 @@ fn character(text: &str) -> usize {
     let mut chars = text.char_indices().skip(1);
     match chars.next() {
         Some((_, '\\')) => 1 + quoted(&text[1..], '\''),
-        Some(_) => chars
-            .next()
-            .map_or(0, |(at, c)| if c == '\'' { at + 1 } else { 0 }),
+        Some(_) => chars.next().map_or(0, |(at, c)| if c == '\'' { at + 1 } else { 0 }),
         None => 0,
     }
 }

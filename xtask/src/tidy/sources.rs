@@ -23,9 +23,7 @@ const UNSAFE_CRATES: [&str; 5] = ["value", "llvm", "runtime", "driver", "bindrun
 /// Each file opens with `//!`: what the module does.
 pub fn headers(tree: &Tree) -> Vec<Problem> {
     let without = tree.rust().filter(|file| !file.text.starts_with("//! "));
-    without
-        .map(|file| format!("{}:1: no `//!` header", file.path))
-        .collect()
+    without.map(|file| format!("{}:1: no `//!` header", file.path)).collect()
 }
 
 /// Files keep to [`BUDGET`]; those in the list of long files to their allowance,
@@ -44,9 +42,7 @@ pub fn budget(tree: &Tree) -> Vec<Problem> {
             (Some(path), Some(lines)) if lines <= HARD_BUDGET && words.len() > 2 => {
                 allowances.push((*path, lines));
                 if tree.file(path).is_none() {
-                    problems.push(format!(
-                        "{LONG_FILES}:{number}: {path} is gone; remove its line"
-                    ));
+                    problems.push(format!("{LONG_FILES}:{number}: {path} is gone; remove its line"));
                 }
             }
             _ => problems.push(format!(
@@ -63,19 +59,13 @@ pub fn budget(tree: &Tree) -> Vec<Problem> {
                 problems.push(format!("{path}: {lines} lines, the budget is {BUDGET}"));
             }
             Some(_) if lines <= BUDGET => {
-                problems.push(format!(
-                    "{LONG_FILES}: {path} has {lines} lines; remove its line"
-                ));
+                problems.push(format!("{LONG_FILES}: {path} has {lines} lines; remove its line"));
             }
             Some((_, allowed)) if lines > *allowed => {
-                problems.push(format!(
-                    "{path}: {lines} lines, {LONG_FILES} allows {allowed}"
-                ));
+                problems.push(format!("{path}: {lines} lines, {LONG_FILES} allows {allowed}"));
             }
             Some((_, allowed)) if lines + SLACK < *allowed => {
-                problems.push(format!(
-                    "{LONG_FILES}: {path} has shrunk; allow {lines} lines"
-                ));
+                problems.push(format!("{LONG_FILES}: {path} has shrunk; allow {lines} lines"));
             }
             _ => {}
         }
@@ -85,16 +75,12 @@ pub fn budget(tree: &Tree) -> Vec<Problem> {
 
 /// No macro that stands for code not written, or that was left from debugging.
 pub fn placeholders(tree: &Tree) -> Vec<Problem> {
-    find(tree.rust(), &["todo!", "unimplemented!", "dbg!"], |_| {
-        Some("left behind".to_owned())
-    })
+    find(tree.rust(), &["todo!", "unimplemented!", "dbg!"], |_| Some("left behind".to_owned()))
 }
 
 /// No test is ignored; tests that expect a panic say which.
 pub fn test_attributes(tree: &Tree) -> Vec<Problem> {
-    let mut problems = find(tree.rust(), &["#[ignore"], |_| {
-        Some("no test is ignored".to_owned())
-    });
+    let mut problems = find(tree.rust(), &["#[ignore"], |_| Some("no test is ignored".to_owned()));
     problems.extend(find(tree.rust(), &["#[should_panic"], |after| {
         let attribute = after.split(']').next().unwrap_or_default();
         (!attribute.contains("expected")).then(|| "which panic is `expected`?".to_owned())
@@ -112,17 +98,10 @@ pub fn reasons(tree: &Tree) -> Vec<Problem> {
 
 /// Unsafe code stays in the crates that need it.
 pub fn unsafe_code(tree: &Tree) -> Vec<Problem> {
-    let safe = |file: &&File| {
-        !file
-            .in_crate()
-            .is_some_and(|name| UNSAFE_CRATES.contains(&name))
-    };
+    let safe = |file: &&File| !file.in_crate().is_some_and(|name| UNSAFE_CRATES.contains(&name));
     let patterns = ["unsafe {", "unsafe fn", "unsafe impl", "unsafe extern"];
     find(tree.rust().filter(safe), &patterns, |_| {
-        Some(format!(
-            "only {} have unsafe code",
-            UNSAFE_CRATES.join(", ")
-        ))
+        Some(format!("only {} have unsafe code", UNSAFE_CRATES.join(", ")))
     })
 }
 

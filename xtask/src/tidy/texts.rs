@@ -19,8 +19,7 @@ const MACHINE_PATHS: [&str; 5] = [
 /// Each Futhark program among the tests has a test block.
 pub fn test_blocks(tree: &Tree) -> Vec<Problem> {
     let programs = tree.files.iter().filter(|file| {
-        file.is("fut")
-            && (file.path.starts_with("tests/programs/") || file.path.starts_with("examples/"))
+        file.is("fut") && (file.path.starts_with("tests/programs/") || file.path.starts_with("examples/"))
     });
     programs
         .filter(|file| !file.text.lines().any(|line| line.trim_end() == "-- =="))
@@ -36,10 +35,7 @@ pub fn machine_paths(tree: &Tree) -> Vec<Problem> {
             for pattern in MACHINE_PATHS {
                 // A path goes on before `/name/` if it is a relative one.
                 let goes_on = |c: char| c.is_alphanumeric() || "._-$})*".contains(c);
-                if line
-                    .match_indices(pattern)
-                    .any(|(at, _)| !line[..at].ends_with(goes_on))
-                {
+                if line.match_indices(pattern).any(|(at, _)| !line[..at].ends_with(goes_on)) {
                     problems.push(format!("{}:{number}: names `{pattern}`", file.path));
                 }
             }
@@ -79,10 +75,7 @@ pub fn refusals(tree: &Tree) -> Vec<Problem> {
         for after in file.text.split("unsupported(").skip(1) {
             let after = after.trim_start();
             let after = after.strip_prefix("format!(").unwrap_or(after).trim_start();
-            let Some((words, _)) = after
-                .strip_prefix('"')
-                .and_then(|text| text.split_once('"'))
-            else {
+            let Some((words, _)) = after.strip_prefix('"').and_then(|text| text.split_once('"')) else {
                 continue;
             };
             // Around what the program fills in, the longest piece tells.
@@ -111,11 +104,7 @@ pub fn links(tree: &Tree) -> Vec<Problem> {
                 }
                 let path = resolve(folder, target);
                 let inside = format!("{path}/");
-                if !tree
-                    .files
-                    .iter()
-                    .any(|f| f.path == path || f.path.starts_with(&inside))
-                {
+                if !tree.files.iter().any(|f| f.path == path || f.path.starts_with(&inside)) {
                     problems.push(format!("{}:{number}: there is no {path}", file.path));
                 }
             }

@@ -7,10 +7,8 @@ use super::scan;
 use std::path::Path;
 
 /// Folders of the root that hold the project's own files.
-const FOLDERS: [&str; 11] = [
-    ".cargo", ".ci", ".config", "bench", "crates", "docs", "examples", "fuzz", "prelude", "tests",
-    "xtask",
-];
+const FOLDERS: [&str; 11] =
+    [".cargo", ".ci", ".config", "bench", "crates", "docs", "examples", "fuzz", "prelude", "tests", "xtask"];
 
 /// Folders that tools leave behind.
 const LEFT_BEHIND: [&str; 5] = ["target", "build", "book", "corpus", "__pycache__"];
@@ -33,9 +31,7 @@ impl File {
 
     /// Whether the name ends in `.ext`.
     pub fn is(&self, ext: &str) -> bool {
-        Path::new(&self.path)
-            .extension()
-            .is_some_and(|found| found == ext)
+        Path::new(&self.path).extension().is_some_and(|found| found == ext)
     }
 
     /// The crate below `crates/` that this file belongs to.
@@ -63,13 +59,8 @@ impl Tree {
     /// A tree of the given paths and texts.
     #[cfg(test)]
     pub fn of(files: &[(&str, &str)]) -> Self {
-        let file = |(path, text): &(&str, &str)| File {
-            path: (*path).to_owned(),
-            text: (*text).to_owned(),
-        };
-        Self {
-            files: files.iter().map(file).collect(),
-        }
+        let file = |(path, text): &(&str, &str)| File { path: (*path).to_owned(), text: (*text).to_owned() };
+        Self { files: files.iter().map(file).collect() }
     }
 
     /// The file at `path`.
@@ -85,10 +76,7 @@ impl Tree {
     /// The names of the crates below `crates/` and their manifests.
     pub fn crates(&self) -> impl Iterator<Item = (&str, &File)> {
         self.files.iter().filter_map(|file| {
-            let name = file
-                .path
-                .strip_prefix("crates/")?
-                .strip_suffix("/Cargo.toml")?;
+            let name = file.path.strip_prefix("crates/")?.strip_suffix("/Cargo.toml")?;
             (!name.contains('/')).then_some((name, file))
         })
     }
@@ -107,19 +95,12 @@ impl Tree {
             let kind = entry.file_type().map_err(problem)?;
             let name = entry.file_name();
             let Some(name) = name.to_str() else {
-                return Err(format!(
-                    "{folder}/{}: a name that is not UTF-8",
-                    name.display()
-                ));
+                return Err(format!("{folder}/{}: a name that is not UTF-8", name.display()));
             };
             if !wanted(name, kind.is_dir()) {
                 continue;
             }
-            let path = if folder.is_empty() {
-                name.to_owned()
-            } else {
-                format!("{folder}/{name}")
-            };
+            let path = if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") };
             if kind.is_dir() {
                 // The crate of that name is the project's own.
                 if !LEFT_BEHIND.contains(&name) || path == "crates/target" {

@@ -47,10 +47,7 @@ impl Row {
 impl Group {
     /// The geometric mean of the speedups.
     fn mean(&self, significant: bool) -> f64 {
-        let rows = self
-            .rows
-            .iter()
-            .filter(|row| row.significant || !significant);
+        let rows = self.rows.iter().filter(|row| row.significant || !significant);
         let logs: Vec<f64> = rows.map(|row| row.speedup().ln()).collect();
         if logs.is_empty() {
             return 1.0;
@@ -83,11 +80,7 @@ fn read(file: &Path) -> Result<Value, String> {
     let shown = file.display();
     let text = std::fs::read_to_string(file).map_err(|e| format!("cannot read {shown}: {e}"))?;
     let json: Value = serde_json::from_str(&text).map_err(|e| format!("{shown}: {e}"))?;
-    if json.is_object() {
-        Ok(json)
-    } else {
-        Err(format!("{shown}: these are no results of benchmarks"))
-    }
+    if json.is_object() { Ok(json) } else { Err(format!("{shown}: these are no results of benchmarks")) }
 }
 
 fn table(before: &Value, after: &Value, args: &Args) -> String {
@@ -124,12 +117,7 @@ fn table(before: &Value, after: &Value, args: &Args) -> String {
             };
             let _ = writeln!(out, "  {:width$}  {shown}", row.name);
         }
-        let _ = writeln!(
-            out,
-            "  {:width$}  {:>7.2}x",
-            "geometric mean",
-            group.mean(false)
-        );
+        let _ = writeln!(out, "  {:width$}  {:>7.2}x", "geometric mean", group.mean(false));
     }
     for (name, one, other) in [("before", before, after), ("after", after, before)] {
         for key in one.as_object().into_iter().flat_map(|all| all.keys()) {
@@ -164,10 +152,7 @@ fn groups(before: &Value, after: &Value) -> Vec<Group> {
             })
             .collect();
         rows.sort_by(|x, y| x.name.cmp(&y.name));
-        groups.push(Group {
-            name: name.clone(),
-            rows,
-        });
+        groups.push(Group { name: name.clone(), rows });
     }
     groups.sort_by(|x, y| x.name.cmp(&y.name));
     groups
@@ -176,9 +161,6 @@ fn groups(before: &Value, after: &Value) -> Vec<Group> {
 /// The run times of a data set; nothing where it failed.
 fn times(dataset: &Value) -> Option<Vec<u64>> {
     let times = dataset.get("runtimes")?.as_array()?;
-    let times: Option<Vec<u64>> = times
-        .iter()
-        .map(|time| Some(time.as_f64()? as u64))
-        .collect();
+    let times: Option<Vec<u64>> = times.iter().map(|time| Some(time.as_f64()? as u64)).collect();
     times.filter(|times| !times.is_empty())
 }

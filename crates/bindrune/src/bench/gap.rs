@@ -25,11 +25,7 @@ pub struct Gap {
 
 impl Gap {
     /// Measures one data set. The results of both are checked.
-    pub fn measure(
-        untuned: &Target<'_>,
-        tuned: &Target<'_>,
-        limits: &Limits,
-    ) -> Result<Self, String> {
+    pub fn measure(untuned: &Target<'_>, tuned: &Target<'_>, limits: &Limits) -> Result<Self, String> {
         let first = untuned.runs(limits.runs, limits, true)?;
         tuned.runs(1, limits, true)?;
         let each = Duration::from_micros(median(&first.micros).max(1.0) as u64);
@@ -49,11 +45,7 @@ impl Gap {
             ratios.push(medians[0].max(1.0) / medians[1].max(1.0));
         }
         let [untuned, tuned] = both;
-        Ok(Self {
-            untuned,
-            tuned,
-            ratio: middle(&mut ratios),
-        })
+        Ok(Self { untuned, tuned, ratio: middle(&mut ratios) })
     }
 
     /// As a line shows it.
@@ -83,11 +75,7 @@ impl Gaps {
     /// Adds one; `name` says which it is.
     pub fn add(&mut self, gap: &Gap, name: String) {
         self.logs.push(gap.ratio.ln());
-        if self
-            .worst
-            .as_ref()
-            .is_none_or(|(worst, _)| gap.ratio > *worst)
-        {
+        if self.worst.as_ref().is_none_or(|(worst, _)| gap.ratio > *worst) {
             self.worst = Some((gap.ratio, name));
         }
     }
@@ -96,9 +84,7 @@ impl Gaps {
     pub fn summary(&self) -> Option<String> {
         let (worst, name) = self.worst.as_ref()?;
         let mean = (self.logs.iter().sum::<f64>() / self.logs.len() as f64).exp();
-        Some(format!(
-            "geometric mean {mean:.2}x, worst {worst:.2}x ({name})"
-        ))
+        Some(format!("geometric mean {mean:.2}x, worst {worst:.2}x ({name})"))
     }
 }
 
@@ -123,11 +109,7 @@ mod tests {
         assert_eq!(middle(&mut []), 0.0);
         assert_eq!(middle(&mut [3.0, 1.0, 2.0]), 2.0);
         assert_eq!(middle(&mut [4.0, 1.0, 2.0, 3.0]), 2.5);
-        let gap = |ratio| Gap {
-            untuned: vec![20, 10],
-            tuned: vec![10],
-            ratio,
-        };
+        let gap = |ratio| Gap { untuned: vec![20, 10], tuned: vec![10], ratio };
         let mut gaps = Gaps::default();
         assert_eq!(gaps.summary(), None);
         gaps.add(&gap(2.0), "a".to_owned());

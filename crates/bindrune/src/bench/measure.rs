@@ -57,10 +57,7 @@ impl Target<'_> {
     /// Measures until the limits say that it is enough.
     pub fn measure(&self, limits: &Limits) -> Result<Measured, String> {
         let start = Instant::now();
-        let Measured {
-            mut micros,
-            mut stderr,
-        } = self.runs(limits.runs, limits, true)?;
+        let Measured { mut micros, mut stderr } = self.runs(limits.runs, limits, true)?;
         let total: u64 = micros.iter().sum();
         if limits.converge.is_some() && Duration::from_micros(total) < FIRST_PHASE {
             let each = (total / micros.len().max(1) as u64).max(1);
@@ -106,10 +103,7 @@ impl Target<'_> {
         };
         let input = self.oracle.input(&self.case.input, point)?;
         let times = self.work.join("times");
-        let mut options = vec![
-            format!("-r{runs}"),
-            format!("--write-runtime-to={}", times.display()),
-        ];
+        let mut options = vec![format!("-r{runs}"), format!("--write-runtime-to={}", times.display())];
         options.extend(self.pass.iter().cloned());
         let call = Call {
             options: &options,

@@ -20,27 +20,14 @@ pub fn run(ir: &Ir, entry: &str, options: Options) -> Result<(), ExitCode> {
     }
 }
 
-fn level<L: ir::Level>(
-    program: &ir::Program<L>,
-    entry: &str,
-    options: Options,
-) -> Result<(), ExitCode> {
+fn level<L: ir::Level>(program: &ir::Program<L>, entry: &str, options: Options) -> Result<(), ExitCode> {
     let names = program.entries.iter().map(|point| &*point.name);
     let point = &program.entries[position(names, entry)?];
     let params = spread(&program.opaques, &point.params);
     let results = spread(&program.opaques, &point.results);
     // Here iterations have one order.
-    let Options {
-        budget,
-        settings,
-        listener,
-        seed: _,
-    } = options;
-    let options = ir::eval::Options {
-        budget,
-        settings,
-        listener,
-    };
+    let Options { budget, settings, listener, seed: _ } = options;
+    let options = ir::eval::Options { budget, settings, listener };
     let values = ir::eval::eval_entry_with(program, entry, read_args(params)?, &options)
         .map_err(|error| common::fail(error.render(&program.files)))?;
     write_results(&values, results)
@@ -51,22 +38,16 @@ fn imperative(program: &imp::Program, entry: &str, options: Options) -> Result<(
     let point = &program.entries[position(names, entry)?];
     let params = spread(&program.opaques, &point.params);
     let results = spread(&program.opaques, &point.results);
-    let values = imp::eval::eval_entry_with(program, entry, read_args(params)?, options)
-        .map_err(common::fail)?;
+    let values =
+        imp::eval::eval_entry_with(program, entry, read_args(params)?, options).map_err(common::fail)?;
     write_results(&values, results)
 }
 
 /// The position of an entry point among all.
-fn position<'a>(
-    names: impl Iterator<Item = &'a str> + Clone,
-    entry: &str,
-) -> Result<usize, ExitCode> {
+fn position<'a>(names: impl Iterator<Item = &'a str> + Clone, entry: &str) -> Result<usize, ExitCode> {
     names.clone().position(|name| name == entry).ok_or_else(|| {
         let names: Vec<&str> = names.collect();
-        common::fail(format_args!(
-            "there is no entry point `{entry}`; there are: {}",
-            names.join(", ")
-        ))
+        common::fail(format_args!("there is no entry point `{entry}`; there are: {}", names.join(", ")))
     })
 }
 
@@ -84,28 +65,20 @@ fn write_results(results: &[EvalValue], types: Vec<ValueType>) -> Result<(), Exi
 /// The scalars and arrays that entry values consist of, in order.
 fn spread(opaques: &OpaqueTypes, values: &[EntryValue]) -> Vec<ValueType> {
     let leaves = opaques.spread(values).into_iter();
-    leaves
-        .map(|(leaf, _)| ValueType::new(leaf.elem, leaf.rank))
-        .collect()
+    leaves.map(|(leaf, _)| ValueType::new(leaf.elem, leaf.rank)).collect()
 }
 
 fn read_args(types: Vec<ValueType>) -> Result<Vec<EvalValue>, ExitCode> {
-    let mut reader = Reader::stdin()
-        .map_err(|error| common::fail(format_args!("cannot read standard input: {error}")))?;
+    let mut reader =
+        Reader::stdin().map_err(|error| common::fail(format_args!("cannot read standard input: {error}")))?;
     let mut args = Vec::with_capacity(types.len());
     for ty in types {
-        let value = reader
-            .read(ty)
-            .map_err(|error| common::fail(format_args!("standard input: {error}")))?;
+        let value = reader.read(ty).map_err(|error| common::fail(format_args!("standard input: {error}")))?;
         args.push(from_value(&value).ok_or_else(|| {
-            common::fail(format_args!(
-                "an argument of type {ty} is too large to evaluate"
-            ))
+            common::fail(format_args!("an argument of type {ty} is too large to evaluate"))
         })?);
     }
-    reader
-        .finish()
-        .map_err(|error| common::fail(format_args!("standard input: {error}")))?;
+    reader.finish().map_err(|error| common::fail(format_args!("standard input: {error}")))?;
     Ok(args)
 }
 

@@ -180,27 +180,14 @@ impl Ledger {
                 continue;
             }
             entries.sort_by(|a, b| (a.of(), a.group).cmp(&(b.of(), b.group)));
-            let own = Line {
-                number,
-                text: source.line(file, number).to_owned(),
-                entries,
-            };
+            let own = Line { number, text: source.line(file, number).to_owned(), entries };
             match functions.last_mut() {
                 Some(last) if last.file == file && last.line == line => last.lines.push(own),
-                _ => functions.push(Function {
-                    name: name.to_owned(),
-                    file,
-                    line,
-                    lines: vec![own],
-                }),
+                _ => functions.push(Function { name: name.to_owned(), file, line, lines: vec![own] }),
             }
         }
         let versions = self.versions.iter();
-        let of = |trees: &&Trees| {
-            wanted
-                .function
-                .is_none_or(|wanted| *trees.function.0 == *wanted)
-        };
+        let of = |trees: &&Trees| wanted.function.is_none_or(|wanted| *trees.function.0 == *wanted);
         Ok(Account {
             versions: versions.filter(of).cloned().collect(),
             program: name.to_owned(),
@@ -252,13 +239,9 @@ impl Summary {
         } = self;
         let pairs = fused + apart;
         let loops = if kernels + on_host > 0 {
-            format!(
-                "loops: {kernels} run on the device, {on_host} on its host, {sequential} sequentially"
-            )
+            format!("loops: {kernels} run on the device, {on_host} on its host, {sequential} sequentially")
         } else {
-            format!(
-                "loops: {tasks} run as tasks, {sequential} sequentially; {lanes} have vector lanes"
-            )
+            format!("loops: {tasks} run as tasks, {sequential} sequentially; {lanes} have vector lanes")
         };
         vec![
             format!("fusion: {fused} of {pairs} pairs of combinators became one"),

@@ -26,15 +26,8 @@ pub enum Group {
 
 impl Group {
     /// All of them.
-    pub const ALL: [Self; 7] = [
-        Self::Functions,
-        Self::Work,
-        Self::Fusion,
-        Self::Parallel,
-        Self::Lanes,
-        Self::Checks,
-        Self::Copies,
-    ];
+    pub const ALL: [Self; 7] =
+        [Self::Functions, Self::Work, Self::Fusion, Self::Parallel, Self::Lanes, Self::Checks, Self::Copies];
 
     /// Its name.
     pub fn name(self) -> &'static str {
@@ -161,11 +154,7 @@ pub fn entry(decision: &Decision, user: &User<'_>, all: bool) -> Option<Entry> {
     if !all && decision.kind == Kind::Hoisted && places.first() != Some(&place) {
         return None;
     }
-    let at = At {
-        user,
-        function: &decision.function,
-        place,
-    };
+    let at = At { user, function: &decision.function, place };
     let other = |party: &Party| {
         let own = user.source.own(&party.places);
         let inside = own == Some(place) && user.source.within(&party.places).is_some();
@@ -175,9 +164,7 @@ pub fn entry(decision: &Decision, user: &User<'_>, all: bool) -> Option<Entry> {
         Kind::Fused { consumer, .. }
         | Kind::Again { consumer, .. }
         | Kind::Apart { consumer, .. }
-        | Kind::Together {
-            second: consumer, ..
-        } => {
+        | Kind::Together { second: consumer, .. } => {
             let (own, inside) = other(consumer);
             // A library function is the compiler's own business.
             if !all && (inside || own == Some(place) && within.is_some()) {
@@ -185,18 +172,13 @@ pub fn entry(decision: &Decision, user: &User<'_>, all: bool) -> Option<Entry> {
             }
             own.into_iter().collect()
         }
-        Kind::Runs {
-            how: Runs::Shared { around, .. } | Runs::Loop(Sequential::Inside(around)),
-            ..
+        Kind::Runs { how: Runs::Shared { around, .. } | Runs::Loop(Sequential::Inside(around)), .. }
+        | Kind::CheckLeft { inside: Around::Loop(around) | Around::Parallel(around), .. } => {
+            user.source.own(around).into_iter().collect()
         }
-        | Kind::CheckLeft {
-            inside: Around::Loop(around) | Around::Parallel(around),
-            ..
-        } => user.source.own(around).into_iter().collect(),
-        Kind::Copied {
-            why: Copied::UsedLater { places, .. },
-            ..
-        } => user.source.own(places).into_iter().collect(),
+        Kind::Copied { why: Copied::UsedLater { places, .. }, .. } => {
+            user.source.own(places).into_iter().collect()
+        }
         _ => Vec::new(),
     };
     let kind = user.named(&decision.kind);

@@ -63,24 +63,18 @@ pub fn page(account: &Account) -> String {
 }
 
 fn entries(account: &Account) -> impl Iterator<Item = &Entry> {
-    let lines = account
-        .functions
-        .iter()
-        .flat_map(|function| &function.lines);
+    let lines = account.functions.iter().flat_map(|function| &function.lines);
     lines.flat_map(|line| &line.entries)
 }
 
 fn count(account: &Account, group: Group) -> usize {
-    entries(account)
-        .filter(|entry| entry.group == group)
-        .count()
+    entries(account).filter(|entry| entry.group == group).count()
 }
 
 /// A file's lines, with what is told of them.
 fn table(account: &Account, file: &File) -> String {
-    let own: Vec<&Function> = (account.functions.iter())
-        .filter(|function| function.file == file.id)
-        .collect();
+    let own: Vec<&Function> =
+        (account.functions.iter()).filter(|function| function.file == file.id).collect();
     let told = |number: u32| {
         let lines = own.iter().flat_map(|function| &function.lines);
         lines.into_iter().find(|line| line.number == number)
@@ -88,11 +82,7 @@ fn table(account: &Account, file: &File) -> String {
     let mut out = String::from("<table>\n");
     for (text, number) in file.lines.iter().zip(1u32..) {
         let line = told(number);
-        let class = if line.is_some() {
-            " class=\"told\""
-        } else {
-            ""
-        };
+        let class = if line.is_some() { " class=\"told\"" } else { "" };
         let id = format!("f{}l{number}", file.id);
         let written = writeln!(
             out,
@@ -110,8 +100,8 @@ fn table(account: &Account, file: &File) -> String {
 fn fate(line: &Line) -> String {
     let mut out = String::from("<ul>");
     for entry in &line.entries {
-        let elsewhere = (entry.others.iter())
-            .filter(|other| (other.file, other.line) != (entry.place.file, line.number));
+        let elsewhere =
+            (entry.others.iter()).filter(|other| (other.file, other.line) != (entry.place.file, line.number));
         let links: Vec<String> = elsewhere
             .map(|other| {
                 let (file, line) = (other.file, other.line);

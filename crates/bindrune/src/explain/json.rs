@@ -18,9 +18,8 @@ pub fn json(account: &Account) -> String {
         .iter()
         .map(|function| {
             let lines = function.lines.iter().map(|line| {
-                let entries: Vec<Value> = (line.entries.iter())
-                    .map(|entry| one(entry, &account.files))
-                    .collect();
+                let entries: Vec<Value> =
+                    (line.entries.iter()).map(|entry| one(entry, &account.files)).collect();
                 json!({ "line": line.number, "text": line.text, "entries": entries })
             });
             json!({
@@ -116,11 +115,7 @@ fn data(kind: &Kind) -> Value {
         Kind::Called(function, reason) => {
             json!({ "function": &**function, "why": word(reason) })
         }
-        Kind::Instance {
-            of,
-            instance,
-            takes_functions,
-        } => json!({
+        Kind::Instance { of, instance, takes_functions } => json!({
             "function": &**of,
             "instance": &**instance,
             "takes_functions": takes_functions,
@@ -195,10 +190,7 @@ fn data(kind: &Kind) -> Value {
 /// A variant's name, in words with hyphens.
 fn word(variant: &impl std::fmt::Debug) -> String {
     let text = format!("{variant:?}");
-    let name: &str = text
-        .split(|c: char| !c.is_alphanumeric())
-        .next()
-        .unwrap_or("");
+    let name: &str = text.split(|c: char| !c.is_alphanumeric()).next().unwrap_or("");
     let mut out = String::new();
     for c in name.chars() {
         if c.is_uppercase() && !out.is_empty() {

@@ -53,10 +53,7 @@ impl<'a> Source<'a> {
 
     /// Whether the user has defined this.
     pub fn has_function(&self, name: &str) -> bool {
-        let own = self
-            .defs
-            .iter()
-            .filter(|((file, _), _)| !self.is_library(*file));
+        let own = self.defs.iter().filter(|((file, _), _)| !self.is_library(*file));
         own.into_iter().any(|(_, def)| *def == name)
     }
 
@@ -92,9 +89,7 @@ impl<'a> Source<'a> {
     }
 
     fn is_library(&self, file: u32) -> bool {
-        self.files
-            .get(file as usize)
-            .is_none_or(|file| file.library)
+        self.files.get(file as usize).is_none_or(|file| file.library)
     }
 
     /// The user's files that something is told of, and the program's own.
@@ -123,8 +118,7 @@ impl<'a> Source<'a> {
         let inner = places.iter().take_while(|loc| self.is_library(loc.file));
         let mut names = inner.filter_map(|loc| {
             let (name, _) = self.function_at(loc.file, loc.line);
-            name.starts_with(|c: char| c.is_alphabetic())
-                .then_some(name)
+            name.starts_with(|c: char| c.is_alphabetic()).then_some(name)
         });
         // Innermost first; one name is the operation itself.
         names.next()?;
@@ -264,10 +258,7 @@ impl Names for At<'_> {
 
     fn place(&self, places: &[SrcLoc]) -> String {
         let own = self.user.source.own(places);
-        own.map_or_else(
-            || "a function that calls this".to_owned(),
-            |loc| format!("line {}", loc.line),
-        )
+        own.map_or_else(|| "a function that calls this".to_owned(), |loc| format!("line {}", loc.line))
     }
 
     fn lines(&self, parts: &[Vec<SrcLoc>]) -> Option<String> {
@@ -286,10 +277,7 @@ impl Names for At<'_> {
         let key = (self.function, name);
         let places = self.user.counters.get(&key).copied().unwrap_or(&[]);
         let own = self.user.source.own(places);
-        own.map_or_else(
-            || "the loop".to_owned(),
-            |loc| format!("the loop of line {}", loc.line),
-        )
+        own.map_or_else(|| "the loop".to_owned(), |loc| format!("the loop of line {}", loc.line))
     }
 
     fn function(&self, name: &str) -> String {
@@ -301,9 +289,7 @@ impl Names for At<'_> {
 fn plain(name: &str) -> &str {
     match name.rsplit_once('_') {
         Some((start, number))
-            if !start.is_empty()
-                && !number.is_empty()
-                && number.bytes().all(|b| b.is_ascii_digit()) =>
+            if !start.is_empty() && !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()) =>
         {
             start
         }

@@ -32,10 +32,8 @@ pub fn settled(entries: Vec<Entry>, all: bool) -> Vec<Entry> {
 /// that the body was in meanwhile.
 fn functions(entries: &mut Vec<Entry>) {
     let own = entries.iter();
-    let gone: BTreeSet<SrcLoc> = own
-        .filter(|entry| matches!(entry.kind, Kind::Inlined(_)))
-        .map(|entry| entry.place)
-        .collect();
+    let gone: BTreeSet<SrcLoc> =
+        own.filter(|entry| matches!(entry.kind, Kind::Inlined(_))).map(|entry| entry.place).collect();
     entries.retain(|entry| {
         let meanwhile = matches!(entry.kind, Kind::Instance { .. } | Kind::SharedInstance(_));
         !(meanwhile && gone.contains(&entry.place))
@@ -57,10 +55,8 @@ fn fusion(entries: &mut Vec<Entry>) {
         }
     }
     kept.reverse();
-    let joined: BTreeSet<_> = (kept.iter())
-        .filter(|entry| entry.group == Group::Fusion && !is_apart(entry))
-        .map(pair)
-        .collect();
+    let joined: BTreeSet<_> =
+        (kept.iter()).filter(|entry| entry.group == Group::Fusion && !is_apart(entry)).map(pair).collect();
     let apart: Vec<_> = kept.iter().filter(|e| is_apart(e)).map(pair).collect();
     let again = |entry: &Entry| {
         let (maker, reader) = pair(entry);
@@ -152,25 +148,11 @@ fn lanes(entries: &mut Vec<Entry>) {
 
 /// A combinator that lanes share has a sequential version, of which nothing is said.
 fn loops(entries: &mut Vec<Entry>) {
-    let shared = |entry: &Entry| {
-        matches!(
-            entry.kind,
-            Kind::Runs {
-                how: Runs::Shared { .. },
-                ..
-            }
-        )
-    };
+    let shared = |entry: &Entry| matches!(entry.kind, Kind::Runs { how: Runs::Shared { .. }, .. });
     let own = entries.iter().filter(|entry| shared(entry));
     let places: BTreeSet<SrcLoc> = own.map(|entry| entry.place).collect();
     entries.retain(|entry| {
-        let inside = matches!(
-            entry.kind,
-            Kind::Runs {
-                how: Runs::Loop(Sequential::Inside(_)),
-                ..
-            }
-        );
+        let inside = matches!(entry.kind, Kind::Runs { how: Runs::Loop(Sequential::Inside(_)), .. });
         !(inside && places.contains(&entry.place))
     });
 }

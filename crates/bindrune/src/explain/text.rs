@@ -21,8 +21,8 @@ pub fn text(account: &Account, colour: bool) -> String {
             lines.source(line.number, &line.text);
             let mut subject = None;
             let first = line.entries.first().map(Entry::of);
-            let several = (line.entries.iter())
-                .any(|entry| entry.within.is_some() || Some(entry.of()) != first);
+            let several =
+                (line.entries.iter()).any(|entry| entry.within.is_some() || Some(entry.of()) != first);
             for entry in &line.entries {
                 if several && subject != Some(entry.of()) {
                     subject = Some(entry.of());

@@ -72,10 +72,7 @@ pub fn explain(
     let given = if file.exists() {
         read_file(&file)?
     } else {
-        common::say(&format!(
-            "warning: there is no tuning file {}; these are the defaults",
-            file.display()
-        ));
+        common::say(&format!("warning: there is no tuning file {}; these are the defaults", file.display()));
         Vec::new()
     };
     let source = Source::new(program, sources);
@@ -87,10 +84,7 @@ pub fn explain(
     let forest = ledger.versions();
     let mut defaults = BTreeMap::new();
     for trees in forest {
-        trees
-            .roots
-            .iter()
-            .for_each(|node| params(node, &mut defaults));
+        trees.roots.iter().for_each(|node| params(node, &mut defaults));
     }
     if asked.on_device {
         // The device may have said how much it holds.
@@ -124,11 +118,7 @@ pub fn explain(
         source: &source,
         value: &value,
     };
-    Ok(if asked.json {
-        shown.json()
-    } else {
-        shown.text(asked.colour)
-    })
+    Ok(if asked.json { shown.json() } else { shown.text(asked.colour) })
 }
 
 /// The parameters below a node and their defaults.
@@ -161,10 +151,7 @@ fn warn(
             path.display()
         ));
     }
-    let own = record
-        .defaults
-        .iter()
-        .filter(|(_, default)| default.is_none());
+    let own = record.defaults.iter().filter(|(_, default)| default.is_none());
     let known = defaults.keys().chain(sizes.keys());
     let known = known.chain(own.map(|(name, _)| name));
     for line in warnings(&known.map(String::as_str).collect(), given) {
@@ -174,12 +161,8 @@ fn warn(
 
 /// Parameters that the program gives a meaning, and their values in the tuning file.
 fn own(record: &Record, given: &[Assignment]) -> Vec<(String, Option<i64>)> {
-    let own = record
-        .defaults
-        .iter()
-        .filter(|(_, default)| default.is_none());
-    own.map(|(name, _)| (name.clone(), last(given, name)))
-        .collect()
+    let own = record.defaults.iter().filter(|(_, default)| default.is_none());
+    own.map(|(name, _)| (name.clone(), last(given, name))).collect()
 }
 
 /// Sizes of parts of work that the tuning file gives another value: name, default, value.

@@ -48,11 +48,7 @@ enum Edge {
 pub fn svg(forest: &[Trees]) -> String {
     let mut left = GAP.0;
     let mut roots = Vec::new();
-    for Trees {
-        function,
-        roots: trees,
-    } in forest
-    {
+    for Trees { function, roots: trees } in forest {
         let below = trees.iter().map(|node| (Edge::Plain, of(node)));
         let mut root = placed(function.0.to_string(), Kind::Function, below.collect());
         root.shift(left);
@@ -114,16 +110,8 @@ fn placed(text: String, kind: Kind, mut below: Vec<(Edge, Placed)>) -> Placed {
     let ends = below.first().zip(below.last());
     let middle = ends.map(|((_, first), (_, last))| f64::midpoint(first.x, last.x));
     // Where what is below leans to one side, there has to be room for the node all the same.
-    let x = middle
-        .unwrap_or(width / 2.0)
-        .clamp(own / 2.0, width - own / 2.0);
-    Placed {
-        text,
-        kind,
-        x,
-        width,
-        below,
-    }
+    let x = middle.unwrap_or(width / 2.0).clamp(own / 2.0, width - own / 2.0);
+    Placed { text, kind, x, width, below }
 }
 
 impl Placed {
@@ -143,11 +131,7 @@ impl Placed {
         let height = LETTER.1 + 2.0 * PADDING.1;
         let (bottom, next) = (top + height, top + height + GAP.1);
         for (edge, node) in &self.below {
-            let dashed = if *edge == Edge::Inside {
-                " stroke-dasharray=\"4 3\""
-            } else {
-                ""
-            };
+            let dashed = if *edge == Edge::Inside { " stroke-dasharray=\"4 3\"" } else { "" };
             put(format!(
                 "<line x1=\"{:.1}\" y1=\"{bottom:.1}\" x2=\"{:.1}\" y2=\"{next:.1}\" \
                  stroke=\"#555\"{dashed}/>",
@@ -161,9 +145,7 @@ impl Placed {
             if !label.is_empty() {
                 let x = f64::midpoint(self.x, node.x) + 16.0;
                 let y = f64::midpoint(bottom, next) + LETTER.1 / 3.0;
-                put(format!(
-                    "<text x=\"{x:.1}\" y=\"{y:.1}\" fill=\"#555\">{label}</text>"
-                ));
+                put(format!("<text x=\"{x:.1}\" y=\"{y:.1}\" fill=\"#555\">{label}</text>"));
             }
             node.draw(next, put);
         }
@@ -181,16 +163,10 @@ impl Placed {
             ));
         }
         let y = top + PADDING.1 + 0.8 * LETTER.1;
-        put(format!(
-            "<text x=\"{:.1}\" y=\"{y:.1}\">{}</text>",
-            self.x,
-            escaped(&self.text)
-        ));
+        put(format!("<text x=\"{:.1}\" y=\"{y:.1}\">{}</text>", self.x, escaped(&self.text)));
     }
 }
 
 fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;")
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }

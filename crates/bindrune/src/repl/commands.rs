@@ -44,61 +44,21 @@ pub struct Command {
     about: &'static str,
 }
 
-const fn command(
-    name: &'static str,
-    argument: &'static str,
-    action: Action,
-    about: &'static str,
-) -> Command {
-    Command {
-        name,
-        argument,
-        action,
-        about,
-    }
+const fn command(name: &'static str, argument: &'static str, action: Action, about: &'static str) -> Command {
+    Command { name, argument, action, about }
 }
 
 /// All commands, in the order in which `:help` lists them.
 pub const COMMANDS: [Command; 13] = [
-    command(
-        "load",
-        "FILE",
-        Action::Load,
-        "load a program; what was declared before is forgotten",
-    ),
+    command("load", "FILE", Action::Load, "load a program; what was declared before is forgotten"),
     command("reload", "", Action::Reload, "load it again"),
     command("type", "EXP", Action::Type, "the type of an expression"),
     command("mtype", "MOD", Action::ModuleType, "the type of a module"),
-    command(
-        "format",
-        "TEXT",
-        Action::Format,
-        "print a text in which each {EXP} is replaced by its value",
-    ),
-    command(
-        "string",
-        "EXP",
-        Action::Text,
-        "print an array of u8 as text",
-    ),
-    command(
-        "frame",
-        "N",
-        Action::Frame,
-        "at a breakpoint: look at the variables of another call",
-    ),
-    command(
-        "unbreak",
-        "",
-        Action::Unbreak,
-        "at a breakpoint: go on, and do not stop here again",
-    ),
-    command(
-        "nanbreak",
-        "",
-        Action::NanBreak,
-        "stop where operators make new NaNs, or no longer",
-    ),
+    command("format", "TEXT", Action::Format, "print a text in which each {EXP} is replaced by its value"),
+    command("string", "EXP", Action::Text, "print an array of u8 as text"),
+    command("frame", "N", Action::Frame, "at a breakpoint: look at the variables of another call"),
+    command("unbreak", "", Action::Unbreak, "at a breakpoint: go on, and do not stop here again"),
+    command("nanbreak", "", Action::NanBreak, "stop where operators make new NaNs, or no longer"),
     command("pwd", "", Action::Folder, "the current folder"),
     command("cd", "FOLDER", Action::ChangeFolder, "go to another folder"),
     command("help", "", Action::Help, "this text"),
@@ -115,9 +75,7 @@ pub fn find(given: &str) -> Result<&'static Command, String> {
     match (exact, like.as_slice()) {
         (Some(command), _) => Ok(command),
         (None, [command]) => Ok(command),
-        (None, []) => Err(format!(
-            "there is no command `:{given}`; `:help` lists them\n"
-        )),
+        (None, []) => Err(format!("there is no command `:{given}`; `:help` lists them\n")),
         (None, several) => {
             let names: Vec<String> = several.iter().map(|c| format!("`:{}`", c.name)).collect();
             Err(format!("`:{given}` could be {}\n", names.join(" or ")))
@@ -191,10 +149,7 @@ mod tests {
         assert_eq!(name("l"), Ok("load"));
         assert_eq!(name("?"), Ok("help"));
         assert_eq!(name("cd"), Ok("cd"));
-        assert_eq!(
-            name("f"),
-            Err("`:f` could be `:format` or `:frame`\n".into())
-        );
+        assert_eq!(name("f"), Err("`:f` could be `:format` or `:frame`\n".into()));
         assert!(name("").is_err() && name("x").is_err() && name("loads").is_err());
     }
 
@@ -202,10 +157,7 @@ mod tests {
     fn format_texts_fall_apart_at_their_braces() {
         let text = |text: &str| Part::Text(text.to_owned());
         let value = |text: &str| Part::Value(text.to_owned());
-        assert_eq!(
-            parts("a {x} b"),
-            Ok(vec![text("a "), value("x"), text(" b")])
-        );
+        assert_eq!(parts("a {x} b"), Ok(vec![text("a "), value("x"), text(" b")]));
         assert_eq!(parts("{{a = 1}.a}"), Ok(vec![value("{a = 1}.a")]));
         assert!(parts("a } b").is_err() && parts("{a").is_err());
     }

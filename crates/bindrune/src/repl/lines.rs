@@ -44,9 +44,7 @@ impl Lines {
         match find(name).map(|command| command.action) {
             Ok(Action::Load) => files(before, rest, "fut"),
             Ok(Action::ChangeFolder) => files(before, rest, "/"),
-            Ok(Action::Type | Action::ModuleType | Action::Format | Action::Text) => {
-                self.names(before)
-            }
+            Ok(Action::Type | Action::ModuleType | Action::Format | Action::Text) => self.names(before),
             _ => (before.len(), Vec::new()),
         }
     }
@@ -70,9 +68,8 @@ impl Lines {
 
 /// Folders, and files with an ending, that begin as a path does.
 fn files(before: &str, path: &str, ending: &str) -> (usize, Vec<String>) {
-    let (folder, start) = path.rsplit_once('/').map_or(("", path), |(folder, start)| {
-        (&path[..=folder.len()], start)
-    });
+    let (folder, start) =
+        path.rsplit_once('/').map_or(("", path), |(folder, start)| (&path[..=folder.len()], start));
     let place = if folder.is_empty() { "." } else { folder };
     let mut found = Vec::new();
     for entry in std::fs::read_dir(place).into_iter().flatten().flatten() {
@@ -98,23 +95,14 @@ impl Validator for Lines {
         let unfinished = !input.trim_start().starts_with(':')
             && !input.trim().is_empty()
             && classify(input) == Input::Unfinished;
-        Ok(if unfinished && !ended {
-            ValidationResult::Incomplete
-        } else {
-            ValidationResult::Valid(None)
-        })
+        Ok(if unfinished && !ended { ValidationResult::Incomplete } else { ValidationResult::Valid(None) })
     }
 }
 
 impl Completer for Lines {
     type Candidate = String;
 
-    fn complete(
-        &self,
-        line: &str,
-        pos: usize,
-        _: &Context<'_>,
-    ) -> rustyline::Result<(usize, Vec<String>)> {
+    fn complete(&self, line: &str, pos: usize, _: &Context<'_>) -> rustyline::Result<(usize, Vec<String>)> {
         Ok(self.completions(line.get(..pos).unwrap_or(line)))
     }
 }
@@ -170,17 +158,10 @@ mod tests {
         let path = folder.path().to_string_lossy().into_owned();
         let lines = Lines::default();
         let names = |text: String| complete(&lines, &text).1;
-        let all = |names: &[&str]| -> Vec<String> {
-            names.iter().map(|name| format!("{path}/{name}")).collect()
-        };
-        assert_eq!(
-            names(format!(":load {path}/on")),
-            all(&["one.fut", "onward/"])
-        );
+        let all =
+            |names: &[&str]| -> Vec<String> { names.iter().map(|name| format!("{path}/{name}")).collect() };
+        assert_eq!(names(format!(":load {path}/on")), all(&["one.fut", "onward/"]));
         assert_eq!(names(format!(":cd {path}/o")), all(&["onward/"]));
-        assert_eq!(
-            names(format!(":load {path}/two w")),
-            all(&["two words.fut"])
-        );
+        assert_eq!(names(format!(":load {path}/two w")), all(&["two words.fut"]));
     }
 }

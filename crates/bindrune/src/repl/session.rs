@@ -111,15 +111,9 @@ pub fn classify(text: &str) -> Input {
     let end = text.trim_end().len();
     let at_end = |errors: &[Diagnostic]| {
         let places = errors.iter().filter_map(|e| e.primary.as_ref());
-        places
-            .map(|label| label.span.start as usize)
-            .any(|place| place >= end)
+        places.map(|label| label.span.start as usize).any(|place| place >= end)
     };
-    if at_end(&declarations.errors) || at_end(&errors) {
-        Input::Unfinished
-    } else {
-        Input::Neither
-    }
+    if at_end(&declarations.errors) || at_end(&errors) { Input::Unfinished } else { Input::Neither }
 }
 
 /// Gives the program that a line makes, and files.
@@ -148,11 +142,7 @@ struct Checked {
 impl Session {
     /// Nothing entered yet; the flag ends evaluations.
     pub fn new(interrupt: Arc<AtomicBool>, check_sizes: bool) -> Self {
-        Self {
-            interrupt: Flag(interrupt),
-            check_sizes,
-            ..Self::default()
-        }
+        Self { interrupt: Flag(interrupt), check_sizes, ..Self::default() }
     }
 
     /// Forgets that an evaluation was to end.
@@ -162,10 +152,7 @@ impl Session {
 
     /// The same inside of a call in progress.
     pub fn within(&self, call: &Call) -> Self {
-        Self {
-            locals: Locals(call.locals.clone()),
-            ..self.clone()
-        }
+        Self { locals: Locals(call.locals.clone()), ..self.clone() }
     }
 
     /// What there is with something new behind it: the text, the name of its file,
@@ -221,19 +208,14 @@ impl Session {
         let (text, root, start) = self.text(new);
         let start = start + made;
         let (mut sources, interner) = (SourceMap::new(), Interner::new());
-        let mut files = Files {
-            root: &root,
-            text: &text,
-        };
-        let (checked, described) =
-            check::describe_module(&mut sources, &interner, &mut files, &root, module);
+        let mut files = Files { root: &root, text: &text };
+        let (checked, described) = check::describe_module(&mut sources, &interner, &mut files, &root, module);
         let is_new = |d: &&Diagnostic| {
             d.is_error()
                 || Some(d.id) != silent
                     && d.primary.as_ref().is_some_and(|label| {
                         let file = sources.get(label.span.file);
-                        file.is_some_and(|file| *file.name() == *root)
-                            && label.span.start as usize >= start
+                        file.is_some_and(|file| *file.name() == *root) && label.span.start as usize >= start
                     })
         };
         let mut messages = String::new();
@@ -241,11 +223,8 @@ impl Session {
             messages.push_str(render(diagnostic, &sources, false).trim_end());
             messages.push('\n');
         }
-        let checked = Checked {
-            program: checked.program.map(Arc::new),
-            sources: Arc::new(sources),
-            messages,
-        };
+        let checked =
+            Checked { program: checked.program.map(Arc::new), sources: Arc::new(sources), messages };
         (checked, described)
     }
 
@@ -280,10 +259,7 @@ impl Session {
             bytes,
         };
         let given = self.locals.0.len();
-        if !def.ty_params.is_empty()
-            || matches!(def.ret.ty, Ty::Arrow(_))
-            || def.params.len() != given
-        {
+        if !def.ty_params.is_empty() || matches!(def.ret.ty, Ty::Arrow(_)) || def.params.len() != given {
             let text = self.type_text(&program, &def);
             return Ok(done(format!("a function of type {text}"), None));
         }
@@ -310,9 +286,7 @@ impl Session {
             }
             Err(failure) => Err(match failure.class {
                 Class::Interrupted => Failed::Interrupted,
-                Class::Program | Class::Unsound => {
-                    format!("{}\n", failure.render(&checked.sources)).into()
-                }
+                Class::Program | Class::Unsound => format!("{}\n", failure.render(&checked.sources)).into(),
                 _ => format!("{}\n", failure.message).into(),
             }),
         }
@@ -322,10 +296,7 @@ impl Session {
     pub fn names(&self) -> Vec<String> {
         let (text, root, _) = self.text("");
         let (mut sources, interner) = (SourceMap::new(), Interner::new());
-        let mut files = Files {
-            root: &root,
-            text: &text,
-        };
+        let mut files = Files { root: &root, text: &text };
         let mut names = check::names_in_scope(&mut sources, &interner, &mut files, &root);
         names.extend(self.locals.0.iter().map(|local| local.name.to_string()));
         names.sort_unstable();
@@ -365,10 +336,7 @@ impl Session {
         if let Err(e) = std::fs::metadata(&file) {
             return Err(format!("cannot read {}: {e}\n", file.display()));
         }
-        let new = Self {
-            file: Some(file),
-            ..Self::new(Arc::clone(&self.interrupt.0), self.check_sizes)
-        };
+        let new = Self { file: Some(file), ..Self::new(Arc::clone(&self.interrupt.0), self.check_sizes) };
         let checked = new.check("");
         if checked.program.is_none() {
             return Err(checked.messages);

@@ -70,15 +70,10 @@ impl Report {
 
 /// Takes a program as far as it comes.
 pub fn test(file: &Path, executable: PathBuf, options: &Options) -> Report {
-    let mut report = Report {
-        name: file.display().to_string(),
-        ..Report::default()
-    };
+    let mut report = Report { name: file.display().to_string(), ..Report::default() };
     let spec = std::fs::read(file)
         .map_err(|e| e.to_string())
-        .and_then(|bytes| {
-            harness::parse_blocks(&String::from_utf8_lossy(&bytes)).map_err(|e| e.to_string())
-        });
+        .and_then(|bytes| harness::parse_blocks(&String::from_utf8_lossy(&bytes)).map_err(|e| e.to_string()));
     let spec = match spec {
         Ok(spec) => spec,
         Err(why) => {
@@ -120,10 +115,7 @@ fn tested(file: &Path, spec: &Spec, executable: PathBuf, options: &Options, repo
             return;
         }
         (Err(Failure(errors)), None) => {
-            report.fail(
-                "",
-                format!("not accepted: {}", first_line(&show(&session, &errors))),
-            );
+            report.fail("", format!("not accepted: {}", first_line(&show(&session, &errors))));
             return;
         }
         (Ok(_), Some(pattern)) => {
@@ -155,9 +147,8 @@ fn tested(file: &Path, spec: &Spec, executable: PathBuf, options: &Options, repo
                 Vec::new()
             });
             let asked = backend.tuned(&given, &options.pass_compiler);
-            let built = asked.and_then(|asked| {
-                Executable::build(file, executable, backend, &asked, options.limit)
-            });
+            let built =
+                asked.and_then(|asked| Executable::build(file, executable, backend, &asked, options.limit));
             match built {
                 Ok(mut executable) => {
                     match tune(&mut executable, &given, options) {
@@ -177,24 +168,12 @@ fn tested(file: &Path, spec: &Spec, executable: PathBuf, options: &Options, repo
     if options.depth == Depth::Compile {
         return;
     }
-    run_cases(
-        file,
-        spec,
-        program,
-        &session,
-        compiled.as_ref(),
-        options,
-        report,
-    );
+    run_cases(file, spec, program, &session, compiled.as_ref(), options, report);
 }
 
 /// Sets an executable's tuning parameters; what is to be said of names that it does not
 /// have.
-fn tune(
-    executable: &mut Executable,
-    given: &[Assignment],
-    options: &Options,
-) -> Result<Vec<String>, String> {
+fn tune(executable: &mut Executable, given: &[Assignment], options: &Options) -> Result<Vec<String>, String> {
     if let Some(seed) = options.thresholds {
         executable.draw_thresholds(seed, options.limit)?;
     }
@@ -205,17 +184,9 @@ fn tune(
 fn matches(pattern: &Message, diagnostics: &[Diagnostic], shown: &str) -> Result<bool, String> {
     let mut texts: Vec<String> = vec![shown.to_owned()];
     texts.extend(diagnostics.iter().map(|d| {
-        let labels = d
-            .primary
-            .iter()
-            .chain(&d.secondary)
-            .map(|label| &label.text);
+        let labels = d.primary.iter().chain(&d.secondary).map(|label| &label.text);
         let all = std::iter::once(&d.message).chain(labels);
-        let all: Vec<&str> = all
-            .chain(&d.notes)
-            .chain(&d.hints)
-            .map(String::as_str)
-            .collect();
+        let all: Vec<&str> = all.chain(&d.notes).chain(&d.hints).map(String::as_str).collect();
         all.join("\n")
     }));
     // Lines may be broken in other places than the pattern's author saw.
@@ -233,11 +204,7 @@ fn matches(pattern: &Message, diagnostics: &[Diagnostic], shown: &str) -> Result
 fn warned(patterns: &[Message], session: &mut Session, program: &Program) -> Result<(), String> {
     let first_missing = |session: &Session| -> Result<Option<String>, String> {
         for pattern in patterns {
-            if !matches(
-                pattern,
-                &session.warnings,
-                &show(session, &session.warnings),
-            )? {
+            if !matches(pattern, &session.warnings, &show(session, &session.warnings))? {
                 return Ok(Some(format!("no warning matches `{}`", pattern.regex)));
             }
         }
@@ -271,10 +238,7 @@ fn structured(
         let asked = structure.pipeline.as_deref();
         asked.map_or(name == "soacs", |asked| asked == name)
     };
-    for (name, until, stack) in [
-        ("soacs", OPTIMISED, Stack::default()),
-        ("gpu", FLATTENED, levels::GPU),
-    ] {
+    for (name, until, stack) in [("soacs", OPTIMISED, Stack::default()), ("gpu", FLATTENED, levels::GPU)] {
         let asked = structures.iter().filter(|it| pipeline(it, name));
         let asked: Vec<&Structure> = asked.collect();
         if asked.is_empty() {
@@ -283,9 +247,7 @@ fn structured(
         let stage = Stage::from_name(until).ok_or("no such stage")?;
         let before = (session.options.stack, session.options.flatten);
         (session.options.stack, session.options.flatten) = (stack, Flatten::Incremental);
-        let made = session
-            .lower(program)
-            .and_then(|ir| session.advance(ir, stage, &mut ()));
+        let made = session.lower(program).and_then(|ir| session.advance(ir, stage, &mut ()));
         (session.options.stack, session.options.flatten) = before;
         let made = made.map_err(|Failure(errors)| show(session, &errors))?;
         for structure in asked {
@@ -320,9 +282,7 @@ fn compare(structure: &Structure, found: &[u64], report: &mut Report) {
 
 /// Diagnostics as text.
 fn show(session: &Session, diagnostics: &[Diagnostic]) -> String {
-    let shown = diagnostics
-        .iter()
-        .map(|d| render(d, &session.sources, false));
+    let shown = diagnostics.iter().map(|d| render(d, &session.sources, false));
     shown.collect::<Vec<_>>().join("\n")
 }
 
@@ -357,10 +317,7 @@ fn run_cases(
                     report.passed_failures += usize::from(fails);
                 }
                 Err(what) => {
-                    let name = case
-                        .name
-                        .as_ref()
-                        .map_or(String::new(), |n| format!(" \"{n}\""));
+                    let name = case.name.as_ref().map_or(String::new(), |n| format!(" \"{n}\""));
                     report.fail(format!("line {}, {entry}{name}", case.line), what);
                 }
             }

@@ -30,24 +30,15 @@ pub fn summary(reports: &[Report], options: &Options, time: Duration) -> String 
     let good: Vec<&&Report> = tested.iter().filter(|r| !r.to_reject).collect();
     if !wrong.is_empty() {
         let rejected = wrong.iter().filter(|r| r.rejected).count();
-        line(format!(
-            "rejected           {}",
-            share(rejected, wrong.len())
-        ));
+        line(format!("rejected           {}", share(rejected, wrong.len())));
         let right = wrong.iter().filter(|r| r.failures.is_empty()).count();
         line(format!("  as expected      {}", share(right, wrong.len())));
     }
     if !good.is_empty() {
         let count = |f: &dyn Fn(&Report) -> bool| good.iter().filter(|r| f(r)).count();
-        line(format!(
-            "checked            {}",
-            share(count(&|r| r.checked), good.len())
-        ));
+        line(format!("checked            {}", share(count(&|r| r.checked), good.len())));
         if matches!(options.depth, Depth::Compile | Depth::Run) {
-            line(format!(
-                "compiled           {}",
-                share(count(&|r| r.compiled), good.len())
-            ));
+            line(format!("compiled           {}", share(count(&|r| r.compiled), good.len())));
         }
     }
     let sum = |f: &dyn Fn(&Report) -> usize| tested.iter().map(|r| f(r)).sum::<usize>();
@@ -96,11 +87,7 @@ pub fn summary(reports: &[Report], options: &Options, time: Duration) -> String 
 }
 
 fn share(part: usize, whole: usize) -> String {
-    let percent = if whole == 0 {
-        100.0
-    } else {
-        100.0 * part as f64 / whole as f64
-    };
+    let percent = if whole == 0 { 100.0 } else { 100.0 * part as f64 / whole as f64 };
     format!("{part} of {whole} ({percent:.1} %)")
 }
 
@@ -140,9 +127,8 @@ pub fn json(reports: &[Report], backend: &str) -> String {
                 (None, false) => "failed",
             };
             let failures = report.failures.iter();
-            let failures: Vec<Value> = failures
-                .map(|(place, what)| json!({ "place": place, "what": what }))
-                .collect();
+            let failures: Vec<Value> =
+                failures.map(|(place, what)| json!({ "place": place, "what": what })).collect();
             json!({
                 "program": report.name,
                 "outcome": outcome,

@@ -29,12 +29,7 @@ struct Made {
 impl<'a> Blocks<'a> {
     /// For a program.
     pub fn new(tuning: &'a Tuning<'a>, file: &'a Path, prepared: &'a Prepared) -> Self {
-        Self {
-            tuning,
-            file,
-            prepared,
-            made: [const { OnceCell::new() }; 64],
-        }
+        Self { tuning, file, prepared, made: [const { OnceCell::new() }; 64] }
     }
 
     /// Whether the executable for a setting has to be compiled before it runs.
@@ -74,8 +69,7 @@ impl<'a> Blocks<'a> {
         let path = self.tuning.work.path().join(format!("blocks-{block}"));
         let mut options = self.tuning.args.pass_compiler_option.clone();
         options.push(backend::blocks(block));
-        let executable =
-            Executable::build(self.file, path, self.tuning.backend, &options, FOREVER)?;
+        let executable = Executable::build(self.file, path, self.tuning.backend, &options, FOREVER)?;
         let listed = executable.params(self.tuning.patience())?;
         Ok(Made { executable, listed })
     }

@@ -37,11 +37,7 @@ impl Tuned {
 
     /// Writes it with these values, and without those of the parameters that are `gone`; its
     /// name.
-    pub fn write(
-        &self,
-        values: &BTreeMap<String, i64>,
-        gone: &BTreeSet<String>,
-    ) -> Result<String, String> {
+    pub fn write(&self, values: &BTreeMap<String, i64>, gone: &BTreeSet<String>) -> Result<String, String> {
         let kept = self.lines.iter().filter(|line| {
             let comment = line.trim().is_empty() || line.trim().starts_with("--");
             let assignment = Assignment::parse(line.trim());
@@ -49,11 +45,7 @@ impl Tuned {
             comment || !assignment.is_ok_and(|known| replaced(&known.name))
         });
         let mut text: String = kept.flat_map(|line| [line, "\n"]).collect();
-        text.extend(
-            values
-                .iter()
-                .map(|(name, value)| format!("{name}={value}\n")),
-        );
+        text.extend(values.iter().map(|(name, value)| format!("{name}={value}\n")));
         write_whole(&self.path, &text)?;
         Ok(self.path.display().to_string())
     }
@@ -83,17 +75,13 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let program = folder.path().join("p.fut");
         let file = folder.path().join("p.fut.tuning");
-        let before =
-            "-- By hand.\n\nmain.b_0=1\n  main.gone_0 = 7\nblock=8\nmain.a_0=2\nmain.b_0=3\n";
+        let before = "-- By hand.\n\nmain.b_0=1\n  main.gone_0 = 7\nblock=8\nmain.a_0=2\nmain.b_0=3\n";
         std::fs::write(&file, before).expect("it can be written");
         let known = Tuned::read(&program, OsStr::new("tuning")).expect("it is right");
         let values = [("main.b_0", 40), ("main.a_0", -50)];
         let values = values.map(|(name, value)| (name.to_owned(), value));
         known
-            .write(
-                &BTreeMap::from(values),
-                &BTreeSet::from(["block".to_owned()]),
-            )
+            .write(&BTreeMap::from(values), &BTreeSet::from(["block".to_owned()]))
             .expect("it can be written");
         let after = std::fs::read_to_string(&file).expect("it can be read");
         let expected = "-- By hand.\n\n  main.gone_0 = 7\nmain.a_0=-50\nmain.b_0=40\n";

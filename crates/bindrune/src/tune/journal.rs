@@ -50,13 +50,7 @@ impl Journal {
             .create(true)
             .open(&path)
             .map_err(|e| format!("cannot write {shown}: {e}"))?;
-        Ok(Self {
-            path,
-            file,
-            before,
-            length: 0,
-            used: false,
-        })
+        Ok(Self { path, file, before, length: 0, used: false })
     }
 
     /// Begins with what tells the program from others; what is there of another one is
@@ -146,9 +140,7 @@ mod tests {
         let mut journal = open(&program, false);
         for (call, outcome) in calls.iter().zip(0..) {
             assert_eq!(journal.known(call), None);
-            journal
-                .note(call, &json!(outcome))
-                .expect("it can be written");
+            journal.note(call, &json!(outcome)).expect("it can be written");
         }
         drop(journal);
         let text = std::fs::read(&file).expect("it is there");
@@ -160,9 +152,7 @@ mod tests {
         assert_eq!(journal.known(&calls[1]), Some(json!(1)));
         assert_eq!(journal.known(&json!("d")), None);
         assert_eq!(journal.known(&calls[2]), None);
-        journal
-            .note(&json!("d"), &json!(3))
-            .expect("it can be written");
+        journal.note(&json!("d"), &json!(3)).expect("it can be written");
         drop(journal);
         let mut journal = open(&program, true);
         for (call, outcome) in [("a", 0), ("b", 1), ("d", 3)] {

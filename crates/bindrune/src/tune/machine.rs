@@ -79,8 +79,7 @@ impl<'a> Processes<'a> {
         let inputs = prepared.data_sets.iter().map(|data| {
             // Enough to tell whether a data set is still the same.
             let sum = data.input.iter().fold(0u64, |sum, byte| {
-                sum.wrapping_mul(0x0100_0000_01b3)
-                    .wrapping_add(u64::from(*byte) + 1)
+                sum.wrapping_mul(0x0100_0000_01b3).wrapping_add(u64::from(*byte) + 1)
             });
             format!("{} {sum:x}", data.entry)
         });
@@ -162,14 +161,8 @@ impl<'a> Processes<'a> {
             First::Results | First::Against(_) => true,
             First::Yes => matches!(data.case.expected, Expected::Values(_)),
         };
-        let call = Call {
-            options: &options,
-            results: compared,
-            limit,
-        };
-        let mut finished = executable
-            .finish(&data.entry, &data.input, &call, stop)
-            .map_err(broken)?;
+        let call = Call { options: &options, results: compared, limit };
+        let mut finished = executable.finish(&data.entry, &data.input, &call, stop).map_err(broken)?;
         if stop.load(Ordering::Relaxed) {
             return Err(Trouble::Over);
         }
@@ -187,9 +180,8 @@ impl<'a> Processes<'a> {
         let came = Came::of(finished, compared);
         let results = match (came, first) {
             (Came::Values(values), First::Against(expected)) => {
-                compare_all(expected, &values).map_err(|why| {
-                    broken(format!("the results are not those of the default: {why}"))
-                })?;
+                compare_all(expected, &values)
+                    .map_err(|why| broken(format!("the results are not those of the default: {why}")))?;
                 values
             }
             (Came::Values(values), First::No | First::Results) => values,
@@ -203,30 +195,19 @@ impl<'a> Processes<'a> {
         let text = std::fs::read_to_string(&times).map_err(|e| broken(e.to_string()))?;
         let micros: Result<Vec<u64>, _> = text.lines().map(|line| line.trim().parse()).collect();
         let micros = micros.map_err(|_| broken("run times that are no numbers".to_owned()))?;
-        Ok(Called {
-            micros,
-            met,
-            used,
-            compared: comparisons,
-            results,
-        })
+        Ok(Called { micros, met, used, compared: comparisons, results })
     }
 
     /// Whether a setting has values that the program gives a meaning.
     fn has_own(&self, setting: &[i64]) -> bool {
         let (defaults, others) = (&self.prepared.forest.defaults, &self.prepared.forest.others);
-        others
-            .keys()
-            .any(|param| defaults[*param] == NOT_GIVEN && setting[*param] != NOT_GIVEN)
+        others.keys().any(|param| defaults[*param] == NOT_GIVEN && setting[*param] != NOT_GIVEN)
     }
 
     /// Sees to it that the default's results on a data set are known.
     fn know_results(&mut self, data: usize) -> Result<(), Trouble> {
         if self.results[data].is_none() {
-            let (set, setting) = (
-                &self.prepared.data_sets[data],
-                &self.prepared.forest.defaults,
-            );
+            let (set, setting) = (&self.prepared.data_sets[data], &self.prepared.forest.defaults);
             let limit = self.tuning.patience();
             let called = self.call(set, setting, None, First::Results, limit)?;
             self.results[data] = Some(called.results);
@@ -240,9 +221,7 @@ impl<'a> Processes<'a> {
             let (_, rest) = line.strip_prefix("Divided ")?.split_once(" points by ")?;
             rest.split_once(';').map(|(name, _)| name)
         });
-        let used: BTreeSet<usize> = names
-            .filter_map(|name| self.places.get(name).copied())
-            .collect();
+        let used: BTreeSet<usize> = names.filter_map(|name| self.places.get(name).copied()).collect();
         used.into_iter().collect()
     }
 
@@ -255,9 +234,7 @@ impl<'a> Processes<'a> {
             let left = line.strip_prefix("There were ");
             let left = left.and_then(|line| line.strip_suffix(" more comparisons."));
             more += left.and_then(|left| left.parse().ok()).unwrap_or(0);
-            let rest = line
-                .strip_prefix("Compared ")
-                .and_then(|line| line.split_once(": "));
+            let rest = line.strip_prefix("Compared ").and_then(|line| line.split_once(": "));
             let Some((name, size)) = rest.and_then(|(pair, _)| pair.rsplit_once(" <= ")) else {
                 continue;
             };
@@ -307,11 +284,7 @@ impl<'a> Processes<'a> {
 
     /// The outcome of a call: what the journal has, or what `make` gives, which is noted if
     /// it says so. Nothing if no further runs are wanted.
-    fn ask(
-        &mut self,
-        call: &Value,
-        make: impl FnOnce(&mut Self) -> Option<(Value, bool)>,
-    ) -> Option<Value> {
+    fn ask(&mut self, call: &Value, make: impl FnOnce(&mut Self) -> Option<(Value, bool)>) -> Option<Value> {
         if let Some(known) = self.journal.known(call) {
             return Some(known);
         }
@@ -327,12 +300,7 @@ impl<'a> Processes<'a> {
     }
 
     /// The first call of a path.
-    fn first(
-        &mut self,
-        data: usize,
-        setting: &[i64],
-        against: Option<f64>,
-    ) -> Option<(Value, bool)> {
+    fn first(&mut self, data: usize, setting: &[i64], against: Option<f64>) -> Option<(Value, bool)> {
         self.show(data, setting);
         let factor = self.tuning.args.cut_off;
         let most = against.map(|micros| micros * factor + 1e6);
@@ -344,8 +312,7 @@ impl<'a> Processes<'a> {
             START + Duration::try_from_secs_f64(most).unwrap_or(FOREVER)
         });
         if self.blocks.is_open(setting) {
-            self.progress
-                .begin(&format!("compiling: {}", self.written(setting)));
+            self.progress.begin(&format!("compiling: {}", self.written(setting)));
             // What becomes of it, the call says.
             let _ = self.blocks.of(setting);
             self.show(data, setting);
@@ -361,11 +328,7 @@ impl<'a> Processes<'a> {
         });
         self.calls.0 += 1;
         let is_right = |called: &Called| {
-            let least = called
-                .micros
-                .iter()
-                .min()
-                .map_or(0.0, |least| *least as f64);
+            let least = called.micros.iter().min().map_or(0.0, |least| *least as f64);
             called.compared as f64 * LOGGED.0 <= least.max(1.0) * LOGGED.1
         };
         let (called, begin) = match called {
@@ -374,21 +337,12 @@ impl<'a> Processes<'a> {
                 let (set, begin) = (&self.prepared.data_sets[data], Instant::now());
                 let quiet = self.call(set, setting, warm.then_some(1), First::No, limit);
                 self.calls.1 += 1;
-                (
-                    quiet.map(|quiet| Called {
-                        met: called.met,
-                        used: called.used,
-                        ..quiet
-                    }),
-                    begin,
-                )
+                (quiet.map(|quiet| Called { met: called.met, used: called.used, ..quiet }), begin)
             }
             Err(trouble) => (Err(trouble), begin),
         };
         let (value, said) = match called {
-            Ok(Called {
-                micros, met, used, ..
-            }) => {
+            Ok(Called { micros, met, used, .. }) => {
                 let took = begin.elapsed();
                 self.took[data].0 += took;
                 self.spent.insert((data, setting.to_vec()), (took, runs));
@@ -508,10 +462,7 @@ fn outcome(value: &Value) -> Option<Outcome> {
     Some(Outcome::Ran {
         micros: if micros.is_empty() { vec![0] } else { micros },
         met: met.collect::<Option<Vec<Met>>>()?,
-        used: numbers(&value["used"])?
-            .into_iter()
-            .map(|param| param as usize)
-            .collect(),
+        used: numbers(&value["used"])?.into_iter().map(|param| param as usize).collect(),
     })
 }
 
@@ -531,13 +482,7 @@ impl Machine for Processes<'_> {
         self.open = Some(parts);
     }
 
-    fn again(
-        &mut self,
-        data: usize,
-        setting: &[i64],
-        times: usize,
-        decisive: bool,
-    ) -> Option<Vec<u64>> {
+    fn again(&mut self, data: usize, setting: &[i64], times: usize, decisive: bool) -> Option<Vec<u64>> {
         let call = json!([data, setting, times]);
         let value = self.ask(&call, |own| own.repeat(data, setting, times, decisive))?;
         numbers(&value)

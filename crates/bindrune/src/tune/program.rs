@@ -27,17 +27,12 @@ pub struct Spec {
 impl Spec {
     /// The names of the data sets; with the entry point's before them where there are several.
     pub fn names(&self) -> Vec<String> {
-        let several = self
-            .cases
-            .iter()
-            .any(|(entry, ..)| *entry != self.cases[0].0);
-        let names = self.cases.iter().map(|(entry, name, _)| {
-            if several {
-                format!("{entry}:{name}")
-            } else {
-                name.clone()
-            }
-        });
+        let several = self.cases.iter().any(|(entry, ..)| *entry != self.cases[0].0);
+        let names = self.cases.iter().map(
+            |(entry, name, _)| {
+                if several { format!("{entry}:{name}") } else { name.clone() }
+            },
+        );
         names.collect()
     }
 }
@@ -72,11 +67,9 @@ pub fn spec(tuning: &Tuning<'_>, file: &Path, named: bool) -> Result<Option<Spec
     match (cases.is_empty(), named) {
         (false, _) => Ok(Some(Spec { cases })),
         (true, false) => Ok(None),
-        (true, true) => Err(
-            "it has no data set: no test block gives an input to run it \
+        (true, true) => Err("it has no data set: no test block gives an input to run it \
                              with (`-- ==`, `-- input { ... }`)"
-                .to_owned(),
-        ),
+            .to_owned()),
     }
 }
 
@@ -133,11 +126,7 @@ pub fn prepare(tuning: &Tuning<'_>, file: &Path, spec: &Spec) -> Result<Prepared
             .entry(entry)
             .and_then(|point| oracle.input(&case.input, point))
             .map_err(|why| format!("data set {name}: {why}"))?;
-        data_sets.push(DataSet {
-            entry: entry.clone(),
-            case: case.clone(),
-            input,
-        });
+        data_sets.push(DataSet { entry: entry.clone(), case: case.clone(), input });
     }
     let options = &tuning.args.pass_compiler_option;
     let executable = if tuning.args.skip_compilation {
@@ -147,11 +136,7 @@ pub fn prepare(tuning: &Tuning<'_>, file: &Path, spec: &Spec) -> Result<Prepared
         Executable::build(file, path, tuning.backend, options, FOREVER)?
     };
     let mut reader = Reader::default();
-    for function in forest(file, tuning.backend, options)?
-        .as_array()
-        .into_iter()
-        .flatten()
-    {
+    for function in forest(file, tuning.backend, options)?.as_array().into_iter().flatten() {
         reader.versions.clear();
         let name = function["function"].as_str().unwrap_or_default();
         reader.is_entry = data_sets.iter().any(|data| data.entry == name);
@@ -180,29 +165,20 @@ pub fn prepare(tuning: &Tuning<'_>, file: &Path, spec: &Spec) -> Result<Prepared
     }
     // The sizes of parts, and what is compared with a device's own numbers. A value that is passed
     // to a parameter of the program's is none that it has by itself.
-    for Assignment { name, value, .. } in
-        executable.values(&tuning.args.pass_option, tuning.patience())?
-    {
+    for Assignment { name, value, .. } in executable.values(&tuning.args.pass_option, tuning.patience())? {
         if let Some(at) = reader.places.get(&name)
             && reader.parameters[*at].1 != NOT_GIVEN
         {
             reader.parameters[*at].1 = value;
         }
     }
-    let mark = format!(
-        "{:?} {options:?} {:?}",
-        reader.parameters, tuning.args.backend
-    );
+    let mark = format!("{:?} {options:?} {:?}", reader.parameters, tuning.args.backend);
     Ok(Prepared {
         executable,
         data_sets,
         forest: Forest {
             trees: reader.trees,
-            defaults: reader
-                .parameters
-                .iter()
-                .map(|(_, default)| *default)
-                .collect(),
+            defaults: reader.parameters.iter().map(|(_, default)| *default).collect(),
             plain: reader.sizes.iter().map(Option::is_some).collect(),
             others,
         },
@@ -217,9 +193,7 @@ pub fn prepare(tuning: &Tuning<'_>, file: &Path, spec: &Spec) -> Result<Prepared
 fn forest(file: &Path, backend: Backend, options: &[String]) -> Result<Value, String> {
     let compiler = std::env::current_exe().map_err(|e| e.to_string())?;
     let (compiler, name) = (compiler.to_string_lossy(), file.to_string_lossy());
-    let mut command = vec![
-        &*compiler, "dev", &*name, "--stage", "versions", "--form", "json",
-    ];
+    let mut command = vec![&*compiler, "dev", &*name, "--stage", "versions", "--form", "json"];
     if matches!(backend, Backend::Device(_)) {
         command.extend(["--machine", "gpu"]);
     }
@@ -248,15 +222,9 @@ struct Reader {
 }
 
 /// What sizes may be tried.
-const SIZES: Span = Span {
-    least: 1,
-    most: 1 << 24,
-};
+const SIZES: Span = Span { least: 1, most: 1 << 24 };
 /// How many threads of a block may be tried: powers of two, as the default is one.
-const BLOCKS: Span = Span {
-    least: GROUP,
-    most: MAX_BLOCK,
-};
+const BLOCKS: Span = Span { least: GROUP, most: MAX_BLOCK };
 
 /// The default of a parameter that only the executable knows.
 const UNKNOWN: i64 = 16;
@@ -272,8 +240,7 @@ impl Reader {
         }
         self.sizes.push(size.map(str::to_owned));
         self.parameters.push((name.to_owned(), default));
-        self.places
-            .insert(name.to_owned(), self.parameters.len() - 1);
+        self.places.insert(name.to_owned(), self.parameters.len() - 1);
         self.parameters.len() - 1
     }
 
@@ -296,10 +263,7 @@ impl Reader {
             None => self.number(),
         };
         self.versions.insert(own, number);
-        Some(Tree::Version {
-            number,
-            inside: self.read(&node["inside"])?,
-        })
+        Some(Tree::Version { number, inside: self.read(&node["inside"])? })
     }
 
     fn number(&mut self) -> u32 {
@@ -312,15 +276,8 @@ impl Reader {
             return;
         }
         let param = self.param(name, UNKNOWN, None);
-        let mut version = || Tree::Version {
-            number: self.number(),
-            inside: Vec::new(),
-        };
+        let mut version = || Tree::Version { number: self.number(), inside: Vec::new() };
         let (holds, fails) = (vec![version()], vec![version()]);
-        self.trees.push(Tree::Choice {
-            param,
-            holds,
-            fails,
-        });
+        self.trees.push(Tree::Choice { param, holds, fails });
     }
 }

@@ -39,9 +39,7 @@ pub struct Found<'a> {
 
 /// What to say of a journal that is left.
 pub fn resume(journal: Option<&str>) -> String {
-    journal.map_or_else(String::new, |journal| {
-        format!("; --resume goes on from {journal}")
-    })
+    journal.map_or_else(String::new, |journal| format!("; --resume goes on from {journal}"))
 }
 
 impl Found<'_> {
@@ -58,9 +56,7 @@ impl Found<'_> {
         }
         let named = self.prepared.parameters.iter().zip(&self.tuned.setting);
         let wanted = named.zip(met).filter(|(_, met)| *met);
-        wanted
-            .map(|(((name, _), value), _)| (name.clone(), *value))
-            .collect()
+        wanted.map(|(((name, _), value), _)| (name.clone(), *value)).collect()
     }
 
     /// Whether a parameter has its default.
@@ -96,9 +92,7 @@ impl Found<'_> {
         for ((name, before), after) in self.names.iter().zip(default).zip(times) {
             // Clocks tell microseconds.
             let ratio = before.max(1.0) / after.max(1.0);
-            put(format!(
-                "  {name:width$}  {before:>12.0} us -> {after:>12.0} us  {ratio:>6.2}x"
-            ));
+            put(format!("  {name:width$}  {before:>12.0} us -> {after:>12.0} us  {ratio:>6.2}x"));
         }
         let (before, after) = self.costs();
         let (first, again) = self.calls;
@@ -144,9 +138,7 @@ impl Found<'_> {
             let found = &self.tuned.explored[at];
             let runs: Vec<Value> = found.runs.iter().map(|run| self.run(run)).collect();
             let differences = found.differences.iter();
-            let differences: Vec<Value> = differences
-                .map(|one| self.difference(one, &found.runs))
-                .collect();
+            let differences: Vec<Value> = differences.map(|one| self.difference(one, &found.runs)).collect();
             sets.insert(
                 name.clone(),
                 json!({
@@ -180,9 +172,8 @@ impl Found<'_> {
     fn run(&self, run: &Run) -> Value {
         let values = self.prepared.parameters.iter().zip(&run.setting);
         let moved = values.filter(|((_, default), value)| default != *value);
-        let moved: Map<String, Value> = moved
-            .map(|((name, _), value)| (name.clone(), json!(value)))
-            .collect();
+        let moved: Map<String, Value> =
+            moved.map(|((name, _), value)| (name.clone(), json!(value))).collect();
         let met = run.met.iter().map(|(param, size, times)| {
             json!({
                 "parameter": self.name(*param),

@@ -85,35 +85,21 @@ fn binary_data_that_lies_or_ends_too_soon() {
         assert!(message.contains("argument 1"), "{message}");
     }
     // Products of sizes that wrap around to something small.
-    let program = folder.file(
-        "p.fut",
-        "entry main (xss: [][]i32) = map (reduce (+) 0) xss\n",
-    );
-    for dims in [
-        [1 << 32, 1 << 32],
-        [1 << 62, 4],
-        [i64::MAX, i64::MAX],
-        [-1, -1],
-        [-2, 2],
-        [1 << 33, (1 << 31) + 1],
-    ] {
+    let program = folder.file("p.fut", "entry main (xss: [][]i32) = map (reduce (+) 0) xss\n");
+    for dims in
+        [[1 << 32, 1 << 32], [1 << 62, 4], [i64::MAX, i64::MAX], [-1, -1], [-2, 2], [1 << 33, (1 << 31) + 1]]
+    {
         bindrune(&["run", &program], binary(2, " i32", &dims, &one)).fails(&["argument 1", "xss"]);
     }
     // No element is no memory, however large the other size is.
     let none = binary(2, " i32", &[0, i64::MAX], &[]);
-    assert_eq!(
-        bindrune(&["run", &program], none).quiet().text(),
-        "empty([0]i32)\n"
-    );
+    assert_eq!(bindrune(&["run", &program], none).quiet().text(), "empty([0]i32)\n");
     sample(&["-e", "flags"], binary(2, "bool", &[1], &[2])).fails(&["argument 1", "bool"]);
 }
 
 /// The number of a line of the sample that begins with this text.
 fn line(start: &str) -> usize {
-    1 + SAMPLE
-        .lines()
-        .position(|line| line.starts_with(start))
-        .expect("the line is there")
+    1 + SAMPLE.lines().position(|line| line.starts_with(start)).expect("the line is there")
 }
 
 #[test]
@@ -126,10 +112,8 @@ fn failures_in_tasks_say_what_and_where() {
     for threads in ["1", "4"] {
         let run = |entry, stdin: &str| sample(&["--num-threads", threads, "-e", entry], stdin);
         let indexes = many(|i| if i == 77_777 { 123 } else { i % 3 }, 100_000);
-        run("gather", &format!("[1, 2, 3] {indexes}")).fails(&[
-            "Index [123] out of bounds for array of shape [3]",
-            &at("entry gather", 1),
-        ]);
+        run("gather", &format!("[1, 2, 3] {indexes}"))
+            .fails(&["Index [123] out of bounds for array of shape [3]", &at("entry gather", 1)]);
         run("divide", "100000 99999").fails(&["division by zero", &at("entry divide", 0)]);
         let numbers = many(|i| 99_998 - i, 100_000);
         run("positive", &numbers).fails(&["ssert", &at("entry positive", 0)]);
@@ -145,11 +129,7 @@ fn out_of_memory_says_how_much_was_wanted_and_the_limit() {
     sample(&["-e", "fill"], "1000000000000000 7").fails(&["memory", "8000000000000000"]);
     sample(&["-e", "fill"], "9223372036854775807 7").fails(&["does not fit"]);
     sample(&["-e", "table"], "4294967296 4294967296").fails(&["does not fit"]);
-    sample(
-        &["--memory-limit", "1K"],
-        format!("[{}1]", "1, ".repeat(1000)),
-    )
-    .fails(&["argument 1", "memory"]);
+    sample(&["--memory-limit", "1K"], format!("[{}1]", "1, ".repeat(1000))).fails(&["argument 1", "memory"]);
 }
 
 #[test]
@@ -159,9 +139,6 @@ fn failures_of_run_and_dev_are_the_same_as_those_of_executables() {
     let place = format!("sample.fut:{}:", line("entry gather") + 1);
     let parts = ["Index [3] out of bounds for array of shape [2]", &place];
     bindrune(&["run", &program, "-e", "gather"], "[1, 2] [0, 3]").fails(&parts);
-    bindrune(
-        &["dev", &program, "--stage", "segs", "--run", "-e", "gather"],
-        "[1, 2] [0, 3]",
-    )
-    .fails(&["out of bounds", &place]);
+    bindrune(&["dev", &program, "--stage", "segs", "--run", "-e", "gather"], "[1, 2] [0, 3]")
+        .fails(&["out of bounds", &place]);
 }

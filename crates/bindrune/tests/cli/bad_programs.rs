@@ -20,21 +20,9 @@ fn survives(command: &str, text: impl AsRef<[u8]>) -> Finished {
     let finished = bindrune(&[command, &file], "");
     assert!(finished.code == 0 || finished.code == 1, "{finished:?}");
     assert!(!finished.stderr.contains("panicked"), "{}", finished.stderr);
-    assert!(
-        !finished.stderr.contains("bug of the compiler"),
-        "{}",
-        finished.stderr
-    );
-    assert!(
-        finished.stderr.len() < 20_000,
-        "{} bytes of messages",
-        finished.stderr.len()
-    );
-    assert!(
-        start.elapsed() < Duration::from_mins(1),
-        "took {:?}",
-        start.elapsed()
-    );
+    assert!(!finished.stderr.contains("bug of the compiler"), "{}", finished.stderr);
+    assert!(finished.stderr.len() < 20_000, "{} bytes of messages", finished.stderr.len());
+    assert!(start.elapsed() < Duration::from_mins(1), "took {:?}", start.elapsed());
     finished
 }
 
@@ -44,19 +32,8 @@ fn several_errors_each_with_place_and_excerpt() {
         "entry main (x: i32) : i32 =\n  let y = x + 1.5\n  in lenght [y]\n\n\
          entry other (xs: []i32) : bool = xs[true]\n",
     )
-    .fails(&[
-        "wrong.fut:2:",
-        "wrong.fut:3:6",
-        "wrong.fut:5:",
-        "lenght [y]",
-        "^",
-        "length",
-    ]);
-    assert!(
-        finished.stderr.matches("error").count() >= 3,
-        "{}",
-        finished.stderr
-    );
+    .fails(&["wrong.fut:2:", "wrong.fut:3:6", "wrong.fut:5:", "lenght [y]", "^", "length"]);
+    assert!(finished.stderr.matches("error").count() >= 3, "{}", finished.stderr);
 }
 
 #[test]
@@ -124,20 +101,8 @@ const NESTS: [(&str, &str, &str, &str, &str); 44] = [
     ("entry main = ", "(", "1", ", 2)", ""),
     ("entry main = ", "{a = ", "1", "}", ""),
     ("entry main (x: i32) = ", "match x case _ -> ", "1", "", ""),
-    (
-        "entry main (x: i32) = ",
-        "loop x = ",
-        "x",
-        " for i < 2 do x",
-        "",
-    ),
-    (
-        "entry main (x: i32) = ",
-        "loop x = x while x > 2 do ",
-        "x",
-        "",
-        "",
-    ),
+    ("entry main (x: i32) = ", "loop x = ", "x", " for i < 2 do x", ""),
+    ("entry main (x: i32) = ", "loop x = x while x > 2 do ", "x", "", ""),
     ("entry main (xs: []i64) = ", "xs[", "0", "]", ""),
     ("entry main (xs: []i64) = xs", "[0]", "", "", ""),
     ("entry main (x: i32) = x", ".0", "", "", ""),
@@ -184,19 +149,10 @@ fn depth() {
 fn long_lines() {
     let ones = "1, ".repeat(300_000);
     survives("check", format!("entry main = reduce (+) 0 [{ones}1]\n"));
-    survives(
-        "check",
-        format!("entry main = 1 {} \n", "+ 1 ".repeat(300_000)),
-    );
-    survives(
-        "check",
-        format!("-- {}\nentry main = 1\n", "x".repeat(2_000_000)),
-    );
+    survives("check", format!("entry main = 1 {} \n", "+ 1 ".repeat(300_000)));
+    survives("check", format!("-- {}\nentry main = 1\n", "x".repeat(2_000_000)));
     survives("check", format!("def {} = 1\n", "x".repeat(1_000_000)));
-    survives(
-        "check",
-        format!("entry main = \"{}\"\n", "x".repeat(1_000_000)),
-    );
+    survives("check", format!("entry main = \"{}\"\n", "x".repeat(1_000_000)));
     for (before, digit, after) in [
         ("", "9", ""),
         ("0x", "f", ""),

@@ -53,10 +53,7 @@ fn run_compiles_and_runs() {
         bindrune(&args, stdin)
     };
     assert_eq!(run(&[], "[1, -2]").quiet().text(), "[2i32, -4i32]\n");
-    assert_eq!(
-        run(&["-e", "one"], "21 -- the argument\n").quiet().text(),
-        "42i32\n"
-    );
+    assert_eq!(run(&["-e", "one"], "21 -- the argument\n").quiet().text(), "42i32\n");
     assert_eq!(run(&["-e", "one", "-n"], "21").quiet().text(), "");
     run(&["-e", "two"], "21").fails(&["no entry point `two`", "main, one"]);
 }
@@ -66,18 +63,7 @@ fn build_names_the_executable_after_the_program_or_as_told() {
     let folder = Folder::new();
     let program = folder.file("p.fut", "entry main (x: i32) = x + 1\n");
     bindrune(&["build", &program], "").quiet();
-    bindrune(
-        &[
-            "build",
-            &program,
-            "-o",
-            &folder.path("q"),
-            "--cpu",
-            "generic",
-        ],
-        "",
-    )
-    .quiet();
+    bindrune(&["build", &program, "-o", &folder.path("q"), "--cpu", "generic"], "").quiet();
     for name in ["p", "q"] {
         let mut command = Command::new(folder.path(name));
         let finished = finish(command.stdout(Stdio::piped()), b"41");
@@ -107,9 +93,7 @@ fn executables_go_into_devices_and_do_not_replace_them() {
     }
     bindrune(&["build", &program, "-o", &folder.path(".")], "").fails(&["cannot write"]);
     let left = std::fs::read_dir(folder.path(".")).expect("the folder is there");
-    let mut left: Vec<_> = left
-        .map(|file| file.expect("it is one").file_name())
-        .collect();
+    let mut left: Vec<_> = left.map(|file| file.expect("it is one").file_name()).collect();
     left.sort();
     assert_eq!(left, ["full", "full.c", "null", "null.c", "p.fut"]);
 }
@@ -117,27 +101,16 @@ fn executables_go_into_devices_and_do_not_replace_them() {
 #[test]
 fn dev_prints_every_stage_and_goes_on_from_what_it_printed() {
     let folder = Folder::new();
-    let program = folder.file(
-        "p.fut",
-        "entry main (xs: []i32) = reduce (+) 1 (map (* 2) xs)\n",
-    );
+    let program = folder.file("p.fut", "entry main (xs: []i32) = reduce (+) 1 (map (* 2) xs)\n");
     let list = bindrune(&["dev", "--stage", "list", &program], "").quiet();
-    let stages: Vec<&str> = list
-        .text()
-        .lines()
-        .filter_map(|line| line.split_whitespace().next())
-        .collect();
-    for wanted in [
-        "ast", "typed", "lower", "flatten", "mem", "imp", "c", "llvm", "asm", "opencl", "cuda",
-        "hip",
-    ] {
+    let stages: Vec<&str> = list.text().lines().filter_map(|line| line.split_whitespace().next()).collect();
+    for wanted in
+        ["ast", "typed", "lower", "flatten", "mem", "imp", "c", "llvm", "asm", "opencl", "cuda", "hip"]
+    {
         assert!(stages.contains(&wanted), "{wanted} is no stage: {stages:?}");
     }
     for stage in stages {
-        let text = bindrune(&["dev", "--stage", stage, &program], "")
-            .quiet()
-            .text()
-            .to_owned();
+        let text = bindrune(&["dev", "--stage", stage, &program], "").quiet().text().to_owned();
         assert!(text.contains("main"), "{stage}: {text}");
         if ["ast", "typed", "c", "llvm", "asm", "opencl", "cuda", "hip"].contains(&stage) {
             continue;
@@ -182,26 +155,18 @@ fn the_typed_tree_is_the_programs_own_unless_all_is_wanted() {
         names.map(str::to_owned).collect()
     };
     let own = bindrune(&["dev", "--stage", "typed", &program], "").quiet();
-    assert_eq!(
-        headers(own.text()),
-        ["twice : i32 -> i32", "main [k] : [k]i32 -> i32"]
-    );
+    assert_eq!(headers(own.text()), ["twice : i32 -> i32", "main [k] : [k]i32 -> i32"]);
     assert!(own.text().contains(": xs\n"), "{}", own.text());
     let all = bindrune(&["dev", "--stage", "typed", "--all", &program], "").quiet();
     let all = headers(all.text());
-    assert!(
-        all.len() > 10 && all.iter().any(|line| line.starts_with("reduce ")),
-        "{all:?}"
-    );
+    assert!(all.len() > 10 && all.iter().any(|line| line.starts_with("reduce ")), "{all:?}");
 }
 
 #[test]
 fn help_and_version_go_to_standard_output() {
-    for (args, part) in [
-        (&["--help"][..], "check"),
-        (&["--version"], "bindrune 0."),
-        (&["build", "--help"], "--cpu"),
-    ] {
+    for (args, part) in
+        [(&["--help"][..], "check"), (&["--version"], "bindrune 0."), (&["build", "--help"], "--cpu")]
+    {
         let finished = bindrune(args, "").quiet();
         assert!(finished.text().contains(part), "{}", finished.text());
     }
@@ -229,10 +194,7 @@ entry long (n: i64) : f64 =
     };
     for cpu in ["znver4", "sapphirerapids", "skylake-avx512", "x86-64-v4"] {
         let [whole, half] = products(cpu);
-        assert!(
-            whole > 10 && half == 0,
-            "{cpu}: {whole} of 64 bytes, {half} of 32"
-        );
+        assert!(whole > 10 && half == 0, "{cpu}: {whole} of 64 bytes, {half} of 32");
     }
     let [whole, half] = products("x86-64-v3");
     assert!(whole == 0 && half > 10, "{whole} of 64 bytes, {half} of 32");

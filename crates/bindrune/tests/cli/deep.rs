@@ -27,12 +27,9 @@ fn thousands_of_branches_run_on_both_backends() {
     for text in [chain(5000), cases(5000)] {
         let folder = Folder::new();
         let file = folder.file("long.fut", text);
-        for (input, output) in [
-            ("0 5", "5i32\n"),
-            ("21000 5", "5i32\n"),
-            ("34993 -7", "990i32\n"),
-            ("3 5", "-1i32\n"),
-        ] {
+        for (input, output) in
+            [("0 5", "5i32\n"), ("21000 5", "5i32\n"), ("34993 -7", "990i32\n"), ("3 5", "-1i32\n")]
+        {
             assert_eq!(bindrune(&["run", &file], input).quiet().text(), output);
             let interpreted = bindrune(&["run", "--backend", "interp", &file], input);
             assert_eq!(interpreted.quiet().text(), output);
@@ -46,35 +43,11 @@ fn a_hundred_thousand_levels() {
     let n = 100_000;
     let folder = Folder::new();
     for (name, text) in [
-        (
-            "parens",
-            format!(
-                "entry main (x: i32) : i32 = {}x{}\n",
-                "(".repeat(n),
-                ")".repeat(n)
-            ),
-        ),
-        (
-            "sum",
-            format!("entry main (x: i32) : i32 = x{}\n", " + x".repeat(n)),
-        ),
-        (
-            "lets",
-            format!(
-                "entry main (x: i32) : i32 = {}x{}\n",
-                "let y = ".repeat(n),
-                " in y".repeat(n)
-            ),
-        ),
+        ("parens", format!("entry main (x: i32) : i32 = {}x{}\n", "(".repeat(n), ")".repeat(n))),
+        ("sum", format!("entry main (x: i32) : i32 = x{}\n", " + x".repeat(n))),
+        ("lets", format!("entry main (x: i32) : i32 = {}x{}\n", "let y = ".repeat(n), " in y".repeat(n))),
         ("else", chain(n)),
-        (
-            "types",
-            format!(
-                "type t = {}i32{}\nentry main (x: t) : t = x\n",
-                "(".repeat(n),
-                ")".repeat(n)
-            ),
-        ),
+        ("types", format!("type t = {}i32{}\nentry main (x: t) : t = x\n", "(".repeat(n), ")".repeat(n))),
     ] {
         let file = folder.file(&format!("{name}.fut"), text);
         bindrune(&["check", &file], "").quiet();
@@ -87,11 +60,7 @@ fn a_hundred_thousand_levels() {
         };
         assert_eq!(interpreted.text(), wanted, "{name}");
         if name != "else" {
-            assert_eq!(
-                bindrune(&["run", &file], input).quiet().text(),
-                wanted,
-                "{name}"
-            );
+            assert_eq!(bindrune(&["run", &file], input).quiet().text(), wanted, "{name}");
         }
     }
 }
@@ -116,10 +85,7 @@ fn recursion_without_an_end_tells_its_calls() {
     let text = "def f (n: i64) : i64 = if n == 0 then 0 else\n  1 + f (n - 1)\n\
                 entry main (n: i64) = f n\n";
     let file = folder.file("deep.fut", text);
-    assert_eq!(
-        bindrune(&["run", &file], "1000").quiet().text(),
-        "1000i64\n"
-    );
+    assert_eq!(bindrune(&["run", &file], "1000").quiet().text(), "1000i64\n");
     let wanted = [
         "the stack is used up: the recursion is too deep.",
         "-> #0  ",
@@ -142,27 +108,18 @@ fn the_compiler_may_run_out_of_memory() {
     let file = folder.file("large.fut", chain(60_000));
     let output = folder.path("large");
     let limit = ["--compiler-memory", "150000000"];
-    let wanted = [
-        "the compiler ran out of memory",
-        "may use 143 MiB",
-        "large.fut",
-    ];
+    let wanted = ["the compiler ran out of memory", "may use 143 MiB", "large.fut"];
     bindrune(&["check", limit[0], limit[1], &file], "").fails(&wanted);
     bindrune(&["build", limit[0], limit[1], &file, "-o", &output], "").fails(&wanted);
     bindrune(&["run", limit[0], limit[1], &file], "1 1").fails(&wanted);
     assert!(!std::path::Path::new(&output).exists());
     // Address space is limited, so that the system refuses.
-    let shell = format!(
-        "ulimit -v 400000; exec {} check {file}",
-        env!("CARGO_BIN_EXE_bindrune")
-    );
+    let shell = format!("ulimit -v 400000; exec {} check {file}", env!("CARGO_BIN_EXE_bindrune"));
     let mut run = std::process::Command::new("sh");
     let finished = crate::process::finish(run.args(["-c", &shell]), b"");
     assert_eq!(finished.code, 1, "{finished:?}");
     assert!(
-        ["ran out of memory", "nested too deeply"]
-            .iter()
-            .any(|text| finished.stderr.contains(text)),
+        ["ran out of memory", "nested too deeply"].iter().any(|text| finished.stderr.contains(text)),
         "{finished:?}"
     );
 }

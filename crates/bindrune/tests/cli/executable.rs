@@ -7,24 +7,10 @@ use value::Reader;
 #[test]
 fn values_in_values_out() {
     assert_eq!(sample(&[], "[1, 2, 3]").quiet().text(), "6i32\n");
-    assert_eq!(
-        sample(&["-e", "dot"], "[1f64, 2f64] [0.5, 4]")
-            .quiet()
-            .text(),
-        "8.5f64\n"
-    );
-    assert_eq!(
-        sample(&["--entry-point=both"], "1 3").quiet().text(),
-        "2i32\n1.5f32\n"
-    );
-    assert_eq!(
-        sample(&["-e", "squares"], "0i64").quiet().text(),
-        "empty([0]i64)\n"
-    );
-    assert_eq!(
-        sample(&["-e", "flags"], "[true, false]").quiet().text(),
-        "[false, true]\n"
-    );
+    assert_eq!(sample(&["-e", "dot"], "[1f64, 2f64] [0.5, 4]").quiet().text(), "8.5f64\n");
+    assert_eq!(sample(&["--entry-point=both"], "1 3").quiet().text(), "2i32\n1.5f32\n");
+    assert_eq!(sample(&["-e", "squares"], "0i64").quiet().text(), "empty([0]i64)\n");
+    assert_eq!(sample(&["-e", "flags"], "[true, false]").quiet().text(), "[false, true]\n");
     assert_eq!(sample(&["-e", "nothing"], "1").quiet().text(), "()\n");
     sample(&["-e", "record"], "1").fails(&["{a: i32, b: f32}", "no text"]);
     sample(&["-e", "record", "-b"], "1").fails(&["{a: i32, b: f32}", "no text"]);
@@ -60,10 +46,7 @@ fn runs_are_counted_and_timed() {
     let written = std::fs::read_to_string(&times).expect("the times were written");
     let lines: Vec<&str> = written.lines().collect();
     assert_eq!(lines.len(), 7);
-    assert!(
-        lines.iter().all(|line| line.parse::<u64>().is_ok()),
-        "{written}"
-    );
+    assert!(lines.iter().all(|line| line.parse::<u64>().is_ok()), "{written}");
     assert_eq!(sample(&["-n", "-t", &times], "[1]").quiet().text(), "");
     let written = std::fs::read_to_string(&times).expect("the times were written");
     assert_eq!(written.lines().count(), 1);
@@ -83,11 +66,7 @@ fn debugging_reports_counters_and_no_leak() {
         .lines()
         .find_map(|line| line.strip_prefix("peak memory: "))
         .and_then(|rest| rest.split(' ').next()?.parse::<u64>().ok());
-    assert!(
-        peak.is_some_and(|bytes| (8_000..100_000).contains(&bytes)),
-        "{}",
-        finished.stderr
-    );
+    assert!(peak.is_some_and(|bytes| (8_000..100_000).contains(&bytes)), "{}", finished.stderr);
 }
 
 #[test]
@@ -99,14 +78,10 @@ fn too_little_memory_is_told_with_its_place() {
          entry wide (n: i64) = replicate n (replicate n 1i64)\n",
     );
     let run = |entry: &str, stdin: &str| bindrune(&["run", &program, "-e", entry], stdin);
-    run("main", "1000000000000").fails(&[
-        "out of memory: 8000000000000 bytes were asked for",
-        "large.fut:1:23-",
-    ]);
-    run("wide", "4000000000").fails(&[
-        "the size of an array in bytes does not fit into 63 bits",
-        "large.fut:2:23-",
-    ]);
+    run("main", "1000000000000")
+        .fails(&["out of memory: 8000000000000 bytes were asked for", "large.fut:1:23-"]);
+    run("wide", "4000000000")
+        .fails(&["the size of an array in bytes does not fit into 63 bits", "large.fut:2:23-"]);
 }
 
 #[test]
@@ -122,36 +97,18 @@ fn results_do_not_depend_on_the_number_of_threads() {
         text
     }) + "]";
     let run = |threads: &str| {
-        sample(
-            &["-e", "dot", "--num-threads", threads],
-            format!("{input}{input}"),
-        )
-        .quiet()
-        .text()
-        .to_owned()
+        sample(&["-e", "dot", "--num-threads", threads], format!("{input}{input}")).quiet().text().to_owned()
     };
     let one = run("1");
-    assert_eq!(
-        (run("2"), run("4"), run("3")),
-        (one.clone(), one.clone(), one)
-    );
+    assert_eq!((run("2"), run("4"), run("3")), (one.clone(), one.clone(), one));
 }
 
 #[test]
 fn options_are_explained_and_wrong_ones_named() {
     let help = sample(&["--help"], "").quiet();
-    for option in [
-        "-e",
-        "-t",
-        "-r",
-        "-b",
-        "-n",
-        "-D",
-        "--num-threads",
-        "--memory-limit",
-        "--tuning",
-        "--log-versions",
-    ] {
+    for option in
+        ["-e", "-t", "-r", "-b", "-n", "-D", "--num-threads", "--memory-limit", "--tuning", "--log-versions"]
+    {
         assert!(help.text().contains(option), "{}", help.text());
     }
     sample(&["--frobnicate"], "").fails(&["--frobnicate", "--help"]);
@@ -165,10 +122,7 @@ fn executables_need_the_c_library_and_no_other() {
     let program = sample_command(&[]).get_program().to_owned();
     let mut ldd = Command::new("ldd");
     let done = finish(ldd.arg(program).stdout(Stdio::piped()), b"");
-    let names = done
-        .text()
-        .lines()
-        .filter_map(|line| line.split_whitespace().next());
+    let names = done.text().lines().filter_map(|line| line.split_whitespace().next());
     // The kernel's own, and the loader, are no libraries to be installed.
     let other = |name: &&str| !name.contains("vdso") && !name.contains("ld-linux");
     let names: Vec<&str> = names.filter(other).collect();

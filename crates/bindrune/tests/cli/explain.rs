@@ -43,9 +43,7 @@ fn tells(program: &str, options: &[&str], told: &[Told]) {
     for (kind, line, parts) in told {
         let fits = |(text, entry): &&(String, Value)| {
             let said = entry["text"].as_str().expect("text");
-            entry["kind"] == *kind
-                && text.contains(line)
-                && parts.iter().all(|part| said.contains(part))
+            entry["kind"] == *kind && text.contains(line) && parts.iter().all(|part| said.contains(part))
         };
         assert!(
             entries.iter().any(|entry| fits(&entry)),
@@ -67,26 +65,10 @@ fn what_fuses_and_what_does_not_and_why() {
 ",
         &[],
         &[
-            (
-                "not-fused",
-                "let doubled",
-                &["`map (\\i -> doubled", "(line 3)", "own iteration"],
-            ),
-            (
-                "fused",
-                "let turned",
-                &["goes into `i32.sum turned` (line 6)"],
-            ),
-            (
-                "computed-together",
-                "let low",
-                &["`i32.maximum xs` (line 5)"],
-            ),
-            (
-                "tasks",
-                "let sum",
-                &["lines 3 and 6 in one", "runs as tasks"],
-            ),
+            ("not-fused", "let doubled", &["`map (\\i -> doubled", "(line 3)", "own iteration"]),
+            ("fused", "let turned", &["goes into `i32.sum turned` (line 6)"]),
+            ("computed-together", "let low", &["`i32.maximum xs` (line 5)"]),
+            ("tasks", "let sum", &["lines 3 and 6 in one", "runs as tasks"]),
         ],
     );
     tells(
@@ -104,20 +86,12 @@ fn what_fuses_and_what_does_not_and_why() {
     map (\\y -> y * f32.i64 i + 1) ys
 ",
         &[],
-        &[(
-            "turned-inside",
-            "loop ys",
-            &["each element takes all turns"],
-        )],
+        &[("turned-inside", "loop ys", &["each element takes all turns"])],
     );
     tells(
         "entry main (n: i64) (xs: [n]i32) = i32.sum (map (* 2) xs)\n",
         &["--fuse", "off"],
-        &[(
-            "tasks",
-            "entry main",
-            &["`map (* 2) xs`: map runs as tasks"],
-        )],
+        &[("tasks", "entry main", &["`map (* 2) xs`: map runs as tasks"])],
     );
 }
 
@@ -137,32 +111,12 @@ entry main (xs: []i32) (ys: []f64): ([]i32, f64, i32) =
 ",
         &["--all"],
         &[
-            (
-                "in-place",
-                "map (twice collatz)",
-                &["`twice` is evaluated in place"],
-            ),
-            (
-                "instance",
-                "def twice",
-                &["`collatz` becomes a function for these types"],
-            ),
+            ("in-place", "map (twice collatz)", &["`twice` is evaluated in place"]),
+            ("instance", "def twice", &["`collatz` becomes a function for these types"]),
             ("shared-instance", "def twice", &["that other calls go to"]),
-            (
-                "called",
-                "def twice",
-                &["the call of `collatz` stays", "asked to stay"],
-            ),
-            (
-                "inlined",
-                "sum ys",
-                &["the call of `sum` is replaced by its body"],
-            ),
-            (
-                "inlined",
-                "sum ys + f'",
-                &["the call of `f'` is replaced by its body"],
-            ),
+            ("called", "def twice", &["the call of `collatz` stays", "asked to stay"]),
+            ("inlined", "sum ys", &["the call of `sum` is replaced by its body"]),
+            ("inlined", "sum ys + f'", &["the call of `f'` is replaced by its body"]),
             ("called", "rec 5", &["the call of `rec` stays", "recursive"]),
         ],
     );
@@ -179,16 +133,8 @@ entry main (x: i32): i32 =
 ",
         &["--copies", "0", "--all"],
         &[
-            (
-                "instance",
-                "  + thrice (* x) x",
-                &["for these types and functions"],
-            ),
-            (
-                "in-place",
-                "  thrice (+ 1) x",
-                &["`thrice` is evaluated in place"],
-            ),
+            ("instance", "  + thrice (* x) x", &["for these types and functions"]),
+            ("in-place", "  thrice (+ 1) x", &["`thrice` is evaluated in place"]),
             ("inlined", "  + thrice (* x) x", &["the call of `thrice`"]),
         ],
     );
@@ -216,35 +162,15 @@ entry steps (n: i64) (xs: [n]f64): [n]f64 =
 ",
         &[],
         &[
-            (
-                "tasks",
-                "f32.sum xs) xss",
-                &["map runs as tasks", "two versions"],
-            ),
-            (
-                "shared-by-lanes",
-                "f32.sum xs) xss",
-                &["`f32.sum xs`", "of line 2"],
-            ),
-            (
-                "sequential",
-                "scatter (copy xs)",
-                &["inside the parallel loop of line 4"],
-            ),
+            ("tasks", "f32.sum xs) xss", &["map runs as tasks", "two versions"]),
+            ("shared-by-lanes", "f32.sum xs) xss", &["`f32.sum xs`", "of line 2"]),
+            ("sequential", "scatter (copy xs)", &["inside the parallel loop of line 4"]),
             ("sequential", "#[sequential]", &["an attribute asks for it"]),
-            (
-                "sequential",
-                "reduce (\\xs ys",
-                &["its operator takes arrays"],
-            ),
+            ("sequential", "reduce (\\xs ys", &["its operator takes arrays"]),
             ("tasks", "scan (\\x y", &["scan runs as tasks of"]),
             ("tasks", "reduce_by_index", &["histogram runs as tasks of"]),
             ("lanes", "while y > 2", &["lanes: about"]),
-            (
-                "no-lanes",
-                "map (map (+ 1)) xss",
-                &["runs without lanes: not worth it"],
-            ),
+            ("no-lanes", "map (map (+ 1)) xss", &["runs without lanes: not worth it"]),
         ],
     );
 }
@@ -304,11 +230,7 @@ entry indices (n: i64) = map (* 2) (iota (i64.max 0 n))
     tells(
         "entry main (k: i32) (n: i32) = (k / n, k % n)\n",
         &["--all"],
-        &[(
-            "check-removed",
-            "entry main",
-            &["the same is checked elsewhere"],
-        )],
+        &[("check-removed", "entry main", &["the same is checked elsewhere"])],
     );
 }
 
@@ -400,16 +322,8 @@ fn what_is_computed_before_loops_and_what_is_not_computed() {
 ",
         &[],
         &[
-            (
-                "removed",
-                "let _unused",
-                &["map removed: nothing needs its results"],
-            ),
-            (
-                "hoisted",
-                "f64.sqrt",
-                &["`f64.sqrt (x * 3)` is computed before the loop"],
-            ),
+            ("removed", "let _unused", &["map removed: nothing needs its results"]),
+            ("hoisted", "f64.sqrt", &["`f64.sqrt (x * 3)` is computed before the loop"]),
         ],
     );
 }
@@ -447,9 +361,7 @@ checks: 1 stay in parallel loops, 0 in other loops; 0 removed
 copies: 0
 "
     );
-    let lines: Vec<&str> = (done.text().lines())
-        .filter(|line| !line.contains(" lanes: "))
-        .collect();
+    let lines: Vec<&str> = (done.text().lines()).filter(|line| !line.contains(" lanes: ")).collect();
     let text = lines.join("\n") + "\n";
     assert_eq!(text, expected);
     // Both functions, where none is asked for.
@@ -464,11 +376,7 @@ fn on_a_terminal_marks_have_colours() {
     let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_bindrune"));
     command.args(CPU).args(["-e", "main", &file]);
     let mut session = rexpect::session::spawn_command(command, Some(60_000)).expect("it starts");
-    for painted in [
-        "\u{1b}[1mmain (",
-        "\u{1b}[33;1m!\u{1b}[0m checks",
-        "\u{1b}[32m+\u{1b}[0m fusion",
-    ] {
+    for painted in ["\u{1b}[1mmain (", "\u{1b}[33;1m!\u{1b}[0m checks", "\u{1b}[32m+\u{1b}[0m fusion"] {
         session.exp_string(painted).expect("it has colours");
     }
     session.exp_eof().expect("that is the end");
@@ -513,21 +421,12 @@ fn as_data_it_has_what_the_guide_describes() {
 #[test]
 fn places_in_imported_files_are_found() {
     let folder = Folder::new();
-    folder.file(
-        "part.fut",
-        "def gather (xs: []f32) (is: []i64) =\n  map (\\i -> xs[i]) is\n",
-    );
+    folder.file("part.fut", "def gather (xs: []f32) (is: []i64) =\n  map (\\i -> xs[i]) is\n");
     let program = "import \"part\"\nentry main (xs: []f32) (is: []i64) = gather xs is\n";
     let done = explain(&folder, program, &[]).quiet();
     let text = done.text();
-    assert!(
-        text.contains("part.fut:1)\n    2 |   map (\\i -> xs[i]) is\n"),
-        "{text}"
-    );
-    assert!(
-        text.contains("bounds check stays in the parallel loop of line 2"),
-        "{text}"
-    );
+    assert!(text.contains("part.fut:1)\n    2 |   map (\\i -> xs[i]) is\n"), "{text}");
+    assert!(text.contains("bounds check stays in the parallel loop of line 2"), "{text}");
 }
 
 #[test]
@@ -537,10 +436,7 @@ fn library_functions_are_told_of_where_they_are_called() {
     let brief = explain(&folder, program, &[]).quiet();
     let text = brief.text();
     assert!(text.contains("    2 |   filter (> 0) xs\n"), "{text}");
-    assert!(
-        text.contains("`filter (> 0) xs`, inside `filter`"),
-        "{text}"
-    );
+    assert!(text.contains("`filter (> 0) xs`, inside `filter`"), "{text}");
     assert!(!text.contains("fusion: goes"), "{text}");
     let all = explain(&folder, program, &["--all"]).quiet();
     assert!(all.text().contains("fusion: goes into"), "{}", all.text());
@@ -582,8 +478,7 @@ entry main [n] (xs: [n]i64) (yss: [n][n]i64): ([n]i64, [n]i64) =
         let account: Value = serde_json::from_str(done.text()).expect("it is JSON");
         let entries = entries(&account);
         let has = |kind: &str, line: &str| {
-            let fits =
-                |(text, entry): &(String, Value)| entry["kind"] == kind && text.contains(line);
+            let fits = |(text, entry): &(String, Value)| entry["kind"] == kind && text.contains(line);
             entries.iter().any(fits)
         };
         assert!(has("kernels", "i64.sum yss"), "{entries:#?}");

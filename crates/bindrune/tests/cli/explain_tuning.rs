@@ -26,12 +26,7 @@ fn set(number: u64, (n, m): (i64, i64), other: i64, times: [u64; 2]) -> Value {
     let outer = n >= 16;
     let runs = [
         run(json!({}), outer, !outer && n * m >= 102_400, times[0]),
-        run(
-            json!({ OUTER: n + 1, INTRA: other }),
-            false,
-            other <= n * m,
-            times[1],
-        ),
+        run(json!({ OUTER: n + 1, INTRA: other }), false, other <= n * m, times[1]),
     ];
     json!({
         "number": number, "entry": "main", "default": times[0], "tuned": times[0],
@@ -116,14 +111,8 @@ fn the_same_as_data() {
     let data: Value = serde_json::from_slice(&done.stdout).expect("it is JSON");
     assert_eq!(data["version"], 1);
     let nest = &data["nests"][0];
-    assert_eq!(
-        (&nest["function"], &nest["place"]["line"]),
-        (&json!("main"), &json!(3))
-    );
-    assert_eq!(
-        nest["parameters"][OUTER],
-        json!({ "default": 16, "value": 51, "size": "n_0" })
-    );
+    assert_eq!((&nest["function"], &nest["place"]["line"]), (&json!("main"), &json!(3)));
+    assert_eq!(nest["parameters"][OUTER], json!({ "default": 16, "value": 51, "size": "n_0" }));
     let expected = json!({
         "chosen": { "versions": [1], "micros": 100.0 },
         "default": { "versions": [0], "micros": 400.0 },
@@ -144,17 +133,12 @@ fn what_does_not_fit_is_told() {
     other["defaults"] = json!({ "f.suff_outer_par_0": 16 });
     setup.folder.file("rows.fut.tuning.json", other.to_string());
     let said = bindrune(&explain, "");
-    assert!(
-        said.code == 0 && said.stderr.contains("tune again"),
-        "{said:?}"
-    );
+    assert!(said.code == 0 && said.stderr.contains("tune again"), "{said:?}");
     for damaged in ["{", "[]", "{\"version\": 1, \"datasets\": {\"a\": {}}}"] {
         setup.folder.file("rows.fut.tuning.json", damaged);
         bindrune(&explain, "").fails(&["rows.fut.tuning.json is no record of tuning"]);
     }
-    setup
-        .folder
-        .file("rows.fut.tuning.json", "{\"version\": 2}");
+    setup.folder.file("rows.fut.tuning.json", "{\"version\": 2}");
     bindrune(&explain, "").fails(&["was written by another version"]);
     let none = ["explain", "--tuning=other", &setup.program];
     bindrune(&none, "").fails(&["there is no record of tuning", "bindrune tune"]);
@@ -164,13 +148,10 @@ fn what_does_not_fit_is_told() {
 #[test]
 fn a_program_that_was_tuned_for_a_device_is_explained_for_it() {
     let folder = Folder::new();
-    let block = "-- ==\n-- \"few\" random input { [4][3000]i64 }\n-- \"many\" random input { [2000][5]i64 }\n";
+    let block =
+        "-- ==\n-- \"few\" random input { [4][3000]i64 }\n-- \"many\" random input { [2000][5]i64 }\n";
     let program = folder.file("rows.fut", format!("{block}\n{ROWS}"));
-    bindrune(
-        &["tune", "--backend=opencl", "--thresholds-only", &program],
-        "",
-    )
-    .quiet();
+    bindrune(&["tune", "--backend=opencl", "--thresholds-only", &program], "").quiet();
     let done = bindrune(&["explain", "--tuning", &program], "").quiet();
     let text = done.text();
     assert!(text.contains("many") && text.contains("segred"), "{text}");
@@ -183,7 +164,8 @@ fn a_program_that_was_tuned_for_a_device_is_explained_for_it() {
 #[test]
 fn a_program_that_was_tuned_is_explained() {
     let folder = Folder::new();
-    let block = "-- ==\n-- \"few\" random input { [4][30000]i64 }\n-- \"many\" random input { [20000][5]i64 }\n";
+    let block =
+        "-- ==\n-- \"few\" random input { [4][30000]i64 }\n-- \"many\" random input { [20000][5]i64 }\n";
     let program = folder.file("rows.fut", format!("{block}\n{ROWS}"));
     bindrune(&["tune", "--runs", "3", &program], "").quiet();
     let done = bindrune(&["explain", "--tuning", &program], "").quiet();

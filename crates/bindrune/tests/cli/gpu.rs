@@ -6,8 +6,7 @@ use crate::process::{Finished, Folder, bindrune, finish};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-const PROGRAM: &str =
-    "def main [n] (xs: [n]i64) : i64 = i64.sum (map (\\x -> assert (x >= 0) x) xs)\n";
+const PROGRAM: &str = "def main [n] (xs: [n]i64) : i64 = i64.sum (map (\\x -> assert (x >= 0) x) xs)\n";
 
 /// A program for a vendor's devices, and libraries beside it.
 struct Built {
@@ -74,10 +73,9 @@ impl Built {
 
 #[test]
 fn drivers_are_called_as_they_want() {
-    for (vendor, option) in [
-        ("cuda", "option --gpu-architecture=sm_90\n"),
-        ("hip", "option -ffp-contract=off\n"),
-    ] {
+    for (vendor, option) in
+        [("cuda", "option --gpu-architecture=sm_90\n"), ("hip", "option -ffp-contract=off\n")]
+    {
         let built = Built::with_libraries(vendor);
         let run = built.run(&["--build-option=--own"], "");
         assert_eq!((run.code, run.text()), (0, "0i64\n"), "{}", run.stderr);
@@ -102,9 +100,7 @@ fn drivers_are_called_as_they_want() {
         let file = built.folder.path("kernels");
         built.run(&[&format!("--dump-{vendor}"), &file], "").quiet();
         let load = format!("--load-{vendor}");
-        built
-            .run(&[&load, &file, "--build-option=--own"], "")
-            .quiet();
+        built.run(&[&load, &file, "--build-option=--own"], "").quiet();
         // They are those that are kept.
         assert!(!built.log().contains("program of kernels"));
     }
@@ -118,10 +114,7 @@ fn compiled_kernels_are_written_and_read() {
     assert_eq!(run.text(), "");
     assert_eq!(std::fs::read(&file).expect("it is written"), b"text");
     let log = built.log();
-    assert!(
-        log.contains("option --gpu-architecture=compute_90\n"),
-        "{log}"
-    );
+    assert!(log.contains("option --gpu-architecture=compute_90\n"), "{log}");
     assert!(!log.contains(" by 256\n"), "{log}");
     let run = built.run(&["--load-ptx", &file], "").quiet();
     assert_eq!(run.text(), "0i64\n");
@@ -135,9 +128,7 @@ fn compiled_kernels_are_written_and_read() {
         "as the program launches it",
     ]);
     built.folder.file("kernels.ptx", "these are none");
-    built
-        .run(&["--load-ptx", &file], "")
-        .fails(&["the device does not take the program's kernels"]);
+    built.run(&["--load-ptx", &file], "").fails(&["the device does not take the program's kernels"]);
 }
 
 /// A point for each block, whose threads share an array.
@@ -154,10 +145,7 @@ fn what_a_block_shares_is_asked_for_at_the_launch() {
         let built = Built::with_libraries_as(vendor, &[], SHARED);
         built.run(&[], "").quiet();
         let log = built.log();
-        assert!(
-            log.contains("launch 3 by 256\n24 bytes are shared\n"),
-            "{vendor}: {log}"
-        );
+        assert!(log.contains("launch 3 by 256\n24 bytes are shared\n"), "{vendor}: {log}");
         // More than any device has is allowed before.
         let told = log.contains("63488 bytes may be shared\n");
         assert_eq!(told, vendor == "cuda", "{vendor}: {log}");
@@ -185,10 +173,7 @@ fn enough_is_what_keeps_the_device_busy() {
         let found = values(&[]);
         assert!(found.contains(&line(busy)), "{vendor}: {found}");
         // Not so what asks for the threads of blocks.
-        assert!(
-            found.contains("main.suff_intra_par_0=16384\n"),
-            "{vendor}: {found}"
-        );
+        assert!(found.contains("main.suff_intra_par_0=16384\n"), "{vendor}: {found}");
         let found = values(&["--param=main.suff_outer_par_0=3"]);
         assert!(found.contains(&line(3)), "{vendor}: {found}");
         let logged = built.run(&["--log-versions"], "").stderr;
@@ -202,24 +187,12 @@ fn launches_and_copies_are_timed_where_that_is_wanted() {
     for vendor in ["cuda", "hip"] {
         let built = Built::with_libraries(vendor);
         built.run(&[], "").quiet();
-        assert!(
-            !built.log().contains("event\n"),
-            "{vendor}: events without -P"
-        );
+        assert!(!built.log().contains("event\n"), "{vendor}: events without -P");
         let run = built.run(&["-P", "-r", "2"], "");
         assert_eq!(run.code, 0, "{}", run.stderr);
         // The library says that each takes half of a millisecond.
-        for part in [
-            "        2         1000.0        500.0 ",
-            " 0  main.segred#",
-            "(",
-            "sample.fut:1:",
-        ] {
-            assert!(
-                run.stderr.contains(part),
-                "{vendor}: {part}: {}",
-                run.stderr
-            );
+        for part in ["        2         1000.0        500.0 ", " 0  main.segred#", "(", "sample.fut:1:"] {
+            assert!(run.stderr.contains(part), "{vendor}: {part}: {}", run.stderr);
         }
         assert!(!run.stderr.contains(" blocks of "), "{}", run.stderr);
         let log = built.log();
@@ -227,22 +200,14 @@ fn launches_and_copies_are_timed_where_that_is_wanted() {
         assert!(log.contains("0 events are left\n"), "{vendor}: {log}");
         // Where nothing warms up, what is copied before the call counts, too.
         let run = built.run(&["-P"], "");
-        assert!(
-            run.stderr.contains(" 24  copies to the device\n"),
-            "{}",
-            run.stderr
-        );
+        assert!(run.stderr.contains(" 24  copies to the device\n"), "{}", run.stderr);
         let run = built.run(&["-D"], "");
         for part in [
             "copy to the device: 24 bytes, 500.0 us\n",
             " blocks of 256 threads, 500.0 us\n",
             "copy to the host: 8 bytes, 500.0 us\n",
         ] {
-            assert!(
-                run.stderr.contains(part),
-                "{vendor}: {part}: {}",
-                run.stderr
-            );
+            assert!(run.stderr.contains(part), "{vendor}: {part}: {}", run.stderr);
         }
     }
 }
@@ -253,10 +218,7 @@ fn what_fails_is_said_in_one_message() {
     for (fails, message) in [
         ("init", "its driver cannot be used: CUDA_ERROR_NO_DEVICE"),
         ("count", "CUDA finds no device on this machine"),
-        (
-            "context",
-            "the device `Fake 100` cannot be used: no context is made",
-        ),
+        ("context", "the device `Fake 100` cannot be used: no context is made"),
         (
             "compile",
             "the compiler of CUDA does not compile the program's kernels for `Fake 100` \
@@ -268,15 +230,9 @@ fn what_fails_is_said_in_one_message() {
             "out of memory on the device: 16 bytes were asked for while 0 bytes are in use, and \
              the device has no more.",
         ),
-        (
-            "block",
-            "` has blocks of 256 threads, 128 fit on the device",
-        ),
+        ("block", "` has blocks of 256 threads, 128 fit on the device"),
         ("launch", "is not launched"),
-        (
-            "lost",
-            "the device `Fake 100` fails: bytes are not copied from the device: ",
-        ),
+        ("lost", "the device `Fake 100` fails: bytes are not copied from the device: "),
         ("end", "the device does not end its work: "),
     ] {
         // What is not read back is waited for with -D, and the kernel named that was it.
@@ -294,17 +250,9 @@ fn what_fails_is_said_in_one_message() {
 
 #[test]
 fn a_driver_that_is_too_old_says_so() {
-    for (vendor, symbol) in [
-        ("cuda", "cuEventCreate"),
-        ("hip", "hipEventCreateWithFlags"),
-    ] {
+    for (vendor, symbol) in [("cuda", "cuEventCreate"), ("hip", "hipEventCreateWithFlags")] {
         let run = Built::with_libraries_as(vendor, &["-DOLD"], PROGRAM).run(&[], "");
-        assert_eq!(
-            (run.code, run.stderr.lines().count()),
-            (1, 1),
-            "{}",
-            run.stderr
-        );
+        assert_eq!((run.code, run.stderr.lines().count()), (1, 1), "{}", run.stderr);
         let message = format!("the driver's library is too old: it has no `{symbol}`; install");
         assert!(run.stderr.contains(&message), "{}", run.stderr);
     }
@@ -316,9 +264,7 @@ fn what_is_kept_may_be_damaged_or_find_no_room() {
     let cache = built.folder.path("cache/bindrune");
     let kept = || -> Vec<_> {
         let files = std::fs::read_dir(&cache).expect("there is a folder");
-        files
-            .map(|file| file.expect("it is listed").path())
-            .collect()
+        files.map(|file| file.expect("it is listed").path()).collect()
     };
     // A disk that takes no more: files may not grow beyond a KiB, and that is an error.
     let line = "trap '' XFSZ; ulimit -f 1; exec \"$@\"";
@@ -338,10 +284,7 @@ fn what_is_kept_may_be_damaged_or_find_no_room() {
         std::fs::write(&files[0], damaged).expect("it can be written");
         built.log();
         built.run(&[], "").quiet();
-        assert!(
-            built.log().contains("program of kernels"),
-            "it is compiled again"
-        );
+        assert!(built.log().contains("program of kernels"), "it is compiled again");
         let again = std::fs::read(&files[0]).expect("it can be read");
         assert!(again == whole, "it is kept again");
     }

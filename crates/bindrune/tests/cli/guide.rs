@@ -30,9 +30,7 @@ fn pages() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/src");
     let entries = std::fs::read_dir(folder).expect("the guide is there");
     let paths = entries.map(|entry| entry.expect("the folder can be read").path());
-    let mut pages: Vec<PathBuf> = paths
-        .filter(|path| path.extension().is_some_and(|e| e == "md"))
-        .collect();
+    let mut pages: Vec<PathBuf> = paths.filter(|path| path.extension().is_some_and(|e| e == "md")).collect();
     pages.sort();
     pages
 }
@@ -109,9 +107,7 @@ fn fits(shown: &str, line: &str) -> bool {
 fn all_fit(shown: &[String], lines: &[&str]) -> bool {
     match (shown.split_first(), lines.split_first()) {
         (None, None) => true,
-        (Some((first, rest)), _) if first == "..." => {
-            (0..=lines.len()).any(|at| all_fit(rest, &lines[at..]))
-        }
+        (Some((first, rest)), _) if first == "..." => (0..=lines.len()).any(|at| all_fit(rest, &lines[at..])),
         (Some((first, rest)), Some((line, lines))) => fits(first, line) && all_fit(rest, lines),
         _ => false,
     }
@@ -151,13 +147,8 @@ fn commands_print_what_the_guide_shows() {
             let lines: Vec<&str> = done.text().lines().map(str::trim_end).collect();
             if !all_fit(&shown.output, &lines) {
                 // Writing to a string cannot fail.
-                let _ = writeln!(
-                    failures,
-                    "{name}:{}: $ {}\n{}\n",
-                    shown.line,
-                    shown.command,
-                    lines.join("\n")
-                );
+                let _ =
+                    writeln!(failures, "{name}:{}: $ {}\n{}\n", shown.line, shown.command, lines.join("\n"));
             }
             runs += 1;
         }

@@ -104,24 +104,12 @@ fn several_runs_share_what_was_compiled_and_allocated() {
     }
     assert!(!run.stderr.contains("behind"), "{}", run.stderr);
     // A kernel by name and number with its place, and how often it ran in runs that count.
-    let row = run
-        .stderr
-        .lines()
-        .find(|line| line.contains("main.seg") && !line.contains(" blocks of "));
+    let row = run.stderr.lines().find(|line| line.contains("main.seg") && !line.contains(" blocks of "));
     let row = row.unwrap_or_else(|| panic!("no kernel: {}", run.stderr));
     let words: Vec<&str> = row.split_whitespace().collect();
-    assert!(
-        words[5].contains('#') && words[6].contains("sample.fut:"),
-        "{row}"
-    );
-    assert!(
-        words[0].parse::<u64>().is_ok_and(|times| times % 5 == 0),
-        "{row}"
-    );
-    let launched = run
-        .stderr
-        .lines()
-        .filter(|line| line.contains(" of 256 threads, "));
+    assert!(words[5].contains('#') && words[6].contains("sample.fut:"), "{row}");
+    assert!(words[0].parse::<u64>().is_ok_and(|times| times % 5 == 0), "{row}");
+    let launched = run.stderr.lines().filter(|line| line.contains(" of 256 threads, "));
     assert_eq!(launched.count(), 6, "{}", run.stderr);
     // Without, nothing is timed.
     let quiet = built.run(&["-e", "main"], "[1, 2, 3]").quiet();
@@ -168,19 +156,14 @@ fn devices_are_listed_and_chosen() {
     assert_eq!(chosen.text(), "[2i32, 3i32]\n");
     built.run(&["-d", "#0"], "1").quiet();
     for (wanted, parts) in [
-        (
-            "nonsense",
-            &["there is no device `nonsense`; there are: ", name][..],
-        ),
+        ("nonsense", &["there is no device `nonsense`; there are: ", name][..]),
         ("#99", &["there is no device `#99`"]),
         ("#", &["no number behind `#`"]),
     ] {
         built.run(&["-d", wanted], "1").fails(parts);
     }
     built.run(&["-p", "#0", "-d", "#0"], "1").quiet();
-    built
-        .run(&["-p", "nonsense"], "1")
-        .fails(&["there is no platform `nonsense`; there are: "]);
+    built.run(&["-p", "nonsense"], "1").fails(&["there is no platform `nonsense`; there are: "]);
     for option in ["-d", "-p"] {
         let on_cpu = finish(&mut sample_command(&[option, "#0"]), b"[1]");
         on_cpu.fails(&["the program runs on no device"]);
@@ -197,17 +180,10 @@ fn kernels_are_written_and_read() {
     assert!(kernels.contains("BR_KERNEL(256)\nvoid k0_main_segmap"));
     let loaded = built.run(&["--load-opencl", &file], "1").quiet();
     assert_eq!(loaded.text(), "[2i32, 3i32]\n");
-    built
-        .folder
-        .file("kernels.cl", format!("{kernels}\nnonsense\n"));
-    built
-        .run(&["--load-opencl", &file], "1")
-        .fails(&["does not compile the program's kernels"]);
+    built.folder.file("kernels.cl", format!("{kernels}\nnonsense\n"));
+    built.run(&["--load-opencl", &file], "1").fails(&["does not compile the program's kernels"]);
     // Launches would hand over what other parameters are not for.
-    let fewer = kernels.replace(
-        "void k0_main_segmap(BR_GLOBAL br_ctx *ctx, ",
-        "void k0_main_segmap(",
-    );
+    let fewer = kernels.replace("void k0_main_segmap(BR_GLOBAL br_ctx *ctx, ", "void k0_main_segmap(");
     assert_ne!(fewer, kernels);
     for others in [&*fewer, "", "these are none"] {
         built.folder.file("kernels.cl", others);
@@ -217,10 +193,7 @@ fn kernels_are_written_and_read() {
         ]);
     }
     for (options, parts) in [
-        (
-            ["--dump-cuda", &file],
-            ["the program's kernels are for opencl, not for cuda"],
-        ),
+        (["--dump-cuda", &file], ["the program's kernels are for opencl, not for cuda"]),
         (["--load-opencl", "no/such"], ["cannot read no/such: "]),
         (["--dump-opencl", "/dev/full"], ["cannot write /dev/full: "]),
     ] {
@@ -257,18 +230,9 @@ fn compiled_kernels_are_written_and_read() {
         .fails(&["the compiled kernels are not whole, or not those that"]);
     for (options, part) in [
         (["--load-opencl-binary", "no/such"], "cannot read no/such: "),
-        (
-            ["--dump-opencl-binary", "/dev/full"],
-            "cannot write /dev/full: ",
-        ),
-        (
-            ["--dump-ptx", &file],
-            "the program's kernels are for opencl, not for cuda",
-        ),
-        (
-            ["--load-ptx", &file],
-            "the program's kernels are for opencl, not for cuda",
-        ),
+        (["--dump-opencl-binary", "/dev/full"], "cannot write /dev/full: "),
+        (["--dump-ptx", &file], "the program's kernels are for opencl, not for cuda"),
+        (["--load-ptx", &file], "the program's kernels are for opencl, not for cuda"),
     ] {
         built.run(&options, "1").fails(&[part]);
     }
@@ -284,9 +248,7 @@ fn options_that_change_nothing_say_so() {
         "{}",
         run.stderr
     );
-    built
-        .run(&["--default-tile-size=wide"], "1")
-        .fails(&["cannot parse argument \"wide\""]);
+    built.run(&["--default-tile-size=wide"], "1").fails(&["cannot parse argument \"wide\""]);
 }
 
 #[test]
@@ -311,19 +273,14 @@ fn a_machine_without_a_driver_gets_one_sentence() {
 #[test]
 fn memory_and_compilers_that_do_not_suffice_are_told() {
     let built = Built::new(SAMPLE);
-    built
-        .run(&["-e", "fill", "--memory-limit=1M"], "1000000 1")
-        .fails(&[
-            "out of memory on the device: 8000000 bytes were asked for",
-            "the limit is 1048576 bytes.",
-            "sample.fut:11:",
-        ]);
+    built.run(&["-e", "fill", "--memory-limit=1M"], "1000000 1").fails(&[
+        "out of memory on the device: 8000000 bytes were asked for",
+        "the limit is 1048576 bytes.",
+        "sample.fut:11:",
+    ]);
     built
         .run(&["--build-option=-D", "--build-option=bool=+"], "[1]")
-        .fails(&[
-            "does not compile the program's kernels",
-            "CL_BUILD_PROGRAM_FAILURE",
-        ]);
+        .fails(&["does not compile the program's kernels", "CL_BUILD_PROGRAM_FAILURE"]);
 }
 
 /// The loader's library on this machine, which [`finish`]ed programs find by themselves.
@@ -342,10 +299,7 @@ fn what_fails_in_the_driver_is_said_in_one_message() {
     assert!(made.expect("a C compiler").success());
     let run = |fails: &str, options: &[&str]| {
         let mut command = built.command(options);
-        command
-            .env("LD_LIBRARY_PATH", built.folder.path(""))
-            .env("OPENCL", installed())
-            .env("FAKE", fails);
+        command.env("LD_LIBRARY_PATH", built.folder.path("")).env("OPENCL", installed()).env("FAKE", fails);
         finish(&mut command, b"[1, 2, 3]")
     };
     let run_whole = run("", &[]).quiet();
@@ -355,24 +309,12 @@ fn what_fails_in_the_driver_is_said_in_one_message() {
     let load = ["--load-opencl-binary", &kernels];
     for (fails, message) in [
         ("binary", "does not take these compiled kernels"),
-        (
-            "queue",
-            "cannot be used: no queue is made: CL_OUT_OF_HOST_MEMORY",
-        ),
+        ("queue", "cannot be used: no queue is made: CL_OUT_OF_HOST_MEMORY"),
         ("memory", "and the device has no more."),
         ("block", " has blocks of 256 threads, 64 fit on the device"),
-        (
-            "shared",
-            " needs 1099511627776 bytes that a block shares, the device has ",
-        ),
-        (
-            "launch",
-            " fails: clEnqueueNDRangeKernel: CL_OUT_OF_RESOURCES, of `main.",
-        ),
-        (
-            "lost",
-            " fails: clEnqueueReadBuffer: CL_INVALID_COMMAND_QUEUE",
-        ),
+        ("shared", " needs 1099511627776 bytes that a block shares, the device has "),
+        ("launch", " fails: clEnqueueNDRangeKernel: CL_OUT_OF_RESOURCES, of `main."),
+        ("lost", " fails: clEnqueueReadBuffer: CL_INVALID_COMMAND_QUEUE"),
     ] {
         let options = if fails == "binary" { &load[..] } else { &[] };
         let run = run(fails, options);
@@ -384,9 +326,7 @@ fn what_fails_in_the_driver_is_said_in_one_message() {
 
 /// Where the loader's library is: the system's linker knows.
 fn installed() -> String {
-    let asked = Command::new("cc")
-        .arg(format!("-print-file-name={LIBRARY}"))
-        .output();
+    let asked = Command::new("cc").arg(format!("-print-file-name={LIBRARY}")).output();
     let path = String::from_utf8(asked.expect("a C compiler").stdout).expect("it is a path");
     path.trim().to_owned()
 }
@@ -395,15 +335,8 @@ fn installed() -> String {
 fn a_library_that_is_too_old_says_so() {
     let built = Built::new("entry main (x: i32) = map (+ x) [1, 2]\n");
     let empty = built.folder.file("empty.c", "int nothing = 0;\n");
-    let made = Command::new("cc")
-        .args([
-            "-shared",
-            "-fPIC",
-            "-o",
-            &built.folder.path(LIBRARY),
-            &empty,
-        ])
-        .status();
+    let made =
+        Command::new("cc").args(["-shared", "-fPIC", "-o", &built.folder.path(LIBRARY), &empty]).status();
     assert!(made.expect("a C compiler").success());
     let mut run = built.command(&[]);
     let run = finish(run.env("LD_LIBRARY_PATH", built.folder.path("")), b"1");
@@ -414,10 +347,8 @@ fn a_library_that_is_too_old_says_so() {
 #[test]
 fn run_takes_the_options_of_executables() {
     let folder = Folder::new();
-    let program = folder.file(
-        "p.fut",
-        "entry twice (xs: []i32) = map (* 2) xs\nentry inverse (xs: []i32) = map (1 /) xs\n",
-    );
+    let program = folder
+        .file("p.fut", "entry twice (xs: []i32) = map (* 2) xs\nentry inverse (xs: []i32) = map (1 /) xs\n");
     let run = |entry: &str, stdin: &str| {
         let mut run = command(&["run", "--backend=opencl", &program, "-e", entry]);
         finish(&mut run, stdin.as_bytes())

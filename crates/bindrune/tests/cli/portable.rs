@@ -60,15 +60,7 @@ fn values_in_and_out_are_the_same() {
                 "[1, -- one\n 2]",
             ][..],
         ),
-        (
-            "dot",
-            &[
-                "[1e22, 1e-7] [1, 1]",
-                "[0.1f64] [3]",
-                "[1e16] [1]",
-                "[f64.inf] [0]",
-            ],
-        ),
+        ("dot", &["[1e22, 1e-7] [1, 1]", "[0.1f64] [3]", "[1e16] [1]", "[f64.inf] [0]"]),
         (
             "both",
             &[
@@ -99,16 +91,8 @@ fn values_in_and_out_are_the_same() {
             same(&c, &["-b", "-e", entry], input.as_bytes());
         }
     }
-    let indexes = binary(
-        "i64",
-        &[2],
-        &[2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
-    );
-    same(
-        &c,
-        &["-e", "gather"],
-        &[&b"[7, 8, 9] "[..], &indexes].concat(),
-    );
+    let indexes = binary("i64", &[2], &[2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+    same(&c, &["-e", "gather"], &[&b"[7, 8, 9] "[..], &indexes].concat());
 }
 
 #[test]
@@ -187,26 +171,11 @@ fn malformed_input_is_told_in_the_same_words() {
     ] {
         same(&c, &[], &binary(ty, shape, elements));
     }
-    for input in [
-        &b"b"[..],
-        b"b\x02",
-        b"b\x01",
-        b"b\x02\x01 i",
-        b"\xff\x00",
-        b"[\x80]",
-    ] {
+    for input in [&b"b"[..], b"b\x02", b"b\x01", b"b\x02\x01 i", b"\xff\x00", b"[\x80]"] {
         same(&c, &[], input);
     }
     same(&c, &["-e", "flags"], &binary("bool", &[2], &[1, 2]));
-    for input in [
-        "1 1e",
-        "1 1f64",
-        "1 --1",
-        "1 0x",
-        "1 0x1p",
-        "1 f64.nan",
-        "1 +-1",
-    ] {
+    for input in ["1 1e", "1 1f64", "1 --1", "1 0x", "1 0x1p", "1 f64.nan", "1 +-1"] {
         same(&c, &["-e", "both"], input.as_bytes());
     }
 }
@@ -248,12 +217,7 @@ fn options_are_the_same() {
     let written = std::fs::read_to_string(&times).expect("the times were written");
     assert_eq!(written.lines().count(), 7);
     // One thread does not share its work, so there is nothing to tune.
-    let run = |args: &[&str]| {
-        finish(
-            Command::new(&c).args(args).stdout(Stdio::piped()),
-            b"[1, 2]",
-        )
-    };
+    let run = |args: &[&str]| finish(Command::new(&c).args(args).stdout(Stdio::piped()), b"[1, 2]");
     run(&["--param=x=1"]).fails(&["no tuning parameter `x`; the program has none"]);
     for args in ["--print-params", "--print-values"] {
         assert_eq!(run(&[args]).quiet().text(), "");
@@ -265,10 +229,7 @@ fn options_are_the_same() {
     assert!(help.text().contains("--write-runtime-to=FILE"));
     assert!(help.text().lines().all(|line| line.chars().count() < 120));
     let mut run = Command::new(&c);
-    let debug = finish(
-        run.args(["-D", "-e", "squares"]).stdout(Stdio::piped()),
-        b"1000",
-    );
+    let debug = finish(run.args(["-D", "-e", "squares"]).stdout(Stdio::piped()), b"1000");
     assert_eq!(debug.code, 0);
     for part in ["1 threads", "took", "peak memory"] {
         assert!(debug.stderr.contains(part), "{}", debug.stderr);
@@ -282,8 +243,7 @@ fn results_that_cannot_be_written_are_an_error() {
     let c = built(&folder);
     let full = std::fs::OpenOptions::new().write(true).open("/dev/full");
     let mut run = Command::new(&c);
-    run.args(["-e", "squares"])
-        .stdout(full.expect("the device is there"));
+    run.args(["-e", "squares"]).stdout(full.expect("the device is there"));
     finish(&mut run, b"100000").fails(&["cannot write the result", "space"]);
 }
 
@@ -310,10 +270,7 @@ fn the_c_stands_beside_the_executable() {
 #[test]
 fn run_takes_the_options_of_executables() {
     let folder = Folder::new();
-    let program = folder.file(
-        "p.fut",
-        "entry twice (x: i32) = 2 * x\nentry inverse (x: i32) = 1 / x\n",
-    );
+    let program = folder.file("p.fut", "entry twice (x: i32) = 2 * x\nentry inverse (x: i32) = 1 / x\n");
     let run = ["run", "--backend=c", &program, "-e"];
     let twice = bindrune(&[&run[..], &["twice"]].concat(), "21").quiet();
     assert_eq!(twice.text(), "42i32\n");

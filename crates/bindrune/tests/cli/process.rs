@@ -50,12 +50,7 @@ impl Finished {
     /// Checks that all went well, without a word on standard error.
     #[track_caller]
     pub fn quiet(self) -> Self {
-        assert_eq!(
-            (self.code, self.stderr.as_str()),
-            (0, ""),
-            "{}",
-            self.text()
-        );
+        assert_eq!((self.code, self.stderr.as_str()), (0, ""), "{}", self.text());
         self
     }
 
@@ -64,11 +59,7 @@ impl Finished {
     pub fn fails(self, parts: &[&str]) -> Self {
         assert_eq!(self.code, 1, "{self:?}");
         for part in parts {
-            assert!(
-                self.stderr.contains(part),
-                "`{part}` is missing in:\n{}",
-                self.stderr
-            );
+            assert!(self.stderr.contains(part), "`{part}` is missing in:\n{}", self.stderr);
         }
         assert!(!self.stderr.contains("panicked"), "{}", self.stderr);
         self
@@ -106,14 +97,8 @@ pub fn finish(command: &mut Command, stdin: &[u8]) -> Finished {
     });
     let stderr = String::from_utf8_lossy(&stderr).into_owned();
     let status = status.unwrap_or_else(|| panic!("{command:?} does not end: {stderr}"));
-    let code = status
-        .code()
-        .unwrap_or_else(|| panic!("{command:?}: {status}: {stderr}"));
-    Finished {
-        code,
-        stdout,
-        stderr,
-    }
+    let code = status.code().unwrap_or_else(|| panic!("{command:?}: {status}: {stderr}"));
+    Finished { code, stdout, stderr }
 }
 
 /// The binary under test with these arguments.

@@ -32,16 +32,8 @@ fn expressions_are_evaluated_and_declarations_kept() {
 
 #[test]
 fn input_goes_on_over_several_lines() {
-    let done = enter(&[
-        "def f (x: i32) =",
-        "  let y = x + 1",
-        "  in y * y",
-        "f (",
-        "2",
-        ")",
-        "let z = 3 in",
-        "z",
-    ]);
+    let done =
+        enter(&["def f (x: i32) =", "  let y = x + 1", "  in y * y", "f (", "2", ")", "let z = 3 in", "z"]);
     assert_eq!(done.text(), "9i32\n3i32\n", "{}", done.stderr);
 }
 
@@ -119,22 +111,10 @@ fn programs_are_loaded_with_their_imports() {
 
 #[test]
 fn traces_name_the_users_place() {
-    let done = enter(&[
-        "def f (x: i32) = trace (x + 1)",
-        "f 1",
-        "map trace [5i32]",
-        "#[trace(tag)] 3i32",
-    ]);
+    let done = enter(&["def f (x: i32) = trace (x + 1)", "f 1", "map trace [5i32]", "#[trace(tag)] 3i32"]);
     assert_eq!(done.text(), "2i32\n[5i32]\n3i32\n");
     let lines: Vec<&str> = done.stderr.lines().collect();
-    assert_eq!(
-        lines,
-        [
-            "Trace: [prompt].fut:1:18-30: 2i32",
-            "Trace: [prompt].fut:3:1-16: 5i32",
-            "tag: 3i32"
-        ]
-    );
+    assert_eq!(lines, ["Trace: [prompt].fut:1:18-30: 2i32", "Trace: [prompt].fut:3:1-16: 5i32", "tag: 3i32"]);
 }
 
 #[test]
@@ -185,11 +165,7 @@ fn breakpoints_open_a_prompt_with_the_variables_of_the_calls() {
     }
     assert!(text.contains(places), "{text}");
     assert_eq!(text.matches("Breakpoint").count(), 2, "{text}");
-    for part in [
-        "Unknown name \"s\"",
-        "there is no call 7",
-        "Unknown name \"late\"",
-    ] {
+    for part in ["Unknown name \"s\"", "there is no call 7", "Unknown name \"late\""] {
         assert!(done.stderr.contains(part), "{part}:\n{}", done.stderr);
     }
 }
@@ -211,12 +187,9 @@ fn breakpoints_in_lambdas_loops_and_local_functions() {
         "",
     ]);
     let text = done.text();
-    for part in [
-        "(1i64, 10i64, [1i64, 2i64])\n",
-        "1i64\n",
-        "(1i32, 5i32, 1i32, 5i32, 3i32)\n",
-        "2i32\n8i32\n",
-    ] {
+    for part in
+        ["(1i64, 10i64, [1i64, 2i64])\n", "1i64\n", "(1i32, 5i32, 1i32, 5i32, 3i32)\n", "2i32\n8i32\n"]
+    {
         assert!(text.contains(part), "{part}:\n{text}\n{}", done.stderr);
     }
     assert!(done.stderr.contains("Interrupted."), "{}", done.stderr);

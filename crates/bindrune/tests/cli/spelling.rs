@@ -26,8 +26,7 @@ fn multicore_is_the_processor() {
         std::fs::remove_file(&out).expect("it is there");
     }
     for wanted in ["--library", "--server"] {
-        bindrune(&["multicore", wanted, &program], "")
-            .fails(&["not supported yet", "`bindrune multicore`"]);
+        bindrune(&["multicore", wanted, &program], "").fails(&["not supported yet", "`bindrune multicore`"]);
     }
 }
 
@@ -66,15 +65,9 @@ entry each (xs: []i32) (is: []i64) = map (\\i -> #[unsafe] xs[i]) is\n",
     let out = folder.path("out");
     for command in ["multicore", "c"] {
         bindrune(&[command, &program, "-o", &out], "").quiet();
-        assert_eq!(
-            say(&out, &["-e", "at"], "[7, 8] 1").quiet().text(),
-            "8i32\n"
-        );
+        assert_eq!(say(&out, &["-e", "at"], "[7, 8] 1").quiet().text(), "8i32\n");
         bindrune(&[command, "--safe", &program, "-o", &out], "").quiet();
-        assert_eq!(
-            say(&out, &["-e", "at"], "[7, 8] 1").quiet().text(),
-            "8i32\n"
-        );
+        assert_eq!(say(&out, &["-e", "at"], "[7, 8] 1").quiet().text(), "8i32\n");
         say(&out, &["-e", "at"], "[7, 8] 2").fails(&["[2]", "out of bounds", "p.fut:4"]);
         say(&out, &["-e", "end"], "[7, 8]").fails(&["[2]", "out of bounds", "p.fut:2"]);
         say(&out, &["-e", "each"], "[7, 8] [1, 5]").fails(&["[5]", "out of bounds", "p.fut:6"]);
@@ -125,16 +118,7 @@ fn passes_are_told_and_every_command_says_its_version() {
         };
         assert!(line("flatten") && line("imp"), "{}", told.stderr);
     }
-    for command in [
-        "c",
-        "multicore",
-        "opencl",
-        "cuda",
-        "hip",
-        "run",
-        "test",
-        "bench",
-    ] {
+    for command in ["c", "multicore", "opencl", "cuda", "hip", "run", "test", "bench"] {
         let version = bindrune(&[command, "-V"], "").quiet();
         assert!(version.text().contains("0."), "{}", version.text());
     }

@@ -6,11 +6,7 @@ use std::process::{Command, Stdio};
 
 /// A device that takes nothing.
 fn full() -> Stdio {
-    OpenOptions::new()
-        .write(true)
-        .open("/dev/full")
-        .expect("the device is there")
-        .into()
+    OpenOptions::new().write(true).open("/dev/full").expect("the device is there").into()
 }
 
 /// A pipe that nobody reads.
@@ -24,9 +20,8 @@ fn closed() -> Stdio {
 fn results_that_cannot_be_written() {
     let folder = Folder::new();
     let program = folder.file("p.fut", "entry main (n: i64) = iota n\n");
-    let run = |stdout: Stdio, command: &mut Command, stdin: &str| {
-        finish(command.stdout(stdout), stdin.as_bytes())
-    };
+    let run =
+        |stdout: Stdio, command: &mut Command, stdin: &str| finish(command.stdout(stdout), stdin.as_bytes());
     for size in ["3", "100000"] {
         let squares = || sample_command(&["-e", "squares"]);
         run(full(), &mut squares(), size).fails(&["cannot write", "space"]);
@@ -83,11 +78,11 @@ fn a_missing_linker_is_named_with_what_to_do() {
         "install",
     ]);
     let mut without_path = build();
-    finish(
-        without_path.env_remove("CC").env("PATH", folder.path("")),
-        b"",
-    )
-    .fails(&["cannot start the linker", "`cc`", "install"]);
+    finish(without_path.env_remove("CC").env("PATH", folder.path("")), b"").fails(&[
+        "cannot start the linker",
+        "`cc`",
+        "install",
+    ]);
     finish(build().env("CC", "false"), b"").fails(&["the linker `false` failed"]);
     assert!(!std::path::Path::new(&folder.path("p")).exists());
 }

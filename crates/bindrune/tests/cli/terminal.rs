@@ -8,10 +8,7 @@ fn prompt(folder: &Folder) -> PtySession {
     let mut command = command(&["repl"]);
     // Standard output and error are the terminal.
     let mut fresh = std::process::Command::new(command.get_program());
-    fresh
-        .args(command.get_args())
-        .env("TERM", "xterm")
-        .env("XDG_STATE_HOME", folder.path(""));
+    fresh.args(command.get_args()).env("TERM", "xterm").env("XDG_STATE_HOME", folder.path(""));
     std::mem::swap(&mut command, &mut fresh);
     let mut session = spawn_command(command, Some(60_000)).expect("the prompt starts");
     session.exp_string("[0]> ").expect("there is a prompt");

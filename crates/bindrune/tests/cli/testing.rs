@@ -92,30 +92,15 @@ fn test_blocks_of_every_form_pass_on_every_backend() {
     let folder = Folder::new();
     let program = folder.file("p.fut", TESTED);
     folder.file("numbers.in", "[1, 2, 3, 4]\n");
-    let wrong = folder.file(
-        "wrong.fut",
-        "-- ==\n-- error: nothing is called\nentry main (x: i32) = y\n",
-    );
+    let wrong = folder.file("wrong.fut", "-- ==\n-- error: nothing is called\nentry main (x: i32) = y\n");
     let done = bindrune(&["test", "-i", &program], "").quiet();
-    assert!(
-        done.text().contains("calls              5 of 5"),
-        "{}",
-        done.text()
-    );
+    assert!(done.text().contains("calls              5 of 5"), "{}", done.text());
     for backend in ["cpu", "c"] {
         let done = bindrune(&["test", "--backend", backend, &program], "").quiet();
-        assert!(
-            done.text().contains("calls              6 of 6"),
-            "{}",
-            done.text()
-        );
+        assert!(done.text().contains("calls              6 of 6"), "{}", done.text());
     }
     let done = bindrune(&["test", "-C", &program], "").quiet();
-    assert!(
-        done.text().contains("compiled           1 of 1"),
-        "{}",
-        done.text()
-    );
+    assert!(done.text().contains("compiled           1 of 1"), "{}", done.text());
     let failed = bindrune(&["test", "-t", &program, &wrong], "");
     failed.fails(&["wrong.fut: rejected with another message than `nothing is called`"]);
 }
@@ -150,16 +135,10 @@ fn failures_are_shown_counted_and_written_as_json() {
          -- input { 3 } error: never\nentry main (x: i32) = x + 1\n\
          -- ==\n-- property: small\n#[prop]\nentry small (xs: []i32) = all (< 20) xs\n",
     );
-    folder.file(
-        "skipped.fut",
-        "-- ==\n-- tags { slow }\n-- input { 1 }\nentry main (x: i32) = x\n",
-    );
+    folder.file("skipped.fut", "-- ==\n-- tags { slow }\n-- input { 1 }\nentry main (x: i32) = x\n");
     let report = folder.path("report.json");
     let all = folder.path(".");
-    let done = bindrune(
-        &["test", "-i", "--exclude", "slow", "--json", &report, &all],
-        "",
-    );
+    let done = bindrune(&["test", "-i", "--exclude", "slow", "--json", &report, &all], "");
     assert_eq!(done.code, 1, "{done:?}");
     for part in [
         "line 3, main: result 0: expected 4i32, got 3i32",
@@ -169,8 +148,7 @@ fn failures_are_shown_counted_and_written_as_json() {
         assert!(done.stderr.contains(part), "{part}:\n{}", done.stderr);
     }
     assert!(
-        done.text().starts_with("2 programs in ")
-            && done.text().contains("0 passed, 1 failed, 1 left out"),
+        done.text().starts_with("2 programs in ") && done.text().contains("0 passed, 1 failed, 1 left out"),
         "{}",
         done.text()
     );
@@ -195,14 +173,6 @@ fn structure_blocks_count_operations_of_the_optimised_program() {
     let done = bindrune(&["test", "-s", "--no-terminal", &program], "");
     assert_eq!(done.code, 1);
     let text = done.text();
-    assert!(
-        text.contains("structures         1 of 3 (33.3 %)"),
-        "{text}"
-    );
-    assert!(
-        done.stderr
-            .contains("line 9, structure: 1 of Screma, expected 2"),
-        "{}",
-        done.stderr
-    );
+    assert!(text.contains("structures         1 of 3 (33.3 %)"), "{text}");
+    assert!(done.stderr.contains("line 9, structure: 1 of Screma, expected 2"), "{}", done.stderr);
 }

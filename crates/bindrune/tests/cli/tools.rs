@@ -5,20 +5,8 @@ use serde_json::Value;
 
 #[test]
 fn data_makes_values_of_the_types_and_within_the_bounds_that_are_asked_for() {
-    let done = bindrune(
-        &[
-            "data",
-            "--i32-bounds=-3:3",
-            "-g",
-            "[5]i32",
-            "-g",
-            "[2][0]f64",
-            "-g",
-            "7u8",
-        ],
-        "",
-    )
-    .quiet();
+    let done =
+        bindrune(&["data", "--i32-bounds=-3:3", "-g", "[5]i32", "-g", "[2][0]f64", "-g", "7u8"], "").quiet();
     let lines: Vec<&str> = done.text().lines().collect();
     let [numbers, empty, literal] = lines.as_slice() else {
         panic!("{lines:?}");
@@ -31,15 +19,8 @@ fn data_makes_values_of_the_types_and_within_the_bounds_that_are_asked_for() {
     assert!(numbers.len() == 5 && numbers.iter().all(|x| (-3..=3).contains(x)));
     assert_eq!((*empty, *literal), ("empty([2][0]f64)", "7u8"));
     // The same seed gives the same, another one something else.
-    let with = |seed: &str| {
-        bindrune(&["data", "-s", seed, "-g", "[9]i64"], "")
-            .quiet()
-            .stdout
-    };
-    assert_eq!(
-        with("1"),
-        bindrune(&["data", "-g", "[9]i64"], "").quiet().stdout
-    );
+    let with = |seed: &str| bindrune(&["data", "-s", seed, "-g", "[9]i64"], "").quiet().stdout;
+    assert_eq!(with("1"), bindrune(&["data", "-g", "[9]i64"], "").quiet().stdout);
     assert_ne!(with("1"), with("2"));
     bindrune(&["data", "-g", "[x]i32"], "").fails(&["`[x]i32` is neither a type nor a value"]);
     bindrune(&["data", "--u8-bounds=3:1", "-g", "u8"], "").fails(&["wrong order"]);
@@ -50,10 +31,8 @@ fn data_converts_between_formats_and_tells_types() {
     let folder = Folder::new();
     let binary = bindrune(&["data", "-b"], "[1, 2] 3.5 true").quiet().stdout;
     let file = folder.file("values", &binary);
-    let program = folder.file(
-        "p.fut",
-        "entry main (xs: []i32) (y: f64) (b: bool) = (xs[0], if b then y else 0)\n",
-    );
+    let program =
+        folder.file("p.fut", "entry main (xs: []i32) (y: f64) (b: bool) = (xs[0], if b then y else 0)\n");
     assert_eq!(std::fs::read(&file).expect("it was written"), binary);
     let form = bindrune(&["data", "-t", "-g", "[3]f32", "--text", "-g", "1i8"], "").quiet();
     assert_eq!(form.text(), "[3]f32\n1i8\n");
@@ -94,13 +73,7 @@ fn bench_measures_every_data_set_and_benchcmp_compares() {
         let done = bench(backend, json);
         assert_eq!(done.code, 1, "{done:?}");
         let text = done.text();
-        for part in [
-            "small ",
-            "5000i64 ",
-            "us (95 % between",
-            "5 runs",
-            "wrong  failed: result 0",
-        ] {
+        for part in ["small ", "5000i64 ", "us (95 % between", "5 runs", "wrong  failed: result 0"] {
             assert!(text.contains(part), "{part}:\n{text}");
         }
         let json = std::fs::read_to_string(json).expect("it was written");
@@ -112,30 +85,14 @@ fn bench_measures_every_data_set_and_benchcmp_compares() {
         assert!(json[format!("{program}:twice")]["datasets"]["wrong"].is_string());
     }
     let done = bindrune(&["benchcmp", &first, &second], "").quiet();
-    assert!(
-        done.text().contains("small") && done.text().contains("x\n"),
-        "{}",
-        done.text()
-    );
+    assert!(done.text().contains("small") && done.text().contains("x\n"), "{}", done.text());
     bindrune(&["benchcmp", &first, &program], "").fails(&["p.fut"]);
     // Executables that are there, if they are.
-    let skip = [
-        "bench",
-        "-r1",
-        "--skip-compilation",
-        "--no-convergence-phase",
-        &program,
-    ];
+    let skip = ["bench", "-r1", "--skip-compilation", "--no-convergence-phase", &program];
     let done = bindrune(&skip, "");
-    assert!(
-        done.code == 1 && done.text().contains("there is no executable"),
-        "{done:?}"
-    );
+    assert!(done.code == 1 && done.text().contains("there is no executable"), "{done:?}");
     bindrune(&["build", &program, "-o", &folder.path("p")], "").quiet();
-    folder.file(
-        "p.fut",
-        "-- ==\n-- input { 4i64 } output { 6i64 }\nentry main (n: i64) : i64 = n\n",
-    );
+    folder.file("p.fut", "-- ==\n-- input { 4i64 } output { 6i64 }\nentry main (n: i64) : i64 = n\n");
     let done = bindrune(&skip, "").quiet();
     assert!(done.text().contains("1 runs"), "{done:?}");
 }
@@ -156,17 +113,10 @@ fn benchcmp_tells_significant_changes_and_sorts() {
     );
     let done = bindrune(&["benchcmp", &before, &after], "").quiet();
     let text = done.text();
-    assert!(
-        text.contains("2.00x +") && text.contains("0.50x -"),
-        "{text}"
-    );
+    assert!(text.contains("2.00x +") && text.contains("0.50x -"), "{text}");
     assert!(text.contains("c.fut: only before"), "{text}");
     assert!(text.find("a.fut") < text.find("b.fut"), "{text}");
-    let sorted = bindrune(
-        &["benchcmp", "--sort-by", "geomean-all", &before, &after],
-        "",
-    )
-    .quiet();
+    let sorted = bindrune(&["benchcmp", "--sort-by", "geomean-all", &before, &after], "").quiet();
     let text = sorted.text();
     assert!(text.find("b.fut") < text.find("a.fut"), "{text}");
 }
@@ -199,13 +149,8 @@ fn ir_that_misuses_memory_is_told() {
         "of tasks#0 \"main.map\" meet in byte 0 of block a_2",
         "one writes it and the other writes it",
     ]);
-    let read = text.replace(
-        "a_2[i64: 0] = i_3",
-        "a_2[i64: 0] = i_3 r_4: i64 = a_2[i64: 0]",
-    );
+    let read = text.replace("a_2[i64: 0] = i_3", "a_2[i64: 0] = i_3 r_4: i64 = a_2[i64: 0]");
     let racing = folder.file("read.ir", read.replace("locals ()", "locals (r_4)"));
-    bindrune(&["dev", &racing, "--run"], "3").fails(&[
-        "of tasks#0 \"main.map\" meet in byte 0 of block a_2",
-        "in main: a_2[i64: 0] = i_3",
-    ]);
+    bindrune(&["dev", &racing, "--run"], "3")
+        .fails(&["of tasks#0 \"main.map\" meet in byte 0 of block a_2", "in main: a_2[i64: 0] = i_3"]);
 }

@@ -42,10 +42,7 @@ fn it_writes_a_file_that_others_find() {
     assert_eq!(done.code, 0, "{done:?}");
     // What the program does not have is told with what it has, and stays.
     let warning = "line 2: the program has no tuning parameter `squares.suff_outer_pa_0`";
-    assert!(
-        said.contains(warning) && said.lines().count() == 1,
-        "{said}"
-    );
+    assert!(said.contains(warning) && said.lines().count() == 1, "{said}");
     assert!(said.contains(&format!("did you mean `{OUTER}`?")), "{said}");
     // The data set takes no time that a clock tells.
     let told = text.contains("written to") && text.contains("1.00x");
@@ -65,8 +62,7 @@ fn it_writes_a_file_that_others_find() {
 fn bad_input_is_told_and_loses_nothing() {
     let folder = Folder::new();
     let program = folder.file("rows.fut", ROWS);
-    bindrune(&["tune", &program, "--cost", "most"], "")
-        .fails(&["there is no cost function `most`"]);
+    bindrune(&["tune", &program, "--cost", "most"], "").fails(&["there is no cost function `most`"]);
     let damaged = "squares.suff_outer_par_0: 1\n";
     let tuning = folder.file("rows.fut.tuning", damaged);
     bindrune(&["tune", &program], "").fails(&["line 1: must be of the form NAME=N"]);
@@ -151,10 +147,8 @@ entry main [n][m] (xss: [n][m]i64) : [n]i64 =
     let mut child = tune.spawn().expect("it starts");
     let mut lines = BufReader::new(child.stderr.take().expect("a pipe")).lines();
     let defaults = |line: &String| line.ends_with(": defaults");
-    let seen: Vec<String> = (lines.by_ref().map(|line| line.expect("text")))
-        .filter(defaults)
-        .take(2)
-        .collect();
+    let seen: Vec<String> =
+        (lines.by_ref().map(|line| line.expect("text"))).filter(defaults).take(2).collect();
     assert!(seen[1].contains("second"), "{seen:?}");
     let id = child.id().to_string();
     let sent = Command::new("kill").args(["-INT", &id]).status();
@@ -166,26 +160,16 @@ entry main [n][m] (xss: [n][m]i64) : [n]i64 =
     let status = child.wait().expect("it ends");
     assert_eq!(status.code(), Some(1), "{text}{rest:?}");
     let part = "long.fut.tuning.part";
-    for said in [
-        "the best so far is written to",
-        "--resume goes on from",
-        part,
-    ] {
+    for said in ["the best so far is written to", "--resume goes on from", part] {
         assert!(text.contains(said), "{text}{rest:?}");
     }
     let tuning = read(folder.path("long.fut.tuning"));
-    assert!(
-        tuning.starts_with("-- By hand.\nmain.other_0=3\n"),
-        "{tuning}"
-    );
+    assert!(tuning.starts_with("-- By hand.\nmain.other_0=3\n"), "{tuning}");
     assert!(tuning.contains("main.suff_outer_par_0=16\n"), "{tuning}");
     assert!(names(&folder).contains(&part.to_owned()));
     let done = bindrune(&["tune", "-v", "--runs", "3", "--resume", &program], "");
     assert_eq!(done.code, 0, "{done:?}");
-    let again = done
-        .stderr
-        .lines()
-        .filter(|line| line.ends_with(" us: defaults"));
+    let again = done.stderr.lines().filter(|line| line.ends_with(" us: defaults"));
     assert_eq!(again.count(), 0, "{done:?}");
     assert!(!names(&folder).contains(&part.to_owned()));
 }
@@ -223,14 +207,8 @@ entry main [n] (xs: [n]i64) : (i64, i64) =
     assert!(of("more").len() == 8 && of("more").iter().all(|one| one["cost"].is_null()));
     assert!(of("block").iter().any(|one| one["cost"].is_f64()));
     let told = bindrune(&["explain", "--tuning", &program], "").quiet();
-    assert!(
-        told.text().contains(&format!("block (custom): {block}; ")),
-        "{told:?}"
-    );
-    assert!(
-        told.text()
-            .contains("more (custom): the program's own value; 8 tried")
-    );
+    assert!(told.text().contains(&format!("block (custom): {block}; ")), "{told:?}");
+    assert!(told.text().contains("more (custom): the program's own value; 8 tried"));
 }
 
 /// Sizes of tasks are tried around their defaults, unless thresholds alone are wanted.

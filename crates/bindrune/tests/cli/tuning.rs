@@ -67,9 +67,7 @@ fn executables_list_take_and_log_them() {
     listed.extend(thresholds.map(|name| format!("{name} (threshold)")));
     listed.sort_unstable();
     assert_eq!(lines, listed);
-    let all = thresholds
-        .into_iter()
-        .chain(sizes.iter().map(String::as_str));
+    let all = thresholds.into_iter().chain(sizes.iter().map(String::as_str));
     let all: Vec<&str> = all.collect();
 
     // Their values are a tuning file.
@@ -91,14 +89,10 @@ fn executables_list_take_and_log_them() {
 Compared squares.suff_outer_par_0 <= 2: false; the parameter is 16.
 Compared squares.suff_intra_par_0 <= 6: true; the parameter is 6.
 ";
-    assert_eq!(
-        logged(&["--param=squares.suff_intra_par_0=6"]),
-        few_but_long
-    );
+    assert_eq!(logged(&["--param=squares.suff_intra_par_0=6"]), few_but_long);
     let logged = |args: &[&str]| logged(&[&[ENOUGH], args].concat());
-    let line = |holds, least| {
-        format!("{IS_ENOUGH}Compared {second} <= 3: {holds}; the parameter is {least}.\n")
-    };
+    let line =
+        |holds, least| format!("{IS_ENOUGH}Compared {second} <= 3: {holds}; the parameter is {least}.\n");
     assert_eq!(logged(&[]), line(false, 64));
     assert_eq!(logged(&["--param", &format!("{second}=3")]), line(true, 3));
     assert_eq!(logged(&[&format!("--param={first}=1")]), line(false, 64));
@@ -139,28 +133,14 @@ fn what_is_wrong_with_them_is_said() {
         &["no tuning parameter `squares.lane_share_0`; did you mean `squares.lanes_share_0`?"],
     );
     fails(&["--param", "tile=1"], &["`tile`", "--print-params"]);
-    for wrong in [
-        "squares.lanes_share_0",
-        "x=",
-        "x=1.5",
-        "x=99999999999999999999",
-    ] {
+    for wrong in ["squares.lanes_share_0", "x=", "x=1.5", "x=99999999999999999999"] {
         fails(&["--param", wrong], &["must be of the form NAME=N"]);
     }
     let tuning = folder.file("a.tuning", "squares.lanes_share_0=1\nnobody=2\n");
-    fails(
-        &["--tuning", &tuning],
-        &["a.tuning, line 2: there is no tuning parameter `nobody`"],
-    );
+    fails(&["--tuning", &tuning], &["a.tuning, line 2: there is no tuning parameter `nobody`"]);
     let tuning = folder.file("b.tuning", "squares.lanes_share_0: 1\n");
-    fails(
-        &["--tuning", &tuning],
-        &["b.tuning, line 1: must be of the form NAME=N"],
-    );
-    fails(
-        &["--tuning", &folder.path("none")],
-        &["cannot read tuning file", "none"],
-    );
+    fails(&["--tuning", &tuning], &["b.tuning, line 1: must be of the form NAME=N"]);
+    fails(&["--tuning", &folder.path("none")], &["cannot read tuning file", "none"]);
     fails(&["--tuning", "/dev/zero"], &["larger than 16 MiB"]);
     let plain = folder.file("plain.fut", "entry main (x: i32) = x + 1\n");
     let run = |args: &[&str]| bindrune(&[&["run", &*plain], args].concat(), "1");
@@ -175,26 +155,14 @@ fn programs_that_are_run_or_evaluated_take_them() {
     let folder = Folder::new();
     let program = folder.file("rows.fut", ROWS);
     let tuning = folder.file("a.tuning", "squares.lanes_share_0=2\n");
-    let line =
-        &*format!("{IS_ENOUGH}Compared squares.lanes_share_0 <= 3: true; the parameter is 2.\n");
-    let options = [
-        "-e",
-        "squares",
-        "--tuning",
-        &*tuning,
-        ENOUGH,
-        "--log-versions",
-    ];
+    let line = &*format!("{IS_ENOUGH}Compared squares.lanes_share_0 <= 3: true; the parameter is 2.\n");
+    let options = ["-e", "squares", "--tuning", &*tuning, ENOUGH, "--log-versions"];
     let run = bindrune(&[&["run", &*program], &options[..]].concat(), INPUT);
     assert_eq!((run.text(), &*compared(&run.stderr)), (SQUARES, line));
     for stage in ["segs", "mems", "imp", "lanes", "split"] {
         let dev = ["dev", &*program, "--stage", stage];
         let done = bindrune(&[&dev[..], &["--run"], &options].concat(), INPUT);
-        assert_eq!(
-            (done.text(), done.stderr.as_str()),
-            (SQUARES, line),
-            "{stage}"
-        );
+        assert_eq!((done.text(), done.stderr.as_str()), (SQUARES, line), "{stage}");
         let names = bindrune(&[&dev[..], &["--print-params"]].concat(), "").quiet();
         assert!(names.text().contains("squares.lanes_share_0 (threshold)\n"));
         let wrong = [&dev[..], &["--run", "-e", "squares", "--param=x=1"]].concat();
@@ -210,35 +178,22 @@ fn names_stay_when_something_else_is_edited() {
     let folder = Folder::new();
     let names = |name: &str, source: String| {
         let program = folder.file(name, source);
-        bindrune(&["run", &program, "--print-params"], "")
-            .quiet()
-            .text()
-            .to_owned()
+        bindrune(&["run", &program, "--print-params"], "").quiet().text().to_owned()
     };
     let before = names("before.fut", ROWS.to_owned());
     let more = "entry before [n][m] (xss: [n][m]f64) : [n]f64 = map f64.sum xss\n";
-    let after = names(
-        "after.fut",
-        format!("{more}{ROWS}{}", more.replace("before", "behind")),
-    );
+    let after = names("after.fut", format!("{more}{ROWS}{}", more.replace("before", "behind")));
     let mut lines: Vec<&str> = after.lines().collect();
     lines.retain(|line| !line.starts_with("be"));
     assert_eq!(lines, before.lines().collect::<Vec<_>>());
-    assert_eq!(
-        after.lines().count(),
-        before.lines().count() + 14,
-        "{after}"
-    );
+    assert_eq!(after.lines().count(), before.lines().count() + 14, "{after}");
 }
 
 #[test]
 fn tuning_files_beside_programs_are_found() {
     let folder = Folder::new();
     let program = folder.file("rows.fut", ROWS);
-    folder.file(
-        "rows.fut.tuning",
-        "squares.lanes_share_0=2\nmain.suff_outer_par_0=4\n",
-    );
+    folder.file("rows.fut.tuning", "squares.lanes_share_0=2\nmain.suff_outer_par_0=4\n");
     folder.file("rows.fut.broken", "squares.lanes_share_0\n");
     let warning = "line 2: the program has no tuning parameter `main.suff_outer_par_0`";
     for command in ["test", "bench"] {
@@ -265,26 +220,14 @@ fn tuning_files_beside_programs_are_found() {
         value.map(str::to_owned)
     };
     folder.file("rows.fut.tuning", "squares.suff_outer_par_0=23\n");
-    let run = |options: &[&str]| {
-        value(bindrune(
-            &[&["run"], options, &[&*program], &log].concat(),
-            INPUT,
-        ))
-    };
+    let run = |options: &[&str]| value(bindrune(&[&["run"], options, &[&*program], &log].concat(), INPUT));
     assert_eq!(run(&[]).as_deref(), Some("23."));
     assert_eq!(run(&["--no-tuning"]).as_deref(), Some("16."));
     let built = |options: &[&str]| {
         let path = folder.path("built");
-        bindrune(
-            &[&["build"], options, &[&*program, "-o", &path]].concat(),
-            "",
-        )
-        .quiet();
+        bindrune(&[&["build"], options, &[&*program, "-o", &path]].concat(), "").quiet();
         let mut command = Command::new(path);
-        value(finish(
-            command.args(log).stdout(Stdio::piped()),
-            INPUT.as_bytes(),
-        ))
+        value(finish(command.args(log).stdout(Stdio::piped()), INPUT.as_bytes()))
     };
     assert_eq!(built(&[]).as_deref(), Some("23."));
     assert_eq!(built(&["--no-tuning"]).as_deref(), Some("16."));
@@ -301,14 +244,8 @@ fn tuning_files_beside_programs_are_found() {
         ),
     );
     let enough = "main.suff_outer_par_0=1";
-    folder.file(
-        "ones.fut.tuning",
-        format!("{enough}\nmain.lanes_share_0=2\n"),
-    );
-    folder.file(
-        "ones.fut.high",
-        format!("{enough}\nmain.lanes_share_0=1000\n"),
-    );
+    folder.file("ones.fut.tuning", format!("{enough}\nmain.lanes_share_0=2\n"));
+    folder.file("ones.fut.high", format!("{enough}\nmain.lanes_share_0=1000\n"));
     let enough = format!("--pass-option=--param={enough}");
     for command in ["test", "bench"] {
         let code = |option: &[&str]| bindrune(&[&[command, &*program], option].concat(), "").code;
@@ -326,16 +263,10 @@ fn what_tuning_gains_is_measured_in_turns() {
     let blocks = "-- ==\n-- entry: squares\n-- \"few\" random input { [20000][4]f32 }\n\
                   -- \"wrong\" input { [[2f32]] } output { [5f32] }\n";
     let program = folder.file("rows.fut", format!("{ROWS}{blocks}"));
-    folder.file(
-        "untuned.fut",
-        "-- ==\n-- input { 1 }\nentry main (x: i32) = x\n",
-    );
+    folder.file("untuned.fut", "-- ==\n-- input { 1 }\nentry main (x: i32) = x\n");
     let base = ["bench", "--untuned-vs-tuned", "--runs", "3"];
     bindrune(&[&base[..], &[&program]].concat(), "").fails(&["no program has a tuning file"]);
-    folder.file(
-        "rows.fut.tuning",
-        "squares.suff_outer_par_0=1000000\nsquares.suff_intra_par_0=1\n",
-    );
+    folder.file("rows.fut.tuning", "squares.suff_outer_par_0=1000000\nsquares.suff_intra_par_0=1\n");
     let interp = [&base[..], &["--backend", "interp", &program]].concat();
     bindrune(&interp, "").fails(&["nothing to tune"]);
     let json = folder.path("gaps.json");
@@ -344,27 +275,17 @@ fn what_tuning_gains_is_measured_in_turns() {
     let text = done.text();
     assert_eq!(done.code, 1, "{done:?}");
     assert!(!text.contains("untuned.fut"), "{text}");
-    for part in [
-        "rows.fut:squares\n",
-        "few ",
-        "wrong ",
-        "failed: result 0",
-        "untuned over tuned: geometric mean 0.",
-    ] {
+    for part in
+        ["rows.fut:squares\n", "few ", "wrong ", "failed: result 0", "untuned over tuned: geometric mean 0."]
+    {
         assert!(text.contains(part), "{part}:\n{text}");
     }
     let json = std::fs::read_to_string(json).expect("it was written");
     let json: serde_json::Value = serde_json::from_str(&json).expect("it is JSON");
-    let (_, datasets) = json
-        .as_object()
-        .and_then(|all| all.iter().next())
-        .expect("a program");
+    let (_, datasets) = json.as_object().and_then(|all| all.iter().next()).expect("a program");
     let few = &datasets["datasets"]["few"];
     let runs = |who: &str| few[who].as_array().map_or(0, Vec::len);
-    assert!(
-        runs("untuned") >= 15 && runs("untuned") == runs("tuned"),
-        "{few}"
-    );
+    assert!(runs("untuned") >= 15 && runs("untuned") == runs("tuned"), "{few}");
     let gap = few["gap"].as_f64().expect("a number");
     assert!(gap < 0.9, "{few}");
     let all = datasets["datasets"].as_object().expect("data sets");

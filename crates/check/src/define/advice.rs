@@ -185,16 +185,12 @@ impl Definer<'_, '_> {
         let Some(var) = head(fun) else { return diag };
         let data = self.infer.tables.var(var);
         let prelude = self.cx.builtins.prelude.as_ref();
-        let known =
-            prelude.and_then(|prelude| prelude.terms.get(&self.cx.names.symbol(&data.name)));
+        let known = prelude.and_then(|prelude| prelude.terms.get(&self.cx.names.symbol(&data.name)));
         match (known, data.span) {
             (Some(Entry::Value(value)), Some(place)) if !matches!(value.target, Target::Var(other) if other == var) =>
             {
                 let name = &data.name;
-                diag.also(
-                    place,
-                    format!("this \"{name}\" hides the one of the standard library"),
-                )
+                diag.also(place, format!("this \"{name}\" hides the one of the standard library"))
             }
             _ => diag,
         }

@@ -25,10 +25,7 @@ impl<'a> Definer<'_, 'a> {
                 parts.push((name, value));
             }
         }
-        let mut tys: Vec<(Name, Ty)> = parts
-            .iter()
-            .map(|(l, e)| (Arc::clone(l), e.ty.clone()))
-            .collect();
+        let mut tys: Vec<(Name, Ty)> = parts.iter().map(|(l, e)| (Arc::clone(l), e.ty.clone())).collect();
         sort_labels(&mut tys, |f| &f.0);
         node(ExpKind::Record(parts), record(tys), span)
     }
@@ -47,11 +44,7 @@ impl<'a> Definer<'_, 'a> {
             return field;
         }
         let text = self.infer.tables.show(ty);
-        self.cx.error(
-            "no-such-field",
-            span,
-            format!("a value of type \"{text}\" has no field \"{label}\""),
-        );
+        self.cx.error("no-such-field", span, format!("a value of type \"{text}\" has no field \"{label}\""));
         self.infer.fresh(span)
     }
 
@@ -70,12 +63,7 @@ impl<'a> Definer<'_, 'a> {
         for e in elems {
             let e = self.exp(e);
             let elem = elem.get_or_insert_with(|| e.ty.clone());
-            self.unify(
-                elem,
-                &e.ty,
-                e.span,
-                "an array element does not have the type of those before it",
-            );
+            self.unify(elem, &e.ty, e.span, "an array element does not have the type of those before it");
             out.push(e);
         }
         let elem = elem.unwrap_or_else(Ty::unit);
@@ -110,24 +98,12 @@ impl<'a> Definer<'_, 'a> {
     /// `array[indices]`.
     pub(super) fn index(&mut self, array: Exp, indices: &'a [DimIndex], span: Span) -> Exp {
         let (indices, ty) = self.indices(&array.ty, indices, span);
-        node(
-            ExpKind::Index {
-                array: Box::new(array),
-                indices,
-            },
-            ty,
-            span,
-        )
+        node(ExpKind::Index { array: Box::new(array), indices }, ty, span)
     }
 
     /// Checks indices against an array type: the typed indices and the type of
     /// what they select.
-    pub(super) fn indices(
-        &mut self,
-        ty: &Ty,
-        indices: &'a [DimIndex],
-        span: Span,
-    ) -> (Vec<Index>, Ty) {
+    pub(super) fn indices(&mut self, ty: &Ty, indices: &'a [DimIndex], span: Span) -> (Vec<Index>, Ty) {
         self.ensure_rank(ty, indices.len(), span);
         let mut out = Vec::new();
         let mut kept = Vec::new();
@@ -168,10 +144,7 @@ impl<'a> Definer<'_, 'a> {
             }
             rest = elem;
         }
-        let ty = kept
-            .into_iter()
-            .rev()
-            .fold(rest, |elem, dim| Ty::array(dim, elem));
+        let ty = kept.into_iter().rev().fold(rest, |elem, dim| Ty::array(dim, elem));
         (out, ty)
     }
 
@@ -199,34 +172,19 @@ impl<'a> Definer<'_, 'a> {
             RangeEnd::DownTo => RangeKind::DownTo,
         };
         let is = |e: &Exp, n: i64| matches!(e.kind, ExpKind::Lit(Scalar::I64(m), _) if m == n);
-        let unit_step = second
-            .as_ref()
-            .is_none_or(|e| (is(&start, 0) && is(e, 1)) || (is(&start, 1) && is(e, 2)));
-        let sized = matches!(
-            self.infer.tables.shallow(&start.ty),
-            Ty::Scalar(ScalarType::I64)
-        );
+        let unit_step =
+            second.as_ref().is_none_or(|e| (is(&start, 0) && is(e, 1)) || (is(&start, 1) && is(e, 2)));
+        let sized = matches!(self.infer.tables.shallow(&start.ty), Ty::Scalar(ScalarType::I64));
         let known = match kind {
             RangeKind::UpTo if sized && unit_step && is(&start, 0) => crate::dims::from_exp(&end),
             RangeKind::UpTo if sized && second.is_none() => difference(&end, &start),
-            RangeKind::Inclusive if sized && unit_step && is(&start, 1) => {
-                crate::dims::from_exp(&end)
-            }
+            RangeKind::Inclusive if sized && unit_step && is(&start, 1) => crate::dims::from_exp(&end),
             _ => None,
         };
         let dim = known.unwrap_or_else(|| self.infer.unknown(Arc::from("range"), span));
         let ty = Ty::array(dim, start.ty.clone());
         let (start, second, end) = (Box::new(start), second.map(Box::new), Box::new(end));
-        node(
-            ExpKind::Range {
-                start,
-                second,
-                end,
-                kind,
-            },
-            ty,
-            span,
-        )
+        node(ExpKind::Range { start, second, end, kind }, ty, span)
     }
 
     // ---------------------------------------------------------------- updates
@@ -262,10 +220,7 @@ impl<'a> Definer<'_, 'a> {
         if fields.is_empty() {
             return self.update_index(base, rest, value, span);
         }
-        let names: Vec<Name> = fields
-            .iter()
-            .map(|label| self.cx.name(label.name))
-            .collect();
+        let names: Vec<Name> = fields.iter().map(|label| self.cx.name(label.name)).collect();
         if rest.is_empty() {
             let mut field = ty.clone();
             for (label, name) in fields.iter().zip(&names) {
@@ -275,26 +230,15 @@ impl<'a> Definer<'_, 'a> {
             // The sizes of a field may change.
             let field = self.infer.tables.resolve(&field);
             let any_size = self.infer.with_open_sizes(&field);
-            let result = self
-                .infer
-                .unifying(Sizes::Strict, span, |u| u.unify(&any_size, &value.ty));
+            let result = self.infer.unifying(Sizes::Strict, span, |u| u.unify(&any_size, &value.ty));
             if let Err(mismatch) = result {
                 let path = names.join(".");
-                let what =
-                    format!("the new value does not have the type of record field \"{path}\"");
+                let what = format!("the new value does not have the type of record field \"{path}\"");
                 self.mismatch(&field, &value.ty, &mismatch, value.span, &what);
             }
             let ty = replace_field(&self.infer.tables.resolve(&ty), &names, &value.ty);
             let (record, value) = (Box::new(base), Box::new(value));
-            return node(
-                ExpKind::RecordUpdate {
-                    record,
-                    path: names,
-                    value,
-                },
-                ty,
-                span,
-            );
+            return node(ExpKind::RecordUpdate { record, path: names, value }, ty, span);
         }
         // `r with x[i] = v` is `let r' = r in r' with x = (r'.x with [i] = v)`.
         let (pat, var) = self.infer.hidden_param(ty.clone(), base.span);
@@ -304,28 +248,9 @@ impl<'a> Definer<'_, 'a> {
         }
         let inner = self.update_index(field, rest, value, span);
         let (record, value) = (Box::new(var), Box::new(inner));
-        let body = node(
-            ExpKind::RecordUpdate {
-                record,
-                path: names,
-                value,
-            },
-            ty.clone(),
-            span,
-        );
-        let bind = Bind::Pat {
-            sizes: Vec::new(),
-            pat,
-            rhs: base,
-        };
-        node(
-            ExpKind::Let {
-                binds: vec![bind],
-                body: Box::new(body),
-            },
-            ty,
-            span,
-        )
+        let body = node(ExpKind::RecordUpdate { record, path: names, value }, ty.clone(), span);
+        let bind = Bind::Pat { sizes: Vec::new(), pat, rhs: base };
+        node(ExpKind::Let { binds: vec![bind], body: Box::new(body) }, ty, span)
     }
 
     pub(super) fn update_index(
@@ -337,12 +262,7 @@ impl<'a> Definer<'_, 'a> {
     ) -> Exp {
         let Some((ast::PathStep::Index(indices, at), rest)) = path.split_first() else {
             let value = self.exp(value);
-            self.unify(
-                &base.ty,
-                &value.ty,
-                value.span,
-                "the new value has the wrong type",
-            );
+            self.unify(&base.ty, &value.ty, value.span, "the new value has the wrong type");
             return value;
         };
         let ty = base.ty.clone();
@@ -360,23 +280,11 @@ impl<'a> Definer<'_, 'a> {
             let what = "the new value does not have the type of what it replaces";
             self.unify(&slot, &value.ty, value.span, what);
             let (array, value) = (Box::new(base), Box::new(value));
-            return node(
-                ExpKind::Update {
-                    array,
-                    indices,
-                    value,
-                },
-                ty,
-                span,
-            );
+            return node(ExpKind::Update { array, indices, value }, ty, span);
         }
         // `a with [i].x = v` is `let a' = a let i' = i in a' with [i'] = (a'[i'] with x = v)`.
         let (pat, var) = self.infer.hidden_param(ty.clone(), base.span);
-        let mut binds = vec![Bind::Pat {
-            sizes: Vec::new(),
-            pat,
-            rhs: base,
-        }];
+        let mut binds = vec![Bind::Pat { sizes: Vec::new(), pat, rhs: base }];
         let indices: Vec<Index> = indices
             .into_iter()
             .map(|index| match index {
@@ -384,42 +292,16 @@ impl<'a> Definer<'_, 'a> {
                 Index::Slice { from, to, step } => {
                     let mut part = |e: Option<Exp>| e.map(|e| self.infer.bind_once(e, &mut binds));
                     let (from, to) = (part(from), part(to));
-                    Index::Slice {
-                        from,
-                        to,
-                        step: part(step),
-                    }
+                    Index::Slice { from, to, step: part(step) }
                 }
             })
             .collect();
         let array = Box::new(var.clone());
-        let old = node(
-            ExpKind::Index {
-                array,
-                indices: indices.clone(),
-            },
-            slot,
-            *at,
-        );
+        let old = node(ExpKind::Index { array, indices: indices.clone() }, slot, *at);
         let value = Box::new(self.update(old, rest, value, span));
         let array = Box::new(var);
-        let body = node(
-            ExpKind::Update {
-                array,
-                indices,
-                value,
-            },
-            ty.clone(),
-            span,
-        );
-        node(
-            ExpKind::Let {
-                binds,
-                body: Box::new(body),
-            },
-            ty,
-            span,
-        )
+        let body = node(ExpKind::Update { array, indices, value }, ty.clone(), span);
+        node(ExpKind::Let { binds, body: Box::new(body) }, ty, span)
     }
 }
 
@@ -434,13 +316,7 @@ fn replace_field(ty: &Ty, path: &[Name], new: &Ty) -> Ty {
             let parts = parts.iter().enumerate();
             Ty::Tuple(
                 parts
-                    .map(|(i, t)| {
-                        if Some(i) == at {
-                            replace_field(t, rest, new)
-                        } else {
-                            t.clone()
-                        }
-                    })
+                    .map(|(i, t)| if Some(i) == at { replace_field(t, rest, new) } else { t.clone() })
                     .collect(),
             )
         }
@@ -448,11 +324,7 @@ fn replace_field(ty: &Ty, path: &[Name], new: &Ty) -> Ty {
             fields
                 .iter()
                 .map(|(l, t)| {
-                    let t = if l == first {
-                        replace_field(t, rest, new)
-                    } else {
-                        t.clone()
-                    };
+                    let t = if l == first { replace_field(t, rest, new) } else { t.clone() };
                     (Arc::clone(l), t)
                 })
                 .collect(),

@@ -13,14 +13,7 @@ const MAX_LABELS: usize = 10;
 
 impl Definer<'_, '_> {
     /// Explains why two types do not fit.
-    pub(crate) fn mismatch(
-        &mut self,
-        expected: &Ty,
-        found: &Ty,
-        why: &Mismatch,
-        span: Span,
-        what: &str,
-    ) {
+    pub(crate) fn mismatch(&mut self, expected: &Ty, found: &Ty, why: &Mismatch, span: Span, what: &str) {
         if let Some(diag) = self.explained(expected, found, why, span, what) {
             self.cx.report(diag);
         }
@@ -71,9 +64,7 @@ fn mismatch(tables: &Tables, expected: &Ty, found: &Ty, why: &Mismatch, what: &s
     };
     let mut diag = Diagnostic::error(id, what.to_owned());
     if wanted != got {
-        diag = diag
-            .note(format!("expected \"{wanted}\""))
-            .note(format!("found    \"{got}\""));
+        diag = diag.note(format!("expected \"{wanted}\"")).note(format!("found    \"{got}\""));
     }
     match why {
         Mismatch::Types(a, b) => {
@@ -87,11 +78,7 @@ fn mismatch(tables: &Tables, expected: &Ty, found: &Ty, why: &Mismatch, what: &s
             let (x, y) = (labels.show_dim(a), labels.show_dim(b));
             let (a, b) = (tables.resolve_dim(a), tables.resolve_dim(b));
             let differ = crate::dims::always_differ(&a, &b);
-            let why = if differ {
-                "they always differ"
-            } else {
-                "nothing says that they are equal"
-            };
+            let why = if differ { "they always differ" } else { "nothing says that they are equal" };
             diag = diag.note(format!("Sizes \"{x}\" and \"{y}\" do not match: {why}"));
             diag = origins(tables, &labels, diag, &[&a, &b]);
             if !differ {
@@ -116,9 +103,8 @@ fn mismatch(tables: &Tables, expected: &Ty, found: &Ty, why: &Mismatch, what: &s
         }
         Mismatch::TypeEscapes(var) => {
             let text = tables.show(&Ty::Var(*var));
-            diag = diag.note(format!(
-                "the type \"{text}\" is not visible where it is needed: a scope-violation"
-            ));
+            diag = diag
+                .note(format!("the type \"{text}\" is not visible where it is needed: a scope-violation"));
         }
         Mismatch::Functional(ty) => {
             let text = tables.show(ty);
@@ -127,9 +113,9 @@ fn mismatch(tables: &Tables, expected: &Ty, found: &Ty, why: &Mismatch, what: &s
                     "\"{text}\" is lifted (its values may differ in size), which an array element \
                      and a non-lifted type may not contain: size-lifted types stand alone"
                 ),
-                Liftedness::Lifted | Liftedness::Unlifted => format!(
-                    "\"{text}\" is lifted: it is or might contain functions, which cannot stand here"
-                ),
+                Liftedness::Lifted | Liftedness::Unlifted => {
+                    format!("\"{text}\" is lifted: it is or might contain functions, which cannot stand here")
+                }
             });
         }
         Mismatch::NotScalar(set, ty) => {
@@ -179,41 +165,26 @@ fn differing_parts(diag: Diagnostic, a: &Ty, b: &Ty) -> Diagnostic {
             let names = |fields: &[(Name, Ty)]| -> Vec<String> {
                 fields.iter().map(|(label, _)| label.to_string()).collect()
             };
-            diag.note(format!(
-                "unshared fields: {}.",
-                unshared(names(x), names(y))
-            ))
+            diag.note(format!("unshared fields: {}.", unshared(names(x), names(y))))
         }
         (Ty::Sum(x), Ty::Sum(y)) => {
-            let arity = x.iter().find(|(label, payload)| {
-                y.iter()
-                    .any(|(l, p)| l == label && p.len() != payload.len())
-            });
+            let arity = x
+                .iter()
+                .find(|(label, payload)| y.iter().any(|(l, p)| l == label && p.len() != payload.len()));
             if let Some((label, _)) = arity {
                 return diag.note(format!("the uses of \"#{label}\" differ in arity"));
             }
             let names = |constrs: &[(Name, Arc<[Ty]>)]| -> Vec<String> {
-                constrs
-                    .iter()
-                    .map(|(label, _)| format!("#{label}"))
-                    .collect()
+                constrs.iter().map(|(label, _)| format!("#{label}")).collect()
             };
-            diag.note(format!(
-                "Unshared constructors: {}.",
-                unshared(names(x), names(y))
-            ))
+            diag.note(format!("Unshared constructors: {}.", unshared(names(x), names(y))))
         }
         _ => diag,
     }
 }
 
 /// Where sizes come from.
-fn origins(
-    tables: &Tables,
-    labels: &Labels<'_>,
-    mut diag: Diagnostic,
-    dims: &[&Dim],
-) -> Diagnostic {
+fn origins(tables: &Tables, labels: &Labels<'_>, mut diag: Diagnostic, dims: &[&Dim]) -> Diagnostic {
     let mut mentions = Mentions::default();
     for dim in dims {
         crate::subst::map_dim(&tables.resolve_dim(dim), &mut mentions);
@@ -248,10 +219,7 @@ fn origins(
     for (span, names) in given {
         let text = match names.as_slice() {
             [name] => format!("the size \"{name}\" is the size of what this gives"),
-            names => format!(
-                "the sizes \"{}\" are sizes of what this gives",
-                names.join("\" and \"")
-            ),
+            names => format!("the sizes \"{}\" are sizes of what this gives", names.join("\" and \"")),
         };
         diag = diag.also(span, text);
     }

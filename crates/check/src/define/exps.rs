@@ -113,20 +113,13 @@ impl<'a> Definer<'_, 'a> {
                 let inner = self.exp(inner);
                 let (ty, _) = self.type_exp(te, &mut Anonymous::Infer);
                 self.want_all(&ty, te.span, Reason::Anonymous);
-                self.unify(
-                    &ty,
-                    &inner.ty,
-                    span,
-                    "Expression does not have expected type, which is ascribed",
-                );
+                self.unify(&ty, &inner.ty, span, "Expression does not have expected type, which is ascribed");
                 inner
             }
             ast::ExpKind::Coerce(inner, te) => {
                 let inner = self.exp(inner);
                 let (ty, _) = self.type_exp(te, &mut Anonymous::Infer);
-                let result = self
-                    .infer
-                    .unifying(Sizes::Ignore, span, |u| u.unify(&ty, &inner.ty));
+                let result = self.infer.unifying(Sizes::Ignore, span, |u| u.unify(&ty, &inner.ty));
                 if let Err(mismatch) = result {
                     let what = "the expression cannot be coerced to this type";
                     self.mismatch(&ty, &inner.ty, &mismatch, span, what);
@@ -144,12 +137,7 @@ impl<'a> Definer<'_, 'a> {
             }
             ast::ExpKind::If(cond, then, otherwise) => {
                 let cond = self.exp(cond);
-                self.unify(
-                    &Ty::BOOL,
-                    &cond.ty,
-                    cond.span,
-                    "the condition is not of type `bool`",
-                );
+                self.unify(&Ty::BOOL, &cond.ty, cond.span, "the condition is not of type `bool`");
                 let since = self.infer.tables.next_var();
                 let then = self.exp(then);
                 let otherwise = self.exp(otherwise);
@@ -162,31 +150,16 @@ impl<'a> Definer<'_, 'a> {
                     "the result of an `if` may not be of function type",
                 );
                 let (then, otherwise) = (Box::new(then), Box::new(otherwise));
-                node(
-                    ExpKind::If {
-                        cond: Box::new(cond),
-                        then,
-                        otherwise,
-                    },
-                    ty,
-                    span,
-                )
+                node(ExpKind::If { cond: Box::new(cond), then, otherwise }, ty, span)
             }
             ast::ExpKind::Let(binds, body) => self.let_exp(binds, body, span),
-            ast::ExpKind::Lambda(params, ret, body) => {
-                self.lambda(params, ret.as_deref(), body, span)
-            }
+            ast::ExpKind::Lambda(params, ret, body) => self.lambda(params, ret.as_deref(), body, span),
             ast::ExpKind::Loop(source) => self.loop_exp(source, span),
             ast::ExpKind::Match(scrutinee, cases) => self.match_exp(scrutinee, cases, span),
             ast::ExpKind::Assert(cond, inner) => {
                 let text = Arc::from(self.cx.reports.snippet(cond.span));
                 let cond = self.exp(cond);
-                self.unify(
-                    &Ty::BOOL,
-                    &cond.ty,
-                    cond.span,
-                    "an assertion must be of type `bool`",
-                );
+                self.unify(&Ty::BOOL, &cond.ty, cond.span, "an assertion must be of type `bool`");
                 let inner = self.exp(inner);
                 let ty = inner.ty.clone();
                 let (cond, exp) = (Box::new(cond), Box::new(inner));
@@ -209,28 +182,15 @@ impl<'a> Definer<'_, 'a> {
 
     /// The type of either of two values: where sizes differ, an unknown one. Anonymous sizes
     /// from before `since` are not made equal for it.
-    pub(super) fn join(
-        &mut self,
-        (a, b): (&Ty, &Ty),
-        since: VarId,
-        at: Span,
-        span: Span,
-        what: &str,
-    ) -> Ty {
+    pub(super) fn join(&mut self, (a, b): (&Ty, &Ty), since: VarId, at: Span, span: Span, what: &str) -> Ty {
         let before = self.infer.deferred();
-        let result = self
-            .infer
-            .unifying(Sizes::Join(since), at, |u| u.unify(a, b));
+        let result = self.infer.unifying(Sizes::Join(since), at, |u| u.unify(a, b));
         if let Err(mismatch) = result {
             self.mismatch(a, b, &mismatch, at, what);
             return a.clone();
         }
         self.infer.forget_deferred(before);
-        if self.infer.is_sizing() {
-            self.infer.join(a, b, span)
-        } else {
-            a.clone()
-        }
+        if self.infer.is_sizing() { self.infer.join(a, b, span) } else { a.clone() }
     }
 
     /// `#label args`: the sizes of what is not there are those of the context.
@@ -258,9 +218,7 @@ impl<'a> Definer<'_, 'a> {
                 let body = c.exp(&case.body);
                 (pat, body)
             });
-            let body_ty = self
-                .infer
-                .leave_ty(&body.ty, &mut Known::default(), body.span);
+            let body_ty = self.infer.leave_ty(&body.ty, &mut Known::default(), body.span);
             ty = Some(match ty {
                 None => body_ty,
                 Some(ty) => {
@@ -276,13 +234,6 @@ impl<'a> Definer<'_, 'a> {
         };
         let what = "the result of a `match` may not be of function type";
         self.require_lifted(&ty, Liftedness::SizeLifted, span, what);
-        node(
-            ExpKind::Match {
-                scrutinee: Box::new(scrutinee),
-                cases: out,
-            },
-            ty,
-            span,
-        )
+        node(ExpKind::Match { scrutinee: Box::new(scrutinee), cases: out }, ty, span)
     }
 }

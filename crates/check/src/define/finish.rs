@@ -25,12 +25,9 @@ impl Definer<'_, '_> {
                 Undetermined::Number(span, ty) => {
                     chosen = Some(ty);
                     self.cx.warn(
-                        Diagnostic::warning(
-                            "defaulted-type",
-                            format!("Defaulting ambiguous type to {ty}"),
-                        )
-                        .at(span, "")
-                        .hint("say which type is meant in the definition's parameters or result"),
+                        Diagnostic::warning("defaulted-type", format!("Defaulting ambiguous type to {ty}"))
+                            .at(span, "")
+                            .hint("say which type is meant in the definition's parameters or result"),
                     );
                 }
                 Undetermined::Record(span, fields) => {

@@ -46,11 +46,7 @@ impl<'a> Definer<'_, 'a> {
             (params, body, ret)
         });
         let (ret, ty) = self.infer.function_ty(&params, ret, span);
-        node(
-            ExpKind::Lambda(Arc::new(Lambda { params, ret, body })),
-            ty,
-            span,
-        )
+        node(ExpKind::Lambda(Arc::new(Lambda { params, ret, body })), ty, span)
     }
 
     /// The patterns of parameters. The types of each may mention those before it,
@@ -78,14 +74,10 @@ impl<'a> Definer<'_, 'a> {
             let (name, place) = (Arc::clone(&data.name), data.span);
             let diag = Diagnostic::error(
                 "component-in-type",
-                format!(
-                    "the declared result mentions \"{name}\", which is a component of a parameter"
-                ),
+                format!("the declared result mentions \"{name}\", which is a component of a parameter"),
             )
             .at(te.span, "")
-            .hint(format!(
-                "make \"{name}\" a parameter of its own, or write `[]`"
-            ));
+            .hint(format!("make \"{name}\" a parameter of its own, or write `[]`"));
             self.cx.report(match place {
                 Some(span) => diag.also(span, "bound here"),
                 None => diag,
@@ -112,12 +104,7 @@ impl<'a> Definer<'_, 'a> {
     // -------------------------------------------------------------------- let
 
     /// `let ... in body`.
-    pub(super) fn let_exp(
-        &mut self,
-        binds: &'a [ast::LetBind],
-        body: &'a ast::Exp,
-        span: Span,
-    ) -> Exp {
+    pub(super) fn let_exp(&mut self, binds: &'a [ast::LetBind], body: &'a ast::Exp, span: Span) -> Exp {
         let outer = self.infer.depth;
         let mark = self.cx.env.enter();
         let mut known = Known::default();
@@ -149,9 +136,7 @@ impl<'a> Definer<'_, 'a> {
                         via: None,
                         span: Some(def.span),
                     };
-                    self.cx
-                        .env
-                        .bind_term(fun.name.name, Entry::Value(Rc::new(entry)));
+                    self.cx.env.bind_term(fun.name.name, Entry::Value(Rc::new(entry)));
                     out.push(Bind::Fun(Arc::new(def)));
                 }
                 LetKind::Update(name, path, value) => {
@@ -164,23 +149,10 @@ impl<'a> Definer<'_, 'a> {
         self.infer.depth = outer;
         self.cx.env.leave(mark);
         let ty = self.infer.leave_ty(&body.ty, &mut known, span);
-        node(
-            ExpKind::Let {
-                binds: out,
-                body: Box::new(body),
-            },
-            ty,
-            span,
-        )
+        node(ExpKind::Let { binds: out, body: Box::new(body) }, ty, span)
     }
 
-    fn let_pat(
-        &mut self,
-        sizes: &'a [Ident],
-        pat: &'a ast::Pat,
-        rhs: Exp,
-        known: &mut Known,
-    ) -> Bind {
+    fn let_pat(&mut self, sizes: &'a [Ident], pat: &'a ast::Pat, rhs: Exp, known: &mut Known) -> Bind {
         let mut vars = Vec::new();
         let mut open = Subst::default();
         for ident in sizes {
@@ -235,11 +207,7 @@ impl<'a> Definer<'_, 'a> {
         {
             known.insert(id, &self.infer.tables.resolve_dim(&dim));
         }
-        Bind::Pat {
-            sizes: vars,
-            pat,
-            rhs,
-        }
+        Bind::Pat { sizes: vars, pat, rhs }
     }
 
     /// `let a[i] = v`, which binds a new `a`.
@@ -255,8 +223,7 @@ impl<'a> Definer<'_, 'a> {
             self.instantiate(&entry, name.span)
         } else {
             let mut diag =
-                Diagnostic::error("unknown-variable", format!("Unknown name \"{text}\""))
-                    .at(name.span, "");
+                Diagnostic::error("unknown-variable", format!("Unknown name \"{text}\"")).at(name.span, "");
             let names = self.cx.env.term_names();
             if let Some(other) = self.cx.suggest(&text, &names) {
                 diag = diag.hint(format!("did you mean \"{other}\"?"));
@@ -267,24 +234,10 @@ impl<'a> Definer<'_, 'a> {
         };
         let rhs = self.update(base, path, value, span);
         self.note_bound(name, true);
-        let id = self
-            .infer
-            .tables
-            .new_var(text, VarState::Value, self.infer.depth + 1);
-        self.cx
-            .env
-            .bind_mono(name.name, id, rhs.ty.clone(), name.span);
-        let pat = Pat {
-            kind: PatKind::Var(id),
-            ty: rhs.ty.clone(),
-            consumes: Uniq::None,
-            span: name.span,
-        };
-        Bind::Pat {
-            sizes: Vec::new(),
-            pat,
-            rhs,
-        }
+        let id = self.infer.tables.new_var(text, VarState::Value, self.infer.depth + 1);
+        self.cx.env.bind_mono(name.name, id, rhs.ty.clone(), name.span);
+        let pat = Pat { kind: PatKind::Var(id), ty: rhs.ty.clone(), consumes: Uniq::None, span: name.span };
+        Bind::Pat { sizes: Vec::new(), pat, rhs }
     }
 
     // ------------------------------------------------------------ definitions
@@ -445,29 +398,20 @@ impl<'a> Definer<'_, 'a> {
                     if !results {
                         size_params.extend(sizes);
                     }
-                    RetType {
-                        ext,
-                        ..RetType::plain(ty)
-                    }
+                    RetType { ext, ..RetType::plain(ty) }
                 } else {
                     RetType::plain(ret)
                 }
             }
         };
-        let scheme = Scheme {
-            ty_params: Vec::new(),
-            size_params,
-            ty: arrow(&named, ret),
-        };
+        let scheme = Scheme { ty_params: Vec::new(), size_params, ty: arrow(&named, ret) };
         let entry = ValueEntry {
             target: Target::Var(var),
             scheme: Arc::new(scheme),
             via: None,
             span: Some(name.span),
         };
-        self.cx
-            .env
-            .bind_term(name.name, Entry::Value(Rc::new(entry)));
+        self.cx.env.bind_term(name.name, Entry::Value(Rc::new(entry)));
     }
 
     /// Whether the sizes that were inferred for recursive uses are those of the function.
@@ -488,9 +432,7 @@ impl<'a> Definer<'_, 'a> {
                 subst.dims.push((*size, self.infer.fresh_dim("n")));
             }
             let function = subst.ty(&scheme.ty);
-            let result = self
-                .infer
-                .unifying(Sizes::Strict, span, |u| u.unify(&ty, &function));
+            let result = self.infer.unifying(Sizes::Strict, span, |u| u.unify(&ty, &function));
             self.misused |= result.is_err();
         }
         self.infer.depth = outer;

@@ -36,12 +36,7 @@ impl Literals {
             _ => return,
         };
         let ty = ty.clone();
-        self.0.push(Literal {
-            value,
-            negative,
-            ty,
-            span,
-        });
+        self.0.push(Literal { value, negative, ty, span });
     }
 
     /// How many there are so far.

@@ -19,8 +19,7 @@
 use crate::define::Definer;
 use crate::dims::{self, Cmp};
 use crate::infer::{
-    Known, Mentions, Origin, Scalars, Sizes, VarState, node, replace_dims, replace_vars,
-    sizes_of_values,
+    Known, Mentions, Origin, Scalars, Sizes, VarState, node, replace_dims, replace_vars, sizes_of_values,
 };
 use crate::tast::{Dim, Exp, ExpKind, LoopForm, Pat, Ty, VarId};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -96,17 +95,7 @@ impl<'a> Definer<'_, 'a> {
         self.fit(&pat, &sizes, &init, what);
         let ty = self.result_of_loop(&pat, &sizes, span);
         let (pat, init, body) = (Box::new(pat), Box::new(init), Box::new(body));
-        node(
-            ExpKind::Loop {
-                sizes,
-                pat,
-                init,
-                form,
-                body,
-            },
-            ty,
-            span,
-        )
+        node(ExpKind::Loop { sizes, pat, init, form, body }, ty, span)
     }
 
     /// The type of the initial value with an open size for each size, and these.
@@ -131,12 +120,7 @@ impl<'a> Definer<'_, 'a> {
 
     /// Binds what the body of the loop sees. A parameter of the name of the index or of
     /// the element is the inner one.
-    fn loop_scope(
-        &mut self,
-        source: &'a ast::Loop,
-        driver: Driver<'a>,
-        param: &Ty,
-    ) -> (Pat, LoopForm) {
+    fn loop_scope(&mut self, source: &'a ast::Loop, driver: Driver<'a>, param: &Ty) -> (Pat, LoopForm) {
         let form = match driver {
             Driver::For(name, bound) => {
                 let text = self.cx.name(name.name);
@@ -186,11 +170,7 @@ impl<'a> Definer<'_, 'a> {
         let mut own = Vec::new();
         crate::visit::bound_vars(pat, &mut |id, _| own.push(id));
         let mentioned = Mentions::of(expected).dims;
-        let sizes = if mentioned.iter().any(|v| own.contains(v)) {
-            Sizes::Ignore
-        } else {
-            Sizes::Strict
-        };
+        let sizes = if mentioned.iter().any(|v| own.contains(v)) { Sizes::Ignore } else { Sizes::Strict };
         let result = self.infer.unifying(sizes, at, |u| u.unify(expected, found));
         if let Err(mismatch) = result {
             self.mismatch(expected, found, &mismatch, at, what);
@@ -267,9 +247,7 @@ impl<'a> Definer<'_, 'a> {
     /// The parameter has no size that the body computes.
     fn check_possible(&mut self, pat: &Pat, before: VarId) {
         let ty = self.infer.tables.resolve(&pat.ty);
-        let inner = |v: &VarId| {
-            *v >= before && matches!(self.infer.tables.var(*v).state, VarState::Unknown)
-        };
+        let inner = |v: &VarId| *v >= before && matches!(self.infer.tables.var(*v).state, VarState::Unknown);
         let Some(var) = Mentions::of(&ty).dims.into_iter().find(inner) else {
             return;
         };
@@ -294,17 +272,12 @@ impl<'a> Definer<'_, 'a> {
         let escaped = |v: &&VarId| self.infer.tables.var(**v).depth < outer;
         if let Some(var) = variant.iter().find(escaped) {
             let name = Arc::clone(&self.infer.tables.var(*var).name);
-            let message = format!(
-                "Loop-variant size \"{name}\" has escaped into a type that occurs outside of loop"
-            );
-            self.cx.report(
-                Diagnostic::error("loop-variant-escape", message)
-                    .at(span, "")
-                    .note(
-                        "the body uses a variable from outside whose type would depend on the loop \
+            let message =
+                format!("Loop-variant size \"{name}\" has escaped into a type that occurs outside of loop");
+            self.cx.report(Diagnostic::error("loop-variant-escape", message).at(span, "").note(
+                "the body uses a variable from outside whose type would depend on the loop \
                          parameter",
-                    ),
-            );
+            ));
         }
     }
 
@@ -388,8 +361,7 @@ impl<'a> Definer<'_, 'a> {
         let span = pat.span;
         match &pat.kind {
             ast::PatKind::Id(ident) => {
-                if let Some(crate::env::Entry::Value(entry)) = self.cx.env.term(ident.name).cloned()
-                {
+                if let Some(crate::env::Entry::Value(entry)) = self.cx.env.term(ident.name).cloned() {
                     self.instantiate(&entry, span)
                 } else {
                     let name = self.cx.name(ident.name);
@@ -402,9 +374,9 @@ impl<'a> Definer<'_, 'a> {
                     node(ExpKind::Hole, ty, span)
                 }
             }
-            ast::PatKind::Parens(inner)
-            | ast::PatKind::Ascript(inner, _)
-            | ast::PatKind::Attr(_, inner) => self.init_of(inner),
+            ast::PatKind::Parens(inner) | ast::PatKind::Ascript(inner, _) | ast::PatKind::Attr(_, inner) => {
+                self.init_of(inner)
+            }
             ast::PatKind::Tuple(parts) => {
                 let parts: Vec<Exp> = parts.iter().map(|p| self.init_of(p)).collect();
                 let ty = Ty::Tuple(parts.iter().map(|e| e.ty.clone()).collect());
@@ -416,16 +388,9 @@ impl<'a> Definer<'_, 'a> {
                     let name = self.cx.name(field.name.name);
                     parts.push((name, self.init_of(&field.pat)));
                 }
-                let mut tys: Vec<_> = parts
-                    .iter()
-                    .map(|(l, e)| (Arc::clone(l), e.ty.clone()))
-                    .collect();
+                let mut tys: Vec<_> = parts.iter().map(|(l, e)| (Arc::clone(l), e.ty.clone())).collect();
                 crate::define::types::sort_labels(&mut tys, |f| &f.0);
-                node(
-                    ExpKind::Record(parts),
-                    crate::define::types::record(tys),
-                    span,
-                )
+                node(ExpKind::Record(parts), crate::define::types::record(tys), span)
             }
             ast::PatKind::Wild | ast::PatKind::Lit(..) | ast::PatKind::Constr(..) => {
                 self.cx.error(

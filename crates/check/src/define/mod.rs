@@ -101,10 +101,7 @@ impl<'d, 'a> Definer<'d, 'a> {
             size_args: Vec::new(),
             holes: Vec::new(),
             own: None,
-            judge: Judge {
-                unknowns,
-                ..Judge::default()
-            },
+            judge: Judge { unknowns, ..Judge::default() },
             misused: false,
         }
     }
@@ -138,10 +135,7 @@ impl<'d, 'a> Definer<'d, 'a> {
     /// Makes `found` fit `expected`, or says why it does not. `what` opens the
     /// message: "the argument has the wrong type".
     pub(crate) fn unify(&mut self, expected: &Ty, found: &Ty, span: Span, what: &str) -> bool {
-        match self
-            .infer
-            .unifying(Sizes::Strict, span, |u| u.unify(expected, found))
-        {
+        match self.infer.unifying(Sizes::Strict, span, |u| u.unify(expected, found)) {
             Ok(()) => true,
             Err(mismatch) => {
                 self.mismatch(expected, found, &mismatch, span, what);
@@ -152,10 +146,7 @@ impl<'d, 'a> Definer<'d, 'a> {
 
     /// Demands a scalar type.
     pub(super) fn require_scalar(&mut self, ty: &Ty, set: Scalars, span: Span, what: &str) {
-        if let Err(mismatch) = self
-            .infer
-            .unifying(Sizes::Strict, span, |u| u.require_scalar(ty, set))
-        {
+        if let Err(mismatch) = self.infer.unifying(Sizes::Strict, span, |u| u.require_scalar(ty, set)) {
             self.mismatch(ty, ty, &mismatch, span, what);
         }
     }
@@ -163,10 +154,7 @@ impl<'d, 'a> Definer<'d, 'a> {
     /// Demands a type of at most this liftedness.
     pub(crate) fn require_lifted(&mut self, ty: &Ty, lifted: Liftedness, span: Span, what: &str) {
         let ty = self.infer.tables.resolve(ty);
-        if let Err(mismatch) = self
-            .infer
-            .unifying(Sizes::Strict, span, |u| u.require_lifted(&ty, lifted))
-        {
+        if let Err(mismatch) = self.infer.unifying(Sizes::Strict, span, |u| u.require_lifted(&ty, lifted)) {
             self.mismatch(&ty, &ty, &mismatch, span, what);
         }
     }
@@ -179,9 +167,7 @@ impl<'d, 'a> Definer<'d, 'a> {
             let todo = self.infer.take_deferred(from);
             let before = todo.len();
             for ((a, b), span) in todo {
-                let result = self
-                    .infer
-                    .unifying(Sizes::Strict, span, |u| u.unify_dims(&a, &b));
+                let result = self.infer.unifying(Sizes::Strict, span, |u| u.unify_dims(&a, &b));
                 if let Err(mismatch) = result {
                     let ty = |d: &Dim| Ty::array(d.clone(), Ty::unit());
                     self.mismatch(&ty(&a), &ty(&b), &mismatch, span, "sizes do not match");
@@ -193,10 +179,7 @@ impl<'d, 'a> Definer<'d, 'a> {
         }
         if last {
             for ((a, b), span) in self.infer.take_deferred(from) {
-                let (a, b) = (
-                    self.infer.tables.show_dim(&a),
-                    self.infer.tables.show_dim(&b),
-                );
+                let (a, b) = (self.infer.tables.show_dim(&a), self.infer.tables.show_dim(&b));
                 self.cx.report(
                     Diagnostic::error(
                         "ambiguous-size",

@@ -16,13 +16,7 @@ impl<'a> Definer<'_, 'a> {
         self.variable(&op.name, op.span)
     }
 
-    pub(super) fn binary(
-        &mut self,
-        op: &'a ast::Operator,
-        left: Exp,
-        right: Exp,
-        span: Span,
-    ) -> Exp {
+    pub(super) fn binary(&mut self, op: &'a ast::Operator, left: Exp, right: Exp, span: Span) -> Exp {
         let Some((entry, labels)) = self.cx.find_term(&op.name) else {
             let ty = self.infer.fresh(span);
             return node(ExpKind::Hole, ty, span);
@@ -32,11 +26,7 @@ impl<'a> Definer<'_, 'a> {
             self.unify(&Ty::BOOL, &left.ty, left.span, what);
             self.unify(&Ty::BOOL, &right.ty, right.span, what);
             let (left, right) = (Box::new(left), Box::new(right));
-            let kind = if *and {
-                ExpKind::And(left, right)
-            } else {
-                ExpKind::Or(left, right)
-            };
+            let kind = if *and { ExpKind::And(left, right) } else { ExpKind::Or(left, right) };
             return node(kind, Ty::BOOL, span);
         }
         let mut fun = self.reference(&entry, op.span);
@@ -52,26 +42,15 @@ impl<'a> Definer<'_, 'a> {
 
     /// Whether an operator stands after a function, which it cannot be applied to:
     /// `reduce + 0 xs`. Reports it.
-    pub(super) fn is_bare_operator(
-        &mut self,
-        op: &ast::Operator,
-        fun: &Exp,
-        operand: &ast::Exp,
-    ) -> bool {
+    pub(super) fn is_bare_operator(&mut self, op: &ast::Operator, fun: &Exp, operand: &ast::Exp) -> bool {
         let entry = (op.name.quals.is_empty()).then(|| self.cx.env.term(op.name.name.name));
-        let built_in = matches!(
-            entry.flatten(),
-            Some(Entry::Operator(_) | Entry::Logical { .. })
-        );
+        let built_in = matches!(entry.flatten(), Some(Entry::Operator(_) | Entry::Logical { .. }));
         let ty = self.infer.tables.shallow(&fun.ty);
         if !built_in || !matches!(ty, Ty::Arrow(_)) {
             return false;
         }
         let op_text = self.cx.name(op.name.name.name);
-        let (name, rest) = (
-            self.cx.reports.excerpt(fun.span),
-            self.cx.reports.excerpt(operand.span),
-        );
+        let (name, rest) = (self.cx.reports.excerpt(fun.span), self.cx.reports.excerpt(operand.span));
         self.cx.report(
             Diagnostic::error(
                 "not-a-scalar",
@@ -86,13 +65,7 @@ impl<'a> Definer<'_, 'a> {
         true
     }
 
-    pub(super) fn prefix(
-        &mut self,
-        op: SourceOp,
-        at: Span,
-        operand: &'a ast::Exp,
-        span: Span,
-    ) -> Exp {
+    pub(super) fn prefix(&mut self, op: SourceOp, at: Span, operand: &'a ast::Exp, span: Span) -> Exp {
         let is_literal = matches!(operand.kind, ast::ExpKind::Lit(_));
         let noted = self.literals.count();
         let operand = self.exp(operand);
@@ -125,22 +98,13 @@ impl<'a> Definer<'_, 'a> {
         };
         let left = Box::new(operand(self, left));
         let right = Box::new(operand(self, right));
-        let kind = if and {
-            ExpKind::And(left, right)
-        } else {
-            ExpKind::Or(left, right)
-        };
+        let kind = if and { ExpKind::And(left, right) } else { ExpKind::Or(left, right) };
         let mark = self.infer.tables.vars.len();
         self.section(params, node(kind, Ty::BOOL, span), mark, span)
     }
 
     /// `(op e)`: the operand is evaluated once.
-    pub(super) fn right_section(
-        &mut self,
-        op: &'a ast::Operator,
-        operand: &'a ast::Exp,
-        span: Span,
-    ) -> Exp {
+    pub(super) fn right_section(&mut self, op: &'a ast::Operator, operand: &'a ast::Exp, span: Span) -> Exp {
         let operand = self.exp(operand);
         let entry = self.cx.find_term(&op.name).map(|(entry, _)| entry);
         if let Some(Entry::Logical { and }) = entry {
@@ -152,14 +116,7 @@ impl<'a> Definer<'_, 'a> {
             (None, operand)
         } else {
             let (pat, var) = self.infer.hidden_param(operand.ty.clone(), operand.span);
-            (
-                Some(Bind::Pat {
-                    sizes: Vec::new(),
-                    pat,
-                    rhs: operand,
-                }),
-                var,
-            )
+            (Some(Bind::Pat { sizes: Vec::new(), pat, rhs: operand }), var)
         };
         let param_ty = match self.infer.tables.shallow(&fun.ty) {
             Ty::Arrow(arrow) => arrow.param.clone(),
@@ -173,14 +130,7 @@ impl<'a> Definer<'_, 'a> {
             None => section,
             Some(bind) => {
                 let ty = section.ty.clone();
-                node(
-                    ExpKind::Let {
-                        binds: vec![bind],
-                        body: Box::new(section),
-                    },
-                    ty,
-                    span,
-                )
+                node(ExpKind::Let { binds: vec![bind], body: Box::new(section) }, ty, span)
             }
         }
     }
@@ -234,28 +184,12 @@ impl<'a> Definer<'_, 'a> {
         } else {
             Vec::new()
         };
-        Exp {
-            kind: ExpKind::Apply {
-                fun: Box::new(fun),
-                args,
-                infix: false,
-            },
-            ty,
-            ext,
-            span,
-        }
+        Exp { kind: ExpKind::Apply { fun: Box::new(fun), args, infix: false }, ty, ext, span }
     }
 
     /// An application that gives a function makes no size that its parameters
     /// need: nobody could make an argument for it.
-    fn check_function_result(
-        &mut self,
-        ty: &Ty,
-        sizes: &[VarId],
-        fun: &Exp,
-        args: &[Exp],
-        span: Span,
-    ) {
+    fn check_function_result(&mut self, ty: &Ty, sizes: &[VarId], fun: &Exp, args: &[Exp], span: Span) {
         if sizes.is_empty() || !matches!(self.infer.tables.shallow(ty), Ty::Arrow(_)) {
             return;
         }
@@ -263,11 +197,8 @@ impl<'a> Definer<'_, 'a> {
         let needed = crate::witness::in_parameters(&ty);
         if let Some(var) = sizes.iter().find(|var| needed.contains(var)) {
             let name = Arc::clone(&self.infer.tables.var(*var).name);
-            let fun =
-                function_name(self.infer.tables, fun).unwrap_or_else(|| "the function".to_owned());
-            let arg = args
-                .last()
-                .map_or(String::new(), |arg| self.cx.reports.excerpt(arg.span));
+            let fun = function_name(self.infer.tables, fun).unwrap_or_else(|| "the function".to_owned());
+            let arg = args.last().map_or(String::new(), |arg| self.cx.reports.excerpt(arg.span));
             let message = format!(
                 "Existential size would appear in a parameter: \"{fun}\" applied to \"{arg}\" \
                  gives a function that takes a size \"{name}\" of its own"
@@ -288,9 +219,7 @@ impl<'a> Definer<'_, 'a> {
     pub(super) fn apply_ty(&mut self, ty: &Ty, arg: &Exp, fun: &Exp, i: usize) -> Option<Ty> {
         match self.infer.tables.shallow(ty) {
             Ty::Arrow(arrow) => {
-                let result = self
-                    .infer
-                    .unifying(Sizes::Strict, arg.span, |u| u.unify(&arrow.param, &arg.ty));
+                let result = self.infer.unifying(Sizes::Strict, arg.span, |u| u.unify(&arrow.param, &arg.ty));
                 if let Err(mismatch) = result {
                     // Go on as if it had fitted.
                     let what = self.argument_message(fun, arg, i);
@@ -321,18 +250,13 @@ impl<'a> Definer<'_, 'a> {
                 {
                     ret = self.infer.without_open(&ret, fun.span);
                 }
-                Some(if self.infer.is_sizing() {
-                    self.infer.bind_existential(&ret, fun.span)
-                } else {
-                    ret
-                })
+                Some(if self.infer.is_sizing() { self.infer.bind_existential(&ret, fun.span) } else { ret })
             }
             Ty::Var(var) if self.infer.tables.is_open_ty(var) => {
                 let ret = self.infer.open_ty("t", Liftedness::Lifted, arg.span);
                 let arrow = Ty::arrow(arg.ty.clone(), ret.clone());
                 let what = "Cannot apply function: this is applied, but its type is another";
-                self.unify(&Ty::Var(var), &arrow, fun.span, what)
-                    .then_some(ret)
+                self.unify(&Ty::Var(var), &arrow, fun.span, what).then_some(ret)
             }
             other => {
                 let text = self.infer.tables.show(&other);
@@ -374,10 +298,9 @@ fn function_name(tables: &Tables, fun: &Exp) -> Option<String> {
     match &fun.kind {
         ExpKind::Var { id, .. } => Some(tables.var(*id).name.to_string()),
         ExpKind::Operator(op) => Some(op.spelling().to_owned()),
-        ExpKind::Intrinsic {
-            fun: Intrinsic::Equal { negate },
-            ..
-        } => Some(if *negate { "!=" } else { "==" }.to_owned()),
+        ExpKind::Intrinsic { fun: Intrinsic::Equal { negate }, .. } => {
+            Some(if *negate { "!=" } else { "==" }.to_owned())
+        }
         _ => None,
     }
 }

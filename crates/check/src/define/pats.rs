@@ -21,15 +21,8 @@ impl<'a> Definer<'_, 'a> {
 
     /// A pattern; names already in `bound` may not be bound again. Variables have the type
     /// of the value that is `expected` where it is known.
-    pub(super) fn pat(
-        &mut self,
-        pat: &'a ast::Pat,
-        expected: Option<&Ty>,
-        bound: &mut Bound,
-    ) -> Pat {
-        stacker::maybe_grow(crate::RED_ZONE, crate::STACK_STEP, || {
-            self.pat_inner(pat, expected, bound)
-        })
+    pub(super) fn pat(&mut self, pat: &'a ast::Pat, expected: Option<&Ty>, bound: &mut Bound) -> Pat {
+        stacker::maybe_grow(crate::RED_ZONE, crate::STACK_STEP, || self.pat_inner(pat, expected, bound))
     }
 
     /// The type of a variable or wildcard.
@@ -45,12 +38,7 @@ impl<'a> Definer<'_, 'a> {
 
     fn pat_inner(&mut self, pat: &'a ast::Pat, expected: Option<&Ty>, bound: &mut Bound) -> Pat {
         let span = pat.span;
-        let make = |kind, ty| Pat {
-            kind,
-            ty,
-            consumes: Uniq::None,
-            span,
-        };
+        let make = |kind, ty| Pat { kind, ty, consumes: Uniq::None, span };
         match &pat.kind {
             ast::PatKind::Id(ident) => {
                 let ty = self.var_ty(expected, span);
@@ -74,10 +62,7 @@ impl<'a> Definer<'_, 'a> {
                 let parts: Vec<Pat> = parts.collect();
                 let ty = Ty::Tuple(parts.iter().map(|p| p.ty.clone()).collect());
                 let consumes = Uniq::of_parts(parts.iter().map(|p| p.consumes.clone()).collect());
-                Pat {
-                    consumes,
-                    ..make(PatKind::Tuple(parts), ty)
-                }
+                Pat { consumes, ..make(PatKind::Tuple(parts), ty) }
             }
             ast::PatKind::Record(fields) => {
                 let whole = expected.map(|ty| self.infer.tables.shallow(ty));
@@ -96,21 +81,14 @@ impl<'a> Definer<'_, 'a> {
                         parts.push((name, inner));
                     }
                 }
-                let mut fields: Vec<(Name, Ty)> = parts
-                    .iter()
-                    .map(|(l, p)| (Arc::clone(l), p.ty.clone()))
-                    .collect();
+                let mut fields: Vec<(Name, Ty)> =
+                    parts.iter().map(|(l, p)| (Arc::clone(l), p.ty.clone())).collect();
                 sort_labels(&mut fields, |f| &f.0);
-                let mut uniqs: Vec<(Name, Uniq)> = parts
-                    .iter()
-                    .map(|(l, p)| (Arc::clone(l), p.consumes.clone()))
-                    .collect();
+                let mut uniqs: Vec<(Name, Uniq)> =
+                    parts.iter().map(|(l, p)| (Arc::clone(l), p.consumes.clone())).collect();
                 sort_labels(&mut uniqs, |f| &f.0);
                 let consumes = Uniq::of_parts(uniqs.into_iter().map(|(_, u)| u).collect());
-                Pat {
-                    consumes,
-                    ..make(PatKind::Record(parts), record(fields))
-                }
+                Pat { consumes, ..make(PatKind::Record(parts), record(fields)) }
             }
             ast::PatKind::Ascript(inner, te) => {
                 let (ty, unique) = self.type_exp(te, &mut Anonymous::Infer);
@@ -132,10 +110,7 @@ impl<'a> Definer<'_, 'a> {
                 let inner = self.pat(inner, expected, bound);
                 let ty = inner.ty.clone();
                 let consumes = inner.consumes.clone();
-                Pat {
-                    consumes,
-                    ..make(PatKind::Attr(vec![attr], Box::new(inner)), ty)
-                }
+                Pat { consumes, ..make(PatKind::Attr(vec![attr], Box::new(inner)), ty) }
             }
         }
     }
@@ -188,12 +163,7 @@ impl<'a> Definer<'_, 'a> {
                 }
             },
         };
-        Pat {
-            kind: PatKind::Constr(label, parts),
-            ty,
-            consumes: Uniq::None,
-            span,
-        }
+        Pat { kind: PatKind::Constr(label, parts), ty, consumes: Uniq::None, span }
     }
 
     fn bind_pattern_var(&mut self, ident: &ast::Ident, ty: Ty, bound: &mut Bound) -> Pat {
@@ -212,15 +182,8 @@ impl<'a> Definer<'_, 'a> {
         bound.push((ident.name, ident.span));
         self.note_bound(ident, false);
         let id = self.infer.new_value(name, ident.span);
-        self.cx
-            .env
-            .bind_mono(ident.name, id, ty.clone(), ident.span);
-        Pat {
-            kind: PatKind::Var(id),
-            ty,
-            consumes: Uniq::None,
-            span: ident.span,
-        }
+        self.cx.env.bind_mono(ident.name, id, ty.clone(), ident.span);
+        Pat { kind: PatKind::Var(id), ty, consumes: Uniq::None, span: ident.span }
     }
 
     fn literal_pattern(&mut self, negative: bool, lit: &Lit, span: Span) -> Pat {
@@ -232,11 +195,6 @@ impl<'a> Definer<'_, 'a> {
             Scalar::F64(x) if negative => Scalar::F64(-x),
             other => other,
         };
-        Pat {
-            kind: PatKind::Lit(value, ScalarType::I64),
-            ty,
-            consumes: Uniq::None,
-            span,
-        }
+        Pat { kind: PatKind::Lit(value, ScalarType::I64), ty, consumes: Uniq::None, span }
     }
 }

@@ -28,8 +28,7 @@ impl<'a> Definer<'_, 'a> {
             crate::subst::map_ty(&ty, &mut found);
         }
         if patterns.is_empty() && !ext.is_empty() && params.iter().any(TypeParam::is_size) {
-            let message =
-                "A size-polymorphic value binding may not have a type with an existential size";
+            let message = "A size-polymorphic value binding may not have a type with an existential size";
             self.cx.report(
                 Diagnostic::error("existential-size", message)
                     .at(source.name.span, "")
@@ -63,8 +62,6 @@ impl<'a> Definer<'_, 'a> {
 
 /// The names of size parameters, which a pattern may not bind again.
 pub(super) fn bound_sizes(params: &[ast::TypeParam]) -> Bound {
-    let sizes = params
-        .iter()
-        .filter(|p| matches!(p.kind, ast::TypeParamKind::Size));
+    let sizes = params.iter().filter(|p| matches!(p.kind, ast::TypeParamKind::Size));
     sizes.map(|p| (p.name.name, p.name.span)).collect()
 }

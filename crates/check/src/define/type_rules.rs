@@ -66,9 +66,7 @@ impl Context<'_> {
     /// arrays are held to be unlifted on their own.
     pub(super) fn lifted_as_written(&self, te: &TypeExp) -> Liftedness {
         stacker::maybe_grow(crate::RED_ZONE, crate::STACK_STEP, || match &te.kind {
-            TypeExpKind::Parens(inner) | TypeExpKind::Unique(inner) => {
-                self.lifted_as_written(inner)
-            }
+            TypeExpKind::Parens(inner) | TypeExpKind::Unique(inner) => self.lifted_as_written(inner),
             TypeExpKind::Var(name) => self.declared_lifted(name),
             TypeExpKind::Apply(head, args) => {
                 let args = args.iter().map(|arg| match arg {
@@ -91,9 +89,7 @@ impl Context<'_> {
                 parts.fold(Liftedness::Unlifted, higher)
             }
             TypeExpKind::Array(..) => Liftedness::Unlifted,
-            TypeExpKind::Exists(_, inner) => {
-                higher(Liftedness::SizeLifted, self.lifted_as_written(inner))
-            }
+            TypeExpKind::Exists(_, inner) => higher(Liftedness::SizeLifted, self.lifted_as_written(inner)),
             TypeExpKind::Arrow(..) => Liftedness::Lifted,
         })
     }
@@ -121,8 +117,7 @@ impl Context<'_> {
                     let Ty::Arrow(arrow) = ty else { break };
                     if arrow.consumes.any() && is_path(arg) {
                         let text = self.reports.snippet(arg.span);
-                        let message =
-                            format!("Consuming \"{text}\" in a size, where it is not consumable");
+                        let message = format!("Consuming \"{text}\" in a size, where it is not consumable");
                         self.report(
                             Diagnostic::error("not-consumable", message)
                                 .at(arg.span, "consumed here")
@@ -159,9 +154,7 @@ fn in_array(ty: &Ty, var: TyVarId, inside: bool) -> bool {
             let mut parts = constrs.iter().flat_map(|(_, parts)| parts.iter());
             parts.any(|ty| in_array(ty, var, inside))
         }
-        Ty::Arrow(arrow) => {
-            in_array(&arrow.param, var, inside) || in_array(&arrow.ret.ty, var, inside)
-        }
+        Ty::Arrow(arrow) => in_array(&arrow.param, var, inside) || in_array(&arrow.ret.ty, var, inside),
         Ty::Abstract(_, args) => args.types.iter().any(|ty| in_array(ty, var, inside)),
     }
 }
@@ -170,9 +163,7 @@ fn in_array(ty: &Ty, var: TyVarId, inside: bool) -> bool {
 fn is_path(exp: &Exp) -> bool {
     match &exp.kind {
         ExpKind::Var { .. } => true,
-        ExpKind::Project(inner, _) | ExpKind::Attr(_, inner) | ExpKind::Coerce(inner) => {
-            is_path(inner)
-        }
+        ExpKind::Project(inner, _) | ExpKind::Attr(_, inner) | ExpKind::Coerce(inner) => is_path(inner),
         _ => false,
     }
 }

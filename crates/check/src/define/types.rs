@@ -35,9 +35,7 @@ pub(super) enum Anonymous {
 impl<'a> Definer<'_, 'a> {
     /// A type with its uniqueness.
     pub(super) fn type_exp(&mut self, te: &'a TypeExp, anon: &mut Anonymous) -> (Ty, Uniq) {
-        stacker::maybe_grow(crate::RED_ZONE, crate::STACK_STEP, || {
-            self.type_exp_inner(te, anon)
-        })
+        stacker::maybe_grow(crate::RED_ZONE, crate::STACK_STEP, || self.type_exp_inner(te, anon))
     }
 
     fn type_exp_inner(&mut self, te: &'a TypeExp, anon: &mut Anonymous) -> (Ty, Uniq) {
@@ -46,10 +44,8 @@ impl<'a> Definer<'_, 'a> {
             TypeExpKind::Unique(inner) => {
                 let (ty, _) = self.type_exp(inner, anon);
                 if !crate::finished::warnings::may_hold_array(&ty) {
-                    let message = format!(
-                        "Declaring \"{}\" as unique has no effect",
-                        self.infer.tables.show(&ty)
-                    );
+                    let message =
+                        format!("Declaring \"{}\" as unique has no effect", self.infer.tables.show(&ty));
                     self.cx.warn(
                         Diagnostic::warning("useless-unique", message)
                             .at(te.span, "")
@@ -63,11 +59,7 @@ impl<'a> Definer<'_, 'a> {
                 if let TypeExpKind::Var(name) = &strip(head).kind {
                     return (self.apply_type(name, args, te.span, anon), Uniq::None);
                 }
-                self.cx.error(
-                    "not-a-type-constructor",
-                    head.span,
-                    "only a named type takes arguments",
-                );
+                self.cx.error("not-a-type-constructor", head.span, "only a named type takes arguments");
                 (self.type_exp(head, anon).0, Uniq::None)
             }
             TypeExpKind::Tuple(parts) => {
@@ -92,10 +84,7 @@ impl<'a> Definer<'_, 'a> {
                 }
                 sort_labels(&mut parts, |part| &part.0);
                 let uniq = Uniq::of_parts(parts.iter().map(|(.., u)| u.clone()).collect());
-                (
-                    record(parts.into_iter().map(|(l, t, _)| (l, t)).collect()),
-                    uniq,
-                )
+                (record(parts.into_iter().map(|(l, t, _)| (l, t)).collect()), uniq)
             }
             TypeExpKind::Array(size, elem) => {
                 let dim = self.size(size, anon);
@@ -109,22 +98,14 @@ impl<'a> Definer<'_, 'a> {
                         "Cannot create array with elements of lifted type",
                     );
                 }
-                let uniq = if uniq == Uniq::None {
-                    Uniq::None
-                } else {
-                    Uniq::All
-                };
+                let uniq = if uniq == Uniq::None { Uniq::None } else { Uniq::All };
                 (Ty::array(dim, elem), uniq)
             }
             TypeExpKind::Sum(constrs) => {
                 let mut out: Vec<(Name, Arc<[Ty]>)> = Vec::new();
                 for constr in constrs {
                     let name = self.cx.name(constr.name.name);
-                    let payload: Vec<Ty> = constr
-                        .payload
-                        .iter()
-                        .map(|t| self.type_exp(t, anon).0)
-                        .collect();
+                    let payload: Vec<Ty> = constr.payload.iter().map(|t| self.type_exp(t, anon).0).collect();
                     if out.iter().any(|(l, _)| *l == name) {
                         self.cx.error(
                             "duplicate-constructor",
@@ -142,9 +123,7 @@ impl<'a> Definer<'_, 'a> {
                             format!("this sum type has {} constructors", out.len()),
                         )
                         .at(te.span, "")
-                        .note(format!(
-                            "a sum type has at most {MAX_CONSTRUCTORS} constructors"
-                        ))
+                        .note(format!("a sum type has at most {MAX_CONSTRUCTORS} constructors"))
                         .hint("put some constructors into a sum type of their own"),
                     );
                 }
@@ -152,33 +131,20 @@ impl<'a> Definer<'_, 'a> {
                 (Ty::Sum(Arc::from(out)), Uniq::None)
             }
             TypeExpKind::Arrow(name, param, ret) => {
-                let mut inner = if self.cx.place.is_spec() {
-                    Anonymous::Forbid
-                } else {
-                    Anonymous::Infer
-                };
+                let mut inner = if self.cx.place.is_spec() { Anonymous::Forbid } else { Anonymous::Infer };
                 let (param, uniq) = self.type_exp(param, &mut inner);
                 let (var, ret) = self.scoped(|c| {
                     let var = name.as_ref().map(|ident| {
                         c.cx.check_parameter_name(ident, ret);
                         let text = c.cx.name(ident.name);
                         let var = c.infer.new_value(text, ident.span);
-                        c.cx.env
-                            .bind_mono(ident.name, var, param.clone(), ident.span);
+                        c.cx.env.bind_mono(ident.name, var, param.clone(), ident.span);
                         var
                     });
                     (var, c.ret_type(ret))
                 });
                 let used = var.filter(|v| mentions(&self.infer.tables.resolve(&ret.ty), *v));
-                (
-                    Ty::Arrow(Arc::new(ArrowTy {
-                        name: used,
-                        param,
-                        consumes: uniq,
-                        ret,
-                    })),
-                    Uniq::None,
-                )
+                (Ty::Arrow(Arc::new(ArrowTy { name: used, param, consumes: uniq, ret })), Uniq::None)
             }
             TypeExpKind::Exists(names, inner) => {
                 let mark = self.cx.env.enter();
@@ -195,8 +161,7 @@ impl<'a> Definer<'_, 'a> {
                 for (ident, var) in names.iter().zip(vars) {
                     if !carried.contains(&var) {
                         let text = self.cx.name(ident.name);
-                        let message =
-                            format!("Existential size \"{text}\" is not the size of any array");
+                        let message = format!("Existential size \"{text}\" is not the size of any array");
                         self.cx.report(not_carried(message, ident.span, &text));
                     }
                 }
@@ -231,19 +196,12 @@ impl<'a> Definer<'_, 'a> {
         match anon {
             Anonymous::Infer | Anonymous::Forbid => {
                 if matches!(anon, Anonymous::Forbid) {
-                    self.cx.error(
-                        "anonymous-size",
-                        span,
-                        "this size must be non-anonymous: a named one",
-                    );
+                    self.cx.error("anonymous-size", span, "this size must be non-anonymous: a named one");
                 }
                 (self.infer.tables).new_open(name, Origin::Plain, self.infer.depth)
             }
             Anonymous::Collect(ext) | Anonymous::Result(ext) => {
-                let var = self
-                    .infer
-                    .tables
-                    .new_var(name, VarState::Value, self.infer.depth + 1);
+                let var = self.infer.tables.new_var(name, VarState::Value, self.infer.depth + 1);
                 ext.push(var);
                 var
             }
@@ -322,19 +280,11 @@ impl<'a> Definer<'_, 'a> {
                     subst.types.push((*var, ty));
                 }
                 (TypeParam::Size(var), TypeArg::Type(te)) => {
-                    self.cx.error(
-                        "type-arguments",
-                        te.span,
-                        "a size in brackets is needed here",
-                    );
+                    self.cx.error("type-arguments", te.span, "a size in brackets is needed here");
                     subst.dims.push((*var, Dim::Any));
                 }
                 (TypeParam::Type(var, _), TypeArg::Size(size)) => {
-                    self.cx.error(
-                        "type-arguments",
-                        size.span,
-                        "a type is needed here, not a size",
-                    );
+                    self.cx.error("type-arguments", size.span, "a type is needed here, not a size");
                     let ty = self.infer.fresh(size.span);
                     subst.types.push((*var, ty));
                 }
@@ -366,20 +316,12 @@ impl<'a> Definer<'_, 'a> {
             match param.kind {
                 ast::TypeParamKind::Size => {
                     let var = self.infer.new_value(name, param.name.span);
-                    self.cx
-                        .env
-                        .bind_mono(param.name.name, var, Ty::I64, param.name.span);
+                    self.cx.env.bind_mono(param.name.name, var, Ty::I64, param.name.span);
                     out.push(TypeParam::Size(var));
                 }
                 ast::TypeParamKind::Type(lifted) => {
-                    let var = self
-                        .infer
-                        .tables
-                        .new_ty_var(name, true, lifted, self.infer.depth);
-                    let abbr = TypeAbbr {
-                        lifted,
-                        ..TypeAbbr::plain(Ty::Var(var))
-                    };
+                    let var = self.infer.tables.new_ty_var(name, true, lifted, self.infer.depth);
+                    let abbr = TypeAbbr { lifted, ..TypeAbbr::plain(Ty::Var(var)) };
                     self.cx.env.bind_type(param.name.name, Rc::new(abbr));
                     self.infer.note_param(var);
                     out.push(TypeParam::Type(var, lifted));
@@ -390,11 +332,7 @@ impl<'a> Definer<'_, 'a> {
     }
 
     /// The type of a `val` specification.
-    pub(crate) fn val_spec(
-        &mut self,
-        type_params: &'a [ast::TypeParam],
-        ty: &'a TypeExp,
-    ) -> Scheme {
+    pub(crate) fn val_spec(&mut self, type_params: &'a [ast::TypeParam], ty: &'a TypeExp) -> Scheme {
         self.scoped(|c| {
             let params = c.type_params(type_params);
             let mut anon = Anonymous::Collect(Vec::new());
@@ -458,13 +396,7 @@ impl<'a> Definer<'_, 'a> {
                 };
                 c.require_lifted(&ty, bind.lifted, bind.body.span, what);
             }
-            TypeAbbr {
-                params,
-                ext,
-                ty,
-                lifted: bind.lifted,
-                spelled: None,
-            }
+            TypeAbbr { params, ext, ty, lifted: bind.lifted, spelled: None }
         });
         let name = self.cx.name(bind.name.name);
         if bind.lifted == Liftedness::Unlifted && !abbr.ext.is_empty() {
@@ -474,9 +406,7 @@ impl<'a> Definer<'_, 'a> {
                     format!("the type \"{name}\" has sizes that are not parameters"),
                 )
                 .at(bind.body.span, "")
-                .hint(format!(
-                    "declare it with `type~ {name}`, or give it a size parameter"
-                )),
+                .hint(format!("declare it with `type~ {name}`, or give it a size parameter")),
             );
         }
         let carried = Witness::of(&abbr.ty).carried;
@@ -535,10 +465,7 @@ pub(super) fn sort_labels<T>(parts: &mut [T], label: impl Fn(&T) -> &Name) {
 
 /// A record type from its sorted fields; a tuple if the labels are `0..n`.
 pub(super) fn record(fields: Vec<(Name, Ty)>) -> Ty {
-    let numbered = fields
-        .iter()
-        .enumerate()
-        .all(|(i, (l, _))| **l == *i.to_string());
+    let numbered = fields.iter().enumerate().all(|(i, (l, _))| **l == *i.to_string());
     if numbered && fields.len() != 1 {
         Ty::Tuple(fields.into_iter().map(|(_, ty)| ty).collect())
     } else {

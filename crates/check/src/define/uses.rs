@@ -17,8 +17,7 @@ impl<'a> Definer<'_, 'a> {
         };
         let text = self.cx.name(name.name.name);
         if text.starts_with('_') && name.quals.is_empty() && !self.cx.place.is_prelude() {
-            let message =
-                format!("the variable \"{text}\" starts with an underscore: it may not be used");
+            let message = format!("the variable \"{text}\" starts with an underscore: it may not be used");
             self.cx.error("underscore-use", span, message);
         }
         let start = name.quals.first().map_or(name.name.span, |q| q.span);
@@ -48,8 +47,7 @@ impl<'a> Definer<'_, 'a> {
             }
             Entry::Logical { and } => self.logical_section(*and, None, None, span),
             Entry::Module(_) => {
-                self.cx
-                    .error("not-a-value", span, "this is a module, not a value");
+                self.cx.error("not-a-value", span, "this is a module, not a value");
                 let ty = self.infer.fresh(span);
                 node(ExpKind::Hole, ty, span)
             }
@@ -62,11 +60,7 @@ impl<'a> Definer<'_, 'a> {
         match self.cx.find_module(&path) {
             Some(Module::Struct(module)) => self.cx.env.open(&module),
             Some(Module::Functor(_) | Module::Intrinsics) => {
-                self.cx.error(
-                    "unknown-module",
-                    name.span(),
-                    "this module cannot be opened",
-                );
+                self.cx.error("unknown-module", name.span(), "this module cannot be opened");
             }
             None => {}
         }

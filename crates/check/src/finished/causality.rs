@@ -123,11 +123,7 @@ impl Causality<'_> {
                 }
                 self.exp(body);
             }
-            ExpKind::If {
-                cond,
-                then,
-                otherwise,
-            } => {
+            ExpKind::If { cond, then, otherwise } => {
                 self.exp(cond);
                 self.apart(|walk| walk.exp(then));
                 self.apart(|walk| walk.exp(otherwise));
@@ -138,9 +134,7 @@ impl Causality<'_> {
                     self.apart(|walk| walk.exp(&case.body));
                 }
             }
-            ExpKind::Loop {
-                init, form, body, ..
-            } => {
+            ExpKind::Loop { init, form, body, .. } => {
                 self.exp(init);
                 match form {
                     LoopForm::For(_, exp) | LoopForm::ForIn(_, exp) => self.exp(exp),

@@ -160,10 +160,9 @@ fn components<'p>(cell: Option<&'p Pat>, ty: &Ty, n: usize) -> Row<'p> {
         Some(PatKind::Record(fields)) => {
             let find = |label: &Name| fields.iter().find(|(l, _)| l == label);
             match ty {
-                Ty::Record(tys) => tys
-                    .iter()
-                    .map(|(label, _)| find(label).map(|(_, pat)| bare(pat)))
-                    .collect(),
+                Ty::Record(tys) => {
+                    tys.iter().map(|(label, _)| find(label).map(|(_, pat)| bare(pat))).collect()
+                }
                 _ => fields.iter().map(|(_, pat)| Some(bare(pat))).collect(),
             }
         }
@@ -191,17 +190,10 @@ impl Search {
     /// Values of the types that `must` fits and no row does. None too once too
     /// much was looked at: then no fuel is left.
     fn missing(&mut self, rows: &[Row<'_>], must: &Row<'_>, types: &[&Ty]) -> Option<Vec<Witness>> {
-        stacker::maybe_grow(crate::RED_ZONE, crate::STACK_STEP, || {
-            self.missing_inner(rows, must, types)
-        })
+        stacker::maybe_grow(crate::RED_ZONE, crate::STACK_STEP, || self.missing_inner(rows, must, types))
     }
 
-    fn missing_inner(
-        &mut self,
-        rows: &[Row<'_>],
-        must: &Row<'_>,
-        types: &[&Ty],
-    ) -> Option<Vec<Witness>> {
+    fn missing_inner(&mut self, rows: &[Row<'_>], must: &Row<'_>, types: &[&Ty]) -> Option<Vec<Witness>> {
         let Some((ty, rest)) = types.split_first() else {
             return rows.is_empty().then(Vec::new);
         };
@@ -209,13 +201,8 @@ impl Search {
         if self.fuel == 0 {
             return None;
         }
-        let column = Column {
-            rows,
-            heads: rows.iter().map(|row| head(first(row))).collect(),
-            must,
-            ty,
-            rest,
-        };
+        let column =
+            Column { rows, heads: rows.iter().map(|row| head(first(row))).collect(), must, ty, rest };
         let wanted = head(first(must));
         match ty {
             _ if wanted == Head::Any && column.heads.iter().all(|head| *head == Head::Any) => {}
@@ -254,9 +241,7 @@ impl Search {
                     let parts: Vec<&Ty> = payload.iter().collect();
                     let constr = Head::Constr(Arc::clone(label));
                     let found = self.inside(&column, &constr, &parts)?;
-                    Some(folded(found, parts.len(), |parts| {
-                        Witness::Constr(Arc::clone(label), parts)
-                    }))
+                    Some(folded(found, parts.len(), |parts| Witness::Constr(Arc::clone(label), parts)))
                 });
             }
             Ty::Scalar(ScalarType::Bool) => {
@@ -278,12 +263,7 @@ impl Search {
 
     /// Values with the first of this form: its components, of types `parts`, then
     /// the rest.
-    fn inside<'p>(
-        &mut self,
-        column: &Column<'_, 'p>,
-        wanted: &Head,
-        parts: &[&Ty],
-    ) -> Option<Vec<Witness>> {
+    fn inside<'p>(&mut self, column: &Column<'_, 'p>, wanted: &Head, parts: &[&Ty]) -> Option<Vec<Witness>> {
         let inner = |row: &Row<'p>, head: &Head| {
             (head == wanted || *head == Head::Any).then(|| {
                 let mut cells = components(first(row), column.ty, parts.len());
@@ -315,11 +295,7 @@ fn first<'p>(row: &Row<'p>) -> Option<&'p Pat> {
 }
 
 /// The first `n` as one.
-fn folded(
-    mut found: Vec<Witness>,
-    n: usize,
-    make: impl FnOnce(Vec<Witness>) -> Witness,
-) -> Vec<Witness> {
+fn folded(mut found: Vec<Witness>, n: usize, make: impl FnOnce(Vec<Witness>) -> Witness) -> Vec<Witness> {
     let rest = found.split_off(n.min(found.len()));
     std::iter::once(make(found)).chain(rest).collect()
 }

@@ -27,11 +27,7 @@ pub(crate) fn check_equality(def: &Def, cx: &mut Context<'_>) {
                 "take a function that compares",
             )
         };
-        cx.report(
-            Diagnostic::error("no-equality", message)
-                .at(span, "")
-                .hint(hint),
-        );
+        cx.report(Diagnostic::error("no-equality", message).at(span, "").hint(hint));
     }
 }
 
@@ -43,21 +39,12 @@ pub(crate) fn check_recursion(def: &Def, bind: &ast::ValBind, cx: &mut Context<'
         .iter()
         .filter(|param| !matches!(param.kind, ast::TypeParamKind::Size))
         .zip(&def.ty_params)
-        .filter(|(param, _)| {
-            matches!(
-                param.kind,
-                ast::TypeParamKind::Type(ast::Liftedness::Lifted)
-            )
-        })
+        .filter(|(param, _)| matches!(param.kind, ast::TypeParamKind::Type(ast::Liftedness::Lifted)))
         .map(|(_, var)| *var)
         .collect();
     let mut walk = Recursion {
         def,
-        functions: def
-            .params
-            .iter()
-            .map(|pat| holds_function(&pat.ty, &lifted))
-            .collect(),
+        functions: def.params.iter().map(|pat| holds_function(&pat.ty, &lifted)).collect(),
         found: Vec::new(),
         mentioned: false,
     };
@@ -80,12 +67,7 @@ pub(crate) fn check_recursion(def: &Def, bind: &ast::ValBind, cx: &mut Context<'
 /// an abstract type, and whether it is the latter.
 fn equality(exp: &Exp, params: &[TyVarId], out: &mut Vec<(Span, bool)>) {
     each(exp, &mut |exp| {
-        if let ExpKind::Intrinsic {
-            fun: Intrinsic::Equal { .. },
-            ty_args,
-            ..
-        } = &exp.kind
-        {
+        if let ExpKind::Intrinsic { fun: Intrinsic::Equal { .. }, ty_args, .. } = &exp.kind {
             let of = |ty: &Ty| Mentions::of(ty).types;
             if ty_args.iter().flat_map(of).any(|var| params.contains(&var)) {
                 out.push((exp.span, false));
@@ -143,8 +125,7 @@ impl Recursion<'_> {
             return;
         }
         if args.len() < self.def.params.len() {
-            let message =
-                "A recursive application of a higher-order function is not fully saturated";
+            let message = "A recursive application of a higher-order function is not fully saturated";
             self.found.push((span, message.to_owned()));
             return;
         }
@@ -192,8 +173,6 @@ fn holds_function(ty: &Ty, lifted: &[TyVarId]) -> bool {
         Ty::Scalar(_) | Ty::Array(_) | Ty::Abstract(..) => false,
         Ty::Tuple(parts) => parts.iter().any(|ty| holds_function(ty, lifted)),
         Ty::Record(fields) => fields.iter().any(|(_, ty)| holds_function(ty, lifted)),
-        Ty::Sum(constrs) => constrs
-            .iter()
-            .any(|(_, tys)| tys.iter().any(|ty| holds_function(ty, lifted))),
+        Ty::Sum(constrs) => constrs.iter().any(|(_, tys)| tys.iter().any(|ty| holds_function(ty, lifted))),
     }
 }

@@ -31,27 +31,17 @@ pub(crate) fn check(def: &Def, cx: &mut Context<'_>) {
 /// Warns of what is odd in one node.
 fn warn_about(exp: &Exp, cx: &mut Context<'_>) {
     match &exp.kind {
-        ExpKind::Intrinsic {
-            fun: Intrinsic::Equal { .. },
-            ty_args,
-            ..
-        } if ty_args.iter().any(|ty| matches!(ty, Ty::Array(_))) => {
+        ExpKind::Intrinsic { fun: Intrinsic::Equal { .. }, ty_args, .. }
+            if ty_args.iter().any(|ty| matches!(ty, Ty::Array(_))) =>
+        {
             cx.warn(
-                Diagnostic::warning(
-                    "array-equality",
-                    "Comparing arrays with `==` or `!=` is deprecated",
-                )
-                .at(exp.span, "")
-                .note("a future version of the language will reject it")
-                .hint("compare the elements: `and (map2 (==) xs ys)`"),
+                Diagnostic::warning("array-equality", "Comparing arrays with `==` or `!=` is deprecated")
+                    .at(exp.span, "")
+                    .note("a future version of the language will reject it")
+                    .hint("compare the elements: `and (map2 (==) xs ys)`"),
             );
         }
-        ExpKind::Range {
-            start,
-            second,
-            end,
-            kind,
-        } => {
+        ExpKind::Range { start, second, end, kind } => {
             if second.as_ref().is_some_and(|second| same(start, second)) {
                 cx.warn(
                     Diagnostic::warning(
@@ -96,13 +86,10 @@ fn warn_of_binding(size: &Exp, cx: &mut Context<'_>) {
     let mut fuel = MAX_PARTS;
     if let Some(span) = binding(size, &mut fuel) {
         cx.warn(
-            Diagnostic::warning(
-                "size-binding",
-                "Size expression with binding is replaced by unknown size",
-            )
-            .at(size.span, "")
-            .also(span, "names are bound here")
-            .hint("bind the size with `let` before, and give its name"),
+            Diagnostic::warning("size-binding", "Size expression with binding is replaced by unknown size")
+                .at(size.span, "")
+                .also(span, "names are bound here")
+                .hint("bind the size with `let` before, and give its name"),
         );
     }
 }

@@ -4,9 +4,7 @@ use crate::env::{Target, ValueEntry};
 use crate::infer::shapes::may_be_existential;
 use crate::infer::{Constraint, Infer, Origin, Scalars, Tables, TyState, VarState, has_sizes};
 use crate::subst::{Subst, TyMap, map_ty};
-use crate::tast::{
-    Bind, Dim, Exp, ExpKind, Name, Pat, PatKind, SourceOp, Ty, TyVarId, Uniq, VarId,
-};
+use crate::tast::{Bind, Dim, Exp, ExpKind, Name, Pat, PatKind, SourceOp, Ty, TyVarId, Uniq, VarId};
 use std::sync::Arc;
 use syntax::ast::Liftedness;
 use syntax::span::Span;
@@ -14,13 +12,7 @@ use syntax::span::Span;
 impl Infer<'_> {
     /// A type to be inferred, of this liftedness. In the second walk it is known, with
     /// sizes of the given origin to be inferred.
-    pub(crate) fn infer_ty(
-        &mut self,
-        name: &str,
-        lifted: Liftedness,
-        origin: Origin,
-        span: Span,
-    ) -> Ty {
+    pub(crate) fn infer_ty(&mut self, name: &str, lifted: Liftedness, origin: Origin, span: Span) -> Ty {
         if let Some(known) = self.recall(origin) {
             return known;
         }
@@ -31,9 +23,7 @@ impl Infer<'_> {
 
     /// An open type of this liftedness, of which the second walk need know nothing.
     pub(crate) fn open_ty(&mut self, name: &str, lifted: Liftedness, span: Span) -> Ty {
-        let id = self
-            .tables
-            .new_ty_var(Arc::from(name), false, lifted, self.depth);
+        let id = self.tables.new_ty_var(Arc::from(name), false, lifted, self.depth);
         self.tables.ty_var_mut(id).span = Some(span);
         Ty::Var(id)
     }
@@ -86,13 +76,7 @@ impl Infer<'_> {
     }
 
     /// An open sum type with this constructor, of which the place to record it is known.
-    pub(crate) fn open_sum(
-        &mut self,
-        label: &Name,
-        payload: Vec<Ty>,
-        place: usize,
-        span: Span,
-    ) -> Ty {
+    pub(crate) fn open_sum(&mut self, label: &Name, payload: Vec<Ty>, place: usize, span: Span) -> Ty {
         let ty = self.open_ty("sum", Liftedness::Lifted, span);
         if let Ty::Var(id) = ty {
             let constraint = Constraint::Constrs(vec![(Arc::clone(label), payload)]);
@@ -124,20 +108,9 @@ impl Infer<'_> {
 
     /// A parameter that the source does not name.
     pub(crate) fn hidden_param(&mut self, ty: Ty, span: Span) -> (Pat, Exp) {
-        let id = self
-            .tables
-            .new_var(Arc::from("x"), VarState::Value, self.depth);
-        let pat = Pat {
-            kind: PatKind::Var(id),
-            ty: ty.clone(),
-            consumes: Uniq::None,
-            span,
-        };
-        let kind = ExpKind::Var {
-            id,
-            ty_args: Vec::new(),
-            size_args: Vec::new(),
-        };
+        let id = self.tables.new_var(Arc::from("x"), VarState::Value, self.depth);
+        let pat = Pat { kind: PatKind::Var(id), ty: ty.clone(), consumes: Uniq::None, span };
+        let kind = ExpKind::Var { id, ty_args: Vec::new(), size_args: Vec::new() };
         (pat, node(kind, ty, span))
     }
 
@@ -147,11 +120,7 @@ impl Infer<'_> {
             return exp;
         }
         let (pat, var) = self.hidden_param(exp.ty.clone(), exp.span);
-        binds.push(Bind::Pat {
-            sizes: Vec::new(),
-            pat,
-            rhs: exp,
-        });
+        binds.push(Bind::Pat { sizes: Vec::new(), pat, rhs: exp });
         var
     }
 
@@ -189,11 +158,7 @@ impl Infer<'_> {
             },
         };
         let kind = match entry.target {
-            Target::Var(id) => ExpKind::Var {
-                id,
-                ty_args: args.types,
-                size_args: args.dims,
-            },
+            Target::Var(id) => ExpKind::Var { id, ty_args: args.types, size_args: args.dims },
             Target::Intrinsic(fun) => ExpKind::Intrinsic {
                 fun,
                 ty_args: args.types.into_iter().map(|(_, ty)| ty).collect(),
@@ -228,11 +193,7 @@ impl Infer<'_> {
                 self.subst.dim_var(var)
             }
         }
-        let mut map = Occurrences {
-            infer: self,
-            subst,
-            seen,
-        };
+        let mut map = Occurrences { infer: self, subst, seen };
         map_ty(ty, &mut map).unwrap_or_else(|| ty.clone())
     }
 
@@ -247,9 +208,7 @@ impl Infer<'_> {
             | SourceOp::Pow
             | SourceOp::Neg => Scalars::NUMBERS,
             SourceOp::Lt | SourceOp::Le | SourceOp::Gt | SourceOp::Ge => Scalars::ALL,
-            SourceOp::Quot | SourceOp::Rem | SourceOp::Shl | SourceOp::Shr | SourceOp::LShr => {
-                Scalars::INTS
-            }
+            SourceOp::Quot | SourceOp::Rem | SourceOp::Shl | SourceOp::Shr | SourceOp::LShr => Scalars::INTS,
             SourceOp::And | SourceOp::Or | SourceOp::Xor => Scalars::INTS,
             SourceOp::Not => Scalars::BITS,
         };
@@ -297,10 +256,5 @@ impl Tables {
 
 /// A node whose type has no new unknown sizes.
 pub(crate) const fn node(kind: ExpKind, ty: Ty, span: Span) -> Exp {
-    Exp {
-        kind,
-        ty,
-        ext: Vec::new(),
-        span,
-    }
+    Exp { kind, ty, ext: Vec::new(), span }
 }

@@ -29,8 +29,7 @@ impl Infer<'_> {
                 known.dims.push((ext, dim));
             }
         }
-        ret.ext
-            .retain(|ext| known.dims.iter().all(|(var, _)| var != ext));
+        ret.ext.retain(|ext| known.dims.iter().all(|(var, _)| var != ext));
         ret.ty = self.tables.resolve(&known.ty(&ret.ty));
         let unknown = self.tables.unknowns_since(&ret.ty, mark);
         ret.ext.extend(unknown);
@@ -72,12 +71,7 @@ impl Infer<'_> {
 
     /// The type of a function seen from outside, and its result: what the result
     /// mentions of the inside becomes existential.
-    pub(crate) fn function_ty(
-        &mut self,
-        params: &[Pat],
-        mut ret: RetType,
-        span: Span,
-    ) -> (RetType, Ty) {
+    pub(crate) fn function_ty(&mut self, params: &[Pat], mut ret: RetType, span: Span) -> (RetType, Ty) {
         let named = self.tables.named_params(params);
         ret.ty = self.tables.resolve(&ret.ty);
         // A component of a parameter has no name outside.
@@ -109,11 +103,7 @@ impl Tables {
     /// The result that a body of this type gives, where none was declared.
     pub(crate) fn inferred_ret(&self, body: &Ty, mark: usize) -> RetType {
         let ty = self.resolve(body);
-        RetType {
-            ext: self.unknowns_since(&ty, mark),
-            ty,
-            unique: Uniq::None,
-        }
+        RetType { ext: self.unknowns_since(&ty, mark), ty, unique: Uniq::None }
     }
 
     /// The parameters of a function as its type has them.

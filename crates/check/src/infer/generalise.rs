@@ -86,13 +86,7 @@ impl Infer<'_> {
     /// Makes what is open in a type of a finished definition parameters. Sizes made since
     /// `mark` are the definition's own: those of instantiated types that are not
     /// existential by now are the same in all occurrences.
-    pub(crate) fn generalise(
-        &mut self,
-        explicit: &[TypeParam],
-        ty: &Ty,
-        top: bool,
-        mark: usize,
-    ) -> Scheme {
+    pub(crate) fn generalise(&mut self, explicit: &[TypeParam], ty: &Ty, top: bool, mark: usize) -> Scheme {
         self.tables.settle_instances(mark, self.depth);
         let ty = self.tables.resolve(ty);
         let mut ty_params: Vec<TyVarId> = explicit
@@ -147,11 +141,7 @@ impl Infer<'_> {
                 size_params.push(var);
             }
         }
-        Scheme {
-            ty_params,
-            size_params,
-            ty,
-        }
+        Scheme { ty_params, size_params, ty }
     }
 }
 
@@ -169,9 +159,5 @@ pub(crate) fn sizes_of(params: &[TypeParam]) -> Vec<VarId> {
 /// A name for an inferred type parameter.
 fn type_name(i: usize) -> Arc<str> {
     let letter = char::from(b'a' + (i % 26) as u8);
-    if i < 26 {
-        Arc::from(format!("{letter}"))
-    } else {
-        Arc::from(format!("{letter}{}", i / 26))
-    }
+    if i < 26 { Arc::from(format!("{letter}")) } else { Arc::from(format!("{letter}{}", i / 26)) }
 }

@@ -67,13 +67,7 @@ impl Infer<'_> {
         }
         let mut carried = Vec::new();
         crate::witness::carried_sizes(&ty, &mut carried);
-        let mut hide = Hide {
-            infer: self,
-            span,
-            done: Vec::new(),
-            bound: Vec::new(),
-            carried,
-        };
+        let mut hide = Hide { infer: self, span, done: Vec::new(), bound: Vec::new(), carried };
         hide.ty(&ty)
     }
 }
@@ -104,9 +98,7 @@ impl Hide<'_, '_> {
     fn is_local(&self, dim: &Dim) -> bool {
         crate::dims::variables(dim).iter().any(|v| {
             let data = self.infer.tables.var(*v);
-            data.depth > self.infer.depth
-                && !self.bound.contains(v)
-                && matches!(data.state, VarState::Value)
+            data.depth > self.infer.depth && !self.bound.contains(v) && matches!(data.state, VarState::Value)
         })
     }
 
@@ -131,10 +123,8 @@ impl Hide<'_, '_> {
             let (a, b) = (self.dim(&args.0), self.dim(&args.1));
             return crate::dims::op(*op, a, b);
         }
-        let known = self
-            .done
-            .iter()
-            .find(|(old, _)| crate::dims::compare(old, dim) == crate::dims::Cmp::Equal);
+        let known =
+            self.done.iter().find(|(old, _)| crate::dims::compare(old, dim) == crate::dims::Cmp::Equal);
         if let Some((_, new)) = known {
             return new.clone();
         }
@@ -160,12 +150,9 @@ impl Hide<'_, '_> {
                 Ty::array(dim, self.ty(&array.elem))
             }
             Ty::Tuple(parts) => Ty::Tuple(parts.iter().map(|t| self.ty(t)).collect()),
-            Ty::Record(fields) => Ty::Record(
-                fields
-                    .iter()
-                    .map(|(l, t)| (Arc::clone(l), self.ty(t)))
-                    .collect(),
-            ),
+            Ty::Record(fields) => {
+                Ty::Record(fields.iter().map(|(l, t)| (Arc::clone(l), self.ty(t))).collect())
+            }
             Ty::Sum(constrs) => Ty::Sum(
                 constrs
                     .iter()

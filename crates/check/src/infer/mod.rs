@@ -31,9 +31,7 @@ pub(crate) use print::{Labels, show_scalars};
 pub(crate) use resize::{has_sizes, replace_dims, replace_vars, sizes_of_values};
 pub(crate) use resolve::{Extent, MAX_DEPTH, MAX_PARTS, Reveal};
 pub(crate) use shapes::{Shapes, Walk};
-pub(crate) use tables::{
-    Constraint, Mentions, Origin, Scalars, Tables, TablesMark, TyState, VarState,
-};
+pub(crate) use tables::{Constraint, Mentions, Origin, Scalars, Tables, TablesMark, TyState, VarState};
 pub(crate) use unify::{INNERMOST, Mismatch, Sizes, Unifier, lower};
 pub(crate) use zonk::operator;
 
@@ -53,12 +51,7 @@ pub(crate) struct Infer<'t> {
 impl<'t> Infer<'t> {
     /// The beginning of a walk over a definition.
     pub(crate) const fn new(tables: &'t mut Tables, walk: Walk) -> Self {
-        Self {
-            tables,
-            depth: 0,
-            deferred: Vec::new(),
-            walk,
-        }
+        Self { tables, depth: 0, deferred: Vec::new(), walk }
     }
 
     /// Runs a unification, which ignores sizes in the first walk; sizes that it could not
@@ -78,8 +71,7 @@ impl<'t> Infer<'t> {
         let result = f(&mut unifier);
         let deferred = unifier.deferred;
         if !deferred.is_empty() {
-            self.deferred
-                .extend(deferred.into_iter().map(|d| (d, span)));
+            self.deferred.extend(deferred.into_iter().map(|d| (d, span)));
         }
         result
     }

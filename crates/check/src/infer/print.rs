@@ -35,9 +35,7 @@ impl Names for Tables {
     }
 
     fn abstract_ty(&self, id: TypeId) -> (&str, &str) {
-        self.abstracts
-            .get(id.0 as usize)
-            .map_or(("", "?"), |data| (&data.path, &data.name))
+        self.abstracts.get(id.0 as usize).map_or(("", "?"), |data| (&data.path, &data.name))
     }
 }
 
@@ -75,11 +73,7 @@ impl Names for Program {
 impl Program {
     /// A type as text.
     pub fn show(&self, ty: &Ty) -> String {
-        let mut printer = Printer {
-            names: self,
-            out: String::new(),
-            limit: usize::MAX,
-        };
+        let mut printer = Printer { names: self, out: String::new(), limit: usize::MAX };
         printer.ty(ty, Prec::Any);
         printer.out
     }
@@ -94,16 +88,9 @@ impl Program {
         for var in &def.ty_params {
             let _ = write!(out, " '{}", Names::ty_var(self, *var));
         }
-        let params: Vec<_> = def
-            .params
-            .iter()
-            .map(|p| (simple_name(p), p.ty.clone(), p.consumes.clone()))
-            .collect();
-        let mut printer = Printer {
-            names: self,
-            out: out + " : ",
-            limit: usize::MAX,
-        };
+        let params: Vec<_> =
+            def.params.iter().map(|p| (simple_name(p), p.ty.clone(), p.consumes.clone())).collect();
+        let mut printer = Printer { names: self, out: out + " : ", limit: usize::MAX };
         if params.is_empty() {
             printer.ret(&def.ret);
         } else {
@@ -136,11 +123,7 @@ impl Tables {
     /// The type as text; of a large one the beginning.
     pub(crate) fn show(&self, ty: &Ty) -> String {
         let ty = self.resolve(ty);
-        let mut printer = Printer {
-            names: self,
-            out: String::new(),
-            limit: MAX_SHOWN,
-        };
+        let mut printer = Printer { names: self, out: String::new(), limit: MAX_SHOWN };
         printer.ty(&ty, Prec::Any);
         printer.out
     }
@@ -148,22 +131,14 @@ impl Tables {
     /// As [`Tables::show`], with the types of modules as the modules call them.
     pub(crate) fn show_inside(&self, ty: &Ty) -> String {
         let ty = self.resolve(ty);
-        let mut printer = Printer {
-            names: &Inside(self),
-            out: String::new(),
-            limit: MAX_SHOWN,
-        };
+        let mut printer = Printer { names: &Inside(self), out: String::new(), limit: MAX_SHOWN };
         printer.ty(&ty, Prec::Any);
         printer.out
     }
 
     /// The size as text.
     pub(crate) fn show_dim(&self, dim: &Dim) -> String {
-        let mut printer = Printer {
-            names: self,
-            out: String::new(),
-            limit: MAX_SHOWN,
-        };
+        let mut printer = Printer { names: self, out: String::new(), limit: MAX_SHOWN };
         printer.dim(&self.resolve_dim(dim), 0);
         printer.out
     }
@@ -206,22 +181,14 @@ impl<'t> Labels<'t> {
     /// As [`Tables::show`].
     pub(crate) fn show(&self, ty: &Ty) -> String {
         let ty = self.tables.resolve(ty);
-        let mut printer = Printer {
-            names: self,
-            out: String::new(),
-            limit: MAX_SHOWN,
-        };
+        let mut printer = Printer { names: self, out: String::new(), limit: MAX_SHOWN };
         printer.ty(&ty, Prec::Any);
         printer.out
     }
 
     /// As [`Tables::show_dim`].
     pub(crate) fn show_dim(&self, dim: &Dim) -> String {
-        let mut printer = Printer {
-            names: self,
-            out: String::new(),
-            limit: MAX_SHOWN,
-        };
+        let mut printer = Printer { names: self, out: String::new(), limit: MAX_SHOWN };
         printer.dim(&self.tables.resolve_dim(dim), 0);
         printer.out
     }
@@ -250,9 +217,7 @@ impl Names for Labels<'_> {
 fn subscript(number: usize) -> String {
     let digits = number.to_string();
     let digits = digits.bytes().map(|digit| u32::from(digit - b'0'));
-    digits
-        .filter_map(|digit| char::from_u32('₀' as u32 + digit))
-        .collect()
+    digits.filter_map(|digit| char::from_u32('₀' as u32 + digit)).collect()
 }
 
 /// A set of scalar types as text.
@@ -345,13 +310,11 @@ impl Printer<'_> {
                 if let Some(name) = arrow.name {
                     self.out.push('(');
                     self.var(name);
-                    self.out
-                        .push_str(if arrow.consumes.any() { ": *" } else { ": " });
+                    self.out.push_str(if arrow.consumes.any() { ": *" } else { ": " });
                     self.ty(&arrow.param, Prec::Any);
                     self.out.push(')');
                 } else {
-                    self.out
-                        .push_str(if arrow.consumes.any() { "*" } else { "" });
+                    self.out.push_str(if arrow.consumes.any() { "*" } else { "" });
                     self.ty(&arrow.param, Prec::Param);
                 }
                 self.out.push_str(" -> ");
@@ -490,10 +453,7 @@ impl Printer<'_> {
 fn operator(fun: &Exp) -> Option<&'static str> {
     match &fun.kind {
         ExpKind::Operator(op) => Some(op.spelling()),
-        ExpKind::Intrinsic {
-            fun: Intrinsic::Binary(op, _),
-            ..
-        } => Some(match op {
+        ExpKind::Intrinsic { fun: Intrinsic::Binary(op, _), .. } => Some(match op {
             BinOp::Add | BinOp::FAdd => "+",
             BinOp::Sub | BinOp::FSub => "-",
             BinOp::Mul | BinOp::FMul => "*",

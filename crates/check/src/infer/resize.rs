@@ -62,9 +62,7 @@ impl Infer<'_> {
             (Ty::Abstract(id, x), Ty::Abstract(other, y)) if id == other => {
                 let types = all(&x.types, &y.types);
                 let dims = x.dims.iter().zip(&y.dims);
-                let dims = dims
-                    .map(|(x, y)| self.merge_dim(x, y, span, seen))
-                    .collect();
+                let dims = dims.map(|(x, y)| self.merge_dim(x, y, span, seen)).collect();
                 Ty::Abstract(*id, Arc::new(TypeArgs { types, dims }))
             }
             _ => a.clone(),
@@ -117,12 +115,7 @@ impl Infer<'_> {
         if !mentions.dims.iter().any(|v| self.tables.is_existential(*v)) {
             return resolved;
         }
-        let mut bind = Bind {
-            infer: self,
-            span,
-            done: Vec::new(),
-            copies: Vec::new(),
-        };
+        let mut bind = Bind { infer: self, span, done: Vec::new(), copies: Vec::new() };
         bind.ty(&resolved)
     }
 }
@@ -145,10 +138,7 @@ impl Bind<'_, '_> {
         let Some(var) = mentions.dims.iter().find(|v| tables.is_existential(**v)) else {
             return dim.clone();
         };
-        let known = self
-            .done
-            .iter()
-            .find(|(old, _)| compare(old, dim) == Cmp::Equal);
+        let known = self.done.iter().find(|(old, _)| compare(old, dim) == Cmp::Equal);
         if let Some((_, new)) = known {
             return Dim::Var(*new);
         }
@@ -224,11 +214,7 @@ impl Bind<'_, '_> {
                     name: arrow.name,
                     param,
                     consumes: arrow.consumes.clone(),
-                    ret: RetType {
-                        ext,
-                        ty,
-                        unique: arrow.ret.unique.clone(),
-                    },
+                    ret: RetType { ext, ty, unique: arrow.ret.unique.clone() },
                 }))
             }
         }
@@ -255,9 +241,7 @@ pub(crate) fn has_sizes(ty: &Ty) -> bool {
             Ty::Arrow(arrow) => {
                 arrow.name.is_some() || walk(&arrow.param, budget) || walk(&arrow.ret.ty, budget)
             }
-            Ty::Abstract(_, args) => {
-                !args.dims.is_empty() || args.types.iter().any(|ty| walk(ty, budget))
-            }
+            Ty::Abstract(_, args) => !args.dims.is_empty() || args.types.iter().any(|ty| walk(ty, budget)),
         }
     }
     let mut budget = MAX_VISITS;
@@ -282,21 +266,13 @@ pub(crate) fn replace_dims(ty: &Ty, f: &mut dyn FnMut(&Dim) -> Dim) -> Ty {
             Ty::array(dim, replace_dims(&array.elem, f))
         }
         Ty::Tuple(parts) => Ty::Tuple(parts.iter().map(|t| replace_dims(t, f)).collect()),
-        Ty::Record(fields) => Ty::Record(
-            fields
-                .iter()
-                .map(|(l, t)| (Arc::clone(l), replace_dims(t, f)))
-                .collect(),
-        ),
+        Ty::Record(fields) => {
+            Ty::Record(fields.iter().map(|(l, t)| (Arc::clone(l), replace_dims(t, f))).collect())
+        }
         Ty::Sum(constrs) => Ty::Sum(
             constrs
                 .iter()
-                .map(|(l, p)| {
-                    (
-                        Arc::clone(l),
-                        p.iter().map(|t| replace_dims(t, f)).collect(),
-                    )
-                })
+                .map(|(l, p)| (Arc::clone(l), p.iter().map(|t| replace_dims(t, f)).collect()))
                 .collect(),
         ),
     }

@@ -98,11 +98,7 @@ struct Resolve<'t> {
 
 impl<'t> Resolve<'t> {
     fn new(tables: &'t Tables) -> Self {
-        Self {
-            tables,
-            extent: Extent::default(),
-            limit: tables.max_parts(),
-        }
+        Self { tables, extent: Extent::default(), limit: tables.max_parts() }
     }
 }
 
@@ -153,13 +149,7 @@ impl<'t> Reveal<'t> {
 
     /// One that may keep abstract types and existential sizes that the program computes.
     pub(crate) fn keeping(tables: &'t Tables, keep: bool) -> Self {
-        Self {
-            tables,
-            keep,
-            kept: false,
-            extent: Extent::default(),
-            known: FxHashMap::default(),
-        }
+        Self { tables, keep, kept: false, extent: Extent::default(), known: FxHashMap::default() }
     }
 
     /// The type with everything replaced; `None` if nothing changed. One that is
@@ -229,9 +219,7 @@ impl TyMap for Reveal<'_> {
             VarState::Solved(dim) => Some(map_dim(dim, self).unwrap_or_else(|| dim.clone())),
             VarState::Copy { of, .. } => self.dim_var(*of),
             // What needs it is reported (`finished::causality`).
-            VarState::Existential {
-                computed: Some(_), ..
-            } if self.keep => {
+            VarState::Existential { computed: Some(_), .. } if self.keep => {
                 self.kept = true;
                 None
             }

@@ -88,11 +88,7 @@ pub(crate) struct Manner {
 impl Shapes {
     /// The same results for another second walk in this manner.
     fn again(&self, manner: Manner) -> Self {
-        Self {
-            found: Rc::clone(&self.found),
-            manner,
-            ..Self::default()
-        }
+        Self { found: Rc::clone(&self.found), manner, ..Self::default() }
     }
 }
 
@@ -233,11 +229,7 @@ impl Infer<'_> {
                     name,
                     param,
                     consumes: arrow.consumes.clone(),
-                    ret: RetType {
-                        ext: Vec::new(),
-                        ty: ret,
-                        unique: arrow.ret.unique.clone(),
-                    },
+                    ret: RetType { ext: Vec::new(), ty: ret, unique: arrow.ret.unique.clone() },
                 }))
             }
             Ty::Abstract(id, args) => {
@@ -255,10 +247,7 @@ impl Infer<'_> {
             (Fresh::Copies(occurrence), Dim::Var(of)) => {
                 let data = self.tables.var(*of);
                 let (name, of) = (Arc::clone(&data.name), self.tables.canonical(*of));
-                let state = VarState::Copy {
-                    of,
-                    occurrence: *occurrence,
-                };
+                let state = VarState::Copy { of, occurrence: *occurrence };
                 Dim::Var(self.tables.new_var(name, state, self.depth))
             }
             (Fresh::Copies(_), dim) => dim.clone(),
@@ -271,9 +260,7 @@ impl Infer<'_> {
             Some(data) => Arc::clone(&data.name),
             None => Arc::from("n"),
         };
-        let new = self
-            .tables
-            .new_var(text, VarState::Value, super::unify::BOUND_DEPTH);
+        let new = self.tables.new_var(text, VarState::Value, super::unify::BOUND_DEPTH);
         self.tables.var_mut(new).binder = true;
         new
     }
@@ -323,15 +310,8 @@ impl Infer<'_> {
         for param in &params {
             open.remove(param);
         }
-        let found = Found {
-            shapes,
-            params,
-            open,
-        };
-        let shapes = Shapes {
-            found: Rc::new(found),
-            ..Shapes::default()
-        };
+        let found = Found { shapes, params, open };
+        let shapes = Shapes { found: Rc::new(found), ..Shapes::default() };
         (!self.tables.too_large.get()).then_some(shapes)
     }
 }
@@ -439,11 +419,7 @@ impl Erase<'_> {
                     name,
                     param: param.ty.clone(),
                     consumes: arrow.consumes.clone(),
-                    ret: RetType {
-                        ext: Vec::new(),
-                        ty: ret.ty.clone(),
-                        unique: arrow.ret.unique.clone(),
-                    },
+                    ret: RetType { ext: Vec::new(), ty: ret.ty.clone(), unique: arrow.ret.unique.clone() },
                 }));
                 Erased::of(ty, name.is_some(), &[param, ret])
             }

@@ -36,12 +36,7 @@ impl Scalars {
 
     /// What a literal or operator becomes that nothing else determines.
     pub(crate) fn default_type(self) -> Option<ScalarType> {
-        let order = [
-            ScalarType::I32,
-            ScalarType::F64,
-            ScalarType::I64,
-            ScalarType::Bool,
-        ];
+        let order = [ScalarType::I32, ScalarType::F64, ScalarType::I64, ScalarType::Bool];
         let other = ScalarType::ALL.iter().copied();
         order.into_iter().chain(other).find(|ty| self.contains(*ty))
     }
@@ -188,25 +183,11 @@ pub(crate) struct Tables {
 
 impl Tables {
     /// A new type variable.
-    pub(crate) fn new_ty_var(
-        &mut self,
-        name: Name,
-        rigid: bool,
-        lifted: Liftedness,
-        depth: u32,
-    ) -> TyVarId {
+    pub(crate) fn new_ty_var(&mut self, name: Name, rigid: bool, lifted: Liftedness, depth: u32) -> TyVarId {
         let id = TyVarId(self.ty_vars.len() as u32);
         let state = if rigid { TyState::Rigid } else { TyState::Open };
         let constraint = Constraint::None;
-        self.ty_vars.push(TyVarData {
-            name,
-            state,
-            depth,
-            lifted,
-            constraint,
-            span: None,
-            rank: 0,
-        });
+        self.ty_vars.push(TyVarData { name, state, depth, lifted, constraint, span: None, rank: 0 });
         id
     }
 
@@ -218,14 +199,7 @@ impl Tables {
     /// A new value or size.
     pub(crate) fn new_var(&mut self, name: Name, state: VarState, depth: u32) -> VarId {
         let id = VarId(self.vars.len() as u32);
-        self.vars.push(VarData {
-            name,
-            state,
-            depth,
-            told: false,
-            binder: false,
-            span: None,
-        });
+        self.vars.push(VarData { name, state, depth, told: false, binder: false, span: None });
         id
     }
 
@@ -261,10 +235,7 @@ impl Tables {
 
     /// A point to which [`Tables::truncate`] can return.
     pub(crate) const fn mark(&self) -> TablesMark {
-        TablesMark {
-            vars: self.vars.len(),
-            ty_vars: self.ty_vars.len(),
-        }
+        TablesMark { vars: self.vars.len(), ty_vars: self.ty_vars.len() }
     }
 
     /// Removes all variables made since the mark; nothing may mention them any more.
@@ -288,11 +259,7 @@ impl Tables {
     /// How many parts a type may have. Where one was too large already, little
     /// more is spent.
     pub(crate) const fn max_parts(&self) -> u32 {
-        if self.too_large.get() {
-            MAX_PARTS / 100
-        } else {
-            MAX_PARTS
-        }
+        if self.too_large.get() { MAX_PARTS / 100 } else { MAX_PARTS }
     }
 
     /// What a type that is put where it may not stand is declared as.
@@ -316,12 +283,7 @@ impl Tables {
         repr: Option<Arc<TypeAbbr>>,
     ) -> (TypeId, TypeAbbr) {
         let id = TypeId(self.abstracts.len() as u32);
-        self.abstracts.push(AbstractData {
-            name,
-            path: String::new(),
-            lifted,
-            repr,
-        });
+        self.abstracts.push(AbstractData { name, path: String::new(), lifted, repr });
         let mut args = TypeArgs::default();
         for param in &params {
             match param {
@@ -330,16 +292,7 @@ impl Tables {
             }
         }
         let ty = Ty::Abstract(id, Arc::new(args));
-        (
-            id,
-            TypeAbbr {
-                params,
-                ext: Vec::new(),
-                ty,
-                lifted,
-                spelled: None,
-            },
-        )
+        (id, TypeAbbr { params, ext: Vec::new(), ty, lifted, spelled: None })
     }
 
     /// A new value of a scope, without a name in it.
@@ -366,10 +319,7 @@ impl Tables {
         match self.var(var).state {
             VarState::Open(_) => true,
             VarState::Copy { of, .. } => self.is_open(of),
-            VarState::Value
-            | VarState::Unknown
-            | VarState::Existential { .. }
-            | VarState::Solved(_) => false,
+            VarState::Value | VarState::Unknown | VarState::Existential { .. } | VarState::Solved(_) => false,
         }
     }
 

@@ -15,9 +15,7 @@
 
 mod sizes;
 
-use crate::infer::{
-    Constraint, MAX_DEPTH, Mentions, Origin, Scalars, Tables, TyState, VarState, has_sizes,
-};
+use crate::infer::{Constraint, MAX_DEPTH, Mentions, Origin, Scalars, Tables, TyState, VarState, has_sizes};
 use crate::subst::Subst;
 use crate::tast::{ArrowTy, Dim, Name, Ty, TyVarId, VarId};
 use std::sync::Arc;
@@ -144,22 +142,17 @@ impl Unifier<'_> {
                 self.unify_dims(&x.dim, &y.dim)?;
                 self.unify(&x.elem, &y.elem)
             }
-            (Ty::Tuple(x), Ty::Tuple(y)) if x.len() == y.len() => x
-                .iter()
-                .zip(y.iter())
-                .try_for_each(|(x, y)| self.unify(x, y)),
+            (Ty::Tuple(x), Ty::Tuple(y)) if x.len() == y.len() => {
+                x.iter().zip(y.iter()).try_for_each(|(x, y)| self.unify(x, y))
+            }
             (Ty::Record(x), Ty::Record(y))
                 if x.len() == y.len() && x.iter().zip(y.iter()).all(|(x, y)| x.0 == y.0) =>
             {
-                x.iter()
-                    .zip(y.iter())
-                    .try_for_each(|(x, y)| self.unify(&x.1, &y.1))
+                x.iter().zip(y.iter()).try_for_each(|(x, y)| self.unify(&x.1, &y.1))
             }
             (Ty::Sum(x), Ty::Sum(y))
                 if x.len() == y.len()
-                    && x.iter()
-                        .zip(y.iter())
-                        .all(|(x, y)| x.0 == y.0 && x.1.len() == y.1.len()) =>
+                    && x.iter().zip(y.iter()).all(|(x, y)| x.0 == y.0 && x.1.len() == y.1.len()) =>
             {
                 x.iter()
                     .zip(y.iter())
@@ -171,10 +164,7 @@ impl Unifier<'_> {
                 for (x, y) in args.types.iter().zip(&brgs.types) {
                     self.unify(x, y)?;
                 }
-                args.dims
-                    .iter()
-                    .zip(&brgs.dims)
-                    .try_for_each(|(x, y)| self.unify_dims(x, y))
+                args.dims.iter().zip(&brgs.dims).try_for_each(|(x, y)| self.unify_dims(x, y))
             }
             _ => Err(Mismatch::Types(a.clone(), b.clone())),
         }
@@ -210,11 +200,7 @@ impl Unifier<'_> {
         }
         // Sizes that were solved may mention what is replaced.
         let replaced = |u: &Self, subst: &mut Subst, ty: &Ty| {
-            if subst.is_empty() {
-                ty.clone()
-            } else {
-                subst.ty(&u.tables.resolve(ty))
-            }
+            if subst.is_empty() { ty.clone() } else { subst.ty(&u.tables.resolve(ty)) }
         };
         let expected = replaced(self, &mut left, &x.ret.ty);
         let found = replaced(self, &mut right, &y.ret.ty);
@@ -343,9 +329,7 @@ impl Unifier<'_> {
             }
             (Constraint::Fields(x), Constraint::Constrs(_))
             | (Constraint::Constrs(_), Constraint::Fields(x)) => {
-                let label = x
-                    .first()
-                    .map_or_else(|| Arc::from("0"), |(l, _)| Arc::clone(l));
+                let label = x.first().map_or_else(|| Arc::from("0"), |(l, _)| Arc::clone(l));
                 return Err(Mismatch::NoField(label, Ty::Sum(Arc::from([]))));
             }
         })
@@ -415,8 +399,7 @@ impl Unifier<'_> {
                 match &data.state {
                     TyState::Solved(inner) => {
                         let inner = inner.clone();
-                        self.adjust(var, &inner, depth, lifted)
-                            .map_err(|error| widen(error, ty))
+                        self.adjust(var, &inner, depth, lifted).map_err(|error| widen(error, ty))
                     }
                     TyState::Open => {
                         let new_lifted = lower(data.lifted, lifted);
@@ -443,12 +426,10 @@ impl Unifier<'_> {
                 self.in_array = outer;
                 result
             }
-            Ty::Tuple(parts) => parts
-                .iter()
-                .try_for_each(|part| self.adjust(var, part, depth, lifted)),
-            Ty::Record(fields) => fields
-                .iter()
-                .try_for_each(|(_, part)| self.adjust(var, part, depth, lifted)),
+            Ty::Tuple(parts) => parts.iter().try_for_each(|part| self.adjust(var, part, depth, lifted)),
+            Ty::Record(fields) => {
+                fields.iter().try_for_each(|(_, part)| self.adjust(var, part, depth, lifted))
+            }
             Ty::Sum(constrs) => constrs
                 .iter()
                 .flat_map(|(_, payload)| payload.iter())
@@ -465,9 +446,7 @@ impl Unifier<'_> {
                 if data.is_some_and(|data| self.is_too_lifted(data.lifted, lifted)) {
                     return Err(Mismatch::Functional(ty.clone()));
                 }
-                args.types
-                    .iter()
-                    .try_for_each(|part| self.adjust(var, part, depth, Liftedness::Lifted))
+                args.types.iter().try_for_each(|part| self.adjust(var, part, depth, Liftedness::Lifted))
             }
         }
     }
@@ -489,9 +468,9 @@ impl Unifier<'_> {
     ) -> Result {
         match constraint {
             Constraint::None | Constraint::Scalars(_) => Ok(()),
-            Constraint::Fields(fields) => fields
-                .iter()
-                .try_for_each(|(_, ty)| self.adjust(var, ty, depth, lifted)),
+            Constraint::Fields(fields) => {
+                fields.iter().try_for_each(|(_, ty)| self.adjust(var, ty, depth, lifted))
+            }
             Constraint::Constrs(constrs) => constrs
                 .iter()
                 .flat_map(|(_, payload)| payload)
@@ -555,10 +534,7 @@ fn describe(constraint: &Constraint) -> Ty {
     match constraint {
         Constraint::Fields(fields) => Ty::Record(Arc::from(fields.clone())),
         Constraint::Constrs(constrs) => Ty::Sum(
-            constrs
-                .iter()
-                .map(|(label, payload)| (Arc::clone(label), Arc::from(payload.clone())))
-                .collect(),
+            constrs.iter().map(|(label, payload)| (Arc::clone(label), Arc::from(payload.clone()))).collect(),
         ),
         Constraint::None | Constraint::Scalars(_) => Ty::unit(),
     }

@@ -4,9 +4,7 @@
 use crate::infer::{Reveal, Tables};
 use crate::intrinsics::{self, Intrinsic};
 use crate::subst::{Subst, TyMap, map_ty};
-use crate::tast::{
-    Bind, Def, Dim, Exp, ExpKind, Lambda, Pat, PatKind, SourceOp, Ty, TyVarId, VarId,
-};
+use crate::tast::{Bind, Def, Dim, Exp, ExpKind, Lambda, Pat, PatKind, SourceOp, Ty, TyVarId, VarId};
 use crate::visit::{children_mut, pattern_mut, patterns_mut};
 use prim::eval;
 use prim::{ConvOp, MathFun, Scalar, ScalarType};
@@ -94,11 +92,7 @@ impl Zonk<'_> {
         stacker::maybe_grow(crate::RED_ZONE, crate::STACK_STEP, || {
             self.ty(&mut exp.ty);
             match &mut exp.kind {
-                ExpKind::Var {
-                    id,
-                    ty_args,
-                    size_args,
-                } => {
+                ExpKind::Var { id, ty_args, size_args } => {
                     if *id == self.own.0 {
                         self.recursive(ty_args, size_args);
                     }
@@ -109,11 +103,7 @@ impl Zonk<'_> {
                         self.dim(dim);
                     }
                 }
-                ExpKind::Intrinsic {
-                    fun: _,
-                    ty_args,
-                    size_args,
-                } => {
+                ExpKind::Intrinsic { fun: _, ty_args, size_args } => {
                     for ty in ty_args {
                         self.ty(ty);
                     }
@@ -150,16 +140,8 @@ impl Zonk<'_> {
     /// sizes that it was given; others are those of the arguments.
     fn recursive(&self, ty_args: &mut Vec<(TyVarId, Ty)>, size_args: &mut Vec<(VarId, Dim)>) {
         *ty_args = self.own.1.iter().map(|v| (*v, Ty::Var(*v))).collect();
-        let mut given = Subst {
-            types: Vec::new(),
-            dims: std::mem::take(size_args),
-        };
-        *size_args = self
-            .own
-            .2
-            .iter()
-            .map(|v| (*v, given.dim_var(*v).unwrap_or(Dim::Any)))
-            .collect();
+        let mut given = Subst { types: Vec::new(), dims: std::mem::take(size_args) };
+        *size_args = self.own.2.iter().map(|v| (*v, given.dim_var(*v).unwrap_or(Dim::Any))).collect();
     }
 }
 
@@ -187,36 +169,20 @@ pub(crate) fn finish_node(exp: &mut Exp, tables: &Tables) -> bool {
                 && let Some(id) = tables.float_powers.get(&scalar)
             {
                 let (ty_args, size_args) = (Vec::new(), Vec::new());
-                exp.kind = ExpKind::Var {
-                    id: *id,
-                    ty_args,
-                    size_args,
-                };
+                exp.kind = ExpKind::Var { id: *id, ty_args, size_args };
                 return true;
             }
             let Some(fun) = operator(*op, scalar) else {
                 return false;
             };
-            exp.kind = ExpKind::Intrinsic {
-                fun,
-                ty_args: Vec::new(),
-                size_args: Vec::new(),
-            };
+            exp.kind = ExpKind::Intrinsic { fun, ty_args: Vec::new(), size_args: Vec::new() };
             true
         }
-        ExpKind::Intrinsic {
-            fun: fun @ Intrinsic::Equal { .. },
-            ty_args,
-            size_args: _,
-        } => {
+        ExpKind::Intrinsic { fun: fun @ Intrinsic::Equal { .. }, ty_args, size_args: _ } => {
             let Some(Ty::Scalar(scalar)) = ty_args.first() else {
                 return false;
             };
-            let name = if *fun == (Intrinsic::Equal { negate: true }) {
-                "neq"
-            } else {
-                "eq"
-            };
+            let name = if *fun == (Intrinsic::Equal { negate: true }) { "neq" } else { "eq" };
             let Some(compare) = intrinsics::comparison(name, *scalar) else {
                 return false;
             };
@@ -265,13 +231,10 @@ fn literal(value: Scalar, ty: ScalarType) -> Scalar {
     match value {
         // Literals are not negative: what does not fit `i64` is a large `u64`.
         Scalar::I64(n) if prim.is_float() && n < 0 && ty.is_float() => {
-            eval::convert(ConvOp::FConv, Scalar::F64(n as f64), prim)
-                .unwrap_or(Scalar::F64(n as f64))
+            eval::convert(ConvOp::FConv, Scalar::F64(n as f64), prim).unwrap_or(Scalar::F64(n as f64))
         }
         Scalar::I64(n) => Scalar::int(prim, n),
-        Scalar::F64(_) if prim.is_float() => {
-            eval::convert(ConvOp::FConv, value, prim).unwrap_or(value)
-        }
+        Scalar::F64(_) if prim.is_float() => eval::convert(ConvOp::FConv, value, prim).unwrap_or(value),
         other => other,
     }
 }

@@ -61,15 +61,9 @@ impl<'a> Context<'a> {
         };
         self.env.open(module);
         if let Some(exports) = exports {
-            exports
-                .terms
-                .extend(module.terms.iter().map(|(n, e)| (*n, e.clone())));
-            exports
-                .types
-                .extend(module.types.iter().map(|(n, t)| (*n, Rc::clone(t))));
-            exports
-                .sigs
-                .extend(module.sigs.iter().map(|(n, s)| (*n, s.clone())));
+            exports.terms.extend(module.terms.iter().map(|(n, e)| (*n, e.clone())));
+            exports.types.extend(module.types.iter().map(|(n, t)| (*n, Rc::clone(t))));
+            exports.sigs.extend(module.sigs.iter().map(|(n, s)| (*n, s.clone())));
         }
     }
 }
@@ -113,9 +107,7 @@ impl<'a> Elaborator<'a> {
                     abbr.spelled = Some(spelled(&bind.body, &mut self.cx));
                 }
                 let abbr = Rc::new(abbr);
-                self.cx
-                    .reports
-                    .report_too_large(&self.tables, bind.name.span);
+                self.cx.reports.report_too_large(&self.tables, bind.name.span);
                 if let Some(exports) = exports {
                     exports.types.insert(bind.name.name, Rc::clone(&abbr));
                 }
@@ -125,9 +117,7 @@ impl<'a> Elaborator<'a> {
                 let before = self.tables.abstracts.len();
                 let module = Entry::Module(self.mod_bind(bind));
                 self.name_abstract(before, bind.name.name);
-                self.cx
-                    .reports
-                    .report_too_large(&self.tables, bind.name.span);
+                self.cx.reports.report_too_large(&self.tables, bind.name.span);
                 if let Some(exports) = exports {
                     exports.terms.insert(bind.name.name, module.clone());
                 }
@@ -135,9 +125,7 @@ impl<'a> Elaborator<'a> {
             }
             DeclKind::ModType(bind) => {
                 let sig = self.sig_exp(&bind.body);
-                self.cx
-                    .reports
-                    .report_too_large(&self.tables, bind.name.span);
+                self.cx.reports.report_too_large(&self.tables, bind.name.span);
                 if let Some(exports) = exports {
                     exports.sigs.insert(bind.name.name, sig.clone());
                 }
@@ -188,12 +176,8 @@ impl<'a> Elaborator<'a> {
             let entry = entry_point(bind, &def, &scheme, &self.tables, &mut self.cx);
             self.entries.push(entry);
         }
-        let entry = ValueEntry {
-            target: Target::Var(def.var),
-            scheme,
-            via: None,
-            span: Some(bind.name.span),
-        };
+        let entry =
+            ValueEntry { target: Target::Var(def.var), scheme, via: None, span: Some(bind.name.span) };
         self.defs.push(def);
         entry
     }
@@ -217,8 +201,7 @@ impl<'a> Elaborator<'a> {
             recursive,
         };
         let errors = self.cx.reports.problems();
-        let is_entry =
-            bind.keyword == ast::ValKeyword::Entry || self.more_entries.contains(&bind.name.name);
+        let is_entry = bind.keyword == ast::ValKeyword::Entry || self.more_entries.contains(&bind.name.name);
         let mark = self.tables.mark();
         let mut walk = Walk::first();
         // What the second walk found at first; where it fails in other manners, too, that
@@ -265,11 +248,7 @@ impl<'a> Elaborator<'a> {
                 None => module,
             };
         }
-        let body = FunctorBody::Source {
-            params: &bind.params,
-            ret: bind.ty.as_ref(),
-            body: &bind.body,
-        };
+        let body = FunctorBody::Source { params: &bind.params, ret: bind.ty.as_ref(), body: &bind.body };
         self.functor(body)
     }
 
@@ -297,9 +276,7 @@ impl<'a> Elaborator<'a> {
                 let before = self.tables.abstracts.len();
                 let module = skeleton(&mut self.tables, &sig);
                 self.name_abstract(before, param.name.name);
-                self.cx
-                    .env
-                    .bind_term(param.name.name, Entry::Module(module));
+                self.cx.env.bind_term(param.name.name, Entry::Module(module));
             }
             let module = self.mod_exp(body);
             if let Some(ret) = ret {
@@ -319,9 +296,7 @@ impl<'a> Elaborator<'a> {
 
     /// A module expression.
     pub(super) fn mod_exp(&mut self, me: &'a ModExp) -> Module<'a> {
-        stacker::maybe_grow(crate::RED_ZONE, crate::STACK_STEP, || {
-            self.mod_exp_inner(me)
-        })
+        stacker::maybe_grow(crate::RED_ZONE, crate::STACK_STEP, || self.mod_exp_inner(me))
     }
 
     fn mod_exp_inner(&mut self, me: &'a ModExp) -> Module<'a> {
@@ -353,11 +328,7 @@ impl<'a> Elaborator<'a> {
             }
             ModExpKind::Lambda(param, ret, body) => {
                 let params = std::slice::from_ref(&**param);
-                self.functor(FunctorBody::Source {
-                    params,
-                    ret: ret.as_deref(),
-                    body,
-                })
+                self.functor(FunctorBody::Source { params, ret: ret.as_deref(), body })
             }
             ModExpKind::Apply(fun, arg) => {
                 let functor = self.mod_exp(fun);
@@ -419,11 +390,7 @@ impl<'a> Elaborator<'a> {
                         None => module,
                     }
                 } else {
-                    let body = FunctorBody::Source {
-                        params: rest,
-                        ret: *ret,
-                        body,
-                    };
+                    let body = FunctorBody::Source { params: rest, ret: *ret, body };
                     let env = self.cx.env.snapshot();
                     Module::Functor(Rc::new(Functor { body, env }))
                 };

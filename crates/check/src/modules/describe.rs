@@ -15,10 +15,7 @@ const MAX_DEPTH: usize = 8;
 impl Elaborator<'_> {
     /// What is known of a module from outside.
     pub(crate) fn describe(&self, module: &Module<'_>) -> String {
-        let describe = Describe {
-            tables: &self.tables,
-            names: &self.cx.names,
-        };
+        let describe = Describe { tables: &self.tables, names: &self.cx.names };
         let mut out = String::new();
         describe.module(module, 0, &mut out);
         out

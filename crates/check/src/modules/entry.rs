@@ -5,9 +5,7 @@ use crate::context::Context;
 use crate::env::Scheme;
 use crate::infer::Tables;
 use crate::subst::{TyMap, map_ty};
-use crate::tast::{
-    Def, Dim, Entry, EntryParam, EntryType, Name, Ty, TyVarId, TypeArgs, TypeId, Uniq, VarId,
-};
+use crate::tast::{Def, Dim, Entry, EntryParam, EntryType, Name, Ty, TyVarId, TypeArgs, TypeId, Uniq, VarId};
 use crate::witness::Witness;
 use std::sync::Arc;
 use syntax::ast::{self, Liftedness, PatKind, TypeExp, TypeExpKind};
@@ -56,7 +54,9 @@ pub(super) fn entry_point(
             cx.error(
                 "bad-entry-point",
                 pattern.map_or(span, |p| p.span),
-                format!("Entry point functions may not be higher-order: a parameter of \"{name}\" is a function"),
+                format!(
+                    "Entry point functions may not be higher-order: a parameter of \"{name}\" is a function"
+                ),
             );
         }
         let written = pattern.and_then(ascribed);
@@ -85,13 +85,7 @@ pub(super) fn entry_point(
     // The declared result belongs to what is left after the parameters.
     let ret = bind.ret.as_ref().filter(|_| patterns.len() == 0);
     let results = results(cx, &ty, &unique, ret);
-    Entry {
-        name,
-        var: def.var,
-        params,
-        results,
-        span,
-    }
+    Entry { name, var: def.var, params, results, span }
 }
 
 /// Whoever calls an entry point gives arguments, not sizes: these must be
@@ -132,9 +126,7 @@ fn check_entry_sizes(bind: &ast::ValBind, scheme: &Scheme, tables: &Tables, cx: 
                     ),
                 )
                 .at(span, "")
-                .hint(format!(
-                    "take \"{size}\" as a parameter of type `i64`, or declare the size"
-                )),
+                .hint(format!("take \"{size}\" as a parameter of type `i64`, or declare the size")),
             );
         }
     }
@@ -147,9 +139,7 @@ fn results(cx: &mut Context<'_>, ty: &Ty, unique: &Uniq, ret: Option<&TypeExp>) 
     {
         let written: Option<Vec<Option<&TypeExp>>> = match written.map(|te| &te.kind) {
             None => Some(vec![None; parts.len()]),
-            Some(TypeExpKind::Tuple(tes)) if tes.len() == parts.len() => {
-                Some(tes.iter().map(Some).collect())
-            }
+            Some(TypeExpKind::Tuple(tes)) if tes.len() == parts.len() => Some(tes.iter().map(Some).collect()),
             Some(_) => None,
         };
         if let Some(written) = written {
@@ -194,9 +184,8 @@ fn type_text(cx: &Context<'_>, te: &TypeExp) -> Arc<str> {
 /// The type expression without parentheses and uniqueness.
 fn bare(te: &TypeExp) -> &TypeExp {
     let mut te = te;
-    while let TypeExpKind::Parens(inner)
-    | TypeExpKind::Unique(inner)
-    | TypeExpKind::Exists(_, inner) = &te.kind
+    while let TypeExpKind::Parens(inner) | TypeExpKind::Unique(inner) | TypeExpKind::Exists(_, inner) =
+        &te.kind
     {
         te = inner;
     }
@@ -239,9 +228,6 @@ fn holds_function(ty: &Ty) -> bool {
         Ty::Array(array) => holds_function(&array.elem),
         Ty::Tuple(parts) => parts.iter().any(holds_function),
         Ty::Record(fields) => fields.iter().any(|(_, ty)| holds_function(ty)),
-        Ty::Sum(constrs) => constrs
-            .iter()
-            .flat_map(|(_, p)| p.iter())
-            .any(holds_function),
+        Ty::Sum(constrs) => constrs.iter().flat_map(|(_, p)| p.iter()).any(holds_function),
     }
 }

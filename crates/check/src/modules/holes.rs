@@ -82,9 +82,7 @@ impl<'a> Matcher<'_, 'a> {
                         "whoever gets a value of an abstract type must be able to read its size \
                          parameters off the value",
                     )
-                    .hint(format!(
-                        "add a component of type \"[{size}]()\", which takes no memory"
-                    )),
+                    .hint(format!("add a component of type \"[{size}]()\", which takes no memory")),
                 );
             }
         }
@@ -100,14 +98,11 @@ impl<'a> Matcher<'_, 'a> {
         }
         let what = format!("the type \"{name}\" cannot stand for the abstract type of this name");
         let span = self.span;
-        self.definer()
-            .require_lifted(&found.ty, hole.lifted, span, &what);
+        self.definer().require_lifted(&found.ty, hole.lifted, span, &what);
         actual.types.insert(hole.id, Rc::clone(&found));
         let shown = if opaque {
             let repr = Some(Arc::new(TypeAbbr::clone(&found)));
-            let (_, abbr) = self
-                .tables
-                .new_abstract(name, hole.params.clone(), hole.lifted, repr);
+            let (_, abbr) = self.tables.new_abstract(name, hole.params.clone(), hole.lifted, repr);
             Rc::new(abbr)
         } else {
             found
@@ -139,9 +134,8 @@ impl<'a> Matcher<'_, 'a> {
         map_ty(spec, &mut hidden);
         if hidden.1 {
             let name = self.cx.name(symbol);
-            let message = format!(
-                "the value \"{name}\" is specified at a type whose definition has a size of its own"
-            );
+            let message =
+                format!("the value \"{name}\" is specified at a type whose definition has a size of its own");
             self.cx.report(
                 Diagnostic::error("module-mismatch", message)
                     .at(self.span, "")

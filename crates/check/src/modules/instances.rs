@@ -2,8 +2,7 @@
 //! by their types, and what a module type says once abstract types are known.
 
 use crate::env::{
-    Entry, Env, Functor, FunctorBody, Module, Scheme, Sig, Struct, StructSig, Target, TypeAbbr,
-    ValueEntry,
+    Entry, Env, Functor, FunctorBody, Module, Scheme, Sig, Struct, StructSig, Target, TypeAbbr, ValueEntry,
 };
 use crate::infer::{Tables, VarState};
 use crate::subst::{TyMap, map_ty};
@@ -36,9 +35,7 @@ impl TyMap for TypeSubst {
         let abbr = self.types.get(&id)?;
         let mut subst = abbr.subst(&args.types, &args.dims);
         // Sizes that the representation hides stay unknown.
-        subst
-            .dims
-            .extend(abbr.ext.iter().map(|var| (*var, Dim::Any)));
+        subst.dims.extend(abbr.ext.iter().map(|var| (*var, Dim::Any)));
         Some(subst.ty(&abbr.ty))
     }
 }
@@ -46,10 +43,7 @@ impl TyMap for TypeSubst {
 impl TypeSubst {
     pub(super) fn abbr(&mut self, abbr: &Rc<TypeAbbr>) -> Rc<TypeAbbr> {
         match map_ty(&abbr.ty, self) {
-            Some(ty) => Rc::new(TypeAbbr {
-                ty,
-                ..TypeAbbr::clone(abbr)
-            }),
+            Some(ty) => Rc::new(TypeAbbr { ty, ..TypeAbbr::clone(abbr) }),
             None => Rc::clone(abbr),
         }
     }
@@ -58,17 +52,11 @@ impl TypeSubst {
         if let Target::Var(old) = value.target
             && let Some(new) = self.targets.get(&old)
         {
-            return Rc::new(ValueEntry {
-                target: Target::Var(*new),
-                ..ValueEntry::clone(value)
-            });
+            return Rc::new(ValueEntry { target: Target::Var(*new), ..ValueEntry::clone(value) });
         }
         match map_ty(&value.scheme.ty, self) {
             Some(ty) => Rc::new(ValueEntry {
-                scheme: Arc::new(Scheme {
-                    ty,
-                    ..Scheme::clone(&value.scheme)
-                }),
+                scheme: Arc::new(Scheme { ty, ..Scheme::clone(&value.scheme) }),
                 ..ValueEntry::clone(value)
             }),
             None => Rc::clone(value),
@@ -77,42 +65,23 @@ impl TypeSubst {
 
     /// The module type with abstract types replaced; the holes stay listed.
     pub(super) fn struct_sig<'a>(&mut self, sig: &StructSig<'a>) -> StructSig<'a> {
-        StructSig {
-            holes: sig.holes.clone(),
-            body: self.body(&sig.body),
-        }
+        StructSig { holes: sig.holes.clone(), body: self.body(&sig.body) }
     }
 
     fn body<'a>(&mut self, body: &Struct<'a>) -> Struct<'a> {
-        let terms = body
-            .terms
-            .iter()
-            .map(|(name, entry)| (*name, self.entry(entry)))
-            .collect();
-        let types = body
-            .types
-            .iter()
-            .map(|(name, abbr)| (*name, self.abbr(abbr)))
-            .collect();
-        Struct {
-            terms,
-            types,
-            sigs: body.sigs.clone(),
-        }
+        let terms = body.terms.iter().map(|(name, entry)| (*name, self.entry(entry))).collect();
+        let types = body.types.iter().map(|(name, abbr)| (*name, self.abbr(abbr))).collect();
+        Struct { terms, types, sigs: body.sigs.clone() }
     }
 
     fn entry<'a>(&mut self, entry: &Entry<'a>) -> Entry<'a> {
         match entry {
             Entry::Value(value) => Entry::Value(self.value(value)),
-            Entry::Module(Module::Struct(inner)) => {
-                Entry::Module(Module::Struct(Rc::new(self.body(inner))))
-            }
+            Entry::Module(Module::Struct(inner)) => Entry::Module(Module::Struct(Rc::new(self.body(inner)))),
             Entry::Module(Module::Functor(functor)) => match &functor.body {
                 FunctorBody::Known { param, ret } => {
-                    let body = FunctorBody::Known {
-                        param: Rc::new(self.sig(param)),
-                        ret: Rc::new(self.sig(ret)),
-                    };
+                    let body =
+                        FunctorBody::Known { param: Rc::new(self.sig(param)), ret: Rc::new(self.sig(ret)) };
                     let env = functor.env.clone();
                     Entry::Module(Module::Functor(Rc::new(Functor { body, env })))
                 }
@@ -129,10 +98,9 @@ impl TypeSubst {
     pub(super) fn sig<'a>(&mut self, sig: &Sig<'a>) -> Sig<'a> {
         match sig {
             Sig::Struct(sig) => Sig::Struct(Rc::new(self.struct_sig(sig))),
-            Sig::Functor { param, ret } => Sig::Functor {
-                param: Rc::new(self.sig(param)),
-                ret: Rc::new(self.sig(ret)),
-            },
+            Sig::Functor { param, ret } => {
+                Sig::Functor { param: Rc::new(self.sig(param)), ret: Rc::new(self.sig(ret)) }
+            }
         }
     }
 }
@@ -147,14 +115,8 @@ pub(super) fn instance<'a>(sig: &Sig<'a>) -> Module<'a> {
     match sig {
         Sig::Struct(sig) => Module::Struct(Rc::new(sig.body.clone())),
         Sig::Functor { param, ret } => {
-            let body = FunctorBody::Known {
-                param: Rc::clone(param),
-                ret: Rc::clone(ret),
-            };
-            Module::Functor(Rc::new(Functor {
-                body,
-                env: Env::default(),
-            }))
+            let body = FunctorBody::Known { param: Rc::clone(param), ret: Rc::clone(ret) };
+            Module::Functor(Rc::new(Functor { body, env: Env::default() }))
         }
     }
 }

@@ -36,12 +36,7 @@ impl<'a> Matcher<'_, 'a> {
 
     /// The view of a module through a module type; `opaque` makes its abstract
     /// types new ones.
-    pub(super) fn match_sig(
-        &mut self,
-        module: &Module<'a>,
-        sig: &Sig<'a>,
-        opaque: bool,
-    ) -> Module<'a> {
+    pub(super) fn match_sig(&mut self, module: &Module<'a>, sig: &Sig<'a>, opaque: bool) -> Module<'a> {
         match (module, sig) {
             (Module::Struct(module), Sig::Struct(sig)) => {
                 let mut actual = TypeSubst::default();
@@ -53,30 +48,16 @@ impl<'a> Matcher<'_, 'a> {
                 specified_sizes(module, &sig.body, &mut sizes);
                 actual.dims.clone_from(&sizes);
                 seen.dims = sizes;
-                Module::Struct(Rc::new(self.view(
-                    module,
-                    &sig.body,
-                    &sig.holes,
-                    &mut actual,
-                    &mut seen,
-                )))
+                Module::Struct(Rc::new(self.view(module, &sig.body, &sig.holes, &mut actual, &mut seen)))
             }
             (Module::Functor(_), Sig::Functor { .. }) => module.clone(),
             (Module::Intrinsics, _) => module.clone(),
             (Module::Struct(_), Sig::Functor { .. }) => {
-                self.cx.error(
-                    "module-mismatch",
-                    self.span,
-                    "a parametric module is needed here",
-                );
+                self.cx.error("module-mismatch", self.span, "a parametric module is needed here");
                 skeleton(self.tables, sig)
             }
             (Module::Functor(_), Sig::Struct(_)) => {
-                self.cx.error(
-                    "module-mismatch",
-                    self.span,
-                    "this module is parametric: apply it first",
-                );
+                self.cx.error("module-mismatch", self.span, "this module is parametric: apply it first");
                 skeleton(self.tables, sig)
             }
         }
@@ -127,36 +108,25 @@ impl<'a> Matcher<'_, 'a> {
                         span: value.span,
                     }))
                 }
-                (
-                    Entry::Module(Module::Struct(spec)),
-                    Some(Entry::Module(Module::Struct(inner))),
-                ) => {
+                (Entry::Module(Module::Struct(spec)), Some(Entry::Module(Module::Struct(inner)))) => {
                     let below: Vec<Hole> = holes
                         .iter()
                         .filter(|hole| hole.path.first() == Some(symbol))
-                        .map(|hole| Hole {
-                            path: hole.path[1..].to_vec(),
-                            ..hole.clone()
-                        })
+                        .map(|hole| Hole { path: hole.path[1..].to_vec(), ..hole.clone() })
                         .collect();
                     let inner = self.view(inner, spec, &below, actual, seen);
                     Entry::Module(Module::Struct(Rc::new(inner)))
                 }
-                (
-                    Entry::Module(Module::Functor(_)),
-                    Some(found @ Entry::Module(Module::Functor(_))),
-                ) => found.clone(),
+                (Entry::Module(Module::Functor(_)), Some(found @ Entry::Module(Module::Functor(_)))) => {
+                    found.clone()
+                }
                 (spec, found) => {
                     let name = self.cx.name(*symbol);
-                    let kind = if matches!(spec, Entry::Module(_)) {
-                        "module"
-                    } else {
-                        "value"
-                    };
+                    let kind = if matches!(spec, Entry::Module(_)) { "module" } else { "value" };
                     let message = match found {
-                        None => format!(
-                            "the module has no {kind} \"{name}\", which its module type specifies"
-                        ),
+                        None => {
+                            format!("the module has no {kind} \"{name}\", which its module type specifies")
+                        }
                         Some(_) => format!("\"{name}\" must be a {kind} of the specified form"),
                     };
                     self.cx.error("module-mismatch", self.span, message);
@@ -200,12 +170,7 @@ impl<'a> Matcher<'_, 'a> {
 
     /// A value against its specification: what its own parameters are in terms
     /// of those of the specification.
-    fn match_value(
-        &mut self,
-        symbol: Symbol,
-        spec: &ValueEntry,
-        value: &ValueEntry,
-    ) -> Option<Arc<Subst>> {
+    fn match_value(&mut self, symbol: Symbol, spec: &ValueEntry, value: &ValueEntry) -> Option<Arc<Subst>> {
         let (wanted, own) = (&spec.scheme, &value.scheme);
         if own.ty_params.is_empty() && own.size_params.is_empty() && own.ty == wanted.ty {
             return value.via.clone();
@@ -219,14 +184,12 @@ impl<'a> Matcher<'_, 'a> {
                  \"val {name} : {shown}\""
             );
             let span = self.span;
-            self.definer()
-                .mismatch(&wanted.ty, &used.ty, &mismatch, span, &what);
+            self.definer().mismatch(&wanted.ty, &used.ty, &mismatch, span, &what);
         } else if !self.cx.functions.fit(value.target, &wanted.ty, &own.ty) {
             let name = self.cx.name(symbol);
             let (wanted, own) = (self.tables.show(&wanted.ty), self.tables.show(&own.ty));
-            let message = format!(
-                "\"{name}\" consumes more than is specified, or shares what must be unique"
-            );
+            let message =
+                format!("\"{name}\" consumes more than is specified, or shares what must be unique");
             self.cx.report(
                 Diagnostic::error("unique-mismatch", message)
                     .at(self.span, "")
@@ -235,23 +198,13 @@ impl<'a> Matcher<'_, 'a> {
             );
         }
         let mut via = match &used.kind {
-            ExpKind::Var {
-                ty_args, size_args, ..
-            } => Subst {
-                types: ty_args.clone(),
-                dims: size_args.clone(),
-            },
+            ExpKind::Var { ty_args, size_args, .. } => {
+                Subst { types: ty_args.clone(), dims: size_args.clone() }
+            }
             // Of the parameters of an intrinsic only the order counts.
-            ExpKind::Intrinsic {
-                ty_args,
-                size_args,
-                fun: _,
-            } => Subst {
+            ExpKind::Intrinsic { ty_args, size_args, fun: _ } => Subst {
                 types: ty_args.iter().map(|ty| (TyVarId(0), ty.clone())).collect(),
-                dims: size_args
-                    .iter()
-                    .map(|dim| (VarId(0), dim.clone()))
-                    .collect(),
+                dims: size_args.iter().map(|dim| (VarId(0), dim.clone())).collect(),
             },
             _ => return None,
         };

@@ -90,10 +90,6 @@ impl<'a> Elaborator<'a> {
 
     /// The matching of the module at a place.
     fn matcher(&mut self, span: Span) -> Matcher<'_, 'a> {
-        Matcher {
-            tables: &mut self.tables,
-            cx: &mut self.cx,
-            span,
-        }
+        Matcher { tables: &mut self.tables, cx: &mut self.cx, span }
     }
 }

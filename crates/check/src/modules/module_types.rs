@@ -1,8 +1,6 @@
 //! Module types: their specifications, abstract types, and `with`.
 
-use crate::env::{
-    Entry, Hole, Module, Scheme, Sig, StructSig, Target, TypeAbbr, TypeParam, ValueEntry,
-};
+use crate::env::{Entry, Hole, Module, Scheme, Sig, StructSig, Target, TypeAbbr, TypeParam, ValueEntry};
 use crate::infer::lower;
 use crate::modules::Elaborator;
 use crate::modules::instances::{TypeSubst, instance, refresh};
@@ -15,9 +13,7 @@ use syntax::symbol::Symbol;
 impl<'a> Elaborator<'a> {
     /// A module type expression; its abstract types are new ones.
     pub(super) fn sig_exp(&mut self, mte: &'a ModTypeExp) -> Sig<'a> {
-        stacker::maybe_grow(crate::RED_ZONE, crate::STACK_STEP, || {
-            self.sig_exp_inner(mte)
-        })
+        stacker::maybe_grow(crate::RED_ZONE, crate::STACK_STEP, || self.sig_exp_inner(mte))
     }
 
     fn sig_exp_inner(&mut self, mte: &'a ModTypeExp) -> Sig<'a> {
@@ -57,10 +53,7 @@ impl<'a> Elaborator<'a> {
                 }
                 let ret = self.sig_exp(ret);
                 self.cx.env = saved;
-                Sig::Functor {
-                    param: Rc::new(param),
-                    ret: Rc::new(ret),
-                }
+                Sig::Functor { param: Rc::new(param), ret: Rc::new(ret) }
             }
         }
     }
@@ -99,11 +92,7 @@ impl<'a> Elaborator<'a> {
 
     fn spec(&mut self, spec: &'a ast::Spec, sig: &mut StructSig<'a>) {
         match &spec.kind {
-            SpecKind::Val {
-                name,
-                type_params,
-                ty,
-            } => {
+            SpecKind::Val { name, type_params, ty } => {
                 let text = self.cx.name(name.name);
                 let var = self.tables.new_value(text, 0, name.span);
                 let scheme = self.val_spec(type_params, ty);
@@ -121,22 +110,11 @@ impl<'a> Elaborator<'a> {
                 sig.body.types.insert(bind.name.name, Rc::clone(&abbr));
                 self.cx.env.bind_type(bind.name.name, abbr);
             }
-            SpecKind::Type {
-                lifted,
-                name,
-                params,
-            } => {
+            SpecKind::Type { lifted, name, params } => {
                 let text = self.cx.name(name.name);
                 let params = self.spec_params(params);
-                let (id, abbr) = self
-                    .tables
-                    .new_abstract(text, params.clone(), *lifted, None);
-                sig.holes.push(Hole {
-                    path: vec![name.name],
-                    id,
-                    lifted: *lifted,
-                    params,
-                });
+                let (id, abbr) = self.tables.new_abstract(text, params.clone(), *lifted, None);
+                sig.holes.push(Hole { path: vec![name.name], id, lifted: *lifted, params });
                 let abbr = Rc::new(abbr);
                 sig.body.types.insert(name.name, Rc::clone(&abbr));
                 self.cx.env.bind_type(name.name, abbr);
@@ -144,13 +122,9 @@ impl<'a> Elaborator<'a> {
             SpecKind::Mod(name, mte) => {
                 let inner = self.sig_exp(mte);
                 if let Sig::Struct(inner) = &inner {
-                    sig.holes.extend(inner.holes.iter().map(|hole| {
-                        Hole {
-                            path: std::iter::once(name.name)
-                                .chain(hole.path.iter().copied())
-                                .collect(),
-                            ..hole.clone()
-                        }
+                    sig.holes.extend(inner.holes.iter().map(|hole| Hole {
+                        path: std::iter::once(name.name).chain(hole.path.iter().copied()).collect(),
+                        ..hole.clone()
                     }));
                 }
                 let entry = Entry::Module(instance(&inner));
@@ -166,20 +140,14 @@ impl<'a> Elaborator<'a> {
                         {
                             let name = self.cx.name(*name);
                             let message = format!("Inclusion shadows type \"{name}\"");
-                            self.cx.warn(
-                                Diagnostic::warning("shadowed-type", message).at(mte.span, ""),
-                            );
+                            self.cx.warn(Diagnostic::warning("shadowed-type", message).at(mte.span, ""));
                         }
                     }
                     self.cx.env.open(&inner.body);
                     sig.holes.extend(inner.holes.iter().cloned());
                     let body = &inner.body;
-                    sig.body
-                        .terms
-                        .extend(body.terms.iter().map(|(n, e)| (*n, e.clone())));
-                    sig.body
-                        .types
-                        .extend(body.types.iter().map(|(n, t)| (*n, Rc::clone(t))));
+                    sig.body.terms.extend(body.terms.iter().map(|(n, e)| (*n, e.clone())));
+                    sig.body.types.extend(body.types.iter().map(|(n, t)| (*n, Rc::clone(t))));
                 }
                 Sig::Functor { .. } => {
                     let message = "only a module type with specifications can be included";
@@ -190,11 +158,7 @@ impl<'a> Elaborator<'a> {
     }
 
     /// The type of a `val` specification.
-    pub(super) fn val_spec(
-        &mut self,
-        type_params: &'a [ast::TypeParam],
-        ty: &'a ast::TypeExp,
-    ) -> Scheme {
+    pub(super) fn val_spec(&mut self, type_params: &'a [ast::TypeParam], ty: &'a ast::TypeExp) -> Scheme {
         self.checked(|definer| definer.val_spec(type_params, ty))
     }
 
@@ -215,13 +179,7 @@ impl<'a> Elaborator<'a> {
             self.cx.error("not-a-struct", with.span, message);
             return sig.clone();
         };
-        let path: Vec<Symbol> = with
-            .name
-            .quals
-            .iter()
-            .map(|q| q.name)
-            .chain([with.name.name.name])
-            .collect();
+        let path: Vec<Symbol> = with.name.quals.iter().map(|q| q.name).chain([with.name.name.name]).collect();
         let place = self.cx.place;
         self.cx.place = place.spec(false);
         let abbr = self.checked(|definer| definer.with_type(with));
@@ -239,27 +197,20 @@ impl<'a> Elaborator<'a> {
             self.cx.error(
                 "type-arguments",
                 with.span,
-                format!(
-                    "Cannot refine a type with other parameters: \"{text}\" has {}",
-                    hole.params.len()
-                ),
+                format!("Cannot refine a type with other parameters: \"{text}\" has {}", hole.params.len()),
             );
             return sig.clone();
         }
         let same = |pair: (&TypeParam, &TypeParam)| match pair {
             (TypeParam::Size(_), TypeParam::Size(_)) => true,
-            (TypeParam::Type(_, own), TypeParam::Type(_, wanted)) => {
-                lower(*own, *wanted) == *wanted
-            }
+            (TypeParam::Type(_, own), TypeParam::Type(_, wanted)) => lower(*own, *wanted) == *wanted,
             _ => false,
         };
         if !abbr.params.iter().zip(&hole.params).all(same) {
             self.cx.report(
                 Diagnostic::error(
                     "type-arguments",
-                    format!(
-                        "Cannot refine a type with other parameters: those of \"{text}\" differ"
-                    ),
+                    format!("Cannot refine a type with other parameters: those of \"{text}\" differ"),
                 )
                 .at(with.span, "")
                 .hint("give the parameters as the module type has them, `'` and `'^` included"),
@@ -273,8 +224,7 @@ impl<'a> Elaborator<'a> {
                 Liftedness::Unlifted | Liftedness::SizeLifted => Liftedness::SizeLifted,
                 Liftedness::Lifted => Liftedness::Lifted,
             };
-            self.definer()
-                .require_lifted(&abbr.ty, limit, with.span, what);
+            self.definer().require_lifted(&abbr.ty, limit, with.span, what);
         }
         let id = hole.id;
         let mut map = TypeSubst::default();

@@ -17,11 +17,7 @@ impl<'a> Elaborator<'a> {
             };
             for spec in specs {
                 match &spec.kind {
-                    SpecKind::Type {
-                        lifted,
-                        name,
-                        params,
-                    } => {
+                    SpecKind::Type { lifted, name, params } => {
                         let text = self.cx.name(name.name);
                         let params = self.spec_params(params);
                         let (_, abbr) = self.tables.new_abstract(text, params, *lifted, None);
@@ -29,11 +25,7 @@ impl<'a> Elaborator<'a> {
                         self.cx.builtins.add_type(name.name, Rc::clone(&abbr));
                         self.cx.env.bind_type(name.name, abbr);
                     }
-                    SpecKind::Val {
-                        name,
-                        type_params,
-                        ty,
-                    } => {
+                    SpecKind::Val { name, type_params, ty } => {
                         let text = self.cx.name(name.name);
                         let Some(fun) = ArrayFun::from_name(&text) else {
                             continue;

@@ -31,12 +31,8 @@ pub(super) fn spelled(te: &TypeExp, cx: &mut Context<'_>) -> Arc<Spelled> {
                 // What is wrong was said when the type was checked.
                 cx.reports.take_since(before);
                 let parts = match known.as_deref().map(|known| &known.parts) {
-                    Some(parts @ (SpelledParts::Fields(_) | SpelledParts::Constrs(_))) => {
-                        parts.clone()
-                    }
-                    Some(SpelledParts::Unknown | SpelledParts::Elem(_)) | None => {
-                        SpelledParts::Unknown
-                    }
+                    Some(parts @ (SpelledParts::Fields(_) | SpelledParts::Constrs(_))) => parts.clone(),
+                    Some(SpelledParts::Unknown | SpelledParts::Elem(_)) | None => SpelledParts::Unknown,
                 };
                 (name, parts)
             }
@@ -53,8 +49,7 @@ pub(super) fn spelled(te: &TypeExp, cx: &mut Context<'_>) -> Arc<Spelled> {
                 for (label, te) in fields {
                     parts.push((cx.name(label.name), spelled(te, cx)));
                 }
-                let field =
-                    |(label, part): &(Arc<str>, Arc<Spelled>)| format!("{label}: {}", part.name);
+                let field = |(label, part): &(Arc<str>, Arc<Spelled>)| format!("{label}: {}", part.name);
                 let names: Vec<String> = parts.iter().map(field).collect();
                 let name = format!("{{{}}}", names.join(", "));
                 (name.into(), SpelledParts::Fields(parts))
@@ -89,10 +84,7 @@ pub(super) fn spelled(te: &TypeExp, cx: &mut Context<'_>) -> Arc<Spelled> {
             TypeExpKind::Arrow(..)
             | TypeExpKind::Parens(_)
             | TypeExpKind::Unique(_)
-            | TypeExpKind::Exists(..) => (
-                Arc::from(cx.reports.snippet(te.span)),
-                SpelledParts::Unknown,
-            ),
+            | TypeExpKind::Exists(..) => (Arc::from(cx.reports.snippet(te.span)), SpelledParts::Unknown),
         };
         Arc::new(Spelled { name, parts })
     })
@@ -103,9 +95,7 @@ fn root(te: &TypeExp) -> &TypeExp {
     let mut te = te;
     loop {
         te = match &te.kind {
-            TypeExpKind::Parens(inner)
-            | TypeExpKind::Unique(inner)
-            | TypeExpKind::Exists(_, inner) => inner,
+            TypeExpKind::Parens(inner) | TypeExpKind::Unique(inner) | TypeExpKind::Exists(_, inner) => inner,
             TypeExpKind::Apply(head, args) if typed(args) == 0 => head,
             _ => return te,
         };

@@ -13,14 +13,8 @@ use std::sync::Arc;
 pub type Sizes = [i64; 4];
 
 /// Few elements, and none; sizes that differ, and for what wants equal ones those.
-pub const SMALL: &[Sizes] = &[
-    [5, 3, 4, 2],
-    [8, 5, 3, 2],
-    [4, 4, 4, 4],
-    [1, 4, 2, 3],
-    [0, 2, 3, 1],
-    [3, 0, 1, 2],
-];
+pub const SMALL: &[Sizes] =
+    &[[5, 3, 4, 2], [8, 5, 3, 2], [4, 4, 4, 4], [1, 4, 2, 3], [0, 2, 3, 1], [3, 0, 1, 2]];
 
 /// More than one chunk of costly iterations and more than one group of lanes, along
 /// each dimension.
@@ -42,12 +36,8 @@ pub fn entry_of<L: Level>(function: &Function<L>) -> Result<EntryPoint, String> 
     let params: Vec<&Type> = function.params.iter().map(|p| &p.param.ty).collect();
     let results: Vec<&Type> = function.ret.iter().map(|r| &r.ty).collect();
     let group = |types| {
-        group(&function.names, types).ok_or_else(|| {
-            format!(
-                "{}: sizes do not stand before their arrays",
-                function.name.0
-            )
-        })
+        group(&function.names, types)
+            .ok_or_else(|| format!("{}: sizes do not stand before their arrays", function.name.0))
     };
     Ok(EntryPoint {
         name: function.name.0.clone(),
@@ -59,10 +49,7 @@ pub fn entry_of<L: Level>(function: &Function<L>) -> Result<EntryPoint, String> 
 
 /// Entry values for core types: sizes go with the arrays that follow them.
 fn group(names: &NameTable, types: Vec<&Type>) -> Option<Vec<EntryValue>> {
-    let types: Vec<&Type> = types
-        .into_iter()
-        .filter(|ty| !matches!(ty, Type::Mem(_)))
-        .collect();
+    let types: Vec<&Type> = types.into_iter().filter(|ty| !matches!(ty, Type::Mem(_))).collect();
     let mut rest = &types[..];
     let mut values = Vec::new();
     while let Some(first) = rest.first() {
@@ -147,9 +134,7 @@ pub fn arguments(params: &[Param], sizes: Sizes) -> Vec<EvalValue> {
         let count = shape.iter().product();
         let mut bytes = Vec::new();
         for i in 0..count {
-            let bits = scalar(param.elem, seed + i, count > 64)
-                .bits()
-                .to_le_bytes();
+            let bits = scalar(param.elem, seed + i, count > 64).bits().to_le_bytes();
             bytes.extend_from_slice(&bits[..param.elem.size() as usize]);
         }
         let array = Array::from_bytes(param.elem.prim(), &shape, &bytes);

@@ -61,11 +61,7 @@ fn params(points: &[ir::syntax::EntryValue]) -> Result<Vec<Param>, String> {
             EntryType::Opaque(_) => return Err("opaque arguments are not made".to_owned()),
         };
         let type_name = point.type_name.clone();
-        Ok(Param {
-            type_name,
-            elem,
-            rank,
-        })
+        Ok(Param { type_name, elem, rank })
     };
     points.iter().map(param).collect()
 }
@@ -77,10 +73,7 @@ impl Subject {
             Some("soacs") => parse::<Soacs>(source).map(|(p, made)| (Ir::Soacs(p), made))?,
             Some("segs") => parse::<Segs>(source).map(|(p, made)| (Ir::Segs(p), made))?,
             Some("mems") => parse::<Mems>(source).map(|(p, made)| (Ir::Mems(p), made))?,
-            Some("imp") => (
-                Ir::Imp(imp::parse(source).map_err(|e| e.to_string())?),
-                false,
-            ),
+            Some("imp") => (Ir::Imp(imp::parse(source).map_err(|e| e.to_string())?), false),
             other => return Err(format!("level {other:?}")),
         };
         Ok(Self { ir, made_entries })
@@ -88,9 +81,7 @@ impl Subject {
 
     /// What a pass makes of the program.
     pub fn after(&self, pass: &PassInfo, context: &mut Context) -> Result<Self, String> {
-        let ir = pass
-            .apply(self.ir.clone(), context)
-            .map_err(|e| e.to_string())?;
+        let ir = pass.apply(self.ir.clone(), context).map_err(|e| e.to_string())?;
         let made_entries = self.made_entries;
         Ok(Self { ir, made_entries })
     }
@@ -147,9 +138,7 @@ impl Subject {
             Ir::Soacs(program) => of(program),
             Ir::Segs(program) => of(program),
             Ir::Mems(program) => of(program),
-            Ir::Imp(program) => (program.tunables.iter())
-                .map(|tunable| tunable.name.to_string())
-                .collect(),
+            Ir::Imp(program) => (program.tunables.iter()).map(|tunable| tunable.name.to_string()).collect(),
         }
     }
 
@@ -165,19 +154,10 @@ impl Subject {
         settings
     }
 
-    fn call(
-        &self,
-        entry: &str,
-        args: Vec<EvalValue>,
-        settings: Settings,
-    ) -> Result<Outcome, EvalError> {
+    fn call(&self, entry: &str, args: Vec<EvalValue>, settings: Settings) -> Result<Outcome, EvalError> {
         // What is done for a listener only is done where values are given.
         let listener: Option<Listener> = (!settings.0.is_empty()).then_some(|_| {});
-        let options = ir::eval::Options {
-            settings,
-            listener,
-            ..ir::eval::Options::default()
-        };
+        let options = ir::eval::Options { settings, listener, ..ir::eval::Options::default() };
         let result = match &self.ir {
             Ir::Soacs(program) => ir::eval::eval_entry_with(program, entry, args, &options),
             Ir::Segs(program) => ir::eval::eval_entry_with(program, entry, args, &options),

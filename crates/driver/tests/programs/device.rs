@@ -71,10 +71,7 @@ fn kernels_give_the_expected_values_on_the_simulated_device() {
     let count = on_host.len();
     let list = on_host.join("\n");
     println!("something runs on the host in {count}:\n{list}");
-    assert!(
-        count <= ON_HOST,
-        "something runs on the host in {count}:\n{list}"
-    );
+    assert!(count <= ON_HOST, "something runs on the host in {count}:\n{list}");
 }
 
 /// Runs a program's calls of the entry points that are `meant`, and holds what comes out
@@ -95,8 +92,9 @@ fn run(
             let outcome = call(made, program, case, entry, (seed, settings));
             let result = as_expected(program, case, outcome.as_deref()).and_then(|()| {
                 match (program.last_outcome(number)?.as_ref(), &outcome) {
-                    (Ok(evaluated), Ok(values)) => compare_all(evaluated, values)
-                        .map_err(|what| format!("not as evaluated: {what}")),
+                    (Ok(evaluated), Ok(values)) => {
+                        compare_all(evaluated, values).map_err(|what| format!("not as evaluated: {what}"))
+                    }
                     (_, Err(failure)) => has_position(program, failure),
                     (Err(_), Ok(_)) => Ok(()),
                 }
@@ -132,11 +130,7 @@ fn call(
 ) -> Outcome {
     let args = case.input.values(program.folder());
     let args = args.map_err(|e| Failure::Argument(e.to_string()))?;
-    let options = imp::eval::Options {
-        seed,
-        settings: settings.clone(),
-        ..imp::eval::Options::default()
-    };
+    let options = imp::eval::Options { seed, settings: settings.clone(), ..imp::eval::Options::default() };
     harness::evaluate::call_imp_with(made, entry, &args, options)
 }
 
@@ -217,10 +211,7 @@ fn scans_in_several_kernels_give_the_expected_values_on_the_simulated_device() {
         if program.spec.rejected.is_some() {
             return Vec::new();
         }
-        let device = Device {
-            progress: false,
-            ..Device::SMALL
-        };
+        let device = Device { progress: false, ..Device::SMALL };
         let made = match compile_for(program, device) {
             Ok(made) => made,
             Err(message) => return vec![message],

@@ -23,14 +23,8 @@ const SUMS: [(&str, &[&str]); 11] = [
     ("examples/nbody.fut", &["main"]),
     ("tests/programs/classic/simulation.fut", &["nbody"]),
     ("tests/programs/features/bins.fut", &["sums"]),
-    (
-        "tests/programs/features/histograms.fut",
-        &["single", "double", "onto", "grid"],
-    ),
-    (
-        "tests/programs/features/large.fut",
-        &["sums", "running", "rows", "compose_floats"],
-    ),
+    ("tests/programs/features/histograms.fut", &["single", "double", "onto", "grid"]),
+    ("tests/programs/features/large.fut", &["sums", "running", "rows", "compose_floats"]),
 ];
 
 /// Entry points with calls in which the host launches a kernel, or reads an element, tens of
@@ -41,10 +35,8 @@ const LONG: [(&str, &str); 2] = [
 ];
 
 /// Programs whose kernels PoCL optimises, as it does by default.
-const OPTIMISED: [&str; 2] = [
-    "tests/programs/features/scans_reductions.fut",
-    "tests/programs/features/segmented_scans.fut",
-];
+const OPTIMISED: [&str; 2] =
+    ["tests/programs/features/scans_reductions.fut", "tests/programs/features/segmented_scans.fut"];
 
 /// Programs with nests, for which the threads of a block share what is inside: scans that
 /// solve systems of equations, reductions, scans, maps and histograms in maps, loops around
@@ -82,9 +74,8 @@ fn on_device_with(program: &Program, tuning: Vec<Assignment>) -> Result<Vec<Stri
 /// Every second program, beginning with a number: drivers compile one kernel after another
 /// in a process.
 fn every_second(first: usize) {
-    let mine: Vec<&str> = (programs().iter().skip(first).step_by(2))
-        .map(|program| program.name.as_str())
-        .collect();
+    let mine: Vec<&str> =
+        (programs().iter().skip(first).step_by(2)).map(|program| program.name.as_str()).collect();
     every_program(|program| {
         if program.spec.rejected.is_some() || !mine.contains(&program.name.as_str()) {
             return Vec::new();
@@ -109,11 +100,7 @@ fn by_blocks(program: &Program) -> Result<Vec<String>, String> {
         Err(failure) => return Err(shown(&session, &failure)),
     };
     let settings = settings.ok_or_else(|| "there is no version for blocks".to_owned())?;
-    let assignment = |(name, value)| Assignment {
-        name,
-        value,
-        place: String::new(),
-    };
+    let assignment = |(name, value)| Assignment { name, value, place: String::new() };
     on_device_with(program, settings.0.into_iter().map(assignment).collect())
 }
 
@@ -144,10 +131,7 @@ fn run(program: &Program, image: Image, tuning: Vec<Assignment>) -> Vec<String> 
         vec!["-cl-opt-disable".to_owned()]
     };
     let config = Config {
-        device: device::Config {
-            build_options,
-            ..device::Config::default()
-        },
+        device: device::Config { build_options, ..device::Config::default() },
         tuning,
         ..Config::default()
     };

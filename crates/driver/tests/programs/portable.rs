@@ -24,14 +24,8 @@ const SUMS: [(&str, &[&str]); 6] = [
     ("examples/dot_product.fut", &["waves"]),
     ("examples/nbody.fut", &["main"]),
     ("tests/programs/features/accumulators.fut", &["sums"]),
-    (
-        "tests/programs/features/histograms.fut",
-        &["single", "double", "onto", "grid"],
-    ),
-    (
-        "tests/programs/features/large.fut",
-        &["sums", "running", "compose_floats", "rows"],
-    ),
+    ("tests/programs/features/histograms.fut", &["single", "double", "onto", "grid"]),
+    ("tests/programs/features/large.fut", &["sums", "running", "compose_floats", "rows"]),
 ];
 
 /// Keeps the last program that the evaluator knows.
@@ -109,9 +103,7 @@ fn portable_c_gives_the_bits_of_the_evaluator_and_of_the_cpu() {
 fn for_cpu(program: &Program) -> Option<Ir> {
     let mut session = program.session();
     session.options.verify = false;
-    let ir = session
-        .check(&mut Files)
-        .and_then(|typed| session.lower(&typed));
+    let ir = session.check(&mut Files).and_then(|typed| session.lower(&typed));
     let memory = Stage::from_name("mems")?;
     session.advance(ir.ok()?, memory, &mut ()).ok()
 }
@@ -157,10 +149,7 @@ fn call(executable: &Path, program: &Program, case: &Case, entry: &str) -> Outco
     }
     let mut reader = Reader::from_slice(&finished.stdout);
     let mut values = Vec::new();
-    while let Some(value) = reader
-        .read_any()
-        .map_err(|e| Failure::Evaluator(e.to_string()))?
-    {
+    while let Some(value) = reader.read_any().map_err(|e| Failure::Evaluator(e.to_string()))? {
         values.push(value);
     }
     Ok(values)

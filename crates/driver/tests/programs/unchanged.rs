@@ -19,9 +19,7 @@ pub fn unchanged(before: &Ir, now: &Ir) -> BTreeSet<String> {
 fn same<L: Level>(before: &Program<L>, now: &Program<L>) -> BTreeSet<String> {
     let old: BTreeMap<&FunName, &Function<L>> = by_name(before);
     let new = by_name(now);
-    let alike = new
-        .iter()
-        .filter(|(name, function)| old.get(*name) == Some(function));
+    let alike = new.iter().filter(|(name, function)| old.get(*name) == Some(function));
     let alike: BTreeSet<&FunName> = alike.map(|(name, _)| *name).collect();
     let constants = |program: &Program<L>| -> Vec<FunName> {
         let all = program.functions.iter();
@@ -30,8 +28,7 @@ fn same<L: Level>(before: &Program<L>, now: &Program<L>) -> BTreeSet<String> {
     };
     // Constants are there before any call.
     let roots = constants(now);
-    let around =
-        (&before.stack, &before.files, &before.opaques) == (&now.stack, &now.files, &now.opaques);
+    let around = (&before.stack, &before.files, &before.opaques) == (&now.stack, &now.files, &now.opaques);
     if !around || constants(before) != roots {
         return BTreeSet::new();
     }
@@ -68,23 +65,12 @@ pub fn unchanged_loops(before: &imp::Program, now: &imp::Program) -> BTreeSet<St
         init,
     } = before;
     let tables = (opaques, entries, checks, data, globals, tunables, init);
-    let own = (
-        &now.opaques,
-        &now.entries,
-        &now.checks,
-        &now.data,
-        &now.globals,
-        &now.tunables,
-        &now.init,
-    );
+    let own = (&now.opaques, &now.entries, &now.checks, &now.data, &now.globals, &now.tunables, &now.init);
     if tables != own {
         return BTreeSet::new();
     }
     let is_same = |at: usize| before.functions.get(at) == now.functions.get(at);
-    let from_start = now
-        .init
-        .into_iter()
-        .all(|init| closure(now, init).into_iter().all(is_same));
+    let from_start = now.init.into_iter().all(|init| closure(now, init).into_iter().all(is_same));
     let entries = now.entries.iter().filter(|_| from_start);
     let same = entries.filter(|entry| closure(now, entry.fun).into_iter().all(is_same));
     same.map(|entry| entry.name.to_string()).collect()
@@ -92,13 +78,8 @@ pub fn unchanged_loops(before: &imp::Program, now: &imp::Program) -> BTreeSet<St
 
 /// The names of the functions that calls of an entry point run.
 pub fn reached<'p>(program: &'p imp::Program, entry: &str) -> impl Iterator<Item = &'p str> {
-    let entries = program
-        .entries
-        .iter()
-        .filter(move |known| *known.name == *entry);
-    let all: BTreeSet<usize> = entries
-        .flat_map(|entry| closure(program, entry.fun))
-        .collect();
+    let entries = program.entries.iter().filter(move |known| *known.name == *entry);
+    let all: BTreeSet<usize> = entries.flat_map(|entry| closure(program, entry.fun)).collect();
     all.into_iter().map(|at| &*program.functions[at].name)
 }
 
@@ -119,7 +100,5 @@ fn closure(program: &imp::Program, from: imp::FunId) -> BTreeSet<usize> {
 
 fn by_name<L: Level>(program: &Program<L>) -> BTreeMap<&FunName, &Function<L>> {
     let functions = program.functions.iter();
-    functions
-        .map(|function| (&function.name, function))
-        .collect()
+    functions.map(|function| (&function.name, function)).collect()
 }

@@ -50,25 +50,17 @@ type Handle = *mut c_void;
 impl Nvrtc {
     fn load() -> Self {
         let target = option_env!("CARGO_TARGET_TMPDIR").map_or_else(PathBuf::new, PathBuf::from);
-        let path = target
-            .with_file_name("nvrtc")
-            .join("nvidia/cuda_nvrtc/lib/libnvrtc.so.12");
+        let path = target.with_file_name("nvrtc").join("nvidia/cuda_nvrtc/lib/libnvrtc.so.12");
         // SAFETY: the library does nothing when it is loaded.
         let library = unsafe { Library::new(&path) };
-        Self(
-            library.unwrap_or_else(|e| {
-                panic!("{}: {e}; `make setup-test` installs it", path.display())
-            }),
-        )
+        Self(library.unwrap_or_else(|e| panic!("{}: {e}; `make setup-test` installs it", path.display())))
     }
 
     /// What the compiler says of a text, if it says anything.
     fn compile(&self, source: &str, options: &[&str]) -> Result<(), String> {
         let text = CString::new(source).expect("no zeros");
-        let options: Vec<CString> = options
-            .iter()
-            .map(|option| CString::new(*option).expect("no zeros"))
-            .collect();
+        let options: Vec<CString> =
+            options.iter().map(|option| CString::new(*option).expect("no zeros")).collect();
         let options: Vec<*const c_char> = options.iter().map(|it| it.as_ptr()).collect();
         // SAFETY: the symbols have these types by the library's interface, and are given
         // what they want.
@@ -81,27 +73,17 @@ impl Nvrtc {
                 *const *const c_char,
                 *const *const c_char,
             ) -> i32>(b"nvrtcCreateProgram\0");
-            let compile = self
-                .0
-                .get::<unsafe extern "C" fn(Handle, i32, *const *const c_char) -> i32>(
-                    b"nvrtcCompileProgram\0",
-                );
-            let size = self
-                .0
-                .get::<unsafe extern "C" fn(Handle, *mut usize) -> i32>(
-                    b"nvrtcGetProgramLogSize\0",
-                );
-            let log = self
-                .0
-                .get::<unsafe extern "C" fn(Handle, *mut c_char) -> i32>(b"nvrtcGetProgramLog\0");
-            let destroy = self
-                .0
-                .get::<unsafe extern "C" fn(*mut Handle) -> i32>(b"nvrtcDestroyProgram\0");
+            let compile = self.0.get::<unsafe extern "C" fn(Handle, i32, *const *const c_char) -> i32>(
+                b"nvrtcCompileProgram\0",
+            );
+            let size =
+                self.0.get::<unsafe extern "C" fn(Handle, *mut usize) -> i32>(b"nvrtcGetProgramLogSize\0");
+            let log = self.0.get::<unsafe extern "C" fn(Handle, *mut c_char) -> i32>(b"nvrtcGetProgramLog\0");
+            let destroy = self.0.get::<unsafe extern "C" fn(*mut Handle) -> i32>(b"nvrtcDestroyProgram\0");
             let mut program = std::ptr::null_mut();
             let none = std::ptr::null();
             let (name, count) = (c"kernels".as_ptr(), options.len() as i32);
-            let made =
-                create.expect("it is there")(&raw mut program, text.as_ptr(), name, 0, none, none);
+            let made = create.expect("it is there")(&raw mut program, text.as_ptr(), name, 0, none, none);
             assert_eq!(made, 0, "a program is made");
             let status = compile.expect("it is there")(program, count, options.as_ptr());
             let mut bytes = 0;
@@ -116,11 +98,7 @@ impl Nvrtc {
             let lines: Vec<&str> = lines.filter(|line| !line.starts_with(old)).collect();
             let said = lines.join("\n");
             let said = said.trim();
-            if status == 0 && said.is_empty() {
-                Ok(())
-            } else {
-                Err(format!("error {status}: {said}"))
-            }
+            if status == 0 && said.is_empty() { Ok(()) } else { Err(format!("error {status}: {said}")) }
         }
     }
 }

@@ -38,10 +38,7 @@ pub fn programs() -> &'static [Program] {
     PROGRAMS.get_or_init(|| {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let files = harness::programs::ours(&root).expect("the programs are found");
-        files
-            .into_iter()
-            .map(|path| Program::read(&root, path))
-            .collect()
+        files.into_iter().map(|path| Program::read(&root, path)).collect()
     })
 }
 
@@ -54,13 +51,8 @@ pub fn every_program(test: impl Fn(&Program) -> Vec<String> + Sync) {
         while let Some(program) = programs.get(next.fetch_add(1, Ordering::Relaxed)) {
             let found = catch_unwind(AssertUnwindSafe(|| test(program)))
                 .unwrap_or_else(|_| vec!["the compiler panicked".to_owned()]);
-            let found = found
-                .into_iter()
-                .map(|problem| format!("{}: {problem}", program.name));
-            problems
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .extend(found);
+            let found = found.into_iter().map(|problem| format!("{}: {problem}", program.name));
+            problems.lock().unwrap_or_else(PoisonError::into_inner).extend(found);
         }
     };
     std::thread::scope(|scope| {
@@ -70,16 +62,9 @@ pub fn every_program(test: impl Fn(&Program) -> Vec<String> + Sync) {
             builder.spawn_scoped(scope, work).expect("a thread starts");
         }
     });
-    let mut problems = problems
-        .into_inner()
-        .unwrap_or_else(PoisonError::into_inner);
+    let mut problems = problems.into_inner().unwrap_or_else(PoisonError::into_inner);
     problems.sort();
-    assert!(
-        problems.is_empty(),
-        "{} problems:\n{}",
-        problems.len(),
-        problems.join("\n")
-    );
+    assert!(problems.is_empty(), "{} problems:\n{}", problems.len(), problems.join("\n"));
 }
 
 /// Takes note of what each pass leaves.
@@ -93,29 +78,15 @@ impl Observer for Recorder {
 
 impl Program {
     fn read(root: &Path, path: PathBuf) -> Self {
-        let name = path
-            .strip_prefix(root)
-            .unwrap_or(&path)
-            .display()
-            .to_string();
+        let name = path.strip_prefix(root).unwrap_or(&path).display().to_string();
         let text = std::fs::read_to_string(&path).expect("the program can be read");
         let spec = harness::parse_blocks(&text).unwrap_or_else(|e| panic!("{name}: {e}"));
-        Self {
-            name,
-            path,
-            spec,
-            stages: OnceLock::new(),
-            vectors: OnceLock::new(),
-            last: Mutex::default(),
-        }
+        Self { name, path, spec, stages: OnceLock::new(), vectors: OnceLock::new(), last: Mutex::default() }
     }
 
     /// A compilation of this program.
     pub fn session(&self) -> Session {
-        let options = Options {
-            verify: true,
-            ..Options::default()
-        };
+        let options = Options { verify: true, ..Options::default() };
         Session::new(self.path.to_string_lossy(), options)
     }
 
@@ -125,10 +96,8 @@ impl Program {
         let stages = self.stages.get_or_init(|| {
             let mut session = self.session();
             let mut recorder = Recorder(Vec::new());
-            let result = session
-                .check(&mut Files)
-                .and_then(|program| session.lower(&program))
-                .and_then(|ir| {
+            let result =
+                session.check(&mut Files).and_then(|program| session.lower(&program)).and_then(|ir| {
                     recorder.0.push(("lower".to_owned(), ir.clone()));
                     session.advance(ir, driver::Stage::Llvm, &mut recorder)
                 });
@@ -156,9 +125,7 @@ impl Program {
     /// pays, whatever this machine's vectors are.
     pub fn lanes(&self) -> Result<&imp::Program, String> {
         let program = self.imp()?;
-        Ok(self
-            .vectors
-            .get_or_init(|| imp::lanes::vectorise(program.clone(), &mut ir::Context::default())))
+        Ok(self.vectors.get_or_init(|| imp::lanes::vectorise(program.clone(), &mut ir::Context::default())))
     }
 
     /// The inputs of the test blocks, an entry point at a time.
@@ -212,12 +179,7 @@ impl Program {
 
     /// What the evaluator of the imperative IR gives for a call with independent iterations in
     /// one of the orders.
-    pub fn imp_outcome(
-        &self,
-        program: &imp::Program,
-        (case, entry): (&Case, &str),
-        seed: u64,
-    ) -> Outcome {
+    pub fn imp_outcome(&self, program: &imp::Program, (case, entry): (&Case, &str), seed: u64) -> Outcome {
         let args = case.input.values(self.folder());
         let args = args.map_err(|e| Failure::Argument(e.to_string()))?;
         harness::evaluate::call_imp(program, entry, &args, seed)
@@ -237,11 +199,7 @@ impl check::Loader for Files {
 pub fn shown(session: &Session, failure: &driver::Failure) -> String {
     let mut text = String::new();
     for diagnostic in &failure.0 {
-        let _ = writeln!(
-            text,
-            "{}",
-            render(diagnostic, &session.sources, false).trim_end()
-        );
+        let _ = writeln!(text, "{}", render(diagnostic, &session.sources, false).trim_end());
     }
     text
 }
@@ -253,10 +211,7 @@ pub fn same_bits(x: &Value, y: &Value) -> bool {
             return false;
         };
         let size = size_of::<T>();
-        let bits = x
-            .bytes()
-            .chunks_exact(size)
-            .zip(y.bytes().chunks_exact(size));
+        let bits = x.bytes().chunks_exact(size).zip(y.bytes().chunks_exact(size));
         let mut pairs = xs.iter().zip(ys).zip(bits);
         pairs.all(|((&a, &b), (p, q))| p == q || (is_nan(a) && is_nan(b)))
     }

@@ -62,11 +62,8 @@ pub(super) fn histogram(
             continue;
         };
         let scalar = |ne: &Atom| ne.var().and_then(|ne| replicates.get(&ne)).copied();
-        let op = Operator {
-            op: elements,
-            neutral: op.neutral.iter().filter_map(scalar).collect(),
-            comm: op.comm,
-        };
+        let op =
+            Operator { op: elements, neutral: op.neutral.iter().filter_map(scalar).collect(), comm: op.comm };
         let rank = shape.len();
         let columns: Vec<Name> = rows.iter().map(|row| turned(b, *row, &[1, 0])).collect();
         let front: Vec<usize> = std::iter::once(rank).chain(0..rank).collect();
@@ -75,15 +72,10 @@ pub(super) fn histogram(
         let both: Vec<Name> = columns.iter().chain(&dests).copied().collect();
         let made = b.map("columns", inner, &both, |b, own| {
             let (column, dests) = own.split_at(columns.len());
-            let copies = dests
-                .iter()
-                .map(|dest| b.let_basic("dest", BasicOp::Copy(*dest)));
+            let copies = dests.iter().map(|dest| b.let_basic("dest", BasicOp::Copy(*dest)));
             let dests = copies.collect();
             let hist = scalars(b, width, (bins, column), HistOp { shape, dests, op });
-            b.let_op("column", hist)
-                .into_iter()
-                .map(Atom::Var)
-                .collect()
+            b.let_op("column", hist).into_iter().map(Atom::Var).collect()
         });
         for (result, made) in results.into_iter().zip(made) {
             let perm = back.iter().copied().collect();
@@ -95,20 +87,14 @@ pub(super) fn histogram(
 
 /// The arrays of what all points give.
 fn points(b: &mut Build<'_>, width: Dim, inputs: &[Name], map: Lambda<Soacs>) -> Vec<Name> {
-    let own: FxHashMap<Name, Name> = (map.params.iter().zip(inputs))
-        .map(|(param, input)| (param.name, *input))
-        .collect();
+    let own: FxHashMap<Name, Name> =
+        (map.params.iter().zip(inputs)).map(|(param, input)| (param.name, *input)).collect();
     let given = |result: &Atom| own.get(&result.var()?).copied();
     match map.body.result.iter().map(given).collect() {
         Some(arrays) if map.body.stms.is_empty() => arrays,
         _ => b.let_op(
             "points",
-            Soac::Screma(Screma {
-                width,
-                inputs: inputs.to_vec(),
-                map,
-                folds: Folds::default(),
-            }),
+            Soac::Screma(Screma { width, inputs: inputs.to_vec(), map, folds: Folds::default() }),
         ),
     }
 }
@@ -120,18 +106,8 @@ fn turned(b: &mut Build<'_>, array: Name, perm: &[usize]) -> Name {
 }
 
 /// A histogram of what lies in arrays.
-fn scalars(
-    b: &mut Build<'_>,
-    width: Dim,
-    (bins, values): (&[Name], &[Name]),
-    op: HistOp<Soacs>,
-) -> Soac {
+fn scalars(b: &mut Build<'_>, width: Dim, (bins, values): (&[Name], &[Name]), op: HistOp<Soacs>) -> Soac {
     let inputs: Vec<Name> = bins.iter().chain(values).copied().collect();
     let rows = b.row_types(&inputs);
-    Soac::Hist {
-        width,
-        inputs,
-        map: b.identity_lambda(&rows),
-        ops: vec![op],
-    }
+    Soac::Hist { width, inputs, map: b.identity_lambda(&rows), ops: vec![op] }
 }

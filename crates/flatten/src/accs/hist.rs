@@ -70,11 +70,8 @@ pub(super) fn accumulated(
         params: tokens.into_iter().chain(params).collect(),
         body,
     };
-    let accs = ops.into_iter().map(|HistOp { shape, dests, op }| AccInput {
-        shape,
-        arrays: dests,
-        op: Some(op),
-    });
+    let accs =
+        ops.into_iter().map(|HistOp { shape, dests, op }| AccInput { shape, arrays: dests, op: Some(op) });
     (accs.collect(), lambda)
 }
 

@@ -23,12 +23,7 @@ pub(super) fn interchange(
             input.shape.push(inner);
             let elems = op.op.ret.clone();
             input.op = Some(op);
-            let mut more = MoreDims {
-                token: lambda.params[i].name,
-                inner,
-                elems,
-                b,
-            };
+            let mut more = MoreDims { token: lambda.params[i].name, inner, elems, b };
             more.lambda(lambda);
         }
     }
@@ -50,9 +45,7 @@ fn inner_operator(
         return None;
     };
     let rows = map.ret.clone();
-    let params: Vec<Param<Soacs>> = (rows.iter().chain(&rows))
-        .map(|ty| b.param("x", ty.clone()))
-        .collect();
+    let params: Vec<Param<Soacs>> = (rows.iter().chain(&rows)).map(|ty| b.param("x", ty.clone())).collect();
     b.types.add_params(&map.params);
     b.types.add_body(&map.body);
     let bound = map.params.into_iter().zip(&positions);
@@ -71,15 +64,8 @@ fn inner_operator(
             Type::Prim(_) | Type::Acc { .. } | Type::Cert | Type::Mem(_) => scalar,
         })
         .collect();
-    let body = Body {
-        stms,
-        result: map.body.result,
-    };
-    let op = Lambda {
-        params,
-        body,
-        ret: rows,
-    };
+    let body = Body { stms, result: map.body.result };
+    let op = Lambda { params, body, ret: rows };
     let comm = input.op.as_ref().is_some_and(|op| op.comm);
     Some((inner, Operator { op, neutral, comm }))
 }
@@ -95,11 +81,7 @@ struct MoreDims<'a, 'b> {
 
 impl VisitMut<Soacs> for MoreDims<'_, '_> {
     fn ty(&mut self, ty: &mut Type) {
-        if let Type::Acc {
-            token,
-            shape,
-            elems,
-        } = ty
+        if let Type::Acc { token, shape, elems } = ty
             && *token == self.token
         {
             shape.push(self.inner);
@@ -140,13 +122,8 @@ impl MoreDims<'_, '_> {
             return None;
         }
         let at = self.b.param("j", Type::I64);
-        let rows: Vec<Param<Soacs>> = (self.elems.iter())
-            .map(|ty| self.b.param("v", ty.clone()))
-            .collect();
-        let (own, next) = (
-            self.b.param("acc", ty.clone()),
-            self.b.param("acc", ty.clone()),
-        );
+        let rows: Vec<Param<Soacs>> = (self.elems.iter()).map(|ty| self.b.param("v", ty.clone())).collect();
+        let (own, next) = (self.b.param("acc", ty.clone()), self.b.param("acc", ty.clone()));
         let mut index = index.clone();
         index.push(at.name.into());
         let update = Stm {
@@ -165,28 +142,12 @@ impl MoreDims<'_, '_> {
             .collect();
         let map = Lambda {
             params: std::iter::once(at).chain(rows).chain([own]).collect(),
-            body: Body {
-                stms: vec![update],
-                result: vec![next.name.into()],
-            },
+            body: Body { stms: vec![update], result: vec![next.name.into()] },
             ret: vec![ty.clone()],
         };
-        stm.exp = Exp::Op(Soac::Screma(Screma {
-            width: self.inner,
-            inputs,
-            map,
-            folds: Folds::default(),
-        }));
-        let iota = BasicOp::Iota {
-            ty: PrimType::I64,
-            count: self.inner,
-            start: Atom::i64(0),
-            stride: Atom::i64(1),
-        };
-        Some(Stm {
-            pat: vec![indices],
-            aux: Aux::at(stm.aux.prov),
-            exp: Exp::Basic(iota),
-        })
+        stm.exp = Exp::Op(Soac::Screma(Screma { width: self.inner, inputs, map, folds: Folds::default() }));
+        let iota =
+            BasicOp::Iota { ty: PrimType::I64, count: self.inner, start: Atom::i64(0), stride: Atom::i64(1) };
+        Some(Stm { pat: vec![indices], aux: Aux::at(stm.aux.prov), exp: Exp::Basic(iota) })
     }
 }

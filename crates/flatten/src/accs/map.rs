@@ -17,19 +17,9 @@ pub(super) struct Map<'m> {
 impl Pass {
     /// Appends a map that passes accumulators with an operator on.
     pub(super) fn map(&mut self, b: &mut Build<'_>, pat: Vec<Param<Soacs>>, map: Map<'_>) {
-        let Map {
-            width,
-            inputs,
-            lambda,
-        } = map;
-        let kinds: Vec<bool> = (lambda.ret.iter())
-            .map(|ty| self.kind(ty).is_some())
-            .collect();
-        let starts: Vec<Vec<Name>> = lambda
-            .ret
-            .iter()
-            .map(|ty| self.start(b, ty, width, inputs))
-            .collect();
+        let Map { width, inputs, lambda } = map;
+        let kinds: Vec<bool> = (lambda.ret.iter()).map(|ty| self.kind(ty).is_some()).collect();
+        let starts: Vec<Vec<Name>> = lambda.ret.iter().map(|ty| self.start(b, ty, width, inputs)).collect();
         let results = self.points(b, width, inputs, &starts, lambda);
         let mut results = results.into_iter();
         for ((param, kind), start) in pat.into_iter().zip(kinds).zip(&starts) {
@@ -88,11 +78,7 @@ impl Pass {
         }
         let var = b.names.fresh("i");
         b.types.set(var, Type::I64);
-        let form = LoopForm::For {
-            var,
-            ty: PrimType::I64,
-            bound: width.atom().unwrap_or(Atom::i64(0)),
-        };
+        let form = LoopForm::For { var, ty: PrimType::I64, bound: width.atom().unwrap_or(Atom::i64(0)) };
         b.loop_(form, inits, |b, state| {
             let at = Atom::Var(var);
             let mut rest = state;

@@ -54,22 +54,11 @@ pub(super) fn with_acc(
         });
         places.push(Place::Dims);
     }
-    at_all_points(
-        ctx,
-        (nest, None),
-        at,
-        (pat, aux),
-        (all, lambda),
-        places,
-        out,
-    )
+    at_all_points(ctx, (nest, None), at, (pat, aux), (all, lambda), places, out)
 }
 
 /// The segments that are known of a nest, and what they are of.
-type Known<'a> = (
-    &'a FxHashMap<Atom, Segments>,
-    &'a FxHashMap<Name, (Name, Name)>,
-);
+type Known<'a> = (&'a FxHashMap<Atom, Segments>, &'a FxHashMap<Name, (Name, Name)>);
 
 /// Appends a `withacc` whose arrays are those of all points.
 fn at_all_points(
@@ -82,11 +71,7 @@ fn at_all_points(
     out: &mut Vec<Stm<Segs>>,
 ) -> Result<(), PassError> {
     let tokens = lambda.params.iter().map(|param| param.name);
-    let mut wider = Wider {
-        tokens: tokens.zip(places).collect(),
-        nest,
-        ctx,
-    };
+    let mut wider = Wider { tokens: tokens.zip(places).collect(), nest, ctx };
     wider.lambda(&mut lambda);
     let inputs = ctx.acc_inputs(at, inputs, &lambda)?;
     let Lambda { params, body, ret } = lambda;
@@ -118,10 +103,7 @@ pub(super) fn is_parallel(
 ) -> bool {
     let own = |name: Name| lambda.params.iter().any(|param| param.name == name);
     let more = |name: Name| own(name) || (bound.more)(name);
-    let inner = Bound {
-        more: &more,
-        ..bound
-    };
+    let inner = Bound { more: &more, ..bound };
     let segment = |input: &AccInput<Soacs>| {
         let mut dims = input.shape.iter();
         let operator = input.op.as_ref();
@@ -171,9 +153,7 @@ impl Distribution<'_, '_> {
             }
             let rest = shape.iter().skip(1).copied();
             all.push(AccInput {
-                shape: std::iter::once(Dim::Var(segments.total))
-                    .chain(rest)
-                    .collect(),
+                shape: std::iter::once(Dim::Var(segments.total)).chain(rest).collect(),
                 arrays: whole,
                 op,
             });

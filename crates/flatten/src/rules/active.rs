@@ -78,9 +78,7 @@ impl Distribution<'_, '_> {
         let mut changed = Vec::with_capacity(given.len());
         for (carried, new) in carried.iter().zip(wholes) {
             changed.push(match (carried, new) {
-                (Carried::Whole(all), Some(new)) => {
-                    Some(self.put(ctx, (all, new), active, aux, out)?)
-                }
+                (Carried::Whole(all), Some(new)) => Some(self.put(ctx, (all, new), active, aux, out)?),
                 _ => None,
             });
         }
@@ -94,9 +92,7 @@ impl Distribution<'_, '_> {
             };
             let new = part.ok_or_else(|| PassError::bug("no segment"))?;
             let old = here.segments(ctx, *length, aux, out)?;
-            let own = params
-                .iter()
-                .position(|p| length.var() == Some(p.param.name));
+            let own = params.iter().position(|p| length.var() == Some(p.param.name));
             let mut size = *length;
             if let Some((at, array)) = own.and_then(|at| Some((at, changed[at]?))) {
                 size = *lengths.entry(at).or_insert_with(|| {
@@ -143,43 +139,20 @@ impl Distribution<'_, '_> {
         let mut builder = ctx.builder::<Soacs>(aux);
         let value = builder.index("x", new, &places);
         let index = self.nest.indices().chain(places.iter().skip(1).copied());
-        let update = BasicOp::UpdateAcc {
-            acc: acc.name,
-            index: index.collect(),
-            values: vec![value.into()],
-        };
+        let update = BasicOp::UpdateAcc { acc: acc.name, index: index.collect(), values: vec![value.into()] };
         let done = builder.let_basic("acc", update);
         let body = builder.finish(vec![done.into()]);
         let done: Param<Soacs> = ctx.fresh("done", ty.clone());
         let result = vec![Atom::Var(done.name)];
         let mut stms = Vec::new();
         let point = Point::map(body, vec![ty.clone()]);
-        versions::g2(
-            ctx,
-            &nest,
-            self.at,
-            vec![done],
-            aux.clone(),
-            point,
-            &mut stms,
-        )?;
-        let lambda = Lambda {
-            params: vec![token, acc],
-            body: Body { stms, result },
-            ret: vec![ty],
-        };
-        let inputs = vec![AccInput {
-            shape: shape.clone(),
-            arrays: vec![all.name],
-            op: None,
-        }];
+        versions::g2(ctx, &nest, self.at, vec![done], aux.clone(), point, &mut stms)?;
+        let lambda = Lambda { params: vec![token, acc], body: Body { stms, result }, ret: vec![ty] };
+        let inputs = vec![AccInput { shape: shape.clone(), arrays: vec![all.name], op: None }];
         let mut builder = ctx.builder::<Segs>(aux);
         let arrays = builder.let_op("all", SegOp::WithAcc { inputs, lambda });
         out.extend(builder.take_stms());
-        arrays
-            .first()
-            .copied()
-            .ok_or_else(|| PassError::bug("no array"))
+        arrays.first().copied().ok_or_else(|| PassError::bug("no array"))
     }
 }
 
@@ -196,9 +169,7 @@ fn either(
     let elem = builder.type_of(old.into()).elem().unwrap_or(PrimType::Bool);
     let goes = builder.compare(CmpOp::SLt, PrimType::I64, Atom::i64(0), one.into());
     let read = |b: &mut Builder<'_, Soacs>, array: Name, start: Atom| {
-        let (first, rest) = places
-            .split_first()
-            .map_or((Atom::i64(0), places), |(f, r)| (*f, r));
+        let (first, rest) = places.split_first().map_or((Atom::i64(0), places), |(f, r)| (*f, r));
         let first = b.add_i64(start, first);
         let index: Vec<Atom> = std::iter::once(first).chain(rest.iter().copied()).collect();
         vec![b.index("x", array, &index).into()]

@@ -57,13 +57,7 @@ pub(super) fn updates_flat(
     stm: &Stm<Soacs>,
     type_of: impl Fn(Name) -> Option<Type>,
 ) -> bool {
-    let Exp::Basic(BasicOp::FlatUpdate {
-        offset,
-        strides,
-        value,
-        ..
-    }) = &stm.exp
-    else {
+    let Exp::Basic(BasicOp::FlatUpdate { offset, strides, value, .. }) = &stm.exp else {
         return false;
     };
     let mut places = std::iter::once(offset).chain(strides);
@@ -84,10 +78,7 @@ pub(super) fn gives_elements(bound: Bound<'_>, body: &Body<Soacs>) -> bool {
     let mut gives = false;
     for stm in &body.stms {
         let more = |name: Name| own.contains_key(&name) || (bound.more)(name);
-        let inner = Bound {
-            more: &more,
-            ..bound
-        };
+        let inner = Bound { more: &more, ..bound };
         let updates = updates_flat(inner, stm, |name| own.get(&name).cloned());
         let known = is_parallel(inner, stm, true) || irregular::is_operation(inner, stm, true);
         let Exp::Basic(op) = &stm.exp else {
@@ -122,22 +113,14 @@ pub(super) fn gives_views(nest: &Nest<'_>, body: &Body<Soacs>) -> bool {
         let own = |name: Name| known.contains(&name) || nest.array_of(name).is_some();
         let regular = stm.pat.iter().all(|param| {
             let dims = param.ty.shape().iter();
-            !dims
-                .filter_map(|dim| dim.atom()?.var())
-                .any(|name| nest.is_variant(name))
+            !dims.filter_map(|dim| dim.atom()?.var()).any(|name| nest.is_variant(name))
         });
         regular
             && stm.aux.certs.is_empty()
             && match &stm.exp {
-                Exp::Basic(BasicOp::Rearrange { array, .. } | BasicOp::Reshape { array, .. }) => {
-                    own(*array)
-                }
+                Exp::Basic(BasicOp::Rearrange { array, .. } | BasicOp::Reshape { array, .. }) => own(*array),
                 Exp::Basic(BasicOp::Replicate { value, .. }) => value.var().is_some_and(own),
-                Exp::Basic(_)
-                | Exp::If { .. }
-                | Exp::Loop { .. }
-                | Exp::Apply { .. }
-                | Exp::Op(_) => false,
+                Exp::Basic(_) | Exp::If { .. } | Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_) => false,
             }
     };
     let all = body.stms.iter().all(|stm| {
@@ -151,13 +134,7 @@ pub(super) fn gives_views(nest: &Nest<'_>, body: &Body<Soacs>) -> bool {
 
 /// Whether the elements of an operation's result are known one by one.
 fn is_elementwise(op: &BasicOp) -> bool {
-    matches!(
-        op,
-        BasicOp::Copy(_)
-            | BasicOp::Iota { .. }
-            | BasicOp::Replicate { .. }
-            | BasicOp::Concat { .. }
-    )
+    matches!(op, BasicOp::Copy(_) | BasicOp::Iota { .. } | BasicOp::Replicate { .. } | BasicOp::Concat { .. })
 }
 
 /// Appends an operation at all points.
@@ -176,13 +153,7 @@ pub(super) fn operation(
     if let BasicOp::Rearrange { perm, array } = op {
         return g5(ctx, nest, at, param, &aux, (perm, array), out);
     }
-    if let BasicOp::FlatUpdate {
-        array,
-        offset,
-        strides,
-        value,
-    } = op
-    {
+    if let BasicOp::FlatUpdate { array, offset, strides, value } = op {
         let arrays = [array, value];
         return flat_update(ctx, nest, at, param, &aux, (arrays, offset, &strides), out);
     }
@@ -192,14 +163,7 @@ pub(super) fn operation(
         let mut builder = ctx.builder::<Segs>(&aux);
         // What says that the sizes fit.
         builder.certs.clone_from(&aux.certs);
-        let view = builder.let_basic(
-            "view",
-            BasicOp::Reshape {
-                kind,
-                shape,
-                array: all,
-            },
-        );
+        let view = builder.let_basic("view", BasicOp::Reshape { kind, shape, array: all });
         out.extend(builder.take_stms());
         bind(ctx, param, BasicOp::Copy(view), &aux, out);
         return Ok(());
@@ -245,10 +209,7 @@ fn repeated(
 ) {
     let (outer, new, rank) = (nest.widths().count(), shape.len(), param.ty.rank());
     let mut builder = ctx.builder::<Segs>(aux);
-    let op = BasicOp::Replicate {
-        shape,
-        value: all.into(),
-    };
+    let op = BasicOp::Replicate { shape, value: all.into() };
     let array = builder.let_basic("repeated", op);
     let perm = (new..new + outer).chain(0..new).chain(new + outer..rank);
     let perm = perm.collect();
@@ -298,17 +259,10 @@ fn flat_update(
     let rest = dims[outer + 1..].iter().copied();
     let shape: Vec<Dim> = std::iter::once(rows).chain(rest).collect();
     let flat = builder.let_basic("flat", reshape(&shape, own));
-    let mut strides: SmallVec<[Atom; 4]> = (1..=outer)
-        .map(|k| builder.product(&dims[k..=outer]))
-        .collect();
+    let mut strides: SmallVec<[Atom; 4]> = (1..=outer).map(|k| builder.product(&dims[k..=outer])).collect();
     strides.extend(steps.iter().copied());
     builder.certs.clone_from(&aux.certs);
-    let op = BasicOp::FlatUpdate {
-        array: flat,
-        offset,
-        strides,
-        value,
-    };
+    let op = BasicOp::FlatUpdate { array: flat, offset, strides, value };
     let updated = builder.let_basic("updated", op);
     let view = builder.let_basic("view", reshape(&dims, updated));
     out.extend(builder.take_stms());
@@ -341,25 +295,15 @@ fn elementwise(
         let ty = (0..outer).fold(param.ty.clone(), |ty, _| ty.row().unwrap_or(ty));
         let array: Param<Soacs> = ctx.fresh("xs", ty);
         let name = array.name;
-        let stm = Stm {
-            pat: vec![array],
-            aux: Aux::at(aux.prov),
-            exp: Exp::Basic(op),
-        };
+        let stm = Stm { pat: vec![array], aux: Aux::at(aux.prov), exp: Exp::Basic(op) };
         (name, vec![stm])
     };
     stms.push(Stm {
         pat: vec![result],
         aux: Aux::at(aux.prov),
-        exp: Exp::Basic(BasicOp::Index {
-            array,
-            slice: indices.into_iter().map(DimIndex::Fix).collect(),
-        }),
+        exp: Exp::Basic(BasicOp::Index { array, slice: indices.into_iter().map(DimIndex::Fix).collect() }),
     });
-    let body = Body {
-        stms,
-        result: vec![name.into()],
-    };
+    let body = Body { stms, result: vec![name.into()] };
     let point = Point::map(body, vec![Type::Prim(elem)]);
     versions::g2(ctx, &inner, at, vec![param], aux, point, out)
 }

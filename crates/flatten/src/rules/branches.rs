@@ -27,10 +27,7 @@ pub(super) fn g8(
     out: &mut Vec<Stm<Segs>>,
 ) -> Result<(), PassError> {
     let branch = |ctx: &mut Ctx<'_>, body: Body<Soacs>| -> Result<Body<Segs>, PassError> {
-        let aux = Aux {
-            certs: SmallVec::new(),
-            ..aux.clone()
-        };
+        let aux = Aux { certs: SmallVec::new(), ..aux.clone() };
         ctx.made(&pat, |ctx, own, stms| {
             if regular::has_parallelism(&body) {
                 let ret = element_types(nest, &pat);
@@ -43,15 +40,7 @@ pub(super) fn g8(
     let then_body = branch(ctx, then_body)?;
     let else_body = branch(ctx, else_body)?;
     let pat = ctx.params(pat);
-    out.push(Stm {
-        pat,
-        aux,
-        exp: Exp::If {
-            cond,
-            then_body,
-            else_body,
-        },
-    });
+    out.push(Stm { pat, aux, exp: Exp::If { cond, then_body, else_body } });
     Ok(())
 }
 

@@ -60,10 +60,7 @@ pub(super) fn wanted(ctx: &Ctx<'_>, nest: &Nest<'_>, at: Position, s: &Screma) -
     let one = folds.scans.is_empty() != folds.reduces.is_empty();
     let maps = !s.map.body.stms.is_empty() || s.map.ret.len() > folds.n_folded();
     let only = folds.post.is_none() && !maps;
-    let arrays = s
-        .inputs
-        .iter()
-        .all(|&input| ctx.types.type_of(input).is_array());
+    let arrays = s.inputs.iter().all(|&input| ctx.types.type_of(input).is_array());
     let alone = nest.is_empty() && at.around.is_none();
     if !(one && only && arrays && alone && versions::nests(ctx, at)) {
         return Chunks::No;
@@ -104,12 +101,7 @@ pub(super) fn chunks(
     (pat, aux): (Vec<Param<Soacs>>, &Aux),
     s: Screma,
     out: &mut Vec<Stm<Segs>>,
-    fold: impl FnOnce(
-        &mut Ctx<'_>,
-        Vec<Param<Soacs>>,
-        Screma,
-        &mut Vec<Stm<Segs>>,
-    ) -> Result<(), PassError>,
+    fold: impl FnOnce(&mut Ctx<'_>, Vec<Param<Soacs>>, Screma, &mut Vec<Stm<Segs>>) -> Result<(), PassError>,
 ) -> Result<(), PassError> {
     let mut builder: Builder<'_, Segs> = ctx.builder(aux);
     let parts = Parts::of(&mut builder, bound(s.width)?);
@@ -155,15 +147,9 @@ impl Parts {
     fn of(builder: &mut Builder<'_, Segs>, width: Atom) -> Self {
         let even = quotient(builder, width, Atom::i64(MOST_CHUNKS));
         let least = Atom::i64(LEAST_ROWS);
-        let per = builder
-            .binary(BinOp::SMax, PrimType::I64, even, least)
-            .into();
+        let per = builder.binary(BinOp::SMax, PrimType::I64, even, least).into();
         let count = quotient(builder, width, per);
-        Self {
-            width,
-            per,
-            count: Builder::<Segs>::dim(count),
-        }
+        Self { width, per, count: Builder::<Segs>::dim(count) }
     }
 
     /// The rows of a chunk, in place of all.
@@ -228,9 +214,7 @@ impl Parts {
         for operator in &mut s.folds.scans {
             for (neutral, &array) in operator.neutral.iter_mut().zip(&mut starts) {
                 let slice = row_slice(&builder.type_of(array.into()), chunk);
-                *neutral = builder
-                    .let_basic("start", BasicOp::Index { array, slice })
-                    .into();
+                *neutral = builder.let_basic("start", BasicOp::Index { array, slice }).into();
             }
         }
         let mut stms = builder.take_stms();

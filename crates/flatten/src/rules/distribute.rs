@@ -27,30 +27,15 @@ use std::sync::Arc;
 
 /// Whether the rule gains anything: there is a statement that the nest goes into, be it
 /// irregular if that is wanted.
-pub(super) fn exploits(
-    ctx: &Ctx<'_>,
-    nest: &Nest<'_>,
-    body: &Body<Soacs>,
-    irregular: bool,
-) -> bool {
-    let bound = Bound {
-        nest,
-        more: &|_| false,
-        irregular,
-        lifts: &ctx.lifts,
-    };
+pub(super) fn exploits(ctx: &Ctx<'_>, nest: &Nest<'_>, body: &Body<Soacs>, irregular: bool) -> bool {
+    let bound = Bound { nest, more: &|_| false, irregular, lifts: &ctx.lifts };
     bound.exploits(body)
 }
 
 /// Whether it gains anything though nothing in it is parallel: each element of what it
 /// gives can be computed alone.
 pub(super) fn gives_elements(ctx: &Ctx<'_>, nest: &Nest<'_>, body: &Body<Soacs>) -> bool {
-    let bound = Bound {
-        nest,
-        more: &|_| false,
-        irregular: true,
-        lifts: &ctx.lifts,
-    };
+    let bound = Bound { nest, more: &|_| false, irregular: true, lifts: &ctx.lifts };
     book::gives_elements(bound, body)
 }
 
@@ -108,13 +93,7 @@ pub(super) struct Distribution<'a, 'n> {
 
 impl<'a, 'n> Distribution<'a, 'n> {
     /// Begins to distribute a nest over a body.
-    pub(super) fn new(
-        ctx: &Ctx<'_>,
-        nest: Nest<'n>,
-        at: Position,
-        aux: &'a Aux,
-        body: &Body<Soacs>,
-    ) -> Self {
+    pub(super) fn new(ctx: &Ctx<'_>, nest: Nest<'n>, at: Position, aux: &'a Aux, body: &Body<Soacs>) -> Self {
         let mut last_use: FxHashMap<Name, usize> = FxHashMap::default();
         for (i, stm) in body.stms.iter().enumerate() {
             stm_names(stm, |name| {
@@ -152,10 +131,7 @@ impl Distribution<'_, '_> {
         let mut sink = Sink::default();
         for (k, (result, param)) in results.iter().zip(&pat).enumerate() {
             if let Atom::Var(name) = result {
-                sink.wanted
-                    .entry(*name)
-                    .or_default()
-                    .push((k, param.clone()));
+                sink.wanted.entry(*name).or_default().push((k, param.clone()));
             }
         }
         self.statements(ctx, body.stms, &mut sink, out)?;
@@ -215,16 +191,15 @@ impl Distribution<'_, '_> {
         // Nothing in these has to make the statement's checks. Segops see to that by
         // themselves (`empty`).
         let mut checks: Vec<Name> = stm.aux.certs.to_vec();
-        let may_leave_out = matches!(
-            stm.exp,
-            Exp::Loop { .. } | Exp::If { .. } | Exp::Op(Soac::WithAcc { .. })
-        );
+        let may_leave_out =
+            matches!(stm.exp, Exp::Loop { .. } | Exp::If { .. } | Exp::Op(Soac::WithAcc { .. }));
         checks.retain(|cert| may_leave_out && self.nest.is_variant(*cert));
         let at_point = !checks.is_empty() && way == Way::Regular;
         // Results go where they are wanted, if in one place only.
         let mut own = Vec::with_capacity(stm.pat.len());
         for param in &stm.pat {
-            let own_size = |dim: &Dim| matches!(dim, Dim::Var(name) if stm.pat.iter().any(|p| p.name == *name));
+            let own_size =
+                |dim: &Dim| matches!(dim, Dim::Var(name) if stm.pat.iter().any(|p| p.name == *name));
             let varies = |dim: &Dim| self.bound(&|_| false).varies(*dim) || own_size(dim);
             if way == Way::Irregular && param.ty.shape().iter().any(varies) {
                 own.push(None);
@@ -284,26 +259,12 @@ impl Distribution<'_, '_> {
 
     /// What is bound in the nest, and what waits.
     pub(super) fn bound<'b>(&'b self, more: &'b dyn Fn(Name) -> bool) -> Bound<'b> {
-        Bound {
-            nest: &self.nest,
-            more,
-            irregular: self.irregular,
-            lifts: &self.lifts,
-        }
+        Bound { nest: &self.nest, more, irregular: self.irregular, lifts: &self.lifts }
     }
 
     /// Puts what waits into the nest.
-    fn flush(
-        &mut self,
-        ctx: &mut Ctx<'_>,
-        needs: Needs,
-        out: &mut Vec<Stm<Segs>>,
-    ) -> Result<(), PassError> {
-        let Needs {
-            again,
-            stored,
-            filled,
-        } = needs;
+    fn flush(&mut self, ctx: &mut Ctx<'_>, needs: Needs, out: &mut Vec<Stm<Segs>>) -> Result<(), PassError> {
+        let Needs { again, stored, filled } = needs;
         if again.is_empty() && stored.is_empty() && filled.is_empty() {
             return Ok(());
         }
@@ -315,11 +276,7 @@ impl Distribution<'_, '_> {
             all.find(|param| param.name == *name).cloned()
         };
         let filled: Vec<Param<Soacs>> = filled.iter().filter_map(find).collect();
-        let every = if filled.is_empty() {
-            Vec::new()
-        } else {
-            stms.clone()
-        };
+        let every = if filled.is_empty() { Vec::new() } else { stms.clone() };
         if !stored.is_empty() {
             let mut ret = Vec::with_capacity(stored.len());
             let mut pat: Vec<Param<Soacs>> = Vec::with_capacity(stored.len());
@@ -329,16 +286,8 @@ impl Distribution<'_, '_> {
                 let array = ctx.names().fresh_like(name);
                 let expanded = self.nest.expand(&ty);
                 ctx.types.set(array, expanded.clone());
-                pat.push(Param {
-                    name: array,
-                    ty: expanded,
-                    ann: (),
-                });
-                inner.push(Param {
-                    name,
-                    ty: ty.clone(),
-                    ann: (),
-                });
+                pat.push(Param { name: array, ty: expanded, ann: () });
+                inner.push(Param { name, ty: ty.clone(), ann: () });
                 ret.push(ty);
             }
             let result = stored.iter().map(|name| Atom::Var(*name)).collect();
@@ -392,15 +341,10 @@ impl Distribution<'_, '_> {
         pat: Vec<Param<Soacs>>,
         out: &mut Vec<Stm<Segs>>,
     ) -> Result<(), PassError> {
-        let Stm {
-            pat: _,
-            mut aux,
-            exp,
-        } = stm;
+        let Stm { pat: _, mut aux, exp } = stm;
         let certs: Vec<Name> = aux.certs.iter().copied().collect();
-        let (variant, known): (Vec<Name>, Vec<Name>) = certs
-            .into_iter()
-            .partition(|cert| self.nest.is_variant(*cert));
+        let (variant, known): (Vec<Name>, Vec<Name>) =
+            certs.into_iter().partition(|cert| self.nest.is_variant(*cert));
         aux.certs = known.into_iter().collect();
         let nest = self.nest.child(variant);
         match exp {
@@ -408,19 +352,9 @@ impl Distribution<'_, '_> {
             Exp::Loop { params, form, body } => {
                 loops::g7(ctx, &nest, self.at, pat, aux, (params, form, body), out)
             }
-            Exp::If {
-                cond,
-                then_body,
-                else_body,
-            } => branches::g8(
-                ctx,
-                &nest,
-                self.at,
-                pat,
-                aux,
-                (cond, then_body, else_body),
-                out,
-            ),
+            Exp::If { cond, then_body, else_body } => {
+                branches::g8(ctx, &nest, self.at, pat, aux, (cond, then_body, else_body), out)
+            }
             Exp::Basic(op) => book::operation(ctx, &nest, self.at, pat, aux, op, out),
             Exp::Apply { .. } => Err(PassError::bug("a nest goes into a call")),
         }
@@ -457,18 +391,11 @@ impl Distribution<'_, '_> {
                 Atom::Var(name) => ctx.type_of(name)?,
                 Atom::Const(value) => Type::Prim(value.ty()),
             };
-            let variant =
-                |name| self.nest.is_variant(name) || self.pending.bound.contains_key(&name);
+            let variant = |name| self.nest.is_variant(name) || self.pending.bound.contains_key(&name);
             if !result.var().is_some_and(variant) && !matches!(ty, Type::Acc { .. }) {
                 let shape = self.nest.widths().collect();
                 let value = result;
-                bind(
-                    ctx,
-                    param,
-                    BasicOp::Replicate { shape, value },
-                    self.aux,
-                    out,
-                );
+                bind(ctx, param, BasicOp::Replicate { shape, value }, self.aux, out);
                 continue;
             }
             left.push(result);
@@ -494,17 +421,7 @@ impl Distribution<'_, '_> {
 }
 
 /// Appends a basic operation on the host.
-pub(super) fn bind(
-    ctx: &mut Ctx<'_>,
-    param: Param<Soacs>,
-    op: BasicOp,
-    aux: &Aux,
-    out: &mut Vec<Stm<Segs>>,
-) {
+pub(super) fn bind(ctx: &mut Ctx<'_>, param: Param<Soacs>, op: BasicOp, aux: &Aux, out: &mut Vec<Stm<Segs>>) {
     let pat = vec![ctx.param(param)];
-    out.push(Stm {
-        pat,
-        aux: Aux::at(aux.prov),
-        exp: Exp::Basic(op),
-    });
+    out.push(Stm { pat, aux: Aux::at(aux.prov), exp: Exp::Basic(op) });
 }

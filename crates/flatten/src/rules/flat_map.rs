@@ -35,10 +35,6 @@ pub(super) fn flat_map(
     let Lambda { params, body, ret } = lambda;
     let nest = Nest::default();
     let nest = nest.with_map(ctx, width, &params, &inputs)?;
-    let point = Point {
-        body,
-        ret,
-        kind: Kind::FlatMap,
-    };
+    let point = Point { body, ret, kind: Kind::FlatMap };
     manifest::segop(ctx, &nest, inside, point, pat, aux, out)
 }

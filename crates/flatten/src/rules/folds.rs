@@ -79,11 +79,7 @@ fn dear(body: &Body<Soacs>) -> bool {
                 takes += cost::basic(op);
                 false
             }
-            Exp::If {
-                cond: _,
-                then_body,
-                else_body,
-            } => dear(then_body) || dear(else_body),
+            Exp::If { cond: _, then_body, else_body } => dear(then_body) || dear(else_body),
             Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_) => true,
         });
         dear || takes > time::KEPT
@@ -105,22 +101,13 @@ pub(super) fn g9(
     let parallel = regular::has_parallelism(&s.map.body)
         || (s.folds.post.as_ref()).is_some_and(|post| regular::has_parallelism(&post.body));
     let mut inner = parallel && !aux.attrs.has(&Attr::SequentialInner);
-    if let Some(post) = s
-        .folds
-        .post
-        .as_ref()
-        .filter(|_| inner && at.around.is_some() && !nests)
+    if let Some(post) = s.folds.post.as_ref().filter(|_| inner && at.around.is_some() && !nests)
         && !regular::has_parallelism(&s.map.body)
     {
         // Where nothing is below, what a nest does not go into runs in order anyway.
         let own = |name: Name| post.params.iter().any(|param| param.name == name);
         let over = nest.with_map(ctx, s.width, &s.map.params, &s.inputs)?;
-        let bound = regular::Bound {
-            nest: &over,
-            more: &own,
-            irregular: false,
-            lifts: &ctx.lifts,
-        };
+        let bound = regular::Bound { nest: &over, more: &own, irregular: false, lifts: &ctx.lifts };
         inner = bound.exploits(&post.body);
     }
     let (outer, flat) = match ctx.mode {
@@ -133,23 +120,15 @@ pub(super) fn g9(
             (nests || !inner, inner && !nests)
         }
         Flatten::Incremental => {
-            let below = at
-                .level
-                .and_then(|level| Position::within(ctx.stack, level));
+            let below = at.level.and_then(|level| Position::within(ctx.stack, level));
             let outer = !has(Versions::NoOuter) && !has(Versions::OnlyInner) && below.is_some();
             (outer || !inner, inner)
         }
     };
-    let level = at
-        .level
-        .ok_or_else(|| PassError::bug("a segop at no level"))?;
+    let level = at.level.ok_or_else(|| PassError::bug("a segop at no level"))?;
     let top = |ctx: &mut Ctx<'_>, s: Screma, pat, out: &mut Vec<Stm<Segs>>| {
         let over = nest.with_map(ctx, s.width, &s.map.params, &s.inputs)?;
-        let point = Point {
-            body: s.map.body,
-            ret: s.map.ret,
-            kind: Kind::Folds(s.folds),
-        };
+        let point = Point { body: s.map.body, ret: s.map.ret, kind: Kind::Folds(s.folds) };
         versions::g2(ctx, &over, at, pat, aux.clone(), point, out)
     };
     if !flat {
@@ -164,22 +143,14 @@ pub(super) fn g9(
     let size = par::of_nest(ctx, &over, &aux, &mut before);
     let guard = versions::Guard {
         before,
-        enough: (
-            size,
-            versions::threshold(ctx, Rule::OuterParallelism, level),
-        ),
+        enough: (size, versions::threshold(ctx, Rule::OuterParallelism, level)),
         little: None,
     };
-    let copy = Screma {
-        folds: ctx.copy_folds(&s.folds),
-        ..s.clone()
-    };
+    let copy = Screma { folds: ctx.copy_folds(&s.folds), ..s.clone() };
     let whole = ctx.made(&pat, |ctx, own, stms| top(ctx, copy, own, stms))?;
     let body = apart(ctx, &aux, s);
     let rest = versions::inside_choice(ctx, |ctx| {
-        ctx.made(&pat, |ctx, own, stms| {
-            distribute(ctx, nest, at, body, own, &aux, stms)
-        })
+        ctx.made(&pat, |ctx, own, stms| distribute(ctx, nest, at, body, own, &aux, stms))
     })?;
     let arms = [(Some(guard), whole), (None, rest)];
     let arms = arms.map(|(guard, body)| versions::Arm { guard, body });
@@ -189,12 +160,7 @@ pub(super) fn g9(
 /// A screma as a map, a fold of what it gives, and a map of what the post lambda does.
 pub(super) fn apart(ctx: &mut Ctx<'_>, aux: &Aux, s: Screma) -> Body<Soacs> {
     let given: Vec<Option<Name>> = s.given().collect();
-    let Screma {
-        width,
-        inputs,
-        map,
-        mut folds,
-    } = s;
+    let Screma { width, inputs, map, mut folds } = s;
     let types = map.ret.clone();
     let post = folds.post.take();
     if let (Some(post), true) = (&post, given.iter().all(Option::is_some)) {
@@ -228,12 +194,7 @@ pub(super) fn as_they_are(
     types: &[Type],
     folds: Folds<Soacs>,
 ) -> Screma {
-    Screma {
-        width,
-        inputs,
-        map: ctx.builder(&Aux::at(Prov::NONE)).identity_lambda(types),
-        folds,
-    }
+    Screma { width, inputs, map: ctx.builder(&Aux::at(Prov::NONE)).identity_lambda(types), folds }
 }
 
 /// A screma that scans and reduces, for machines that do not in one: a map, and a scan and
@@ -241,36 +202,18 @@ pub(super) fn as_they_are(
 pub(super) fn scan_and_reduce(ctx: &mut Ctx<'_>, aux: &Aux, s: Screma) -> Body<Soacs> {
     // What is an element of an input is there already.
     let given: Vec<Option<Name>> = s.given().collect();
-    let Screma {
-        width,
-        inputs,
-        map,
-        folds,
-    } = s;
+    let Screma { width, inputs, map, folds } = s;
     let types = map.ret.clone();
     let arrays = rows(ctx, "xs", &types, Some(width));
     let all = given.iter().zip(&arrays);
-    let all: Vec<Name> = all
-        .map(|(name, array)| name.unwrap_or(array.name))
-        .collect();
+    let all: Vec<Name> = all.map(|(name, array)| name.unwrap_or(array.name)).collect();
     let own = folds.values(&types);
     let (reduced, kept) = (own.reduced.to_vec(), [own.scanned, own.mapped].concat());
     let names = folds.values(&all);
-    let (totalled, scanned) = (
-        names.reduced.to_vec(),
-        [names.scanned, names.mapped].concat(),
-    );
-    let Folds {
-        scans,
-        reduces,
-        post,
-    } = folds;
+    let (totalled, scanned) = (names.reduced.to_vec(), [names.scanned, names.mapped].concat());
+    let Folds { scans, reduces, post } = folds;
     let reduce = as_they_are(ctx, width, totalled, &reduced, Folds::reduce(reduces));
-    let folds = Folds {
-        scans,
-        reduces: Vec::new(),
-        post,
-    };
+    let folds = Folds { scans, reduces: Vec::new(), post };
     let scan = as_they_are(ctx, width, scanned, &kept, folds);
     let (totals, elements) = (results(ctx, &reduce), results(ctx, &scan));
     let result = [atoms(&totals), atoms(&elements)].concat();
@@ -287,12 +230,7 @@ pub(super) fn scan_and_reduce(ctx: &mut Ctx<'_>, aux: &Aux, s: Screma) -> Body<S
 /// scan takes from these.
 fn map_before(ctx: &mut Ctx<'_>, aux: &Aux, s: Screma) -> Body<Soacs> {
     let given: Vec<Option<Name>> = s.given().collect();
-    let Screma {
-        width,
-        inputs,
-        map,
-        folds,
-    } = s;
+    let Screma { width, inputs, map, folds } = s;
     let types = map.ret.clone();
     let mapped = rows(ctx, "xs", &types, Some(width));
     let n_folded = folds.n_folded();
@@ -341,11 +279,7 @@ fn map_after(ctx: &mut Ctx<'_>, aux: &Aux, scan: Screma, post: Lambda<Soacs>) ->
 
 /// A statement of a screma.
 pub(super) fn screma(pat: Vec<Param<Soacs>>, aux: &Aux, s: Screma) -> Stm<Soacs> {
-    Stm {
-        pat,
-        aux: aux.clone(),
-        exp: Exp::Op(Soac::Screma(s)),
-    }
+    Stm { pat, aux: aux.clone(), exp: Exp::Op(Soac::Screma(s)) }
 }
 
 /// Names for a screma's results.
@@ -359,12 +293,7 @@ pub(super) fn results(ctx: &mut Ctx<'_>, s: &Screma) -> Vec<Param<Soacs>> {
 }
 
 /// Names for values of these types, or for arrays of them.
-pub(super) fn rows(
-    ctx: &mut Ctx<'_>,
-    hint: &str,
-    types: &[Type],
-    width: Option<Dim>,
-) -> Vec<Param<Soacs>> {
+pub(super) fn rows(ctx: &mut Ctx<'_>, hint: &str, types: &[Type], width: Option<Dim>) -> Vec<Param<Soacs>> {
     let types = types.iter();
     let of = |ty: &Type| match (ty, width) {
         (Type::Acc { .. }, _) | (_, None) => ty.clone(),

@@ -51,16 +51,11 @@ pub(super) fn arrays(
             let copy = ctx.copy_screma(&s);
             let body = ctx.made(&pat, |ctx, own, stms| by_chunks(ctx, copy, own, stms))?;
             let mut few = aux.clone();
-            if s.folds
-                .operators()
-                .all(|op| op.op.ret.iter().all(|ty| ty.rank() == 1))
-            {
+            if s.folds.operators().all(|op| op.op.ret.iter().all(|ty| ty.rank() == 1)) {
                 // So few rows are in order in less than a chunk takes.
                 few.attrs.add(Attr::SequentialInner);
             }
-            let rest = ctx.made(&pat, |ctx, own, stms| {
-                columns(ctx, nest, at, own, few, s, stms)
-            })?;
+            let rest = ctx.made(&pat, |ctx, own, stms| columns(ctx, nest, at, own, few, s, stms))?;
             let arms = [(Some(guard), body), (None, rest)];
             let arms = arms.map(|(guard, body)| versions::Arm { guard, body });
             versions::choose(ctx, arms.into(), pat, &aux, out)
@@ -116,13 +111,9 @@ enum Along {
 
 /// Applies the rule to each operator of a screma that does nothing else.
 fn g4(ctx: &mut Ctx<'_>, aux: &Aux, s: Screma) -> Result<Outcome, PassError> {
-    let plain = s.folds.post.is_none()
-        && s.map.body.stms.is_empty()
-        && s.map.body.result.len() == s.folds.n_folded();
-    let Some(arrays) = plain
-        .then(|| s.given().collect::<Option<Vec<Name>>>())
-        .flatten()
-    else {
+    let plain =
+        s.folds.post.is_none() && s.map.body.stms.is_empty() && s.map.body.result.len() == s.folds.n_folded();
+    let Some(arrays) = plain.then(|| s.given().collect::<Option<Vec<Name>>>()).flatten() else {
         return Ok(Outcome::Same(Box::new(s)));
     };
     if !s.folds.operators().all(|r| operator_map(r).is_some()) || !ctx.fuel.take() {
@@ -182,11 +173,7 @@ fn one(
     let mut columns = Vec::new();
     for (&array, ty) in arrays.iter().zip(&elements) {
         let rows = ctx.type_of(array)?;
-        let whole = Param {
-            name: array,
-            ty: rows,
-            ann: (),
-        };
+        let whole = Param { name: array, ty: rows, ann: () };
         let turned = transposed(ctx, &whole);
         inputs.push(turned.name);
         before.push(basic(turned, transpose(&whole)));
@@ -194,11 +181,7 @@ fn one(
         columns.push(column.name);
         params.push(column);
     }
-    let operators = vec![Operator {
-        op: element,
-        neutral,
-        comm: operator.comm,
-    }];
+    let operators = vec![Operator { op: element, neutral, comm: operator.comm }];
     let folds = match along {
         Along::Reduce => Folds::reduce(operators),
         Along::Scan => Folds::scan(operators),
@@ -208,21 +191,13 @@ fn one(
     let map = Lambda {
         params,
         ret: pat.iter().map(|param| param.ty.clone()).collect(),
-        body: Body {
-            result: atoms(&pat),
-            stms: vec![screma(pat, &Aux::at(Prov::NONE), fold)],
-        },
+        body: Body { result: atoms(&pat), stms: vec![screma(pat, &Aux::at(Prov::NONE), fold)] },
     };
     Ok(Screma::map(inner, inputs, map))
 }
 
 /// The row of an array that repeats one value, if it is known to.
-fn repeated(
-    ctx: &mut Ctx<'_>,
-    array: Name,
-    row: &Type,
-    before: &mut Vec<Stm<Soacs>>,
-) -> Option<Atom> {
+fn repeated(ctx: &mut Ctx<'_>, array: Name, row: &Type, before: &mut Vec<Stm<Soacs>>) -> Option<Atom> {
     let (shape, value) = ctx.replicates.get(&array).cloned()?;
     if shape.len() == 1 {
         return Some(value);
@@ -255,16 +230,9 @@ fn transpose(param: &Param<Soacs>) -> BasicOp {
     if perm.len() > 1 {
         perm.swap(0, 1);
     }
-    BasicOp::Rearrange {
-        perm,
-        array: param.name,
-    }
+    BasicOp::Rearrange { perm, array: param.name }
 }
 
 fn basic(param: Param<Soacs>, op: BasicOp) -> Stm<Soacs> {
-    Stm {
-        pat: vec![param],
-        aux: Aux::at(Prov::NONE),
-        exp: Exp::Basic(op),
-    }
+    Stm { pat: vec![param], aux: Aux::at(Prov::NONE), exp: Exp::Basic(op) }
 }

@@ -84,21 +84,17 @@ pub(super) fn is_operation(bound: Bound<'_>, stm: &Stm<Soacs>, wanted: bool) -> 
     let ([param], Exp::Basic(op)) = (stm.pat.as_slice(), &stm.exp) else {
         return false;
     };
-    let known = matches!(
-        op,
-        BasicOp::Opaque(Atom::Var(_)) | BasicOp::Copy(_) | BasicOp::Concat { dim: 0, .. }
-    );
+    let known =
+        matches!(op, BasicOp::Opaque(Atom::Var(_)) | BasicOp::Copy(_) | BasicOp::Concat { dim: 0, .. });
     let varies = !bound.is_regular(&param.ty);
     bound.irregular && wanted && known && varies && is_segment(bound, stm, &param.ty)
 }
 
 /// The neutral elements of an operator that is one operation of a known kind.
 pub(super) fn neutral(op: &Lambda<Soacs>) -> Option<Vec<Atom>> {
-    let ([x, y], [stm], [result]) = (
-        op.params.as_slice(),
-        op.body.stms.as_slice(),
-        op.body.result.as_slice(),
-    ) else {
+    let ([x, y], [stm], [result]) =
+        (op.params.as_slice(), op.body.stms.as_slice(), op.body.result.as_slice())
+    else {
         return None;
     };
     let Exp::Basic(BasicOp::Binary(op, ty, a, b)) = &stm.exp else {
@@ -117,11 +113,7 @@ pub(super) fn neutral(op: &Lambda<Soacs>) -> Option<Vec<Atom>> {
     } else {
         return None;
     };
-    let value = if *ty == PrimType::Bool {
-        Scalar::Bool(value != 0)
-    } else {
-        Scalar::int(*ty, value)
-    };
+    let value = if *ty == PrimType::Bool { Scalar::Bool(value != 0) } else { Scalar::int(*ty, value) };
     Some(vec![Atom::Const(value)])
 }
 
@@ -207,12 +199,7 @@ impl Distribution<'_, '_> {
         let (aux, checks) = self.certs(aux, &s.inputs);
         let checked = self.nest.child(checks.clone());
         let (mut nest, place) = checked.with_segments(ctx, segments);
-        self.elements(
-            ctx,
-            &mut nest,
-            (&s.map.params, &s.inputs),
-            (segments, place),
-        )?;
+        self.elements(ctx, &mut nest, (&s.map.params, &s.inputs), (segments, place))?;
         let (body, ret) = (s.map.body, s.map.ret);
         versions::g3(ctx, &nest, self.at, results.clone(), aux, (body, ret), out)?;
         for ((param, _), array) in own.into_iter().zip(results) {
@@ -228,13 +215,9 @@ impl Distribution<'_, '_> {
         let more = self.nest.checks_of(inputs);
         let more = more.into_iter().filter(|cert| !aux.certs.contains(cert));
         let all: Vec<Name> = aux.certs.iter().copied().chain(more).collect();
-        let (variant, known): (Vec<Name>, Vec<Name>) = all
-            .into_iter()
-            .partition(|cert| self.nest.is_variant(*cert));
-        let aux = Aux {
-            certs: known.into_iter().collect(),
-            ..aux
-        };
+        let (variant, known): (Vec<Name>, Vec<Name>) =
+            all.into_iter().partition(|cert| self.nest.is_variant(*cert));
+        let aux = Aux { certs: known.into_iter().collect(), ..aux };
         (aux, variant)
     }
 
@@ -247,20 +230,15 @@ impl Distribution<'_, '_> {
         (segments, place): (Segments, Name),
     ) -> Result<(), PassError> {
         for (param, &input) in params.iter().zip(inputs) {
-            if let Some((array, _)) =
-                (self.flat.get(&input)).filter(|(_, ids)| *ids == segments.ids)
-            {
+            if let Some((array, _)) = (self.flat.get(&input)).filter(|(_, ids)| *ids == segments.ids) {
                 nest.bind_element(param.clone(), *array);
                 continue;
             }
             let op = match ctx.type_of(input)? {
-                ty @ Type::Array { .. } => BasicOp::Index {
-                    array: input,
-                    slice: row_slice(&ty, place.into()),
-                },
-                Type::Prim(_) | Type::Acc { .. } | Type::Cert | Type::Mem(_) => {
-                    BasicOp::Atom(input.into())
+                ty @ Type::Array { .. } => {
+                    BasicOp::Index { array: input, slice: row_slice(&ty, place.into()) }
                 }
+                Type::Prim(_) | Type::Acc { .. } | Type::Cert | Type::Mem(_) => BasicOp::Atom(input.into()),
             };
             nest.bind_op(param.clone(), op);
         }
@@ -278,12 +256,7 @@ impl Distribution<'_, '_> {
     ) -> Result<(), PassError> {
         let segments = self.segments(ctx, width.into(), &aux, out)?;
         let reduces = s.folds.scans.is_empty();
-        let Screma {
-            width: _,
-            inputs,
-            map,
-            folds,
-        } = s;
+        let Screma { width: _, inputs, map, folds } = s;
         let operators = if reduces { folds.reduces } else { folds.scans };
         let (aux, checks) = self.certs(aux, &inputs);
         let checked = self.nest.child(checks.clone());
@@ -294,11 +267,7 @@ impl Distribution<'_, '_> {
         let first: Param<Soacs> = ctx.fresh("first", Type::BOOL);
         let flag = Atom::Var(first.name);
         let is_first = BasicOp::Compare(CmpOp::Eq, PrimType::I64, place.into(), Atom::i64(0));
-        body.stms.push(Stm {
-            pat: vec![first],
-            aux: Aux::at(aux.prov),
-            exp: Exp::Basic(is_first),
-        });
+        body.stms.push(Stm { pat: vec![first], aux: Aux::at(aux.prov), exp: Exp::Basic(is_first) });
         let (mut result, mut types) = (Vec::new(), Vec::new());
         let (mut values, mut left) = (body.result.iter().copied(), ret.iter().cloned());
         for operator in &operators {
@@ -321,11 +290,7 @@ impl Distribution<'_, '_> {
         let mapped = arrays.split_off(n_scanned);
         let last = own.len().saturating_sub(mapped.len());
         arrays.extend(whole(mapped, &own[last..]));
-        let point = Point {
-            body,
-            ret: types,
-            kind,
-        };
+        let point = Point { body, ret: types, kind };
         versions::g2(ctx, &nest, self.at, arrays.clone(), aux.clone(), point, out)?;
         let (scanned, mapped) = arrays.split_at(n_scanned);
         let mut own = own.into_iter();
@@ -368,20 +333,11 @@ impl Distribution<'_, '_> {
         let then_body = builder.body(|b| {
             let end = b.add_i64(segments.start.into(), width.into());
             let last = b.add_i64(end, Atom::i64(-1));
-            let last = totals
-                .iter()
-                .map(|(_, _, array, _)| b.index("last", *array, &[last]).into());
+            let last = totals.iter().map(|(_, _, array, _)| b.index("last", *array, &[last]).into());
             last.collect()
         });
-        let else_body = Body {
-            stms: Vec::new(),
-            result: totals.iter().map(|(.., ne)| *ne).collect(),
-        };
-        let exp = Exp::If {
-            cond: some.into(),
-            then_body,
-            else_body,
-        };
+        let else_body = Body { stms: Vec::new(), result: totals.iter().map(|(.., ne)| *ne).collect() };
+        let exp = Exp::If { cond: some.into(), then_body, else_body };
         let names = builder.bind_all(types.iter().map(|ty| ("total", ty.clone())), exp);
         let body = builder.finish(names.into_iter().map(Atom::Var).collect());
         let pat: Vec<Param<Soacs>> = (totals.iter())
@@ -402,10 +358,7 @@ impl Distribution<'_, '_> {
 }
 
 /// Arrays of elements, of which those that are accumulators have names already.
-fn whole(
-    mut arrays: Vec<Param<Soacs>>,
-    own: &[(Param<Soacs>, Option<Param<Soacs>>)],
-) -> Vec<Param<Soacs>> {
+fn whole(mut arrays: Vec<Param<Soacs>>, own: &[(Param<Soacs>, Option<Param<Soacs>>)]) -> Vec<Param<Soacs>> {
     let from = own.len().saturating_sub(arrays.len());
     for (array, (_, all)) in arrays.iter_mut().zip(own.iter().skip(from)) {
         if let (Type::Acc { .. }, Some(all)) = (&array.ty, all) {
@@ -416,20 +369,9 @@ fn whole(
 }
 
 /// An operator on values with a flag, which begins anew where the flag is set.
-fn flagged_operator(
-    ctx: &mut Ctx<'_>,
-    nest: &Nest<'_>,
-    operator: Operator<Soacs>,
-) -> Operator<Soacs> {
-    let Operator {
-        op,
-        neutral: own,
-        comm: _,
-    } = operator;
-    let varies = own
-        .iter()
-        .filter_map(|ne| ne.var())
-        .any(|ne| nest.is_variant(ne));
+fn flagged_operator(ctx: &mut Ctx<'_>, nest: &Nest<'_>, operator: Operator<Soacs>) -> Operator<Soacs> {
+    let Operator { op, neutral: own, comm: _ } = operator;
+    let varies = own.iter().filter_map(|ne| ne.var()).any(|ne| nest.is_variant(ne));
     let neutral = neutral(&op).filter(|_| varies).unwrap_or(own);
     let n = op.ret.len();
     let Lambda { params, body, ret } = op;
@@ -438,25 +380,14 @@ fn flagged_operator(
     let right_flag: Param<Soacs> = ctx.fresh("f", Type::BOOL);
     let aux = Aux::at(ir::Prov::NONE);
     let mut builder = ctx.builder::<Soacs>(&aux);
-    let either = builder.binary(
-        BinOp::Or,
-        PrimType::Bool,
-        left_flag.name.into(),
-        right_flag.name.into(),
-    );
+    let either = builder.binary(BinOp::Or, PrimType::Bool, left_flag.name.into(), right_flag.name.into());
     let exp = Exp::If {
         cond: right_flag.name.into(),
-        then_body: Body {
-            stms: Vec::new(),
-            result: atoms(right),
-        },
+        then_body: Body { stms: Vec::new(), result: atoms(right) },
         else_body: body,
     };
     let names = builder.bind_all(ret.iter().map(|ty| ("r", ty.clone())), exp);
-    let result = std::iter::once(either)
-        .chain(names)
-        .map(Atom::Var)
-        .collect();
+    let result = std::iter::once(either).chain(names).map(Atom::Var).collect();
     let body = builder.finish(result);
     let before = std::iter::once(&left_flag).chain(left);
     let after = std::iter::once(&right_flag).chain(right);
@@ -466,9 +397,7 @@ fn flagged_operator(
             body,
             ret: std::iter::once(Type::BOOL).chain(ret).collect(),
         },
-        neutral: std::iter::once(Atom::Const(Scalar::Bool(false)))
-            .chain(neutral)
-            .collect(),
+        neutral: std::iter::once(Atom::Const(Scalar::Bool(false))).chain(neutral).collect(),
         comm: false,
     }
 }

@@ -114,11 +114,7 @@ impl Signature {
         };
         let (mut given, mut made) = (Vec::new(), Vec::new());
         let params = self.params.iter().enumerate().map(|(i, param)| {
-            if lift == Lift::Even && sizes.contains(&i) {
-                Form::Same
-            } else {
-                form(&param.ty, &mut given)
-            }
+            if lift == Lift::Even && sizes.contains(&i) { Form::Same } else { form(&param.ty, &mut given) }
         });
         let params = params.collect();
         let ret = self.ret.iter().map(|ty| form(ty, &mut made)).collect();
@@ -141,11 +137,7 @@ impl Distribution<'_, '_> {
             let arg = args.get(*i).and_then(|arg| arg.var());
             arg.is_some_and(|name| self.nest.is_variant(name))
         };
-        let lift = if signature.sizes().iter().any(varies) {
-            Lift::Uneven
-        } else {
-            Lift::Even
-        };
+        let lift = if signature.sizes().iter().any(varies) { Lift::Uneven } else { Lift::Even };
         let (params, ret) = signature.forms(lift);
         let widths: Vec<Dim> = self.nest.widths().collect();
         let mut builder = ctx.builder::<Segs>(aux);
@@ -228,14 +220,9 @@ impl Distribution<'_, '_> {
             pattern.push(data);
         }
         let pattern = ctx.params(pattern);
-        out.push(Stm {
-            pat: pattern,
-            aux: Aux::at(aux.prov),
-            exp: Exp::Apply { fun, args: all },
-        });
+        out.push(Stm { pat: pattern, aux: Aux::at(aux.prov), exp: Exp::Apply { fun, args: all } });
         // Sizes are known before the arrays that have them.
-        let (segments, wholes): (Vec<_>, Vec<_>) =
-            bound.into_iter().partition(|(_, _, own)| own.is_some());
+        let (segments, wholes): (Vec<_>, Vec<_>) = bound.into_iter().partition(|(_, _, own)| own.is_some());
         for (param, array, _) in wholes {
             let rest = param.ty.shape().to_vec();
             let array = shaped(ctx, (one, &widths), array, &rest, aux, out);
@@ -264,10 +251,7 @@ impl Distribution<'_, '_> {
         let start: Param<Soacs> = ctx.fresh("start", Type::I64);
         let start_name = start.name;
         self.nest.bind_element(start, segments.starts);
-        let segments = Segments {
-            start: start_name,
-            ..segments
-        };
+        let segments = Segments { start: start_name, ..segments };
         self.segments.insert(length, segments);
     }
 }
@@ -373,13 +357,8 @@ pub(crate) fn lifted(
             }
         }
     }
-    let params: Vec<FunParam<Segs>> = params
-        .into_iter()
-        .map(|param| FunParam {
-            param: ctx.param(param),
-            consumed: false,
-        })
-        .collect();
+    let params: Vec<FunParam<Segs>> =
+        params.into_iter().map(|param| FunParam { param: ctx.param(param), consumed: false }).collect();
     let given = body.result.clone();
     d.statements(ctx, body.stms, &mut Sink::default(), &mut stms)?;
     let length_of = |size: Size| match size {
@@ -398,11 +377,7 @@ pub(crate) fn lifted(
     let (mut all, mut rest) = (Vec::new(), Vec::new());
     let mut totals: FxHashMap<Atom, u32> = FxHashMap::default();
     let mut add = |all: &mut Vec<Atom>, ty: Type, value: Atom| {
-        ret.push(FunResult {
-            ty,
-            aliases: Vec::new(),
-            ann: (),
-        });
+        ret.push(FunResult { ty, aliases: Vec::new(), ann: () });
         all.push(value);
     };
     for ((form, result), ty) in results.iter().zip(&given).zip(&signature.ret) {
@@ -435,9 +410,5 @@ pub(crate) fn lifted(
         add(&mut all, Type::array(elem, shape), value);
     }
     d.results(ctx, rest, &mut stms)?;
-    Ok(Lifted {
-        params,
-        ret,
-        body: Body { stms, result: all },
-    })
+    Ok(Lifted { params, ret, body: Body { stms, result: all } })
 }

@@ -26,12 +26,7 @@ pub(super) fn g7(
 ) -> Result<(), PassError> {
     let mut inner = nest.child(Vec::new());
     let mut all: Vec<LoopParam<Segs>> = Vec::with_capacity(params.len());
-    for LoopParam {
-        param,
-        init,
-        consumed,
-    } in params
-    {
+    for LoopParam { param, init, consumed } in params {
         let own: Param<Soacs> = {
             let ty = nest.expand(&param.ty);
             ctx.fresh("all", ty)
@@ -53,25 +48,11 @@ pub(super) fn g7(
             }
         };
         inner.bind_element(param, own.name);
-        all.push(LoopParam {
-            param: ctx.param(own),
-            init,
-            consumed,
-        });
+        all.push(LoopParam { param: ctx.param(own), init, consumed });
     }
     ctx.note_counter(form);
-    let body = ctx.made(&pat, |ctx, own, stms| {
-        distribute(ctx, &inner, at, body, own, &aux, stms)
-    })?;
+    let body = ctx.made(&pat, |ctx, own, stms| distribute(ctx, &inner, at, body, own, &aux, stms))?;
     let pat = ctx.params(pat);
-    out.push(Stm {
-        pat,
-        aux,
-        exp: Exp::Loop {
-            params: all,
-            form,
-            body,
-        },
-    });
+    out.push(Stm { pat, aux, exp: Exp::Loop { params: all, form, body } });
     Ok(())
 }

@@ -74,36 +74,20 @@ pub(crate) fn combinator(
             interchange::arrays(ctx, nest, at, pat, aux, s, out)
         }
         Soac::Screma(s) if s.folds.is_map() => {
-            let Screma {
-                width, inputs, map, ..
-            } = s;
+            let Screma { width, inputs, map, .. } = s;
             let inner = nest.with_map(ctx, width, &map.params, &inputs)?;
             versions::g3(ctx, &inner, at, pat, aux, (map.body, map.ret), out)
         }
         Soac::Screma(s) => folds::folds(ctx, nest, at, pat, aux, s, out),
-        Soac::Hist {
-            width,
-            inputs,
-            map,
-            ops,
-        } => {
+        Soac::Hist { width, inputs, map, ops } => {
             if !ops.iter().all(|op| op.op.is_scalar()) {
-                let soac = Soac::Hist {
-                    width,
-                    inputs,
-                    map,
-                    ops,
-                };
+                let soac = Soac::Hist { width, inputs, map, ops };
                 return ctx.in_order(nest, at, pat, aux, soac, out);
             }
             let ops = updates::destinations(ctx, nest, at, ops, &aux, out)?;
             let inner = nest.with_map(ctx, width, &map.params, &inputs)?;
             let inside = versions::inside(at)?;
-            let point = Point {
-                body: map.body,
-                ret: map.ret,
-                kind: Kind::Hist(ops),
-            };
+            let point = Point { body: map.body, ret: map.ret, kind: Kind::Hist(ops) };
             manifest::segop(ctx, &inner, inside, point, pat, aux, out)
         }
         Soac::WithAcc { inputs, lambda } => {
@@ -113,14 +97,10 @@ pub(crate) fn combinator(
                 accumulators::with_acc(ctx, nest, at, pat, aux, (inputs, lambda), out)
             }
         }
-        Soac::FlatMap {
-            width,
-            inputs,
-            lambda,
-        } if nest.is_empty() => flat_map::flat_map(ctx, at, pat, aux, (width, inputs, lambda), out),
-        Soac::FlatMap { .. } => ctx.in_order(nest, at, pat, aux, soac, out),
-        Soac::Stream { .. } | Soac::Jvp { .. } | Soac::Vjp { .. } => {
-            Err(unsupported(ctx, &aux, &soac))
+        Soac::FlatMap { width, inputs, lambda } if nest.is_empty() => {
+            flat_map::flat_map(ctx, at, pat, aux, (width, inputs, lambda), out)
         }
+        Soac::FlatMap { .. } => ctx.in_order(nest, at, pat, aux, soac, out),
+        Soac::Stream { .. } | Soac::Jvp { .. } | Soac::Vjp { .. } => Err(unsupported(ctx, &aux, &soac)),
     }
 }

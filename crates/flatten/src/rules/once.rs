@@ -27,8 +27,7 @@ use ir::syntax::{Atom, Attr, BasicOp, Body, Exp, Param, Stm};
 use ir::total;
 use ir::types::{Dim, Type};
 use ir::walk::{
-    Substitution, consumed_by, stm_names, sub_bodies, substitute_stm, substitute_type, used_names,
-    with_stack,
+    Substitution, consumed_by, stm_names, sub_bodies, substitute_stm, substitute_type, used_names, with_stack,
 };
 use ir::{Name, PassError, Segs, Soacs};
 use prim::PrimType;
@@ -78,10 +77,7 @@ impl Distribution<'_, '_> {
     pub(super) fn once(&mut self, ctx: &mut Ctx<'_>, stm: Stm<Soacs>, out: &mut Vec<Stm<Segs>>) {
         let exp = match stm.exp {
             Exp::Basic(op) => Exp::Basic(op),
-            Exp::Apply { fun, args } => Exp::Apply {
-                fun: ctx.callee(&fun, self.at),
-                args,
-            },
+            Exp::Apply { fun, args } => Exp::Apply { fun: ctx.callee(&fun, self.at), args },
             Exp::If { .. } | Exp::Loop { .. } | Exp::Op(_) => return,
         };
         let mut pat: Vec<Param<Segs>> = Vec::with_capacity(stm.pat.len());
@@ -96,11 +92,7 @@ impl Distribution<'_, '_> {
         for (param, own) in stm.pat.into_iter().zip(&pat) {
             self.nest.bind_op(param, BasicOp::Atom(own.name.into()));
         }
-        out.push(Stm {
-            pat,
-            aux: stm.aux,
-            exp,
-        });
+        out.push(Stm { pat, aux: stm.aux, exp });
     }
 
     /// What a statement needs of the nest and of what waits, if it gives the same along a
@@ -138,17 +130,10 @@ impl Distribution<'_, '_> {
         let mut at: Vec<usize> = at.into_iter().collect();
         at.sort_unstable();
         let waiting = at.into_iter().filter_map(|at| self.pending.stms.get(at));
-        let mut same = Same {
-            outside: Vec::new(),
-            bound: Vec::new(),
-            waiting: Vec::new(),
-            fixed,
-        };
+        let mut same = Same { outside: Vec::new(), bound: Vec::new(), waiting: Vec::new(), fixed };
         let mut inside = indices;
-        for (stm, waits) in bound
-            .into_iter()
-            .map(|stm| (stm, false))
-            .chain(waiting.cloned().map(|stm| (stm, true)))
+        for (stm, waits) in
+            bound.into_iter().map(|stm| (stm, false)).chain(waiting.cloned().map(|stm| (stm, true)))
         {
             let mut outside = stm.aux.certs.is_empty()
                 && stm.pat.iter().all(|param| param.ty.is_prim())
@@ -179,13 +164,7 @@ impl Distribution<'_, '_> {
         let pat = stm.pat.clone();
         self.outside(ctx, &mut same, &mut stm, out);
         let indices: Vec<Atom> = (self.nest.dims().iter())
-            .map(|&(index, _)| {
-                if same.fixed.contains(&index) {
-                    Atom::i64(0)
-                } else {
-                    index.into()
-                }
-            })
+            .map(|&(index, _)| if same.fixed.contains(&index) { Atom::i64(0) } else { index.into() })
             .collect();
         let narrow = self.narrowed(ctx, &same.fixed, out);
         let mut nest = Nest::narrowed(narrow, same.fixed);
@@ -193,10 +172,8 @@ impl Distribution<'_, '_> {
             nest.bind(stm);
         }
         let nest = nest.child(self.nest.checks());
-        let own: Vec<Param<Soacs>> = pat
-            .iter()
-            .map(|param| ctx.fresh("once", nest.expand(&param.ty)))
-            .collect();
+        let own: Vec<Param<Soacs>> =
+            pat.iter().map(|param| ctx.fresh("once", nest.expand(&param.ty))).collect();
         let result = stm.pat.iter().map(|param| param.name.into()).collect();
         let stms = same.waiting.into_iter().chain([stm]).collect();
         let body = Body { stms, result };
@@ -232,13 +209,7 @@ impl Distribution<'_, '_> {
     }
 
     /// What is computed outside of the nest gets names of its own there.
-    fn outside(
-        &self,
-        ctx: &mut Ctx<'_>,
-        same: &mut Same,
-        stm: &mut Stm<Soacs>,
-        out: &mut Vec<Stm<Segs>>,
-    ) {
+    fn outside(&self, ctx: &mut Ctx<'_>, same: &mut Same, stm: &mut Stm<Soacs>, out: &mut Vec<Stm<Segs>>) {
         let mut names = Substitution::default();
         for mut scalar in std::mem::take(&mut same.outside) {
             substitute_stm(&mut scalar, &names);

@@ -14,12 +14,7 @@ use target::levels::Level;
 
 /// `Par(Σ)`: the product of the widths, of the nests around too where their points are
 /// tasks that contain those of this one.
-pub(super) fn of_nest(
-    ctx: &mut Ctx<'_>,
-    nest: &Nest<'_>,
-    aux: &Aux,
-    out: &mut Vec<Stm<Segs>>,
-) -> Atom {
+pub(super) fn of_nest(ctx: &mut Ctx<'_>, nest: &Nest<'_>, aux: &Aux, out: &mut Vec<Stm<Segs>>) -> Atom {
     let beside = ctx.beside;
     let mut builder = ctx.builder(aux);
     let mut product = product(&mut builder, nest.widths());
@@ -76,10 +71,7 @@ pub(super) fn of_body(
     };
     let all = times(&mut builder, outer, inner);
     out.extend(builder.take_stms());
-    Some(Middle {
-        all,
-        threads: block.map(|block| Threads { block, busy: inner }),
-    })
+    Some(Middle { all, threads: block.map(|block| Threads { block, busy: inner }) })
 }
 
 /// `Par(Σ)` where each point could have a block with such threads: points whose blocks would be half empty count twice, and so on.
@@ -102,19 +94,10 @@ pub(super) fn beside_blocks(
 /// and there are so many blocks. `None` if there are no segops. They are counted in groups:
 /// the more blocks there are, the fuller they have to be to pay, as there is enough to do
 /// without them; up to half full.
-fn threads(
-    builder: &mut Builder<'_, Segs>,
-    block: Level,
-    outer: Atom,
-    points: Vec<Atom>,
-) -> Option<Atom> {
+fn threads(builder: &mut Builder<'_, Segs>, block: Level, outer: Atom, points: Vec<Atom>) -> Option<Atom> {
     let segops = points.len() as i64;
     let sum = fold(builder, BinOp::Add, points)?;
-    let mean = if segops == 1 {
-        sum
-    } else {
-        apply(builder, BinOp::SQuot, sum, Atom::i64(segops))
-    };
+    let mean = if segops == 1 { sum } else { apply(builder, BinOp::SQuot, sum, Atom::i64(segops)) };
     let most = apply(builder, BinOp::SMin, mean, Atom::i64(block.enough));
     let share = apply(builder, BinOp::SQuot, outer, Atom::i64(block.enough));
     let least = apply(builder, BinOp::SMax, share, Atom::i64(block.width));
@@ -192,9 +175,8 @@ fn segs(body: &Body<Segs>, level: u8) -> impl Iterator<Item = &Seg<Segs>> {
 
 fn product(builder: &mut Builder<'_, Segs>, dims: impl Iterator<Item = Dim>) -> Atom {
     let sizes: Vec<Atom> = dims.filter_map(Dim::atom).collect();
-    let constant: i64 = (sizes.iter())
-        .filter_map(|size| size.constant()?.as_i64())
-        .fold(1, i64::saturating_mul);
+    let constant: i64 =
+        (sizes.iter()).filter_map(|size| size.constant()?.as_i64()).fold(1, i64::saturating_mul);
     let sizes = sizes.into_iter().filter(|size| size.var().is_some());
     sizes.fold(Atom::i64(constant), |x, y| times(builder, x, y))
 }

@@ -25,8 +25,7 @@ impl Pending {
     /// Adds a statement; what it binds is in the way until it is used last.
     pub(super) fn push(&mut self, stm: Stm<Soacs>) {
         let at = self.stms.len();
-        self.bound
-            .extend(stm.pat.iter().map(|param| (param.name, at)));
+        self.bound.extend(stm.pat.iter().map(|param| (param.name, at)));
         self.stms.push(stm);
     }
 
@@ -125,11 +124,7 @@ impl Distribution<'_, '_> {
         let regular = bound.is_regular_parallel(stm)
             || book::is_parallel(bound, stm, wanted)
             || wanted && book::updates_flat(bound, stm, type_of);
-        let way = if regular {
-            Way::Regular
-        } else {
-            Way::Irregular
-        };
+        let way = if regular { Way::Regular } else { Way::Irregular };
         if !regular && !bound.is_parallel(stm) && !irregular::is_operation(bound, stm, wanted) {
             return None;
         }

@@ -114,17 +114,14 @@ impl Bound<'_> {
                 || operator.neutral.iter().any(|ne| self.atom_varies(*ne))
                     && !(self.irregular
                         && folds.post.is_none()
-                        && (irregular::neutral(&operator.op).is_some()
-                            || operator_map(operator).is_some()))
+                        && (irregular::neutral(&operator.op).is_some() || operator_map(operator).is_some()))
         })
     }
 
     /// Whether a statement is one that a nest goes into.
     pub(super) fn is_parallel(self, stm: &Stm<Soacs>) -> bool {
         self.is_regular_parallel(stm)
-            || self.irregular
-                && !stm.aux.attrs.has(&Attr::Sequential)
-                && irregular::is_parallel(self, stm)
+            || self.irregular && !stm.aux.attrs.has(&Attr::Sequential) && irregular::is_parallel(self, stm)
     }
 
     /// Whether a nest goes into a statement whose results have one shape at all points,
@@ -140,12 +137,9 @@ impl Bound<'_> {
             return false;
         }
         match &stm.exp {
-            Exp::Op(Soac::Screma(Screma {
-                width,
-                inputs: _,
-                map: _,
-                folds,
-            })) => !self.varies(*width) && !self.folds_vary(folds),
+            Exp::Op(Soac::Screma(Screma { width, inputs: _, map: _, folds })) => {
+                !self.varies(*width) && !self.folds_vary(folds)
+            }
             Exp::Op(Soac::Hist { width, ops, .. }) => {
                 !self.varies(*width)
                     && ops.iter().all(|op| {
@@ -162,9 +156,9 @@ impl Bound<'_> {
                             && !input.op.as_ref().is_some_and(varies)
                     })
             }
-            Exp::Op(
-                Soac::Stream { .. } | Soac::FlatMap { .. } | Soac::Jvp { .. } | Soac::Vjp { .. },
-            ) => false,
+            Exp::Op(Soac::Stream { .. } | Soac::FlatMap { .. } | Soac::Jvp { .. } | Soac::Vjp { .. }) => {
+                false
+            }
             Exp::Loop { params, form, body } => {
                 let bounded = match form {
                     LoopForm::For { bound, .. } => !self.atom_varies(*bound),
@@ -179,11 +173,9 @@ impl Bound<'_> {
                 };
                 bounded && params.iter().all(|p| regular(&p.param.ty)) && self.exploits(body)
             }
-            Exp::If {
-                cond,
-                then_body,
-                else_body,
-            } => !self.atom_varies(*cond) && (self.exploits(then_body) || self.exploits(else_body)),
+            Exp::If { cond, then_body, else_body } => {
+                !self.atom_varies(*cond) && (self.exploits(then_body) || self.exploits(else_body))
+            }
             Exp::Basic(_) | Exp::Apply { .. } => false,
         }
     }
@@ -194,12 +186,8 @@ impl Bound<'_> {
             let mut bound: FxHashSet<Name> = FxHashSet::default();
             for stm in &body.stms {
                 let more = |name: Name| bound.contains(&name) || (self.more)(name);
-                let inner = Bound {
-                    nest: self.nest,
-                    more: &more,
-                    irregular: self.irregular,
-                    lifts: self.lifts,
-                };
+                let inner =
+                    Bound { nest: self.nest, more: &more, irregular: self.irregular, lifts: self.lifts };
                 if inner.is_parallel(stm) {
                     return true;
                 }

@@ -61,17 +61,9 @@ impl Distribution<'_, '_> {
                 let shape: Vec<Dim> = std::iter::once(size).chain(rest.iter().copied()).collect();
                 builder.let_basic("segment", reshape(&shape, name))
             });
-            if matches!(op, BasicOp::Opaque(_)) {
-                BasicOp::Opaque(flat.into())
-            } else {
-                BasicOp::Copy(flat)
-            }
+            if matches!(op, BasicOp::Opaque(_)) { BasicOp::Opaque(flat.into()) } else { BasicOp::Copy(flat) }
         } else {
-            BasicOp::Concat {
-                dim: 0,
-                width: Builder::<Soacs>::dim(builder.product(outer)),
-                arrays: rows,
-            }
+            BasicOp::Concat { dim: 0, width: Builder::<Soacs>::dim(builder.product(outer)), arrays: rows }
         };
         let segment = builder.let_basic("segment", op);
         let mut stms = builder.take_stms();
@@ -86,12 +78,7 @@ impl Distribution<'_, '_> {
     /// The segment that an array in rows is, if it was made of one.
     fn as_segment(&self, ctx: &Ctx<'_>, name: Name, rest: usize) -> Option<Name> {
         let stm = self.binder(name)?;
-        let Exp::Basic(BasicOp::Reshape {
-            kind: ReshapeKind::Arbitrary,
-            array,
-            ..
-        }) = &stm.exp
-        else {
+        let Exp::Basic(BasicOp::Reshape { kind: ReshapeKind::Arbitrary, array, .. }) = &stm.exp else {
             return None;
         };
         let ty = ctx.type_of(*array).ok()?;

@@ -43,11 +43,8 @@ impl Distribution<'_, '_> {
         let mut builder = ctx.builder::<Segs>(aux);
         let points = builder.product(&widths);
         let dim = Builder::<Segs>::dim(points);
-        let lengths = if widths.len() == 1 {
-            all
-        } else {
-            builder.let_basic("lengths", reshape(&[dim], all))
-        };
+        let lengths =
+            if widths.len() == 1 { all } else { builder.let_basic("lengths", reshape(&[dim], all)) };
         out.extend(builder.take_stms());
         let [total, starts, ids] = parts::<Segs>(ctx, dim);
         let mut builder = ctx.builder::<Segs>(aux);
@@ -59,12 +56,7 @@ impl Distribution<'_, '_> {
         }
         out.extend(builder.take_stms());
         let start: Param<Soacs> = ctx.fresh("start", Type::I64);
-        let segments = Segments {
-            start: start.name,
-            starts: starts_name,
-            ids: ids_name,
-            total: total_name,
-        };
+        let segments = Segments { start: start.name, starts: starts_name, ids: ids_name, total: total_name };
         self.nest.bind_element(start, starts_name);
         self.segments.insert(length, segments);
         Ok(segments)
@@ -86,11 +78,7 @@ impl Distribution<'_, '_> {
         self.flat.insert(param.name, (array, segments.ids));
         let mut aux = Aux::at(ir::Prov::NONE);
         aux.certs = checks.iter().copied().collect();
-        self.nest.bind(Stm {
-            pat: vec![param],
-            aux,
-            exp: Exp::Basic(BasicOp::Index { array, slice }),
-        });
+        self.nest.bind(Stm { pat: vec![param], aux, exp: Exp::Basic(BasicOp::Index { array, slice }) });
     }
 
     /// The array that has a name's segments, of this length, at all points.
@@ -220,11 +208,7 @@ impl Distribution<'_, '_> {
             };
             let mut builder = ctx.builder::<Segs>(&aux);
             let [token, acc] = accumulator(&mut builder, vec![Type::Prim(elem)], &shape);
-            inputs.push(AccInput {
-                shape,
-                arrays: vec![room],
-                op: None,
-            });
+            inputs.push(AccInput { shape, arrays: vec![room], op: None });
             accs.push(acc);
             tokens.push(token);
         }
@@ -237,26 +221,13 @@ impl Distribution<'_, '_> {
         }
         let body = builder.finish(result);
         let ret: Vec<Type> = accs.iter().map(|acc| acc.ty.clone()).collect();
-        let done: Vec<Param<Soacs>> = (ret.iter())
-            .map(|ty| ctx.fresh("done", ty.clone()))
-            .collect();
+        let done: Vec<Param<Soacs>> = (ret.iter()).map(|ty| ctx.fresh("done", ty.clone())).collect();
         let result = atoms(&done);
         let mut stms = Vec::new();
         let point = Point::map(body, ret.clone());
-        versions::g2(
-            ctx,
-            &self.nest,
-            self.at,
-            done,
-            aux.clone(),
-            point,
-            &mut stms,
-        )?;
-        let lambda = Lambda {
-            params: tokens.into_iter().chain(accs).collect(),
-            body: Body { stms, result },
-            ret,
-        };
+        versions::g2(ctx, &self.nest, self.at, done, aux.clone(), point, &mut stms)?;
+        let lambda =
+            Lambda { params: tokens.into_iter().chain(accs).collect(), body: Body { stms, result }, ret };
         let mut builder = ctx.builder::<Segs>(&aux);
         let arrays = builder.let_op("filled", SegOp::WithAcc { inputs, lambda });
         out.extend(builder.take_stms());
@@ -269,21 +240,12 @@ impl Distribution<'_, '_> {
 
 /// Whether statements make an array of unspecified contents.
 fn is_scratch(stms: &[Stm<Soacs>], array: Name) -> bool {
-    let scratches = stms
-        .iter()
-        .filter(|stm| matches!(stm.exp, Exp::Basic(BasicOp::Scratch { .. })));
-    scratches
-        .flat_map(|stm| &stm.pat)
-        .any(|it| it.name == array)
+    let scratches = stms.iter().filter(|stm| matches!(stm.exp, Exp::Basic(BasicOp::Scratch { .. })));
+    scratches.flat_map(|stm| &stm.pat).any(|it| it.name == array)
 }
 
 /// An array of this type for all segments, of unspecified contents.
-fn room(
-    ctx: &mut Ctx<'_>,
-    ty: Type,
-    aux: &Aux,
-    out: &mut Vec<Stm<Segs>>,
-) -> Result<Name, PassError> {
+fn room(ctx: &mut Ctx<'_>, ty: Type, aux: &Aux, out: &mut Vec<Stm<Segs>>) -> Result<Name, PassError> {
     let Type::Array { elem, shape } = ty else {
         return Err(PassError::bug("no segment"));
     };
@@ -310,20 +272,12 @@ fn store(
         let &[i, row, acc] = names else {
             return Vec::new();
         };
-        let i = if outer.is_empty() {
-            b.add_i64(start, i.into())
-        } else {
-            i.into()
-        };
+        let i = if outer.is_empty() { b.add_i64(start, i.into()) } else { i.into() };
         let index: SmallVec<[Atom; 2]> = outer.iter().copied().chain([i]).collect();
         if rank > 1 {
             return vec![store(b, (row, acc), (start, &index)).into()];
         }
-        let update = BasicOp::UpdateAcc {
-            acc,
-            index,
-            values: vec![row.into()],
-        };
+        let update = BasicOp::UpdateAcc { acc, index, values: vec![row.into()] };
         vec![b.let_basic("acc", update).into()]
     });
     done.first().copied().unwrap_or(acc)
@@ -342,11 +296,8 @@ pub(super) fn parts<L: Level<Ann = ()>>(ctx: &mut Ctx<'_>, width: Dim) -> [Param
 /// The type of all segments of values of a type.
 pub(super) fn all_of(ty: &Type, segments: Segments) -> Type {
     let rest = ty.shape().iter().skip(1).copied();
-    let shape: Shape = std::iter::once(Dim::Var(segments.total))
-        .chain(rest)
-        .collect();
-    ty.elem()
-        .map_or_else(|| ty.clone(), |elem| Type::array(elem, shape))
+    let shape: Shape = std::iter::once(Dim::Var(segments.total)).chain(rest).collect();
+    ty.elem().map_or_else(|| ty.clone(), |elem| Type::array(elem, shape))
 }
 
 /// An array of segments whose type names their total: where a loop gave it, that may be
@@ -365,20 +316,12 @@ fn counted(
     }
     let shape = std::iter::once(total).chain(ty.shape().iter().skip(1).copied());
     let mut builder = ctx.builder::<Segs>(aux);
-    let view = BasicOp::Reshape {
-        kind: ReshapeKind::Coerce,
-        shape: shape.collect(),
-        array,
-    };
+    let view = BasicOp::Reshape { kind: ReshapeKind::Coerce, shape: shape.collect(), array };
     let view = builder.let_basic("data", view);
     out.extend(builder.take_stms());
     Ok(view)
 }
 
 pub(super) fn reshape(dims: &[Dim], array: Name) -> BasicOp {
-    BasicOp::Reshape {
-        kind: ReshapeKind::Arbitrary,
-        shape: dims.iter().copied().collect(),
-        array,
-    }
+    BasicOp::Reshape { kind: ReshapeKind::Arbitrary, shape: dims.iter().copied().collect(), array }
 }

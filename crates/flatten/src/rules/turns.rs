@@ -40,10 +40,7 @@ pub(super) fn is_parallel(
         matches!(form, LoopForm::For { var, bound, .. } if var == name && varies(bound))
     };
     let more = |name: Name| own(name) || counter(name) || (bound.more)(name);
-    let inner = Bound {
-        more: &more,
-        ..bound
-    };
+    let inner = Bound { more: &more, ..bound };
     let carried = |ty: &Type| match ty {
         Type::Prim(_) => true,
         Type::Array { .. } => inner.is_regular(ty) || is_segment(inner, stm, ty),
@@ -75,8 +72,7 @@ fn makes(body: &Body<Soacs>, sizes: &FxHashSet<Name>) -> bool {
             )
             | Exp::Op(_) => {
                 let dims = stm.pat.iter().flat_map(|param| param.ty.shape());
-                dims.filter_map(|dim| dim.atom()?.var())
-                    .any(|name| sizes.contains(&name))
+                dims.filter_map(|dim| dim.atom()?.var()).any(|name| sizes.contains(&name))
             }
             Exp::Basic(_) | Exp::Apply { .. } => false,
             exp @ (Exp::If { .. } | Exp::Loop { .. }) => {
@@ -95,11 +91,7 @@ pub(super) enum Carried {
     Whole(Param<Soacs>),
     /// Their segments, of this length at a point; and how many elements these have, if
     /// the loop changes that.
-    Segments {
-        total: Option<Param<Soacs>>,
-        data: Param<Soacs>,
-        length: Atom,
-    },
+    Segments { total: Option<Param<Soacs>>, data: Param<Soacs>, length: Atom },
 }
 
 impl Carried {
@@ -113,21 +105,13 @@ impl Carried {
 }
 
 /// A `for` as a `while`.
-fn counted(
-    ctx: &mut Ctx<'_>,
-    (mut params, form, mut body): Loop,
-    pat: &mut Vec<Param<Soacs>>,
-) -> Loop {
+fn counted(ctx: &mut Ctx<'_>, (mut params, form, mut body): Loop, pat: &mut Vec<Param<Soacs>>) -> Loop {
     let LoopForm::For { var, ty, bound } = form else {
         return (params, form, body);
     };
     let aux = Aux::at(ir::Prov::NONE);
     let goes: Param<Soacs> = ctx.fresh("goes", Type::BOOL);
-    let turn = Param {
-        name: var,
-        ty: Type::Prim(ty),
-        ann: (),
-    };
+    let turn = Param { name: var, ty: Type::Prim(ty), ann: () };
     ctx.types.set(var, Type::Prim(ty));
     for like in [&turn, &goes] {
         let unused = ctx.fresh("unused", like.ty.clone());
@@ -140,16 +124,8 @@ fn counted(
     body.stms = builder.take_stms();
     body.result.extend([Atom::Var(next), Atom::Var(on)]);
     let cond = goes.name;
-    params.push(LoopParam {
-        param: turn,
-        init: Atom::Const(Scalar::int(ty, 0)),
-        consumed: false,
-    });
-    params.push(LoopParam {
-        param: goes,
-        init: bound,
-        consumed: false,
-    });
+    params.push(LoopParam { param: turn, init: Atom::Const(Scalar::int(ty, 0)), consumed: false });
+    params.push(LoopParam { param: goes, init: bound, consumed: false });
     (params, LoopForm::While { cond }, body)
 }
 
@@ -166,11 +142,7 @@ impl Distribution<'_, '_> {
         let is_for = matches!(parts.1, LoopForm::For { .. });
         let even = matches!(parts.1, LoopForm::For { bound, .. }
             if !bound.var().is_some_and(|name| self.nest.is_variant(name)));
-        let (mut params, form, body) = if even {
-            parts
-        } else {
-            counted(ctx, parts, &mut pat)
-        };
+        let (mut params, form, body) = if even { parts } else { counted(ctx, parts, &mut pat) };
         own.resize(pat.len(), None);
         if is_for && !even {
             self.begins(ctx, &mut params, &aux);
@@ -190,10 +162,7 @@ impl Distribution<'_, '_> {
             };
             self.turn(ctx, (&params, &carried, cond), body, &aux, &mut stms)?
         };
-        let mut inner = Body {
-            stms,
-            result: results,
-        };
+        let mut inner = Body { stms, result: results };
         let mut form = form;
         if let LoopForm::While { cond } = form {
             let at = params.iter().position(|p| p.param.name == cond);
@@ -204,14 +173,7 @@ impl Distribution<'_, '_> {
             let go: Param<Soacs> = ctx.fresh("go", Type::BOOL);
             form = LoopForm::While { cond: go.name };
             let go = ctx.param(go);
-            all.insert(
-                0,
-                LoopParam {
-                    param: go,
-                    init: first,
-                    consumed: false,
-                },
-            );
+            all.insert(0, LoopParam { param: go, init: first, consumed: false });
             inner.result.insert(0, next);
         }
         ctx.note_counter(form);
@@ -225,11 +187,7 @@ impl Distribution<'_, '_> {
             let first: Param<Soacs> = ctx.fresh("first", Type::BOOL);
             let name = first.name;
             let op = BasicOp::Compare(CmpOp::SLt, ty, turn.init, goes.init);
-            self.nest.bind(Stm {
-                pat: vec![first],
-                aux: Aux::at(aux.prov),
-                exp: Exp::Basic(op),
-            });
+            self.nest.bind(Stm { pat: vec![first], aux: Aux::at(aux.prov), exp: Exp::Basic(op) });
             goes.init = name.into();
         }
     }
@@ -247,15 +205,9 @@ impl Distribution<'_, '_> {
         let LoopParam { param, init, .. } = &params[at];
         let size = param.ty.shape().first().and_then(|dim| dim.atom());
         let own = size.and_then(|size| params.iter().find(|p| size.var() == Some(p.param.name)));
-        let varies = size
-            .and_then(Atom::var)
-            .is_some_and(|name| self.nest.is_variant(name));
+        let varies = size.and_then(Atom::var).is_some_and(|name| self.nest.is_variant(name));
         let mut push = |ctx: &mut Ctx<'_>, param: &Param<Soacs>, init, consumed| {
-            all.push(LoopParam {
-                param: ctx.param(param.clone()),
-                init,
-                consumed,
-            });
+            all.push(LoopParam { param: ctx.param(param.clone()), init, consumed });
         };
         let Some(length) = size.filter(|_| own.is_some() || varies) else {
             let ty = self.nest.expand(&param.ty);
@@ -278,11 +230,7 @@ impl Distribution<'_, '_> {
         }
         let data: Param<Soacs> = ctx.fresh("data", all_of(&param.ty, of));
         push(ctx, &data, array.into(), false);
-        Ok(Carried::Segments {
-            total,
-            data,
-            length,
-        })
+        Ok(Carried::Segments { total, data, length })
     }
 
     /// A distribution over the same nest inside of a loop, with what that carries.
@@ -364,14 +312,8 @@ impl Distribution<'_, '_> {
         let next = |carried: &Carried| match carried {
             Carried::Whole(_) => None,
             Carried::Segments { length, .. } => {
-                let own = params
-                    .iter()
-                    .position(|p| length.var() == Some(p.param.name));
-                Some(
-                    own.and_then(|at| results.get(at))
-                        .copied()
-                        .unwrap_or(*length),
-                )
+                let own = params.iter().position(|p| length.var() == Some(p.param.name));
+                Some(own.and_then(|at| results.get(at)).copied().unwrap_or(*length))
             }
         };
         carried.iter().map(next).collect()
@@ -448,18 +390,14 @@ impl Distribution<'_, '_> {
         let pattern = ctx.params(all);
         out.push(Stm {
             pat: pattern,
-            aux: Aux {
-                certs: known.into_iter().collect(),
-                ..aux.clone()
-            },
+            aux: Aux { certs: known.into_iter().collect(), ..aux.clone() },
             exp: Exp::Loop { params, form, body },
         });
         let is_own = |name: Name| pat.iter().any(|p| p.name == name);
-        let (segments, wholes): (Vec<_>, Vec<_>) =
-            (pat.iter().zip(arrays)).partition(|(param, _)| {
-                let size = param.ty.shape().first().and_then(|dim| dim.atom()?.var());
-                size.is_some_and(|name| is_own(name) || self.nest.is_variant(name))
-            });
+        let (segments, wholes): (Vec<_>, Vec<_>) = (pat.iter().zip(arrays)).partition(|(param, _)| {
+            let size = param.ty.shape().first().and_then(|dim| dim.atom()?.var());
+            size.is_some_and(|name| is_own(name) || self.nest.is_variant(name))
+        });
         for (param, array) in wholes {
             self.nest.bind_element(param.clone(), array);
         }

@@ -18,25 +18,14 @@ use rustc_hash::FxHashSet;
 impl Distribution<'_, '_> {
     /// A statement as others with parallelism that a nest goes into: an update of an array
     /// of one shape by segments, and folds from values that differ from point to point.
-    pub(super) fn rewritten(
-        &self,
-        ctx: &mut Ctx<'_>,
-        stm: Stm<Soacs>,
-    ) -> Result<Vec<Stm<Soacs>>, PassError> {
+    pub(super) fn rewritten(&self, ctx: &mut Ctx<'_>, stm: Stm<Soacs>) -> Result<Vec<Stm<Soacs>>, PassError> {
         let more = |name: Name| self.waits(name);
         let bound = self.bound(&more);
         if !self.irregular {
             return Ok(vec![stm]);
         }
         match (&stm.exp, stm.pat.as_slice()) {
-            (
-                Exp::Basic(BasicOp::Update {
-                    array,
-                    slice,
-                    value: Atom::Var(value),
-                }),
-                [param],
-            ) => {
+            (Exp::Basic(BasicOp::Update { array, slice, value: Atom::Var(value) }), [param]) => {
                 let varies = |at: &DimIndex| match at {
                     DimIndex::Slice { count, .. } => bound.varies(*count),
                     DimIndex::Fix(_) => false,
@@ -72,11 +61,7 @@ impl Distribution<'_, '_> {
     fn of_one_shape(&self, ctx: &Ctx<'_>, name: Name) -> Result<(Name, Vec<Name>), PassError> {
         let more = |name: Name| self.waits(name);
         if let Some(stm) = self.binder(name)
-            && let Exp::Basic(BasicOp::Reshape {
-                kind: ReshapeKind::Coerce,
-                array,
-                ..
-            }) = &stm.exp
+            && let Exp::Basic(BasicOp::Reshape { kind: ReshapeKind::Coerce, array, .. }) = &stm.exp
             && self.bound(&more).is_regular(&ctx.type_of(*array)?)
         {
             return Ok((*array, stm.aux.certs.to_vec()));
@@ -100,18 +85,15 @@ fn from_neutral(
     let reduced = 0..n_reduced;
     let scanned = n_reduced..n_reduced + s.folds.n_scanned();
     let mut after = Vec::new();
-    for (operators, places, scans) in [
-        (&mut s.folds.reduces, reduced, false),
-        (&mut s.folds.scans, scanned, true),
-    ] {
+    for (operators, places, scans) in
+        [(&mut s.folds.reduces, reduced, false), (&mut s.folds.scans, scanned, true)]
+    {
         let mut places = places;
         for operator in operators {
             let own: Vec<usize> = places.by_ref().take(operator.neutral.len()).collect();
-            let (true, Some(neutral), [at]) = (
-                varies(operator),
-                irregular::neutral(&operator.op),
-                own.as_slice(),
-            ) else {
+            let (true, Some(neutral), [at]) =
+                (varies(operator), irregular::neutral(&operator.op), own.as_slice())
+            else {
                 continue;
             };
             let begin = std::mem::replace(&mut operator.neutral, neutral);
@@ -138,18 +120,13 @@ fn from_neutral(
                 let inputs = from.var().into_iter().collect();
                 Exp::Op(Soac::Screma(Screma::map(width, inputs, map)))
             } else {
-                let Some(Exp::Basic(BasicOp::Binary(op, ty, ..))) =
-                    op.body.stms.first().map(|stm| &stm.exp)
+                let Some(Exp::Basic(BasicOp::Binary(op, ty, ..))) = op.body.stms.first().map(|stm| &stm.exp)
                 else {
                     continue;
                 };
                 Exp::Basic(BasicOp::Binary(*op, *ty, begin[0], from))
             };
-            after.push(Stm {
-                pat: vec![result],
-                aux: Aux::at(stm.aux.prov),
-                exp,
-            });
+            after.push(Stm { pat: vec![result], aux: Aux::at(stm.aux.prov), exp });
         }
     }
     after.insert(0, stm);
@@ -164,11 +141,7 @@ pub(crate) fn accumulator<L: Level<Ann = ()>>(
     shape: &Shape,
 ) -> [Param<L>; 2] {
     let token = builder.param("token", Type::Cert);
-    let ty = Type::Acc {
-        token: token.name,
-        shape: shape.clone(),
-        elems,
-    };
+    let ty = Type::Acc { token: token.name, shape: shape.clone(), elems };
     let acc = builder.param("acc", ty);
     [token, acc]
 }
@@ -188,16 +161,8 @@ fn scatter(
     let ty = acc.ty.clone();
     let done = scattered(&mut builder, (value, acc.name), slice, &mut Vec::new());
     let body = builder.finish(vec![done.into()]);
-    let lambda = Lambda {
-        params: vec![token, acc],
-        body,
-        ret: vec![ty],
-    };
-    let inputs = vec![AccInput {
-        shape: shape.clone(),
-        arrays: vec![array],
-        op: None,
-    }];
+    let lambda = Lambda { params: vec![token, acc], body, ret: vec![ty] };
+    let inputs = vec![AccInput { shape: shape.clone(), arrays: vec![array], op: None }];
     Ok(Exp::Op(Soac::WithAcc { inputs, lambda }))
 }
 
@@ -213,20 +178,9 @@ fn scattered(
         index.push(*at);
         slice = rest;
     }
-    let [
-        DimIndex::Slice {
-            start,
-            count,
-            stride,
-        },
-        rest @ ..,
-    ] = slice
-    else {
-        let update = BasicOp::UpdateAcc {
-            acc,
-            index: index.iter().copied().collect(),
-            values: vec![value.into()],
-        };
+    let [DimIndex::Slice { start, count, stride }, rest @ ..] = slice else {
+        let update =
+            BasicOp::UpdateAcc { acc, index: index.iter().copied().collect(), values: vec![value.into()] };
         return builder.let_basic("acc", update);
     };
     // The value's own size is perhaps the same everywhere.
@@ -264,18 +218,12 @@ pub(super) fn array_of(
     if let Some(array) = value.var().and_then(|name| nest.array_of(name)) {
         return Ok(array);
     }
-    let value = value
-        .var()
-        .and_then(|name| nest.constant(name))
-        .unwrap_or(value);
+    let value = value.var().and_then(|name| nest.constant(name)).unwrap_or(value);
     let expanded = nest.expand(&ty);
     let param: Param<Soacs> = ctx.fresh("all", expanded);
     let array = param.name;
     if value.var().is_some_and(|name| nest.is_variant(name)) {
-        let body = Body {
-            stms: Vec::new(),
-            result: vec![value],
-        };
+        let body = Body { stms: Vec::new(), result: vec![value] };
         let point = Point::map(body, vec![ty]);
         let aux = Aux::at(aux.prov);
         versions::g2(ctx, nest, at, vec![param], aux, point, out)?;
@@ -302,11 +250,7 @@ pub(super) fn destinations(
     for HistOp { shape, dests, op } in ops {
         let dests = dests.into_iter();
         let dests = dests.map(|dest| array_of(ctx, nest, at, dest.into(), aux, out));
-        all.push(HistOp {
-            shape,
-            dests: dests.collect::<Result<_, _>>()?,
-            op,
-        });
+        all.push(HistOp { shape, dests: dests.collect::<Result<_, _>>()?, op });
     }
     Ok(all)
 }
@@ -318,11 +262,7 @@ pub(crate) fn owned(
     nest: &Nest<'_>,
     mut body: Body<Soacs>,
 ) -> Result<Body<Soacs>, PassError> {
-    let mut owner = Owner {
-        nest,
-        views: FxHashSet::default(),
-        ctx,
-    };
+    let mut owner = Owner { nest, views: FxHashSet::default(), ctx };
     owner.body(&mut body)?;
     Ok(body)
 }
@@ -377,12 +317,7 @@ impl Owner<'_, '_, '_> {
             substitute_stm(&mut stm, &own);
             copies.extend(own);
             self.note(&stm);
-            if let Exp::If {
-                then_body,
-                else_body,
-                ..
-            } = &mut stm.exp
-            {
+            if let Exp::If { then_body, else_body, .. } = &mut stm.exp {
                 for branch in [then_body, else_body] {
                     with_stack(|| self.body(branch))?;
                 }
@@ -410,9 +345,8 @@ impl Owner<'_, '_, '_> {
             Exp::Op(_) => false,
             exp @ (Exp::If { .. } | Exp::Loop { .. } | Exp::Apply { .. }) => {
                 let free = free_names_exp(exp);
-                free.into_iter().any(|name| {
-                    self.is_view(name) && self.ctx.types.get(name).is_some_and(Type::is_array)
-                })
+                free.into_iter()
+                    .any(|name| self.is_view(name) && self.ctx.types.get(name).is_some_and(Type::is_array))
             }
         };
         if may {

@@ -38,9 +38,7 @@ use target::tasks::NEST_WORK;
 
 /// Where the point of a segop runs that has nothing parallel in it.
 pub(super) fn inside(at: Position) -> Result<Position, PassError> {
-    let level = at
-        .level
-        .ok_or_else(|| PassError::bug("a segop at no level"))?;
+    let level = at.level.ok_or_else(|| PassError::bug("a segop at no level"))?;
     Ok(Position::alone(level))
 }
 
@@ -67,25 +65,11 @@ struct Wanted {
 }
 
 impl Wanted {
-    const OUTER: Self = Self {
-        outer: true,
-        middle: false,
-        flat: false,
-    };
-    const FLAT: Self = Self {
-        outer: false,
-        middle: false,
-        flat: true,
-    };
+    const OUTER: Self = Self { outer: true, middle: false, flat: false };
+    const FLAT: Self = Self { outer: false, middle: false, flat: true };
 }
 
-fn wanted(
-    ctx: &mut Ctx<'_>,
-    nest: &Nest<'_>,
-    at: Position,
-    aux: &Aux,
-    body: &Body<Soacs>,
-) -> Wanted {
+fn wanted(ctx: &mut Ctx<'_>, nest: &Nest<'_>, at: Position, aux: &Aux, body: &Body<Soacs>) -> Wanted {
     if aux.attrs.has(&Attr::SequentialInner) {
         return Wanted::OUTER;
     }
@@ -98,9 +82,7 @@ fn wanted(
                 || gives_elements(ctx, nest, body));
         return if flat { Wanted::FLAT } else { Wanted::OUTER };
     }
-    let below = at
-        .level
-        .and_then(|level| Position::within(ctx.stack, level));
+    let below = at.level.and_then(|level| Position::within(ctx.stack, level));
     if ctx.mode == Flatten::Incremental && below.is_some() && !may_choose(ctx) {
         let known = nests(ctx, at) && nest.points().is_some_and(|n| n >= enough(ctx, at));
         if !known {
@@ -121,10 +103,7 @@ fn wanted(
             // choose.
             let known = nest.points();
             let known = known.is_some_and(|points| points >= enough(ctx, at));
-            Wanted {
-                middle: !known,
-                ..Wanted::OUTER
-            }
+            Wanted { middle: !known, ..Wanted::OUTER }
         }
         Flatten::Incremental if below.is_some() => {
             let flat = exploits(ctx, nest, body, irregular::goes(ctx, at));
@@ -133,18 +112,10 @@ fn wanted(
             let outer = all && !no_flat && !has(Versions::NoOuter);
             let middle = all && !has(Versions::NoIntra);
             let flat = flat && !no_flat;
-            Wanted {
-                outer: outer || !(middle || flat),
-                middle,
-                flat,
-            }
+            Wanted { outer: outer || !(middle || flat), middle, flat }
         }
         Flatten::Moderate | Flatten::Full | Flatten::Incremental => {
-            if exploits(ctx, nest, body, irregular::goes(ctx, at)) {
-                Wanted::FLAT
-            } else {
-                Wanted::OUTER
-            }
+            if exploits(ctx, nest, body, irregular::goes(ctx, at)) { Wanted::FLAT } else { Wanted::OUTER }
         }
     }
 }
@@ -173,8 +144,7 @@ pub(super) fn note_limit(ctx: &mut Ctx<'_>, aux: &Aux) {
 
 /// Whether what stands at a position may contain its own level.
 pub(super) fn nests(ctx: &Ctx<'_>, at: Position) -> bool {
-    at.level
-        .is_some_and(|level| ctx.stack.for_maps(level) == Some(level))
+    at.level.is_some_and(|level| ctx.stack.for_maps(level) == Some(level))
 }
 
 /// A version, and what it takes to be taken.
@@ -211,30 +181,20 @@ pub(super) fn g3(
     out: &mut Vec<Stm<Segs>>,
 ) -> Result<(), PassError> {
     let want = wanted(ctx, nest, at, &aux, &body);
-    let level = at
-        .level
-        .ok_or_else(|| PassError::bug("a segop at no level"))?;
+    let level = at.level.ok_or_else(|| PassError::bug("a segop at no level"))?;
     let mut arms: Vec<Arm> = Vec::new();
     if want.outer {
         let guard = (want.middle || want.flat).then(|| {
             let mut before = Vec::new();
             let size = par::of_nest(ctx, nest, &aux, &mut before);
-            Guard {
-                before,
-                enough: (size, threshold(ctx, Rule::OuterParallelism, level)),
-                little: None,
-            }
+            Guard { before, enough: (size, threshold(ctx, Rule::OuterParallelism, level)), little: None }
         });
         let point = Point::map(body.clone(), ret.clone());
-        let body = ctx.made(&pat, |ctx, own, stms| {
-            g2(ctx, nest, at, own, aux.clone(), point, stms)
-        })?;
+        let body = ctx.made(&pat, |ctx, own, stms| g2(ctx, nest, at, own, aux.clone(), point, stms))?;
         arms.push(Arm { guard, body });
     }
     if let Some(below) = Position::within(ctx.stack, level).filter(|_| want.middle) {
-        let made = inside_choice(ctx, |ctx| {
-            middle(ctx, nest, below, &pat, &aux, (&body, &ret))
-        })?;
+        let made = inside_choice(ctx, |ctx| middle(ctx, nest, below, &pat, &aux, (&body, &ret)))?;
         if let Some((mut arm, threads)) = made {
             let outer = arms.last_mut().and_then(|outer| outer.guard.as_mut());
             if let (Some(outer), Some(inner), Some(threads)) = (outer, &mut arm.guard, threads) {
@@ -259,15 +219,9 @@ pub(super) fn g3(
     if want.flat {
         let body = inherited(ctx, &aux, body);
         let flat = |ctx: &mut Ctx<'_>| {
-            ctx.made(&pat, |ctx, own, stms| {
-                distribute(ctx, nest, at, body, own, &aux, stms)
-            })
+            ctx.made(&pat, |ctx, own, stms| distribute(ctx, nest, at, body, own, &aux, stms))
         };
-        let body = if arms.is_empty() {
-            flat(ctx)?
-        } else {
-            inside_choice(ctx, flat)?
-        };
+        let body = if arms.is_empty() { flat(ctx)? } else { inside_choice(ctx, flat)? };
         arms.push(Arm { guard: None, body });
     }
     choose(ctx, arms, pat, &aux, out)
@@ -361,11 +315,7 @@ fn middle(
                 None => threshold(ctx, Rule::InnerParallelism, inner),
             }
         };
-        Guard {
-            before,
-            enough: (size.all, tunable),
-            little: None,
-        }
+        Guard { before, enough: (size.all, tunable), little: None }
     });
     Ok(Some((Arm { guard, body }, threads)))
 }
@@ -437,11 +387,7 @@ fn choice(
     };
     let (stms, name) = guard.condition(ctx, aux);
     out.extend(stms);
-    let exp = Exp::If {
-        cond: name.into(),
-        then_body: arm.body,
-        else_body,
-    };
+    let exp = Exp::If { cond: name.into(), then_body: arm.body, else_body };
     let aux = Aux::at(aux.prov);
     out.push(Stm { pat, aux, exp });
     Ok(())

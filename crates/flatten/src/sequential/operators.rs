@@ -27,16 +27,10 @@ pub(super) fn accumulators(
         let consumed = operator_map(operator).is_some();
         for (&neutral, ty) in operator.neutral.iter().zip(types) {
             let init = match neutral {
-                Atom::Var(array) if consumed => {
-                    bind(ctx, "ne", ty.clone(), BasicOp::Copy(array), aux, out)
-                }
+                Atom::Var(array) if consumed => bind(ctx, "ne", ty.clone(), BasicOp::Copy(array), aux, out),
                 Atom::Var(_) | Atom::Const(_) => neutral,
             };
-            params.push(LoopParam {
-                param: ctx.fresh("acc", ty.clone()),
-                init,
-                consumed,
-            });
+            params.push(LoopParam { param: ctx.fresh("acc", ty.clone()), init, consumed });
         }
         types = &types[operator.neutral.len()..];
     }
@@ -115,11 +109,7 @@ fn in_place(
     let rows = rows.map(|param| (param.name.into(), param.ty.clone()));
     let params: Vec<LoopParam<Soacs>> = own
         .chain(rows)
-        .map(|(init, ty)| LoopParam {
-            param: ctx.fresh("acc", ty),
-            init,
-            consumed: true,
-        })
+        .map(|(init, ty)| LoopParam { param: ctx.fresh("acc", ty), init, consumed: true })
         .collect();
     let var = ctx.fresh::<Soacs>("j", Type::I64).name;
     let mut stms = Vec::new();
@@ -129,11 +119,7 @@ fn in_place(
         let array = array.ok_or_else(bug)?;
         let slice = row_slice(&param.ty.array_of(width), var.into());
         let read = BasicOp::Index { array, slice };
-        stms.push(Stm {
-            pat: vec![param],
-            aux: Aux::at(aux.prov),
-            exp: Exp::Basic(read),
-        });
+        stms.push(Stm { pat: vec![param], aux: Aux::at(aux.prov), exp: Exp::Basic(read) });
     }
     stms.extend(element.body.stms);
     let new = element.body.result;
@@ -148,29 +134,14 @@ fn in_place(
             }
         }
         let array = param.name;
-        let update = BasicOp::Update {
-            array,
-            slice,
-            value,
-        };
+        let update = BasicOp::Update { array, slice, value };
         result.push(bind(ctx, "acc", param.ty.clone(), update, aux, &mut stms));
     }
-    let pat: Vec<Param<Soacs>> = params
-        .iter()
-        .map(|p| ctx.fresh("acc", p.param.ty.clone()))
-        .collect();
+    let pat: Vec<Param<Soacs>> = params.iter().map(|p| ctx.fresh("acc", p.param.ty.clone())).collect();
     let mut results = atoms(&pat);
-    let form = LoopForm::For {
-        var,
-        ty: PrimType::I64,
-        bound: bound(width)?,
-    };
+    let form = LoopForm::For { var, ty: PrimType::I64, bound: bound(width)? };
     let body = Body { stms, result };
-    out.push(Stm {
-        pat,
-        aux: Aux::at(aux.prov),
-        exp: Exp::Loop { params, form, body },
-    });
+    out.push(Stm { pat, aux: Aux::at(aux.prov), exp: Exp::Loop { params, form, body } });
     let written = results.split_off(accs.len());
     let written = written.into_iter().map(Some).chain(std::iter::repeat(None));
     let written = written.take(accs.len()).collect();
@@ -187,19 +158,11 @@ pub(super) fn copied(
     aux: &Aux,
 ) -> Vec<Stm<Soacs>> {
     let mut copies = Vec::new();
-    for (param, _) in pat
-        .iter_mut()
-        .zip(own)
-        .filter(|(param, own)| param.ty.is_array() && !**own)
-    {
+    for (param, _) in pat.iter_mut().zip(own).filter(|(param, own)| param.ty.is_array() && !**own) {
         let last = ctx.fresh("last", param.ty.clone());
         let copy = Exp::Basic(BasicOp::Copy(last.name));
         let pat = vec![std::mem::replace(param, last)];
-        copies.push(Stm {
-            pat,
-            aux: Aux::at(aux.prov),
-            exp: copy,
-        });
+        copies.push(Stm { pat, aux: Aux::at(aux.prov), exp: copy });
     }
     copies
 }

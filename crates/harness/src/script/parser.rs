@@ -134,22 +134,14 @@ impl<'a> Parser<'a> {
         while self.begins_atom() {
             args.push(self.atom(depth)?);
         }
-        Ok(if args.is_empty() {
-            fun
-        } else {
-            Exp::Apply(Box::new(fun), args)
-        })
+        Ok(if args.is_empty() { fun } else { Exp::Apply(Box::new(fun), args) })
     }
 
     /// `let p = e in e`. Between bindings, `in` can be left out.
     fn bindings(&mut self, depth: usize) -> Result<Exp, String> {
         let mut bindings = Vec::new();
         while self.take_word("let") {
-            let names = if self.take("(") {
-                self.separated(")", Self::name)?
-            } else {
-                vec![self.name()?]
-            };
+            let names = if self.take("(") { self.separated(")", Self::name)? } else { vec![self.name()?] };
             self.expect("=")?;
             bindings.push((names, self.exp(depth + 1)?));
             if self.take_word("in") && self.peek_name() != "let" {
@@ -183,8 +175,7 @@ impl<'a> Parser<'a> {
         if !name.is_empty() {
             return !RESERVED.contains(&name);
         }
-        self.rest()
-            .starts_with(|c: char| c.is_ascii_digit() || "([{\"$-".contains(c))
+        self.rest().starts_with(|c: char| c.is_ascii_digit() || "([{\"$-".contains(c))
     }
 
     fn atom(&mut self, depth: usize) -> Result<Exp, String> {
@@ -218,11 +209,7 @@ impl<'a> Parser<'a> {
         self.blanks();
         if self.take("(") {
             let mut parts = self.separated(")", |s| s.exp(depth + 1))?;
-            return Ok(if parts.len() == 1 {
-                parts.remove(0)
-            } else {
-                Exp::Tuple(parts)
-            });
+            return Ok(if parts.len() == 1 { parts.remove(0) } else { Exp::Tuple(parts) });
         }
         if self.take("[") {
             return Ok(Exp::Array(self.separated("]", |s| s.exp(depth + 1))?));
@@ -238,11 +225,7 @@ impl<'a> Parser<'a> {
                 fields.push((name, s.exp(depth + 1)?));
                 Ok(())
             })?;
-            return Ok(if fields.is_empty() {
-                Exp::Tuple(Vec::new())
-            } else {
-                Exp::Record(fields)
-            });
+            return Ok(if fields.is_empty() { Exp::Tuple(Vec::new()) } else { Exp::Record(fields) });
         }
         if self.take("$") {
             return Ok(Exp::Builtin(self.name()?));
@@ -264,26 +247,19 @@ impl<'a> Parser<'a> {
         }
         let length = self.value_length();
         if length == 0 {
-            return Err(format!(
-                "an expression was expected, found `{}`",
-                self.shown()
-            ));
+            return Err(format!("an expression was expected, found `{}`", self.shown()));
         }
         let text = &self.rest()[..length];
         self.at += length;
         let mut suffixes = ScalarType::ALL.iter();
         let suffix = suffixes.find(|ty| text.ends_with(ty.name()));
-        let is_number = text
-            .trim_start_matches('-')
-            .starts_with(|c: char| c.is_ascii_digit());
+        let is_number = text.trim_start_matches('-').starts_with(|c: char| c.is_ascii_digit());
         let text = text.as_bytes().to_vec();
-        Ok(
-            if is_number && suffix.is_none_or(|ty| ty.is_int() && ty.is_signed()) {
-                Exp::Number(text)
-            } else {
-                Exp::Value(text)
-            },
-        )
+        Ok(if is_number && suffix.is_none_or(|ty| ty.is_int() && ty.is_signed()) {
+            Exp::Number(text)
+        } else {
+            Exp::Value(text)
+        })
     }
 
     /// The length of the value of the text format that comes next, or 0.
@@ -292,8 +268,7 @@ impl<'a> Parser<'a> {
         let end = if rest.starts_with("empty") {
             rest.find(')').map_or(0, |at| at + 1)
         } else {
-            rest.find(|c: char| !(c.is_alphanumeric() || "_.+-".contains(c)))
-                .unwrap_or(rest.len())
+            rest.find(|c: char| !(c.is_alphanumeric() || "_.+-".contains(c))).unwrap_or(rest.len())
         };
         let text = &rest.as_bytes()[..end];
         let mut reader = Reader::from_slice(text);

@@ -48,14 +48,7 @@ pub(super) struct Copier<'m> {
 
 /// The parameters, variables and statements of a function.
 pub(super) fn body(key: Key, made: &mut Made) -> (Vec<Var>, Vec<VarInfo>, Vec<Stmt>) {
-    let mut c = Copier {
-        key,
-        made,
-        to: Var(0),
-        from: Var(1),
-        vars: Vec::new(),
-        out: Vec::new(),
-    };
+    let mut c = Copier { key, made, to: Var(0), from: Var(1), vars: Vec::new(), out: Vec::new() };
     c.var("to", VarType::HOST);
     c.var("from", VarType::HOST);
     let mut words = |hint: &str, count: usize| -> Vec<Expr> {
@@ -64,13 +57,9 @@ pub(super) fn body(key: Key, made: &mut Made) -> (Vec<Var>, Vec<VarInfo>, Vec<St
     };
     let (to, from) = (words("to_at", 1), words("from_at", 1));
     let sizes = words("n", key.rank);
-    let strides = words("to_by", key.rank)
-        .into_iter()
-        .zip(words("from_by", key.rank));
-    let at = Places {
-        to: to.into_iter().fold(Expr::i64(0), add),
-        from: from.into_iter().fold(Expr::i64(0), add),
-    };
+    let strides = words("to_by", key.rank).into_iter().zip(words("from_by", key.rank));
+    let at =
+        Places { to: to.into_iter().fold(Expr::i64(0), add), from: from.into_iter().fold(Expr::i64(0), add) };
     let dims = sizes.into_iter().zip(strides);
     let dims: Vec<Dim> = dims.map(|(n, (to, from))| Dim { n, to, from }).collect();
     let params = (0..c.vars.len() as u32).map(Var).collect();
@@ -107,10 +96,7 @@ impl Copier<'_> {
     }
 
     pub(super) fn var(&mut self, hint: &str, ty: VarType) -> Var {
-        self.vars.push(VarInfo {
-            ty,
-            hint: hint.into(),
-        });
+        self.vars.push(VarInfo { ty, hint: hint.into() });
         Var(self.vars.len() as u32 - 1)
     }
 
@@ -135,12 +121,7 @@ impl Copier<'_> {
         std::mem::replace(&mut self.out, before)
     }
 
-    pub(super) fn either(
-        &mut self,
-        cond: Expr,
-        yes: impl FnOnce(&mut Self),
-        no: impl FnOnce(&mut Self),
-    ) {
+    pub(super) fn either(&mut self, cond: Expr, yes: impl FnOnce(&mut Self), no: impl FnOnce(&mut Self)) {
         let (yes, no) = (self.collect(yes), self.collect(no));
         self.emit(Stmt::If(cond, yes, no));
     }
@@ -149,22 +130,11 @@ impl Copier<'_> {
     pub(super) fn each(&mut self, n: Expr, independent: bool, f: impl FnOnce(&mut Self, Expr)) {
         let var = self.var("i", VarType::Scalar(PrimType::I64));
         let body = self.collect(|c| f(c, Expr::Var(var)));
-        self.emit(Stmt::For(For {
-            how: How::Seq { independent },
-            var,
-            from: Expr::i64(0),
-            to: n,
-            body,
-        }));
+        self.emit(Stmt::For(For { how: How::Seq { independent }, var, from: Expr::i64(0), to: n, body }));
     }
 
     fn access(&self, buffer: Var, at: &Expr, dims: Vec<(Expr, Expr)>) -> Access {
-        Access {
-            buffer,
-            elem: self.key.elem,
-            offset: at.clone(),
-            dims,
-        }
+        Access { buffer, elem: self.key.elem, offset: at.clone(), dims }
     }
 
     /// One element.
@@ -202,11 +172,7 @@ impl Copier<'_> {
     /// A row that is contiguous on both sides, from a place in a buffer to one in
     /// another.
     pub(super) fn memory(&mut self, to: (Var, Expr), from: (Var, Expr), n: Expr) {
-        let region = |(buffer, offset)| Region {
-            buffer,
-            offset,
-            strides: vec![Expr::i64(1)],
-        };
+        let region = |(buffer, offset)| Region { buffer, offset, strides: vec![Expr::i64(1)] };
         self.emit(Stmt::Copy {
             to: region(to),
             from: region(from),
@@ -244,23 +210,15 @@ impl Copier<'_> {
     /// Calls the function for these dimensions.
     fn inner(&mut self, at: Places, dims: &[Dim]) {
         let key = self.key;
-        let fun = self.made.function(Key {
-            rank: dims.len(),
-            tile: key.tile.filter(|_| dims.len() > 1),
-            ..key
-        });
+        let fun =
+            self.made.function(Key { rank: dims.len(), tile: key.tile.filter(|_| dims.len() > 1), ..key });
         let mut args = vec![Arg::Buffer(self.to), Arg::Buffer(self.from)];
         let mut words = vec![at.to, at.from];
         words.extend(dims.iter().map(|dim| dim.n.clone()));
         words.extend(dims.iter().map(|dim| dim.to.clone()));
         words.extend(dims.iter().map(|dim| dim.from.clone()));
         args.extend(words.into_iter().map(Arg::Scalar));
-        self.emit(Stmt::Call {
-            fun,
-            args,
-            results: Vec::new(),
-            place: None,
-        });
+        self.emit(Stmt::Call { fun, args, results: Vec::new(), place: None });
     }
 
     fn nest(&mut self, at: &Places, (outer, next, last): (&[Dim], &Dim, &Dim)) {
@@ -299,10 +257,8 @@ impl Copier<'_> {
             let lacks_to = self.name("lacks_to", PrimType::Bool, not(is_one(&last.to)));
             let lacks_from = self.name("lacks_from", PrimType::Bool, not(is_one(&last.from)));
             for dim in &mut outer {
-                let wanted = or(
-                    and(lacks_from.clone(), is_one(&dim.from)),
-                    and(lacks_to.clone(), is_one(&dim.to)),
-                );
+                let wanted =
+                    or(and(lacks_from.clone(), is_one(&dim.from)), and(lacks_to.clone(), is_one(&dim.to)));
                 let wanted = self.name("wanted", PrimType::Bool, wanted);
                 let before = dim.clone();
                 *dim = self.pick(&wanted, &next, &before);
@@ -347,14 +303,8 @@ impl Copier<'_> {
             or(gathers.clone(), scatters),
             |c| {
                 // The order is free: let the columns be contiguous in the target.
-                let long = Dim {
-                    from: Expr::i64(1),
-                    ..c.pick(&gathers, rows, columns)
-                };
-                let wide = Dim {
-                    to: Expr::i64(1),
-                    ..c.pick(&gathers, columns, rows)
-                };
+                let long = Dim { from: Expr::i64(1), ..c.pick(&gathers, rows, columns) };
+                let wide = Dim { to: Expr::i64(1), ..c.pick(&gathers, columns, rows) };
                 tiles::tiles(c, at, (&long, &wide), tile);
             },
             row_by_row,

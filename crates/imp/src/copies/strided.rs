@@ -42,11 +42,7 @@ pub(super) struct Made {
 
 /// Makes the calls and the functions.
 pub fn calls(mut program: Program) -> Program {
-    let mut made = Made {
-        first: program.functions.len(),
-        ids: FxHashMap::default(),
-        functions: Vec::new(),
-    };
+    let mut made = Made { first: program.functions.len(), ids: FxHashMap::default(), functions: Vec::new() };
     for function in &mut program.functions {
         if made.block(&mut function.body) {
             captures::fill(function);
@@ -70,18 +66,8 @@ impl Made {
 
     fn stmt(&mut self, stmt: &mut Stmt) -> bool {
         match stmt {
-            Stmt::Copy {
-                to,
-                from,
-                elem,
-                extents,
-                plan: Plan::Strides(tile),
-            } => {
-                let key = Key {
-                    rank: extents.len(),
-                    elem: word(*elem),
-                    tile: *tile,
-                };
+            Stmt::Copy { to, from, elem, extents, plan: Plan::Strides(tile) } => {
+                let key = Key { rank: extents.len(), elem: word(*elem), tile: *tile };
                 *stmt = call(self.function(key), (to, from), extents);
                 true
             }
@@ -101,8 +87,7 @@ impl Made {
             return *known;
         }
         // The body calls the function of one dimension fewer.
-        let (params, vars, body) =
-            stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || nest::body(key, self));
+        let (params, vars, body) = stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || nest::body(key, self));
         let id = FunId((self.first + self.functions.len()) as u32);
         let size = key.elem.size();
         let name = match key.tile {
@@ -140,10 +125,5 @@ fn call(fun: FunId, (to, from): (&Region, &Region), extents: &[Expr]) -> Stmt {
     let words = offsets.iter().chain(extents);
     let words = words.chain(&to.strides).chain(&from.strides);
     args.extend(words.cloned().map(Arg::Scalar));
-    Stmt::Call {
-        fun,
-        args,
-        results: Vec::new(),
-        place: None,
-    }
+    Stmt::Call { fun, args, results: Vec::new(), place: None }
 }

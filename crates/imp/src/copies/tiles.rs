@@ -31,11 +31,7 @@ pub(super) fn tiles(c: &mut Copier<'_>, at: &Places, (rows, columns): (&Dim, &Di
         div(up, side.clone())
     };
     let (n_rows, n_columns) = (count(rows), count(columns));
-    let few = c.name(
-        "few",
-        PrimType::Bool,
-        compare(CmpOp::SLt, rows.n.clone(), columns.n.clone()),
-    );
+    let few = c.name("few", PrimType::Bool, compare(CmpOp::SLt, rows.n.clone(), columns.n.clone()));
     let outer = c.int("outer", select(&few, &n_columns, &n_rows));
     let inner = c.int("inner", select(&few, &n_rows, &n_columns));
     c.each(outer, false, |c, outer| {
@@ -49,10 +45,7 @@ pub(super) fn tiles(c: &mut Copier<'_>, at: &Places, (rows, columns): (&Dim, &Di
             let width = min(sub(columns.n.clone(), column.clone()), side.clone());
             let width = c.int("width", width);
             let at = at.along(rows, &row).along(columns, &column);
-            let at = Places {
-                to: c.int("to_at", at.to),
-                from: c.int("from_at", at.from),
-            };
+            let at = Places { to: c.int("to_at", at.to), from: c.int("from_at", at.from) };
             let whole = |n: &Expr| compare(CmpOp::Eq, n.clone(), side.clone());
             c.either(
                 and(whole(&height), whole(&width)),
@@ -72,10 +65,7 @@ pub(super) fn tiles(c: &mut Copier<'_>, at: &Places, (rows, columns): (&Dim, &Di
                 },
                 |c| {
                     c.each(height.clone(), true, |c, i| {
-                        let width = Dim {
-                            n: width.clone(),
-                            ..columns.clone()
-                        };
+                        let width = Dim { n: width.clone(), ..columns.clone() };
                         c.walk(&at.along(rows, &i), &width);
                     });
                 },

@@ -45,10 +45,7 @@ pub(super) fn share(vars: &[VarInfo], machine: Machine, body: &mut [Stmt]) {
             (best, shared) = (cycles(count), count);
         }
     }
-    let mut left = (
-        shared.min(load.reciprocals),
-        shared.saturating_sub(load.reciprocals),
-    );
+    let mut left = (shared.min(load.reciprocals), shared.saturating_sub(load.reciprocals));
     if shared > 0 {
         block(body, &mut |e| mark(vars, &load.waiting, &mut left, e));
     }
@@ -83,24 +80,12 @@ impl Load<'_> {
             let make = self.machine.make;
             let lanes = lanes_of(self.vars, e).map_or(1.0, |_| f64::from(ROOT_LANES));
             if let Some(reciprocal) = quotient(self.vars, &self.waiting, e) {
-                *(if reciprocal {
-                    &mut self.reciprocals
-                } else {
-                    &mut self.others
-                }) += 1;
+                *(if reciprocal { &mut self.reciprocals } else { &mut self.others }) += 1;
             } else if let Expr::Binary(BinOp::FDiv, ty, ..) = e {
-                let each = if *ty == PrimType::F32 {
-                    make.quotient_f32
-                } else {
-                    make.quotient_f64
-                };
+                let each = if *ty == PrimType::F32 { make.quotient_f32 } else { make.quotient_f64 };
                 self.divider += lanes * each;
             } else if let Expr::Unary(UnOp::FSqrt, ty, _) = e {
-                let each = if *ty == PrimType::F32 {
-                    make.root_f32
-                } else {
-                    make.root_f64
-                };
+                let each = if *ty == PrimType::F32 { make.root_f32 } else { make.root_f64 };
                 self.divider += lanes * each;
             } else if operates(e) {
                 self.multipliers += LANES * make.product_f64;
@@ -115,10 +100,7 @@ fn operates(e: &Expr) -> bool {
     if let Expr::Binary(_, ty, ..) = e {
         return ty.is_float() || *ty == PrimType::I32;
     }
-    matches!(
-        e,
-        Expr::Fma(..) | Expr::Compare(..) | Expr::Convert(..) | Expr::Select(..)
-    )
+    matches!(e, Expr::Fma(..) | Expr::Compare(..) | Expr::Convert(..) | Expr::Select(..))
 }
 
 /// Whether an expression is a quotient of vectors of singles that nothing waits for, and if
@@ -230,10 +212,7 @@ mod tests {
         let (one, y) = (Expr::Const(Scalar::F32(1.0)), Expr::Var(Var(0)));
         let quotient = Expr::Binary(BinOp::FDiv, PrimType::F32, splat(one), splat(y));
         let two = [Var(1), Var(2)].map(|var| Stmt::Set(var, quotient.clone()));
-        let machine = Machine {
-            make: Make::INTEL,
-            ..Machine::of(64)
-        };
+        let machine = Machine { make: Make::INTEL, ..Machine::of(64) };
         let shared = |mut body: Vec<Stmt>| {
             share(&[], machine, &mut body);
             let mut count = 0;

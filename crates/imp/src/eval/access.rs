@@ -23,17 +23,9 @@ impl<'p> Machine<'p> {
                     None => Ok(()),
                 }
             }
-            DeviceOp::Swap {
-                old: var,
-                at: access,
-                expected,
-                value,
-            } => {
+            DeviceOp::Swap { old: var, at: access, expected, value } => {
                 let (at, position) = place(frame, access)?;
-                let (expected, value) = (
-                    frame.values().scalar(expected)?,
-                    frame.values().scalar(value)?,
-                );
+                let (expected, value) = (frame.values().scalar(expected)?, frame.values().scalar(value)?);
                 let same = |old: Scalar| old.bits() == expected.bits();
                 let swapped = |old| Ok(if same(old) { value } else { old });
                 let old = self.memory.update(at, access.elem, position, swapped)?;
@@ -49,12 +41,7 @@ impl<'p> Machine<'p> {
     }
 
     /// Whether a variable has got the signal that a thread awaits.
-    pub(super) fn hears(
-        &mut self,
-        frame: &mut Frame<'p>,
-        var: Var,
-        access: &'p Access,
-    ) -> Result<bool> {
+    pub(super) fn hears(&mut self, frame: &mut Frame<'p>, var: Var, access: &'p Access) -> Result<bool> {
         let (at, position) = place(frame, access)?;
         match self.memory.awaited(at, access.elem, position)? {
             Some(signal) => frame.set(var, Slot::Scalar(signal)).map(|()| true),
@@ -72,8 +59,7 @@ impl<'p> Machine<'p> {
         extents: &[Expr],
     ) -> Result<()> {
         let values = frame.values();
-        let all =
-            |exprs: &[Expr]| -> Result<Vec<i64>> { exprs.iter().map(|e| values.i64(e)).collect() };
+        let all = |exprs: &[Expr]| -> Result<Vec<i64>> { exprs.iter().map(|e| values.i64(e)).collect() };
         let extents = all(extents)?;
         if extents.iter().any(|n| *n <= 0) {
             return Ok(());
@@ -84,11 +70,7 @@ impl<'p> Machine<'p> {
             if strides.len() != extents.len() {
                 return bug("a copy's strides are not as many as its extents");
             }
-            sides.push((
-                values.pointer(region.buffer)?,
-                values.i64(&region.offset)?,
-                strides,
-            ));
+            sides.push((values.pointer(region.buffer)?, values.i64(&region.offset)?, strides));
         }
         // The innermost dimension is copied at once where it is contiguous.
         let mut outer = extents.len();
@@ -102,13 +84,11 @@ impl<'p> Machine<'p> {
             self.charge(1)?;
             let at = |side: &(Pointer, i64, Vec<i64>)| {
                 let steps = index.iter().zip(&side.2);
-                let position = steps.fold(side.1, |sum, (i, stride)| {
-                    sum.wrapping_add(i64::wrapping_mul(*i, *stride))
-                });
+                let position =
+                    steps.fold(side.1, |sum, (i, stride)| sum.wrapping_add(i64::wrapping_mul(*i, *stride)));
                 (side.0, position)
             };
-            self.memory
-                .copy(elem, row as usize, at(&sides[0]), at(&sides[1]))?;
+            self.memory.copy(elem, row as usize, at(&sides[0]), at(&sides[1]))?;
             let mut dim = outer;
             loop {
                 if dim == 0 {

@@ -52,9 +52,7 @@ fn carried(f: &For, occurrences: &[u32]) -> Option<Var> {
         });
     });
     let everywhere = |var: &Var| occurrences.get(var.index()).copied();
-    let after = sets
-        .iter()
-        .find(|var| everywhere(var) != counts.get(*var).copied());
+    let after = sets.iter().find(|var| everywhere(var) != counts.get(*var).copied());
     if let Some(var) = after {
         return Some(*var);
     }

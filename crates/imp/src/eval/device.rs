@@ -81,9 +81,8 @@ impl<'p> Block<'p> {
         };
         *met += 1;
         let size = self.group;
-        let is_here = |(other, place): &(usize, &Stmt)| {
-            other / size == group && std::ptr::eq(*place, barrier)
-        };
+        let is_here =
+            |(other, place): &(usize, &Stmt)| other / size == group && std::ptr::eq(*place, barrier);
         // Where some wait elsewhere, nobody goes on, and that is told.
         if *met < size || self.waiting.iter().filter(|it| is_here(it)).count() < size {
             return;
@@ -104,12 +103,7 @@ impl<'p> Block<'p> {
 
 impl<'p> Machine<'p> {
     /// Runs a kernel.
-    pub(super) fn kernel(
-        &mut self,
-        frame: &mut Frame<'p>,
-        f: &'p For,
-        launch: &'p Launch,
-    ) -> Result<()> {
+    pub(super) fn kernel(&mut self, frame: &mut Frame<'p>, f: &'p For, launch: &'p Launch) -> Result<()> {
         let Some((Stmt::For(threads), common)) = f.body.split_last() else {
             return bug("a kernel has no threads");
         };
@@ -136,14 +130,7 @@ impl<'p> Machine<'p> {
         let scattered = launch.scattered.iter();
         let scattered = scattered.filter_map(|var| frame.values().pointer(*var).ok());
         self.kernels += 1;
-        let now = Actor {
-            block: 0,
-            thread: 0,
-            phase: 0,
-            group: 0,
-            steps: 0,
-            signals: 0,
-        };
+        let now = Actor { block: 0, thread: 0, phase: 0, group: 0, steps: 0, signals: 0 };
         let running = Running {
             label: Label::Grid(launch.name.clone(), launch.id),
             number: self.kernels,
@@ -219,9 +206,7 @@ impl<'p> Machine<'p> {
         let label = label.map_or_else(String::new, ToString::to_string);
         let mut blocks: Vec<i64> = resident.iter().map(|block| block.number).collect();
         blocks.sort_unstable();
-        bug(format!(
-            "the blocks {blocks:?} of {label} await signals that none of them gives"
-        ))
+        bug(format!("the blocks {blocks:?} of {label} await signals that none of them gives"))
     }
 
     /// A thread of a block runs a few statements; the failure, if it comes to one.
@@ -293,9 +278,7 @@ impl<'p> Machine<'p> {
         if let Some(kernel) = &mut self.memory.kernel {
             kernel.signals.barrier(number);
         }
-        block
-            .ready
-            .extend(block.waiting.drain(..).map(|(at, _)| at));
+        block.ready.extend(block.waiting.drain(..).map(|(at, _)| at));
         Ok(true)
     }
 
@@ -322,9 +305,7 @@ fn group_of(threads: &For, size: i64) -> Result<i64> {
     });
     let group = group.map_or(size, i64::from);
     if differ || group < 1 || size % group != 0 {
-        return bug(format!(
-            "groups in a block of {size} threads that differ in size"
-        ));
+        return bug(format!("groups in a block of {size} threads that differ in size"));
     }
     Ok(group)
 }

@@ -80,20 +80,12 @@ impl<'s> Values<'s> {
 
     /// An `i64`.
     pub(super) fn i64(self, expr: &Expr) -> Result<i64> {
-        if let Scalar::I64(x) = self.scalar(expr)? {
-            Ok(x)
-        } else {
-            bug("an i64 is needed")
-        }
+        if let Scalar::I64(x) = self.scalar(expr)? { Ok(x) } else { bug("an i64 is needed") }
     }
 
     /// A truth value.
     pub(super) fn bool(self, expr: &Expr) -> Result<bool> {
-        if let Scalar::Bool(x) = self.scalar(expr)? {
-            Ok(x)
-        } else {
-            bug("a bool is needed")
-        }
+        if let Scalar::Bool(x) = self.scalar(expr)? { Ok(x) } else { bug("a bool is needed") }
     }
 
     /// Where what an expression denotes was read, if it is a variable that holds what nobody
@@ -112,9 +104,7 @@ impl<'s> Values<'s> {
         match self.slot(var)? {
             Slot::Scalar(value) => Ok(*value),
             Slot::Unset => bug(format!("variable {} is not set", var.0)),
-            Slot::Unwritten(position) => {
-                bug(format!("element {position} is used and was never written"))
-            }
+            Slot::Unwritten(position) => bug(format!("element {position} is used and was never written")),
             Slot::Vector(_) | Slot::Buffer(_) => bug("a scalar is needed"),
         }
     }
@@ -144,9 +134,7 @@ impl<'s> Values<'s> {
             | Expr::Pack(..)
             | Expr::Extract(..)
             | Expr::Insert(..)
-            | Expr::Shift(..) => {
-                stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || self.operator(expr))
-            }
+            | Expr::Shift(..) => stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || self.operator(expr)),
         }
     }
 
@@ -162,9 +150,7 @@ impl<'s> Values<'s> {
                 let holds = eval::compare(*op, self.scalar(x)?, self.scalar(y)?);
                 known(holds.map(Scalar::Bool), op.name())
             }
-            Expr::Convert(op, _, to, x) => {
-                known(eval::convert(*op, self.scalar(x)?, *to), op.name())
-            }
+            Expr::Convert(op, _, to, x) => known(eval::convert(*op, self.scalar(x)?, *to), op.name()),
             Expr::Select(_, c, x, y) => {
                 let (c, x, y) = (self.bool(c)?, self.scalar(x)?, self.scalar(y)?);
                 Ok(if c { x } else { y })
@@ -241,17 +227,15 @@ impl<'s> Values<'s> {
                 Slot::Scalar(_) | Slot::Unwritten(_) | Slot::Buffer(_) => bug("a vector is needed"),
             };
         }
-        stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
-            self.vector_operator(expr).map(Cow::Owned)
-        })
+        stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || self.vector_operator(expr).map(Cow::Owned))
     }
 
     fn vector_operator(self, expr: &Expr) -> Result<Vec<Lane>> {
         match expr {
             Expr::Splat(lanes, x) => Ok(vec![Some(self.scalar(x)?); *lanes as usize]),
-            Expr::Lanes(ty, lanes) => Ok((0..i64::from(*lanes))
-                .map(|lane| Some(Scalar::int(*ty, lane)))
-                .collect()),
+            Expr::Lanes(ty, lanes) => {
+                Ok((0..i64::from(*lanes)).map(|lane| Some(Scalar::int(*ty, lane))).collect())
+            }
             Expr::Insert(x, lane, value) => {
                 let mut x = self.vector(x)?.into_owned();
                 let lane = self.lane(lane, x.len())?;
@@ -280,9 +264,7 @@ impl<'s> Values<'s> {
             }
             Expr::Unary(op, _, x) => self.lanes([x], |[x]| eval::unary(*op, x)),
             Expr::SharedRoot(x) => self.lanes([x], |[x]| eval::unary(UnOp::FSqrt, x)),
-            Expr::SharedQuotient(x, y) => {
-                self.lane_pairs(x, y, |x, y| eval::binary(BinOp::FDiv, x?, y?))
-            }
+            Expr::SharedQuotient(x, y) => self.lane_pairs(x, y, |x, y| eval::binary(BinOp::FDiv, x?, y?)),
             Expr::Binary(op @ (BinOp::And | BinOp::Or), PrimType::Bool, x, y) => {
                 // A mask decides, whatever the other operand is.
                 let deciding = Some(Scalar::Bool(*op == BinOp::Or));

@@ -79,10 +79,7 @@ impl<'p> Frame<'p> {
     }
 
     pub(super) fn values(&self) -> Values<'_> {
-        Values {
-            variables: &self.variables,
-            tunables: &self.tunables,
-        }
+        Values { variables: &self.variables, tunables: &self.tunables }
     }
 
     pub(super) fn set(&mut self, var: Var, slot: Slot) -> Result<()> {
@@ -95,10 +92,9 @@ impl<'p> Frame<'p> {
         let exists = var.index() < self.function.vars.len();
         match self.variables.get_mut(var) {
             Some(slot) => Ok(slot),
-            None if exists => bug(format!(
-                "variable {} is set by a block or a thread, and is not its own",
-                var.0
-            )),
+            None if exists => {
+                bug(format!("variable {} is set by a block or a thread, and is not its own", var.0))
+            }
             None => bug(format!("variable {} does not exist", var.0)),
         }
     }
@@ -106,10 +102,7 @@ impl<'p> Frame<'p> {
     /// What a variable is called.
     pub(super) fn label(&self, var: Var) -> Label {
         let info = self.function.vars.get(var.index());
-        Label::Var(
-            info.map_or_else(|| "".into(), |info| info.hint.clone()),
-            var.0,
-        )
+        Label::Var(info.map_or_else(|| "".into(), |info| info.hint.clone()), var.0)
     }
 
     /// Where blocks of a variable lie.
@@ -160,10 +153,7 @@ impl Own {
             *place = slots.len() as u32;
             slots.push(unset(info.ty));
         }
-        Ok(Self {
-            places: places.into(),
-            unset: slots,
-        })
+        Ok(Self { places: places.into(), unset: slots })
     }
 }
 
@@ -186,11 +176,8 @@ impl<'p> Common<'p> {
 
     /// What a block leaves to its threads. The blocks of its frame are the caller's.
     pub(super) fn of_block(frame: Frame<'p>) -> (Self, Vec<(Var, Pointer)>) {
-        let common = Self {
-            function: frame.function,
-            variables: Rc::new(frame.variables),
-            tunables: frame.tunables,
-        };
+        let common =
+            Self { function: frame.function, variables: Rc::new(frame.variables), tunables: frame.tunables };
         (common, frame.blocks)
     }
 

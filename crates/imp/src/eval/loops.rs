@@ -12,10 +12,7 @@ use prim::Scalar;
 impl<'p> Machine<'p> {
     /// Runs a loop.
     pub(super) fn for_loop(&mut self, frame: &mut Frame<'p>, f: &'p For) -> Result<()> {
-        let (from, to) = (
-            frame.values().scalar(&f.from)?,
-            frame.values().scalar(&f.to)?,
-        );
+        let (from, to) = (frame.values().scalar(&f.from)?, frame.values().scalar(&f.to)?);
         let (Some(first), Some(end)) = (from.as_i64(), to.as_i64()) else {
             return bug("a loop's bounds are no integers");
         };
@@ -40,17 +37,12 @@ impl<'p> Machine<'p> {
                 return bug(format!("iterations in lanes share the variable {var}"));
             }
             How::Grid(_) | How::Block(_) => return bug("threads outside of a kernel"),
-            How::Seq { independent: true } | How::Lanes(_) | How::Tasks(_) => {
-                self.orders.next(first, end)
-            }
+            How::Seq { independent: true } | How::Lanes(_) | How::Tasks(_) => self.orders.next(first, end),
         };
         let running = if let How::Tasks(launch) = &f.how {
             tasks(frame, launch)
         } else {
-            Running {
-                label: frame.label(f.var),
-                scattered: Vec::new(),
-            }
+            Running { label: frame.label(f.var), scattered: Vec::new() }
         };
         self.memory.races.begin(running)?;
         for i in order {
@@ -93,11 +85,9 @@ impl<'p> Machine<'p> {
         frame.set(f.var, Slot::Scalar(i))?;
         match &f.how {
             How::Tasks(launch) => self.task(frame, launch, &f.body),
-            How::Seq { independent: _ }
-            | How::Scheduled
-            | How::Lanes(_)
-            | How::Grid(_)
-            | How::Block(_) => self.block(frame, &f.body),
+            How::Seq { independent: _ } | How::Scheduled | How::Lanes(_) | How::Grid(_) | How::Block(_) => {
+                self.block(frame, &f.body)
+            }
         }
     }
 
@@ -118,8 +108,5 @@ impl<'p> Machine<'p> {
 fn tasks(frame: &Frame<'_>, launch: &Launch) -> Running {
     let blocks = launch.scattered.iter();
     let blocks = blocks.filter_map(|var| frame.values().pointer(*var).ok());
-    Running {
-        label: Label::Tasks(launch.name.clone(), launch.id),
-        scattered: blocks.collect(),
-    }
+    Running { label: Label::Tasks(launch.name.clone(), launch.id), scattered: blocks.collect() }
 }

@@ -38,20 +38,12 @@ pub(super) struct Machine<'p> {
 impl<'p> Machine<'p> {
     /// Globals have no values yet.
     pub(super) fn new(program: &'p Program, options: Options) -> Self {
-        let Options {
-            budget,
-            seed,
-            settings,
-            listener,
-        } = options;
+        let Options { budget, seed, settings, listener } = options;
         let value = |tunable: &Tunable| {
             let given = settings.0.get(&*tunable.name).copied();
             given.unwrap_or(tunable.default)
         };
-        let tunables = Tunables {
-            values: program.tunables.iter().map(value).collect(),
-            listener,
-        };
+        let tunables = Tunables { values: program.tunables.iter().map(value).collect(), listener };
         Self {
             program,
             memory: Memory::default(),
@@ -92,11 +84,9 @@ impl<'p> Machine<'p> {
     pub(super) fn drop_slot(&mut self, slot: Slot) -> Result<()> {
         match slot {
             Slot::Buffer(Some(at)) => self.memory.release(at),
-            Slot::Unset
-            | Slot::Scalar(_)
-            | Slot::Unwritten(_)
-            | Slot::Vector(_)
-            | Slot::Buffer(None) => Ok(()),
+            Slot::Unset | Slot::Scalar(_) | Slot::Unwritten(_) | Slot::Vector(_) | Slot::Buffer(None) => {
+                Ok(())
+            }
         }
     }
 
@@ -122,10 +112,7 @@ impl<'p> Machine<'p> {
                     results.push(slot);
                 }
                 Slot::Unset | Slot::Unwritten(_) | Slot::Buffer(None) => {
-                    return bug(format!(
-                        "result variable {} of {} is not set",
-                        result.0, function.name
-                    ));
+                    return bug(format!("result variable {} of {} is not set", result.0, function.name));
                 }
             }
         }
@@ -221,16 +208,10 @@ impl<'p> Machine<'p> {
             }
             Stmt::Alloc(var, bytes, _) => {
                 let bytes = frame.values().i64(bytes)?;
-                let at =
-                    self.memory
-                        .alloc(bytes, Kind::Heap, frame.space(*var), frame.label(*var))?;
+                let at = self.memory.alloc(bytes, Kind::Heap, frame.space(*var), frame.label(*var))?;
                 self.set_owned(frame, *var, at)
             }
-            Stmt::Frame {
-                buffer,
-                elem,
-                count,
-            } => {
+            Stmt::Frame { buffer, elem, count } => {
                 if let Some(i) = frame.blocks.iter().position(|(var, _)| var == buffer) {
                     let (_, old) = frame.blocks.swap_remove(i);
                     self.memory.end_frame(old);
@@ -271,13 +252,7 @@ impl<'p> Machine<'p> {
                 self.memory.release(at)?;
                 frame.set(*var, Slot::Buffer(None))
             }
-            Stmt::Copy {
-                to,
-                from,
-                elem,
-                extents,
-                plan: _,
-            } => self.copy(frame, to, from, *elem, extents),
+            Stmt::Copy { to, from, elem, extents, plan: _ } => self.copy(frame, to, from, *elem, extents),
             Stmt::ConstData(var, data) => {
                 let program = self.program;
                 let i = data.0 as usize;
@@ -302,12 +277,7 @@ impl<'p> Machine<'p> {
                 Ok(())
             }
             Stmt::For(f) => self.for_loop(frame, f),
-            Stmt::Call {
-                fun,
-                args,
-                results,
-                place: _,
-            } => {
+            Stmt::Call { fun, args, results, place: _ } => {
                 let args = self.args(frame, *fun, args)?;
                 let values = self.call(*fun, args)?;
                 for (var, value) in results.iter().zip(values) {
@@ -334,16 +304,11 @@ impl<'p> Machine<'p> {
                 }
                 Ok(())
             }
-            Stmt::Check {
-                cond,
-                check,
-                values,
-            } => {
+            Stmt::Check { cond, check, values } => {
                 if frame.values().bool(cond)? {
                     return Ok(());
                 }
-                let values: Result<Vec<Scalar>> =
-                    values.iter().map(|v| frame.values().scalar(v)).collect();
+                let values: Result<Vec<Scalar>> = values.iter().map(|v| frame.values().scalar(v)).collect();
                 match self.program.checks.get(check.0 as usize) {
                     Some(check) => stop(ErrorClass::Failure, message(check, &values?)),
                     None => bug(format!("check#{} does not exist", check.0)),
@@ -422,9 +387,6 @@ fn typed(value: Scalar, elem: PrimType) -> Result<()> {
     if value.ty() == elem {
         Ok(())
     } else {
-        bug(format!(
-            "a value of type {} is stored as {elem}",
-            value.ty()
-        ))
+        bug(format!("a value of type {} is stored as {elem}", value.ty()))
     }
 }

@@ -62,13 +62,7 @@ pub(super) struct Memory {
 
 impl Memory {
     /// A block of as many bytes, none of them set, with one reference.
-    pub(super) fn alloc(
-        &mut self,
-        bytes: i64,
-        kind: Kind,
-        space: Space,
-        label: Label,
-    ) -> Result<Pointer> {
+    pub(super) fn alloc(&mut self, bytes: i64, kind: Kind, space: Space, label: Label) -> Result<Pointer> {
         let wanted = u64::try_from(bytes).unwrap_or(u64::MAX);
         if self.bytes.saturating_add(wanted) > MAX_ARRAY_BYTES {
             return limit(format!("a block of {bytes} bytes"));
@@ -81,13 +75,7 @@ impl Memory {
     }
 
     /// A block of these bytes with one reference.
-    pub(super) fn with_bytes(
-        &mut self,
-        bytes: Vec<u8>,
-        kind: Kind,
-        writable: bool,
-        label: Label,
-    ) -> Pointer {
+    pub(super) fn with_bytes(&mut self, bytes: Vec<u8>, kind: Kind, writable: bool, label: Label) -> Pointer {
         let set = vec![true; bytes.len()];
         self.bytes += bytes.len() as u64;
         self.add(bytes, set, kind, writable, label)
@@ -99,14 +87,7 @@ impl Memory {
         Ok(())
     }
 
-    fn add(
-        &mut self,
-        bytes: Vec<u8>,
-        set: Vec<bool>,
-        kind: Kind,
-        writable: bool,
-        label: Label,
-    ) -> Pointer {
+    fn add(&mut self, bytes: Vec<u8>, set: Vec<bool>, kind: Kind, writable: bool, label: Label) -> Pointer {
         self.heap += usize::from(kind == Kind::Heap);
         let mut block = Block {
             bytes,
@@ -130,10 +111,7 @@ impl Memory {
             self.blocks.push(block);
             self.blocks.len() as u32 - 1
         };
-        Pointer {
-            place,
-            generation: self.blocks[place as usize].generation,
-        }
+        Pointer { place, generation: self.blocks[place as usize].generation }
     }
 
     /// Number of blocks of the heap that are alive.
@@ -164,9 +142,7 @@ impl Memory {
             return match block.space {
                 Space::Host => bug("a thread touches the host's memory"),
                 Space::Private | Space::Registers => Ok(()),
-                Space::Device | Space::Scratchpad => {
-                    kernel.note(&mut block.touched, known, bytes, access)
-                }
+                Space::Device | Space::Scratchpad => kernel.note(&mut block.touched, known, bytes, access),
             };
         }
         self.races.note(&mut block.shadow, known, bytes, access)
@@ -204,10 +180,7 @@ impl Memory {
                 let slots = std::mem::take(&mut block.slots);
                 self.heap -= 1;
                 self.remove(at);
-                slots
-                    .into_iter()
-                    .flatten()
-                    .try_for_each(|at| self.release(at))
+                slots.into_iter().flatten().try_for_each(|at| self.release(at))
             }
         }
     }
@@ -272,12 +245,7 @@ impl Memory {
     }
 
     /// An element, if it was written.
-    pub(super) fn load(
-        &mut self,
-        at: Pointer,
-        elem: PrimType,
-        position: i64,
-    ) -> Result<Option<Scalar>> {
+    pub(super) fn load(&mut self, at: Pointer, elem: PrimType, position: i64) -> Result<Option<Scalar>> {
         self.reached(at)?;
         let range = self.block(at)?.range(elem, position, 1)?;
         self.note(at, range.clone(), Access::Read)?;
@@ -321,9 +289,7 @@ impl Memory {
         let block = self.block(at)?;
         let range = block.range(elem, position, 1)?;
         if block.set[range.clone()].contains(&false) {
-            return bug(format!(
-                "element {position} is updated and was never written"
-            ));
+            return bug(format!("element {position} is updated and was never written"));
         }
         let (mut word, size) = ([0; 8], range.len());
         word[..size].copy_from_slice(&block.bytes[range.clone()]);
@@ -351,19 +317,12 @@ impl Memory {
     }
 
     /// The signal in an element, if the thread whose turn it is need not wait for it.
-    pub(super) fn awaited(
-        &mut self,
-        at: Pointer,
-        elem: PrimType,
-        position: i64,
-    ) -> Result<Option<Scalar>> {
+    pub(super) fn awaited(&mut self, at: Pointer, elem: PrimType, position: i64) -> Result<Option<Scalar>> {
         let range = self.block(at)?.range(elem, position, 1)?;
         self.note(at, range.clone(), Access::Update)?;
         let block = self.block(at)?;
         if block.set[range.clone()].contains(&false) {
-            return bug(format!(
-                "element {position} is awaited and was never written"
-            ));
+            return bug(format!("element {position} is awaited and was never written"));
         }
         let (mut word, size) = ([0; 8], range.len());
         word[..size].copy_from_slice(&block.bytes[range.clone()]);
@@ -380,12 +339,7 @@ impl Memory {
     }
 
     /// The block and the bytes of an element that is written.
-    fn written(
-        &mut self,
-        at: Pointer,
-        elem: PrimType,
-        position: i64,
-    ) -> Result<(&mut Block, Range<usize>)> {
+    fn written(&mut self, at: Pointer, elem: PrimType, position: i64) -> Result<(&mut Block, Range<usize>)> {
         self.reached(at)?;
         let block = self.block(at)?;
         let range = block.range(elem, position, 1)?;
@@ -436,10 +390,7 @@ impl Memory {
     pub(super) fn prefix(&self, at: Pointer, bytes: usize) -> Result<&[u8]> {
         let block = self.block(at)?;
         if bytes > block.bytes.len() {
-            return bug(format!(
-                "a result of {bytes} bytes has {}",
-                block.bytes.len()
-            ));
+            return bug(format!("a result of {bytes} bytes has {}", block.bytes.len()));
         }
         if block.set[..bytes].contains(&false) {
             return bug("a result was not written wholly");
@@ -452,9 +403,7 @@ impl Block {
     /// The bytes of elements, if they are within bounds.
     fn range(&self, elem: PrimType, position: i64, count: usize) -> Result<Range<usize>> {
         let size = elem.size() as usize;
-        let start = usize::try_from(position)
-            .ok()
-            .and_then(|p| p.checked_mul(size));
+        let start = usize::try_from(position).ok().and_then(|p| p.checked_mul(size));
         let end = start.and_then(|s| s.checked_add(count.checked_mul(size)?));
         match (start, end) {
             (Some(start), Some(end)) if end <= self.bytes.len() => Ok(start..end),

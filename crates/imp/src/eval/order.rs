@@ -55,13 +55,7 @@ impl Order {
     /// The numbers in their order.
     pub(super) fn given(first: i64, end: i64) -> Self {
         let count = if first < end { end.abs_diff(first) } else { 0 };
-        Self {
-            first,
-            count,
-            step: 1,
-            at: 0,
-            left: count,
-        }
+        Self { first, count, step: 1, at: 0, left: count }
     }
 }
 
@@ -72,11 +66,7 @@ impl Iterator for Order {
         self.left = self.left.checked_sub(1)?;
         let now = self.at;
         let to_end = self.count - self.step;
-        self.at = if now < to_end {
-            now + self.step
-        } else {
-            now - to_end
-        };
+        self.at = if now < to_end { now + self.step } else { now - to_end };
         Some(self.first.wrapping_add(now as i64))
     }
 }

@@ -134,11 +134,7 @@ impl Races {
     /// A loop begins.
     pub(super) fn begin(&mut self, running: Running) -> Result<()> {
         let begin = self.tick()?;
-        self.loops.push(Open {
-            running,
-            begin,
-            iterations: Vec::new(),
-        });
+        self.loops.push(Open { running, begin, iterations: Vec::new() });
         Ok(())
     }
 
@@ -212,10 +208,7 @@ impl Races {
 
 impl<C> Default for Shadow<C> {
     fn default() -> Self {
-        Self {
-            grain: 0,
-            cells: Vec::new(),
-        }
+        Self { grain: 0, cells: Vec::new() }
     }
 }
 
@@ -232,9 +225,7 @@ impl<C: Copy + Default> Shadow<C> {
         let cells = bytes.start / grain..bytes.end.div_ceil(grain);
         let first = cells.start;
         let cells = self.cells.get_mut(cells).unwrap_or_default().iter_mut();
-        cells
-            .enumerate()
-            .map(move |(i, cell)| ((first + i) * grain, cell))
+        cells.enumerate().map(move |(i, cell)| ((first + i) * grain, cell))
     }
 
     /// Sees to it that cells do not extend over an end of these bytes.
@@ -249,9 +240,7 @@ impl<C: Copy + Default> Shadow<C> {
             let grain = grain.unwrap_or(1);
             let each = self.grain / grain;
             let cells = self.cells.iter();
-            self.cells = cells
-                .flat_map(|cell| std::iter::repeat_n(*cell, each))
-                .collect();
+            self.cells = cells.flat_map(|cell| std::iter::repeat_n(*cell, each)).collect();
             self.grain = grain;
         }
     }

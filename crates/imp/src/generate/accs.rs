@@ -89,19 +89,11 @@ impl Gen<'_, '_> {
     /// What yields an accumulator: another name for one, or an update where the index
     /// is in bounds.
     pub(crate) fn acc_op(&mut self, pat: &Param<Mems>, op: &BasicOp) -> Result<(), PassError> {
-        let BasicOp::UpdateAcc {
-            acc: _,
-            index,
-            values,
-        } = op
-        else {
+        let BasicOp::UpdateAcc { acc: _, index, values } = op else {
             return Ok(());
         };
         let target = Rc::clone(self.target(&pat.ty)?);
-        let indices: Vec<Expr> = index
-            .iter()
-            .map(|at| self.atom(*at))
-            .collect::<Result<_, _>>()?;
+        let indices: Vec<Expr> = index.iter().map(|at| self.atom(*at)).collect::<Result<_, _>>()?;
         let extents = self.extents(&target.shape)?;
         let inside = inside(&indices, &extents);
         let update = self.collect(|g| match &target.op {
@@ -162,17 +154,8 @@ impl Gen<'_, '_> {
     }
 
     /// Writes scalars or rows at an index.
-    fn write_at(
-        &mut self,
-        target: &Target,
-        index: &[Atom],
-        values: &[Atom],
-    ) -> Result<(), PassError> {
-        let full = |&count: &Dim| DimIndex::Slice {
-            start: Atom::i64(0),
-            count,
-            stride: Atom::i64(1),
-        };
+    fn write_at(&mut self, target: &Target, index: &[Atom], values: &[Atom]) -> Result<(), PassError> {
+        let full = |&count: &Dim| DimIndex::Slice { start: Atom::i64(0), count, stride: Atom::i64(1) };
         for ((ty, block, lmad), value) in target.arrays.iter().zip(values) {
             let fixed = index.iter().map(|&at| DimIndex::Fix(at));
             let row = ty.shape().iter().skip(index.len()).map(full);

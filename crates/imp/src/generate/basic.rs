@@ -15,19 +15,12 @@ use std::fmt::Write;
 
 impl Gen<'_, '_> {
     /// A basic operation.
-    pub(crate) fn basic(
-        &mut self,
-        pat: &Param<Mems>,
-        aux: &Aux,
-        op: &BasicOp,
-    ) -> Result<(), PassError> {
+    pub(crate) fn basic(&mut self, pat: &Param<Mems>, aux: &Aux, op: &BasicOp) -> Result<(), PassError> {
         match &pat.ty {
             Type::Array { .. } => self.array_op(pat, aux.prov, op),
             Type::Prim(_) => self.scalar_op(pat, op),
             Type::Cert => self.check(aux.prov, op),
-            Type::Acc { .. } if matches!(op, BasicOp::UpdateAcc { .. }) => {
-                self.by_one(|g| g.acc_op(pat, op))
-            }
+            Type::Acc { .. } if matches!(op, BasicOp::UpdateAcc { .. }) => self.by_one(|g| g.acc_op(pat, op)),
             Type::Acc { .. } => self.acc_op(pat, op),
             Type::Mem(_) => Err(PassError::bug("a basic operation yields a block")),
         }
@@ -40,9 +33,7 @@ impl Gen<'_, '_> {
         }
         if let BasicOp::Index { array, slice } = op {
             let (ty, block, lmad) = self.place(*array)?;
-            let elem = ty
-                .elem()
-                .ok_or_else(|| PassError::bug("an index into no array"))?;
+            let elem = ty.elem().ok_or_else(|| PassError::bug("an index into no array"))?;
             let access = match self.tiled.get(&pat.name) {
                 Some(access) => access.clone(),
                 None => self.fixed(elem, block, &lmad, slice)?,
@@ -80,18 +71,12 @@ impl Gen<'_, '_> {
             }
             BasicOp::Param { name, default } => self.param(name, self.atom(*default)?)?,
             BasicOp::Convert { op, from, to, arg } => Expr::Convert(*op, *from, *to, boxed(arg)?),
-            BasicOp::Select {
-                ty,
-                cond,
-                if_true,
-                if_false,
-            } => Expr::Select(*ty, boxed(cond)?, boxed(if_true)?, boxed(if_false)?),
+            BasicOp::Select { ty, cond, if_true, if_false } => {
+                Expr::Select(*ty, boxed(cond)?, boxed(if_true)?, boxed(if_false)?)
+            }
             BasicOp::Fma(ty, a, b, c) => Expr::Fma(*ty, boxed(a)?, boxed(b)?, boxed(c)?),
             BasicOp::Math(fun, ty, args) => {
-                let args = args
-                    .iter()
-                    .map(|arg| self.atom(*arg))
-                    .collect::<Result<_, _>>()?;
+                let args = args.iter().map(|arg| self.atom(*arg)).collect::<Result<_, _>>()?;
                 Expr::Math(*fun, *ty, args)
             }
             BasicOp::Assert { .. }
@@ -163,15 +148,8 @@ impl Gen<'_, '_> {
             }
         }
         let location = self.location(prov);
-        let check = self.tables.check(Check {
-            format: format.into(),
-            location,
-        });
-        self.emit(Stmt::Check {
-            cond,
-            check,
-            values,
-        });
+        let check = self.tables.check(Check { format: format.into(), location });
+        self.emit(Stmt::Check { cond, check, values });
         Ok(())
     }
 
@@ -184,9 +162,7 @@ impl Gen<'_, '_> {
         slice: &[DimIndex],
         value: Atom,
     ) -> Result<(), PassError> {
-        let elem = ty
-            .elem()
-            .ok_or_else(|| PassError::bug("a write into no array"))?;
+        let elem = ty.elem().ok_or_else(|| PassError::bug("a write into no array"))?;
         if slice.iter().all(|index| matches!(index, DimIndex::Fix(_))) {
             let access = self.fixed(elem, block, lmad, slice)?;
             let value = self.atom(value)?;
@@ -203,11 +179,7 @@ impl Gen<'_, '_> {
 
     fn array_op(&mut self, pat: &Param<Mems>, prov: Prov, op: &BasicOp) -> Result<(), PassError> {
         self.note(pat);
-        let MemAnn::In {
-            block: ir::mem::Block::Var(block),
-            lmad,
-        } = &pat.ann
-        else {
+        let MemAnn::In { block: ir::mem::Block::Var(block), lmad } = &pat.ann else {
             return Err(PassError::bug("an array has no memory"));
         };
         let elem = pat.ty.elem().ok_or_else(no_variable)?;
@@ -219,38 +191,21 @@ impl Gen<'_, '_> {
             | BasicOp::Rearrange { .. }
             | BasicOp::Reshape { .. }
             | BasicOp::Scratch { .. } => Ok(()),
-            BasicOp::Update {
-                array,
-                slice,
-                value,
-            } => {
+            BasicOp::Update { array, slice, value } => {
                 let (ty, block, lmad) = self.place(*array)?;
                 self.write(&ty, block, &lmad, slice, *value)
             }
-            BasicOp::FlatUpdate {
-                array,
-                offset,
-                strides,
-                value,
-            } => {
+            BasicOp::FlatUpdate { array, offset, strides, value } => {
                 let (_, block, lmad) = self.place(*array)?;
                 let (ty, _, _) = self.place(*value)?;
-                let dims: Vec<(Dim, Atom)> = ty
-                    .shape()
-                    .iter()
-                    .copied()
-                    .zip(strides.iter().copied())
-                    .collect();
+                let dims: Vec<(Dim, Atom)> =
+                    ty.shape().iter().copied().zip(strides.iter().copied()).collect();
                 self.by_one(|g| g.copy_over(block, &lmad.flat_slice(*offset, &dims), *value))
             }
             BasicOp::Copy(array) | BasicOp::Manifest { perm: _, array } => {
                 self.copy_into(*block, lmad, *array)
             }
-            BasicOp::Concat {
-                dim,
-                arrays,
-                width: _,
-            } => {
+            BasicOp::Concat { dim, arrays, width: _ } => {
                 let mut at = ir::poly::Poly::constant(0);
                 for &array in arrays {
                     let (ty, _, _) = self.place(array)?;
@@ -263,37 +218,19 @@ impl Gen<'_, '_> {
                 }
                 Ok(())
             }
-            BasicOp::Iota {
-                ty,
-                count,
-                start,
-                stride,
-            } => {
+            BasicOp::Iota { ty, count, start, stride } => {
                 let count = self.dim(*count)?;
                 let (start, stride) = (self.atom(*start)?, self.atom(*stride)?);
                 let (block, lmad, ty) = (*block, lmad.clone(), *ty);
-                let rows = Fill {
-                    what: "iota",
-                    prov,
-                    count,
-                    row: Expr::i64(1),
-                    fresh: vec![block],
-                };
+                let rows = Fill { what: "iota", prov, count, row: Expr::i64(1), fresh: vec![block] };
                 self.fill_each(rows, |g, i| {
                     let index = if ty == PrimType::I64 {
                         Expr::Var(i)
                     } else {
-                        Expr::Convert(
-                            prim::ConvOp::SExt,
-                            PrimType::I64,
-                            ty,
-                            Box::new(Expr::Var(i)),
-                        )
+                        Expr::Convert(prim::ConvOp::SExt, PrimType::I64, ty, Box::new(Expr::Var(i)))
                     };
-                    let scaled =
-                        Expr::Binary(BinOp::Mul, ty, Box::new(index), Box::new(stride.clone()));
-                    let value =
-                        Expr::Binary(BinOp::Add, ty, Box::new(scaled), Box::new(start.clone()));
+                    let scaled = Expr::Binary(BinOp::Mul, ty, Box::new(index), Box::new(stride.clone()));
+                    let value = Expr::Binary(BinOp::Add, ty, Box::new(scaled), Box::new(start.clone()));
                     let access = g.element(elem, block, &lmad, vec![Expr::Var(i)])?;
                     g.emit(Stmt::Store(access, value));
                     Ok(())
@@ -330,9 +267,7 @@ impl Gen<'_, '_> {
             | BasicOp::Fma(..)
             | BasicOp::Math(..)
             | BasicOp::Assert { .. }
-            | BasicOp::UpdateAcc { .. } => {
-                Err(PassError::bug("a scalar operation yields an array"))
-            }
+            | BasicOp::UpdateAcc { .. } => Err(PassError::bug("a scalar operation yields an array")),
         }
     }
 
@@ -352,10 +287,7 @@ impl Gen<'_, '_> {
             let to = self.region(block, lmad)?;
             return self.replicate_by_kernels(&to, (elem, shape), value, prov);
         }
-        let extents: Vec<Expr> = shape[..outer]
-            .iter()
-            .map(|&dim| self.dim(dim))
-            .collect::<Result<_, _>>()?;
+        let extents: Vec<Expr> = shape[..outer].iter().map(|&dim| self.dim(dim)).collect::<Result<_, _>>()?;
         let Some((first, rest)) = extents.split_first() else {
             return Err(PassError::bug("a replicate without dimensions"));
         };
@@ -368,18 +300,8 @@ impl Gen<'_, '_> {
         }
         let row = self.name_value(row, PrimType::I64, "row");
         let scalar = !matches!(value, Atom::Var(name) if self.place(name).is_ok());
-        let value_expr = if scalar {
-            Some(self.atom(value)?)
-        } else {
-            None
-        };
-        let rows = Fill {
-            what: "replicate",
-            prov,
-            count: first.clone(),
-            row,
-            fresh: vec![block],
-        };
+        let value_expr = if scalar { Some(self.atom(value)?) } else { None };
+        let rows = Fill { what: "replicate", prov, count: first.clone(), row, fresh: vec![block] };
         self.fill_each(rows, |g, i| {
             g.nest(rest.to_vec(), vec![Expr::Var(i)], &mut |g, indices| {
                 if let Some(value) = &value_expr {
@@ -396,11 +318,7 @@ impl Gen<'_, '_> {
                 for (index, stride) in indices.into_iter().zip(to.strides.drain(..outer)) {
                     to.offset = add(to.offset, mul(index, stride));
                 }
-                let extents = ty
-                    .shape()
-                    .iter()
-                    .map(|&dim| g.dim(dim))
-                    .collect::<Result<_, _>>()?;
+                let extents = ty.shape().iter().map(|&dim| g.dim(dim)).collect::<Result<_, _>>()?;
                 g.copy(to, from, elem, extents)
             })
         })

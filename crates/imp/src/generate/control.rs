@@ -36,10 +36,7 @@ impl Gen<'_, '_> {
             let Some(block) = atom.var().and_then(|name| self.blocks.of(name)) else {
                 continue;
             };
-            let bound = body
-                .stms
-                .iter()
-                .any(|stm| stm.pat.iter().any(|p| p.name == block));
+            let bound = body.stms.iter().any(|stm| stm.pat.iter().any(|p| p.name == block));
             if bound && !seen.contains(&block) {
                 seen.push(block);
                 self.release(block)?;
@@ -70,33 +67,19 @@ impl Gen<'_, '_> {
                 [pat] => self.basic(pat, &stm.aux, op),
                 _ => Err(PassError::bug("a basic operation binds one name")),
             },
-            Exp::If {
-                cond,
-                then_body,
-                else_body,
-            } => self.branch(&stm.pat, *cond, then_body, else_body),
+            Exp::If { cond, then_body, else_body } => self.branch(&stm.pat, *cond, then_body, else_body),
             Exp::Loop { params, form, body } => {
                 let independent = stm.aux.facts.has(Mark::Independent);
                 self.repeat(&stm.pat, params, *form, body, independent)
             }
             Exp::Apply { fun, args } => self.call(&stm.pat, fun, args, stm.aux.prov),
-            Exp::Op(MemOp::Alloc { bytes, space }) => {
-                self.alloc(&stm.pat, stm.aux.prov, *bytes, *space)
-            }
-            Exp::Op(MemOp::Seg(SegOp::WithAcc { inputs, lambda })) => {
-                self.with_acc(&stm.pat, inputs, lambda)
-            }
+            Exp::Op(MemOp::Alloc { bytes, space }) => self.alloc(&stm.pat, stm.aux.prov, *bytes, *space),
+            Exp::Op(MemOp::Seg(SegOp::WithAcc { inputs, lambda })) => self.with_acc(&stm.pat, inputs, lambda),
             Exp::Op(MemOp::Seg(SegOp::Seg(seg))) => self.seg(&stm.pat, &stm.aux, seg),
         }
     }
 
-    fn alloc(
-        &mut self,
-        pat: &[Param<Mems>],
-        prov: Prov,
-        bytes: Atom,
-        space: Space,
-    ) -> Result<(), PassError> {
+    fn alloc(&mut self, pat: &[Param<Mems>], prov: Prov, bytes: Atom, space: Space) -> Result<(), PassError> {
         let [pat] = pat else {
             return Err(PassError::bug("an allocation binds one name"));
         };
@@ -106,9 +89,7 @@ impl Gen<'_, '_> {
             }
             Space::Host | Space::Device => {
                 let bytes = self.atom(bytes)?;
-                let var = self
-                    .bind_owned(pat)
-                    .ok_or_else(|| PassError::bug("no block"))?;
+                let var = self.bind_owned(pat).ok_or_else(|| PassError::bug("no block"))?;
                 self.emit_alloc(var, bytes, prov);
                 Ok(())
             }
@@ -117,15 +98,9 @@ impl Gen<'_, '_> {
                     .constant()
                     .and_then(prim::Scalar::as_i64)
                     .ok_or_else(|| PassError::bug("a register block of unknown size"))?;
-                let buffer = self
-                    .bind_borrowed(pat)
-                    .ok_or_else(|| PassError::bug("no block"))?;
+                let buffer = self.bind_borrowed(pat).ok_or_else(|| PassError::bug("no block"))?;
                 let count = (bytes as u64).div_ceil(PrimType::I64.size()).max(1);
-                self.emit(Stmt::Frame {
-                    buffer,
-                    elem: PrimType::I64,
-                    count,
-                });
+                self.emit(Stmt::Frame { buffer, elem: PrimType::I64, count });
                 Ok(())
             }
             Space::Scratchpad => {
@@ -152,12 +127,7 @@ impl Gen<'_, '_> {
         Ok(())
     }
 
-    fn arm(
-        &mut self,
-        pat: &[Param<Mems>],
-        vars: &[Option<Var>],
-        body: &Body<Mems>,
-    ) -> Result<(), PassError> {
+    fn arm(&mut self, pat: &[Param<Mems>], vars: &[Option<Var>], body: &Body<Mems>) -> Result<(), PassError> {
         let results = self.body(body)?;
         for ((param, var), atom) in pat.iter().zip(vars).zip(results) {
             self.settle(param, *var, atom)?;
@@ -259,12 +229,8 @@ impl Gen<'_, '_> {
         let names: Vec<Name> = params.iter().map(|p| p.param.name).collect();
         // A result that is another parameter is read before that is overwritten.
         let tangled = results.iter().enumerate().any(|(k, atom)| {
-            atom.var().is_some_and(|name| {
-                names
-                    .iter()
-                    .position(|&other| other == name)
-                    .is_some_and(|at| at < k)
-            })
+            atom.var()
+                .is_some_and(|name| names.iter().position(|&other| other == name).is_some_and(|at| at < k))
         });
         if tangled {
             let mut temps = Vec::with_capacity(results.len());
@@ -331,17 +297,9 @@ impl Gen<'_, '_> {
                 let results = pat.iter().filter_map(|p| self.bind_owned(p)).collect();
                 let place = self.shared.recursive.contains(fun).then(|| {
                     let location = self.location(prov);
-                    self.tables.check(Check {
-                        format: "".into(),
-                        location,
-                    })
+                    self.tables.check(Check { format: "".into(), location })
                 });
-                self.emit(Stmt::Call {
-                    fun: id,
-                    args: converted,
-                    results,
-                    place,
-                });
+                self.emit(Stmt::Call { fun: id, args: converted, results, place });
             }
             Callee::Constant(_, globals) => {
                 self.outside(|g| {

@@ -15,30 +15,15 @@ use std::sync::Arc;
 impl Gen<'_, '_> {
     /// Copies an array to a place, unless it lies there. Where the two share a
     /// block, through a block of its own.
-    pub(crate) fn copy_into(
-        &mut self,
-        block: Name,
-        lmad: &Lmad,
-        array: Name,
-    ) -> Result<(), PassError> {
+    pub(crate) fn copy_into(&mut self, block: Name, lmad: &Lmad, array: Name) -> Result<(), PassError> {
         let (ty, from_block, from_lmad) = self.place(array)?;
-        let elem = ty
-            .elem()
-            .ok_or_else(|| PassError::bug("a copy of no array"))?;
+        let elem = ty.elem().ok_or_else(|| PassError::bug("a copy of no array"))?;
         let same = lmad.offset == from_lmad.offset
-            && lmad
-                .dims
-                .iter()
-                .zip(&from_lmad.dims)
-                .all(|(a, b)| a.stride == b.stride);
+            && lmad.dims.iter().zip(&from_lmad.dims).all(|(a, b)| a.stride == b.stride);
         if block == from_block && same {
             return Ok(());
         }
-        let extents: Vec<Expr> = ty
-            .shape()
-            .iter()
-            .map(|&dim| self.dim(dim))
-            .collect::<Result<_, _>>()?;
+        let extents: Vec<Expr> = ty.shape().iter().map(|&dim| self.dim(dim)).collect::<Result<_, _>>()?;
         let to = self.region(block, lmad)?;
         let mut from = self.region(from_block, &from_lmad)?;
         if self.crosses(&to, &from) {
@@ -52,11 +37,7 @@ impl Gen<'_, '_> {
                 bytes = mul(extent.clone(), bytes);
             }
             self.emit(Stmt::Alloc(temp, bytes, None));
-            let mut packed = Region {
-                buffer: temp,
-                offset: Expr::i64(0),
-                strides: Vec::new(),
-            };
+            let mut packed = Region { buffer: temp, offset: Expr::i64(0), strides: Vec::new() };
             let packed_lmad = Lmad::row_major(ty.shape());
             for dim in &packed_lmad.dims {
                 packed.strides.push(self.poly(&dim.stride)?);
@@ -76,12 +57,7 @@ impl Gen<'_, '_> {
 
     /// Copies an array over a view whose rows may meet: in any order where no two elements have
     /// one place, as far as that is told, else in row-major order, so that the last one stays.
-    pub(crate) fn copy_over(
-        &mut self,
-        block: Name,
-        lmad: &Lmad,
-        array: Name,
-    ) -> Result<(), PassError> {
+    pub(crate) fn copy_over(&mut self, block: Name, lmad: &Lmad, array: Name) -> Result<(), PassError> {
         let (ty, from_block, from) = self.place(array)?;
         let elem = Self::elem_of(&ty)?;
         let mut extents = Vec::with_capacity(ty.rank());
@@ -118,8 +94,7 @@ impl Gen<'_, '_> {
             };
             let distance = self.name_value(distance, PrimType::I64, "distance");
             let last = max(sub(extent.clone(), Expr::i64(1)), Expr::i64(0));
-            let reach =
-                self.name_value(mul(last.clone(), distance.clone()), PrimType::I64, "reach");
+            let reach = self.name_value(mul(last.clone(), distance.clone()), PrimType::I64, "reach");
             dims.push((distance, reach, last));
         }
         let mut apart = Expr::Const(Scalar::Bool(true));
@@ -168,11 +143,9 @@ impl Gen<'_, '_> {
         if self.device.is_some() {
             return self.copy(to, from, elem, extents);
         }
-        if let ([_, to_by], [from_by, _], [rows, columns]) = (
-            to.strides.as_slice(),
-            from.strides.as_slice(),
-            extents.as_slice(),
-        ) && [to_by, from_by].map(constant) == [Some(1); 2]
+        if let ([_, to_by], [from_by, _], [rows, columns]) =
+            (to.strides.as_slice(), from.strides.as_slice(), extents.as_slice())
+            && [to_by, from_by].map(constant) == [Some(1); 2]
             && constant(rows).and(constant(columns)).is_none()
         {
             let is_wide = compare(CmpOp::SLt, rows.clone(), columns.clone());
@@ -186,13 +159,7 @@ impl Gen<'_, '_> {
         };
         let row = rest.iter().cloned().fold(Expr::i64(1), mul);
         let row = self.name_value(row, PrimType::I64, "row");
-        let rows = Fill {
-            what: "copy",
-            prov: Prov::NONE,
-            count: outer.clone(),
-            row,
-            fresh: Vec::new(),
-        };
+        let rows = Fill { what: "copy", prov: Prov::NONE, count: outer.clone(), row, fresh: Vec::new() };
         self.fill(rows, |g, lo, hi| {
             let shift = |region: &Region| {
                 let mut part = region.clone();
@@ -232,20 +199,13 @@ impl Gen<'_, '_> {
         if self.kernel.is_some() {
             return self.store_constants(&to, elem, shape, bytes);
         }
-        let id = self.tables.data(Data {
-            elem,
-            bytes: Arc::clone(bytes),
-        });
+        let id = self.tables.data(Data { elem, bytes: Arc::clone(bytes) });
         let data = self.borrowed("data");
         self.emit(Stmt::ConstData(data, id));
         let dims: Vec<Dim> = shape.iter().map(|&n| Dim::Const(n)).collect();
         let strides = Lmad::row_major(&dims).dims;
         let strides = strides.iter().map(|dim| self.poly(&dim.stride));
-        let from = Region {
-            buffer: data,
-            offset: Expr::i64(0),
-            strides: strides.collect::<Result<_, _>>()?,
-        };
+        let from = Region { buffer: data, offset: Expr::i64(0), strides: strides.collect::<Result<_, _>>()? };
         if self.device.is_some() {
             return self.upload(to, from, elem, shape);
         }

@@ -16,12 +16,7 @@ pub(crate) fn generate(
     functions: &[Function],
     shared: &Shared<'_>,
 ) -> Result<(Entry, Function), PassError> {
-    let bug = || {
-        PassError::bug(format!(
-            "entry point {} does not fit its function",
-            entry.name
-        ))
-    };
+    let bug = || PassError::bug(format!("entry point {} does not fit its function", entry.name));
     let Some(Callee::Function(id)) = shared.ids.get(&entry.fun) else {
         return Err(bug());
     };
@@ -42,18 +37,8 @@ pub(crate) fn generate(
     let vars: Vec<Var> = types.map(|info| new_var(&mut wrapper, info)).collect();
     wrapper.params = word_order(opaques, &entry.params, &vars).ok_or_else(bug)?;
     let types: Vec<VarType> = callee.ret.iter().filter_map(|r| var_type(&r.ty)).collect();
-    let results_vars: Vec<Var> = types
-        .into_iter()
-        .map(|ty| {
-            new_var(
-                &mut wrapper,
-                VarInfo {
-                    ty,
-                    hint: "result".into(),
-                },
-            )
-        })
-        .collect();
+    let results_vars: Vec<Var> =
+        types.into_iter().map(|ty| new_var(&mut wrapper, VarInfo { ty, hint: "result".into() })).collect();
     wrapper.results = word_order(opaques, &entry.results, &results_vars).ok_or_else(bug)?;
     wrapper.owned = buffers(&wrapper, &results_vars);
     let args = vars
@@ -63,12 +48,7 @@ pub(crate) fn generate(
             VarType::Buffer(_) => Arg::Buffer(var),
         })
         .collect();
-    wrapper.body = vec![Stmt::Call {
-        fun: *id,
-        args,
-        results: results_vars,
-        place: None,
-    }];
+    wrapper.body = vec![Stmt::Call { fun: *id, args, results: results_vars, place: None }];
     Ok((entry_of(entry), wrapper))
 }
 
@@ -117,33 +97,16 @@ pub(crate) fn initialiser(program: &ir::Program<Mems>, shared: &Shared<'_>) -> O
         code: Code::Once,
         recursive: false,
     };
-    for function in program
-        .functions
-        .iter()
-        .filter(|f| f.kind == FunKind::Constant)
-    {
+    for function in program.functions.iter().filter(|f| f.kind == FunKind::Constant) {
         let Some(Callee::Constant(id, globals)) = shared.ids.get(&function.name) else {
             continue;
         };
         let results: Vec<Var> = result_types(function)
-            .map(|ty| {
-                new_var(
-                    &mut init,
-                    VarInfo {
-                        ty,
-                        hint: function.name.0.clone(),
-                    },
-                )
-            })
+            .map(|ty| new_var(&mut init, VarInfo { ty, hint: function.name.0.clone() }))
             .collect();
         let owned = buffers(&init, &results);
         init.owned.extend(owned);
-        init.body.push(Stmt::Call {
-            fun: *id,
-            args: Vec::new(),
-            results: results.clone(),
-            place: None,
-        });
+        init.body.push(Stmt::Call { fun: *id, args: Vec::new(), results: results.clone(), place: None });
         for (&global, var) in globals.iter().zip(results) {
             init.body.push(Stmt::WriteGlobal(global, var));
         }

@@ -40,11 +40,7 @@ pub(crate) fn binary(op: BinOp, a: Expr, b: Expr) -> Expr {
 
 /// `a / b` on `i64` for `b` above 0 and `a` not below.
 pub(crate) fn div(a: Expr, b: Expr) -> Expr {
-    if b == Expr::i64(1) {
-        a
-    } else {
-        binary(BinOp::UDiv, a, b)
-    }
+    if b == Expr::i64(1) { a } else { binary(BinOp::UDiv, a, b) }
 }
 
 /// The signed minimum on `i64`.
@@ -64,12 +60,7 @@ pub(crate) fn compare(op: CmpOp, a: Expr, b: Expr) -> Expr {
 
 /// One of two `i64`.
 pub(crate) fn select(cond: &Expr, yes: &Expr, no: &Expr) -> Expr {
-    Expr::Select(
-        PrimType::I64,
-        Box::new(cond.clone()),
-        Box::new(yes.clone()),
-        Box::new(no.clone()),
-    )
+    Expr::Select(PrimType::I64, Box::new(cond.clone()), Box::new(yes.clone()), Box::new(no.clone()))
 }
 
 /// At least one of two truth values.

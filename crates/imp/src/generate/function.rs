@@ -7,8 +7,8 @@ use super::gpu::{Around, Scratchpad, Team};
 use super::tables::Tables;
 use super::{Shared, var_type};
 use crate::syntax::{
-    Access, Check, CheckId, Code, Expr, For, Function as ImpFunction, How, Region, Stmt, Var,
-    VarInfo, VarType,
+    Access, Check, CheckId, Code, Expr, For, Function as ImpFunction, How, Region, Stmt, Var, VarInfo,
+    VarType,
 };
 use ir::decision::Kind;
 use ir::fuel::Fuel;
@@ -174,10 +174,7 @@ impl Gen<'_, '_> {
     // --- Variables -------------------------------------------------------
 
     pub(crate) fn new_var(&mut self, ty: VarType, hint: &str) -> Var {
-        self.vars.push(VarInfo {
-            ty,
-            hint: Arc::from(hint),
-        });
+        self.vars.push(VarInfo { ty, hint: Arc::from(hint) });
         Var(self.vars.len() as u32 - 1)
     }
 
@@ -236,12 +233,9 @@ impl Gen<'_, '_> {
             Atom::Var(name) => Some(name.index()),
             Atom::Const(_) => None,
         });
-        let pairs = names
-            .zip(vars)
-            .filter_map(|(name, var)| Some((name?, *var)));
-        let before: Vec<(usize, Option<Var>)> = pairs
-            .map(|(name, var)| (name, self.var_of[name].replace(var)))
-            .collect();
+        let pairs = names.zip(vars).filter_map(|(name, var)| Some((name?, *var)));
+        let before: Vec<(usize, Option<Var>)> =
+            pairs.map(|(name, var)| (name, self.var_of[name].replace(var))).collect();
         let result = generate(self);
         for (name, var) in before.into_iter().rev() {
             self.var_of[name] = var;
@@ -251,11 +245,7 @@ impl Gen<'_, '_> {
 
     /// Notes where an array lies.
     pub(crate) fn note(&mut self, param: &Param<Mems>) {
-        if let MemAnn::In {
-            block: Block::Var(block),
-            lmad,
-        } = &param.ann
-        {
+        if let MemAnn::In { block: Block::Var(block), lmad } = &param.ann {
             self.place_of[param.name.index()] = Some((param.ty.clone(), *block, lmad.clone()));
         }
     }
@@ -293,11 +283,7 @@ impl Gen<'_, '_> {
     /// The variable of a bound name.
     pub(crate) fn var(&self, name: Name) -> Result<Var, PassError> {
         self.var_of[name.index()].ok_or_else(|| {
-            PassError::bug(format!(
-                "{}_{} has no variable",
-                self.function.names.hint(name),
-                name.0
-            ))
+            PassError::bug(format!("{}_{} has no variable", self.function.names.hint(name), name.0))
         })
     }
 
@@ -309,21 +295,12 @@ impl Gen<'_, '_> {
     /// Type, block and index function of an array.
     pub(crate) fn place(&self, array: Name) -> Result<(Type, Name, Lmad), PassError> {
         self.place_of[array.index()].clone().ok_or_else(|| {
-            PassError::bug(format!(
-                "{}_{} has no memory",
-                self.function.names.hint(array),
-                array.0
-            ))
+            PassError::bug(format!("{}_{} has no memory", self.function.names.hint(array), array.0))
         })
     }
 
     /// A fresh variable with a value: a scalar's, or a further reference to a block.
-    pub(crate) fn transfer(
-        &mut self,
-        atom: Atom,
-        ty: VarType,
-        hint: &str,
-    ) -> Result<Var, PassError> {
+    pub(crate) fn transfer(&mut self, atom: Atom, ty: VarType, hint: &str) -> Result<Var, PassError> {
         match ty {
             VarType::Scalar(_) | VarType::Vector(..) => {
                 let value = self.atom(atom)?;
@@ -401,13 +378,7 @@ impl Gen<'_, '_> {
     ) -> Result<(), PassError> {
         let var = self.scalar(PrimType::I64, hint);
         let body = self.collect(|g| f(g, var))?;
-        self.emit(Stmt::For(For {
-            how: How::Seq { independent },
-            var,
-            from,
-            to,
-            body,
-        }));
+        self.emit(Stmt::For(For { how: How::Seq { independent }, var, from, to, body }));
         Ok(())
     }
 
@@ -476,16 +447,8 @@ impl Gen<'_, '_> {
 
     /// The region that an array with this place covers.
     pub(crate) fn region(&self, block: Name, lmad: &Lmad) -> Result<Region, PassError> {
-        let strides = lmad
-            .dims
-            .iter()
-            .map(|dim| self.poly(&dim.stride))
-            .collect::<Result<_, _>>()?;
-        Ok(Region {
-            buffer: self.var(block)?,
-            offset: self.poly(&lmad.offset)?,
-            strides,
-        })
+        let strides = lmad.dims.iter().map(|dim| self.poly(&dim.stride)).collect::<Result<_, _>>()?;
+        Ok(Region { buffer: self.var(block)?, offset: self.poly(&lmad.offset)?, strides })
     }
 
     /// The element of an array at these indices.
@@ -501,12 +464,7 @@ impl Gen<'_, '_> {
             .zip(&lmad.dims)
             .map(|(index, dim)| Ok((index, self.poly(&dim.stride)?)))
             .collect::<Result<_, PassError>>()?;
-        Ok(Access {
-            buffer: self.var(block)?,
-            elem,
-            offset: self.poly(&lmad.offset)?,
-            dims,
-        })
+        Ok(Access { buffer: self.var(block)?, elem, offset: self.poly(&lmad.offset)?, dims })
     }
 
     /// The element at an index where every dimension is fixed.
@@ -536,12 +494,7 @@ impl Gen<'_, '_> {
     /// What a failure to allocate names as its place, if that is known.
     pub(crate) fn place_check(&mut self, prov: Prov) -> Option<CheckId> {
         let location = self.location(prov);
-        (!location.is_empty()).then(|| {
-            self.tables.check(Check {
-                format: "".into(),
-                location,
-            })
-        })
+        (!location.is_empty()).then(|| self.tables.check(Check { format: "".into(), location }))
     }
 
     /// Source places, innermost first, one a line.
@@ -553,11 +506,7 @@ impl Gen<'_, '_> {
     /// an empty line between two.
     pub(crate) fn provenance(&self, prov: Prov) -> Arc<str> {
         let stacks = self.function.provs.stacks(prov);
-        let texts: Vec<String> = stacks
-            .iter()
-            .rev()
-            .map(|stack| self.places(stack))
-            .collect();
+        let texts: Vec<String> = stacks.iter().rev().map(|stack| self.places(stack)).collect();
         texts.join("\n\n").into()
     }
 
@@ -573,18 +522,8 @@ impl Gen<'_, '_> {
     }
 
     fn place_text(&self, loc: SrcLoc, text: &mut String) {
-        let file = self
-            .shared
-            .files
-            .get(loc.file as usize)
-            .map_or("?", |file| file);
-        let SrcLoc {
-            file: _,
-            line,
-            col,
-            end_line,
-            end_col,
-        } = loc;
+        let file = self.shared.files.get(loc.file as usize).map_or("?", |file| file);
+        let SrcLoc { file: _, line, col, end_line, end_col } = loc;
         let last = end_col.saturating_sub(1).max(1);
         let written = if line == end_line {
             write!(text, "{file}:{line}:{col}-{last}")

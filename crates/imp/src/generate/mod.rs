@@ -95,15 +95,11 @@ pub fn generate(program: &ir::Program<Mems>, context: &mut Context) -> Result<Pr
     let tunables = shared.tunables.of(program);
     let recursive = recursive_functions(program);
     let names = program.functions.iter().map(|f| &f.name).zip(&recursive);
-    shared.recursive = names
-        .filter(|(_, recursive)| **recursive)
-        .map(|(name, _)| name.clone())
-        .collect();
+    shared.recursive = names.filter(|(_, recursive)| **recursive).map(|(name, _)| name.clone()).collect();
     let mut functions = Vec::with_capacity(program.functions.len() + program.entries.len());
     let each: Vec<_> = program.functions.iter().zip(recursive).collect();
-    let made = context.each(each, |(function, recursive), own| {
-        function::generate(function, recursive, &shared, own)
-    })?;
+    let made = context
+        .each(each, |(function, recursive), own| function::generate(function, recursive, &shared, own))?;
     let mut tables = Tables::default();
     for (mut function, own) in made {
         tables.append(own, &mut function);
@@ -115,10 +111,7 @@ pub fn generate(program: &ir::Program<Mems>, context: &mut Context) -> Result<Pr
     for entry in &program.entries {
         let (entry, wrapper) = entries::generate(entry, program, &functions, &shared)?;
         functions.push(wrapper);
-        entries.push(crate::Entry {
-            fun: FunId(functions.len() as u32 - 1),
-            ..entry
-        });
+        entries.push(crate::Entry { fun: FunId(functions.len() as u32 - 1), ..entry });
     }
     let init = entries::initialiser(program, &shared);
     let init = init.map(|function| {
@@ -142,10 +135,7 @@ pub fn generate(program: &ir::Program<Mems>, context: &mut Context) -> Result<Pr
 /// The variables that carry a function's results: arrays have none, their
 /// blocks stand beside them.
 fn result_types(function: &Function<Mems>) -> impl Iterator<Item = VarType> + '_ {
-    function
-        .ret
-        .iter()
-        .filter_map(|result| var_type(&result.ty))
+    function.ret.iter().filter_map(|result| var_type(&result.ty))
 }
 
 /// The variable that carries a value of this type, if one does.
@@ -162,17 +152,9 @@ pub(crate) fn var_type(ty: &Type) -> Option<VarType> {
 /// For each function whether it can call itself, directly or not.
 fn recursive_functions(program: &ir::Program<Mems>) -> Vec<bool> {
     let mut graph = DiGraph::<(), ()>::new();
-    let nodes: Vec<_> = program
-        .functions
-        .iter()
-        .map(|_| graph.add_node(()))
-        .collect();
-    let by_name: FxHashMap<&FunName, usize> = program
-        .functions
-        .iter()
-        .enumerate()
-        .map(|(i, f)| (&f.name, i))
-        .collect();
+    let nodes: Vec<_> = program.functions.iter().map(|_| graph.add_node(())).collect();
+    let by_name: FxHashMap<&FunName, usize> =
+        program.functions.iter().enumerate().map(|(i, f)| (&f.name, i)).collect();
     let mut recursive = vec![false; nodes.len()];
     for (at, function) in program.functions.iter().enumerate() {
         ir::walk::callees(&function.body, |callee| {

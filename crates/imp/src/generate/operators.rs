@@ -21,11 +21,7 @@ impl Gen<'_, '_> {
     }
 
     /// Fresh variables with the operands' values.
-    pub(crate) fn values(
-        &mut self,
-        atoms: &[Atom],
-        types: &[PrimType],
-    ) -> Result<Vec<Var>, PassError> {
+    pub(crate) fn values(&mut self, atoms: &[Atom], types: &[PrimType]) -> Result<Vec<Var>, PassError> {
         let mut vars = Vec::with_capacity(types.len());
         for (&atom, &ty) in atoms.iter().zip(types) {
             let value = self.atom(atom)?;
@@ -45,12 +41,7 @@ impl Gen<'_, '_> {
     ) -> Result<(), PassError> {
         for operator in operators {
             let k = operator.neutral.len();
-            for (param, &value) in operator
-                .op
-                .params
-                .iter()
-                .zip(accs[..k].iter().chain(&values[..k]))
-            {
+            for (param, &value) in operator.op.params.iter().zip(accs[..k].iter().chain(&values[..k])) {
                 let var = self
                     .bind_borrowed(param)
                     .ok_or_else(|| PassError::bug("an operator's parameter is no scalar"))?;
@@ -85,18 +76,9 @@ impl Gen<'_, '_> {
     }
 
     /// Stores variables into buffers at an index.
-    pub(crate) fn store_all(
-        &mut self,
-        buffers: &[Var],
-        types: &[PrimType],
-        index: Expr,
-        values: &[Var],
-    ) {
+    pub(crate) fn store_all(&mut self, buffers: &[Var], types: &[PrimType], index: Expr, values: &[Var]) {
         for ((&buffer, &elem), &value) in buffers.iter().zip(types).zip(values) {
-            self.emit(Stmt::Store(
-                at(buffer, elem, index.clone()),
-                Expr::Var(value),
-            ));
+            self.emit(Stmt::Store(at(buffer, elem, index.clone()), Expr::Var(value)));
         }
     }
 }
@@ -118,12 +100,7 @@ pub(crate) fn operator_types(operators: &[&Operator<Mems>]) -> Result<Vec<PrimTy
 
 /// Element `index` of a buffer.
 pub(crate) fn at(buffer: Var, elem: PrimType, index: Expr) -> Access {
-    Access {
-        buffer,
-        elem,
-        offset: Expr::i64(0),
-        dims: vec![(index, Expr::i64(1))],
-    }
+    Access { buffer, elem, offset: Expr::i64(0), dims: vec![(index, Expr::i64(1))] }
 }
 
 /// `ceil(a / b)` for `b` above 0 and `a` not below.

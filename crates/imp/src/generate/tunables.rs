@@ -40,11 +40,7 @@ impl Numbers {
             }
         }
         for name in ir::tunable::user(program) {
-            table.push(Tunable {
-                name: Arc::clone(&name),
-                class: Class::User,
-                default: NOT_GIVEN,
-            });
+            table.push(Tunable { name: Arc::clone(&name), class: Class::User, default: NOT_GIVEN });
             self.user.insert(name, TunableId(table.len() as u32 - 1));
         }
         table
@@ -66,11 +62,6 @@ impl Gen<'_, '_> {
         let id = id.ok_or_else(|| PassError::bug("a parameter without a number"))?;
         let none = compare(CmpOp::Eq, Expr::Tunable(id), Expr::i64(NOT_GIVEN));
         let value = Box::new(Expr::Tunable(id));
-        Ok(Expr::Select(
-            PrimType::I64,
-            Box::new(none),
-            Box::new(default),
-            value,
-        ))
+        Ok(Expr::Select(PrimType::I64, Box::new(none), Box::new(default), value))
     }
 }

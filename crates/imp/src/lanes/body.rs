@@ -5,8 +5,8 @@ use super::positions::{is_unit, load_positions, store_positions};
 use super::value::{Shape, Val};
 use super::vary::Region;
 use crate::syntax::{
-    Access, Arg, CheckId, Expr, For, FunId, How, LaneAccess, LanePositions, Off, Region as Extent,
-    Stmt, Var, VarType,
+    Access, Arg, CheckId, Expr, For, FunId, How, LaneAccess, LanePositions, Off, Region as Extent, Stmt, Var,
+    VarType,
 };
 use prim::{BinOp, CmpOp, PrimType, Scalar};
 
@@ -106,13 +106,8 @@ impl Emit<'_, '_> {
 
     /// The access of all lanes to their elements, with a mask or without.
     fn lane_access(&self, access: &Access, at: LanePositions, masked: bool) -> LaneAccess {
-        let mut lanes = LaneAccess {
-            buffer: access.buffer,
-            elem: access.elem,
-            lanes: self.lanes(),
-            at,
-            off: Off::Skip,
-        };
+        let mut lanes =
+            LaneAccess { buffer: access.buffer, elem: access.elem, lanes: self.lanes(), at, off: Off::Skip };
         if masked && !lanes.is_row() && !self.machine.leaves_out(access.elem.size()) {
             lanes.off = Off::Elsewhere;
         }
@@ -131,14 +126,8 @@ impl Emit<'_, '_> {
             self.assign(var, Val::Uniform(Expr::Var(scalar)), mask);
             return;
         }
-        let kept = mask
-            .region
-            .is_some_and(|region| region.keeps(var, self.places));
-        let into = if kept {
-            self.var(VarType::Vector(access.elem, self.lanes()), "x")
-        } else {
-            var
-        };
+        let kept = mask.region.is_some_and(|region| region.keeps(var, self.places));
+        let into = if kept { self.var(VarType::Vector(access.elem, self.lanes()), "x") } else { var };
         self.load_lanes(into, access, position, mask);
         if kept {
             self.assign(var, Val::Vector(Expr::Var(into)), mask);
@@ -186,15 +175,7 @@ impl Emit<'_, '_> {
         });
     }
 
-    fn conditional(
-        &mut self,
-        cond: &Expr,
-        yes: &[Stmt],
-        no: &[Stmt],
-        at: u32,
-        outer: u32,
-        mask: Mask,
-    ) {
+    fn conditional(&mut self, cond: &Expr, yes: &[Stmt], no: &[Stmt], at: u32, outer: u32, mask: Mask) {
         let (other, end) = (self.places.other(at), self.places.end(at));
         let cond = match self.shapes.value(cond) {
             Val::Uniform(cond) => {
@@ -206,10 +187,9 @@ impl Emit<'_, '_> {
             cond @ (Val::Affine(..) | Val::Vector(_)) => self.shapes.vector(cond),
         };
         let holds = self.mask(cond, "holds");
-        for (arm, from, to, there) in [
-            (yes, at + 1, other, Expr::Var(holds)),
-            (no, other, end, not(Expr::Var(holds))),
-        ] {
+        for (arm, from, to, there) in
+            [(yes, at + 1, other, Expr::Var(holds)), (no, other, end, not(Expr::Var(holds)))]
+        {
             if arm.is_empty() {
                 continue;
             }
@@ -217,10 +197,7 @@ impl Emit<'_, '_> {
                 (None, Expr::Var(_)) => holds,
                 (lanes, there) => self.mask(Self::restrict(lanes, there), "there"),
             };
-            let mask = Mask {
-                lanes: Some(there),
-                region: Some(Region::Arm { from, to }),
-            };
+            let mask = Mask { lanes: Some(there), region: Some(Region::Arm { from, to }) };
             if super::cost::is_flat(self.shapes, arm, self.machine) {
                 self.block(arm, from, outer, mask);
             } else {
@@ -254,10 +231,7 @@ impl Emit<'_, '_> {
         let live = self.mask(Self::restrict(mask.lanes, go(self)), "live");
         let more = self.name(any(live), VarType::Scalar(PrimType::Bool), "more");
         let end = self.places.end(at);
-        let inside = Mask {
-            lanes: Some(live),
-            region: Some(Region::Loop { end, outer }),
-        };
+        let inside = Mask { lanes: Some(live), region: Some(Region::Loop { end, outer }) };
         let stmts = self.turn(|emit| {
             body(emit, inside);
             let next = Self::restrict(Some(live), go(emit));
@@ -280,13 +254,7 @@ impl Emit<'_, '_> {
                     | How::Grid(_)
                     | How::Block(_)) => how.clone(),
                 };
-                self.out.push(Stmt::For(For {
-                    how,
-                    var: f.var,
-                    from,
-                    to,
-                    body,
-                }));
+                self.out.push(Stmt::For(For { how, var: f.var, from, to, body }));
                 return;
             }
             bounds => bounds,
@@ -295,10 +263,7 @@ impl Emit<'_, '_> {
         let bound = self.shapes.vector(to);
         let bound = self.name(bound, VarType::Vector(ty, self.lanes()), "bound");
         // Lanes that are not there have no part in the counter, nor read it.
-        let everywhere = Mask {
-            lanes: mask.lanes,
-            region: None,
-        };
+        let everywhere = Mask { lanes: mask.lanes, region: None };
         self.assign(f.var, from, everywhere);
         let counter = Expr::Var(f.var);
         let go = |emit: &Self| {
@@ -319,11 +284,7 @@ impl Emit<'_, '_> {
     fn check(&mut self, cond: &Expr, check: CheckId, values: &[Expr], mask: Mask) {
         let cond = match self.shapes.value(cond) {
             Val::Uniform(cond) if values.iter().all(|v| self.shapes.value(v).is_uniform()) => {
-                self.out.push(Stmt::Check {
-                    cond,
-                    check,
-                    values: values.to_vec(),
-                });
+                self.out.push(Stmt::Check { cond, check, values: values.to_vec() });
                 return;
             }
             cond @ (Val::Uniform(_) | Val::Affine(..) | Val::Vector(_)) => self.shapes.vector(cond),
@@ -340,11 +301,7 @@ impl Emit<'_, '_> {
                 }
             })
             .collect();
-        self.out.push(Stmt::Check {
-            cond: not(any(bad)),
-            check,
-            values,
-        });
+        self.out.push(Stmt::Check { cond: not(any(bad)), check, values });
     }
 
     /// One lane after another, those of the mask.
@@ -378,13 +335,7 @@ impl Emit<'_, '_> {
         }
     }
 
-    fn call(
-        &mut self,
-        fun: FunId,
-        args: &[Arg],
-        (results, place): (&[Var], Option<CheckId>),
-        mask: Mask,
-    ) {
+    fn call(&mut self, fun: FunId, args: &[Arg], (results, place): (&[Var], Option<CheckId>), mask: Mask) {
         let uniform = args.iter().all(|arg| match arg {
             Arg::Scalar(e) => self.shapes.value(e).is_uniform(),
             Arg::Buffer(_) => true,
@@ -400,12 +351,7 @@ impl Emit<'_, '_> {
                     }
                 });
             }
-            self.out.push(Stmt::Call {
-                fun,
-                args: args.to_vec(),
-                results: scalars.clone(),
-                place,
-            });
+            self.out.push(Stmt::Call { fun, args: args.to_vec(), results: scalars.clone(), place });
             for (result, scalar) in results.iter().zip(scalars) {
                 if *result != scalar {
                     self.assign(*result, Val::Uniform(Expr::Var(scalar)), mask);
@@ -435,12 +381,7 @@ impl Emit<'_, '_> {
                     emit.var(VarType::Scalar(ty), "result")
                 })
                 .collect();
-            emit.out.push(Stmt::Call {
-                fun,
-                args,
-                results: scalars.clone(),
-                place,
-            });
+            emit.out.push(Stmt::Call { fun, args, results: scalars.clone(), place });
             for (result, scalar) in results.iter().zip(scalars) {
                 let value = Expr::Insert(
                     Box::new(Expr::Var(*result)),
@@ -457,9 +398,8 @@ impl Emit<'_, '_> {
             self.copy_elements(to, from, elem, extents, mask);
             return;
         }
-        let mut spread = |exprs: &[Expr]| -> Vec<(Expr, bool)> {
-            exprs.iter().map(|e| self.spread(e)).collect()
-        };
+        let mut spread =
+            |exprs: &[Expr]| -> Vec<(Expr, bool)> { exprs.iter().map(|e| self.spread(e)).collect() };
         let parts = [
             spread(std::slice::from_ref(&to.offset)),
             spread(&to.strides),
@@ -473,8 +413,8 @@ impl Emit<'_, '_> {
             return;
         }
         self.each_lane(mask, |emit, lane| {
-            let [to_offset, to_strides, from_offset, from_strides, extents] = parts
-                .map(|part| -> Vec<Expr> { part.into_iter().map(|e| in_lane(e, &lane)).collect() });
+            let [to_offset, to_strides, from_offset, from_strides, extents] =
+                parts.map(|part| -> Vec<Expr> { part.into_iter().map(|e| in_lane(e, &lane)).collect() });
             let region = |buffer, offset: Vec<Expr>, strides| Extent {
                 buffer,
                 offset: offset.into_iter().next().unwrap_or(Expr::i64(0)),
@@ -488,24 +428,14 @@ impl Emit<'_, '_> {
 
     /// A copy that reads or writes lanes' own arrays: all lanes' elements together, one
     /// after another. Its extents are the same in all lanes.
-    fn copy_elements(
-        &mut self,
-        to: &Extent,
-        from: &Extent,
-        elem: PrimType,
-        extents: &[Expr],
-        mask: Mask,
-    ) {
-        let counters: Vec<Var> = (extents.iter())
-            .map(|_| self.var(VarType::Scalar(PrimType::I64), "k"))
-            .collect();
+    fn copy_elements(&mut self, to: &Extent, from: &Extent, elem: PrimType, extents: &[Expr], mask: Mask) {
+        let counters: Vec<Var> =
+            (extents.iter()).map(|_| self.var(VarType::Scalar(PrimType::I64), "k")).collect();
         let access = |end: &Extent| Access {
             buffer: end.buffer,
             elem,
             offset: end.offset.clone(),
-            dims: (counters.iter().map(|k| Expr::Var(*k)))
-                .zip(end.strides.iter().cloned())
-                .collect(),
+            dims: (counters.iter().map(|k| Expr::Var(*k))).zip(end.strides.iter().cloned()).collect(),
         };
         let (source, target) = (access(from), access(to));
         let mut body = self.collect(|emit| {
@@ -537,9 +467,5 @@ impl Emit<'_, '_> {
 
 /// A spread value in a lane.
 fn in_lane((value, uniform): (Expr, bool), lane: &Expr) -> Expr {
-    if uniform {
-        value
-    } else {
-        Expr::Extract(Box::new(value), Box::new(lane.clone()))
-    }
+    if uniform { value } else { Expr::Extract(Box::new(value), Box::new(lane.clone())) }
 }

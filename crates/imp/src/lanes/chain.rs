@@ -18,10 +18,7 @@ pub(super) fn rounds(body: &[Stmt], condition: Option<Var>) -> Option<(f64, usiz
     all.used.extend(condition);
     all.block(body)?;
     let carried = all.used.iter().filter(|var| all.times.contains_key(var));
-    let mut flow = Flow {
-        carried: Some(carried.copied().collect()),
-        ..Flow::default()
-    };
+    let mut flow = Flow { carried: Some(carried.copied().collect()), ..Flow::default() };
     flow.block(body)?;
     let carried = flow.carried.unwrap_or_default();
     let times = carried.iter().filter_map(|var| *flow.times.get(var)?);
@@ -42,9 +39,7 @@ struct Flow {
 
 impl Flow {
     fn block(&mut self, stmts: &[Stmt]) -> Option<()> {
-        stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
-            stmts.iter().try_for_each(|stmt| self.stmt(stmt))
-        })
+        stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || stmts.iter().try_for_each(|stmt| self.stmt(stmt)))
     }
 
     /// `None` for what is not looked into.
@@ -102,10 +97,7 @@ impl Flow {
         let mut latest = self.expr(&access.offset);
         for (index, stride) in &access.dims {
             for part in [index, stride] {
-                latest = [latest, self.expr(part)]
-                    .into_iter()
-                    .flatten()
-                    .reduce(f64::max);
+                latest = [latest, self.expr(part)].into_iter().flatten().reduce(f64::max);
             }
         }
         latest
@@ -136,11 +128,7 @@ impl Flow {
 /// What statements set, but for those in others.
 fn own_sets(stmts: &[Stmt]) -> impl Iterator<Item = Var> {
     let set = |stmt: &Stmt| {
-        if let Stmt::Set(var, _) | Stmt::Load(var, _) = stmt {
-            Some(*var)
-        } else {
-            None
-        }
+        if let Stmt::Set(var, _) | Stmt::Load(var, _) = stmt { Some(*var) } else { None }
     };
     stmts.iter().filter_map(set)
 }

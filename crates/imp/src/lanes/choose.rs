@@ -116,30 +116,20 @@ pub(super) fn plan(function: &Function, places: &Places, context: &Context) -> P
         nest: 0,
     };
     planner.block(&function.body, Places::FIRST);
-    Plan {
-        chosen: planner.chosen,
-        decisions: planner.decisions,
-        twins: planner.twins,
-    }
+    Plan { chosen: planner.chosen, decisions: planner.decisions, twins: planner.twins }
 }
 
 impl Plan {
     /// The width of each loop that is to run in lanes, by the loop's number; notes what was
     /// decided.
-    pub(super) fn widths(
-        mut self,
-        function: &Function,
-        context: &mut Context,
-    ) -> FxHashMap<u32, u32> {
+    pub(super) fn widths(mut self, function: &Function, context: &mut Context) -> FxHashMap<u32, u32> {
         let mut widths = FxHashMap::default();
         for chosen in self.chosen {
             if context.fuel.take() {
                 widths.insert(chosen.at, chosen.lanes);
             } else if let Kind::Lanes { counter, .. } = &self.decisions[chosen.decision] {
-                self.decisions[chosen.decision] = Kind::NoLanes {
-                    counter: counter.clone(),
-                    why: NoLanes::Fuel,
-                };
+                self.decisions[chosen.decision] =
+                    Kind::NoLanes { counter: counter.clone(), why: NoLanes::Fuel };
             }
         }
         for kind in self.decisions {
@@ -217,23 +207,15 @@ impl Planner<'_> {
             Lanes::Off | Lanes::Auto => None,
             Lanes::Width(lanes) => Some(lanes),
         };
-        let candidate = if self.nest < MAX_NEST {
-            self.candidate(f, at, forced)
-        } else {
-            Err(NoLanes::Nested)
-        };
-        let Candidate {
-            lanes,
-            cost: vector,
-            left,
-        } = match candidate {
+        let candidate =
+            if self.nest < MAX_NEST { self.candidate(f, at, forced) } else { Err(NoLanes::Nested) };
+        let Candidate { lanes, cost: vector, left } = match candidate {
             Ok(candidate) => candidate,
             Err(reason) => {
                 let is_carried = matches!(reason, NoLanes::Carried(_));
                 let reason = if !is_carried || !plain || !is_reduction(&f.body) {
                     reason
-                } else if has_instructions(&f.body, self.machine) && self.reduction(f, at).is_some()
-                {
+                } else if has_instructions(&f.body, self.machine) && self.reduction(f, at).is_some() {
                     NoLanes::Plain
                 } else {
                     NoLanes::Reduction
@@ -247,15 +229,8 @@ impl Planner<'_> {
             self.no_lanes(f, NoLanes::Plain);
             return cost.min(vector);
         }
-        let better = if forced.is_some() && !inside {
-            true
-        } else {
-            vector < WORTH * cost
-        };
-        let gain = Cycles {
-            vector: vector.round() as u64,
-            scalar: cost.round() as u64,
-        };
+        let better = if forced.is_some() && !inside { true } else { vector < WORTH * cost };
+        let gain = Cycles { vector: vector.round() as u64, scalar: cost.round() as u64 };
         if !better {
             self.no_lanes(f, NoLanes::NotWorth(gain));
             return cost;
@@ -267,29 +242,17 @@ impl Planner<'_> {
             self.twins.remove(&chosen.at);
             let decision = &mut self.decisions[chosen.decision];
             if let Kind::Lanes { counter: inner, .. } = decision {
-                *decision = Kind::NoLanes {
-                    counter: inner.clone(),
-                    why: NoLanes::Around(counter.clone()),
-                };
+                *decision = Kind::NoLanes { counter: inner.clone(), why: NoLanes::Around(counter.clone()) };
             }
         }
         let half_loses = 2.0 * least > f64::from(lanes);
         let may_be_dear = half_loses && body >= DEAR_IF_LONG && f.body.iter().any(may_be_long);
         let dear = body >= DEAR || may_be_dear;
         if !constant && least > 1.0 && dear && forced.is_none() {
-            self.twins
-                .insert(at, Twin::Few((least as i64).min(lanes.into())));
+            self.twins.insert(at, Twin::Few((least as i64).min(lanes.into())));
         }
-        self.chosen.push(Chosen {
-            at,
-            lanes,
-            decision: self.decisions.len(),
-        });
-        self.decisions.push(Kind::Lanes {
-            counter,
-            lanes,
-            gain,
-        });
+        self.chosen.push(Chosen { at, lanes, decision: self.decisions.len() });
+        self.decisions.push(Kind::Lanes { counter, lanes, gain });
         vector
     }
 
@@ -335,18 +298,12 @@ impl Planner<'_> {
     /// divider would be all that is busy.
     fn width(&self, f: &For, shapes: &mut Shapes<'_>, weights: [f64; 4], loops: bool) -> u32 {
         let total: f64 = weights.iter().sum();
-        let log2 = (0..4)
-            .rev()
-            .find(|&log2| weights[log2] >= 0.3 * total && weights[log2] > 0.0)
-            .unwrap_or(3);
+        let log2 =
+            (0..4).rev().find(|&log2| weights[log2] >= 0.3 * total && weights[log2] > 0.0).unwrap_or(3);
         let mut lanes = (self.machine.bytes >> log2).clamp(2, MAX_LANES);
         shapes.lanes = lanes;
         let mut costs = Costs::vector(shapes, self.machine).knowing(&self.likely);
-        let (cost, waits) = if loops {
-            costs.rounds(&f.body)
-        } else {
-            (costs.block(&f.body), None)
-        };
+        let (cost, waits) = if loops { costs.rounds(&f.body) } else { (costs.block(&f.body), None) };
         let idle = if costs.fused && !self.machine.fma {
             cost <= EMULATED_ROUND
         } else if loops {
@@ -414,9 +371,7 @@ impl Planner<'_> {
                 true
             }
         });
-        let body = Costs::vector(&shapes, self.machine)
-            .knowing(&self.likely)
-            .block(&f.body);
+        let body = Costs::vector(&shapes, self.machine).knowing(&self.likely).block(&f.body);
         let groups = (trips(f) / f64::from(shapes.lanes)).ceil();
         in_order.then_some(groups * (body + 1.0) + 10.0)
     }
@@ -455,13 +410,10 @@ fn is_short(f: &For) -> bool {
     let constant = matches!((&f.from, &f.to), (Expr::Const(_), Expr::Const(_)));
     constant
         && trips(f) <= f64::from(MAX_LANES)
-        && !f.body.iter().any(|stmt| {
-            if let Stmt::Set(_, e) | Stmt::Store(_, e) = stmt {
-                byte_product(e)
-            } else {
-                false
-            }
-        })
+        && !f
+            .body
+            .iter()
+            .any(|stmt| if let Stmt::Set(_, e) | Stmt::Store(_, e) = stmt { byte_product(e) } else { false })
 }
 
 /// Whether a body is code that LLVM's loop vectoriser knows how to deal with:
@@ -473,9 +425,7 @@ pub(super) fn is_plain(body: &[Stmt], machine: Machine) -> bool {
             Expr::Unary(_, _, x) | Expr::Convert(_, _, _, x) => expr(x, fma),
             Expr::Binary(_, _, x, y) | Expr::Compare(_, _, x, y) => expr(x, fma) && expr(y, fma),
             Expr::Fma(..) if !fma => false,
-            Expr::Select(_, x, y, z) | Expr::Fma(_, x, y, z) => {
-                expr(x, fma) && expr(y, fma) && expr(z, fma)
-            }
+            Expr::Select(_, x, y, z) | Expr::Fma(_, x, y, z) => expr(x, fma) && expr(y, fma) && expr(z, fma),
             Expr::SharedRoot(_)
             | Expr::SharedQuotient(..)
             | Expr::Math(..)
@@ -494,9 +444,7 @@ pub(super) fn is_plain(body: &[Stmt], machine: Machine) -> bool {
     body.iter().all(|stmt| match stmt {
         Stmt::Set(_, e) | Stmt::Store(_, e) => expr(e, machine.fma),
         Stmt::Load(..) => true,
-        Stmt::If(cond, yes, no) => {
-            expr(cond, machine.fma) && is_plain(yes, machine) && is_plain(no, machine)
-        }
+        Stmt::If(cond, yes, no) => expr(cond, machine.fma) && is_plain(yes, machine) && is_plain(no, machine),
         Stmt::LoadLanes { .. }
         | Stmt::StoreLanes { .. }
         | Stmt::Alloc(..)

@@ -149,12 +149,9 @@ impl<'s, 'a> Costs<'s, 'a> {
                 };
                 (0.0, kind)
             }
-            Expr::Unary(op, ty, x) => self.operator(
-                &[x],
-                *ty,
-                false,
-                throughput::unary(*op, *ty, self.machine.make),
-            ),
+            Expr::Unary(op, ty, x) => {
+                self.operator(&[x], *ty, false, throughput::unary(*op, *ty, self.machine.make))
+            }
             Expr::Binary(op, ty, x, y) => {
                 let affine = matches!(op, BinOp::Add | BinOp::Sub | BinOp::Mul | BinOp::Shl);
                 let price = if op.is_division() && matches!(&**y, Expr::Const(_)) {
@@ -168,11 +165,8 @@ impl<'s, 'a> Costs<'s, 'a> {
             Expr::Convert(_, from, to, x) => {
                 let wide = if from.size() > to.size() { *from } else { *to };
                 let narrows = from.is_int() && to.is_int() && to.size() <= from.size();
-                let price = if from.is_float() && to.is_int() {
-                    throughput::TO_INTEGER
-                } else {
-                    throughput::PLAIN
-                };
+                let price =
+                    if from.is_float() && to.is_int() { throughput::TO_INTEGER } else { throughput::PLAIN };
                 self.operator(&[x], wide, narrows, price)
             }
             Expr::Select(ty, c, x, y) => self.operator(&[c, x, y], *ty, false, throughput::PLAIN),
@@ -200,13 +194,7 @@ impl<'s, 'a> Costs<'s, 'a> {
         }
     }
 
-    fn operator(
-        &mut self,
-        args: &[&Expr],
-        ty: PrimType,
-        affine: bool,
-        price: Price,
-    ) -> (f64, Kind) {
+    fn operator(&mut self, args: &[&Expr], ty: PrimType, affine: bool, price: Price) -> (f64, Kind) {
         let (mut cost, mut kind) = (0.0, Kind::Uniform);
         for arg in args {
             let (more, other) = self.priced(arg);
@@ -264,11 +252,7 @@ impl<'s, 'a> Costs<'s, 'a> {
     }
 
     /// The cost of a statement; of the loops in it, `inner` says what they cost.
-    pub(super) fn stmt(
-        &mut self,
-        stmt: &Stmt,
-        inner: &mut dyn FnMut(&mut Self, &[Stmt]) -> f64,
-    ) -> f64 {
+    pub(super) fn stmt(&mut self, stmt: &Stmt, inner: &mut dyn FnMut(&mut Self, &[Stmt]) -> f64) -> f64 {
         match stmt {
             Stmt::Set(v, e) => {
                 if let Some(steps) = &mut self.steps {
@@ -343,18 +327,8 @@ impl<'s, 'a> Costs<'s, 'a> {
                     .sum();
                 args + CALL * self.lanes()
             }
-            Stmt::Check {
-                cond,
-                check: _,
-                values: _,
-            } => self.expr(cond) + 1.0,
-            Stmt::Copy {
-                to,
-                from,
-                elem,
-                extents,
-                plan: _,
-            } => {
+            Stmt::Check { cond, check: _, values: _ } => self.expr(cond) + 1.0,
+            Stmt::Copy { to, from, elem, extents, plan: _ } => {
                 let private = |end: &Region| {
                     let shapes = self.shapes?;
                     shapes.private.contains_key(&end.buffer).then_some(())
@@ -391,12 +365,7 @@ impl<'s, 'a> Costs<'s, 'a> {
     }
 
     /// What is done so many times in a loop.
-    fn within(
-        &mut self,
-        steps: Option<Steps>,
-        times: f64,
-        f: impl FnOnce(&mut Self) -> f64,
-    ) -> f64 {
+    fn within(&mut self, steps: Option<Steps>, times: f64, f: impl FnOnce(&mut Self) -> f64) -> f64 {
         let around = std::mem::replace(&mut self.steps, steps);
         let cost = self.scaled(times, f);
         self.steps = around;
@@ -461,10 +430,7 @@ impl<'s, 'a> Costs<'s, 'a> {
     /// The cost of statements with all that is in them.
     pub(super) fn block(&mut self, stmts: &[Stmt]) -> f64 {
         stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
-            stmts
-                .iter()
-                .map(|stmt| self.stmt(stmt, &mut |costs, stmts| costs.block(stmts)))
-                .sum()
+            stmts.iter().map(|stmt| self.stmt(stmt, &mut |costs, stmts| costs.block(stmts))).sum()
         })
     }
 }
@@ -473,10 +439,7 @@ impl<'s, 'a> Costs<'s, 'a> {
 /// no lane is there, that no branch goes around it.
 pub(super) fn is_flat(shapes: &Shapes<'_>, arm: &[Stmt], machine: Machine) -> bool {
     // With registers of this size every operation counts once.
-    let machine = Machine {
-        bytes: 1 << 16,
-        ..machine
-    };
+    let machine = Machine { bytes: 1 << 16, ..machine };
     harmless(shapes, arm) && Costs::vector(shapes, machine).block(arm) <= FLAT
 }
 
@@ -486,12 +449,9 @@ fn harmless(shapes: &Shapes<'_>, stmts: &[Stmt]) -> bool {
             Stmt::Set(_, e) => !divides(e),
             Stmt::Load(_, access) => !shapes.position(access).is_uniform(),
             Stmt::Store(access, e) => {
-                !divides(e)
-                    && (!shapes.position(access).is_uniform() || !shapes.value(e).is_uniform())
+                !divides(e) && (!shapes.position(access).is_uniform() || !shapes.value(e).is_uniform())
             }
-            Stmt::If(cond, yes, no) => {
-                !divides(cond) && harmless(shapes, yes) && harmless(shapes, no)
-            }
+            Stmt::If(cond, yes, no) => !divides(cond) && harmless(shapes, yes) && harmless(shapes, no),
             Stmt::LoadLanes { .. }
             | Stmt::StoreLanes { .. }
             | Stmt::Alloc(..)

@@ -51,14 +51,7 @@ pub(super) fn vector_loop(
     at: u32,
     machine: Machine,
 ) -> (Vec<Stmt>, Vec<VarInfo>) {
-    let mut emit = Emit {
-        shapes,
-        places,
-        machine,
-        inside: 0,
-        fresh: Vec::new(),
-        out: Vec::new(),
-    };
+    let mut emit = Emit { shapes, places, machine, inside: 0, fresh: Vec::new(), out: Vec::new() };
     emit.groups(f, at);
     (emit.out, emit.fresh)
 }
@@ -67,10 +60,7 @@ impl Emit<'_, '_> {
     /// A fresh variable.
     pub(super) fn var(&mut self, ty: VarType, hint: &str) -> Var {
         let number = self.shapes.vars.len() + self.fresh.len();
-        self.fresh.push(VarInfo {
-            ty,
-            hint: Arc::from(hint),
-        });
+        self.fresh.push(VarInfo { ty, hint: Arc::from(hint) });
         Var(number as u32)
     }
 
@@ -123,10 +113,7 @@ impl Emit<'_, '_> {
         };
         let groups = constant(div(count.clone(), Expr::i64(lanes)));
         let groups = self.name_i64(groups, "groups");
-        let all = Mask {
-            lanes: None,
-            region: None,
-        };
+        let all = Mask { lanes: None, region: None };
         if groups != Expr::i64(0) {
             let g = self.var(VarType::Scalar(PrimType::I64), "group");
             let body = self.collect(|emit| {
@@ -151,22 +138,14 @@ impl Emit<'_, '_> {
         let tail = self.collect(|emit| {
             emit.out.push(Stmt::Set(f.var, add(lo, done)));
             // There are fewer lanes than an i8 can count.
-            let rest = Expr::Convert(
-                ConvOp::SExt,
-                PrimType::I64,
-                PrimType::I8,
-                Box::new(rest.clone()),
-            );
+            let rest = Expr::Convert(ConvOp::SExt, PrimType::I64, PrimType::I8, Box::new(rest.clone()));
             let mask = Expr::Compare(
                 CmpOp::SLt,
                 PrimType::I8,
                 Box::new(Expr::Lanes(PrimType::I8, emit.lanes())),
                 Box::new(Expr::Splat(emit.lanes(), Box::new(rest))),
             );
-            let mask = Mask {
-                lanes: Some(emit.mask(mask, "mask")),
-                region: None,
-            };
+            let mask = Mask { lanes: Some(emit.mask(mask, "mask")), region: None };
             emit.block(&f.body, at + 1, at, mask);
         });
         let any = compare(CmpOp::SLt, Expr::i64(0), rest);
@@ -189,17 +168,9 @@ impl Emit<'_, '_> {
     /// A vector, but what the variable holds in lanes that may need that.
     pub(super) fn kept(&self, var: Var, value: Expr, mask: Mask) -> Expr {
         match mask {
-            Mask {
-                lanes: Some(lanes),
-                region: Some(region),
-            } if region.keeps(var, self.places) => {
+            Mask { lanes: Some(lanes), region: Some(region) } if region.keeps(var, self.places) => {
                 let ty = self.shapes.type_of(&Expr::Var(var));
-                Expr::Select(
-                    ty,
-                    Box::new(Expr::Var(lanes)),
-                    Box::new(value),
-                    Box::new(Expr::Var(var)),
-                )
+                Expr::Select(ty, Box::new(Expr::Var(lanes)), Box::new(value), Box::new(Expr::Var(var)))
             }
             _ => value,
         }
@@ -209,12 +180,9 @@ impl Emit<'_, '_> {
     pub(super) fn restrict(mask: Option<Var>, cond: Expr) -> Expr {
         match mask {
             None => cond,
-            Some(lanes) => Expr::Binary(
-                BinOp::And,
-                PrimType::Bool,
-                Box::new(Expr::Var(lanes)),
-                Box::new(cond),
-            ),
+            Some(lanes) => {
+                Expr::Binary(BinOp::And, PrimType::Bool, Box::new(Expr::Var(lanes)), Box::new(cond))
+            }
         }
     }
 }

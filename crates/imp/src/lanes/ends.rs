@@ -38,13 +38,7 @@ const TRIED: usize = 4;
 /// Ends the loops of a function early, each for one unit of fuel, and says whether there are
 /// any: statements have other numbers then.
 pub(super) fn end_early(function: &mut Function, places: &Places, fuel: &mut Fuel) -> bool {
-    let mut ends = Ends {
-        vars: &function.vars,
-        places,
-        fuel,
-        scattered: Vec::new(),
-        any: false,
-    };
+    let mut ends = Ends { vars: &function.vars, places, fuel, scattered: Vec::new(), any: false };
     ends.block(&mut function.body, Places::FIRST);
     ends.any
 }
@@ -112,10 +106,7 @@ impl Ends<'_> {
         let index = indices(f);
         let bounds = bounds(&f.body, &index, &same);
         let bound = bounds.into_iter().take(TRIED).find(|bound| {
-            let mut known = Known {
-                bound,
-                vars: FxHashMap::default(),
-            };
+            let mut known = Known { bound, vars: FxHashMap::default() };
             known.is_idle(&f.body)
         })?;
         // No variable is handed on to the next turn, or to what follows the loop.
@@ -125,13 +116,8 @@ impl Ends<'_> {
         }
         let mut body = f.body.clone();
         body.retain(|stmt| set(stmt).is_none_or(|var| !moved.contains(&var)));
-        let ended = Stmt::For(For {
-            how: f.how.clone(),
-            var: f.var,
-            from: f.from.clone(),
-            to: bound.end(f),
-            body,
-        });
+        let ended =
+            Stmt::For(For { how: f.how.clone(), var: f.var, from: f.from.clone(), to: bound.end(f), body });
         if before.is_empty() {
             return Some(ended);
         }
@@ -190,16 +176,8 @@ impl Bound {
             return max(end, f.from.clone());
         }
         let least = |x, y| compare(CmpOp::SLe, x, y);
-        let fits = and(
-            least(Expr::i64(0), f.from.clone()),
-            least(f.to.clone(), Expr::i64(i32::MAX.into())),
-        );
-        Expr::Select(
-            PrimType::I64,
-            Box::new(fits),
-            Box::new(end),
-            Box::new(f.to.clone()),
-        )
+        let fits = and(least(Expr::i64(0), f.from.clone()), least(f.to.clone(), Expr::i64(i32::MAX.into())));
+        Expr::Select(PrimType::I64, Box::new(fits), Box::new(end), Box::new(f.to.clone()))
     }
 }
 
@@ -272,13 +250,7 @@ fn compared(e: &Expr, index: &FxHashSet<Var>, same: &dyn Fn(Var) -> bool, found:
         let mut steady = !divides(with);
         in_expr(with, &mut |var, _| steady &= same(var));
         if is_index && steady && matches!(ty, PrimType::I32 | PrimType::I64) {
-            found.push(Bound {
-                cond: e.clone(),
-                then,
-                with: Expr::clone(with),
-                ty: *ty,
-                behind,
-            });
+            found.push(Bound { cond: e.clone(), then, with: Expr::clone(with), ty: *ty, behind });
         }
     }
 }

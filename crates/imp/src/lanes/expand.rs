@@ -35,13 +35,9 @@ impl Rule for Expand {
             Stmt::Borrow(v, w) if self.own.contains(w) => {
                 self.own.insert(*v);
             }
-            Stmt::Copy {
-                to,
-                from,
-                elem,
-                extents,
-                plan: _,
-            } if self.own.contains(&to.buffer) || self.own.contains(&from.buffer) => {
+            Stmt::Copy { to, from, elem, extents, plan: _ }
+                if self.own.contains(&to.buffer) || self.own.contains(&from.buffer) =>
+            {
                 out.extend(loops(fresh, to, from, *elem, extents));
                 return;
             }
@@ -73,27 +69,14 @@ impl Rule for Expand {
 }
 
 /// The copy as loops over its dimensions.
-fn loops(
-    fresh: &mut Fresh,
-    to: &Region,
-    from: &Region,
-    elem: PrimType,
-    extents: &[Expr],
-) -> Vec<Stmt> {
+fn loops(fresh: &mut Fresh, to: &Region, from: &Region, elem: PrimType, extents: &[Expr]) -> Vec<Stmt> {
     let x = fresh.var(elem, "x");
-    let counters: Vec<Var> = extents
-        .iter()
-        .map(|_| fresh.var(PrimType::I64, "k"))
-        .collect();
+    let counters: Vec<Var> = extents.iter().map(|_| fresh.var(PrimType::I64, "k")).collect();
     let at = |region: &Region| Access {
         buffer: region.buffer,
         elem,
         offset: region.offset.clone(),
-        dims: counters
-            .iter()
-            .map(|k| Expr::Var(*k))
-            .zip(region.strides.iter().cloned())
-            .collect(),
+        dims: counters.iter().map(|k| Expr::Var(*k)).zip(region.strides.iter().cloned()).collect(),
     };
     let mut body = vec![Stmt::Load(x, at(from)), Stmt::Store(at(to), Expr::Var(x))];
     for (var, extent) in counters.iter().zip(extents).rev() {

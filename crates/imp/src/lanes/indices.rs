@@ -31,11 +31,7 @@ const MOST_ADDED: u64 = 1 << 30;
 
 /// What variables of a loop's body are extended from, where those that read them may
 /// compute it again: nothing that it names is set anew in between.
-pub(super) fn extended(
-    places: &Places,
-    f: &For,
-    own: &FxHashSet<Var>,
-) -> FxHashMap<Var, (PrimType, Expr)> {
+pub(super) fn extended(places: &Places, f: &For, own: &FxHashSet<Var>) -> FxHashMap<Var, (PrimType, Expr)> {
     let mut found = Found::default();
     found.block(&f.body);
     let Found { times, mut from } = found;

@@ -91,10 +91,7 @@ impl Shapes<'_> {
         if self.bytes.saturating_mul(u64::from(self.lanes)) <= PRIVATE_BYTES {
             return Ok(());
         }
-        Err(NoLanes::Private {
-            bytes: self.bytes,
-            lanes: self.lanes,
-        })
+        Err(NoLanes::Private { bytes: self.bytes, lanes: self.lanes })
     }
 }
 
@@ -140,10 +137,7 @@ impl Body<'_> {
     }
 
     /// The variables set by `f`, which are then forgotten.
-    fn tried(
-        &mut self,
-        f: impl FnOnce(&mut Self) -> Result<(), NoLanes>,
-    ) -> Result<Vec<Var>, NoLanes> {
+    fn tried(&mut self, f: impl FnOnce(&mut Self) -> Result<(), NoLanes>) -> Result<Vec<Var>, NoLanes> {
         let before = self.trail.len();
         f(self)?;
         let set = self.trail.split_off(before);
@@ -154,9 +148,7 @@ impl Body<'_> {
     }
 
     fn block(&mut self, stmts: &[Stmt]) -> Result<(), NoLanes> {
-        stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
-            stmts.iter().try_for_each(|stmt| self.stmt(stmt))
-        })
+        stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || stmts.iter().try_for_each(|stmt| self.stmt(stmt)))
     }
 
     fn stmt(&mut self, stmt: &Stmt) -> Result<(), NoLanes> {
@@ -175,14 +167,8 @@ impl Body<'_> {
         });
         problem?;
         match stmt {
-            Stmt::Load(_, access) | Stmt::Store(access, _) => {
-                self.access(access.buffer, access.elem)
-            }
-            Stmt::Frame {
-                buffer,
-                elem,
-                count,
-            } => {
+            Stmt::Load(_, access) | Stmt::Store(access, _) => self.access(access.buffer, access.elem),
+            Stmt::Frame { buffer, elem, count } => {
                 self.private.insert(*buffer, Private { root: *buffer });
                 self.bytes = self.bytes.saturating_add(count.saturating_mul(elem.size()));
                 Ok(())
@@ -198,13 +184,7 @@ impl Body<'_> {
                     _ => Err(NoLanes::PrivateUse(PrivateUse::Names)),
                 }
             }
-            Stmt::Copy {
-                to,
-                from,
-                elem,
-                extents,
-                plan: _,
-            } => {
+            Stmt::Copy { to, from, elem, extents, plan: _ } => {
                 if [to, from].map(|end| self.private.contains_key(&end.buffer)) != [false, false] {
                     self.extents.extend(extents.iter().cloned());
                 }
@@ -215,38 +195,24 @@ impl Body<'_> {
                 let yes = self.tried(|body| body.block(yes))?;
                 let no = self.tried(|body| body.block(no))?;
                 let no: FxHashSet<Var> = no.into_iter().collect();
-                yes.into_iter()
-                    .filter(|var| no.contains(var))
-                    .try_for_each(|var| self.set(var))
+                yes.into_iter().filter(|var| no.contains(var)).try_for_each(|var| self.set(var))
             }
             Stmt::While(_, body) => self.tried(|this| this.block(body)).map(|_| ()),
             Stmt::For(f) => {
                 if f.how.launch().is_some() || f.how.is_kernel() {
                     return Err(NoLanes::Tasks);
                 }
-                if self
-                    .places
-                    .leader(f.var)
-                    .is_none_or(|first| first <= self.from)
-                {
+                if self.places.leader(f.var).is_none_or(|first| first <= self.from) {
                     return Err(NoLanes::CounterOutside);
                 }
                 self.tried(|this| this.block(&f.body)).map(|_| ())
             }
-            Stmt::Call {
-                fun: _,
-                args,
-                results,
-                place: _,
-            } => {
-                let buffers = results.iter().any(|var| {
-                    self.vars
-                        .get(var.index())
-                        .is_none_or(|info| info.ty.is_buffer())
-                });
-                let private = args
+            Stmt::Call { fun: _, args, results, place: _ } => {
+                let buffers = results
                     .iter()
-                    .any(|arg| matches!(arg, Arg::Buffer(var) if self.private.contains_key(var)));
+                    .any(|var| self.vars.get(var.index()).is_none_or(|info| info.ty.is_buffer()));
+                let private =
+                    args.iter().any(|arg| matches!(arg, Arg::Buffer(var) if self.private.contains_key(var)));
                 match (buffers, private) {
                     (true, _) => Err(NoLanes::Call),
                     (_, true) => Err(NoLanes::PrivateUse(PrivateUse::Given)),

@@ -127,12 +127,7 @@ struct Rewrite<'p> {
     fresh: Vec<Var>,
 }
 
-fn rewrite(
-    function: &mut Function,
-    places: &Places,
-    widths: &FxHashMap<u32, u32>,
-    machine: Machine,
-) {
+fn rewrite(function: &mut Function, places: &Places, widths: &FxHashMap<u32, u32>, machine: Machine) {
     let mut rewrite = Rewrite {
         machine,
         vars: std::mem::take(&mut function.vars),
@@ -209,8 +204,7 @@ impl Rewrite<'_> {
         shapes.lanes = lanes;
         let (stmts, fresh) = emit::vector_loop(&shapes, self.places, f, at, self.machine);
         let varying = shapes.varying();
-        self.vectors
-            .extend(varying.into_iter().map(|var| (var, lanes)));
+        self.vectors.extend(varying.into_iter().map(|var| (var, lanes)));
         let first = self.vars.len();
         self.vars.extend(fresh);
         let fresh = first..self.vars.len();

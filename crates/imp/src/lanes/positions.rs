@@ -45,9 +45,7 @@ fn positions(shapes: &Shapes<'_>, position: Val, masked: bool, near: u64) -> Lan
         Val::Affine(_, base, Stride::Const(by)) if (1..=near).contains(&by.unsigned_abs()) => {
             LanePositions::Near(base, by)
         }
-        Val::Affine(_, base, Stride::Const(by)) if !masked => {
-            LanePositions::Strided(base, Expr::i64(by))
-        }
+        Val::Affine(_, base, Stride::Const(by)) if !masked => LanePositions::Strided(base, Expr::i64(by)),
         Val::Affine(_, base, Stride::Of(by)) if !masked => LanePositions::Strided(base, by),
         position @ (Val::Uniform(_) | Val::Affine(..) | Val::Vector(_)) => {
             LanePositions::Each(shapes.vector(position))

@@ -95,8 +95,7 @@ pub(super) fn has_instructions(body: &[Stmt], machine: Machine) -> bool {
     fn expr(e: &Expr, machine: Machine) -> bool {
         let is_slow = matches!(
             e,
-            Expr::Binary(BinOp::Mul, PrimType::I64, ..)
-                | Expr::Unary(UnOp::Popc | UnOp::Clz | UnOp::Ctz, ..)
+            Expr::Binary(BinOp::Mul, PrimType::I64, ..) | Expr::Unary(UnOp::Popc | UnOp::Clz | UnOp::Ctz, ..)
         );
         let divides = matches!(
             e,
@@ -115,11 +114,9 @@ pub(super) fn has_instructions(body: &[Stmt], machine: Machine) -> bool {
         each_part(e, &mut |part| has &= expr(part, machine));
         has
     }
-    body.iter().all(|stmt| {
-        if let Stmt::Set(_, e) | Stmt::Store(_, e) = stmt {
-            expr(e, machine)
-        } else {
-            true
-        }
-    })
+    body.iter().all(
+        |stmt| {
+            if let Stmt::Set(_, e) | Stmt::Store(_, e) = stmt { expr(e, machine) } else { true }
+        },
+    )
 }

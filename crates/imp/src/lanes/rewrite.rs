@@ -18,10 +18,7 @@ pub(super) struct Fresh {
 impl Fresh {
     /// A new scalar variable.
     pub(super) fn var(&mut self, ty: PrimType, hint: &str) -> Var {
-        self.vars.push(VarInfo {
-            ty: VarType::Scalar(ty),
-            hint: Arc::from(hint),
-        });
+        self.vars.push(VarInfo { ty: VarType::Scalar(ty), hint: Arc::from(hint) });
         let var = Var(self.vars.len() as u32 - 1);
         self.fresh.push(var);
         var
@@ -38,10 +35,7 @@ pub(super) trait Rule {
 
 /// Rewrites a function by a rule.
 pub(super) fn rewrite(function: &mut Function, rule: &mut dyn Rule) {
-    let mut fresh = Fresh {
-        vars: std::mem::take(&mut function.vars),
-        fresh: Vec::new(),
-    };
+    let mut fresh = Fresh { vars: std::mem::take(&mut function.vars), fresh: Vec::new() };
     block(&mut fresh, &mut function.body, false, rule);
     function.vars = fresh.vars;
 }

@@ -23,13 +23,7 @@ pub(super) fn sink(function: &mut Function) {
 }
 
 impl Rule for Sink {
-    fn rewrite(
-        &mut self,
-        fresh: &mut Fresh,
-        mut stmt: Stmt,
-        independent: bool,
-        out: &mut Vec<Stmt>,
-    ) {
+    fn rewrite(&mut self, fresh: &mut Fresh, mut stmt: Stmt, independent: bool, out: &mut Vec<Stmt>) {
         let stores = if let Stmt::If(_, yes, no) = &mut stmt
             && independent
         {
@@ -71,9 +65,7 @@ fn arms(fresh: &mut Fresh, yes: &mut [Stmt], no: &mut [Stmt]) -> Vec<Stmt> {
         })
         .count();
     let skipped = alike - movable;
-    let stores = yes[first_yes + skipped..]
-        .iter_mut()
-        .zip(&mut no[first_no + skipped..]);
+    let stores = yes[first_yes + skipped..].iter_mut().zip(&mut no[first_no + skipped..]);
     let mut moved = Vec::with_capacity(movable);
     for (one, other) in stores {
         let (Stmt::Store(access, x), Stmt::Store(_, y)) = (&*one, &*other) else {

@@ -63,8 +63,9 @@ impl Steps {
     fn times(&self, x: &Expr, y: &Expr) -> Option<i64> {
         match (self.step(x)?, self.step(y)?, x, y) {
             (0, 0, ..) => Some(0),
-            (step, 0, _, Expr::Const(Scalar::I64(by)))
-            | (0, step, Expr::Const(Scalar::I64(by)), _) => step.checked_mul(*by),
+            (step, 0, _, Expr::Const(Scalar::I64(by))) | (0, step, Expr::Const(Scalar::I64(by)), _) => {
+                step.checked_mul(*by)
+            }
             _ => None,
         }
     }

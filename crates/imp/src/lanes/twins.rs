@@ -47,12 +47,7 @@ pub(super) enum Twin {
 
 /// Makes copies of loops, given by their numbers.
 pub(super) fn split(function: &mut Function, places: &Places, twins: &BTreeMap<u32, Twin>) {
-    let mut split = Split {
-        vars: std::mem::take(&mut function.vars),
-        places,
-        twins,
-        renamed: Vec::new(),
-    };
+    let mut split = Split { vars: std::mem::take(&mut function.vars), places, twins, renamed: Vec::new() };
     let body = std::mem::take(&mut function.body);
     function.body = split.block(body, Places::FIRST);
     function.vars = split.vars;
@@ -115,12 +110,7 @@ impl Split<'_> {
         f.body = self.block(f.body, at + 1);
         if let How::Tasks(launch) = &mut f.how {
             let renamed = self.renamed.split_off(before);
-            for own in [
-                &mut launch.locals,
-                &mut launch.owned,
-                &mut launch.distinct,
-                &mut launch.scattered,
-            ] {
+            for own in [&mut launch.locals, &mut launch.owned, &mut launch.distinct, &mut launch.scattered] {
                 list_copies(own, &renamed);
             }
         }
@@ -129,10 +119,7 @@ impl Split<'_> {
 
     /// The loop, and beside it one that lanes do not take.
     fn twin(&mut self, f: For, at: u32, least: i64) -> Stmt {
-        let mut few = vec![Stmt::For(For {
-            how: How::Seq { independent: false },
-            ..f.clone()
-        })];
+        let mut few = vec![Stmt::For(For { how: How::Seq { independent: false }, ..f.clone() })];
         self.rename(&mut few, at);
         let count = sub(f.to.clone(), f.from.clone());
         let cond = compare(CmpOp::SLt, count, Expr::i64(least));
@@ -162,10 +149,7 @@ impl Split<'_> {
             how: f.how.clone(),
             var: row,
             from: div(lo.clone(), size.clone()),
-            to: div(
-                add(hi.clone(), sub(size.clone(), Expr::i64(1))),
-                size.clone(),
-            ),
+            to: div(add(hi.clone(), sub(size.clone(), Expr::i64(1))), size.clone()),
             body: vec![Stmt::For(For {
                 var: place,
                 from: max(sub(lo.clone(), first.clone()), Expr::i64(0)),
@@ -173,11 +157,7 @@ impl Split<'_> {
                 ..inner
             })],
         };
-        let shortest = if is_dear(&f) {
-            SHORTEST_DEAR
-        } else {
-            SHORTEST_UNRAVELLED
-        };
+        let shortest = if is_dear(&f) { SHORTEST_DEAR } else { SHORTEST_UNRAVELLED };
         let least = |x, y| compare(CmpOp::SLe, x, y);
         let conds = [
             least(Expr::i64(shortest), size.clone()),
@@ -227,10 +207,7 @@ impl Split<'_> {
         let mut renamed = Renamed::default();
         each_stmt(stmts, &mut |stmt| {
             names(stmt, &mut |var, used| {
-                if used != Use::Sets
-                    || renamed.contains_key(&var)
-                    || !self.places.local(var, at, end)
-                {
+                if used != Use::Sets || renamed.contains_key(&var) || !self.places.local(var, at, end) {
                     return;
                 }
                 let new = self.like(var);

@@ -121,10 +121,7 @@ fn divides(stmt: &Stmt) -> Option<(Var, bool, Rows)> {
     let quotient = matches!(op, BinOp::SDiv | BinOp::UDiv | BinOp::SQuot);
     let remainder = matches!(op, BinOp::SMod | BinOp::UMod | BinOp::SRem);
     let wide = matches!(ty, PrimType::I32 | PrimType::I64);
-    let rows = Rows {
-        ty: *ty,
-        size: *size,
-    };
+    let rows = Rows { ty: *ty, size: *size };
     ((quotient || remainder) && wide).then_some((*x, quotient, rows))
 }
 

@@ -136,24 +136,19 @@ impl Shapes<'_> {
                     Expr::Convert(*op, *from, *to, Box::new(x))
                 }),
             },
-            Expr::Unary(op, ty, x) => self.apply(vec![self.value(x)], |[x]| {
-                Expr::Unary(*op, *ty, Box::new(x))
+            Expr::Unary(op, ty, x) => {
+                self.apply(vec![self.value(x)], |[x]| Expr::Unary(*op, *ty, Box::new(x)))
+            }
+            Expr::Compare(op, ty, x, y) => self.apply(vec![self.value(x), self.value(y)], |[x, y]| {
+                Expr::Compare(*op, *ty, Box::new(x), Box::new(y))
             }),
-            Expr::Compare(op, ty, x, y) => self
-                .apply(vec![self.value(x), self.value(y)], |[x, y]| {
-                    Expr::Compare(*op, *ty, Box::new(x), Box::new(y))
-                }),
             Expr::Select(ty, c, x, y) => {
                 let args = vec![self.value(c), self.value(x), self.value(y)];
-                self.apply(args, |[c, x, y]| {
-                    Expr::Select(*ty, Box::new(c), Box::new(x), Box::new(y))
-                })
+                self.apply(args, |[c, x, y]| Expr::Select(*ty, Box::new(c), Box::new(x), Box::new(y)))
             }
             Expr::Fma(ty, x, y, z) => {
                 let args = vec![self.value(x), self.value(y), self.value(z)];
-                self.apply(args, |[x, y, z]| {
-                    Expr::Fma(*ty, Box::new(x), Box::new(y), Box::new(z))
-                })
+                self.apply(args, |[x, y, z]| Expr::Fma(*ty, Box::new(x), Box::new(y), Box::new(z)))
             }
             Expr::Math(fun, ty, args) => {
                 let args: Vec<Val> = args.iter().map(|arg| self.value(arg)).collect();
@@ -198,13 +193,9 @@ impl Shapes<'_> {
     }
 
     pub(super) fn binary(&self, op: BinOp, ty: PrimType, x: Val, y: Val) -> Val {
-        let plain = |x: Val, y: Val| {
-            self.apply(vec![x, y], |[x, y]| {
-                Expr::Binary(op, ty, Box::new(x), Box::new(y))
-            })
-        };
-        let scalars =
-            |x: &Expr, y: &Expr| Expr::Binary(op, ty, Box::new(x.clone()), Box::new(y.clone()));
+        let plain =
+            |x: Val, y: Val| self.apply(vec![x, y], |[x, y]| Expr::Binary(op, ty, Box::new(x), Box::new(y)));
+        let scalars = |x: &Expr, y: &Expr| Expr::Binary(op, ty, Box::new(x.clone()), Box::new(y.clone()));
         let affine = |base, stride: Option<Stride>| match stride {
             Some(Stride::Const(0)) => Some(Val::Uniform(base)),
             Some(stride) => Some(Val::Affine(ty, base, stride)),
@@ -215,21 +206,15 @@ impl Shapes<'_> {
             | (BinOp::Add | BinOp::Sub, Val::Affine(_, a, s), Val::Uniform(b)) => {
                 affine(scalars(a, b), Some(s.clone()))
             }
-            (BinOp::Sub, Val::Uniform(a), Val::Affine(_, b, s)) => {
-                affine(scalars(a, b), Some(s.negated()))
-            }
+            (BinOp::Sub, Val::Uniform(a), Val::Affine(_, b, s)) => affine(scalars(a, b), Some(s.negated())),
             (BinOp::Add, Val::Affine(_, a, s), Val::Affine(_, b, t)) => {
                 affine(scalars(a, b), Some(s.plus(t)))
             }
             (BinOp::Sub, Val::Affine(_, a, s), Val::Affine(_, b, t)) => {
                 affine(scalars(a, b), Some(s.plus(&t.negated())))
             }
-            (BinOp::Mul, Val::Affine(_, a, s), Val::Uniform(b)) => {
-                affine(scalars(a, b), s.times(b, ty))
-            }
-            (BinOp::Mul, Val::Uniform(a), Val::Affine(_, b, s)) => {
-                affine(scalars(a, b), s.times(a, ty))
-            }
+            (BinOp::Mul, Val::Affine(_, a, s), Val::Uniform(b)) => affine(scalars(a, b), s.times(b, ty)),
+            (BinOp::Mul, Val::Uniform(a), Val::Affine(_, b, s)) => affine(scalars(a, b), s.times(a, ty)),
             (BinOp::Shl, Val::Affine(_, a, s), Val::Uniform(Expr::Const(by))) => {
                 let bits = 8 * ty.size() as i64;
                 match by.as_i64() {
@@ -259,9 +244,7 @@ impl Shapes<'_> {
                         let n = splat(Expr::Const(Scalar::from_bits(ty, n as u64)));
                         Expr::Binary(BinOp::Mul, ty, Box::new(ramp), Box::new(n))
                     }
-                    Stride::Of(e) => {
-                        Expr::Binary(BinOp::Mul, ty, Box::new(ramp), Box::new(splat(e)))
-                    }
+                    Stride::Of(e) => Expr::Binary(BinOp::Mul, ty, Box::new(ramp), Box::new(splat(e))),
                 };
                 Expr::Binary(BinOp::Add, ty, Box::new(splat(base)), Box::new(ramp))
             }
@@ -296,11 +279,7 @@ impl Shapes<'_> {
 fn tidy(value: Val) -> Val {
     fn fold(e: Expr) -> Expr {
         if let Expr::Binary(op @ (BinOp::Add | BinOp::Mul), PrimType::I64, x, y) = e {
-            if op == BinOp::Add {
-                add(*x, *y)
-            } else {
-                mul(*x, *y)
-            }
+            if op == BinOp::Add { add(*x, *y) } else { mul(*x, *y) }
         } else {
             e
         }
@@ -321,11 +300,7 @@ impl Stride {
     }
 
     fn from_expr(e: Expr) -> Self {
-        if let Expr::Const(Scalar::I64(n)) = e {
-            Self::Const(n)
-        } else {
-            Self::Of(e)
-        }
+        if let Expr::Const(Scalar::I64(n)) = e { Self::Const(n) } else { Self::Of(e) }
     }
 
     fn negated(&self) -> Self {
@@ -342,9 +317,7 @@ impl Stride {
     /// The stride times a uniform factor of a type, if it can be said.
     fn times(&self, factor: &Expr, ty: PrimType) -> Option<Self> {
         match (self, factor) {
-            (Self::Const(n), Expr::Const(factor)) => {
-                Some(Self::Const(n.wrapping_mul(factor.as_i64()?)))
-            }
+            (Self::Const(n), Expr::Const(factor)) => Some(Self::Const(n.wrapping_mul(factor.as_i64()?))),
             _ if ty == PrimType::I64 => Some(Self::from_expr(mul(factor.clone(), self.expr()))),
             _ => None,
         }

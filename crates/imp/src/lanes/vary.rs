@@ -36,9 +36,7 @@ impl Region {
         match (self, places.leader(var)) {
             (_, None) => true,
             (Self::Arm { from, to }, Some(first)) => !(from..to).contains(&first),
-            (Self::Loop { end, outer }, Some(first)) => {
-                first <= outer || places.named_from(var, end)
-            }
+            (Self::Loop { end, outer }, Some(first)) => first <= outer || places.named_from(var, end),
         }
     }
 }
@@ -54,21 +52,11 @@ struct Walk<'s, 'a> {
 }
 
 /// Finds the shapes of all variables of the loop with number `at`.
-pub(super) fn analyse(
-    shapes: &mut Shapes<'_>,
-    places: &Places,
-    f: &For,
-    at: u32,
-) -> Result<(), NoLanes> {
+pub(super) fn analyse(shapes: &mut Shapes<'_>, places: &Places, f: &For, at: u32) -> Result<(), NoLanes> {
     let counter = Shape::Affine(Stride::Const(1));
     shapes.known.insert(f.var, counter);
     for _ in 0..MAX_ROUNDS {
-        let mut walk = Walk {
-            shapes,
-            places,
-            changed: false,
-            problem: None,
-        };
+        let mut walk = Walk { shapes, places, changed: false, problem: None };
         walk.block(&f.body, at + 1, None, at);
         if let Some(problem) = walk.problem {
             return Err(problem);
@@ -83,11 +71,7 @@ pub(super) fn analyse(
 impl Walk<'_, '_> {
     fn assign(&mut self, var: Var, shape: Shape, region: Option<Region>) {
         let keeps = region.is_some_and(|region| region.keeps(var, self.places));
-        let is_buffer = self
-            .shapes
-            .vars
-            .get(var.index())
-            .is_some_and(|info| info.ty.is_buffer());
+        let is_buffer = self.shapes.vars.get(var.index()).is_some_and(|info| info.ty.is_buffer());
         if is_buffer {
             if keeps {
                 self.problem = Some(NoLanes::Buffers);
@@ -150,11 +134,7 @@ impl Walk<'_, '_> {
                 let other = self.places.other(at);
                 let end = self.places.end(at);
                 let arm = |from, to| {
-                    if uniform {
-                        region
-                    } else {
-                        Some(Region::Arm { from, to })
-                    }
+                    if uniform { region } else { Some(Region::Arm { from, to }) }
                 };
                 self.block(yes, at + 1, arm(at + 1, other), outer);
                 self.block(no, other, arm(other, end), outer);
@@ -165,21 +145,12 @@ impl Walk<'_, '_> {
                 self.block(body, at + 1, region, at);
             }
             Stmt::For(f) => self.for_loop(f, at, region, outer),
-            Stmt::Call {
-                fun: _,
-                args,
-                results,
-                place: _,
-            } => {
+            Stmt::Call { fun: _, args, results, place: _ } => {
                 let uniform = args.iter().all(|arg| match arg {
                     Arg::Scalar(e) => self.shapes.value(e).is_uniform(),
                     Arg::Buffer(_) => true,
                 });
-                let shape = if uniform {
-                    Shape::Uniform
-                } else {
-                    Shape::Varying
-                };
+                let shape = if uniform { Shape::Uniform } else { Shape::Varying };
                 for result in results {
                     self.assign(*result, shape.clone(), region);
                 }
@@ -199,13 +170,7 @@ impl Walk<'_, '_> {
         }
     }
 
-    fn loop_region(
-        &self,
-        uniform: bool,
-        at: u32,
-        region: Option<Region>,
-        outer: u32,
-    ) -> Option<Region> {
+    fn loop_region(&self, uniform: bool, at: u32, region: Option<Region>, outer: u32) -> Option<Region> {
         if uniform {
             return region;
         }

@@ -16,20 +16,12 @@ pub(super) fn renamed(stmt: &Stmt, names: &Renamed, set: &Renamed) -> Stmt {
         Stmt::Set(v, e) => Stmt::Set(var(v), expr(e, names)),
         Stmt::Load(v, from) => Stmt::Load(var(v), access(from, names)),
         Stmt::Store(to, e) => Stmt::Store(access(to, names), expr(e, names)),
-        Stmt::LoadLanes {
-            var: v,
-            from,
-            mask: m,
-        } => Stmt::LoadLanes {
-            var: var(v),
-            from: lane_access(from, names),
-            mask: mask(m),
-        },
-        Stmt::StoreLanes { to, value, mask: m } => Stmt::StoreLanes {
-            to: lane_access(to, names),
-            value: expr(value, names),
-            mask: mask(m),
-        },
+        Stmt::LoadLanes { var: v, from, mask: m } => {
+            Stmt::LoadLanes { var: var(v), from: lane_access(from, names), mask: mask(m) }
+        }
+        Stmt::StoreLanes { to, value, mask: m } => {
+            Stmt::StoreLanes { to: lane_access(to, names), value: expr(value, names), mask: mask(m) }
+        }
         Stmt::Alloc(..)
         | Stmt::Frame { .. }
         | Stmt::Share(..)
@@ -56,9 +48,7 @@ fn access(access: &Access, names: &Renamed) -> Access {
         buffer: access.buffer,
         elem: access.elem,
         offset: expr(&access.offset, names),
-        dims: dims
-            .map(|(index, stride)| (expr(index, names), expr(stride, names)))
-            .collect(),
+        dims: dims.map(|(index, stride)| (expr(index, names), expr(stride, names))).collect(),
     }
 }
 
@@ -67,9 +57,7 @@ fn lane_access(access: &LaneAccess, names: &Renamed) -> LaneAccess {
         at: match &access.at {
             LanePositions::Unit(at) => LanePositions::Unit(expr(at, names)),
             LanePositions::Near(at, by) => LanePositions::Near(expr(at, names), *by),
-            LanePositions::Strided(at, by) => {
-                LanePositions::Strided(expr(at, names), expr(by, names))
-            }
+            LanePositions::Strided(at, by) => LanePositions::Strided(expr(at, names), expr(by, names)),
             LanePositions::Each(at) => LanePositions::Each(expr(at, names)),
         },
         ..access.clone()

@@ -57,11 +57,7 @@ fn registers(vars: &[VarInfo], expr: &Expr, machine: Machine) -> f64 {
         return 0.0;
     };
     // Comparisons are made at the operands' width.
-    if let Expr::Compare(_, ty, _, _) = expr {
-        share(*ty, lanes, machine)
-    } else {
-        share(ty, lanes, machine)
-    }
+    if let Expr::Compare(_, ty, _, _) = expr { share(*ty, lanes, machine) } else { share(ty, lanes, machine) }
 }
 
 /// Latency of an operation, and cycles of the multipliers for a register of it.

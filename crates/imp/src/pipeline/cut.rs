@@ -37,19 +37,15 @@ pub(super) fn choose(graph: &Graph, local: impl Fn(Var) -> bool) -> Option<Cut> 
     if operations < WINDOW || chain < WAITING * busy {
         return None;
     }
-    let bound: Vec<bool> = (0..nodes.len())
-        .map(|at| bound(graph, at) || nodes[at].sets.is_none_or(|var| !local(var)))
-        .collect();
+    let bound: Vec<bool> =
+        (0..nodes.len()).map(|at| bound(graph, at) || nodes[at].sets.is_none_or(|var| !local(var))).collect();
     let mut best: Option<(f64, Cut)> = None;
     for at in 0..nodes.len() {
         // What is as long before as after, more or less.
         if finished[at] < 0.2 * chain || finished[at] > WORTH * chain {
             continue;
         }
-        let parts = [
-            cone(graph, at, &bound),
-            Some(level(graph, &finished, finished[at], &bound)),
-        ];
+        let parts = [cone(graph, at, &bound), Some(level(graph, &finished, finished[at], &bound))];
         for early in parts.into_iter().flatten() {
             let crossing = crossing(graph, &early);
             let kept: f64 = crossing.iter().map(|at| nodes[*at].registers).sum();
@@ -78,10 +74,7 @@ fn longest(finished: &[f64], counts: impl Fn(usize) -> bool) -> f64 {
 fn bound(graph: &Graph, at: usize) -> bool {
     let node = &graph.nodes[at];
     let meets = |other: &super::graph::Node| graph.meet(other.memory, node.memory);
-    node.carried
-        || node.traps
-        || matches!(node.memory, Memory::Store(_))
-        || graph.nodes.iter().any(meets)
+    node.carried || node.traps || matches!(node.memory, Memory::Store(_)) || graph.nodes.iter().any(meets)
 }
 
 /// All that a statement needs, itself included, if all of it can run ahead.
@@ -103,8 +96,7 @@ fn cone(graph: &Graph, at: usize, bound: &[bool]) -> Option<Vec<bool>> {
 fn level(graph: &Graph, finished: &[f64], time: f64, bound: &[bool]) -> Vec<bool> {
     let mut early = vec![false; graph.nodes.len()];
     for (at, node) in graph.nodes.iter().enumerate() {
-        early[at] =
-            finished[at] <= time && !bound[at] && node.before.iter().all(|before| early[*before]);
+        early[at] = finished[at] <= time && !bound[at] && node.before.iter().all(|before| early[*before]);
     }
     early
 }

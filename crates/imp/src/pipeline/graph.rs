@@ -54,10 +54,7 @@ impl Graph {
         machine: Machine,
         apart: &Rc<FxHashSet<Var>>,
     ) -> Option<Self> {
-        let mut graph = Self {
-            nodes: Vec::with_capacity(stmts.len()),
-            apart: Rc::clone(apart),
-        };
+        let mut graph = Self { nodes: Vec::with_capacity(stmts.len()), apart: Rc::clone(apart) };
         let mut setters: FxHashMap<Var, usize> = FxHashMap::default();
         for (at, stmt) in stmts.iter().enumerate() {
             let mut twice = false;
@@ -84,9 +81,7 @@ impl Graph {
                     readers.entry(var).or_default().push(at);
                 }
                 // Who reads the old value goes first.
-                Use::Sets => node
-                    .before
-                    .extend(readers.get(&var).into_iter().flatten().filter(|r| **r < at)),
+                Use::Sets => node.before.extend(readers.get(&var).into_iter().flatten().filter(|r| **r < at)),
             });
             node.before.extend(&node.operands);
             let met = |earlier: &&usize| graph.meet(graph.nodes[**earlier].memory, node.memory);
@@ -104,8 +99,7 @@ impl Graph {
     /// Whether the order of two accesses to memory matters.
     pub(super) fn meet(&self, x: Memory, y: Memory) -> bool {
         match (x, y) {
-            (Memory::Store(a), Memory::Store(b) | Memory::Load(b))
-            | (Memory::Load(a), Memory::Store(b)) => {
+            (Memory::Store(a), Memory::Store(b) | Memory::Load(b)) | (Memory::Load(a), Memory::Store(b)) => {
                 a == b || !(self.apart.contains(&a) || self.apart.contains(&b))
             }
             _ => false,
@@ -143,9 +137,7 @@ fn plain(vars: &[VarInfo], stmt: &Stmt, machine: Machine) -> Node {
             (Some(*v), Memory::None, (0.0, 0.0))
         }
         Stmt::Load(v, from) => (Some(*v), Memory::Load(from.buffer), latency::LOAD),
-        Stmt::LoadLanes { var, from, mask: _ } => {
-            (Some(*var), Memory::Load(from.buffer), latency::LOAD)
-        }
+        Stmt::LoadLanes { var, from, mask: _ } => (Some(*var), Memory::Load(from.buffer), latency::LOAD),
         Stmt::Store(to, e) => {
             add(e);
             (None, Memory::Store(to.buffer), latency::STORE)

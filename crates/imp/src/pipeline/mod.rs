@@ -157,14 +157,10 @@ impl Pipeline<'_> {
         let before = self.fresh.len();
         let added: Vec<Var> = match &f.how {
             How::Tasks(launch) => launch.distinct.clone(),
-            How::Seq { .. } | How::Scheduled | How::Lanes(_) | How::Grid(_) | How::Block(_) => {
-                Vec::new()
-            }
+            How::Seq { .. } | How::Scheduled | How::Lanes(_) | How::Grid(_) | How::Block(_) => Vec::new(),
         };
-        let added: Vec<Var> = added
-            .into_iter()
-            .filter(|var| Rc::make_mut(&mut self.apart).insert(*var))
-            .collect();
+        let added: Vec<Var> =
+            added.into_iter().filter(|var| Rc::make_mut(&mut self.apart).insert(*var)).collect();
         f.body = self.block(f.body, at + 1);
         for var in added {
             Rc::make_mut(&mut self.apart).remove(&var);
@@ -215,9 +211,7 @@ impl Pipeline<'_> {
         // What was named anew is known here alone; the bounds are the loop's own.
         let places = self.places;
         let inside = (at + 1, places.end(at));
-        let cut = cut::choose(&graph, |var| {
-            var.index() >= known || places.local(var, inside.0, inside.1)
-        })?;
+        let cut = cut::choose(&graph, |var| var.index() >= known || places.local(var, inside.0, inside.1))?;
         self.rotated(f, &body, &graph, &cut)
     }
 
@@ -247,12 +241,7 @@ impl Pipeline<'_> {
         // A for the next iteration, under new names.
         let mut renamed = Renamed::default();
         renamed.insert(f.var, next);
-        for (node, _) in graph
-            .nodes
-            .iter()
-            .zip(&cut.early)
-            .filter(|(_, early)| **early)
-        {
+        for (node, _) in graph.nodes.iter().zip(&cut.early).filter(|(_, early)| **early) {
             if let Some(var) = node.sets {
                 let info = self.vars[var.index()].clone();
                 let new = self.fresh_var(info);
@@ -266,10 +255,7 @@ impl Pipeline<'_> {
         merged.extend(late.map(|(stmt, _)| stmt.clone()));
         let order = order::schedule(&Graph::new(self.vars, &merged, self.machine, &self.apart)?);
         let mut merged: Vec<Option<Stmt>> = merged.into_iter().map(Some).collect();
-        let mut inside: Vec<Stmt> = order
-            .into_iter()
-            .filter_map(|at| merged.get_mut(at)?.take())
-            .collect();
+        let mut inside: Vec<Stmt> = order.into_iter().filter_map(|at| merged.get_mut(at)?.take()).collect();
         for var in &cut.crossing {
             let new = renamed.get(var).copied().unwrap_or(*var);
             inside.push(Stmt::Set(*var, Expr::Var(new)));
@@ -281,12 +267,7 @@ impl Pipeline<'_> {
             to: f.to.clone(),
             body: inside,
         }));
-        let runs = Expr::Compare(
-            CmpOp::SLt,
-            counter_type,
-            Box::new(f.from.clone()),
-            Box::new(f.to.clone()),
-        );
+        let runs = Expr::Compare(CmpOp::SLt, counter_type, Box::new(f.from.clone()), Box::new(f.to.clone()));
         Some(Stmt::If(runs, start, Vec::new()))
     }
 

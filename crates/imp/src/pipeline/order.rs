@@ -26,11 +26,7 @@ pub(super) fn schedule(graph: &Graph) -> Vec<usize> {
     let mut soon: BinaryHeap<Reverse<(u64, usize)>> = BinaryHeap::new();
     // The one with the longest rest first, the first of equals.
     let mut ready: BinaryHeap<(u64, Reverse<usize>)> = BinaryHeap::new();
-    soon.extend(
-        (0..count)
-            .filter(|at| waiting[*at] == 0)
-            .map(|at| Reverse((0, at))),
-    );
+    soon.extend((0..count).filter(|at| waiting[*at] == 0).map(|at| Reverse((0, at))));
     let mut order = Vec::with_capacity(count);
     let mut now = 0.0_f64;
     loop {

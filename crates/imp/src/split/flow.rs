@@ -89,11 +89,7 @@ impl<'p> Flow<'p> {
             Stmt::If(_, yes, no) => {
                 let first = self.undone(yes, Vec::new());
                 let second = self.undone(no, Vec::new());
-                let (few, many) = if first.len() < second.len() {
-                    (first, second)
-                } else {
-                    (second, first)
-                };
+                let (few, many) = if first.len() < second.len() { (first, second) } else { (second, first) };
                 let few: FxHashSet<Var> = few.into_iter().collect();
                 for var in many.into_iter().filter(|var| few.contains(var)) {
                     if self.certain.insert(var) {

@@ -29,9 +29,7 @@ mod flow;
 use crate::captures;
 use crate::places::Places;
 use crate::rename::each_var_mut;
-use crate::syntax::{
-    Arg, Code, Expr, For, FunId, Function, How, Program, Stmt, Var, VarInfo, VarType,
-};
+use crate::syntax::{Arg, Code, Expr, For, FunId, Function, How, Program, Stmt, Var, VarInfo, VarType};
 use crate::walk::{each_stmt_mut, names};
 use flow::Flow;
 use ir::Context;
@@ -56,11 +54,7 @@ impl Default for Sizes {
     /// LLVM takes 1.6 times as long for functions of 8,000 as for pieces of 2,000
     /// (`bench/run.py generated`, `library`).
     fn default() -> Self {
-        Self {
-            function: 5000,
-            tasks: 16_000,
-            piece: 2000,
-        }
+        Self { function: 5000, tasks: 16_000, piece: 2000 }
     }
 }
 
@@ -158,10 +152,7 @@ fn frame_weight(stmts: &[Stmt]) -> u64 {
                 own_weight(stmt)
                     + match stmt {
                         Stmt::If(_, yes, no) => frame_weight(yes) + frame_weight(no),
-                        Stmt::For(For {
-                            how: How::Tasks(_) | How::Grid(_),
-                            ..
-                        }) => 0,
+                        Stmt::For(For { how: How::Tasks(_) | How::Grid(_), .. }) => 0,
                         Stmt::While(_, body) | Stmt::For(For { body, .. }) => frame_weight(body),
                         crate::leaf_stmt!() => 0,
                     }
@@ -243,12 +234,7 @@ impl Split<'_> {
                 let to = self.places.end(at);
                 let (stmt, weight) = self.stmt(stmt, at);
                 total += weight;
-                items.push(Item {
-                    stmt,
-                    from: at,
-                    to,
-                    weight,
-                });
+                items.push(Item { stmt, from: at, to, weight });
                 at = to;
             }
             if !self.frame.large || total <= self.sizes.piece {
@@ -310,12 +296,7 @@ impl Split<'_> {
         let (body, _) = self.block(f.body, at + 1);
         let frame = std::mem::replace(&mut self.frame, outer);
         f.body = frame.started(body, self.vars);
-        for list in [
-            &mut launch.owned,
-            &mut launch.locals,
-            &mut launch.distinct,
-            &mut launch.scattered,
-        ] {
+        for list in [&mut launch.owned, &mut launch.locals, &mut launch.distinct, &mut launch.scattered] {
             list.retain(|var| !frame.moved.contains(var));
         }
         f
@@ -424,12 +405,7 @@ impl Split<'_> {
             VarType::Buffer(_) => Arg::Buffer(*var),
             VarType::Scalar(_) | VarType::Vector(..) => Arg::Scalar(Expr::Var(*var)),
         });
-        let call = Stmt::Call {
-            fun,
-            args: args.collect(),
-            results: outputs,
-            place: None,
-        };
+        let call = Stmt::Call { fun, args: args.collect(), results: outputs, place: None };
         self.pieces.push(Function {
             name: Arc::from(format!("{} part {}", self.name, self.made)),
             params,
@@ -460,11 +436,7 @@ struct Renaming<'f> {
 
 impl<'f> Renaming<'f> {
     fn new(from: &'f [VarInfo]) -> Self {
-        Self {
-            from,
-            new: FxHashMap::default(),
-            old: Vec::new(),
-        }
+        Self { from, new: FxHashMap::default(), old: Vec::new() }
     }
 
     fn into_vars(self) -> Vec<VarInfo> {

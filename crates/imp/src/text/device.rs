@@ -24,19 +24,9 @@ impl Printer<'_> {
             DeviceOp::Update(update) => {
                 let Update { old, at, op, value } = &**update;
                 let old = old.map_or_else(String::new, |old| format!("{} = ", self.typed_var(old)));
-                format!(
-                    "atomic {old}{} {} <- {}",
-                    op.name(),
-                    self.access(at),
-                    self.expr(value)
-                )
+                format!("atomic {old}{} {} <- {}", op.name(), self.access(at), self.expr(value))
             }
-            DeviceOp::Swap {
-                old,
-                at,
-                expected,
-                value,
-            } => format!(
+            DeviceOp::Swap { old, at, expected, value } => format!(
                 "swap {} = {} expected {} to {}",
                 self.typed_var(*old),
                 self.access(at),
@@ -68,12 +58,7 @@ impl FunctionParser<'_, '_> {
         let at = self.one_element()?;
         self.p.punct("<-")?;
         let value = self.expr()?;
-        Ok(Stmt::Device(DeviceOp::Update(Box::new(Update {
-            old,
-            at,
-            op,
-            value,
-        }))))
+        Ok(Stmt::Device(DeviceOp::Update(Box::new(Update { old, at, op, value }))))
     }
 
     /// What stands behind `swap`.
@@ -85,12 +70,7 @@ impl FunctionParser<'_, '_> {
         let expected = self.expr()?;
         self.p.keyword("to")?;
         let value = self.expr()?;
-        Ok(Stmt::Device(DeviceOp::Swap {
-            old,
-            at,
-            expected,
-            value,
-        }))
+        Ok(Stmt::Device(DeviceOp::Swap { old, at, expected, value }))
     }
 
     /// What stands behind `signal`.

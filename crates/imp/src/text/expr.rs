@@ -16,13 +16,7 @@ impl FunctionParser<'_, '_> {
         if let Some(value) = self.p.take_scalar()? {
             return Ok(Expr::Const(value));
         }
-        self.deeper(|f| {
-            if f.p.peek("(") {
-                f.infix()
-            } else {
-                f.operator()
-            }
-        })
+        self.deeper(|f| if f.p.peek("(") { f.infix() } else { f.operator() })
     }
 
     /// `(x + y)`.
@@ -152,9 +146,7 @@ impl FunctionParser<'_, '_> {
             self.p.ident()?;
             let args = self.exprs()?;
             if args.len() != fun.arity() {
-                return self
-                    .p
-                    .error(format!("{name} takes {} arguments", fun.arity()));
+                return self.p.error(format!("{name} takes {} arguments", fun.arity()));
             }
             return Ok(Expr::Math(fun, ty, args));
         }
@@ -184,9 +176,7 @@ impl FunctionParser<'_, '_> {
     fn lanes(&self, text: &str) -> Result<u32> {
         match text.parse() {
             Ok(lanes) if lanes <= MAX_LANES => Ok(lanes),
-            _ => self
-                .p
-                .error(format!("a vector has at most {MAX_LANES} lanes")),
+            _ => self.p.error(format!("a vector has at most {MAX_LANES} lanes")),
         }
     }
 

@@ -1,8 +1,6 @@
 //! The parser: programs, functions, variables.
 
-use crate::{
-    Check, Code, Data, Entry, FunId, Function, MAX_LANES, Program, Tunable, Var, VarInfo, VarType,
-};
+use crate::{Check, Code, Data, Entry, FunId, Function, MAX_LANES, Program, Tunable, Var, VarInfo, VarType};
 use ir::text::{ParseError, Parser, max_depth};
 use ir::tunable::Class;
 use rustc_hash::FxHashMap;
@@ -25,10 +23,7 @@ pub fn parse(text: &str) -> Result<Program> {
     }
     p.keyword("imp")?;
     p.keyword("file")?;
-    let mut program = Program {
-        source_name: p.string()?,
-        ..Program::default()
-    };
+    let mut program = Program { source_name: p.string()?, ..Program::default() };
     while p.take_keyword("check") {
         numbered(&mut p, program.checks.len())?;
         p.punct("=")?;
@@ -58,11 +53,7 @@ pub fn parse(text: &str) -> Result<Program> {
             return p.error(format!("no class of parameters is called `{word}`"));
         };
         p.punct("=")?;
-        program.tunables.push(Tunable {
-            name: p.string()?,
-            class,
-            default: p.integer()?,
-        });
+        program.tunables.push(Tunable { name: p.string()?, class, default: p.integer()? });
     }
     if p.take_keyword("init") {
         program.init = Some(function_id(&mut p, &functions)?);
@@ -74,12 +65,7 @@ pub fn parse(text: &str) -> Result<Program> {
         let fun = function_id(&mut p, &functions)?;
         let params = p.list(Parser::entry_value)?;
         p.punct("->")?;
-        program.entries.push(Entry {
-            name,
-            fun,
-            params,
-            results: p.list(Parser::entry_value)?,
-        });
+        program.entries.push(Entry { name, fun, params, results: p.list(Parser::entry_value)? });
     }
     while !p.at_end() {
         let parser = FunctionParser {
@@ -118,10 +104,7 @@ fn bytes(p: &mut Parser<'_>) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-pub(super) fn function_id(
-    p: &mut Parser<'_>,
-    functions: &FxHashMap<Arc<str>, FunId>,
-) -> Result<FunId> {
+pub(super) fn function_id(p: &mut Parser<'_>, functions: &FxHashMap<Arc<str>, FunId>) -> Result<FunId> {
     let unknown = if p.peek_ident() == Some("fun") {
         return p.error("the name `fun` of a function must be quoted");
     } else {
@@ -158,11 +141,7 @@ pub(super) struct FunctionParser<'f, 't> {
 impl FunctionParser<'_, '_> {
     fn function(mut self) -> Result<Function> {
         self.p.take_hints();
-        let code = [
-            ("inline", Code::Inline),
-            ("apart", Code::Apart),
-            ("each", Code::Each),
-        ];
+        let code = [("inline", Code::Inline), ("apart", Code::Apart), ("each", Code::Each)];
         let code = code.into_iter().find(|(word, _)| self.p.take_keyword(word));
         let recursive = self.p.take_keyword("recursive");
         self.p.keyword("fun")?;
@@ -234,9 +213,9 @@ impl FunctionParser<'_, '_> {
         self.p.punct(":")?;
         let ty = var_type(self.p)?;
         match self.types.insert(var.0, ty) {
-            Some(before) if before != ty => self
-                .p
-                .error(format!("variable {} already has the type {before}", var.0)),
+            Some(before) if before != ty => {
+                self.p.error(format!("variable {} already has the type {before}", var.0))
+            }
             _ => Ok(()),
         }
     }
@@ -277,9 +256,7 @@ impl FunctionParser<'_, '_> {
     /// Runs `f` one level deeper.
     pub(super) fn deeper<T>(&mut self, f: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         if self.depth >= self.max_depth {
-            return self
-                .p
-                .error(format!("nested more than {} deep", self.max_depth));
+            return self.p.error(format!("nested more than {} deep", self.max_depth));
         }
         self.depth += 1;
         let result = stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || f(self));

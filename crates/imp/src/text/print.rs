@@ -1,12 +1,10 @@
 //! The printer.
 
 use crate::{
-    Access, Arg, Code, Entry, EntryValue, Expr, For, Function, How, LaneAccess, LanePositions,
-    Launch, Off, Pad, Plan, Program, Region, Slots, Stmt, Tile, Var, VarType,
+    Access, Arg, Code, Entry, EntryValue, Expr, For, Function, How, LaneAccess, LanePositions, Launch, Off,
+    Pad, Plan, Program, Region, Slots, Stmt, Tile, Var, VarType,
 };
-use ir::text::{
-    is_identifier, is_plain_hint, quote, show_entry_value, show_opaque_types, show_scalar,
-};
+use ir::text::{is_identifier, is_plain_hint, quote, show_entry_value, show_opaque_types, show_scalar};
 use prim::{BinOp, PrimType, Scalar};
 use std::cell::Cell;
 use std::fmt::Write;
@@ -25,11 +23,7 @@ pub fn print(program: &Program) -> String {
     for (i, data) in program.data.iter().enumerate() {
         let _ = write!(out, "data#{i}: {} =", data.elem);
         for line in data.bytes.chunks(DATA_LINE) {
-            out.push_str(if data.bytes.len() > DATA_LINE {
-                "\n  \""
-            } else {
-                " \""
-            });
+            out.push_str(if data.bytes.len() > DATA_LINE { "\n  \"" } else { " \"" });
             for byte in line {
                 let _ = write!(out, "{byte:02x}");
             }
@@ -152,11 +146,8 @@ impl<'a> Printer<'a> {
             mark(f.recursive, "recursive "),
         ];
         let marks = marks.concat();
-        let name = if is_identifier(&f.name) && &*f.name != "fun" {
-            f.name.to_string()
-        } else {
-            quote(&f.name)
-        };
+        let name =
+            if is_identifier(&f.name) && &*f.name != "fun" { f.name.to_string() } else { quote(&f.name) };
         let (params, results) = (self.typed(&f.params), self.typed(&f.results));
         let mut head = format!("{marks}fun {name}({params}) -> ({results}) {{\n");
         if !f.owned.is_empty() {
@@ -169,9 +160,7 @@ impl<'a> Printer<'a> {
     fn other_vars(&self) -> String {
         let other = |(shown, info): (&Cell<Shown>, &crate::VarInfo)| match info.ty {
             VarType::HOST => shown.get() < Shown::Name,
-            VarType::Scalar(_) | VarType::Vector(..) | VarType::Buffer(_) => {
-                shown.get() < Shown::Type
-            }
+            VarType::Scalar(_) | VarType::Vector(..) | VarType::Buffer(_) => shown.get() < Shown::Type,
         };
         let pairs = self.shown.iter().zip(&self.function.vars);
         let others = (0..).zip(pairs).filter(|(_, pair)| other(*pair));
@@ -179,11 +168,7 @@ impl<'a> Printer<'a> {
         vars.extend(&self.early);
         vars.sort_unstable();
         vars.dedup();
-        if vars.is_empty() {
-            String::new()
-        } else {
-            format!("  vars {}\n", self.typed(&vars))
-        }
+        if vars.is_empty() { String::new() } else { format!("  vars {}\n", self.typed(&vars)) }
     }
 
     fn show(&self, var: Var, shown: Shown) {
@@ -218,11 +203,8 @@ impl<'a> Printer<'a> {
 
     pub(super) fn typed_var(&self, var: Var) -> String {
         self.show(var, Shown::Type);
-        let ty = self
-            .function
-            .vars
-            .get(var.index())
-            .map_or_else(|| "?".to_owned(), |info| info.ty.to_string());
+        let ty =
+            self.function.vars.get(var.index()).map_or_else(|| "?".to_owned(), |info| info.ty.to_string());
         format!("{}: {ty}", self.var(var))
     }
 
@@ -260,24 +242,14 @@ impl<'a> Printer<'a> {
                 format!("{}.{from}.{to}({})", op.name(), self.expr(x))
             }
             Expr::Select(ty, c, x, y) => {
-                format!(
-                    "select.{ty}({}, {}, {})",
-                    self.expr(c),
-                    self.expr(x),
-                    self.expr(y)
-                )
+                format!("select.{ty}({}, {}, {})", self.expr(c), self.expr(x), self.expr(y))
             }
             Expr::SharedRoot(x) => format!("shared_sqrt({})", self.expr(x)),
             Expr::SharedQuotient(x, y) => {
                 format!("shared_div({}, {})", self.expr(x), self.expr(y))
             }
             Expr::Fma(ty, x, y, z) => {
-                format!(
-                    "fma.{ty}({}, {}, {})",
-                    self.expr(x),
-                    self.expr(y),
-                    self.expr(z)
-                )
+                format!("fma.{ty}({}, {}, {})", self.expr(x), self.expr(y), self.expr(z))
             }
             Expr::Math(fun, ty, args) => format!("{}.{ty}({})", fun.name(), self.exprs(args)),
             Expr::Splat(lanes, x) => format!("splat.{lanes}({})", self.expr(x)),
@@ -289,12 +261,7 @@ impl<'a> Printer<'a> {
             Expr::Pack(x, mask) => format!("pack({}, {})", self.expr(x), self.expr(mask)),
             Expr::Extract(x, lane) => format!("extract({}, {})", self.expr(x), self.expr(lane)),
             Expr::Insert(x, lane, value) => {
-                format!(
-                    "insert({}, {}, {})",
-                    self.expr(x),
-                    self.expr(lane),
-                    self.expr(value)
-                )
+                format!("insert({}, {}, {})", self.expr(x), self.expr(lane), self.expr(value))
             }
             Expr::Shift(x, by, value) => {
                 format!("shift.{by}({}, {})", self.expr(x), self.expr(value))
@@ -307,12 +274,7 @@ impl<'a> Printer<'a> {
     }
 
     pub(super) fn access(&self, access: &Access) -> String {
-        let Access {
-            buffer,
-            elem,
-            offset,
-            dims,
-        } = access;
+        let Access { buffer, elem, offset, dims } = access;
         let mut terms = Vec::new();
         if *offset != Expr::i64(0) || dims.is_empty() {
             terms.push(format!("at {}", self.expr(offset)));
@@ -328,13 +290,7 @@ impl<'a> Printer<'a> {
     }
 
     fn lane_access(&self, access: &LaneAccess, mask: Option<&Expr>) -> String {
-        let LaneAccess {
-            buffer,
-            elem,
-            lanes,
-            at,
-            off,
-        } = access;
+        let LaneAccess { buffer, elem, lanes, at, off } = access;
         let positions = match at {
             LanePositions::Unit(position) => format!("{} ..", self.expr(position)),
             LanePositions::Near(position, stride) => {
@@ -350,24 +306,12 @@ impl<'a> Printer<'a> {
             Off::Skip => "",
             Off::Elsewhere => " elsewhere",
         };
-        format!(
-            "{}[{lanes} x {elem}: {positions}]{mask}{off}",
-            self.var(*buffer)
-        )
+        format!("{}[{lanes} x {elem}: {positions}]{mask}{off}", self.var(*buffer))
     }
 
     fn region(&self, region: &Region) -> String {
-        let Region {
-            buffer,
-            offset,
-            strides,
-        } = region;
-        format!(
-            "{}[{} strides {}]",
-            self.var(*buffer),
-            self.expr(offset),
-            self.exprs(strides)
-        )
+        let Region { buffer, offset, strides } = region;
+        format!("{}[{} strides {}]", self.var(*buffer), self.expr(offset), self.exprs(strides))
     }
 
     fn block(&mut self, stmts: &[Stmt]) {
@@ -390,25 +334,17 @@ impl<'a> Printer<'a> {
             Stmt::Set(v, e) => format!("{} = {}", self.typed_var(*v), self.expr(e)),
             Stmt::Load(v, a) => format!("{} = {}", self.typed_var(*v), self.access(a)),
             Stmt::Store(a, e) => format!("{} = {}", self.access(a), self.expr(e)),
-            Stmt::LoadLanes { var, from, mask } => format!(
-                "{} = {}",
-                self.typed_var(*var),
-                self.lane_access(from, mask.as_ref())
-            ),
-            Stmt::StoreLanes { to, value, mask } => format!(
-                "{} = {}",
-                self.lane_access(to, mask.as_ref()),
-                self.expr(value)
-            ),
+            Stmt::LoadLanes { var, from, mask } => {
+                format!("{} = {}", self.typed_var(*var), self.lane_access(from, mask.as_ref()))
+            }
+            Stmt::StoreLanes { to, value, mask } => {
+                format!("{} = {}", self.lane_access(to, mask.as_ref()), self.expr(value))
+            }
             Stmt::Alloc(v, bytes, place) => {
                 let place = place.map_or(String::new(), |at| format!(" at check#{}", at.0));
                 format!("{} = alloc {}{place}", self.var(*v), self.expr(bytes))
             }
-            Stmt::Frame {
-                buffer,
-                elem,
-                count,
-            } => {
+            Stmt::Frame { buffer, elem, count } => {
                 format!("{} = frame [{count}]{elem}", self.var(*buffer))
             }
             Stmt::Share(v, w) => format!("{} = share {}", self.var(*v), self.var(*w)),
@@ -426,13 +362,7 @@ impl<'a> Printer<'a> {
                 let (var, slots) = (self.var(*var), self.var(*slots));
                 format!("{var} = kept {slots} {}", self.expr(at))
             }
-            Stmt::Copy {
-                to,
-                from,
-                elem,
-                extents,
-                plan,
-            } => format!(
+            Stmt::Copy { to, from, elem, extents, plan } => format!(
                 "copy [{}]{elem} {} <- {} {}",
                 self.exprs(extents),
                 self.region(to),
@@ -453,29 +383,14 @@ impl<'a> Printer<'a> {
                 self.nested(&format!("while {cond}"), body);
                 "}".to_owned()
             }
-            Stmt::For(For {
-                how,
-                var,
-                from,
-                to,
-                body,
-            }) => {
+            Stmt::For(For { how, var, from, to, body }) => {
                 let how = self.how(how);
-                let head = format!(
-                    "for {} in {} .. {}{how}",
-                    self.typed_var(*var),
-                    self.expr(from),
-                    self.expr(to)
-                );
+                let head =
+                    format!("for {} in {} .. {}{how}", self.typed_var(*var), self.expr(from), self.expr(to));
                 self.nested(&head, body);
                 "}".to_owned()
             }
-            Stmt::Call {
-                fun,
-                args,
-                results,
-                place,
-            } => {
+            Stmt::Call { fun, args, results, place } => {
                 self.early.extend(args.iter().filter_map(|arg| match arg {
                     Arg::Scalar(Expr::Var(v)) => {
                         let shown = self.shown.get(v.index())?;
@@ -498,11 +413,7 @@ impl<'a> Printer<'a> {
             Stmt::Compared(tunable, size) => {
                 format!("compared tunable#{} with {}", tunable.0, self.expr(size))
             }
-            Stmt::Check {
-                cond,
-                check,
-                values,
-            } => {
+            Stmt::Check { cond, check, values } => {
                 let (cond, values) = (self.expr(cond), self.exprs(values));
                 format!("check#{} {cond} values ({values})", check.0)
             }

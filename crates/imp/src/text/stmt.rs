@@ -2,8 +2,8 @@
 
 use super::parse::{FunctionParser, Result, function_id};
 use crate::{
-    Access, Arg, CheckId, DataId, DeviceOp, Expr, For, GlobalId, How, LaneAccess, LanePositions,
-    Launch, MAX_LANES, Off, Pad, Pieces, Plan, Region, Slots, Stmt, Tile, Var,
+    Access, Arg, CheckId, DataId, DeviceOp, Expr, For, GlobalId, How, LaneAccess, LanePositions, Launch,
+    MAX_LANES, Off, Pad, Pieces, Plan, Region, Slots, Stmt, Tile, Var,
 };
 
 impl FunctionParser<'_, '_> {
@@ -60,11 +60,7 @@ impl FunctionParser<'_, '_> {
                 self.p.ident()?;
                 let cond = self.expr()?;
                 let yes = self.braces()?;
-                let no = if self.p.take_keyword("else") {
-                    self.braces()?
-                } else {
-                    Vec::new()
-                };
+                let no = if self.p.take_keyword("else") { self.braces()? } else { Vec::new() };
                 Ok(Stmt::If(cond, yes, no))
             }
             "while" => {
@@ -87,11 +83,7 @@ impl FunctionParser<'_, '_> {
                 let check = CheckId(self.id()?);
                 let cond = self.expr()?;
                 self.p.keyword("values")?;
-                Ok(Stmt::Check {
-                    cond,
-                    check,
-                    values: self.exprs()?,
-                })
+                Ok(Stmt::Check { cond, check, values: self.exprs()? })
             }
             "barrier" => {
                 self.p.ident()?;
@@ -194,11 +186,7 @@ impl FunctionParser<'_, '_> {
                 self.p.punct("[")?;
                 let count = self.p.integer()?;
                 self.p.punct("]")?;
-                Ok(Stmt::Frame {
-                    buffer: var,
-                    elem: self.p.prim()?,
-                    count,
-                })
+                Ok(Stmt::Frame { buffer: var, elem: self.p.prim()?, count })
             }
             Some("share") => {
                 self.p.ident()?;
@@ -212,9 +200,7 @@ impl FunctionParser<'_, '_> {
                 self.p.ident()?;
                 Ok(Stmt::ConstData(var, DataId(self.id()?)))
             }
-            _ => self
-                .p
-                .expected("`alloc`, `frame`, `share`, `borrow` or `data`"),
+            _ => self.p.expected("`alloc`, `frame`, `share`, `borrow` or `data`"),
         }
     }
 
@@ -222,32 +208,16 @@ impl FunctionParser<'_, '_> {
         self.p.punct("[")?;
         if let Some(lanes) = self.p.take_integer::<u32>() {
             if lanes > MAX_LANES {
-                return self
-                    .p
-                    .error(format!("a vector has at most {MAX_LANES} lanes"));
+                return self.p.error(format!("a vector has at most {MAX_LANES} lanes"));
             }
             self.p.keyword("x")?;
             let elem = self.p.prim()?;
             self.p.punct(":")?;
             let at = self.positions()?;
             self.p.punct("]")?;
-            let mask = if self.p.take_keyword("mask") {
-                Some(self.expr()?)
-            } else {
-                None
-            };
-            let off = if self.p.take_keyword("elsewhere") {
-                Off::Elsewhere
-            } else {
-                Off::Skip
-            };
-            let access = LaneAccess {
-                buffer,
-                elem,
-                lanes,
-                at,
-                off,
-            };
+            let mask = if self.p.take_keyword("mask") { Some(self.expr()?) } else { None };
+            let off = if self.p.take_keyword("elsewhere") { Off::Elsewhere } else { Off::Skip };
+            let access = LaneAccess { buffer, elem, lanes, at, off };
             return Ok(Element::Lanes(access, mask));
         }
         let elem = self.p.prim()?;
@@ -260,21 +230,12 @@ impl FunctionParser<'_, '_> {
         }
         while more {
             let index = self.expr()?;
-            let stride = if self.p.take("*") {
-                self.expr()?
-            } else {
-                Expr::i64(1)
-            };
+            let stride = if self.p.take("*") { self.expr()? } else { Expr::i64(1) };
             dims.push((index, stride));
             more = self.p.take("+");
         }
         self.p.punct("]")?;
-        Ok(Element::One(Access {
-            buffer,
-            elem,
-            offset,
-            dims,
-        }))
+        Ok(Element::One(Access { buffer, elem, offset, dims }))
     }
 
     /// An element, its buffer included.
@@ -307,13 +268,7 @@ impl FunctionParser<'_, '_> {
         let elem = self.p.prim()?;
         let to = self.region()?;
         self.p.punct("<-")?;
-        Ok(Stmt::Copy {
-            to,
-            from: self.region()?,
-            elem,
-            extents,
-            plan: self.plan()?,
-        })
+        Ok(Stmt::Copy { to, from: self.region()?, elem, extents, plan: self.plan()? })
     }
 
     fn plan(&mut self) -> Result<Plan> {
@@ -346,11 +301,7 @@ impl FunctionParser<'_, '_> {
         self.p.punct("[")?;
         let offset = self.expr()?;
         self.p.keyword("strides")?;
-        Ok(Region {
-            buffer,
-            offset,
-            strides: self.exprs_until("]")?,
-        })
+        Ok(Region { buffer, offset, strides: self.exprs_until("]")? })
     }
 
     fn for_loop(&mut self) -> Result<Stmt> {
@@ -390,13 +341,7 @@ impl FunctionParser<'_, '_> {
             }
             _ => How::Seq { independent: false },
         };
-        Ok(Stmt::For(For {
-            how,
-            var,
-            from,
-            to,
-            body: self.braces()?,
-        }))
+        Ok(Stmt::For(For { how, var, from, to, body: self.braces()? }))
     }
 
     fn launch(&mut self) -> Result<Launch> {
@@ -422,11 +367,7 @@ impl FunctionParser<'_, '_> {
         let captures = self.vars()?;
         self.p.keyword("distinct")?;
         let distinct = self.vars()?;
-        let scattered = if self.p.take_keyword("scattered") {
-            self.vars()?
-        } else {
-            Vec::new()
-        };
+        let scattered = if self.p.take_keyword("scattered") { self.vars()? } else { Vec::new() };
         let mut pads = Vec::new();
         if self.p.take_keyword("pads") {
             pads = self.list(|f| {
@@ -436,19 +377,7 @@ impl FunctionParser<'_, '_> {
                 Ok(Pad { buffer, bytes })
             })?;
         }
-        Ok(Launch {
-            id,
-            name,
-            provenance,
-            cost,
-            pieces,
-            owned,
-            locals,
-            captures,
-            distinct,
-            scattered,
-            pads,
-        })
+        Ok(Launch { id, name, provenance, cost, pieces, owned, locals, captures, distinct, scattered, pads })
     }
 
     fn call(&mut self) -> Result<Stmt> {
@@ -475,12 +404,7 @@ impl FunctionParser<'_, '_> {
         } else {
             None
         };
-        Ok(Stmt::Call {
-            fun,
-            args,
-            results,
-            place,
-        })
+        Ok(Stmt::Call { fun, args, results, place })
     }
 }
 

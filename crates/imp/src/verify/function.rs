@@ -8,8 +8,8 @@ use super::{Tables, VerifyError};
 use crate::captures;
 use crate::copies;
 use crate::{
-    Access, Arg, CheckId, DeviceOp, Expr, FunId, Function, LaneAccess, LanePositions, MAX_NEAR,
-    MAX_TILE, Off, Plan, Region, Slots, Stmt, Tile, TunableId, Var, VarType,
+    Access, Arg, CheckId, DeviceOp, Expr, FunId, Function, LaneAccess, LanePositions, MAX_NEAR, MAX_TILE,
+    Off, Plan, Region, Slots, Stmt, Tile, TunableId, Var, VarType,
 };
 use prim::PrimType;
 
@@ -55,18 +55,13 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
     }
 
     fn error(&mut self, message: impl Into<String>) {
-        self.tables.errors.push(VerifyError {
-            function: self.function.name.clone(),
-            message: message.into(),
-        });
+        self.tables
+            .errors
+            .push(VerifyError { function: self.function.name.clone(), message: message.into() });
     }
 
     fn name(&self, var: Var) -> String {
-        let hint = self
-            .function
-            .vars
-            .get(var.index())
-            .map_or("?", |info| &*info.hint);
+        let hint = self.function.vars.get(var.index()).map_or("?", |info| &*info.hint);
         format!("{hint}_{}", var.0)
     }
 
@@ -92,10 +87,7 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
             let is_buffer = matches!(self.var_type(*result), Some(VarType::Buffer(_)));
             // The last stamp is that of the function's own list.
             if is_buffer && self.stamp.get(result.index()) != Some(&self.stamps) {
-                self.error(format!(
-                    "result {} is not an owned variable",
-                    self.name(*result)
-                ));
+                self.error(format!("result {} is not an owned variable", self.name(*result)));
             }
         }
         self.block(&function.body);
@@ -197,10 +189,7 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
         };
         let home = self.home[var.index()] as usize;
         if self.open.get(home) != Some(&true) {
-            self.error(format!(
-                "{} is named outside the loop it belongs to",
-                self.name(var)
-            ));
+            self.error(format!("{} is named outside the loop it belongs to", self.name(var)));
         }
         Some(ty)
     }
@@ -214,16 +203,10 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
     fn write(&mut self, var: Var) -> Option<VarType> {
         let ty = self.read(var)?;
         if self.home[var.index()] != self.frame {
-            self.error(format!(
-                "{} is set inside a loop it does not belong to",
-                self.name(var)
-            ));
+            self.error(format!("{} is set inside a loop it does not belong to", self.name(var)));
         }
         if self.counter[var.index()] {
-            self.error(format!(
-                "{} is set, but is a loop's counter",
-                self.name(var)
-            ));
+            self.error(format!("{} is set, but is a loop's counter", self.name(var)));
         }
         Some(ty)
     }
@@ -304,11 +287,7 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
                 self.typed(at, PrimType::I64);
                 self.write_buffer(*var, false);
             }
-            Stmt::Frame {
-                buffer,
-                elem: _,
-                count: _,
-            } => self.write_buffer(*buffer, false),
+            Stmt::Frame { buffer, elem: _, count: _ } => self.write_buffer(*buffer, false),
             Stmt::Share(v, w) => {
                 self.read_buffer(*w);
                 self.write_buffer(*v, true);
@@ -318,13 +297,7 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
                 self.write_buffer(*v, false);
             }
             Stmt::Release(v) => self.write_buffer(*v, true),
-            Stmt::Copy {
-                to,
-                from,
-                elem: _,
-                extents,
-                plan,
-            } => {
+            Stmt::Copy { to, from, elem: _, extents, plan } => {
                 for region in [to, from] {
                     self.region(region, extents.len());
                 }
@@ -347,12 +320,7 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
                 self.block(body);
             }
             Stmt::For(f) => self.for_loop(f),
-            Stmt::Call {
-                fun,
-                args,
-                results,
-                place,
-            } => {
+            Stmt::Call { fun, args, results, place } => {
                 self.call(*fun, args, results);
                 if place.is_some_and(|check| self.tables.formats.len() <= check.0 as usize) {
                     self.error("a call's place does not exist");
@@ -362,51 +330,35 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
                 self.tunable(*tunable);
                 self.typed(size, PrimType::I64);
             }
-            Stmt::Check {
-                cond,
-                check,
-                values,
-            } => {
+            Stmt::Check { cond, check, values } => {
                 self.typed(cond, PrimType::Bool);
                 let types: Vec<_> = values.iter().map(|v| self.expr(v)).collect();
                 match self.tables.formats.get(check.0 as usize) {
                     None => self.error(format!("check#{} does not exist", check.0)),
                     Some(Ok(wanted))
-                        if !types
-                            .iter()
-                            .copied()
-                            .eq(wanted.iter().map(|t| Some(VarType::Scalar(*t)))) =>
+                        if !types.iter().copied().eq(wanted.iter().map(|t| Some(VarType::Scalar(*t)))) =>
                     {
-                        self.error(format!(
-                            "the values of check#{} do not fit its format",
-                            check.0
-                        ));
+                        self.error(format!("the values of check#{} do not fit its format", check.0));
                     }
                     Some(_) => {}
                 }
             }
-            Stmt::ReadGlobal(v, global) => {
-                match self.tables.program.globals.get(global.0 as usize) {
-                    None => self.error(format!("global#{} does not exist", global.0)),
-                    Some(ty) if ty.is_buffer() => {
-                        self.write_buffer(*v, false);
-                        if self.var_type(*v) != Some(*ty) {
-                            self.error(format!("global#{} lies in another space", global.0));
-                        }
+            Stmt::ReadGlobal(v, global) => match self.tables.program.globals.get(global.0 as usize) {
+                None => self.error(format!("global#{} does not exist", global.0)),
+                Some(ty) if ty.is_buffer() => {
+                    self.write_buffer(*v, false);
+                    if self.var_type(*v) != Some(*ty) {
+                        self.error(format!("global#{} lies in another space", global.0));
                     }
-                    Some(ty) => self.write_value(*v, Some(*ty)),
                 }
-            }
+                Some(ty) => self.write_value(*v, Some(*ty)),
+            },
             Stmt::Device(op) => self.device_op(op),
             Stmt::WriteGlobal(global, v) => {
                 let ty = self.read(*v);
                 let wanted = self.tables.program.globals.get(global.0 as usize).copied();
                 if wanted.is_none() || (ty.is_some() && ty != wanted) {
-                    self.error(format!(
-                        "global#{} does not hold {}",
-                        global.0,
-                        self.name(*v)
-                    ));
+                    self.error(format!("global#{} does not hold {}", global.0, self.name(*v)));
                 }
                 if self.tables.program.init != Some(self.id) || self.frame != 0 {
                     self.error("a global is written outside the initialiser");
@@ -425,12 +377,7 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
                     self.write_value(old, Some(VarType::Scalar(update.at.elem)));
                 }
             }
-            DeviceOp::Swap {
-                old,
-                at,
-                expected,
-                value,
-            } => {
+            DeviceOp::Swap { old, at, expected, value } => {
                 self.access(at);
                 self.typed(expected, at.elem);
                 self.typed(value, at.elem);
@@ -475,32 +422,19 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
             self.error("calls the initialiser");
         }
         let types = |vars: &[Var]| -> Vec<Option<VarType>> {
-            vars.iter()
-                .map(|v| callee.vars.get(v.index()).map(|info| info.ty))
-                .collect()
+            vars.iter().map(|v| callee.vars.get(v.index()).map(|info| info.ty)).collect()
         };
         let given: Vec<_> = results.iter().map(|v| self.var_type(*v)).collect();
         if types(&callee.params) != args {
-            self.error(format!(
-                "arguments do not fit the parameters of {}",
-                callee.name
-            ));
+            self.error(format!("arguments do not fit the parameters of {}", callee.name));
         }
         if types(&callee.results) != given {
-            self.error(format!(
-                "variables do not fit the results of {}",
-                callee.name
-            ));
+            self.error(format!("variables do not fit the results of {}", callee.name));
         }
     }
 
     fn access(&mut self, access: &Access) {
-        let Access {
-            buffer,
-            elem: _,
-            offset,
-            dims,
-        } = access;
+        let Access { buffer, elem: _, offset, dims } = access;
         self.read_buffer(*buffer);
         self.typed(offset, PrimType::I64);
         for (index, stride) in dims {
@@ -510,13 +444,7 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
     }
 
     fn lane_access(&mut self, access: &LaneAccess, mask: Option<&Expr>, stores: bool) {
-        let LaneAccess {
-            buffer,
-            elem: _,
-            lanes,
-            at,
-            off,
-        } = access;
+        let LaneAccess { buffer, elem: _, lanes, at, off } = access;
         self.read_buffer(*buffer);
         self.lanes(*lanes);
         match at {
@@ -524,8 +452,8 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
             LanePositions::Near(position, stride) => {
                 self.typed(position, PrimType::I64);
                 let gaps = mask.is_none() && !stores;
-                let near = *stride == -1
-                    || gaps && *stride != 1 && (1..=MAX_NEAR).contains(&stride.unsigned_abs());
+                let near =
+                    *stride == -1 || gaps && *stride != 1 && (1..=MAX_NEAR).contains(&stride.unsigned_abs());
                 if !near {
                     self.error(format!("lanes {stride} elements apart are not near"));
                 }
@@ -550,19 +478,12 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
     }
 
     fn region(&mut self, region: &Region, rank: usize) {
-        let Region {
-            buffer,
-            offset,
-            strides,
-        } = region;
+        let Region { buffer, offset, strides } = region;
         self.read_buffer(*buffer);
         self.typed(offset, PrimType::I64);
         self.all_i64(strides);
         if strides.len() != rank {
-            self.error(format!(
-                "a copy of rank {rank} has {} strides",
-                strides.len()
-            ));
+            self.error(format!("a copy of rank {rank} has {} strides", strides.len()));
         }
     }
 
@@ -589,10 +510,7 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
     }
 
     fn typed_var(&mut self, var: Var, wanted: PrimType) {
-        if self
-            .read(var)
-            .is_some_and(|ty| ty != VarType::Scalar(wanted))
-        {
+        if self.read(var).is_some_and(|ty| ty != VarType::Scalar(wanted)) {
             self.error(format!("{} is not of type {wanted}", self.name(var)));
         }
     }

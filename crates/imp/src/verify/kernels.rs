@@ -8,8 +8,7 @@ use crate::captures::captured;
 use crate::device::{SIGNAL, WORD};
 use crate::walk::{each_stmt, in_expr};
 use crate::{
-    Access, DeviceOp, Expr, For, FunId, Function, How, Launch, Plan, Slots, Space, Stmt, Var,
-    VarType,
+    Access, DeviceOp, Expr, For, FunId, Function, How, Launch, Plan, Slots, Space, Stmt, Var, VarType,
 };
 use prim::PrimType;
 use target::device::{GROUP, SCRATCHPAD_BYTES, is_atomic, is_word};
@@ -45,8 +44,7 @@ impl Tables<'_> {
         }
         while let Some(FunId(at)) = open.pop() {
             let at = at as usize;
-            let (Some(function), Some(seen @ false)) = (functions.get(at), called.get_mut(at))
-            else {
+            let (Some(function), Some(seen @ false)) = (functions.get(at), called.get_mut(at)) else {
                 continue;
             };
             *seen = true;
@@ -76,18 +74,11 @@ struct Walk<'a> {
 
 impl<'a> Walk<'a> {
     const fn new(function: &'a Function) -> Self {
-        Self {
-            function,
-            calls: Vec::new(),
-            errors: Vec::new(),
-        }
+        Self { function, calls: Vec::new(), errors: Vec::new() }
     }
 
     fn error(&mut self, message: impl Into<String>) {
-        self.errors.push(VerifyError {
-            function: self.function.name.clone(),
-            message: message.into(),
-        });
+        self.errors.push(VerifyError { function: self.function.name.clone(), message: message.into() });
     }
 
     fn name(&self, var: Var) -> String {
@@ -108,15 +99,9 @@ impl<'a> Walk<'a> {
             Space::Registers => false,
         };
         if !reached {
-            let who = if who.is_host() {
-                "the host"
-            } else {
-                "a thread"
-            };
+            let who = if who.is_host() { "the host" } else { "a thread" };
             let (name, space) = (self.name(var), space.name());
-            self.error(format!(
-                "{who} touches {name}, which lies in memory `{space}`"
-            ));
+            self.error(format!("{who} touches {name}, which lies in memory `{space}`"));
         }
     }
 
@@ -171,17 +156,12 @@ impl<'a> Walk<'a> {
             }
             Stmt::Slots(slots) => {
                 self.host_alone(who, "has slots");
-                let (Slots::New(var, _, _)
-                | Slots::Keep { slots: var, .. }
-                | Slots::Kept { slots: var, .. }) = slots;
+                let (Slots::New(var, _, _) | Slots::Keep { slots: var, .. } | Slots::Kept { slots: var, .. }) =
+                    slots;
                 self.touch(*var, Who::Host { in_task: false });
             }
             Stmt::Frame { buffer, .. } => {
-                let space = if who.is_host() {
-                    Space::Host
-                } else {
-                    Space::Private
-                };
+                let space = if who.is_host() { Space::Host } else { Space::Private };
                 self.made(*buffer, &[space], "an array of the frame");
             }
             Stmt::Share(v, w) => {
@@ -344,11 +324,7 @@ impl<'a> Walk<'a> {
         for stmt in common {
             match stmt {
                 Stmt::Set(_, value) => self.value(value, Who::Thread),
-                Stmt::Frame {
-                    buffer,
-                    elem,
-                    count,
-                } => {
+                Stmt::Frame { buffer, elem, count } => {
                     self.made(*buffer, &[Space::Scratchpad], "an array of a block");
                     bytes = bytes.saturating_add(elem.size().saturating_mul(*count));
                 }
@@ -377,17 +353,13 @@ impl<'a> Walk<'a> {
             }
         }
         if bytes > SCRATCHPAD_BYTES {
-            self.error(format!(
-                "a block has {bytes} bytes in the scratchpad, and {SCRATCHPAD_BYTES} fit"
-            ));
+            self.error(format!("a block has {bytes} bytes in the scratchpad, and {SCRATCHPAD_BYTES} fit"));
         }
         self.counts(threads);
         in_expr(&threads.to, &mut |var, _| {
             if !captured(launch, var) {
                 let name = self.name(var);
-                self.error(format!(
-                    "the host does not know {name}, which bounds a block"
-                ));
+                self.error(format!("the host does not know {name}, which bounds a block"));
             }
         });
         self.block(&threads.body, Who::Thread);

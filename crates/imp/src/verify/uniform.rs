@@ -25,12 +25,7 @@ pub(super) fn divergent_barriers(function: &Function, threads: &For) -> usize {
     let thread = graph.var(threads.var);
     graph.sources.push(thread);
     graph.block(&threads.body, ROOT);
-    let Graph {
-        out,
-        sources: mut open,
-        barriers,
-        ..
-    } = graph;
+    let Graph { out, sources: mut open, barriers, .. } = graph;
     let mut differs = vec![false; out.len()];
     while let Some(node) = open.pop() {
         if !std::mem::replace(&mut differs[node], true) {

@@ -13,13 +13,7 @@ pub fn function(name: &str, vars: &[(&str, VarType)], body: Vec<Stmt>) -> Functi
         params: vec![],
         results: vec![],
         owned: vec![],
-        vars: vars
-            .iter()
-            .map(|(hint, ty)| VarInfo {
-                ty: *ty,
-                hint: (*hint).into(),
-            })
-            .collect(),
+        vars: vars.iter().map(|(hint, ty)| VarInfo { ty: *ty, hint: (*hint).into() }).collect(),
         body,
         code: Code::Once,
         recursive: false,

@@ -4,11 +4,7 @@ use imp::{Expr, Plan, Region, Stmt, Tile, Var, parse, verify};
 use prim::PrimType;
 
 fn region(buffer: u32, strides: Vec<Expr>) -> Region {
-    Region {
-        buffer: Var(buffer),
-        offset: Expr::i64(0),
-        strides,
-    }
+    Region { buffer: Var(buffer), offset: Expr::i64(0), strides }
 }
 
 /// The plan for a copy with these extents and strides; `None` is not constant.
@@ -27,10 +23,7 @@ fn plan(extents: &[Option<i64>], to: &[Option<i64>], from: &[Option<i64>]) -> Pl
 #[test]
 fn plans_go_by_what_is_constant() {
     let (n, one) = (None, Some(1));
-    let tiles = Plan::Strides(Some(Tile {
-        side: 32,
-        pitch: 33,
-    }));
+    let tiles = Plan::Strides(Some(Tile { side: 32, pitch: 33 }));
     assert_eq!(plan(&[], &[], &[]), Plan::Memory);
     assert_eq!(plan(&[n], &[one], &[one]), Plan::Memory);
     assert_eq!(plan(&[n], &[one], &[n]), Plan::Strides(None));
@@ -57,9 +50,8 @@ fn plans_go_by_what_is_constant() {
 #[test]
 fn plans_that_cannot_be_are_refused() {
     let verdict = |copy: &str| {
-        let text = format!(
-            "imp file \"a\" fun f(a_0: buffer, b_1: buffer, n_2: i64) -> () {{ copy {copy} }}"
-        );
+        let text =
+            format!("imp file \"a\" fun f(a_0: buffer, b_1: buffer, n_2: i64) -> () {{ copy {copy} }}");
         let program = parse(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
         let errors = verify(&program).err().unwrap_or_default();
         errors.iter().map(ToString::to_string).collect::<Vec<_>>()

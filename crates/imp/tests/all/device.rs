@@ -15,11 +15,7 @@ fn program(blocks: &str, common: &str, threads: &str) -> Program {
 
 /// The scratchpad is the launch's if the lists have it among their pads.
 fn program_with(lists: &str, blocks: &str, common: &str, threads: &str) -> Program {
-    let frame = if lists.contains("pads") {
-        ""
-    } else {
-        "pad_5 = frame [8]i64"
-    };
+    let frame = if lists.contains("pads") { "" } else { "pad_5 = frame [8]i64" };
     let text = format!(
         "imp file \"a.fut\"
         check#0 = \"{{i64}} is bad.\" at \"a.fut:1:2-3\\na.fut:4:5-6\"
@@ -57,11 +53,7 @@ fn program_with(lists: &str, blocks: &str, common: &str, threads: &str) -> Progr
 /// What `main` gives for a number, for each of a few orders.
 fn run(program: &Program, n: i64) -> Vec<Result<i64, EvalError>> {
     let run = |seed| {
-        let options = Options {
-            budget: 100_000,
-            seed,
-            ..Options::default()
-        };
+        let options = Options { budget: 100_000, seed, ..Options::default() };
         let args = vec![EvalValue::Scalar(Scalar::I64(n))];
         match eval_entry_with(program, "main", args, options)?.as_slice() {
             [EvalValue::Scalar(Scalar::I64(x))] => Ok(*x),
@@ -218,10 +210,7 @@ fn a_failed_thread_keeps_nobody_waiting() {
     seen.dedup();
     // Any of those that fail is reported.
     let all = [13, 22, 23, 31, 32, 33].map(|at| format!("{at} is bad."));
-    assert!(
-        seen.len() > 1 && seen.iter().all(|text| all.contains(text)),
-        "{seen:?}"
-    );
+    assert!(seen.len() > 1 && seen.iter().all(|text| all.contains(text)), "{seen:?}");
 }
 
 #[test]
@@ -236,10 +225,7 @@ fn threads_that_meet_are_told() {
     );
     is_told(&missing, "of block 0 of grid#0 \"main.test\" meet in byte");
     let shared = program("1", "", "pad_5[i64: at 0] = thread_10");
-    is_told(
-        &shared,
-        "meet in byte 0 of block pad_5: one writes it and the other writes it",
-    );
+    is_told(&shared, "meet in byte 0 of block pad_5: one writes it and the other writes it");
     // A barrier helps the threads of one block only.
     let blocks = program(
         "2",
@@ -278,19 +264,11 @@ fn threads_that_meet_are_told() {
 
 #[test]
 fn scattered_writes_may_meet() {
-    let scatter = program_with(
-        "scattered (out_3)",
-        "2",
-        "",
-        "out_3[i64: at 0] = 8 out_3[i64: thread_10] = 8",
-    );
+    let scatter =
+        program_with("scattered (out_3)", "2", "", "out_3[i64: at 0] = 8 out_3[i64: thread_10] = 8");
     gives(&scatter, 0, 8);
-    let read = program_with(
-        "scattered (out_3)",
-        "2",
-        "",
-        "out_3[i64: at 0] = 8 x_11: i64 = out_3[i64: at 0]",
-    );
+    let read =
+        program_with("scattered (out_3)", "2", "", "out_3[i64: at 0] = 8 x_11: i64 = out_3[i64: at 0]");
     is_told(&read, "of block out_3");
 }
 
@@ -300,11 +278,7 @@ fn other_misuse_is_told() {
     is_told(&outside, "lie outside of a block of 128 bytes");
     let outside = program("1", "", "pad_5[i64: (thread_10 - 1)] = 1");
     is_told(&outside, "lie outside of a block of 64 bytes");
-    let unwritten = program(
-        "1",
-        "",
-        "x_11: i64 = out_3[i64: thread_10] y_12: i64 = (x_11 + 1)",
-    );
+    let unwritten = program("1", "", "x_11: i64 = out_3[i64: thread_10] y_12: i64 = (x_11 + 1)");
     is_told(&unwritten, "is used and was never written");
     // What one block left in its scratchpad another one does not see.
     let left = program(
@@ -318,11 +292,7 @@ fn other_misuse_is_told() {
     is_told(&private, "is used and was never written");
     // A copy knows of it.
     let copied = "out_3[i64: thread_10] = x_11 z_13: i64 = out_3[i64: thread_10]";
-    let fine = program(
-        "1",
-        "",
-        &format!("{own} {copied} out_3[i64: thread_10] = 7"),
-    );
+    let fine = program("1", "", &format!("{own} {copied} out_3[i64: thread_10] = 7"));
     gives(&fine, 0, 7);
     let used = program("1", "", &format!("{own} {copied} y_12: i64 = (z_13 + 1)"));
     is_told(&used, "is used and was never written");
@@ -347,10 +317,7 @@ fn variables_of_others_are_not_set() {
             locals.remove(0);
         }
     }
-    is_told(
-        &program,
-        "is set by a block or a thread, and is not its own",
-    );
+    is_told(&program, "is set by a block or a thread, and is not its own");
 }
 
 #[test]
@@ -358,9 +325,7 @@ fn divergent_barriers_are_told() {
     // What the verifier refuses, the simulated device tells.
     let mut ended = program("1", "", "if eq.i64(thread_10, 0) { x_11: i64 = 1 } barrier");
     let text = print(&ended);
-    let text = text
-        .replace("x_11: i64 = 1", "barrier")
-        .replacen("}\n      barrier", "}", 1);
+    let text = text.replace("x_11: i64 = 1", "barrier").replacen("}\n      barrier", "}", 1);
     ended = parse(&text).expect("it is as it was");
     assert!(verify(&ended).is_err());
     is_told(&ended, "waits at a barrier, and 3 have ended");
@@ -395,10 +360,7 @@ const READ: &str = "y_12: i64 = xs_2[i64: (7 - thread_10)] out_3[i64: thread_10]
 
 #[test]
 fn who_awaits_a_signal_sees_what_stands_before_it() {
-    let whole = handed_on(
-        &format!("{WRITTEN} barrier {GIVEN}"),
-        &format!("{AWAITED} barrier {READ}"),
-    );
+    let whole = handed_on(&format!("{WRITTEN} barrier {GIVEN}"), &format!("{AWAITED} barrier {READ}"));
     gives(&whole, 13, 13);
     // One thread alone needs no barriers.
     let alone = handed_on(
@@ -456,10 +418,7 @@ fn what_no_signal_hands_on_is_told() {
     let told = |first: &str, second: &str| {
         is_told(&handed_on(first, second), "of block xs_2: one");
     };
-    let (awaited, written) = (
-        format!("{AWAITED} barrier {READ}"),
-        format!("{WRITTEN} barrier {GIVEN}"),
-    );
+    let (awaited, written) = (format!("{AWAITED} barrier {READ}"), format!("{WRITTEN} barrier {GIVEN}"));
     // Nobody signals or awaits.
     told(WRITTEN, READ);
     told(&written, READ);
@@ -531,14 +490,8 @@ fn groups_wait_for_their_own() {
     gives(&exchange("barrier of 4", 2), 5, 20);
     is_told(&exchange("barrier of 2", 2), "of block pad_5: one");
     is_told(&exchange("barrier of 1", 1), "of block pad_5: one");
-    is_told(
-        &exchange("barrier of 2 barrier of 4", 1),
-        "groups in a block of 4 threads that differ in size",
-    );
-    is_told(
-        &exchange("barrier of 8", 1),
-        "groups in a block of 4 threads",
-    );
+    is_told(&exchange("barrier of 2 barrier of 4", 1), "groups in a block of 4 threads that differ in size");
+    is_told(&exchange("barrier of 8", 1), "groups in a block of 4 threads");
     // Readers of one group are in order with who writes then, those of two are not.
     let readers = |place: &str| {
         let text = format!(

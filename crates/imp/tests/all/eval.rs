@@ -32,10 +32,7 @@ fn run(body: &str, n: i64) -> Result<i64, EvalError> {
     let program = parse(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
     assert_eq!(verify(&program), Ok(()), "{text}");
     let args = vec![EvalValue::Scalar(Scalar::I64(n))];
-    let options = Options {
-        budget: 100_000,
-        ..Options::default()
-    };
+    let options = Options { budget: 100_000, ..Options::default() };
     match eval_entry_with(&program, "main", args, options)?.as_slice() {
         [EvalValue::Scalar(Scalar::I64(x))] => Ok(*x),
         other => panic!("{other:?}"),
@@ -58,11 +55,7 @@ fn fails(body: &str, n: i64, class: ErrorClass, wanted: &str) {
 fn memory_globals_and_loops() {
     gives("r_1: i64 = (n_0 * 3)", 14, 42);
     gives("c_4: buffer = global#0 r_1: i64 = c_4[i64: 0]", 0, 5);
-    gives(
-        "c_4 = data#0 x_5: i32 = c_4[i32: at 1 + n_0] r_1: i64 = sext.i32.i64(x_5)",
-        1,
-        -1,
-    );
+    gives("c_4 = data#0 x_5: i32 = c_4[i32: at 1 + n_0] r_1: i64 = sext.i32.i64(x_5)", 1, -1);
     let squares = "a_2 = alloc (8 * n_0)
         for i_6: i64 in 0 .. n_0 independent { a_2[i64: i_6] = (i_6 * i_6) }
         b_3 = alloc (8 * n_0)
@@ -71,8 +64,7 @@ fn memory_globals_and_loops() {
         release a_2
         for i_7: i64 in 0 .. 2 { v_8: i64 = b_3[i64: i_7] r_1: i64 = (r_1 + v_8) }";
     gives(squares, 5, 16 + 9);
-    let shared =
-        "a_2 = alloc 8 a_2[i64: 0] = n_0 b_3 = share a_2 release a_2 r_1: i64 = b_3[i64: 0]";
+    let shared = "a_2 = alloc 8 a_2[i64: 0] = n_0 b_3 = share a_2 release a_2 r_1: i64 = b_3[i64: 0]";
     gives(shared, 7, 7);
     let halve = "r_1: i64 = n_0 go_6: bool = true
         while go_6 { r_1: i64 = squot.i64(r_1, 2) go_6: bool = slt.i64(10, r_1) }";
@@ -81,26 +73,10 @@ fn memory_globals_and_loops() {
 
 #[test]
 fn vectors() {
-    gives(
-        "v_6: 4 x i64 = lanes.i64.4 v_6: 4 x i64 = shift.1(v_6, n_0) r_1: i64 = extract(v_6, 3)",
-        9,
-        2,
-    );
-    gives(
-        "m_6: 4 x bool = slt.i64(splat.4(n_0), lanes.i64.4) r_1: i64 = first(m_6)",
-        1,
-        2,
-    );
-    gives(
-        "m_6: 4 x bool = slt.i64(splat.4(n_0), lanes.i64.4) r_1: i64 = first(m_6)",
-        3,
-        4,
-    );
-    gives(
-        "m_6: 4 x bool = slt.i64(splat.4(n_0), lanes.i64.4) r_1: i64 = count(m_6)",
-        1,
-        2,
-    );
+    gives("v_6: 4 x i64 = lanes.i64.4 v_6: 4 x i64 = shift.1(v_6, n_0) r_1: i64 = extract(v_6, 3)", 9, 2);
+    gives("m_6: 4 x bool = slt.i64(splat.4(n_0), lanes.i64.4) r_1: i64 = first(m_6)", 1, 2);
+    gives("m_6: 4 x bool = slt.i64(splat.4(n_0), lanes.i64.4) r_1: i64 = first(m_6)", 3, 4);
+    gives("m_6: 4 x bool = slt.i64(splat.4(n_0), lanes.i64.4) r_1: i64 = count(m_6)", 1, 2);
     gives(
         "m_6: 4 x bool = slt.i64(splat.4(n_0), lanes.i64.4) \
          w_7: 4 x i64 = pack(lanes.i64.4, m_6) r_1: i64 = ((extract(w_7, 1) * 10) + extract(w_7, 3))",
@@ -133,23 +109,9 @@ fn failures_of_the_program_and_limits() {
         ErrorClass::Failure,
         "{3} is not 200.\n  at a.fut:1:2-3\n  called at a.fut:4:5-6",
     );
-    gives(
-        "check#0 slt.i64(n_0, 3) values (n_0, -56i8) r_1: i64 = 1",
-        2,
-        1,
-    );
-    fails(
-        "a_2 = alloc n_0 r_1: i64 = 0",
-        -1,
-        ErrorClass::Limit,
-        "a block of -1 bytes",
-    );
-    fails(
-        "(r_1: i64) = forever(n_0)",
-        0,
-        ErrorClass::Limit,
-        "calls nested",
-    );
+    gives("check#0 slt.i64(n_0, 3) values (n_0, -56i8) r_1: i64 = 1", 2, 1);
+    fails("a_2 = alloc n_0 r_1: i64 = 0", -1, ErrorClass::Limit, "a block of -1 bytes");
+    fails("(r_1: i64) = forever(n_0)", 0, ErrorClass::Limit, "calls nested");
     let endless = "go_6: bool = true r_1: i64 = 0 while go_6 { }";
     fails(endless, 0, ErrorClass::Limit, "the budget of statements");
 }
@@ -157,69 +119,20 @@ fn failures_of_the_program_and_limits() {
 #[test]
 fn misuse_of_memory_is_found() {
     let bug = |body: &str, n: i64, wanted: &str| fails(body, n, ErrorClass::Bug, wanted);
-    bug(
-        "r_1: i64 = c_4[i64: 0]",
-        0,
-        "variable 4 is not set\n  in main: r_1: i64 = c_4[i64: 0]",
-    );
-    bug(
-        "r_1: i64 = a_2[i64: 0]",
-        0,
-        "buffer variable 2 has no block",
-    );
-    bug(
-        "a_2 = alloc 8 r_1: i64 = a_2[i64: 0] r_1: i64 = (r_1 + 1)",
-        0,
-        "was never written",
-    );
-    bug(
-        "a_2 = alloc 12 a_2[i64: n_0] = 1 r_1: i64 = 0",
-        1,
-        "outside of a block of 12 bytes",
-    );
-    bug(
-        "a_2 = alloc 12 a_2[i64: n_0] = 1 r_1: i64 = 0",
-        -1,
-        "outside of a block of 12 bytes",
-    );
-    bug(
-        "a_2 = alloc 8 c_4 = borrow a_2 release a_2 c_4[i64: 0] = 1 r_1: i64 = 0",
-        0,
-        "was given back",
-    );
-    bug(
-        "a_2 = alloc 8 c_4 = borrow a_2 a_2 = alloc 8 c_4[i64: 0] = 1 r_1: i64 = 0",
-        0,
-        "was given back",
-    );
-    bug(
-        "a_2 = alloc 8 release a_2 release a_2 r_1: i64 = 0",
-        0,
-        "has no block",
-    );
-    bug(
-        "c_4 = data#0 c_4[i32: 0] = 1i32 r_1: i64 = 0",
-        0,
-        "must stay as it is",
-    );
-    bug(
-        "c_4: buffer = global#0 c_4[i64: 0] = 1 r_1: i64 = 0",
-        0,
-        "must stay as it is",
-    );
-    bug(
-        "c_4 = frame [2]i64 a_2 = share c_4 r_1: i64 = 0",
-        0,
-        "block of the frame is kept",
-    );
-    let overlap =
-        "a_2 = alloc 16 copy [3]i32 a_2[1 strides 1] <- a_2[0 strides 1] as memory r_1: i64 = 0";
+    bug("r_1: i64 = c_4[i64: 0]", 0, "variable 4 is not set\n  in main: r_1: i64 = c_4[i64: 0]");
+    bug("r_1: i64 = a_2[i64: 0]", 0, "buffer variable 2 has no block");
+    bug("a_2 = alloc 8 r_1: i64 = a_2[i64: 0] r_1: i64 = (r_1 + 1)", 0, "was never written");
+    bug("a_2 = alloc 12 a_2[i64: n_0] = 1 r_1: i64 = 0", 1, "outside of a block of 12 bytes");
+    bug("a_2 = alloc 12 a_2[i64: n_0] = 1 r_1: i64 = 0", -1, "outside of a block of 12 bytes");
+    bug("a_2 = alloc 8 c_4 = borrow a_2 release a_2 c_4[i64: 0] = 1 r_1: i64 = 0", 0, "was given back");
+    bug("a_2 = alloc 8 c_4 = borrow a_2 a_2 = alloc 8 c_4[i64: 0] = 1 r_1: i64 = 0", 0, "was given back");
+    bug("a_2 = alloc 8 release a_2 release a_2 r_1: i64 = 0", 0, "has no block");
+    bug("c_4 = data#0 c_4[i32: 0] = 1i32 r_1: i64 = 0", 0, "must stay as it is");
+    bug("c_4: buffer = global#0 c_4[i64: 0] = 1 r_1: i64 = 0", 0, "must stay as it is");
+    bug("c_4 = frame [2]i64 a_2 = share c_4 r_1: i64 = 0", 0, "block of the frame is kept");
+    let overlap = "a_2 = alloc 16 copy [3]i32 a_2[1 strides 1] <- a_2[0 strides 1] as memory r_1: i64 = 0";
     bug(overlap, 0, "overlap");
-    bug(
-        "a_2 = alloc 1 a_2[i8: 0] = 2i8 x_6: bool = a_2[bool: 0] r_1: i64 = 0",
-        0,
-        "a bool of the bits 2",
-    );
+    bug("a_2 = alloc 1 a_2[i8: 0] = 2i8 x_6: bool = a_2[bool: 0] r_1: i64 = 0", 0, "a bool of the bits 2");
     bug("r_1: i64 = extract(lanes.i64.4, n_0)", 4, "lane 4 of 4");
     bug("r_1: i64 = sdiv.i64(1, n_0)", 0, "sdiv has no value");
     bug("x_6: i64 = 0", 0, "result variable 1 of main is not set");
@@ -233,11 +146,7 @@ fn misuse_of_memory_is_found() {
         }
         r_1: i64 = 0";
     let task = task.replace("locals (l_9)", "locals (l_9, z_10)");
-    bug(
-        &task,
-        0,
-        "variable 9 is not set\n  in main: z_10: i64 = l_9",
-    );
+    bug(&task, 0, "variable 9 is not set\n  in main: z_10: i64 = l_9");
 }
 
 #[test]

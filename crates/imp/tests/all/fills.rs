@@ -18,8 +18,8 @@ fun f(n_0: i64) : (i64)
 "
     );
     let program = text::parse::<Mems>(&source).unwrap_or_else(|e| panic!("{e}\n{source}"));
-    let program = generate::generate(&program, &mut ir::Context::default())
-        .unwrap_or_else(|e| panic!("{e:?}"));
+    let program =
+        generate::generate(&program, &mut ir::Context::default()).unwrap_or_else(|e| panic!("{e:?}"));
     let shown = print(&program);
     assert_eq!(verify(&program), Ok(()), "{shown}");
     let mut found = Vec::new();

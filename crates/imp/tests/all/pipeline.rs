@@ -76,11 +76,7 @@ fn overlaps(body: &str, wanted: bool) {
     let again = parse(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
     assert_eq!(print(&again), text);
     for n in [-3, 0, 1, 2, 3, 17] {
-        assert_eq!(
-            result(&before, n),
-            result(&after, n),
-            "{n} iterations\n{text}"
-        );
+        assert_eq!(result(&before, n), result(&after, n), "{n} iterations\n{text}");
     }
 }
 
@@ -90,16 +86,13 @@ fn long_chains_overlap() {
     // A quotient in the middle, and what is needed of both parts.
     let mut body = long(COUNTED, 40, "x_200: 16 x f64 = fdiv.f64(@, x_20)");
     chain(200, 40, STEP, &mut body);
-    body.push_str(
-        "x_90: 16 x f64 = fmul.f64(x_30, x_240)\nacc_5: 16 x f64 = fadd.f64(acc_5, x_90)",
-    );
+    body.push_str("x_90: 16 x f64 = fmul.f64(x_30, x_240)\nacc_5: 16 x f64 = fadd.f64(acc_5, x_90)");
     overlaps(&body, true);
 }
 
 #[test]
 fn variables_that_are_set_again_and_loops_of_one_iteration() {
-    let again =
-        "acc_5: 16 x f64 = fadd.f64(acc_5, @)\nacc_5: 16 x f64 = fmul.f64(acc_5, splat.16(0.5f64))";
+    let again = "acc_5: 16 x f64 = fadd.f64(acc_5, @)\nacc_5: 16 x f64 = fmul.f64(acc_5, splat.16(0.5f64))";
     overlaps(&long(COUNTED, 80, again), true);
     let inner = format!(
         "for k_6: i64 in 0 .. 1 independent {{\n{}\n}}",
@@ -122,8 +115,7 @@ fn chains_side_by_side_are_cut_together() {
     // So many that the units have enough to do.
     let mut wide = String::new();
     for at in 0..4 {
-        let chain =
-            long(COUNTED, 20, SUM).replace("splat.16(i_2)", &format!("splat.16((i_2 + {at}))"));
+        let chain = long(COUNTED, 20, SUM).replace("splat.16(i_2)", &format!("splat.16((i_2 + {at}))"));
         wide.push_str(&chain.replace("x_", &format!("x_{}", at + 1)));
         wide.push('\n');
     }
@@ -147,10 +139,7 @@ fn what_depends_on_the_iteration_before_stays() {
     overlaps(&long(read, 80, written), false);
     // Everything waits for the sum.
     let carried = "acc_5: 16 x f64 = fadd.f64(@, splat.16(1.0f64))";
-    overlaps(
-        &long("fmul.f64(acc_5, splat.16(0.5f64))", 80, carried),
-        false,
-    );
+    overlaps(&long("fmul.f64(acc_5, splat.16(0.5f64))", 80, carried), false);
 }
 
 #[test]
@@ -166,10 +155,7 @@ fn short_loops_and_independent_operations_stay() {
     overlaps(&long(COUNTED, 20, SUM), false);
     let mut wide = format!("x_10: 16 x f64 = {COUNTED}\n");
     for at in 11..100 {
-        let _ = writeln!(
-            wide,
-            "x_{at}: 16 x f64 = fmul.f64(x_10, splat.16({at}.0f64))"
-        );
+        let _ = writeln!(wide, "x_{at}: 16 x f64 = fmul.f64(x_10, splat.16({at}.0f64))");
     }
     wide.push_str("acc_5: 16 x f64 = fadd.f64(acc_5, x_99)");
     overlaps(&wide, false);

@@ -26,11 +26,7 @@ fn run(body: &str, n: i64) -> Vec<Result<i64, EvalError>> {
     program.functions.iter_mut().for_each(imp::captures::fill);
     assert_eq!(verify(&program), Ok(()), "{text}");
     let run = |seed| {
-        let options = Options {
-            budget: 100_000,
-            seed,
-            ..Options::default()
-        };
+        let options = Options { budget: 100_000, seed, ..Options::default() };
         let args = vec![EvalValue::Scalar(Scalar::I64(n))];
         match eval_entry_with(&program, "main", args, options)?.as_slice() {
             [EvalValue::Scalar(Scalar::I64(x))] => Ok(*x),
@@ -55,11 +51,7 @@ fn meet(body: &str, n: i64, pairs: &[[i64; 2]], place: &str) {
         assert_eq!(error.class, ErrorClass::Bug, "{error}");
         let fits = |[i, j]: &[i64; 2]| {
             let both = [format!("{i} and {j} of"), format!("{j} and {i} of")];
-            both.iter().any(|both| {
-                error
-                    .message
-                    .starts_with(&format!("iterations {both} {place}"))
-            })
+            both.iter().any(|both| error.message.starts_with(&format!("iterations {both} {place}")))
         };
         assert!(pairs.iter().any(fits), "{error}");
     }
@@ -87,17 +79,18 @@ fn what_one_iteration_writes_another_does_not_read() {
         "iterations 1 and 0 of i_6 meet in byte 8 of block a_2: one writes it and the other reads it\n  in main: x_7: i64 = a_2[i64: (i_6 + 1)]",
         "iterations 0 and 1 of i_6 meet in byte 8 of block a_2: one reads it and the other writes it\n  in main: a_2[i64: i_6] = x_7",
     ];
-    let mut seen: Vec<String> = run(shifted, 3)
-        .into_iter()
-        .filter_map(|result| result.err().map(|error| error.message))
-        .collect();
+    let mut seen: Vec<String> =
+        run(shifted, 3).into_iter().filter_map(|result| result.err().map(|error| error.message)).collect();
     seen.sort();
     seen.dedup();
     assert_eq!(seen, [ways[1], ways[0]]);
     // A reader among many, with a read of its own in between.
     meet(
-        &tasks("distinct ()", "t_9: i64 = c_4[i64: 0] if eq.i64(i_8, 3) { t_9: i64 = c_4[i64: 0] c_4[i64: 0] = t_9 } else { }")
-            .replace("for i_8", "b_3 = alloc 8 b_3[i64: 0] = 1 c_4 = borrow b_3 for i_8"),
+        &tasks(
+            "distinct ()",
+            "t_9: i64 = c_4[i64: 0] if eq.i64(i_8, 3) { t_9: i64 = c_4[i64: 0] c_4[i64: 0] = t_9 } else { }",
+        )
+        .replace("for i_8", "b_3 = alloc 8 b_3[i64: 0] = 1 c_4 = borrow b_3 for i_8"),
         4,
         &[[0, 3], [1, 3], [2, 3]],
         "tasks#0 \"main.map\" meet in byte 0 of block b_3",
@@ -169,21 +162,12 @@ fn independent_iterations_do_not_write_the_same() {
 #[test]
 fn tasks_may_scatter_where_nobody_reads() {
     // One of the values stays: which one depends on the order.
-    let scatter = tasks(
-        SCATTERED,
-        "if ult.i64(0, n_0) { a_2[i64: 0] = i_8 } else { }",
-    );
+    let scatter = tasks(SCATTERED, "if ult.i64(0, n_0) { a_2[i64: 0] = i_8 } else { }");
     let read = format!("{scatter} r_1: i64 = a_2[i64: 0]");
-    let mut results: Vec<i64> = run(&read, 3)
-        .into_iter()
-        .map(|r| r.expect("it runs"))
-        .collect();
+    let mut results: Vec<i64> = run(&read, 3).into_iter().map(|r| r.expect("it runs")).collect();
     results.sort_unstable();
     results.dedup();
-    assert!(
-        results.len() > 1 && results.iter().all(|x| (0..3).contains(x)),
-        "{results:?}"
-    );
+    assert!(results.len() > 1 && results.iter().all(|x| (0..3).contains(x)), "{results:?}");
     // Not in a block that the loop does not list,
     let place = "tasks#0 \"main.map\" meet in byte 0 of block a_2";
     for lists in ["distinct ()", "distinct (a_2)"] {
@@ -191,29 +175,18 @@ fn tasks_may_scatter_where_nobody_reads() {
     }
     // not by iterations of another kind, be they of one task,
     meet(
-        &tasks(
-            SCATTERED,
-            "for j_10: i64 in 0 .. 2 independent { a_2[i64: i_8] = j_10 }",
-        ),
+        &tasks(SCATTERED, "for j_10: i64 in 0 .. 2 independent { a_2[i64: i_8] = j_10 }"),
         2,
         &[[0, 1]],
         "j_10 meet in byte",
     );
     // and not where a task reads what it has written itself.
-    meet(
-        &tasks(SCATTERED, "a_2[i64: 0] = i_8 t_9: i64 = a_2[i64: 0]"),
-        2,
-        &[[0, 1]],
-        place,
-    );
+    meet(&tasks(SCATTERED, "a_2[i64: 0] = i_8 t_9: i64 = a_2[i64: 0]"), 2, &[[0, 1]], place);
 }
 
 #[test]
 fn lanes_share_no_variables() {
-    for result in run(
-        "for i_6: i64 in 0 .. n_0 lanes(4) { r_1: i64 = (r_1 + i_6) }",
-        3,
-    ) {
+    for result in run("for i_6: i64 in 0 .. n_0 lanes(4) { r_1: i64 = (r_1 + i_6) }", 3) {
         let error = result.expect_err("a variable is shared");
         let wanted = "iterations in lanes share the variable r_1\n  in main: for i_6";
         assert!(error.message.starts_with(wanted), "{error}");
@@ -268,11 +241,7 @@ fn iterations_that_keep_to_themselves_run_in_any_order() {
         3131,
     );
     // What a loop hands on in variables is handed on in order.
-    gives(
-        "for i_6: i64 in 0 .. n_0 independent { r_1: i64 = ((r_1 * 10) + i_6) }",
-        4,
-        123,
-    );
+    gives("for i_6: i64 in 0 .. n_0 independent { r_1: i64 = ((r_1 * 10) + i_6) }", 4, 123);
     gives(
         "last_5: i64 = 0 for i_6: i64 in 0 .. n_0 independent { last_5: i64 = i_6 } r_1: i64 = last_5",
         4,

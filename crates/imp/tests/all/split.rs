@@ -38,11 +38,7 @@ fn splits(head: &str, body: &str, least: usize, args: &[i64]) -> Option<i64> {
 #[track_caller]
 fn splits_here(head: &str, body: &str, least: usize, args: &[i64]) -> Option<i64> {
     let before = program(head, body);
-    let after = split(
-        before.clone(),
-        Sizes::default(),
-        &mut ir::Context::default(),
-    );
+    let after = split(before.clone(), Sizes::default(), &mut ir::Context::default());
     assert_eq!(verify(&after), Ok(()));
     assert!(after.functions.len() >= least, "{}", after.functions.len());
     for function in &after.functions {
@@ -74,25 +70,15 @@ fn chain(count: usize, arm: impl Fn(usize) -> String, end: &str) -> String {
     let mut text = String::new();
     for i in 0..count {
         let arm = arm(i);
-        let _ = writeln!(
-            text,
-            "c_9: bool = eq.i64(n_0, {i})\nif c_9 {{ {arm} }} else {{"
-        );
+        let _ = writeln!(text, "c_9: bool = eq.i64(n_0, {i})\nif c_9 {{ {arm} }} else {{");
     }
     text + end + &"}\n".repeat(count)
 }
 
 #[test]
 fn branches_in_branches() {
-    let body = chain(
-        2000,
-        |i| format!("r_1: i64 = (n_0 * {i})"),
-        "r_1: i64 = -1\n",
-    );
-    assert_eq!(
-        splits("", &body, 10, &[0, 1, 1000, 1998, 2000, -7, 1999]),
-        Some(1999 * 1999)
-    );
+    let body = chain(2000, |i| format!("r_1: i64 = (n_0 * {i})"), "r_1: i64 = -1\n");
+    assert_eq!(splits("", &body, 10, &[0, 1, 1000, 1998, 2000, -7, 1999]), Some(1999 * 1999));
     // The first arms, not the last ones, hold the others.
     let mut body = String::new();
     for i in 0..2000 {
@@ -109,23 +95,13 @@ fn branches_in_branches() {
 fn small_functions_stay() {
     let body = chain(300, |i| format!("r_1: i64 = {i}"), "r_1: i64 = -1\n");
     let before = program("", &body);
-    assert_eq!(
-        print(&split(
-            before.clone(),
-            Sizes::default(),
-            &mut ir::Context::default()
-        )),
-        print(&before)
-    );
+    assert_eq!(print(&split(before.clone(), Sizes::default(), &mut ir::Context::default())), print(&before));
 }
 
 #[test]
 fn failures_come_out() {
-    let body = chain(
-        2000,
-        |i| format!("r_1: i64 = {i}\ncheck#0 slt.i64(n_0, 1500) values (n_0)"),
-        "r_1: i64 = 0\n",
-    );
+    let body =
+        chain(2000, |i| format!("r_1: i64 = {i}\ncheck#0 slt.i64(n_0, 1500) values (n_0)"), "r_1: i64 = 0\n");
     assert_eq!(splits("", &body, 10, &[3, 1499, 1500]), None);
 }
 
@@ -174,10 +150,7 @@ fn blocks() {
         }
     }
     let head = format!("owned {}", owned.join(", "));
-    assert_eq!(
-        splits(&head, &body, 4, &[3]),
-        Some(1400 * 3 + 1400 * 1399 / 2)
-    );
+    assert_eq!(splits(&head, &body, 4, &[3]), Some(1400 * 3 + 1400 * 1399 / 2));
 }
 
 #[test]
@@ -197,10 +170,7 @@ fn loops_and_variables_set_on_some_ways() {
     // Set in some arms only, long before it is read.
     let mut body = String::from("x_3: i64 = 11\n");
     for i in 0..3000 {
-        let _ = writeln!(
-            body,
-            "c_9: bool = eq.i64(n_0, {i})\nif c_9 {{ x_3: i64 = {i} }} else {{ }}"
-        );
+        let _ = writeln!(body, "c_9: bool = eq.i64(n_0, {i})\nif c_9 {{ x_3: i64 = {i} }} else {{ }}");
     }
     body += "r_1: i64 = x_3";
     assert_eq!(splits("", &body, 8, &[0, 2999, 1234]), Some(1234));

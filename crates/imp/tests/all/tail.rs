@@ -119,23 +119,14 @@ fn calls_that_are_not_last_stay() {
           (z_11: i64, q_12: buffer) = f((n_0 - 1), (a_1 + 1), m_2) at check#0";
     let cases = [
         // Something is done with a result.
-        (
-            "x_3: i64 = (z_11 + 1) b_4 = share q_12 release q_12 }",
-            4001,
-        ),
+        ("x_3: i64 = (z_11 + 1) b_4 = share q_12 release q_12 }", 4001),
         // Another number is the result.
         ("x_3: i64 = n_0 b_4 = share q_12 release q_12 }", 2001),
         // Another block is.
         ("x_3: i64 = z_11 b_4 = share m_2 release q_12 }", 2001),
         // Something is written after it.
-        (
-            "m_2[i64: 0] = 5 x_3: i64 = z_11 b_4 = share q_12 release q_12 }",
-            2005,
-        ),
-        (
-            "x_3: i64 = z_11 b_4 = share q_12 release q_12 } x_3: i64 = (x_3 * 2)",
-            16_001,
-        ),
+        ("m_2[i64: 0] = 5 x_3: i64 = z_11 b_4 = share q_12 release q_12 }", 2005),
+        ("x_3: i64 = z_11 b_4 = share q_12 release q_12 } x_3: i64 = (x_3 * 2)", 16_001),
     ];
     for (end, result) in cases {
         let body = format!("c_5: bool = eq.i64(n_0, 0)\n{rest}\n{end}");
@@ -147,10 +138,7 @@ fn calls_that_are_not_last_stay() {
 fn places_of_calls_are_text() {
     let before = program("", "(x_3: i64, b_4: buffer) = f(n_0, a_1, m_2) at check#0");
     assert!(print(&before).contains("f(n_0, 0, m_2) at check#0"));
-    assert_eq!(
-        parse(&print(&before)).map(|p| print(&p)),
-        Ok(print(&before))
-    );
+    assert_eq!(parse(&print(&before)).map(|p| print(&p)), Ok(print(&before)));
     let mut wrong = before;
     for function in &mut wrong.functions {
         for stmt in &mut function.body {

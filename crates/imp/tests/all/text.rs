@@ -3,8 +3,8 @@
 
 use crate::common::{function, v};
 use imp::{
-    Access, Arg, Check, Code, Data, Entry, EntryType, EntryValue, Expr, For, FunId, Function, How,
-    Launch, Pieces, Plan, Program, Region, Stmt, Tile, Var, VarType, parse, print,
+    Access, Arg, Check, Code, Data, Entry, EntryType, EntryValue, Expr, For, FunId, Function, How, Launch,
+    Pieces, Plan, Program, Region, Stmt, Tile, Var, VarType, parse, print,
 };
 use ir::entry::{OpaqueId, OpaqueKind, OpaqueType};
 use prim::{BinOp, PrimType, Scalar, ScalarType};
@@ -15,11 +15,7 @@ fn bits(ty: PrimType, bits: u64) -> Expr {
 }
 
 fn program(functions: Vec<Function>) -> Program {
-    Program {
-        source_name: "dir/\"a\"\n.fut".into(),
-        functions,
-        ..Program::default()
-    }
+    Program { source_name: "dir/\"a\"\n.fut".into(), functions, ..Program::default() }
 }
 
 #[track_caller]
@@ -53,9 +49,7 @@ fn constants_keep_their_bits() {
         _ => VarType::HOST,
     };
     let vars: Vec<_> = constants.iter().map(|e| ("c", ty(e))).collect();
-    let body = (0..)
-        .zip(&constants)
-        .map(|(i, e)| Stmt::Set(Var(i), e.clone()));
+    let body = (0..).zip(&constants).map(|(i, e)| Stmt::Set(Var(i), e.clone()));
     comes_back(&program(vec![function("f", &vars, body.collect())]));
 }
 
@@ -71,12 +65,7 @@ fn odd_names_and_variables_that_stand_nowhere() {
         ("quote\"", VarType::Scalar(PrimType::Bool)),
         ("späte", i64),
     ];
-    let sum = Expr::Binary(
-        BinOp::Sub,
-        PrimType::I64,
-        Box::new(v(0)),
-        Box::new(Expr::i64(-3)),
-    );
+    let sum = Expr::Binary(BinOp::Sub, PrimType::I64, Box::new(v(0)), Box::new(Expr::i64(-3)));
     let mut odd = function("fun", &vars, vec![Stmt::Set(Var(1), sum)]);
     odd.code = Code::Inline;
     odd.recursive = true;
@@ -89,49 +78,26 @@ fn odd_names_and_variables_that_stand_nowhere() {
         },
         Stmt::Set(Var(6), Expr::i64(1)),
     ];
-    let text = comes_back(&program(vec![
-        odd,
-        function("entry +", &vars, early),
-        function("empty", &[], vec![]),
-    ]));
-    assert!(
-        text.contains("inline recursive fun \"fun\"() -> () {"),
-        "{text}"
-    );
+    let text =
+        comes_back(&program(vec![odd, function("entry +", &vars, early), function("empty", &[], vec![])]));
+    assert!(text.contains("inline recursive fun \"fun\"() -> () {"), "{text}");
     assert!(text.contains("\"a b\"_1: i64 = (\"\"_0 - -3)"), "{text}");
 }
 
 #[test]
 fn tables_accesses_and_launches() {
     let mut p = program(vec![]);
-    p.checks = vec![Check {
-        format: "{i64} {{\t\u{1}'\"".into(),
-        location: "a.fut:1:2-3\nb.fut:4:5-6".into(),
-    }];
+    p.checks =
+        vec![Check { format: "{i64} {{\t\u{1}'\"".into(), location: "a.fut:1:2-3\nb.fut:4:5-6".into() }];
     p.data = vec![
-        Data {
-            elem: PrimType::F64,
-            bytes: (0..=255).collect(),
-        },
-        Data {
-            elem: PrimType::Bool,
-            bytes: [1].into(),
-        },
-        Data {
-            elem: PrimType::I8,
-            bytes: [].into(),
-        },
+        Data { elem: PrimType::F64, bytes: (0..=255).collect() },
+        Data { elem: PrimType::Bool, bytes: [1].into() },
+        Data { elem: PrimType::I8, bytes: [].into() },
     ];
     p.globals = vec![VarType::HOST, VarType::Scalar(PrimType::F32)];
     p.init = Some(FunId(0));
-    let record = |name: &str, fields| OpaqueType {
-        name: name.into(),
-        kind: OpaqueKind::Record(fields),
-    };
-    let array = EntryType::Array {
-        elem: ScalarType::I32,
-        rank: 2,
-    };
+    let record = |name: &str, fields| OpaqueType { name: name.into(), kind: OpaqueKind::Record(fields) };
+    let array = EntryType::Array { elem: ScalarType::I32, rank: 2 };
     let fields = vec![
         ("0".into(), array),
         ("1".into(), EntryType::Scalar(ScalarType::U8)),
@@ -151,17 +117,8 @@ fn tables_accesses_and_launches() {
         }],
         results: vec![],
     }];
-    let access = |offset, dims| Access {
-        buffer: Var(0),
-        elem: PrimType::I64,
-        offset,
-        dims,
-    };
-    let region = |strides| Region {
-        buffer: Var(0),
-        offset: v(1),
-        strides,
-    };
+    let access = |offset, dims| Access { buffer: Var(0), elem: PrimType::I64, offset, dims };
+    let region = |strides| Region { buffer: Var(0), offset: v(1), strides };
     let copy = |plan| Stmt::Copy {
         to: region(vec![v(1), Expr::i64(1)]),
         from: region(vec![v(1), Expr::i64(1)]),
@@ -173,10 +130,7 @@ fn tables_accesses_and_launches() {
         Stmt::Load(Var(1), access(v(1), vec![])),
         Stmt::Load(Var(1), access(Expr::i64(0), vec![(v(1), Expr::i64(1))])),
         Stmt::Load(Var(1), access(Expr::i64(0), vec![])),
-        Stmt::Load(
-            Var(1),
-            access(v(1), vec![(v(1), v(1)), (Expr::i64(2), Expr::i64(1))]),
-        ),
+        Stmt::Load(Var(1), access(v(1), vec![(v(1), v(1)), (Expr::i64(2), Expr::i64(1))])),
         Stmt::Store(access(v(1), vec![(v(1), Expr::i64(0))]), Expr::i64(7)),
         Stmt::Copy {
             to: region(vec![]),
@@ -188,18 +142,8 @@ fn tables_accesses_and_launches() {
         copy(Plan::Strides(None)),
         copy(Plan::Strides(Some(Tile { side: 4, pitch: 5 }))),
         copy(Plan::Registers(8)),
-        Stmt::If(
-            Expr::Const(Scalar::Bool(true)),
-            vec![],
-            vec![Stmt::Release(Var(0))],
-        ),
-        Stmt::For(For {
-            how: How::Lanes(16),
-            var: Var(2),
-            from: Expr::i64(0),
-            to: v(1),
-            body: vec![],
-        }),
+        Stmt::If(Expr::Const(Scalar::Bool(true)), vec![], vec![Stmt::Release(Var(0))]),
+        Stmt::For(For { how: How::Lanes(16), var: Var(2), from: Expr::i64(0), to: v(1), body: vec![] }),
         Stmt::For(For {
             how: How::Tasks(Launch {
                 id: 7,
@@ -225,11 +169,7 @@ fn tables_accesses_and_launches() {
                 name: "main: map".into(),
                 provenance: "a.fut:1:1-2\n\"b\".fut:2:2-3".into(),
                 cost: v(1),
-                pieces: Some(Box::new(Pieces {
-                    count: v(1),
-                    end: Var(3),
-                    few: true,
-                })),
+                pieces: Some(Box::new(Pieces { count: v(1), end: Var(3), few: true })),
                 owned: vec![Var(0)],
                 locals: vec![],
                 captures: vec![Var(1)],
@@ -255,56 +195,28 @@ fn mistakes_are_said_with_their_place() {
     let cases = [
         ("segs", "1:1: expected `imp`"),
         ("imp file 3", "1:10: expected a string"),
-        (
-            "imp file \"a.fut\" check#1 = \"\" at \"\"",
-            "1:26: expected the number 0",
-        ),
+        ("imp file \"a.fut\" check#1 = \"\" at \"\"", "1:26: expected the number 0"),
         ("fun f() -> () {\n  x_1: i64 = (1 / 2)\n}", "4:17: "),
-        (
-            "fun f() -> () {\n  x_1: i64 = (1 , 2)\n}",
-            "4:17: expected `+`, `-` or `*`",
-        ),
-        (
-            "fun f() -> () {\n  x_1: i64 = add.i32(1)\n}",
-            "4:23: expected `,`",
-        ),
+        ("fun f() -> () {\n  x_1: i64 = (1 , 2)\n}", "4:17: expected `+`, `-` or `*`"),
+        ("fun f() -> () {\n  x_1: i64 = add.i32(1)\n}", "4:23: expected `,`"),
         (
             "fun f() -> () {\n  x_1: i64 = 1\n  x_1: f32 = 1.0f32\n}",
             "5:12: variable 1 already has the type i64",
         ),
-        (
-            "fun f() -> () {\n  x_1: i64 = 1\n  y_1: i64 = 1\n}",
-            "5:3: name 1 already has the hint `x`",
-        ),
-        (
-            "fun f() -> () {\n  () = g()\n}",
-            "4:8: expected the name of a function of the program",
-        ),
-        (
-            "fun f() -> () {\n  x_1: 300 x f32 = 1\n}",
-            "4:12: a vector has at most 256 lanes",
-        ),
-        (
-            "fun f() -> () {\n  x_1 = 4\n}",
-            "4:9: expected `alloc`, `frame`, `share`, `borrow` or `data`",
-        ),
+        ("fun f() -> () {\n  x_1: i64 = 1\n  y_1: i64 = 1\n}", "5:3: name 1 already has the hint `x`"),
+        ("fun f() -> () {\n  () = g()\n}", "4:8: expected the name of a function of the program"),
+        ("fun f() -> () {\n  x_1: 300 x f32 = 1\n}", "4:12: a vector has at most 256 lanes"),
+        ("fun f() -> () {\n  x_1 = 4\n}", "4:9: expected `alloc`, `frame`, `share`, `borrow` or `data`"),
         (
             "fun f() -> () {\n  x_99999: i64 = 4\n}",
             "4:3: a name's number must be below the length of the text",
         ),
         ("fun f() -> () {", "3:16: expected a statement or `}`"),
-        (
-            "data#0: f64 = \"0g\"",
-            "3:19: the string before is not pairs",
-        ),
+        ("data#0: f64 = \"0g\"", "3:19: the string before is not pairs"),
     ];
     let mut problems = Vec::new();
     for (text, wanted) in cases {
-        let text = if text.starts_with(['i', 's']) {
-            text.to_owned()
-        } else {
-            format!("{head}{text}")
-        };
+        let text = if text.starts_with(['i', 's']) { text.to_owned() } else { format!("{head}{text}") };
         let error = parse(&text).expect_err(&text).to_string();
         if !error.starts_with(wanted) {
             problems.push(format!("{text}\n{error}, not {wanted}"));

@@ -26,26 +26,10 @@ fn they_print_and_parse_back() {
     assert_eq!(verify(&program), Ok(()));
     assert_eq!(print(&program), TEXT);
     for (from, to, part) in [
-        (
-            "tunable#1: threshold",
-            "tunable#2: threshold",
-            "expected the number 1",
-        ),
-        (
-            "tunable#1: threshold",
-            "tunable#1: tile",
-            "no class of parameters",
-        ),
-        (
-            "compared tunable#1 with",
-            "compared tunable#1",
-            "expected `with`",
-        ),
-        (
-            "compared tunable#1 with",
-            "compared 1 with",
-            "expected `tunable`",
-        ),
+        ("tunable#1: threshold", "tunable#2: threshold", "expected the number 1"),
+        ("tunable#1: threshold", "tunable#1: tile", "no class of parameters"),
+        ("compared tunable#1 with", "compared tunable#1", "expected `with`"),
+        ("compared tunable#1 with", "compared 1 with", "expected `tunable`"),
     ] {
         let error = parse(&TEXT.replace(from, to)).expect_err(part).to_string();
         assert!(error.contains(part), "{error}");
@@ -55,31 +39,11 @@ fn they_print_and_parse_back() {
 #[test]
 fn the_verifier_knows_the_table() {
     for (from, to, part) in [
-        (
-            "with (n_0 + 1)",
-            "with true",
-            "a value of type bool stands where i64 is wanted",
-        ),
-        (
-            "compared tunable#1",
-            "compared tunable#2",
-            "tunable#2 does not exist",
-        ),
-        (
-            ", tunable#0, -1",
-            ", tunable#9, -1",
-            "tunable#9 does not exist",
-        ),
-        (
-            "if logging",
-            "if tunable#0",
-            "a value of type i64 stands where bool is wanted",
-        ),
-        (
-            "\"f.lanes_share_0\"",
-            "\"main.lanes_share_1\"",
-            "two parameters are called main.lanes_share_1",
-        ),
+        ("with (n_0 + 1)", "with true", "a value of type bool stands where i64 is wanted"),
+        ("compared tunable#1", "compared tunable#2", "tunable#2 does not exist"),
+        (", tunable#0, -1", ", tunable#9, -1", "tunable#9 does not exist"),
+        ("if logging", "if tunable#0", "a value of type i64 stands where bool is wanted"),
+        ("\"f.lanes_share_0\"", "\"main.lanes_share_1\"", "two parameters are called main.lanes_share_1"),
     ] {
         let program = parse(&TEXT.replace(from, to)).expect("it parses");
         let errors = verify(&program).expect_err(part);
@@ -107,9 +71,7 @@ fn run(program: &Program, n: i64, given: &[(&str, i64)], listens: bool) -> (i64,
     };
     let args = vec![EvalValue::Scalar(Scalar::I64(n))];
     let results = eval_entry_with(program, "main", args, options).expect("it runs");
-    let [EvalValue::Scalar(Scalar::I64(result))] = results.as_slice() else {
-        panic!("{results:?}")
-    };
+    let [EvalValue::Scalar(Scalar::I64(result))] = results.as_slice() else { panic!("{results:?}") };
     let seen = SEEN.take().into_iter();
     let seen = seen.map(|(name, size, least)| {
         assert_eq!(name, "main.lanes_share_1");
@@ -158,20 +120,12 @@ fn lanes_compare_each_and_tell_each() {
         }";
     let plain = parse(text).expect("it parses");
     assert_eq!(verify(&plain), Ok(()));
-    let mut context = ir::Context::new(
-        None,
-        ir::Options {
-            lanes: ir::Lanes::Width(8),
-            ..ir::Options::default()
-        },
-    );
+    let mut context =
+        ir::Context::new(None, ir::Options { lanes: ir::Lanes::Width(8), ..ir::Options::default() });
     let lanes = imp::lanes::vectorise(plain.clone(), &mut context);
     assert_eq!(verify(&lanes), Ok(()));
     let shown = print(&lanes);
-    assert!(
-        shown.contains("compared tunable#0 with extract("),
-        "{shown}"
-    );
+    assert!(shown.contains("compared tunable#0 with extract("), "{shown}");
     for n in [0, 3, 100] {
         for least in [-1, 0, 3, 9, 50, i64::MAX] {
             let given = [("main.lanes_share_1", least)];

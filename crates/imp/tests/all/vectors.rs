@@ -2,8 +2,8 @@
 //! its text.
 
 use imp::{
-    Arg, Code, Expr, FunId, Function, LaneAccess, LanePositions, MAX_LANES, Off, Program, Stmt,
-    Var, VarInfo, VarType, print, verify,
+    Arg, Code, Expr, FunId, Function, LaneAccess, LanePositions, MAX_LANES, Off, Program, Stmt, Var, VarInfo,
+    VarType, print, verify,
 };
 use prim::{BinOp, CmpOp, PrimType, Scalar};
 
@@ -18,29 +18,16 @@ fn v(var: Var) -> Expr {
 }
 
 fn access(lanes: u32, at: LanePositions) -> LaneAccess {
-    LaneAccess {
-        buffer: BUFFER,
-        elem: PrimType::F32,
-        lanes,
-        at,
-        off: Off::Skip,
-    }
+    LaneAccess { buffer: BUFFER, elem: PrimType::F32, lanes, at, off: Off::Skip }
 }
 
 fn load(at: LanePositions, mask: Option<Expr>) -> Stmt {
-    Stmt::LoadLanes {
-        var: X,
-        from: access(8, at),
-        mask,
-    }
+    Stmt::LoadLanes { var: X, from: access(8, at), mask }
 }
 
 /// A load of which lanes that are switched off go elsewhere.
 fn elsewhere(at: LanePositions, mask: Option<Expr>) -> Stmt {
-    let from = LaneAccess {
-        off: Off::Elsewhere,
-        ..access(8, at)
-    };
+    let from = LaneAccess { off: Off::Elsewhere, ..access(8, at) };
     Stmt::LoadLanes { var: X, from, mask }
 }
 
@@ -58,21 +45,12 @@ fn program(body: Vec<Stmt>) -> Program {
         params: vec![BUFFER, N],
         results: vec![],
         owned: vec![],
-        vars: vars
-            .map(|(hint, ty)| VarInfo {
-                ty,
-                hint: hint.into(),
-            })
-            .to_vec(),
+        vars: vars.map(|(hint, ty)| VarInfo { ty, hint: hint.into() }).to_vec(),
         body,
         code: Code::Once,
         recursive: false,
     };
-    Program {
-        source_name: "a.fut".into(),
-        functions: vec![main],
-        ..Program::default()
-    }
+    Program { source_name: "a.fut".into(), functions: vec![main], ..Program::default() }
 }
 
 fn valid() -> Program {
@@ -89,15 +67,7 @@ fn valid() -> Program {
         load(LanePositions::Strided(v(N), Expr::i64(7)), None),
         Stmt::If(
             Expr::Any(Box::new(v(MASK))),
-            vec![Stmt::Set(
-                X,
-                Expr::Select(
-                    PrimType::F32,
-                    Box::new(v(MASK)),
-                    Box::new(sum),
-                    Box::new(v(X)),
-                ),
-            )],
+            vec![Stmt::Set(X, Expr::Select(PrimType::F32, Box::new(v(MASK)), Box::new(sum), Box::new(v(X))))],
             vec![],
         ),
         Stmt::Set(
@@ -109,11 +79,7 @@ fn valid() -> Program {
             ),
         ),
         Stmt::Set(GO, Expr::All(Box::new(v(MASK)))),
-        Stmt::StoreLanes {
-            to: access(8, LanePositions::Each(*numbers())),
-            value: v(X),
-            mask: Some(v(MASK)),
-        },
+        Stmt::StoreLanes { to: access(8, LanePositions::Each(*numbers())), value: v(X), mask: Some(v(MASK)) },
         elsewhere(LanePositions::Each(*numbers()), Some(v(MASK))),
     ])
 }
@@ -144,10 +110,7 @@ fn valid_vector_code_passes_and_prints() {
 #[track_caller]
 fn refused(program: &Program, wanted: &str) {
     let errors = verify(program).expect_err("valid");
-    assert!(
-        errors.iter().any(|e| e.to_string().contains(wanted)),
-        "{errors:?}"
-    );
+    assert!(errors.iter().any(|e| e.to_string().contains(wanted)), "{errors:?}");
 }
 
 #[test]
@@ -157,68 +120,33 @@ fn each_violation_is_found() {
     let set = |e| program(vec![Stmt::Set(X, e)]);
     let unit = || LanePositions::Unit(Expr::i64(0));
     refused(&set(one()), "x_2 gets a value of type f32");
-    refused(
-        &set(sum(v(X), one())),
-        "operands of types 8 x f32 and f32 differ in lanes",
-    );
+    refused(&set(sum(v(X), one())), "operands of types 8 x f32 and f32 differ in lanes");
     refused(
         &set(sum(v(X), Expr::Splat(4, Box::new(one())))),
         "operands of types 8 x f32 and 4 x f32 differ in lanes",
     );
+    refused(&set(sum(v(X), v(MASK))), "a value of type 8 x bool stands where f32 is wanted");
     refused(
-        &set(sum(v(X), v(MASK))),
-        "a value of type 8 x bool stands where f32 is wanted",
-    );
-    refused(
-        &set(Expr::Select(
-            PrimType::F32,
-            Box::new(v(GO)),
-            Box::new(v(X)),
-            Box::new(v(X)),
-        )),
+        &set(Expr::Select(PrimType::F32, Box::new(v(GO)), Box::new(v(X)), Box::new(v(X)))),
         "operands of types bool and 8 x f32 differ in lanes",
     );
-    refused(
-        &set(Expr::Splat(8, Box::new(v(X)))),
-        "8 x f32 is spread over lanes",
-    );
-    refused(
-        &set(Expr::Lanes(PrimType::F32, 8)),
-        "lanes is not an operator on f32",
-    );
+    refused(&set(Expr::Splat(8, Box::new(v(X)))), "8 x f32 is spread over lanes");
+    refused(&set(Expr::Lanes(PrimType::F32, 8)), "lanes is not an operator on f32");
     refused(&set(Expr::Lanes(PrimType::I32, 0)), "a vector of 0 lanes");
-    refused(
-        &set(Expr::Splat(MAX_LANES + 1, Box::new(one()))),
-        "a vector of 257 lanes",
-    );
-    refused(
-        &set(Expr::Extract(Box::new(v(X)), Box::new(Expr::i64(0)))),
-        "x_2 gets a value of type f32",
-    );
-    refused(
-        &set(Expr::Extract(Box::new(v(N)), Box::new(v(N)))),
-        "i64 is not a vector",
-    );
+    refused(&set(Expr::Splat(MAX_LANES + 1, Box::new(one()))), "a vector of 257 lanes");
+    refused(&set(Expr::Extract(Box::new(v(X)), Box::new(Expr::i64(0)))), "x_2 gets a value of type f32");
+    refused(&set(Expr::Extract(Box::new(v(N)), Box::new(v(N)))), "i64 is not a vector");
     refused(
         &set(Expr::Insert(Box::new(v(X)), Box::new(v(N)), Box::new(v(X)))),
         "a value of type 8 x f32 stands where f32 is wanted",
     );
-    refused(
-        &program(vec![Stmt::Set(GO, Expr::Any(Box::new(v(X))))]),
-        "a vector of f32 is not a mask",
-    );
-    refused(
-        &program(vec![Stmt::Set(GO, Expr::All(Box::new(v(GO))))]),
-        "bool is not a vector",
-    );
+    refused(&program(vec![Stmt::Set(GO, Expr::Any(Box::new(v(X))))]), "a vector of f32 is not a mask");
+    refused(&program(vec![Stmt::Set(GO, Expr::All(Box::new(v(GO))))]), "bool is not a vector");
     refused(
         &program(vec![Stmt::If(v(MASK), vec![], vec![])]),
         "a value of type 8 x bool stands where bool is wanted",
     );
-    refused(
-        &program(vec![Stmt::While(MASK, vec![])]),
-        "m_3 is not of type bool",
-    );
+    refused(&program(vec![Stmt::While(MASK, vec![])]), "m_3 is not of type bool");
     refused(
         &program(vec![load(unit(), Some(v(GO)))]),
         "a value of type bool stands where 8 x bool is wanted",
@@ -232,35 +160,17 @@ fn each_violation_is_found() {
         "a value of type bool stands where i64 is wanted",
     );
     let near = |by| LanePositions::Near(v(N), by);
-    for (by, mask) in [
-        (0, None),
-        (1, None),
-        (17, None),
-        (-17, None),
-        (i64::MIN, None),
-        (2, Some(v(MASK))),
-    ] {
+    for (by, mask) in [(0, None), (1, None), (17, None), (-17, None), (i64::MIN, None), (2, Some(v(MASK)))] {
         let wanted = format!("lanes {by} elements apart are not near");
         refused(&program(vec![load(near(by), mask)]), &wanted);
     }
-    let gaps = Stmt::StoreLanes {
-        to: access(8, near(2)),
-        value: v(X),
-        mask: None,
-    };
+    let gaps = Stmt::StoreLanes { to: access(8, near(2)), value: v(X), mask: None };
     refused(&program(vec![gaps]), "lanes 2 elements apart are not near");
     refused(
-        &program(vec![load(
-            LanePositions::Strided(v(N), v(N)),
-            Some(v(MASK)),
-        )]),
+        &program(vec![load(LanePositions::Strided(v(N), v(N)), Some(v(MASK)))]),
         "lanes that are accesses of their own have a mask",
     );
-    for (at, mask) in [
-        (near(2), None),
-        (near(-1), Some(v(MASK))),
-        (unit(), Some(v(MASK))),
-    ] {
+    for (at, mask) in [(near(2), None), (near(-1), Some(v(MASK))), (unit(), Some(v(MASK)))] {
         let load = program(vec![elsewhere(at, mask)]);
         refused(&load, "no lane of an access is elsewhere");
     }
@@ -268,31 +178,17 @@ fn each_violation_is_found() {
         &set(Expr::SharedRoot(Box::new(v(X)))),
         "a value of type 8 x f32 stands where 16 x f64 is wanted",
     );
-    let narrow = Stmt::LoadLanes {
-        var: X,
-        from: access(4, unit()),
-        mask: None,
-    };
+    let narrow = Stmt::LoadLanes { var: X, from: access(4, unit()), mask: None };
     refused(&program(vec![narrow]), "x_2 gets a value of type 4 x f32");
-    let store = Stmt::StoreLanes {
-        to: access(8, unit()),
-        value: one(),
-        mask: None,
-    };
-    refused(
-        &program(vec![store]),
-        "a value of type f32 stands where 8 x f32 is wanted",
-    );
+    let store = Stmt::StoreLanes { to: access(8, unit()), value: one(), mask: None };
+    refused(&program(vec![store]), "a value of type f32 stands where 8 x f32 is wanted");
     let call = Stmt::Call {
         fun: FunId(0),
         args: vec![Arg::Buffer(BUFFER), Arg::Scalar(v(X))],
         results: vec![],
         place: None,
     };
-    refused(
-        &program(vec![call]),
-        "arguments do not fit the parameters of main",
-    );
+    refused(&program(vec![call]), "arguments do not fit the parameters of main");
     let mut global = valid();
     global.globals = vec![VarType::Vector(PrimType::F32, 8)];
     refused(&global, "global#0 is a vector");

@@ -2,8 +2,8 @@
 
 use crate::common::{function, v};
 use imp::{
-    Access, Arg, Check, CheckId, Entry, EntryType, EntryValue, Expr, For, FunId, GlobalId, How,
-    Launch, Pieces, Program, Stmt, Var, VarType, print, verify,
+    Access, Arg, Check, CheckId, Entry, EntryType, EntryValue, Expr, For, FunId, GlobalId, How, Launch,
+    Pieces, Program, Stmt, Var, VarType, print, verify,
 };
 use prim::{BinOp, CmpOp, PrimType, Scalar, ScalarType};
 
@@ -23,14 +23,7 @@ fn valid() -> Program {
     let buffer = VarType::HOST;
     let mut main = function(
         "main",
-        &[
-            ("xs", buffer),
-            ("n", I64),
-            ("ys", buffer),
-            ("i", I64),
-            ("x", I64),
-            ("own", buffer),
-        ],
+        &[("xs", buffer), ("n", I64), ("ys", buffer), ("i", I64), ("x", I64), ("own", buffer)],
         vec![],
     );
     main.params = vec![Var(0), Var(1)];
@@ -52,24 +45,14 @@ fn valid() -> Program {
         pads: Vec::new(),
     };
     let body = vec![
-        Stmt::Check {
-            cond: inside,
-            check: CheckId(0),
-            values: vec![v(3)],
-        },
+        Stmt::Check { cond: inside, check: CheckId(0), values: vec![v(3)] },
         Stmt::Alloc(Var(5), Expr::i64(8), None),
         Stmt::Load(Var(4), at(0, v(3))),
         Stmt::Store(at(2, v(3)), sum(v(4), Expr::i64(1))),
     ];
     main.body = vec![
         Stmt::Alloc(Var(2), v(1), None),
-        Stmt::For(For {
-            how: How::Tasks(launch),
-            var: Var(3),
-            from: Expr::i64(0),
-            to: v(1),
-            body,
-        }),
+        Stmt::For(For { how: How::Tasks(launch), var: Var(3), from: Expr::i64(0), to: v(1), body }),
     ];
     let mut helper = function("helper", &[("n", I64), ("r", I64)], vec![]);
     helper.params = vec![Var(0)];
@@ -78,10 +61,7 @@ fn valid() -> Program {
     let value = |name: &str| EntryValue {
         name: name.into(),
         type_name: "[]i64".into(),
-        ty: EntryType::Array {
-            elem: ScalarType::I64,
-            rank: 1,
-        },
+        ty: EntryType::Array { elem: ScalarType::I64, rank: 1 },
         unique: false,
     };
     Program {
@@ -93,32 +73,21 @@ fn valid() -> Program {
             params: vec![value("xs")],
             results: vec![value("")],
         }],
-        checks: vec![Check {
-            format: "{{no {i64}}}".into(),
-            location: "".into(),
-        }],
+        checks: vec![Check { format: "{{no {i64}}}".into(), location: "".into() }],
         globals: vec![I64],
         ..Program::default()
     }
 }
 
 fn task_loop(program: &mut Program) -> (&mut Launch, &mut Vec<Stmt>) {
-    let Stmt::For(f) = &mut program.functions[0].body[1] else {
-        panic!()
-    };
-    let How::Tasks(launch) = &mut f.how else {
-        panic!()
-    };
+    let Stmt::For(f) = &mut program.functions[0].body[1] else { panic!() };
+    let How::Tasks(launch) = &mut f.how else { panic!() };
     (launch, &mut f.body)
 }
 
 /// Lets the tasks take pieces that end with `x`: how many.
 fn pieces(program: &mut Program) -> &mut Expr {
-    let pieces = Pieces {
-        count: v(1),
-        end: Var(4),
-        few: false,
-    };
+    let pieces = Pieces { count: v(1), end: Var(4), few: false };
     let launch = task_loop(program).0;
     launch.locals.clear();
     &mut launch.pieces.insert(Box::new(pieces)).count
@@ -130,10 +99,7 @@ fn a_valid_program_passes_and_prints() {
     assert_eq!(verify(&program), Ok(()));
     let text = print(&program);
     assert!(text.contains("fun main(xs_0: buffer, n_1: i64) -> (ys_2: buffer, n_1: i64) {"));
-    assert!(
-        text.contains("    check#0 slt.i64(i_3, n_1) values (i_3)\n"),
-        "{text}"
-    );
+    assert!(text.contains("    check#0 slt.i64(i_3, n_1) values (i_3)\n"), "{text}");
 }
 
 #[test]
@@ -145,11 +111,7 @@ fn each_violation_is_found() {
         }),
         ("check#9 does not exist", |p| {
             let cond = Expr::Const(Scalar::Bool(true));
-            p.functions[1].body.push(Stmt::Check {
-                cond,
-                check: CheckId(9),
-                values: vec![],
-            });
+            p.functions[1].body.push(Stmt::Check { cond, check: CheckId(9), values: vec![] });
         }),
         ("two functions are called main", |p| {
             p.functions[1].name = "main".into();
@@ -159,9 +121,7 @@ fn each_violation_is_found() {
             p.functions[1].body.push(Stmt::Set(Var(1), sum));
         }),
         ("r_1 gets a value of type bool", |p| {
-            p.functions[1]
-                .body
-                .push(Stmt::Set(Var(1), Expr::Const(Scalar::Bool(true))));
+            p.functions[1].body.push(Stmt::Set(Var(1), Expr::Const(Scalar::Bool(true))));
         }),
         ("xs_0 is not an owned variable", |p| {
             p.functions[0].body.push(Stmt::Release(Var(0)));
@@ -203,9 +163,7 @@ fn each_violation_is_found() {
         }),
         ("pieces of i_3 do not begin at 0", |p| {
             *pieces(p) = v(1);
-            let Stmt::For(f) = &mut p.functions[0].body[1] else {
-                panic!()
-            };
+            let Stmt::For(f) = &mut p.functions[0].body[1] else { panic!() };
             f.from = v(1);
         }),
         ("a value of type bool stands where i64 is wanted", |p| {
@@ -213,9 +171,7 @@ fn each_violation_is_found() {
         }),
         ("n_1 is both ends of a piece", |p| {
             pieces(p);
-            let Stmt::For(f) = &mut p.functions[0].body[1] else {
-                panic!()
-            };
+            let Stmt::For(f) = &mut p.functions[0].body[1] else { panic!() };
             f.var = Var(1);
             if let How::Tasks(launch) = &mut f.how {
                 launch.pieces.as_mut().expect("it was set").end = Var(1);
@@ -249,9 +205,7 @@ fn each_violation_is_found() {
             p.functions[1].body.push(call);
         }),
         ("the values of check#0 do not fit its format", |p| {
-            let Stmt::Check { values, .. } = &mut task_loop(p).1[0] else {
-                panic!()
-            };
+            let Stmt::Check { values, .. } = &mut task_loop(p).1[0] else { panic!() };
             values.clear();
         }),
         ("bad placeholder in check format", |p| {
@@ -261,9 +215,7 @@ fn each_violation_is_found() {
             p.entries[0].results.clear();
         }),
         ("a global is written outside the initialiser", |p| {
-            p.functions[1]
-                .body
-                .push(Stmt::WriteGlobal(GlobalId(0), Var(0)));
+            p.functions[1].body.push(Stmt::WriteGlobal(GlobalId(0), Var(0)));
         }),
         ("two loops have the launch id 1", |p| {
             let again = p.functions[0].body[1].clone();
@@ -280,10 +232,7 @@ fn each_violation_is_found() {
         change(&mut program);
         let errors = verify(&program).expect_err(wanted);
         let shown: Vec<_> = errors.iter().map(ToString::to_string).collect();
-        assert!(
-            shown.iter().any(|e| e.contains(wanted)),
-            "{wanted}: {shown:?}"
-        );
+        assert!(shown.iter().any(|e| e.contains(wanted)), "{wanted}: {shown:?}");
     }
 }
 

@@ -63,25 +63,16 @@ impl Resolver<'_> {
         size_args: &[(VarId, tast::Dim)],
     ) -> Inst {
         // A definition that mentions itself does so at its own parameters.
-        let types = types
-            .iter()
-            .map(|var| match ty_args.iter().find(|(param, _)| param == var) {
-                Some((_, ty)) => self.ty(ty),
-                None => self.ty(&Ty::Var(*var)),
-            });
+        let types = types.iter().map(|var| match ty_args.iter().find(|(param, _)| param == var) {
+            Some((_, ty)) => self.ty(ty),
+            None => self.ty(&Ty::Var(*var)),
+        });
         let types = types.collect();
-        let sizes =
-            sizes.iter().map(
-                |var| match size_args.iter().find(|(param, _)| param == var) {
-                    Some((_, dim)) => self.dim(dim),
-                    None => CDim::Any,
-                },
-            );
-        Inst {
-            types,
-            sizes: sizes.collect(),
-            comparable: false,
-        }
+        let sizes = sizes.iter().map(|var| match size_args.iter().find(|(param, _)| param == var) {
+            Some((_, dim)) => self.dim(dim),
+            None => CDim::Any,
+        });
+        Inst { types, sizes: sizes.collect(), comparable: false }
     }
 
     /// An application. Arguments are evaluated from the last to the first and then the
@@ -89,28 +80,17 @@ impl Resolver<'_> {
     /// the order of evaluation, so that sizes are bound before their use.
     pub(super) fn apply(&mut self, fun: &Exp, args: &[Exp], infix: bool, span: Span) -> Node {
         let comparable = self.check_sizes && are_comparable(fun, args);
-        let operands = args
-            .try_into()
-            .ok()
-            .filter(|_: &&[Exp; 2]| infix && !is_scalar(fun));
+        let operands = args.try_into().ok().filter(|_: &&[Exp; 2]| infix && !is_scalar(fun));
         if let Some([left, right]) = operands
             && !matches!(left.kind, ExpKind::Lit(..) | ExpKind::Var { .. })
         {
             let rhs = self.exp(left);
             let right = self.exp(right);
             let slot = self.frame().fresh();
-            let param = Param {
-                pat: Pat::Var(slot),
-                ty: None,
-                check: None,
-                payload: Vec::new(),
-                span: left.span,
-            };
+            let param =
+                Param { pat: Pat::Var(slot), ty: None, check: None, payload: Vec::new(), span: left.span };
             let body = self.call(fun, vec![Node::Slot(slot), right], comparable, span);
-            return Node::Let(
-                vec![Bind::Pat(Vec::new(), param, rhs, None)],
-                Box::new(body),
-            );
+            return Node::Let(vec![Bind::Pat(Vec::new(), param, rhs, None)], Box::new(body));
         }
         let args = if is_scalar(fun) {
             self.exps(args)
@@ -125,17 +105,10 @@ impl Resolver<'_> {
     /// An application to resolved arguments; `comparable`: the checker could compare the
     /// sizes of their types.
     fn call(&mut self, fun: &Exp, mut args: Vec<Node>, comparable: bool, span: Span) -> Node {
-        if let ExpKind::Var {
-            id,
-            ty_args,
-            size_args,
-        } = &fun.kind
+        if let ExpKind::Var { id, ty_args, size_args } = &fun.kind
             && let Found::Global(number) = self.find(*id)
         {
-            let arity = self
-                .defs
-                .get(number as usize)
-                .map_or(0, |def| def.params.len());
+            let arity = self.defs.get(number as usize).map_or(0, |def| def.params.len());
             if arity > 0 && arity <= args.len() {
                 let mut inst = self.global_inst(number, ty_args, size_args);
                 inst.comparable = comparable;
@@ -144,12 +117,7 @@ impl Resolver<'_> {
                 return applied(call, rest, span, false);
             }
         }
-        if let ExpKind::Intrinsic {
-            fun: intrinsic,
-            ty_args,
-            ..
-        } = &fun.kind
-        {
+        if let ExpKind::Intrinsic { fun: intrinsic, ty_args, .. } = &fun.kind {
             let n = intrinsic.arity();
             if n <= args.len() {
                 let types = ty_args.iter().map(|ty| self.ty(ty)).collect();
@@ -178,30 +146,18 @@ const fn is_scalar(fun: &Exp) -> bool {
 }
 
 fn applied(fun: Node, args: Vec<Node>, span: Span, comparable: bool) -> Node {
-    if args.is_empty() {
-        fun
-    } else {
-        Node::Apply(Box::new(fun), args, span, comparable)
-    }
+    if args.is_empty() { fun } else { Node::Apply(Box::new(fun), args, span, comparable) }
 }
 
 /// A built-in function with all of its arguments.
 fn intrinsic_node(fun: Intrinsic, types: Vec<CTy>, args: Vec<Node>, span: Span) -> Node {
     let mut rest = args.into_iter();
-    let mut next = || {
-        Box::new(
-            rest.next()
-                .unwrap_or(Node::Refused("an argument is missing".into(), span)),
-        )
-    };
+    let mut next = || Box::new(rest.next().unwrap_or(Node::Refused("an argument is missing".into(), span)));
     match fun {
         Intrinsic::Binary(op, ty) => Node::Binary(op, ty, Box::new((*next(), *next())), span),
-        Intrinsic::Compare {
-            op, swap, negate, ..
-        } => Node::Compare(
-            Comparison { op, swap, negate },
-            Box::new((*next(), *next())),
-        ),
+        Intrinsic::Compare { op, swap, negate, .. } => {
+            Node::Compare(Comparison { op, swap, negate }, Box::new((*next(), *next())))
+        }
         Intrinsic::Unary(op, _) => Node::Unary(op, next()),
         Intrinsic::Convert { from, to } => match conversion(from, to) {
             Some(op) => Node::Convert(op, to.prim(), next()),

@@ -42,16 +42,11 @@ impl Resolver<'_> {
                 Pat::Var(slot)
             }
             PatKind::Wildcard => Pat::Wild,
-            PatKind::Tuple(pats) => Pat::Parts(
-                (0u32..)
-                    .zip(pats)
-                    .map(|(i, pat)| (i, self.part(pat)))
-                    .collect(),
-            ),
+            PatKind::Tuple(pats) => {
+                Pat::Parts((0u32..).zip(pats).map(|(i, pat)| (i, self.part(pat))).collect())
+            }
             PatKind::Record(pats) => Pat::Parts(
-                pats.iter()
-                    .map(|(label, inner)| (field_index(&pat.ty, label), self.part(inner)))
-                    .collect(),
+                pats.iter().map(|(label, inner)| (field_index(&pat.ty, label), self.part(inner))).collect(),
             ),
             PatKind::Lit(value, _) => Pat::Lit(*value),
             PatKind::Constr(label, pats) => {
@@ -85,13 +80,7 @@ impl Resolver<'_> {
                     }
                     let region = self.after(def.body.span, body);
                     self.sees(def.var, &def.body.ty, region);
-                    let param = Param {
-                        pat,
-                        ty: None,
-                        check: None,
-                        payload: Vec::new(),
-                        span: def.span,
-                    };
+                    let param = Param { pat, ty: None, check: None, payload: Vec::new(), span: def.span };
                     return Bind::Pat(Vec::new(), param, rhs, None);
                 }
                 let (func, captured) = self.function(def);
@@ -137,22 +126,12 @@ impl Resolver<'_> {
                 Form::ForIn(self.param_seen(pat, &[ty], body.span), array)
             }
             (
-                tast::LoopForm::While(cond)
-                | tast::LoopForm::For(_, cond)
-                | tast::LoopForm::ForIn(_, cond),
+                tast::LoopForm::While(cond) | tast::LoopForm::For(_, cond) | tast::LoopForm::ForIn(_, cond),
                 _,
             ) => Form::While(self.exp(cond)),
         };
         let body = self.exp(body);
         let inner_sizes = self.frame().sizes.get(first..).unwrap_or_default().to_vec();
-        Node::Loop(Box::new(Loop {
-            sizes,
-            inner_sizes,
-            param,
-            init,
-            form,
-            body,
-            mark,
-        }))
+        Node::Loop(Box::new(Loop { sizes, inner_sizes, param, init, form, body, mark }))
     }
 }

@@ -49,14 +49,7 @@ impl Resolver<'_> {
             return;
         };
         let ty = self.ty(source);
-        self.frame().seen.push(Seen {
-            var,
-            name,
-            slot,
-            source: source.clone(),
-            ty,
-            region,
-        });
+        self.frame().seen.push(Seen { var, name, slot, source: source.clone(), ty, region });
     }
 
     /// A function inside of another sees what is seen where it stands.

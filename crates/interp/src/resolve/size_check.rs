@@ -127,13 +127,9 @@ fn comparable(ty: &Ty) -> bool {
 /// it is applied to.
 pub(super) fn are_comparable(fun: &Exp, args: &[Exp]) -> bool {
     let instance = match &fun.kind {
-        ExpKind::Var {
-            ty_args, size_args, ..
-        } => {
+        ExpKind::Var { ty_args, size_args, .. } => {
             ty_args.iter().all(|(_, ty)| comparable(ty))
-                && size_args
-                    .iter()
-                    .all(|(_, dim)| comparable(&Ty::array(dim.clone(), Ty::BOOL)))
+                && size_args.iter().all(|(_, dim)| comparable(&Ty::array(dim.clone(), Ty::BOOL)))
         }
         _ => true,
     };

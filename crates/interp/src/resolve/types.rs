@@ -57,10 +57,8 @@ impl Resolver<'_> {
             }
             Ty::Sum(constrs) => {
                 let names = constrs.iter().map(|(label, _)| Arc::clone(label)).collect();
-                let parts: Vec<Vec<CTy>> = constrs
-                    .iter()
-                    .map(|(_, tys)| tys.iter().map(|ty| self.ty(ty)).collect())
-                    .collect();
+                let parts: Vec<Vec<CTy>> =
+                    constrs.iter().map(|(_, tys)| tys.iter().map(|ty| self.ty(ty)).collect()).collect();
                 let known: Option<Vec<_>> = parts.iter().map(|tys| all_static(tys)).collect();
                 match known {
                     Some(parts) => CTy::Static(Rc::new(RTy::Sum(names, parts))),

@@ -36,10 +36,7 @@ fn each_is_there_once_and_the_last_of_opposites_holds() {
 #[test]
 fn fusion_keeps_what_restricts_and_drops_what_permits() {
     let fused = |p, c| text(&Attrs::fused(&attrs(p), &attrs(c)));
-    assert_eq!(
-        fused("sequential a", "flattening(no_outer) b"),
-        "flattening(no_outer) b sequential a"
-    );
+    assert_eq!(fused("sequential a", "flattening(no_outer) b"), "flattening(no_outer) b sequential a");
     assert_eq!(fused("sequential_outer", ""), "sequential_outer");
     assert_eq!(fused("", "sequential_inner"), "sequential_inner");
     assert_eq!(fused("unsafe unroll", ""), "");
@@ -61,13 +58,8 @@ fn one_that_does_for_two_is_as_safe_as_both() {
 
 #[test]
 fn bodies_inherit_what_was_meant_for_them() {
-    let all: Attrs = (WRITTEN.iter().map(|(_, attr)| attr.clone()))
-        .chain([Attr::of("mine")])
-        .collect();
-    assert_eq!(
-        text(&all.heritage(Heir::Check)),
-        "unsafe warn(safety_checks)"
-    );
+    let all: Attrs = (WRITTEN.iter().map(|(_, attr)| attr.clone())).chain([Attr::of("mine")]).collect();
+    assert_eq!(text(&all.heritage(Heir::Check)), "unsafe warn(safety_checks)");
     let operations = "sequential sequential_outer sequential_inner flattening(no_outer) \
         flattening(no_intra) flattening(only_intra) flattening(only_inner) \
         flattening(sequentialise_nonuniform)";

@@ -73,50 +73,35 @@ impl Kind {
                 format!("does not go into {}: {why}", names.party(consumer))
             }
             Self::Inlined(callee) => {
-                format!(
-                    "the call of {} is replaced by its body",
-                    names.function(callee)
-                )
+                format!("the call of {} is replaced by its body", names.function(callee))
             }
             Self::Called(callee, why) => {
                 format!("the call of {} stays: {why}", names.function(callee))
             }
-            Self::Lanes { lanes, gain, .. } => format!(
-                "runs in {lanes} lanes: about {} cycles, not {}",
-                gain.vector, gain.scalar
-            ),
-            Self::NoLanes {
-                why: NoLanes::Plain,
-                ..
-            } => "is left to LLVM, which makes vectors of it".to_owned(),
-            Self::NoLanes {
-                why: NoLanes::Reduction,
-                ..
-            } => "is left to LLVM, which vectorises this reduction of integers \
+            Self::Lanes { lanes, gain, .. } => {
+                format!("runs in {lanes} lanes: about {} cycles, not {}", gain.vector, gain.scalar)
+            }
+            Self::NoLanes { why: NoLanes::Plain, .. } => {
+                "is left to LLVM, which makes vectors of it".to_owned()
+            }
+            Self::NoLanes { why: NoLanes::Reduction, .. } => {
+                "is left to LLVM, which vectorises this reduction of integers \
                   where the processor has the instructions"
-                .to_owned(),
+                    .to_owned()
+            }
             Self::NoLanes { why, .. } => format!("runs without lanes: {}", why.text(names)),
             Self::Counted { .. } => "is a loop".to_owned(),
             Self::Version { of } => format!("is a version of {}", names.function(of)),
             Self::InPlace(function) => {
                 format!("{} is evaluated in place", names.function(function))
             }
-            Self::Instance {
-                of,
-                instance: _,
-                takes_functions,
-            } => {
-                let what = if *takes_functions {
-                    "these types and functions"
-                } else {
-                    "these types"
-                };
+            Self::Instance { of, instance: _, takes_functions } => {
+                let what = if *takes_functions { "these types and functions" } else { "these types" };
                 format!("{} becomes a function for {what}", names.function(of))
             }
-            Self::SharedInstance(of) => format!(
-                "the call of {} goes to a function that other calls go to",
-                names.function(of)
-            ),
+            Self::SharedInstance(of) => {
+                format!("the call of {} goes to a function that other calls go to", names.function(of))
+            }
             Self::Runs { what, how, parts } => {
                 let lines = names.lines(parts);
                 let of = lines.map_or_else(String::new, |lines| format!(" ({lines} in one)"));
@@ -137,14 +122,12 @@ impl Kind {
             Self::CheckMoved(check) => format!("{check} moved out of the loop around it"),
             Self::CheckLeft { check, inside } => match inside {
                 Around::Nothing => format!("{check} stays, outside of loops"),
-                Around::Loop(places) => format!(
-                    "{check} stays in the sequential loop of {}",
-                    names.place(places)
-                ),
-                Around::Parallel(places) => format!(
-                    "{check} stays in the parallel loop of {}",
-                    names.place(places)
-                ),
+                Around::Loop(places) => {
+                    format!("{check} stays in the sequential loop of {}", names.place(places))
+                }
+                Around::Parallel(places) => {
+                    format!("{check} stays in the parallel loop of {}", names.place(places))
+                }
             },
             Self::Copied { array: _, why } => format!("makes a copy: {}", why.text(names)),
         }
@@ -205,23 +188,14 @@ impl fmt::Display for Pruned {
 
 /// What is said of an operation with a second version.
 const fn by_sizes(versions: bool) -> &'static str {
-    if versions {
-        "; in two versions, by the sizes inside"
-    } else {
-        ""
-    }
+    if versions { "; in two versions, by the sizes inside" } else { "" }
 }
 
 impl Runs {
     fn text(&self, names: &dyn Names) -> String {
         match self {
             Self::Tasks { decomp, versions } => {
-                let Decomp {
-                    grain,
-                    max_chunks,
-                    writes,
-                    ..
-                } = decomp;
+                let Decomp { grain, max_chunks, writes, .. } = decomp;
                 let mut text = match (*grain, *max_chunks) {
                     (1, most) => format!("runs as tasks, {most} at most"),
                     (grain, most) => {
@@ -242,21 +216,14 @@ impl Runs {
                 runs.to_owned() + by_sizes(*versions)
             }
             Self::Shared { guarded, around } => {
-                let long = if *guarded {
-                    ", where it is long enough"
-                } else {
-                    ""
-                };
+                let long = if *guarded { ", where it is long enough" } else { "" };
                 let around = names.place(around);
-                format!(
-                    "is shared by the lanes of one worker in the parallel loop of {around}{long}"
-                )
+                format!("is shared by the lanes of one worker in the parallel loop of {around}{long}")
             }
             Self::Loop(why) => match why {
-                Sequential::Inside(around) => format!(
-                    "runs sequentially: it is inside the parallel loop of {}",
-                    names.place(around)
-                ),
+                Sequential::Inside(around) => {
+                    format!("runs sequentially: it is inside the parallel loop of {}", names.place(around))
+                }
                 Sequential::Asked => "runs sequentially: an attribute asks for it".to_owned(),
                 Sequential::ArrayOperator => {
                     "runs sequentially: its operator takes arrays and is parallel itself".to_owned()
@@ -269,10 +236,9 @@ impl Runs {
 impl Copied {
     fn text(&self, names: &dyn Names) -> String {
         match self {
-            Self::Parameter(param) => format!(
-                "parameter {} is not consumed, so the caller keeps it",
-                names.variable(param)
-            ),
+            Self::Parameter(param) => {
+                format!("parameter {} is not consumed, so the caller keeps it", names.variable(param))
+            }
             Self::UsedLater { array, places } => format!(
                 "{} is used later, {}",
                 names.variable(array),
@@ -282,10 +248,9 @@ impl Copied {
                     format!("in {}", names.place(places))
                 }
             ),
-            Self::Around(array) => format!(
-                "{} comes from outside of the loop around it",
-                names.variable(array)
-            ),
+            Self::Around(array) => {
+                format!("{} comes from outside of the loop around it", names.variable(array))
+            }
             Self::Result => "a function's result lies in memory of its own, row by row".to_owned(),
             Self::Argument => "a function takes arrays that lie row by row".to_owned(),
             Self::Joined => {
@@ -296,9 +261,7 @@ impl Copied {
                 "an iteration's results would overwrite what the others are made from".to_owned()
             }
             Self::Reshaped => "its elements do not lie in the order of the new shape".to_owned(),
-            Self::Asked => {
-                "nothing was found that needs it; a `copy` in the source can go".to_owned()
-            }
+            Self::Asked => "nothing was found that needs it; a `copy` in the source can go".to_owned(),
         }
     }
 }
@@ -354,34 +317,20 @@ impl fmt::Display for Kind {
                 write!(f, "{} ", producer.name)?;
             }
             Self::Again { producer, consumer } => {
-                return write!(
-                    f,
-                    "{} is computed again in {}",
-                    producer.name, consumer.name
-                );
+                return write!(f, "{} is computed again in {}", producer.name, consumer.name);
             }
             Self::Together { first, second } => {
-                return write!(
-                    f,
-                    "{} and {} are computed together",
-                    first.name, second.name
-                );
+                return write!(f, "{} and {} are computed together", first.name, second.name);
             }
             Self::Inlined(callee) => {
                 return write!(f, "a call of {callee} is replaced by its body");
             }
             Self::Called(callee, why) => return write!(f, "a call of {callee} stays: {why}"),
-            Self::Lanes {
-                counter,
-                lanes,
-                gain,
-            } => return write!(f, "loop over {counter} in {lanes} lanes: {gain}"),
+            Self::Lanes { counter, lanes, gain } => {
+                return write!(f, "loop over {counter} in {lanes} lanes: {gain}");
+            }
             Self::NoLanes { counter, why } => {
-                return write!(
-                    f,
-                    "loop over {counter} without lanes: {}",
-                    why.text(&Internal)
-                );
+                return write!(f, "loop over {counter} without lanes: {}", why.text(&Internal));
             }
             Self::Counted { counter } => write!(f, "{counter} ")?,
             Self::TurnedInside(result) => write!(f, "the loop of {result} ")?,
@@ -416,9 +365,7 @@ impl fmt::Display for Apart {
             Self::ScanAndReduction => "scans and reductions would come together",
             Self::Accumulators => "it passes accumulators on",
             Self::Histogram => "a histogram takes maps only, all of whose results it reads",
-            Self::ArrayOperator => {
-                "the operator of a histogram takes arrays, so that it runs sequentially"
-            }
+            Self::ArrayOperator => "the operator of a histogram takes arrays, so that it runs sequentially",
             Self::ArraysAfterScan => "what follows a scan would keep arrays",
             Self::Fuel => "there is no fuel left",
         })

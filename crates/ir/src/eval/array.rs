@@ -43,9 +43,7 @@ enum Data {
 impl PartialEq for Array {
     /// Equal shapes and equal elements (as constants: NaNs by bits).
     fn eq(&self, other: &Self) -> bool {
-        self.elem() == other.elem()
-            && self.shape() == other.shape()
-            && self.scalars() == other.scalars()
+        self.elem() == other.elem() && self.shape() == other.shape() && self.scalars() == other.scalars()
     }
 }
 
@@ -87,19 +85,12 @@ impl Array {
     }
 
     fn owning(data: Store, shape: Sizes) -> Self {
-        Self(Rc::new(Inner {
-            data: Data::Own(Rc::new(data)),
-            view: View::whole(shape),
-        }))
+        Self(Rc::new(Inner { data: Data::Own(Rc::new(data)), view: View::whole(shape) }))
     }
 
     /// These places of a block, whatever is there now.
     pub(super) fn placed(block: BlockRef, elem: PrimType, view: View) -> Self {
-        let data = Data::Placed {
-            block,
-            elem,
-            born: 0,
-        };
+        let data = Data::Placed { block, elem, born: 0 };
         Self(Rc::new(Inner { data, view }))
     }
 
@@ -301,9 +292,7 @@ impl Array {
                 let unset: Option<&dyn Fn(usize) -> bool> = if noted { Some(&unset) } else { None };
                 Ok(out.extend(&store.data, &self.0.view, unset))
             }
-            Data::Placed { block, elem, born } => {
-                block.borrow().append(&self.0.view, *elem, *born, out)
-            }
+            Data::Placed { block, elem, born } => block.borrow().append(&self.0.view, *elem, *born, out),
         }
     }
 
@@ -311,10 +300,7 @@ impl Array {
     fn own(&mut self) -> Result<(), EvalError> {
         let shared = match Rc::get_mut(&mut self.0) {
             None => self.block().is_none(),
-            Some(Inner {
-                data: Data::Own(store),
-                ..
-            }) => Rc::get_mut(store).is_none(),
+            Some(Inner { data: Data::Own(store), .. }) => Rc::get_mut(store).is_none(),
             Some(_) => false,
         };
         if shared {
@@ -324,12 +310,7 @@ impl Array {
     }
 
     /// Writes an element; false if it is out of bounds or of another type.
-    pub(super) fn write(
-        &mut self,
-        indices: &[i64],
-        value: Scalar,
-        stamp: Stamp,
-    ) -> Result<bool, EvalError> {
+    pub(super) fn write(&mut self, indices: &[i64], value: Scalar, stamp: Stamp) -> Result<bool, EvalError> {
         self.own()?;
         let Some(at) = self.0.view.position(indices) else {
             return Ok(false);
@@ -385,12 +366,7 @@ impl Array {
         )))
     }
 
-    fn write_view(
-        &mut self,
-        part: Option<View>,
-        value: &Self,
-        stamp: Stamp,
-    ) -> Result<bool, EvalError> {
+    fn write_view(&mut self, part: Option<View>, value: &Self, stamp: Stamp) -> Result<bool, EvalError> {
         let Some(part) = part else {
             return Ok(false);
         };

@@ -25,12 +25,7 @@ fn or_bug<T>(value: Option<T>, message: impl FnOnce() -> String) -> Result<T> {
 impl<'p, L: Level> Machine<'p, L> {
     /// The value of a basic operation that is bound to a name, where it is no scalar that
     /// [`Self::scalar`] gives.
-    pub(super) fn basic(
-        &mut self,
-        frame: &mut Frame<'p>,
-        op: &'p BasicOp,
-        name: Name,
-    ) -> Result<Value> {
+    pub(super) fn basic(&mut self, frame: &mut Frame<'p>, op: &'p BasicOp, name: Name) -> Result<Value> {
         Ok(match op {
             BasicOp::Atom(x) | BasicOp::Opaque(x) => frame.atom(*x)?,
             BasicOp::Unary(..)
@@ -52,21 +47,13 @@ impl<'p, L: Level> Machine<'p, L> {
                 Value::Unit
             }
             BasicOp::Index { array, slice } => index(frame, *array, slice)?,
-            BasicOp::Update {
-                array,
-                slice,
-                value,
-            } => {
+            BasicOp::Update { array, slice, value } => {
                 let mut target = frame.take_array(*array)?;
                 let stamp = self.stamp(frame, name)?;
                 write(frame, &mut target, slice, *value, stamp)?;
                 Value::Array(target)
             }
-            BasicOp::FlatIndex {
-                array,
-                offset,
-                dims,
-            } => {
+            BasicOp::FlatIndex { array, offset, dims } => {
                 let offset = frame.i64(*offset)?;
                 let dims: Result<Vec<(i64, i64)>> = dims
                     .iter()
@@ -75,12 +62,7 @@ impl<'p, L: Level> Machine<'p, L> {
                 let view = frame.array(*array)?.flat_slice(offset, &dims?);
                 Value::Array(or_bug(view, out_of_bounds)?)
             }
-            BasicOp::FlatUpdate {
-                array,
-                offset,
-                strides,
-                value,
-            } => {
+            BasicOp::FlatUpdate { array, offset, strides, value } => {
                 let offset = frame.i64(*offset)?;
                 let strides: Result<Vec<i64>> = strides.iter().map(|s| frame.i64(*s)).collect();
                 let value = frame.array(*value)?.clone();
@@ -95,12 +77,7 @@ impl<'p, L: Level> Machine<'p, L> {
                 let width = frame.dim(*width)?;
                 Value::Array(concat(frame, *dim, arrays, width)?)
             }
-            BasicOp::Iota {
-                ty,
-                count,
-                start,
-                stride,
-            } => {
+            BasicOp::Iota { ty, count, start, stride } => {
                 let n = frame.dim(*count)?;
                 let (start, stride) = (frame.scalar(*start)?, frame.scalar(*stride)?);
                 let count = checked_count(&[n], *ty)?;
@@ -126,19 +103,13 @@ impl<'p, L: Level> Machine<'p, L> {
                 let result = frame.array(*array)?.rearrange(perm);
                 Value::Array(or_bug(result, || format!("{perm:?} is no permutation"))?)
             }
-            BasicOp::Reshape {
-                kind: _,
-                shape,
-                array,
-            } => {
+            BasicOp::Reshape { kind: _, shape, array } => {
                 let shape = frame.sizes(shape)?;
                 let array = frame.array(*array)?;
                 if shape.is_empty() {
                     let first: SmallVec<[i64; 3]> = SmallVec::from_elem(0, array.shape().len());
                     let value = array.element(&first)?;
-                    return Ok(Value::Scalar(or_bug(value, || {
-                        "reshape of nothing".to_owned()
-                    })?));
+                    return Ok(Value::Scalar(or_bug(value, || "reshape of nothing".to_owned())?));
                 }
                 let result = array.reshape(&shape)?;
                 Value::Array(or_bug(result, || {
@@ -149,8 +120,7 @@ impl<'p, L: Level> Machine<'p, L> {
                 Value::Array(frame.array(*array)?.copy()?)
             }
             BasicOp::ArrayLit { row, elems } => {
-                let values: Result<Vec<Value>> =
-                    elems.iter().map(|elem| frame.atom(*elem)).collect();
+                let values: Result<Vec<Value>> = elems.iter().map(|elem| frame.atom(*elem)).collect();
                 let elem = or_bug(row.elem(), || "an array of no values".to_owned())?;
                 let mut rows = Rows::new(elem, elems.len());
                 for value in values? {
@@ -161,9 +131,7 @@ impl<'p, L: Level> Machine<'p, L> {
             }
             BasicOp::ConstArray { elem, shape, bytes } => {
                 let array = Array::from_bytes(*elem, shape, bytes);
-                Value::Array(or_bug(array, || {
-                    "a constant array of another size".to_owned()
-                })?)
+                Value::Array(or_bug(array, || "a constant array of another size".to_owned())?)
             }
             BasicOp::UpdateAcc { acc, index, values } => {
                 let stamp = self.stamp(frame, name)?;
@@ -182,9 +150,9 @@ impl<'p, L: Level> Machine<'p, L> {
         match op {
             BasicOp::Concat { arrays, .. } => arrays.iter().try_for_each(whole),
             BasicOp::Replicate { value, .. } => value.var().iter().try_for_each(whole),
-            BasicOp::ArrayLit { elems, .. } => elems
-                .iter()
-                .try_for_each(|e| e.var().iter().try_for_each(whole)),
+            BasicOp::ArrayLit { elems, .. } => {
+                elems.iter().try_for_each(|e| e.var().iter().try_for_each(whole))
+            }
             BasicOp::Atom(_)
             | BasicOp::Unary(..)
             | BasicOp::Binary(..)
@@ -267,38 +235,25 @@ fn evaluated(frame: &Frame<'_>, slice: &[DimIndex]) -> Result<Slice> {
     let one = |index: &DimIndex| {
         Ok(match index {
             DimIndex::Fix(i) => Ok(frame.i64(*i)?),
-            DimIndex::Slice {
-                start,
-                count,
-                stride,
-            } => Err((frame.i64(*start)?, frame.dim(*count)?, frame.i64(*stride)?)),
+            DimIndex::Slice { start, count, stride } => {
+                Err((frame.i64(*start)?, frame.dim(*count)?, frame.i64(*stride)?))
+            }
         })
     };
     slice.iter().map(one).collect()
 }
 
-fn write(
-    frame: &Frame<'_>,
-    target: &mut Array,
-    slice: &[DimIndex],
-    value: Atom,
-    stamp: Stamp,
-) -> Result<()> {
+fn write(frame: &Frame<'_>, target: &mut Array, slice: &[DimIndex], value: Atom, stamp: Stamp) -> Result<()> {
     let ok = match frame.atom(value)? {
         Value::Scalar(x) => match fixed(frame, slice)? {
-            Some(indices) if indices.len() == target.shape().len() => {
-                target.write(&indices, x, stamp)?
-            }
+            Some(indices) if indices.len() == target.shape().len() => target.write(&indices, x, stamp)?,
             _ => false,
         },
         Value::Array(part) => target.write_slice(&evaluated(frame, slice)?, &part, stamp)?,
         Value::Empty | Value::Acc(_) | Value::Unit | Value::Block(_) => false,
     };
     or_bug(ok.then_some(()), || {
-        format!(
-            "an update out of bounds or of another shape in {:?}",
-            target.shape()
-        )
+        format!("an update out of bounds or of another shape in {:?}", target.shape())
     })
 }
 
@@ -309,14 +264,10 @@ fn concat(frame: &Frame<'_>, dim: usize, arrays: &[Name], width: i64) -> Result<
     let first = or_bug(parts.first().copied(), wrong)?;
     let mut shape: SmallVec<[i64; 3]> = SmallVec::from_slice(first.shape());
     let fits = parts.iter().all(|part| {
-        part.shape().len() == shape.len()
-            && (0..shape.len()).all(|d| d == dim || part.shape()[d] == shape[d])
+        part.shape().len() == shape.len() && (0..shape.len()).all(|d| d == dim || part.shape()[d] == shape[d])
     });
     let total: i64 = parts.iter().filter_map(|part| part.shape().get(dim)).sum();
-    or_bug(
-        (fits && dim < shape.len() && total == width).then_some(()),
-        wrong,
-    )?;
+    or_bug((fits && dim < shape.len() && total == width).then_some(()), wrong)?;
     shape[dim] = width;
     let count = checked_count(&shape, first.elem())?;
     let mut data = Store::with_capacity(first.elem(), count);

@@ -66,9 +66,7 @@ impl Legend {
     /// Adds a function; the number of its first name.
     pub(super) fn add(&self, function: &FunName, names: &NameTable) -> Writer {
         let mut tables = self.0.borrow_mut();
-        let base = tables
-            .last()
-            .map_or(0, |(base, _, names)| base + names.len() as u32);
+        let base = tables.last().map_or(0, |(base, _, names)| base + names.len() as u32);
         tables.push((base, function.clone(), names.clone()));
         base
     }
@@ -102,14 +100,7 @@ pub struct Block {
 impl Block {
     /// A block of so many bytes.
     pub(super) fn new(bytes: u64, name: Writer, legend: &Rc<Legend>) -> Self {
-        Self {
-            bytes,
-            name,
-            legend: legend.clone(),
-            data: None,
-            marks: Vec::new(),
-            kept: false,
-        }
+        Self { bytes, name, legend: legend.clone(), data: None, marks: Vec::new(), kept: false }
     }
 
     /// From now on, what is in it must stay as it is.
@@ -169,18 +160,12 @@ impl Block {
 
     fn clobbered<T>(&self, at: usize, mark: Mark) -> Result<T> {
         let by = self.legend.show(mark.writer());
-        self.wrong(&format!(
-            "element {at} is read, but {by} has overwritten what was there"
-        ))
+        self.wrong(&format!("element {at} is read, but {by} has overwritten what was there"))
     }
 
     /// An element that has been there since `born`.
     pub(super) fn get(&self, at: i64, elem: PrimType, born: u32) -> Result<Scalar> {
-        let view = View {
-            offset: at,
-            shape: smallvec::SmallVec::new(),
-            strides: smallvec::SmallVec::new(),
-        };
+        let view = View { offset: at, shape: smallvec::SmallVec::new(), strides: smallvec::SmallVec::new() };
         self.hold(&view, elem)?;
         let mark = Mark(self.marks.get(at as usize).copied().unwrap_or(0));
         if mark.time() > born {
@@ -193,13 +178,7 @@ impl Block {
     }
 
     /// Appends elements that have been there since `born`, written or not.
-    pub(super) fn append(
-        &self,
-        view: &View,
-        elem: PrimType,
-        born: u32,
-        out: &mut Store,
-    ) -> Result<bool> {
+    pub(super) fn append(&self, view: &View, elem: PrimType, born: u32, out: &mut Store) -> Result<bool> {
         let all_set = self.check(view, elem, born)?;
         let Some(data) = &self.data else {
             let nothing = Store::scratch(elem, view.count());
@@ -230,11 +209,7 @@ impl Block {
 
     /// Writes an element.
     pub(super) fn set(&mut self, at: i64, value: Scalar, stamp: Stamp) -> Result<()> {
-        let view = View {
-            offset: at,
-            shape: smallvec::SmallVec::new(),
-            strides: smallvec::SmallVec::new(),
-        };
+        let view = View { offset: at, shape: smallvec::SmallVec::new(), strides: smallvec::SmallVec::new() };
         self.open(&view, value.ty())?;
         if let (Some(data), Some(mark)) = (&mut self.data, self.marks.get_mut(at as usize)) {
             let _ = data.set(at as usize, value);

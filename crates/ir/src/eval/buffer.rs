@@ -145,10 +145,7 @@ pub(super) struct Store {
 
 impl From<Buffer> for Store {
     fn from(data: Buffer) -> Self {
-        Self {
-            data,
-            unset: Vec::new(),
-        }
+        Self { data, unset: Vec::new() }
     }
 }
 
@@ -160,10 +157,7 @@ impl Store {
 
     /// `n` elements that nobody wrote.
     pub(super) fn scratch(elem: PrimType, n: usize) -> Self {
-        Self {
-            data: Buffer::filled(Scalar::zero(elem), n),
-            unset: vec![true; n],
-        }
+        Self { data: Buffer::filled(Scalar::zero(elem), n), unset: vec![true; n] }
     }
 
     /// The element at `i`, if there is one and it was written.

@@ -35,9 +35,7 @@ impl<'p> Flat<'p> {
         let concatenated = ret.iter().filter(|ty| is_concatenated(ty));
         Self {
             ret,
-            whole: concatenated
-                .map(|ty| Rows::new(ty.elem().unwrap_or(PrimType::Bool), 0))
-                .collect(),
+            whole: concatenated.map(|ty| Rows::new(ty.elem().unwrap_or(PrimType::Bool), 0)).collect(),
             total: 0,
         }
     }
@@ -62,11 +60,7 @@ impl<'p> Flat<'p> {
         let time = m.tick()?;
         let (mut whole, mut elements) = (self.whole.iter_mut(), elements.iter_mut());
         for (value, ty) in values {
-            let rows = if is_concatenated(ty) {
-                whole.next()
-            } else {
-                elements.next()
-            };
+            let rows = if is_concatenated(ty) { whole.next() } else { elements.next() };
             let rows = rows.ok_or_else(|| EvalError::bug("a result without rows"))?;
             if is_concatenated(ty) {
                 for j in 0..size {

@@ -72,9 +72,7 @@ impl<L: Level> Visit<L> for Uses<'_> {
         let last = &mut self.last[name.index()];
         *last = match self.statements.get(depth) {
             Some(Some(statement)) => Last::Statement(*statement),
-            Some(None) if depth + 1 == self.statements.len() && *last != Last::Result => {
-                Last::Result
-            }
+            Some(None) if depth + 1 == self.statements.len() && *last != Last::Result => Last::Result,
             Some(None) | None => Last::ResultTwice,
         };
     }
@@ -92,9 +90,7 @@ impl<L: Level> Visit<L> for Uses<'_> {
         for param in &stm.pat {
             self.bind(param.name, depth);
             // Until it is used, it is not needed after its own statement.
-            if let (Some(first), Some(Type::Array { .. })) =
-                (stm.pat.first(), self.types.get(param.name))
-            {
+            if let (Some(first), Some(Type::Array { .. })) = (stm.pat.first(), self.types.get(param.name)) {
                 self.last[param.name.index()] = Last::Statement(first.name);
             }
         }
@@ -113,10 +109,7 @@ pub(super) fn analyse<L: Level>(function: &Function<L>) -> Live {
         statements: Vec::new(),
     };
     Visit::<L>::walk_function(&mut uses, function);
-    let mut live = Live {
-        after: vec![SmallVec::new(); n],
-        moved: vec![false; n],
-    };
+    let mut live = Live { after: vec![SmallVec::new(); n], moved: vec![false; n] };
     for (i, last) in uses.last.iter().enumerate() {
         match last {
             Last::Statement(first) => live.after[first.index()].push(Name(i as u32)),

@@ -91,9 +91,7 @@ impl Frame<'_> {
 
     fn missing(&self, name: Name) -> EvalError {
         let name = self.show(name);
-        EvalError::bug(format!(
-            "{name} has no value here (unbound, or consumed before)"
-        ))
+        EvalError::bug(format!("{name} has no value here (unbound, or consumed before)"))
     }
 
     /// Gives a name a value.
@@ -105,11 +103,9 @@ impl Frame<'_> {
     pub(super) fn value(&self, name: Name) -> Result<Value> {
         match &self.slots[name.index()] {
             Value::Empty => Err(self.missing(name)),
-            value @ (Value::Scalar(_)
-            | Value::Array(_)
-            | Value::Acc(_)
-            | Value::Unit
-            | Value::Block(_)) => Ok(value.clone()),
+            value @ (Value::Scalar(_) | Value::Array(_) | Value::Acc(_) | Value::Unit | Value::Block(_)) => {
+                Ok(value.clone())
+            }
         }
     }
 
@@ -117,11 +113,9 @@ impl Frame<'_> {
     pub(super) fn take(&mut self, name: Name) -> Result<Value> {
         match std::mem::take(&mut self.slots[name.index()]) {
             Value::Empty => Err(self.missing(name)),
-            value @ (Value::Scalar(_)
-            | Value::Array(_)
-            | Value::Acc(_)
-            | Value::Unit
-            | Value::Block(_)) => Ok(value),
+            value @ (Value::Scalar(_) | Value::Array(_) | Value::Acc(_) | Value::Unit | Value::Block(_)) => {
+                Ok(value)
+            }
         }
     }
 
@@ -139,9 +133,7 @@ impl Frame<'_> {
             Atom::Const(value) => Some(value),
             Atom::Var(name) => match &self.slots[name.index()] {
                 Value::Scalar(value) => Some(*value),
-                Value::Empty | Value::Array(_) | Value::Acc(_) | Value::Unit | Value::Block(_) => {
-                    None
-                }
+                Value::Empty | Value::Array(_) | Value::Acc(_) | Value::Unit | Value::Block(_) => None,
             },
         }
     }
@@ -149,27 +141,19 @@ impl Frame<'_> {
     /// A scalar operand.
     pub(super) fn scalar(&self, atom: Atom) -> Result<Scalar> {
         self.known_scalar(atom).ok_or_else(|| match atom {
-            Atom::Var(name) if matches!(self.slots[name.index()], Value::Empty) => {
-                self.missing(name)
-            }
+            Atom::Var(name) if matches!(self.slots[name.index()], Value::Empty) => self.missing(name),
             Atom::Var(_) | Atom::Const(_) => EvalError::bug("a scalar is needed"),
         })
     }
 
     /// An `i64` operand.
     pub(super) fn i64(&self, atom: Atom) -> Result<i64> {
-        if let Scalar::I64(x) = self.scalar(atom)? {
-            Ok(x)
-        } else {
-            Err(EvalError::bug("an i64 is needed"))
-        }
+        if let Scalar::I64(x) = self.scalar(atom)? { Ok(x) } else { Err(EvalError::bug("an i64 is needed")) }
     }
 
     /// A truth value.
     pub(super) fn bool(&self, atom: Atom) -> Result<bool> {
-        self.scalar(atom)?
-            .as_bool()
-            .ok_or_else(|| EvalError::bug("a bool is needed"))
+        self.scalar(atom)?.as_bool().ok_or_else(|| EvalError::bug("a bool is needed"))
     }
 
     /// An array.
@@ -242,12 +226,7 @@ impl<'p, L: Level> Machine<'p, L> {
     }
 
     /// Calls a function with these arguments, which are moved out of `args`.
-    pub(super) fn call(
-        &mut self,
-        index: usize,
-        args: &mut Vec<Value>,
-        out: &mut Vec<Value>,
-    ) -> Result<()> {
+    pub(super) fn call(&mut self, index: usize, args: &mut Vec<Value>, out: &mut Vec<Value>) -> Result<()> {
         let function = &self.program.functions[index];
         if let (FunKind::Constant, Some(values)) = (function.kind, &self.constants[index]) {
             out.extend_from_slice(values);
@@ -258,10 +237,7 @@ impl<'p, L: Level> Machine<'p, L> {
             return Err(EvalError::new(ErrorClass::Limit, message));
         }
         if args.len() != function.params.len() {
-            return Err(EvalError::bug(format!(
-                "{}: wrong number of arguments",
-                function.name
-            )));
+            return Err(EvalError::bug(format!("{}: wrong number of arguments", function.name)));
         }
         let (live, first) = self.live_of(index);
         let slots = vec![Value::Empty; function.names.len()];
@@ -319,10 +295,7 @@ impl<'p, L: Level> Machine<'p, L> {
             return Ok(decomp);
         };
         let (_, grain) = self.tunable(frame, id)?;
-        Ok(Decomp {
-            grain: grain.max(1),
-            ..decomp
-        })
+        Ok(Decomp { grain: grain.max(1), ..decomp })
     }
 
     /// What a parameter of the source program is given.
@@ -338,10 +311,7 @@ impl<'p, L: Level> Machine<'p, L> {
                 self.budget = rest;
                 Ok(())
             }
-            None => Err(EvalError::new(
-                ErrorClass::Limit,
-                "the budget of statements is spent",
-            )),
+            None => Err(EvalError::new(ErrorClass::Limit, "the budget of statements is spent")),
         }
     }
 
@@ -376,9 +346,7 @@ impl<'p, L: Level> Machine<'p, L> {
     ) -> Result<()> {
         let mut args = args.into_iter();
         for param in &lambda.params {
-            let arg = args
-                .next()
-                .ok_or_else(|| EvalError::bug("too few arguments"))?;
+            let arg = args.next().ok_or_else(|| EvalError::bug("too few arguments"))?;
             self.bind(frame, param, arg)?;
         }
         self.run(frame, &lambda.body, out)
@@ -434,16 +402,8 @@ impl<'p, L: Level> Machine<'p, L> {
     fn exp(&mut self, frame: &mut Frame<'p>, stm: &'p Stm<L>, out: &mut Vec<Value>) -> Result<()> {
         match &stm.exp {
             Exp::Basic(_) => Err(EvalError::bug("a basic operation binds one name")),
-            Exp::If {
-                cond,
-                then_body,
-                else_body,
-            } => {
-                let body = if frame.bool(*cond)? {
-                    then_body
-                } else {
-                    else_body
-                };
+            Exp::If { cond, then_body, else_body } => {
+                let body = if frame.bool(*cond)? { then_body } else { else_body };
                 self.run(frame, body, out)
             }
             Exp::Loop { params, form, body } => self.loop_(frame, params, *form, body, out),
@@ -473,23 +433,14 @@ impl<'p, L: Level> Machine<'p, L> {
         out: &mut Vec<Value>,
     ) -> Result<()> {
         let mut values = Vec::with_capacity(params.len());
-        for LoopParam {
-            param: _,
-            init,
-            consumed,
-        } in params
-        {
+        for LoopParam { param: _, init, consumed } in params {
             values.push(match init {
                 Atom::Var(name) if *consumed => frame.take(*name)?,
                 Atom::Var(_) | Atom::Const(_) => frame.atom(*init)?,
             });
         }
         let bound = match form {
-            LoopForm::For {
-                var: _,
-                ty: _,
-                bound,
-            } => frame.scalar(bound)?.as_i64(),
+            LoopForm::For { var: _, ty: _, bound } => frame.scalar(bound)?.as_i64(),
             LoopForm::While { cond: _ } => Some(i64::MAX),
         };
         let bound = bound.ok_or_else(|| EvalError::bug("the bound is no integer"))?;

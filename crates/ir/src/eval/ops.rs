@@ -23,19 +23,13 @@ pub(super) fn too_few() -> EvalError {
 impl Frame<'_> {
     /// The neutral elements of operators.
     pub(super) fn neutral<L: Level>(&self, ops: &[&Operator<L>]) -> Result<Vec<Value>> {
-        ops.iter()
-            .flat_map(|op| &op.neutral)
-            .map(|atom| self.atom(*atom))
-            .collect()
+        ops.iter().flat_map(|op| &op.neutral).map(|atom| self.atom(*atom)).collect()
     }
 
     /// The shape of a row of a result of which there was none; sizes that are
     /// not known then count as 0.
     pub(super) fn row_shape(&self, ty: &Type) -> SmallVec<[i64; 3]> {
-        ty.shape()
-            .iter()
-            .map(|dim| self.dim(*dim).unwrap_or(0))
-            .collect()
+        ty.shape().iter().map(|dim| self.dim(*dim).unwrap_or(0)).collect()
     }
 
     fn inputs(&self, inputs: &[Name]) -> Result<Vec<Value>> {
@@ -44,8 +38,7 @@ impl Frame<'_> {
 
     /// The arrays that histograms consume.
     pub(super) fn take_dests<L: Level>(&mut self, ops: &[HistOp<L>]) -> Result<Vec<Vec<Array>>> {
-        let mut take =
-            |op: &HistOp<L>| op.dests.iter().map(|dest| self.take_array(*dest)).collect();
+        let mut take = |op: &HistOp<L>| op.dests.iter().map(|dest| self.take_array(*dest)).collect();
         ops.iter().map(&mut take).collect()
     }
 
@@ -57,11 +50,7 @@ impl Frame<'_> {
 }
 
 /// Arrays of an operator's neutral elements.
-fn neutral_arrays<L: Level>(
-    frame: &Frame<'_>,
-    shape: &[Dim],
-    op: &Operator<L>,
-) -> Result<Vec<Array>> {
+fn neutral_arrays<L: Level>(frame: &Frame<'_>, shape: &[Dim], op: &Operator<L>) -> Result<Vec<Array>> {
     let array = |atom: &Atom| {
         if let Value::Array(array) = super::basic::replicate(frame, shape, *atom)? {
             Ok(array)
@@ -74,23 +63,17 @@ fn neutral_arrays<L: Level>(
 
 /// Collectors for results of these types.
 pub(super) fn rows_for<'t>(types: impl Iterator<Item = &'t Type>, n: usize) -> Vec<Rows> {
-    types
-        .map(|ty| Rows::new(ty.elem().unwrap_or(PrimType::Bool), n))
-        .collect()
+    types.map(|ty| Rows::new(ty.elem().unwrap_or(PrimType::Bool), n)).collect()
 }
 
 /// Row `i` of an input, the input itself if it is an accumulator.
 pub(super) fn row(input: &Value, i: i64) -> Result<Value> {
     let out_of_bounds = || EvalError::bug("an input is shorter than the operation's width");
     match input {
-        Value::Array(array) if array.shape().len() == 1 => array
-            .element(&[i])?
-            .map(Value::Scalar)
-            .ok_or_else(out_of_bounds),
-        Value::Array(array) => array
-            .slice(&[Ok(i)])
-            .map(Value::Array)
-            .ok_or_else(out_of_bounds),
+        Value::Array(array) if array.shape().len() == 1 => {
+            array.element(&[i])?.map(Value::Scalar).ok_or_else(out_of_bounds)
+        }
+        Value::Array(array) => array.slice(&[Ok(i)]).map(Value::Array).ok_or_else(out_of_bounds),
         Value::Acc(_) => Ok(input.clone()),
         Value::Scalar(_) | Value::Unit | Value::Block(_) | Value::Empty => {
             Err(EvalError::bug("a wrong input"))
@@ -161,11 +144,7 @@ impl<'p, L: Level> Machine<'p, L> {
     }
 
     /// Gives these accumulators arrays of neutral elements; what they had.
-    pub(super) fn start_copies(
-        &mut self,
-        frame: &Frame<'p>,
-        open: &[usize],
-    ) -> Result<Vec<Vec<Array>>> {
+    pub(super) fn start_copies(&mut self, frame: &Frame<'p>, open: &[usize]) -> Result<Vec<Vec<Array>>> {
         let mut before = Vec::with_capacity(open.len());
         for acc in open {
             let acc = &mut self.accs[*acc];
@@ -204,9 +183,7 @@ impl<'p, L: Level> Machine<'p, L> {
     /// The open accumulator with this token.
     fn open_acc(&self, token: Name) -> Result<Value> {
         let place = self.accs.iter().rposition(|acc| acc.token == token);
-        place
-            .map(Value::Acc)
-            .ok_or_else(|| EvalError::bug("the accumulator is closed"))
+        place.map(Value::Acc).ok_or_else(|| EvalError::bug("the accumulator is closed"))
     }
 
     /// Writes `values` into the arrays at an index, combined with what is there.
@@ -221,10 +198,7 @@ impl<'p, L: Level> Machine<'p, L> {
     ) -> Result<()> {
         let inside = |array: &Array| {
             array.shape().len() >= index.len()
-                && index
-                    .iter()
-                    .zip(array.shape())
-                    .all(|(i, n)| (0..*n).contains(i))
+                && index.iter().zip(array.shape()).all(|(i, n)| (0..*n).contains(i))
         };
         if !arrays.iter().all(inside) {
             return Ok(());
@@ -247,13 +221,9 @@ impl<'p, L: Level> Machine<'p, L> {
         }
         for (array, value) in arrays.iter_mut().zip(new) {
             let ok = match value {
-                Value::Scalar(x) if array.shape().len() == index.len() => {
-                    array.write(index, x, stamp)?
-                }
+                Value::Scalar(x) if array.shape().len() == index.len() => array.write(index, x, stamp)?,
                 Value::Array(part) => array.write_slice(&slice, &part, stamp)?,
-                Value::Empty | Value::Scalar(_) | Value::Acc(_) | Value::Unit | Value::Block(_) => {
-                    false
-                }
+                Value::Empty | Value::Scalar(_) | Value::Acc(_) | Value::Unit | Value::Block(_) => false,
             };
             if !ok {
                 return Err(EvalError::bug("a value of another shape for an index"));
@@ -293,19 +263,11 @@ impl<'p, L: Level> Machine<'p, L> {
     ) -> Result<()> {
         let first = self.accs.len();
         for (input, token) in inputs.iter().zip(&lambda.params) {
-            let arrays: Result<Vec<Array>> = input
-                .arrays
-                .iter()
-                .map(|name| frame.take_array(*name))
-                .collect();
+            let arrays: Result<Vec<Array>> =
+                input.arrays.iter().map(|name| frame.take_array(*name)).collect();
             let (token, op) = (token.name, input.op.as_ref());
             let shape = frame.sizes(&input.shape)?;
-            self.accs.push(OpenAcc {
-                token,
-                shape,
-                arrays: arrays?,
-                op,
-            });
+            self.accs.push(OpenAcc { token, shape, arrays: arrays?, op });
         }
         let mut args = vec![Value::Unit; inputs.len()];
         args.extend((first..self.accs.len()).map(Value::Acc));
@@ -363,10 +325,8 @@ impl<'p, L: Level> Machine<'p, L> {
             for bin in 0..checked_count(&shape, PrimType::Bool)? as i64 {
                 self.charge(1)?;
                 let bin = digits(bin, &shape);
-                let values: Result<Vec<Value>> = own
-                    .iter()
-                    .map(|array| element_or_row(array, &bin))
-                    .collect();
+                let values: Result<Vec<Value>> =
+                    own.iter().map(|array| element_or_row(array, &bin)).collect();
                 let mut index: SmallVec<[i64; 3]> = SmallVec::from_slice(segment);
                 index.extend_from_slice(&bin);
                 self.bump(frame, Some(&op.op), arrays, &index, values?, stamp)?;
@@ -409,12 +369,7 @@ impl Evaluate<Soacs> for Soac {
         out: &mut Vec<Value>,
     ) -> Result<()> {
         match self {
-            Self::Screma(Screma {
-                width,
-                inputs,
-                map,
-                folds,
-            }) => {
+            Self::Screma(Screma { width, inputs, map, folds }) => {
                 let n = frame.dim(*width)?;
                 let inputs = frame.inputs(inputs)?;
                 let scans: Vec<_> = folds.scans.iter().collect();
@@ -445,12 +400,7 @@ impl Evaluate<Soacs> for Soac {
                 out.append(&mut reduce);
                 m.finish(frame, rows, &[n], types.iter(), out)
             }
-            Self::Hist {
-                width,
-                inputs,
-                map,
-                ops,
-            } => {
+            Self::Hist { width, inputs, map, ops } => {
                 let n = frame.dim(*width)?;
                 let inputs = frame.inputs(inputs)?;
                 let mut dests = frame.take_dests(ops)?;
@@ -467,12 +417,7 @@ impl Evaluate<Soacs> for Soac {
                 Ok(())
             }
             Self::WithAcc { inputs, lambda } => m.withacc(frame, inputs, lambda, out),
-            Self::Stream {
-                width,
-                inputs,
-                init,
-                lambda,
-            } => {
+            Self::Stream { width, inputs, init, lambda } => {
                 // One chunk is as good as any.
                 let n = frame.dim(*width)?;
                 let mut args = vec![Value::Scalar(Scalar::I64(n))];
@@ -482,11 +427,7 @@ impl Evaluate<Soacs> for Soac {
                 args.extend(frame.inputs(inputs)?);
                 m.apply(frame, lambda, args, out)
             }
-            Self::FlatMap {
-                width,
-                inputs,
-                lambda,
-            } => {
+            Self::FlatMap { width, inputs, lambda } => {
                 let n = frame.dim(*width)?;
                 let inputs = frame.inputs(inputs)?;
                 let mut flat = Flat::new(&lambda.ret);
@@ -510,11 +451,7 @@ impl Evaluate<Soacs> for Soac {
 }
 
 /// Appends values to their rows, all at this time.
-pub(super) fn push_all(
-    rows: &mut [Rows],
-    values: impl Iterator<Item = Value>,
-    time: u32,
-) -> Result<()> {
+pub(super) fn push_all(rows: &mut [Rows], values: impl Iterator<Item = Value>, time: u32) -> Result<()> {
     for (rows, value) in rows.iter_mut().zip(values) {
         rows.push(&value, time)?;
     }

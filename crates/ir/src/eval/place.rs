@@ -84,12 +84,7 @@ impl Frame<'_> {
 
 impl<'p, L: Level> Machine<'p, L> {
     /// Gives a name of a pattern or a parameter its value.
-    pub(super) fn bind(
-        &mut self,
-        frame: &mut Frame<'p>,
-        param: &Param<L>,
-        value: Value,
-    ) -> Result<()> {
+    pub(super) fn bind(&mut self, frame: &mut Frame<'p>, param: &Param<L>, value: Value) -> Result<()> {
         frame.check_type(param.name, &param.ty, &value)?;
         let Some((block, lmad)) = param.ann.place() else {
             frame.set(param.name, value);
@@ -105,9 +100,7 @@ impl<'p, L: Level> Machine<'p, L> {
                 Value::Array(array)
             } else {
                 let name = frame.show(param.name);
-                return Err(EvalError::bug(format!(
-                    "{name} does not lie where its annotation says"
-                )));
+                return Err(EvalError::bug(format!("{name} does not lie where its annotation says")));
             }
         } else {
             value
@@ -119,10 +112,7 @@ impl<'p, L: Level> Machine<'p, L> {
     /// The next point in time.
     pub(super) fn tick(&mut self) -> Result<u32> {
         if self.time + 1 >= block::END_OF_TIME {
-            return Err(EvalError::new(
-                super::ErrorClass::Limit,
-                "too many writes to memory",
-            ));
+            return Err(EvalError::new(super::ErrorClass::Limit, "too many writes to memory"));
         }
         self.time += 1;
         Ok(self.time)
@@ -173,27 +163,19 @@ impl<'p, L: Level> Machine<'p, L> {
 
     /// Puts a function's arguments into blocks where its parameters say so; nobody
     /// may write those that it does not consume.
-    pub(super) fn arguments_in_blocks(
-        &mut self,
-        function: usize,
-        values: &mut [Value],
-    ) -> Result<()> {
+    pub(super) fn arguments_in_blocks(&mut self, function: usize, values: &mut [Value]) -> Result<()> {
         let (_, first) = self.live_of(function);
         let params = &self.program.functions[function].params;
         let position = crate::typing::positions(params.iter().map(|p| p.param.name));
         for (i, param) in params.iter().enumerate() {
-            let (Some((Block::Var(block), _)), Value::Array(array)) =
-                (param.param.ann.place(), &values[i])
+            let (Some((Block::Var(block), _)), Value::Array(array)) = (param.param.ann.place(), &values[i])
             else {
                 continue;
             };
             let count = checked_count(array.shape(), array.elem())? as u64;
             let bytes = count * array.elem().size();
             let own = block::Block::new(bytes, first + block.0, &self.legend);
-            let stamp = Stamp {
-                time: self.tick()?,
-                writer: first + param.param.name.0,
-            };
+            let stamp = Stamp { time: self.tick()?, writer: first + param.param.name.0 };
             let placed = array.in_block(own, stamp)?;
             if !param.consumed {
                 placed.keep();

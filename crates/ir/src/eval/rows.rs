@@ -41,36 +41,20 @@ fn other_type<T>() -> Result<T> {
 impl Rows {
     /// No rows, with room for some.
     pub(super) fn new(elem: PrimType, rows: usize) -> Self {
-        Self::Collected {
-            data: Store::with_capacity(elem, rows.min(1 << 20)),
-            shape: None,
-        }
+        Self::Collected { data: Store::with_capacity(elem, rows.min(1 << 20)), shape: None }
     }
 
     /// The rows of an array that lies in a block.
     pub(super) fn placed(array: Array, outer: &[i64], writer: Writer) -> Self {
-        Self::Placed {
-            array,
-            outer: SmallVec::from_slice(outer),
-            ends: Vec::new(),
-            writer,
-        }
+        Self::Placed { array, outer: SmallVec::from_slice(outer), ends: Vec::new(), writer }
     }
 
     /// Appends a scalar or array of the same shape as the others, at this time.
     pub(super) fn push(&mut self, value: &Value, time: u32) -> Result<()> {
         match self {
             Self::Collected { data, shape } => collect(data, shape, value),
-            Self::Placed {
-                array,
-                outer,
-                ends,
-                writer,
-            } => {
-                let stamp = Stamp {
-                    time,
-                    writer: *writer,
-                };
+            Self::Placed { array, outer, ends, writer } => {
+                let stamp = Stamp { time, writer: *writer };
                 place(array, &digits(ends.len() as i64, outer), value, stamp)?;
                 ends.push(time);
                 Ok(())
@@ -88,15 +72,9 @@ impl Rows {
                 whole.extend_from_slice(shape.as_deref().unwrap_or(row));
                 fresh(&whole, data)
             }
-            Self::Placed {
-                mut array,
-                outer,
-                ends,
-                writer: _,
-            } => {
+            Self::Placed { mut array, outer, ends, writer: _ } => {
                 for (at, end) in ends.iter().enumerate() {
-                    let index: SmallVec<[_; 3]> =
-                        digits(at as i64, &outer).into_iter().map(Ok).collect();
+                    let index: SmallVec<[_; 3]> = digits(at as i64, &outer).into_iter().map(Ok).collect();
                     if let Some(mut row) = array.slice(&index) {
                         row.born_at(*end);
                         row.intact()?;
@@ -115,10 +93,7 @@ fn collect(data: &mut Store, shape: &mut Option<Sizes>, value: &Value) -> Result
         Value::Array(row) => {
             let known = shape.get_or_insert_with(|| SmallVec::from_slice(row.shape()));
             if known[..] != *row.shape() {
-                return Err(EvalError::bug(format!(
-                    "rows of the shapes {known:?} and {:?}",
-                    row.shape()
-                )));
+                return Err(EvalError::bug(format!("rows of the shapes {known:?} and {:?}", row.shape())));
             }
             row.append_to(data)?
         }

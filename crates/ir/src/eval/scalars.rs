@@ -42,26 +42,12 @@ impl<L: Level> Machine<'_, L> {
                 let given = self.given(name);
                 given.map_or_else(|| frame.scalar(*default), Ok)?
             }
-            BasicOp::Convert {
-                op,
-                from: _,
-                to,
-                arg,
-            } => {
+            BasicOp::Convert { op, from: _, to, arg } => {
                 let x = frame.scalar(*arg)?;
                 scalar::convert(*op, x, *to).ok_or_else(|| undefined(op.name(), &[x]))?
             }
-            BasicOp::Select {
-                ty: _,
-                cond,
-                if_true,
-                if_false,
-            } => {
-                let chosen = if frame.bool(*cond)? {
-                    if_true
-                } else {
-                    if_false
-                };
+            BasicOp::Select { ty: _, cond, if_true, if_false } => {
+                let chosen = if frame.bool(*cond)? { if_true } else { if_false };
                 frame.scalar(*chosen)?
             }
             BasicOp::Fma(_, x, y, z) => {
@@ -69,8 +55,7 @@ impl<L: Level> Machine<'_, L> {
                 scalar::fma(x, y, z).ok_or_else(|| undefined("fma", &[x, y, z]))?
             }
             BasicOp::Math(fun, _, args) => {
-                let args: Result<SmallVec<[Scalar; 2]>> =
-                    args.iter().map(|arg| frame.scalar(*arg)).collect();
+                let args: Result<SmallVec<[Scalar; 2]>> = args.iter().map(|arg| frame.scalar(*arg)).collect();
                 let args = args?;
                 scalar::math(*fun, &args).ok_or_else(|| undefined(fun.name(), &args))?
             }

@@ -38,9 +38,7 @@ impl<'p, L: Level> Segments<'p, L> {
     }
 
     fn segments(&self) -> i64 {
-        self.sizes[..self.sizes.len().saturating_sub(1)]
-            .iter()
-            .product()
+        self.sizes[..self.sizes.len().saturating_sub(1)].iter().product()
     }
 
     /// The indices of a segment, outermost first.
@@ -85,11 +83,7 @@ impl<'p, L: Level> Segments<'p, L> {
         let ops: &[_] = &folds.operators().collect::<Vec<_>>();
         let scalars = folds.n_folded();
         for chunk in decomp.bounds(self.inner()) {
-            let copies = if several {
-                m.start_copies(frame, &self.combining)?
-            } else {
-                Vec::new()
-            };
+            let copies = if several { m.start_copies(frame, &self.combining)? } else { Vec::new() };
             let mut points = Vec::new();
             for point in chunk {
                 let mut values = self.point(m, frame, outer, point)?.into_iter();
@@ -158,8 +152,7 @@ impl<'p, L: Level> Segments<'p, L> {
                     let args: Vec<Value> = acc.iter().chain(values).cloned().collect();
                     let mut out = Vec::new();
                     m.apply(frame, keeps, args, &mut out)?;
-                    matches!(out.as_slice(), [Value::Scalar(Scalar::Bool(true))])
-                        .then(|| acc.clone())
+                    matches!(out.as_slice(), [Value::Scalar(Scalar::Bool(true))]).then(|| acc.clone())
                 }
                 None => None,
             };
@@ -209,11 +202,7 @@ impl<'p, L: Level> Segments<'p, L> {
                 Some(carry) => carry[..folds.n_scanned()].to_vec(),
                 None => frame.neutral(ops)?,
             };
-            let blocks = if depth > 1 {
-                points.len() / depth * depth
-            } else {
-                0
-            };
+            let blocks = if depth > 1 { points.len() / depth * depth } else { 0 };
             for block in points[..blocks].chunks_exact_mut(depth) {
                 scan_pairs(m, frame, ops, block)?;
                 let last = block.last().cloned().unwrap_or_default();
@@ -325,33 +314,16 @@ impl<L: Level> Evaluate<L> for SegOp<L> {
         out: &mut Vec<Value>,
     ) -> Result<()> {
         let (space, kind, body, ret, decomp, keeps) = match self {
-            Self::Seg(Seg {
-                level: _,
-                space,
-                kind,
-                body,
-                ret,
-                decomp,
-                keeps,
-            }) => (space, kind, body, ret, *decomp, keeps.as_ref()),
+            Self::Seg(Seg { level: _, space, kind, body, ret, decomp, keeps }) => {
+                (space, kind, body, ret, *decomp, keeps.as_ref())
+            }
             Self::WithAcc { inputs, lambda } => return m.withacc(frame, inputs, lambda, out),
         };
         let dims: SmallVec<[Dim; 3]> = space.dims.iter().map(|(_, dim)| *dim).collect();
         let sizes = frame.sizes(&dims)?;
         checked_count(&sizes, PrimType::Bool)?;
-        let combining = if decomp.writes > 0 {
-            m.combining(ret)
-        } else {
-            Vec::new()
-        };
-        let run = Segments {
-            space,
-            body,
-            decomp: m.tuned(frame, decomp)?,
-            keeps,
-            combining,
-            sizes,
-        };
+        let combining = if decomp.writes > 0 { m.combining(ret) } else { Vec::new() };
+        let run = Segments { space, body, decomp: m.tuned(frame, decomp)?, keeps, combining, sizes };
         let last = run.sizes.len().saturating_sub(1);
         match kind {
             SegKind::Folds(folds) => {
@@ -377,13 +349,7 @@ impl<L: Level> Evaluate<L> for SegOp<L> {
                     }
                 }
                 if last > 0 {
-                    m.finish(
-                        frame,
-                        totals,
-                        &run.sizes[..last],
-                        folds.reduced_types(),
-                        out,
-                    )?;
+                    m.finish(frame, totals, &run.sizes[..last], folds.reduced_types(), out)?;
                 }
                 m.finish(frame, rows, &run.sizes, elements.iter(), out)
             }

@@ -17,18 +17,16 @@ impl Frame<'_> {
             (Type::Array { elem, shape }, Value::Array(array)) => {
                 array.elem() == *elem
                     && array.shape().len() == shape.len()
-                    && shape.iter().zip(array.shape()).all(|(dim, size)| {
-                        self.known_size(*dim).is_none_or(|wanted| wanted == *size)
-                    })
+                    && shape
+                        .iter()
+                        .zip(array.shape())
+                        .all(|(dim, size)| self.known_size(*dim).is_none_or(|wanted| wanted == *size))
             }
             (Type::Prim(elem), Value::Scalar(value)) => value.ty() == *elem,
             (Type::Acc { .. }, Value::Acc(_))
             | (Type::Cert, Value::Unit)
             | (Type::Mem(_), Value::Block(_) | Value::Unit) => true,
-            (
-                Type::Array { .. } | Type::Prim(_) | Type::Acc { .. } | Type::Cert | Type::Mem(_),
-                _,
-            ) => false,
+            (Type::Array { .. } | Type::Prim(_) | Type::Acc { .. } | Type::Cert | Type::Mem(_), _) => false,
         };
         if fits {
             return Ok(());

@@ -24,11 +24,7 @@ impl View {
         for i in (1..shape.len()).rev() {
             strides[i - 1] = strides[i].wrapping_mul(shape[i].max(1));
         }
-        Self {
-            offset: 0,
-            shape,
-            strides,
-        }
+        Self { offset: 0, shape, strides }
     }
 
     /// How many elements there are.
@@ -144,11 +140,7 @@ impl View {
         }
         shape.extend_from_slice(self.shape.get(slice.len()..)?);
         strides.extend_from_slice(&self.strides[slice.len()..]);
-        Some(Self {
-            offset,
-            shape,
-            strides,
-        })
+        Some(Self { offset, shape, strides })
     }
 
     /// A view that divides the outermost dimension: first row, then size and
@@ -169,22 +161,12 @@ impl View {
         // Where there is no next row, its distance may be any number.
         let mut strides: Sizes = dims
             .iter()
-            .map(|(count, stride)| {
-                if *count > 1 {
-                    stride.wrapping_mul(row)
-                } else {
-                    0
-                }
-            })
+            .map(|(count, stride)| if *count > 1 { stride.wrapping_mul(row) } else { 0 })
             .collect();
         shape.extend_from_slice(&self.shape[1..]);
         strides.extend_from_slice(&self.strides[1..]);
         let offset = if empty { 0 } else { offset.wrapping_mul(row) };
-        Some(Self {
-            offset: self.offset.wrapping_add(offset),
-            shape,
-            strides,
-        })
+        Some(Self { offset: self.offset.wrapping_add(offset), shape, strides })
     }
 
     /// Dimensions permuted.
@@ -192,11 +174,7 @@ impl View {
         let pick = |sizes: &Sizes| perm.iter().map(|i| sizes.get(*i).copied()).collect();
         let shape: Option<Sizes> = pick(&self.shape);
         let strides: Option<Sizes> = pick(&self.strides);
-        Some(Self {
-            offset: self.offset,
-            shape: shape?,
-            strides: strides?,
-        })
+        Some(Self { offset: self.offset, shape: shape?, strides: strides? })
     }
 
     /// Calls `f` with the elements' positions in row-major order.

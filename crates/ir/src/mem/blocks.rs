@@ -23,23 +23,13 @@ impl Blocks {
         Self::of_names(std::iter::empty(), body, names)
     }
 
-    fn of_names<'p>(
-        params: impl Iterator<Item = &'p Param<Mems>>,
-        body: &Body<Mems>,
-        names: usize,
-    ) -> Self {
+    fn of_names<'p>(params: impl Iterator<Item = &'p Param<Mems>>, body: &Body<Mems>, names: usize) -> Self {
         struct Collect(Vec<Option<Name>>);
         impl Visit<Mems> for Collect {
             fn param(&mut self, param: &Param<Mems>) {
                 let block = match (&param.ty, &param.ann) {
                     (Type::Mem(_), _) => Some(param.name),
-                    (
-                        _,
-                        MemAnn::In {
-                            block: Block::Var(block),
-                            lmad: _,
-                        },
-                    ) => Some(*block),
+                    (_, MemAnn::In { block: Block::Var(block), lmad: _ }) => Some(*block),
                     _ => None,
                 };
                 self.0[param.name.index()] = block;
@@ -111,11 +101,7 @@ impl Blocks {
                 self.note(*name);
             }
         }
-        let mut uses = Uses {
-            blocks: self,
-            seen: FxHashSet::default(),
-            order: Vec::new(),
-        };
+        let mut uses = Uses { blocks: self, seen: FxHashSet::default(), order: Vec::new() };
         uses.stm(stm);
         uses.order
     }

@@ -66,12 +66,7 @@ impl Tenant {
 /// # Errors
 /// Only for bugs: each room is looked at again.
 pub fn rooms(body: &Body<Mems>, blocks: &Blocks) -> Result<Vec<Room>, PassError> {
-    let mut walk = Walk {
-        blocks,
-        sizes: sizes(body),
-        at: 0,
-        found: Vec::new(),
-    };
+    let mut walk = Walk { blocks, sizes: sizes(body), at: 0, found: Vec::new() };
     walk.body(body);
     let mut tenants = walk.found;
     // The sort is stable: those of one size stand in the order of the program.
@@ -92,9 +87,8 @@ pub fn rooms(body: &Body<Mems>, blocks: &Blocks) -> Result<Vec<Room>, PassError>
     if !apart || rooms.iter().map(Vec::len).sum::<usize>() != tenants.len() {
         return Err(PassError::bug("two arrays are alive at once in one place"));
     }
-    let rooms = rooms.into_iter().map(|room| Room {
-        blocks: room.iter().map(|it| (it.block, it.bytes)).collect(),
-    });
+    let rooms =
+        rooms.into_iter().map(|room| Room { blocks: room.iter().map(|it| (it.block, it.bytes)).collect() });
     Ok(rooms.collect())
 }
 
@@ -103,13 +97,8 @@ fn sizes(body: &Body<Mems>) -> FxHashMap<Name, Poly> {
     struct Sizes(FxHashMap<Name, Poly>);
     impl Visit<Mems> for Sizes {
         fn param(&mut self, param: &Param<Mems>) {
-            if let (
-                Type::Array { elem, shape },
-                MemAnn::In {
-                    block: Block::Var(block),
-                    lmad: _,
-                },
-            ) = (&param.ty, &param.ann)
+            if let (Type::Array { elem, shape }, MemAnn::In { block: Block::Var(block), lmad: _ }) =
+                (&param.ty, &param.ann)
             {
                 self.0.entry(*block).or_insert_with(|| {
                     let bytes = Poly::constant(elem.size() as i64);
@@ -139,13 +128,8 @@ impl Walk<'_> {
             let mut own: FxHashMap<Name, usize> = FxHashMap::default();
             for stm in &body.stms {
                 self.at += 1;
-                if let (
-                    Exp::Op(MemOp::Alloc {
-                        bytes,
-                        space: Space::Scratchpad,
-                    }),
-                    [block],
-                ) = (&stm.exp, stm.pat.as_slice())
+                if let (Exp::Op(MemOp::Alloc { bytes, space: Space::Scratchpad }), [block]) =
+                    (&stm.exp, stm.pat.as_slice())
                 {
                     own.insert(block.name, self.found.len());
                     self.found.push(Tenant {

@@ -11,38 +11,26 @@ use smallvec::SmallVec;
 /// The array that an operation's result, of this shape, is a view of, and where that lies;
 /// `lies` says where arrays lie. `None` if it is no view, or one that no index function can
 /// express.
-pub fn view(
-    op: &BasicOp,
-    shape: &[Dim],
-    lies: impl FnOnce(Name) -> Option<Lmad>,
-) -> Option<(Name, Lmad)> {
+pub fn view(op: &BasicOp, shape: &[Dim], lies: impl FnOnce(Name) -> Option<Lmad>) -> Option<(Name, Lmad)> {
     Some(match op {
         BasicOp::Atom(Atom::Var(array))
         | BasicOp::Opaque(Atom::Var(array))
         | BasicOp::Update { array, .. }
         | BasicOp::FlatUpdate { array, .. }
-        | BasicOp::Reshape {
-            kind: ReshapeKind::Coerce,
-            array,
-            ..
-        } => (*array, lies(*array)?.with_extents(shape)),
+        | BasicOp::Reshape { kind: ReshapeKind::Coerce, array, .. } => {
+            (*array, lies(*array)?.with_extents(shape))
+        }
         BasicOp::Index { array, slice } => (*array, lies(*array)?.slice(slice)),
-        BasicOp::FlatIndex {
-            array,
-            offset,
-            dims,
-        } => (*array, lies(*array)?.flat_slice(*offset, dims)),
+        BasicOp::FlatIndex { array, offset, dims } => (*array, lies(*array)?.flat_slice(*offset, dims)),
         BasicOp::Rearrange { perm, array } => {
             let lmad = lies(*array)?;
             let dims = perm.iter().map(|&at| lmad.dims[at].clone()).collect();
             let offset = lmad.offset;
             (*array, Lmad { offset, dims })
         }
-        BasicOp::Reshape {
-            kind: ReshapeKind::Arbitrary,
-            array,
-            ..
-        } => (*array, reshaped(&lies(*array)?, shape)?),
+        BasicOp::Reshape { kind: ReshapeKind::Arbitrary, array, .. } => {
+            (*array, reshaped(&lies(*array)?, shape)?)
+        }
         BasicOp::Atom(Atom::Const(_))
         | BasicOp::Opaque(Atom::Const(_))
         | BasicOp::Unary(..)
@@ -76,9 +64,8 @@ fn reshaped(lmad: &Lmad, shape: &[Dim]) -> Option<Lmad> {
         dims => {
             let extents: SmallVec<[Dim; 3]> = dims.iter().map(|dim| dim.extent).collect();
             let row_major = Lmad::row_major(&extents);
-            let strides = |dims: &[LmadDim]| -> Vec<Poly> {
-                dims.iter().map(|dim| dim.stride.clone()).collect()
-            };
+            let strides =
+                |dims: &[LmadDim]| -> Vec<Poly> { dims.iter().map(|dim| dim.stride.clone()).collect() };
             if strides(dims) != strides(&row_major.dims) {
                 return None;
             }

@@ -37,12 +37,7 @@ impl TextForm for BasicOp {
                 p.put(format_args!("{}.{from}.{to} ", op.name()));
                 p.atom(*arg);
             }
-            Self::Select {
-                ty,
-                cond,
-                if_true,
-                if_false,
-            } => {
+            Self::Select { ty, cond, if_true, if_false } => {
                 operator(p, "select", ty, &[*cond, *if_true, *if_false]);
             }
             Self::Fma(ty, x, y, z) => operator(p, "fma", ty, &[*x, *y, *z]),
@@ -63,22 +58,14 @@ impl TextForm for BasicOp {
                 p.name(*array);
                 print_slice(p, slice);
             }
-            Self::Update {
-                array,
-                slice,
-                value,
-            } => {
+            Self::Update { array, slice, value } => {
                 p.name(*array);
                 p.put(" with ");
                 print_slice(p, slice);
                 p.put(" = ");
                 p.atom(*value);
             }
-            Self::FlatIndex {
-                array,
-                offset,
-                dims,
-            } => {
+            Self::FlatIndex { array, offset, dims } => {
                 p.put("flatindex ");
                 p.name(*array);
                 p.put(" ");
@@ -90,12 +77,7 @@ impl TextForm for BasicOp {
                     p.atom(*stride);
                 });
             }
-            Self::FlatUpdate {
-                array,
-                offset,
-                strides,
-                value,
-            } => {
+            Self::FlatUpdate { array, offset, strides, value } => {
                 p.put("flatupdate ");
                 p.name(*array);
                 p.put(" ");
@@ -111,12 +93,7 @@ impl TextForm for BasicOp {
                 p.put(" ");
                 p.name_list(arrays);
             }
-            Self::Iota {
-                ty,
-                count,
-                start,
-                stride,
-            } => {
+            Self::Iota { ty, count, start, stride } => {
                 p.put(format_args!("iota.{ty} "));
                 p.dim(*count);
                 p.put(" ");
@@ -194,19 +171,12 @@ impl TextForm for BasicOp {
     fn parse(p: &mut Parser<'_>) -> Result<Option<Self>> {
         if let Some(name) = p.take_name()? {
             if p.peek("[") {
-                return Ok(Some(Self::Index {
-                    array: name,
-                    slice: parse_slice(p)?,
-                }));
+                return Ok(Some(Self::Index { array: name, slice: parse_slice(p)? }));
             }
             if p.take_keyword("with") {
                 let slice = parse_slice(p)?;
                 p.punct("=")?;
-                return Ok(Some(Self::Update {
-                    array: name,
-                    slice,
-                    value: p.atom()?,
-                }));
+                return Ok(Some(Self::Update { array: name, slice, value: p.atom()? }));
             }
             return Ok(Some(Self::Atom(Atom::Var(name))));
         }
@@ -226,12 +196,7 @@ impl TextForm for BasicOp {
                     return Ok(None);
                 };
                 p.ident()?;
-                Ok(Some(Self::Convert {
-                    op,
-                    from: *from,
-                    to: *to,
-                    arg: p.atom()?,
-                }))
+                Ok(Some(Self::Convert { op, from: *from, to: *to, arg: p.atom()? }))
             }
             _ => Ok(None),
         }
@@ -283,15 +248,9 @@ fn parse_plain(p: &mut Parser<'_>, word: &str) -> Result<Option<BasicOp>> {
             let size = p.atom()?;
             p.keyword("tunable")?;
             p.punct("#")?;
-            BasicOp::SizeAtLeast {
-                size,
-                tunable: TunableId(p.integer()?),
-            }
+            BasicOp::SizeAtLeast { size, tunable: TunableId(p.integer()?) }
         }
-        "param" => BasicOp::Param {
-            name: p.string()?,
-            default: p.atom()?,
-        },
+        "param" => BasicOp::Param { name: p.string()?, default: p.atom()? },
         "flatindex" => BasicOp::FlatIndex {
             array: p.name()?,
             offset: p.atom()?,
@@ -313,56 +272,32 @@ fn parse_plain(p: &mut Parser<'_>, word: &str) -> Result<Option<BasicOp>> {
             let dim = p.integer()?;
             p.keyword("to")?;
             let width = p.dim()?;
-            BasicOp::Concat {
-                dim,
-                arrays: p.name_list()?,
-                width,
-            }
+            BasicOp::Concat { dim, arrays: p.name_list()?, width }
         }
-        "replicate" => BasicOp::Replicate {
-            shape: p.shape()?,
-            value: p.atom()?,
-        },
+        "replicate" => BasicOp::Replicate { shape: p.shape()?, value: p.atom()? },
         "rearrange" => {
             let perm = p.list(Parser::integer)?;
-            BasicOp::Rearrange {
-                perm: perm.into(),
-                array: p.name()?,
-            }
+            BasicOp::Rearrange { perm: perm.into(), array: p.name()? }
         }
         "coerce" => reshape(p, ReshapeKind::Coerce)?,
         "reshape" => reshape(p, ReshapeKind::Arbitrary)?,
         "copy" => BasicOp::Copy(p.name()?),
         "manifest" => {
             let perm = p.list(Parser::integer)?;
-            BasicOp::Manifest {
-                perm: perm.into(),
-                array: p.name()?,
-            }
+            BasicOp::Manifest { perm: perm.into(), array: p.name()? }
         }
         "lit" => {
             let row: Type = p.ty()?;
-            BasicOp::ArrayLit {
-                row,
-                elems: p.atoms()?,
-            }
+            BasicOp::ArrayLit { row, elems: p.atoms()? }
         }
         "opaque" => BasicOp::Opaque(p.atom()?),
-        _ => BasicOp::UpdateAcc {
-            acc: p.name()?,
-            index: p.atoms()?.into(),
-            values: p.atoms()?,
-        },
+        _ => BasicOp::UpdateAcc { acc: p.name()?, index: p.atoms()?.into(), values: p.atoms()? },
     }))
 }
 
 fn reshape(p: &mut Parser<'_>, kind: ReshapeKind) -> Result<BasicOp> {
     let shape: Shape = p.shape()?;
-    Ok(BasicOp::Reshape {
-        kind,
-        shape,
-        array: p.name()?,
-    })
+    Ok(BasicOp::Reshape { kind, shape, array: p.name()? })
 }
 
 fn parse_at_type(p: &mut Parser<'_>, base: &str, ty: PrimType) -> Result<Option<BasicOp>> {
@@ -394,67 +329,38 @@ fn parse_at_type(p: &mut Parser<'_>, base: &str, ty: PrimType) -> Result<Option<
     Ok(Some(match base {
         "select" => {
             let (cond, if_true, if_false) = (p.atom()?, p.atom()?, p.atom()?);
-            BasicOp::Select {
-                ty,
-                cond,
-                if_true,
-                if_false,
-            }
+            BasicOp::Select { ty, cond, if_true, if_false }
         }
         "fma" => BasicOp::Fma(ty, p.atom()?, p.atom()?, p.atom()?),
         "iota" => {
             let (count, start, stride) = (p.dim()?, p.atom()?, p.atom()?);
-            BasicOp::Iota {
-                ty,
-                count,
-                start,
-                stride,
-            }
+            BasicOp::Iota { ty, count, start, stride }
         }
-        "scratch" => BasicOp::Scratch {
-            elem: ty,
-            shape: p.shape()?,
-        },
+        "scratch" => BasicOp::Scratch { elem: ty, shape: p.shape()? },
         _ => {
             let shape = p.list(Parser::integer)?;
             let Some(bytes) = from_hex(&p.string()?) else {
                 return p.error("the bytes of a constant array must be hexadecimal");
             };
-            BasicOp::ConstArray {
-                elem: ty,
-                shape: shape.into(),
-                bytes: bytes.into(),
-            }
+            BasicOp::ConstArray { elem: ty, shape: shape.into(), bytes: bytes.into() }
         }
     }))
 }
 
 fn from_hex(text: &str) -> Option<Vec<u8>> {
-    let digits: Option<Vec<u8>> = text
-        .chars()
-        .map(|c| c.to_digit(16).map(|digit| digit as u8))
-        .collect();
+    let digits: Option<Vec<u8>> = text.chars().map(|c| c.to_digit(16).map(|digit| digit as u8)).collect();
     let digits = digits?;
     if digits.len() % 2 == 1 {
         return None;
     }
-    Some(
-        digits
-            .chunks_exact(2)
-            .map(|pair| pair[0] << 4 | pair[1])
-            .collect(),
-    )
+    Some(digits.chunks_exact(2).map(|pair| pair[0] << 4 | pair[1]).collect())
 }
 
 fn print_slice(p: &mut Printer<'_>, slice: &[DimIndex]) {
     p.put("[");
     p.separated(slice, |p, index| match index {
         DimIndex::Fix(i) => p.atom(*i),
-        DimIndex::Slice {
-            start,
-            count,
-            stride,
-        } => {
+        DimIndex::Slice { start, count, stride } => {
             p.atom(*start);
             p.put(" :+ ");
             p.dim(*count);
@@ -474,10 +380,6 @@ fn parse_slice(p: &mut Parser<'_>) -> Result<Vec<DimIndex>> {
         }
         let count = p.dim()?;
         p.punct("*")?;
-        Ok(DimIndex::Slice {
-            start,
-            count,
-            stride: p.atom()?,
-        })
+        Ok(DimIndex::Slice { start, count, stride: p.atom()? })
     })
 }

@@ -28,14 +28,7 @@ impl<'a> Parser<'a> {
     /// At the beginning of the text.
     pub fn new(text: &'a str) -> Result<Self> {
         let tokens = tokens(text)?;
-        Ok(Self {
-            text,
-            tokens,
-            at: 0,
-            depth: 0,
-            max_depth: max_depth(),
-            hints: FxHashMap::default(),
-        })
+        Ok(Self { text, tokens, at: 0, depth: 0, max_depth: max_depth(), hints: FxHashMap::default() })
     }
 
     pub(super) fn token(&self) -> &Token<'a> {
@@ -106,11 +99,7 @@ impl<'a> Parser<'a> {
 
     /// Takes this punctuation, which must be there.
     pub fn punct(&mut self, punct: &str) -> Result<()> {
-        if self.take(punct) {
-            Ok(())
-        } else {
-            self.expected(&format!("`{punct}`"))
-        }
+        if self.take(punct) { Ok(()) } else { self.expected(&format!("`{punct}`")) }
     }
 
     /// Takes this keyword if it is there.
@@ -124,11 +113,7 @@ impl<'a> Parser<'a> {
 
     /// Takes this keyword, which must be there.
     pub fn keyword(&mut self, keyword: &str) -> Result<()> {
-        if self.take_keyword(keyword) {
-            Ok(())
-        } else {
-            self.expected(&format!("`{keyword}`"))
-        }
+        if self.take_keyword(keyword) { Ok(()) } else { self.expected(&format!("`{keyword}`")) }
     }
 
     /// An identifier.
@@ -409,11 +394,7 @@ impl<'a> Parser<'a> {
                 let token = self.name()?;
                 let shape = self.shape()?;
                 let elems = self.nested(Self::types)?;
-                return Ok(Type::Acc {
-                    token,
-                    shape,
-                    elems,
-                });
+                return Ok(Type::Acc { token, shape, elems });
             }
         }
         match self.peek_ident().and_then(|text| text.parse().ok()) {
@@ -452,11 +433,7 @@ fn number(text: &str, negative: bool) -> Option<Scalar> {
     let split = text.find(['i', 'f'])?;
     let (digits, suffix) = text.split_at(split);
     let ty: PrimType = suffix.parse().ok()?;
-    let signed = if negative {
-        format!("-{digits}")
-    } else {
-        digits.to_owned()
-    };
+    let signed = if negative { format!("-{digits}") } else { digits.to_owned() };
     Some(match ty {
         PrimType::I8 => Scalar::I8(signed.parse().ok()?),
         PrimType::I16 => Scalar::I16(signed.parse().ok()?),
@@ -470,20 +447,13 @@ fn number(text: &str, negative: bool) -> Option<Scalar> {
 }
 
 fn infinity(ty: PrimType, negative: bool) -> Scalar {
-    let x = if negative {
-        f64::NEG_INFINITY
-    } else {
-        f64::INFINITY
-    };
+    let x = if negative { f64::NEG_INFINITY } else { f64::INFINITY };
     match ty {
         PrimType::F16 => Scalar::F16(f16::from_f64(x)),
         PrimType::F32 => Scalar::F32(x as f32),
-        PrimType::I8
-        | PrimType::I16
-        | PrimType::I32
-        | PrimType::I64
-        | PrimType::F64
-        | PrimType::Bool => Scalar::F64(x),
+        PrimType::I8 | PrimType::I16 | PrimType::I32 | PrimType::I64 | PrimType::F64 | PrimType::Bool => {
+            Scalar::F64(x)
+        }
     }
 }
 
@@ -491,11 +461,8 @@ fn nan(ty: PrimType) -> Scalar {
     match ty {
         PrimType::F16 => Scalar::F16(f16::NAN),
         PrimType::F32 => Scalar::F32(f32::NAN),
-        PrimType::I8
-        | PrimType::I16
-        | PrimType::I32
-        | PrimType::I64
-        | PrimType::F64
-        | PrimType::Bool => Scalar::F64(f64::NAN),
+        PrimType::I8 | PrimType::I16 | PrimType::I32 | PrimType::I64 | PrimType::F64 | PrimType::Bool => {
+            Scalar::F64(f64::NAN)
+        }
     }
 }

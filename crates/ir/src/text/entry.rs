@@ -28,20 +28,13 @@ pub fn show_opaque_types(types: &OpaqueTypes) -> String {
 fn kind(kind: &OpaqueKind) -> String {
     match kind {
         OpaqueKind::Record(own) => format!("record {}", fields(own)),
-        OpaqueKind::Sum {
-            leaves: own,
-            constrs,
-        } => format!("sum {} {}", leaves(own), list(constrs, constr)),
-        OpaqueKind::RecordArray {
-            elem,
-            rank,
-            fields: own,
-        } => format!("array {rank} of opaque#{} record {}", elem.0, fields(own)),
-        OpaqueKind::Array {
-            elem,
-            rank,
-            leaves: own,
-        } => format!("array {rank} of opaque#{} {}", elem.0, leaves(own)),
+        OpaqueKind::Sum { leaves: own, constrs } => format!("sum {} {}", leaves(own), list(constrs, constr)),
+        OpaqueKind::RecordArray { elem, rank, fields: own } => {
+            format!("array {rank} of opaque#{} record {}", elem.0, fields(own))
+        }
+        OpaqueKind::Array { elem, rank, leaves: own } => {
+            format!("array {rank} of opaque#{} {}", elem.0, leaves(own))
+        }
     }
 }
 
@@ -51,15 +44,11 @@ fn list<T>(items: &[T], show: impl Fn(&T) -> String) -> String {
 }
 
 fn fields(fields: &[Field]) -> String {
-    list(fields, |(name, ty)| {
-        format!("{}: {}", quote(name), entry_type(ty))
-    })
+    list(fields, |(name, ty)| format!("{}: {}", quote(name), entry_type(ty)))
 }
 
 fn constr(constr: &Constr) -> String {
-    let payload = list(&constr.payload, |(ty, at)| {
-        format!("{} at {at}", entry_type(ty))
-    });
+    let payload = list(&constr.payload, |(ty, at)| format!("{} at {at}", entry_type(ty)));
     format!("{} {payload}", quote(&constr.name))
 }
 
@@ -109,10 +98,7 @@ impl Parser<'_> {
             return Ok(OpaqueKind::Record(self.list(Self::field)?));
         }
         if self.take_keyword("sum") {
-            return Ok(OpaqueKind::Sum {
-                leaves: self.list(Self::leaf)?,
-                constrs: self.list(Self::constr)?,
-            });
+            return Ok(OpaqueKind::Sum { leaves: self.list(Self::leaf)?, constrs: self.list(Self::constr)? });
         }
         self.keyword("array")?;
         let rank = self.rank()?;
@@ -120,17 +106,9 @@ impl Parser<'_> {
         self.keyword("opaque")?;
         let elem = self.opaque_id()?;
         Ok(if self.take_keyword("record") {
-            OpaqueKind::RecordArray {
-                elem,
-                rank,
-                fields: self.list(Self::field)?,
-            }
+            OpaqueKind::RecordArray { elem, rank, fields: self.list(Self::field)? }
         } else {
-            OpaqueKind::Array {
-                elem,
-                rank,
-                leaves: self.list(Self::leaf)?,
-            }
+            OpaqueKind::Array { elem, rank, leaves: self.list(Self::leaf)? }
         })
     }
 
@@ -157,11 +135,7 @@ impl Parser<'_> {
     }
 
     fn leaf(&mut self) -> Result<Leaf> {
-        let rank = if self.take_keyword("array") {
-            self.rank()?
-        } else {
-            0
-        };
+        let rank = if self.take_keyword("array") { self.rank()? } else { 0 };
         let elem = self.scalar_type()?;
         Ok(Leaf { elem, rank })
     }
@@ -181,20 +155,12 @@ impl Parser<'_> {
         let unique = self.take("*");
         let type_name = self.string()?;
         self.keyword("as")?;
-        Ok(EntryValue {
-            name,
-            type_name,
-            ty: self.entry_type()?,
-            unique,
-        })
+        Ok(EntryValue { name, type_name, ty: self.entry_type()?, unique })
     }
 
     fn entry_type(&mut self) -> Result<EntryType> {
         if self.take_keyword("array") {
-            return Ok(EntryType::Array {
-                rank: self.rank()?,
-                elem: self.scalar_type()?,
-            });
+            return Ok(EntryType::Array { rank: self.rank()?, elem: self.scalar_type()? });
         }
         if self.take_keyword("opaque") {
             return Ok(EntryType::Opaque(self.opaque_id()?));

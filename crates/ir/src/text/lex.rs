@@ -19,8 +19,8 @@ pub(super) enum Token<'a> {
 
 /// Punctuation, longer ones first.
 const PUNCTUATION: &[&str] = &[
-    "->", "<-", ":+", "..", "(", ")", "[", "]", "{", "}", ",", ":", ";", "=", "*", "+", "-", "<",
-    ">", "@", "^", "?", "\\", "#",
+    "->", "<-", ":+", "..", "(", ")", "[", "]", "{", "}", ",", ":", ";", "=", "*", "+", "-", "<", ">", "@",
+    "^", "?", "\\", "#",
 ];
 
 /// Whether the text is one identifier token.
@@ -45,8 +45,7 @@ fn continues_identifier(byte: u8) -> bool {
 fn identifier_len(bytes: &[u8]) -> usize {
     let mut len = 0;
     while let Some(&byte) = bytes.get(len) {
-        let inner_dot =
-            byte == b'.' && bytes.get(len + 1).is_some_and(|b| continues_identifier(*b));
+        let inner_dot = byte == b'.' && bytes.get(len + 1).is_some_and(|b| continues_identifier(*b));
         if !continues_identifier(byte) && !inner_dot {
             break;
         }
@@ -153,16 +152,9 @@ fn string(text: &str, start: usize) -> Result<(String, usize), ParseError> {
 pub(super) fn error_at(text: &str, offset: usize, message: impl Into<String>) -> ParseError {
     let before = &text.as_bytes()[..offset.min(text.len())];
     let line = before.split(|b| *b == b'\n').count();
-    let line_start = before
-        .iter()
-        .rposition(|b| *b == b'\n')
-        .map_or(0, |i| i + 1);
+    let line_start = before.iter().rposition(|b| *b == b'\n').map_or(0, |i| i + 1);
     let col = before.len() - line_start + 1;
-    ParseError {
-        line: line as u32,
-        col: col as u32,
-        message: message.into(),
-    }
+    ParseError { line: line as u32, col: col as u32, message: message.into() }
 }
 
 /// The text in quotes, escaped.

@@ -18,34 +18,19 @@ impl TextForm for Soac {
         p.put(keyword);
         p.put(" ");
         match self {
-            Self::Screma(Screma {
-                width,
-                inputs,
-                map,
-                folds,
-            }) => {
+            Self::Screma(Screma { width, inputs, map, folds }) => {
                 let bare = keyword == "reduce" || keyword == "scan";
                 print_map(p, *width, inputs, map, bare);
                 print_folds(p, folds);
             }
-            Self::Hist {
-                width,
-                inputs,
-                map,
-                ops,
-            } => {
+            Self::Hist { width, inputs, map, ops } => {
                 print_map(p, *width, inputs, map, false);
                 for op in ops {
                     p.clause(|p| print_hist(p, op));
                 }
             }
             Self::WithAcc { inputs, lambda } => print_withacc(p, inputs, lambda),
-            Self::Stream {
-                width,
-                inputs,
-                init,
-                lambda,
-            } => {
+            Self::Stream { width, inputs, init, lambda } => {
                 p.dim(*width);
                 p.put(" ");
                 p.name_list(inputs);
@@ -54,21 +39,8 @@ impl TextForm for Soac {
                 p.put(" ");
                 p.lambda(lambda);
             }
-            Self::FlatMap {
-                width,
-                inputs,
-                lambda,
-            } => print_map(p, *width, inputs, lambda, false),
-            Self::Jvp {
-                lambda,
-                args,
-                tangents: others,
-            }
-            | Self::Vjp {
-                lambda,
-                args,
-                adjoints: others,
-            } => {
+            Self::FlatMap { width, inputs, lambda } => print_map(p, *width, inputs, lambda, false),
+            Self::Jvp { lambda, args, tangents: others } | Self::Vjp { lambda, args, adjoints: others } => {
                 p.atoms(args);
                 p.put(" ");
                 p.atoms(others);
@@ -83,22 +55,12 @@ impl TextForm for Soac {
             Some("map" | "reduce" | "scan" | "redomap" | "scanomap" | "screma") => {
                 p.ident()?;
                 let (width, inputs, map) = parse_map(p)?;
-                Self::Screma(Screma {
-                    width,
-                    inputs,
-                    map,
-                    folds: parse_folds(p)?,
-                })
+                Self::Screma(Screma { width, inputs, map, folds: parse_folds(p)? })
             }
             Some("hist") => {
                 p.ident()?;
                 let (width, inputs, map) = parse_map(p)?;
-                Self::Hist {
-                    width,
-                    inputs,
-                    map,
-                    ops: parse_hists(p)?,
-                }
+                Self::Hist { width, inputs, map, ops: parse_hists(p)? }
             }
             Some("withacc") => {
                 p.ident()?;
@@ -109,39 +71,22 @@ impl TextForm for Soac {
                 p.ident()?;
                 let (width, inputs) = (p.dim()?, p.name_list()?);
                 p.keyword("from")?;
-                Self::Stream {
-                    width,
-                    inputs,
-                    init: p.atoms()?,
-                    lambda: p.lambda()?,
-                }
+                Self::Stream { width, inputs, init: p.atoms()?, lambda: p.lambda()? }
             }
             Some("flatmap") => {
                 p.ident()?;
                 let (width, inputs, lambda) = parse_map(p)?;
-                Self::FlatMap {
-                    width,
-                    inputs,
-                    lambda,
-                }
+                Self::FlatMap { width, inputs, lambda }
             }
             Some("jvp") => {
                 p.ident()?;
                 let (args, tangents) = (p.atoms()?, p.atoms()?);
-                Self::Jvp {
-                    lambda: p.lambda()?,
-                    args,
-                    tangents,
-                }
+                Self::Jvp { lambda: p.lambda()?, args, tangents }
             }
             Some("vjp") => {
                 p.ident()?;
                 let (args, adjoints) = (p.atoms()?, p.atoms()?);
-                Self::Vjp {
-                    lambda: p.lambda()?,
-                    args,
-                    adjoints,
-                }
+                Self::Vjp { lambda: p.lambda()?, args, adjoints }
             }
             _ => return Ok(None),
         }))
@@ -151,13 +96,7 @@ impl TextForm for Soac {
 /// Width, inputs and lambda of a combinator: `n (x: t <- xs) : (ret) -> body`,
 /// the part behind the inputs left out where it is the identity and `bare`; or,
 /// where inputs and parameters are not one to one, `n of (xs) \(x: t) ...`.
-fn print_map(
-    p: &mut Printer<'_>,
-    width: Dim,
-    inputs: &[crate::Name],
-    map: &Lambda<Soacs>,
-    bare: bool,
-) {
+fn print_map(p: &mut Printer<'_>, width: Dim, inputs: &[crate::Name], map: &Lambda<Soacs>, bare: bool) {
     p.dim(width);
     let Lambda { params, body, ret } = map;
     if params.len() != inputs.len() {
@@ -196,30 +135,11 @@ fn parse_map(p: &mut Parser<'_>) -> Result<(Dim, Vec<crate::Name>, Lambda<Soacs>
     if p.take(":") {
         let ret = p.types()?;
         p.punct("->")?;
-        return Ok((
-            width,
-            inputs,
-            Lambda {
-                params,
-                body: p.body()?,
-                ret,
-            },
-        ));
+        return Ok((width, inputs, Lambda { params, body: p.body()?, ret }));
     }
     let ret = params.iter().map(|param| param.ty.clone()).collect();
     let result = params.iter().map(|param| param.name.into()).collect();
-    Ok((
-        width,
-        inputs,
-        Lambda {
-            params,
-            body: Body {
-                stms: Vec::new(),
-                result,
-            },
-            ret,
-        },
-    ))
+    Ok((width, inputs, Lambda { params, body: Body { stms: Vec::new(), result }, ret }))
 }
 
 fn print_operator<L: Level>(p: &mut Printer<'_>, keyword: &str, op: &Operator<L>) {
@@ -235,11 +155,7 @@ fn parse_operator<L: Level>(p: &mut Parser<'_>) -> Result<Operator<L>> {
     let comm = p.take_keyword("comm");
     let op = p.lambda()?;
     p.keyword("neutral")?;
-    Ok(Operator {
-        op,
-        neutral: p.atoms()?,
-        comm,
-    })
+    Ok(Operator { op, neutral: p.atoms()?, comm })
 }
 
 fn parse_operators<L: Level>(p: &mut Parser<'_>, keyword: &str) -> Result<Vec<Operator<L>>> {
@@ -251,11 +167,7 @@ fn parse_operators<L: Level>(p: &mut Parser<'_>, keyword: &str) -> Result<Vec<Op
 }
 
 pub(super) fn print_folds<L: Level>(p: &mut Printer<'_>, folds: &Folds<L>) {
-    let Folds {
-        scans,
-        reduces,
-        post,
-    } = folds;
+    let Folds { scans, reduces, post } = folds;
     for op in scans {
         p.clause(|p| print_operator(p, "scan ", op));
     }
@@ -273,16 +185,8 @@ pub(super) fn print_folds<L: Level>(p: &mut Printer<'_>, folds: &Folds<L>) {
 pub(super) fn parse_folds<L: Level>(p: &mut Parser<'_>) -> Result<Folds<L>> {
     let scans = parse_operators(p, "scan")?;
     let reduces = parse_operators(p, "reduce")?;
-    let post = if p.take_keyword("post") {
-        Some(p.lambda()?)
-    } else {
-        None
-    };
-    Ok(Folds {
-        scans,
-        reduces,
-        post,
-    })
+    let post = if p.take_keyword("post") { Some(p.lambda()?) } else { None };
+    Ok(Folds { scans, reduces, post })
 }
 
 pub(super) fn print_hist<L: Level>(p: &mut Printer<'_>, hist: &HistOp<L>) {
@@ -299,20 +203,12 @@ pub(super) fn parse_hists<L: Level>(p: &mut Parser<'_>) -> Result<Vec<HistOp<L>>
     while p.take_keyword("into") {
         let (shape, dests) = (p.shape()?, p.name_list()?);
         p.keyword("by")?;
-        hists.push(HistOp {
-            shape,
-            dests,
-            op: parse_operator(p)?,
-        });
+        hists.push(HistOp { shape, dests, op: parse_operator(p)? });
     }
     Ok(hists)
 }
 
-pub(super) fn print_withacc<L: Level>(
-    p: &mut Printer<'_>,
-    inputs: &[AccInput<L>],
-    lambda: &Lambda<L>,
-) {
+pub(super) fn print_withacc<L: Level>(p: &mut Printer<'_>, inputs: &[AccInput<L>], lambda: &Lambda<L>) {
     p.list(inputs, |p, AccInput { shape, arrays, op }| {
         p.shape(shape);
         p.put(" ");
@@ -328,11 +224,7 @@ pub(super) fn print_withacc<L: Level>(
 pub(super) fn parse_withacc<L: Level>(p: &mut Parser<'_>) -> Result<(Vec<AccInput<L>>, Lambda<L>)> {
     let inputs = p.list(|p| {
         let (shape, arrays) = (p.shape()?, p.name_list()?);
-        let op = if p.take_keyword("by") {
-            Some(parse_operator(p)?)
-        } else {
-            None
-        };
+        let op = if p.take_keyword("by") { Some(parse_operator(p)?) } else { None };
         Ok(AccInput { shape, arrays, op })
     })?;
     Ok((inputs, p.lambda()?))
@@ -352,10 +244,7 @@ impl TextForm for MemOp {
 
     fn parse(p: &mut Parser<'_>) -> Result<Option<Self>> {
         if p.take_keyword("alloc") {
-            return Ok(Some(Self::Alloc {
-                bytes: p.atom()?,
-                space: p.space()?,
-            }));
+            return Ok(Some(Self::Alloc { bytes: p.atom()?, space: p.space()? }));
         }
         Ok(SegOp::<Mems>::parse(p)?.map(Self::Seg))
     }
@@ -389,11 +278,7 @@ impl TextForm for MemAnn {
         if !p.take("@") {
             return Ok(Some(Self::None));
         }
-        let block = if p.take("?") {
-            Block::Ext(p.integer()?)
-        } else {
-            Block::Var(p.name()?)
-        };
+        let block = if p.take("?") { Block::Ext(p.integer()?) } else { Block::Var(p.name()?) };
         p.punct("->")?;
         p.punct("{")?;
         let offset = parse_poly(p)?;
@@ -406,13 +291,7 @@ impl TextForm for MemAnn {
             p.punct(")")?;
             Ok(LmadDim { stride, extent })
         })?;
-        Ok(Some(Self::In {
-            block,
-            lmad: Lmad {
-                offset,
-                dims: dims.into(),
-            },
-        }))
+        Ok(Some(Self::In { block, lmad: Lmad { offset, dims: dims.into() } }))
     }
 }
 

@@ -8,8 +8,8 @@ use crate::facts::{Facts, Filter, Mark};
 use crate::name::NameTable;
 use crate::prov::{MOST, Prov, ProvEntry, ProvTable, SrcLoc};
 use crate::syntax::{
-    Attr, Attrs, Aux, BasicOp, Body, EntryPoint, Exp, FunKind, FunParam, FunResult, Function,
-    Lambda, Level, LoopForm, LoopParam, Param, Program, Stm,
+    Attr, Attrs, Aux, BasicOp, Body, EntryPoint, Exp, FunKind, FunParam, FunResult, Function, Lambda, Level,
+    LoopForm, LoopParam, Param, Program, Stm,
 };
 use crate::tunable::{Class, Rule, Tunable};
 use crate::version::{Place, Version};
@@ -30,11 +30,7 @@ impl Parser<'_> {
     pub fn param<L: Level>(&mut self) -> Result<Param<L>> {
         let name = self.name()?;
         self.punct(":")?;
-        Ok(Param {
-            name,
-            ty: self.ty()?,
-            ann: self.ann()?,
-        })
+        Ok(Param { name, ty: self.ty()?, ann: self.ann()? })
     }
 
     fn attrs(&mut self) -> Result<Attrs> {
@@ -75,43 +71,18 @@ impl Parser<'_> {
         self.punct(":")?;
         let ret = self.types()?;
         self.punct("->")?;
-        Ok(Lambda {
-            params,
-            body: self.body()?,
-            ret,
-        })
+        Ok(Lambda { params, body: self.body()?, ret })
     }
 
     fn stm<L: Level>(&mut self) -> Result<Stm<L>> {
-        let pat = if self.peek("(") {
-            self.list(Self::param)?
-        } else {
-            vec![self.param()?]
-        };
-        let certs = if self.take("<") {
-            self.separated(">", Self::name)?
-        } else {
-            Vec::new()
-        };
+        let pat = if self.peek("(") { self.list(Self::param)? } else { vec![self.param()?] };
+        let certs = if self.take("<") { self.separated(">", Self::name)? } else { Vec::new() };
         let attrs = self.attrs()?;
-        let prov = if self.take("^") {
-            Prov(self.integer()?)
-        } else {
-            Prov::NONE
-        };
+        let prov = if self.take("^") { Prov(self.integer()?) } else { Prov::NONE };
         let facts = self.facts()?;
         self.punct("=")?;
         let exp = self.exp()?;
-        Ok(Stm {
-            pat,
-            aux: Aux {
-                certs: certs.into(),
-                attrs,
-                prov,
-                facts,
-            },
-            exp,
-        })
+        Ok(Stm { pat, aux: Aux { certs: certs.into(), attrs, prov, facts }, exp })
     }
 
     fn facts(&mut self) -> Result<Facts> {
@@ -129,8 +100,7 @@ impl Parser<'_> {
             } else if self.take_keyword("order") {
                 let result = self.integer()?;
                 facts.set_order(result, self.list(Self::integer)?.into());
-            } else if let Some(mark) = (Mark::ALL.into_iter()).find(|m| self.take_keyword(m.name()))
-            {
+            } else if let Some(mark) = (Mark::ALL.into_iter()).find(|m| self.take_keyword(m.name())) {
                 facts.add(mark);
             } else {
                 return self.expected("a fact");
@@ -148,20 +118,13 @@ impl Parser<'_> {
             self.keyword("then")?;
             let then_body = self.body()?;
             self.keyword("else")?;
-            return Ok(Exp::If {
-                cond,
-                then_body,
-                else_body: self.body()?,
-            });
+            return Ok(Exp::If { cond, then_body, else_body: self.body()? });
         }
         if self.take_keyword("loop") {
             return self.loop_();
         }
         if self.take_keyword("call") {
-            return Ok(Exp::Apply {
-                fun: self.fun_name()?,
-                args: self.atoms()?,
-            });
+            return Ok(Exp::Apply { fun: self.fun_name()?, args: self.atoms()? });
         }
         if let Some(op) = L::Op::parse(self)? {
             return Ok(Exp::Op(op));
@@ -177,32 +140,20 @@ impl Parser<'_> {
             let consumed = p.take("*");
             let param = p.param()?;
             p.punct("=")?;
-            Ok(LoopParam {
-                param,
-                init: p.atom()?,
-                consumed,
-            })
+            Ok(LoopParam { param, init: p.atom()?, consumed })
         })?;
         let form = if self.take_keyword("for") {
             let var = self.name()?;
             self.punct(":")?;
             let ty = self.prim()?;
             self.punct("<")?;
-            LoopForm::For {
-                var,
-                ty,
-                bound: self.atom()?,
-            }
+            LoopForm::For { var, ty, bound: self.atom()? }
         } else {
             self.keyword("while")?;
             LoopForm::While { cond: self.name()? }
         };
         self.keyword("do")?;
-        Ok(Exp::Loop {
-            params,
-            form,
-            body: self.body()?,
-        })
+        Ok(Exp::Loop { params, form, body: self.body()? })
     }
 
     /// A whole program.
@@ -223,24 +174,13 @@ impl Parser<'_> {
             let fun = self.fun_name()?;
             let params = self.list(Self::entry_value)?;
             self.punct("->")?;
-            entries.push(EntryPoint {
-                name,
-                fun,
-                params,
-                results: self.list(Self::entry_value)?,
-            });
+            entries.push(EntryPoint { name, fun, params, results: self.list(Self::entry_value)? });
         }
         let mut functions = Vec::new();
         while *self.token() != Token::End {
             functions.push(self.function()?);
         }
-        Ok(Program {
-            stack,
-            files,
-            opaques,
-            entries,
-            functions,
-        })
+        Ok(Program { stack, files, opaques, entries, functions })
     }
 
     /// The machine that the program is for.
@@ -270,24 +210,13 @@ impl Parser<'_> {
         let attrs = self.attrs()?;
         let params = self.list(|p| {
             let consumed = p.take("*");
-            Ok(FunParam {
-                param: p.param()?,
-                consumed,
-            })
+            Ok(FunParam { param: p.param()?, consumed })
         })?;
         self.punct(":")?;
         let ret = self.list(|p| {
             let ty = p.ty()?;
-            let aliases = if p.take_keyword("alias") {
-                p.list(Self::integer)?
-            } else {
-                Vec::new()
-            };
-            Ok(FunResult {
-                ty,
-                aliases,
-                ann: p.ann()?,
-            })
+            let aliases = if p.take_keyword("alias") { p.list(Self::integer)? } else { Vec::new() };
+            Ok(FunResult { ty, aliases, ann: p.ann()? })
         })?;
         let version = self.version()?;
         let tunables = self.tunables()?;
@@ -302,18 +231,7 @@ impl Parser<'_> {
         for number in 0..count {
             names.fresh_shared(self.hints.get(&number).unwrap_or(&unnamed).clone());
         }
-        Ok(Function {
-            name,
-            kind,
-            version,
-            attrs,
-            params,
-            ret,
-            body,
-            tunables,
-            names,
-            provs,
-        })
+        Ok(Function { name, kind, version, attrs, params, ret, body, tunables, names, provs })
     }
 
     /// What a function is a version of.
@@ -333,11 +251,7 @@ impl Parser<'_> {
         } else {
             self.keyword("within")?;
             let around = self.integer()?;
-            let level = if self.take_keyword("at") {
-                Some(self.integer()?)
-            } else {
-                None
-            };
+            let level = if self.take_keyword("at") { Some(self.integer()?) } else { None };
             Place::Within { around, level }
         };
         Ok(Some(Version { of, place }))
@@ -359,12 +273,7 @@ impl Parser<'_> {
             let Some(class) = Class::ALL.into_iter().find(|class| class.name() == word) else {
                 return self.error(format!("no class of parameters is called `{word}`"));
             };
-            tunables.push(Tunable {
-                rule,
-                ordinal,
-                class,
-                default: self.integer()?,
-            });
+            tunables.push(Tunable { rule, ordinal, class, default: self.integer()? });
         }
         Ok(tunables)
     }
@@ -397,16 +306,7 @@ impl Parser<'_> {
             if !is_stack(&provs, outer) && outer != Prov::NONE {
                 return self.error("a provenance may only stand in an earlier one");
             }
-            let prov = provs.push(
-                SrcLoc {
-                    file,
-                    line,
-                    col,
-                    end_line,
-                    end_col,
-                },
-                outer,
-            );
+            let prov = provs.push(SrcLoc { file, line, col, end_line, end_col }, outer);
             if prov.0 != number {
                 return self.error("provenances must differ and count up from 1");
             }

@@ -7,8 +7,8 @@ use crate::facts::{Facts, Filter, Mark};
 use crate::name::{FunName, Name, NameTable};
 use crate::prov::{Prov, ProvEntry, ProvTable};
 use crate::syntax::{
-    Atom, Attrs, Aux, Body, EntryPoint, Exp, FunKind, FunParam, FunResult, Function, Lambda, Level,
-    LoopForm, LoopParam, Param, Program, Stm,
+    Atom, Attrs, Aux, Body, EntryPoint, Exp, FunKind, FunParam, FunResult, Function, Lambda, Level, LoopForm,
+    LoopParam, Param, Program, Stm,
 };
 use crate::tunable::Tunable;
 use crate::types::{Dim, Space, Type};
@@ -41,13 +41,7 @@ pub struct Printer<'a> {
 }
 
 pub(super) fn program<L: Level>(program: &Program<L>, notes: &[Note]) -> String {
-    let Program {
-        stack,
-        files,
-        opaques,
-        entries,
-        functions,
-    } = program;
+    let Program { stack, files, opaques, entries, functions } = program;
     let mut out = format!("{}\n", L::NAME);
     if *stack != Stack::default() {
         let _ = writeln!(out, "machine {}", stack.name);
@@ -57,12 +51,7 @@ pub(super) fn program<L: Level>(program: &Program<L>, notes: &[Note]) -> String 
     }
     out.push_str(&show_opaque_types(opaques));
     for entry in entries {
-        let EntryPoint {
-            name,
-            fun,
-            params,
-            results,
-        } = entry;
+        let EntryPoint { name, fun, params, results } = entry;
         let params: Vec<String> = params.iter().map(show_entry_value).collect();
         let results: Vec<String> = results.iter().map(show_entry_value).collect();
         let _ = writeln!(
@@ -83,29 +72,11 @@ pub(super) fn program<L: Level>(program: &Program<L>, notes: &[Note]) -> String 
 }
 
 fn fun_name(name: &FunName) -> String {
-    if is_identifier(&name.0) {
-        name.0.to_string()
-    } else {
-        quote(&name.0)
-    }
+    if is_identifier(&name.0) { name.0.to_string() } else { quote(&name.0) }
 }
 
-fn print_function<'a, L: Level>(
-    function: &'a Function<L>,
-    notes: impl Iterator<Item = &'a Note>,
-) -> String {
-    let Function {
-        name,
-        kind,
-        version,
-        attrs,
-        params,
-        ret,
-        body,
-        tunables,
-        names,
-        provs,
-    } = function;
+fn print_function<'a, L: Level>(function: &'a Function<L>, notes: impl Iterator<Item = &'a Note>) -> String {
+    let Function { name, kind, version, attrs, params, ret, body, tunables, names, provs } = function;
     let mut p = Printer::new(names);
     for note in notes {
         match note.name {
@@ -151,24 +122,14 @@ fn print_function<'a, L: Level>(
         }
     }
     for (i, tunable) in tunables.iter().enumerate() {
-        let Tunable {
-            rule,
-            ordinal,
-            class,
-            default,
-        } = tunable;
+        let Tunable { rule, ordinal, class, default } = tunable;
         let (rule, class) = (rule.name(), class.name());
         p.line();
-        p.put(format_args!(
-            "tunable#{i} {rule} {ordinal} {class} {default}"
-        ));
+        p.put(format_args!("tunable#{i} {rule} {ordinal} {class} {default}"));
     }
     p.line();
     p.body(body);
-    let unused: Vec<Name> = (0..names.len() as u32)
-        .map(Name)
-        .filter(|n| !p.mentioned[n.index()])
-        .collect();
+    let unused: Vec<Name> = (0..names.len() as u32).map(Name).filter(|n| !p.mentioned[n.index()]).collect();
     if !unused.is_empty() {
         p.line();
         p.put("unused ");
@@ -229,11 +190,7 @@ impl<'a> Printer<'a> {
     }
 
     /// `(a, b, c)`.
-    pub fn list<'t, T: 't>(
-        &mut self,
-        items: impl IntoIterator<Item = &'t T>,
-        item: impl Fn(&mut Self, &T),
-    ) {
+    pub fn list<'t, T: 't>(&mut self, items: impl IntoIterator<Item = &'t T>, item: impl Fn(&mut Self, &T)) {
         self.put("(");
         self.separated(items, item);
         self.put(")");
@@ -318,11 +275,7 @@ impl<'a> Printer<'a> {
                 self.dims(shape);
                 self.put(elem);
             }
-            Type::Acc {
-                token,
-                shape,
-                elems,
-            } => {
+            Type::Acc { token, shape, elems } => {
                 self.put("acc ");
                 self.name(*token);
                 self.put(" ");
@@ -355,11 +308,7 @@ impl<'a> Printer<'a> {
     fn attrs(&mut self, attrs: &Attrs) {
         for attr in attrs.iter() {
             let written = attr.to_string();
-            let text = if is_identifier(&written) {
-                written
-            } else {
-                quote(&written)
-            };
+            let text = if is_identifier(&written) { written } else { quote(&written) };
             self.put(format_args!(" #[{text}]"));
         }
     }
@@ -416,12 +365,7 @@ impl<'a> Printer<'a> {
         } else {
             self.list(pat, Self::param);
         }
-        let Aux {
-            certs,
-            attrs,
-            prov,
-            facts,
-        } = aux;
+        let Aux { certs, attrs, prov, facts } = aux;
         if !certs.is_empty() {
             self.put(" <");
             self.separated(certs, |p, cert| p.name(*cert));
@@ -446,12 +390,7 @@ impl<'a> Printer<'a> {
         }
         let marks = Mark::ALL.into_iter().filter(|mark| facts.has(*mark));
         let mut all: Vec<String> = marks.map(|mark| mark.name().to_owned()).collect();
-        if let Some(Filter {
-            flag,
-            values,
-            added,
-        }) = facts.filter()
-        {
+        if let Some(Filter { flag, values, added }) = facts.filter() {
             let values: Vec<String> = values.iter().map(ToString::to_string).collect();
             all.push(format!("filter {flag} ({}) {added}", values.join(", ")));
         }
@@ -465,11 +404,7 @@ impl<'a> Printer<'a> {
     fn exp<L: Level>(&mut self, exp: &Exp<L>) {
         match exp {
             Exp::Basic(op) => op.print(self),
-            Exp::If {
-                cond,
-                then_body,
-                else_body,
-            } => {
+            Exp::If { cond, then_body, else_body } => {
                 self.put("if ");
                 self.atom(*cond);
                 self.put(" then ");
@@ -479,20 +414,12 @@ impl<'a> Printer<'a> {
             }
             Exp::Loop { params, form, body } => {
                 self.put("loop ");
-                self.list(
-                    params,
-                    |p,
-                     LoopParam {
-                         param,
-                         init,
-                         consumed,
-                     }| {
-                        p.put(if *consumed { "*" } else { "" });
-                        p.param(param);
-                        p.put(" = ");
-                        p.atom(*init);
-                    },
-                );
+                self.list(params, |p, LoopParam { param, init, consumed }| {
+                    p.put(if *consumed { "*" } else { "" });
+                    p.param(param);
+                    p.put(" = ");
+                    p.atom(*init);
+                });
                 match form {
                     LoopForm::For { var, ty, bound } => {
                         self.put(" for ");
@@ -566,11 +493,7 @@ pub fn scalar(value: Scalar) -> String {
             let plain = x.to_bits() == half::f16::NAN.to_bits();
             special(x.to_f64(), plain, format!("{:?}", x.to_f32()))
         }
-        Scalar::F32(x) => special(
-            f64::from(x),
-            x.to_bits() == f32::NAN.to_bits(),
-            format!("{x:?}"),
-        ),
+        Scalar::F32(x) => special(f64::from(x), x.to_bits() == f32::NAN.to_bits(), format!("{x:?}")),
         Scalar::F64(x) => special(x, x.to_bits() == f64::NAN.to_bits(), format!("{x:?}")),
         Scalar::Bool(x) => x.to_string(),
     }

@@ -14,26 +14,9 @@ impl<L: Level> TextForm for SegOp<L> {
         p.put(Operation::<L>::keyword(self));
         p.put(" ");
         match self {
-            Self::Seg(Seg {
-                level,
-                space,
-                kind,
-                body,
-                ret,
-                decomp,
-                keeps,
-            }) => {
+            Self::Seg(Seg { level, space, kind, body, ret, decomp, keeps }) => {
                 let SegSpace { dims, lane } = space;
-                let Decomp {
-                    grain,
-                    tunable,
-                    max_chunks,
-                    width,
-                    streams,
-                    depth,
-                    cost,
-                    writes,
-                } = decomp;
+                let Decomp { grain, tunable, max_chunks, width, streams, depth, cost, writes } = decomp;
                 p.put(format_args!("level {level} "));
                 p.list(dims, |p, (index, size)| {
                     p.name(*index);
@@ -43,9 +26,7 @@ impl<L: Level> TextForm for SegOp<L> {
                 if let Some(lane) = lane {
                     p.put(format_args!(" lane {lane}"));
                 }
-                p.put(format_args!(
-                    " chunks ({grain}, {max_chunks}, {width}, {cost})"
-                ));
+                p.put(format_args!(" chunks ({grain}, {max_chunks}, {width}, {cost})"));
                 if let Some(tunable) = tunable {
                     p.put(format_args!(" grain tunable#{}", tunable.0));
                 }
@@ -81,8 +62,7 @@ impl<L: Level> TextForm for SegOp<L> {
 
     fn parse(p: &mut Parser<'_>) -> Result<Option<Self>> {
         let Some(
-            keyword @ ("segmap" | "segred" | "segscan" | "segscanred" | "seghist" | "segflatmap"
-            | "withacc"),
+            keyword @ ("segmap" | "segred" | "segscan" | "segscanred" | "seghist" | "segflatmap" | "withacc"),
         ) = p.peek_ident()
         else {
             return Ok(None);
@@ -99,11 +79,7 @@ impl<L: Level> TextForm for SegOp<L> {
             p.punct("<")?;
             Ok((index, p.dim()?))
         })?;
-        let lane = if p.take_keyword("lane") {
-            Some(p.integer()?)
-        } else {
-            None
-        };
+        let lane = if p.take_keyword("lane") { Some(p.integer()?) } else { None };
         let decomp = parse_decomp(p)?;
         p.punct(":")?;
         let ret = p.types()?;
@@ -115,20 +91,8 @@ impl<L: Level> TextForm for SegOp<L> {
             _ => SegKind::Folds(parse_folds(p)?),
         };
         let space = SegSpace { dims, lane };
-        let keeps = if p.take_keyword("keeps") {
-            Some(p.lambda()?)
-        } else {
-            None
-        };
-        Ok(Some(Self::Seg(Seg {
-            level,
-            space,
-            kind,
-            body,
-            ret,
-            decomp,
-            keeps,
-        })))
+        let keeps = if p.take_keyword("keeps") { Some(p.lambda()?) } else { None };
+        Ok(Some(Self::Seg(Seg { level, space, kind, body, ret, decomp, keeps })))
     }
 }
 
@@ -158,19 +122,6 @@ fn parse_decomp(p: &mut Parser<'_>) -> Result<Decomp> {
         depth = p.integer()?;
         p.punct(")")?;
     }
-    let writes = if p.take_keyword("writes") {
-        p.integer()?
-    } else {
-        0
-    };
-    Ok(Decomp {
-        grain,
-        tunable,
-        max_chunks,
-        width,
-        streams,
-        depth,
-        cost,
-        writes,
-    })
+    let writes = if p.take_keyword("writes") { p.integer()? } else { 0 };
+    Ok(Decomp { grain, tunable, max_chunks, width, streams, depth, cost, writes })
 }

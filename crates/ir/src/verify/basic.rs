@@ -21,19 +21,13 @@ impl<L: Level> Checker<'_, L> {
 
     fn slice(&mut self, rank: usize, slice: &[DimIndex]) {
         let len = slice.len();
-        self.require(len == rank, || {
-            format!("{len} indices for {rank} dimensions")
-        });
+        self.require(len == rank, || format!("{len} indices for {rank} dimensions"));
         for index in slice {
             match index {
                 DimIndex::Fix(i) => {
                     self.atom(*i, &Type::I64, "an index");
                 }
-                DimIndex::Slice {
-                    start,
-                    count,
-                    stride,
-                } => {
+                DimIndex::Slice { start, count, stride } => {
                     self.atom(*start, &Type::I64, "the start of a slice");
                     self.dim(*count);
                     self.atom(*stride, &Type::I64, "the stride of a slice");
@@ -59,9 +53,7 @@ impl<L: Level> Checker<'_, L> {
             let mut sorted = perm.to_vec();
             sorted.sort_unstable();
             let right = sorted.iter().copied().eq(0..shape.len());
-            self.require(right, || {
-                format!("{perm:?} is no permutation of the dimensions")
-            });
+            self.require(right, || format!("{perm:?} is no permutation of the dimensions"));
         }
     }
 
@@ -90,17 +82,10 @@ impl<L: Level> Checker<'_, L> {
             BasicOp::Param { name: _, default } => self.operands(&[*default], PrimType::I64),
             BasicOp::Convert { op, from, to, arg } => {
                 let fits = op.accepts(*from, *to);
-                self.require(fits, || {
-                    format!("{} does not take {from} to {to}", op.name())
-                });
+                self.require(fits, || format!("{} does not take {from} to {to}", op.name()));
                 self.operands(&[*arg], *from);
             }
-            BasicOp::Select {
-                ty,
-                cond,
-                if_true,
-                if_false,
-            } => {
+            BasicOp::Select { ty, cond, if_true, if_false } => {
                 self.atom(*cond, &Type::BOOL, "the condition");
                 self.operands(&[*if_true, *if_false], *ty);
             }
@@ -111,9 +96,7 @@ impl<L: Level> Checker<'_, L> {
             BasicOp::Math(fun, ty, args) => {
                 domain(self, ty.is_float(), fun.name(), *ty);
                 let (got, want) = (args.len(), fun.arity());
-                self.require(got == want, || {
-                    format!("{} takes {want} operands, not {got}", fun.name())
-                });
+                self.require(got == want, || format!("{} takes {want} operands, not {got}", fun.name()));
                 self.operands(args, *ty);
             }
             BasicOp::Assert { cond, msg } => {
@@ -130,26 +113,15 @@ impl<L: Level> Checker<'_, L> {
                     self.slice(shape.len(), slice);
                 }
             }
-            BasicOp::Update {
-                array,
-                slice,
-                value,
-            } => {
+            BasicOp::Update { array, slice, value } => {
                 if let Some((_, shape)) = self.array(*array) {
                     self.slice(shape.len(), slice);
-                    let part = BasicOp::Index {
-                        array: *array,
-                        slice: slice.clone(),
-                    };
+                    let part = BasicOp::Index { array: *array, slice: slice.clone() };
                     let want = basic_type(&part, &|name| self.type_of(name));
                     self.atom(*value, &want, "the new value");
                 }
             }
-            BasicOp::FlatIndex {
-                array,
-                offset,
-                dims,
-            } => {
+            BasicOp::FlatIndex { array, offset, dims } => {
                 self.array(*array);
                 self.operands(&[*offset], PrimType::I64);
                 for (count, stride) in dims {
@@ -159,23 +131,13 @@ impl<L: Level> Checker<'_, L> {
                 let right = !dims.is_empty();
                 self.require(right, || "a view without dimensions".to_owned());
             }
-            BasicOp::FlatUpdate {
-                array,
-                offset,
-                strides,
-                value,
-            } => {
+            BasicOp::FlatUpdate { array, offset, strides, value } => {
                 self.operands(&[*offset], PrimType::I64);
                 self.operands(strides, PrimType::I64);
                 self.flat_value(*array, strides.len(), *value);
             }
             BasicOp::Concat { dim, arrays, width } => self.concat(*dim, arrays, *width),
-            BasicOp::Iota {
-                ty,
-                count,
-                start,
-                stride,
-            } => {
+            BasicOp::Iota { ty, count, start, stride } => {
                 domain(self, ty.is_int(), "iota", *ty);
                 self.dim(*count);
                 self.operands(&[*start, *stride], *ty);
@@ -183,9 +145,7 @@ impl<L: Level> Checker<'_, L> {
             BasicOp::Replicate { shape, value } => {
                 self.shape(shape);
                 let ty = self.atom_type(*value);
-                self.require(ty.elem().is_some(), || {
-                    "only values are replicated".to_owned()
-                });
+                self.require(ty.elem().is_some(), || "only values are replicated".to_owned());
             }
             BasicOp::Scratch { elem: _, shape } => self.shape(shape),
             BasicOp::Rearrange { perm, array } | BasicOp::Manifest { perm, array } => {
@@ -195,9 +155,7 @@ impl<L: Level> Checker<'_, L> {
                 self.shape(shape);
                 if let Some((_, old)) = self.array(*array) {
                     let right = *kind == ReshapeKind::Arbitrary || old.len() == shape.len();
-                    self.require(right, || {
-                        "a coerce keeps the number of dimensions".to_owned()
-                    });
+                    self.require(right, || "a coerce keeps the number of dimensions".to_owned());
                 }
             }
             BasicOp::Copy(array) => {
@@ -205,33 +163,25 @@ impl<L: Level> Checker<'_, L> {
             }
             BasicOp::ArrayLit { row, elems } => {
                 self.ty(row, None);
-                self.require(row.elem().is_some(), || {
-                    "elements must be values".to_owned()
-                });
+                self.require(row.elem().is_some(), || "elements must be values".to_owned());
                 for elem in elems {
                     self.atom(*elem, row, "an element");
                 }
             }
             BasicOp::ConstArray { elem, shape, bytes } => {
-                let count = shape.iter().try_fold(1i64, |product, n| {
-                    if *n < 0 {
-                        None
-                    } else {
-                        product.checked_mul(*n)
-                    }
-                });
+                let count = shape.iter().try_fold(
+                    1i64,
+                    |product, n| {
+                        if *n < 0 { None } else { product.checked_mul(*n) }
+                    },
+                );
                 let size = count.and_then(|n| n.checked_mul(elem.size() as i64));
                 let right = size == Some(bytes.len() as i64) && !shape.is_empty();
                 self.require(right, || "the bytes do not fit the shape".to_owned());
             }
             BasicOp::UpdateAcc { acc, index, values } => {
                 let ty = self.type_of(*acc);
-                let Type::Acc {
-                    token: _,
-                    shape,
-                    elems,
-                } = &ty
-                else {
+                let Type::Acc { token: _, shape, elems } = &ty else {
                     let ty = self.show(&ty);
                     self.fail(format!("updateacc of something of type {ty}"));
                     return;

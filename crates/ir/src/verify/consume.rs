@@ -51,9 +51,7 @@ pub(super) fn check<'a, L: Level>(
             // What is consumed is the function's own: it may be given back.
             let mine = param.consumed || ret.aliases.contains(&(j as u32));
             if !mine && c.seen[param.param.name.index()] == c.round {
-                c.fail(format!(
-                    "result {i} aliases parameter {j} without saying so"
-                ));
+                c.fail(format!("result {i} aliases parameter {j} without saying so"));
             }
         }
     }
@@ -103,11 +101,7 @@ struct Consumption<'a, L: Level> {
 impl<L: Level> Consumption<'_, L> {
     fn fail(&mut self, message: String) {
         let function = self.function.name.clone();
-        let error = VerifyError {
-            function,
-            name: self.at,
-            message,
-        };
+        let error = VerifyError { function, name: self.at, message };
         if self.errors.last() != Some(&error) {
             self.errors.push(error);
         }
@@ -118,10 +112,7 @@ impl<L: Level> Consumption<'_, L> {
     }
 
     fn is_tracked(&self, name: Name) -> bool {
-        matches!(
-            self.types.get(name),
-            Some(Type::Array { .. } | Type::Acc { .. })
-        )
+        matches!(self.types.get(name), Some(Type::Array { .. } | Type::Acc { .. }))
     }
 
     fn is_acc(&self, name: Name) -> bool {
@@ -149,9 +140,7 @@ impl<L: Level> Consumption<'_, L> {
     fn use_name(&mut self, name: Name) {
         if self.nodes[name.index()].life != Life::Alive {
             let shown = self.show(name);
-            self.fail(format!(
-                "{shown} is used after it, or an alias of it, was consumed"
-            ));
+            self.fail(format!("{shown} is used after it, or an alias of it, was consumed"));
         }
     }
 
@@ -206,13 +195,7 @@ impl<L: Level> Consumption<'_, L> {
 
     /// A name dies, or dies more.
     fn kill(&mut self, name: Name, life: Life, pending: &mut Vec<(Name, Life)>) {
-        let Node {
-            protected,
-            repeats,
-            depth,
-            life: before,
-            ..
-        } = self.nodes[name.index()];
+        let Node { protected, repeats, depth, life: before, .. } = self.nodes[name.index()];
         if before >= life {
             return;
         }
@@ -226,9 +209,7 @@ impl<L: Level> Consumption<'_, L> {
             self.fail(format!("{shown} may not be consumed"));
         } else if depth < self.depth && !self.is_acc(name) {
             let shown = self.show(name);
-            self.fail(format!(
-                "{shown} is consumed in a body that may run more than once"
-            ));
+            self.fail(format!("{shown} is consumed in a body that may run more than once"));
         }
     }
 
@@ -254,11 +235,7 @@ impl<L: Level> Consumption<'_, L> {
     fn exp(&mut self, exp: &Exp<L>, pat: &[Param<L>]) {
         match exp {
             Exp::Basic(op) => self.basic(op, pat),
-            Exp::If {
-                cond: _,
-                then_body,
-                else_body,
-            } => {
+            Exp::If { cond: _, then_body, else_body } => {
                 let start = self.log.len();
                 self.body(then_body);
                 let died = self.log.split_off(start);
@@ -273,11 +250,7 @@ impl<L: Level> Consumption<'_, L> {
                 }
                 self.bind_to_results(pat, &[&then_body.result, &else_body.result]);
             }
-            Exp::Loop {
-                params,
-                form: _,
-                body,
-            } => self.loop_(params, body, pat),
+            Exp::Loop { params, form: _, body } => self.loop_(params, body, pat),
             Exp::Apply { fun, args } => {
                 let Some(callee) = self.functions.get(fun).copied() else {
                     return;
@@ -314,55 +287,28 @@ impl<L: Level> Consumption<'_, L> {
         match op {
             BasicOp::Atom(Atom::Var(source))
             | BasicOp::Opaque(Atom::Var(source))
-            | BasicOp::Index {
-                array: source,
-                slice: _,
-            }
-            | BasicOp::Rearrange {
-                perm: _,
-                array: source,
-            }
-            | BasicOp::Reshape {
-                kind: _,
-                shape: _,
-                array: source,
-            } => {
+            | BasicOp::Index { array: source, slice: _ }
+            | BasicOp::Rearrange { perm: _, array: source }
+            | BasicOp::Reshape { kind: _, shape: _, array: source } => {
                 self.bind(bound, &[*source]);
             }
-            BasicOp::FlatIndex {
-                array,
-                offset: _,
-                dims: _,
-            } => {
+            BasicOp::FlatIndex { array, offset: _, dims: _ } => {
                 self.bind(bound, &[*array]);
                 self.nodes[bound.index()].repeats = true;
             }
-            BasicOp::Update {
-                array,
-                slice: _,
-                value,
-            } => {
+            BasicOp::Update { array, slice: _, value } => {
                 self.consume(*array);
                 if let Atom::Var(value) = value {
                     self.use_name(*value);
                 }
                 self.bind(bound, &[]);
             }
-            BasicOp::FlatUpdate {
-                array,
-                offset: _,
-                strides: _,
-                value,
-            } => {
+            BasicOp::FlatUpdate { array, offset: _, strides: _, value } => {
                 self.consume(*array);
                 self.use_name(*value);
                 self.bind(bound, &[]);
             }
-            BasicOp::UpdateAcc {
-                acc,
-                index: _,
-                values: _,
-            } => {
+            BasicOp::UpdateAcc { acc, index: _, values: _ } => {
                 self.consume(*acc);
                 self.bind(bound, &[]);
             }
@@ -391,15 +337,9 @@ impl<L: Level> Consumption<'_, L> {
 
     fn loop_(&mut self, params: &[LoopParam<L>], body: &Body<L>, pat: &[Param<L>]) {
         // Accumulators are always consumed.
-        let consumed: Vec<bool> = params
-            .iter()
-            .map(|p| p.consumed || self.is_acc(p.param.name))
-            .collect();
+        let consumed: Vec<bool> = params.iter().map(|p| p.consumed || self.is_acc(p.param.name)).collect();
         let inits = |which: bool| {
-            let chosen = params
-                .iter()
-                .zip(&consumed)
-                .filter(move |(_, c)| **c == which);
+            let chosen = params.iter().zip(&consumed).filter(move |(_, c)| **c == which);
             chosen.filter_map(|(p, _)| p.init.var())
         };
         for name in inits(true).chain(inits(false)) {
@@ -412,15 +352,7 @@ impl<L: Level> Consumption<'_, L> {
             self.use_name(name);
         }
         self.depth += 1;
-        for (
-            LoopParam {
-                param,
-                init,
-                consumed: _,
-            },
-            consumed,
-        ) in params.iter().zip(&consumed)
-        {
+        for (LoopParam { param, init, consumed: _ }, consumed) in params.iter().zip(&consumed) {
             let init = init.var().filter(|_| !consumed);
             self.bind(param.name, init.as_slice());
             self.nodes[param.name.index()].protected = !consumed;
@@ -461,9 +393,7 @@ impl<L: Level> Consumption<'_, L> {
             }
             if let Some(problem) = problem {
                 let (name, problem) = (self.show(param.param.name), self.show(problem));
-                self.fail(format!(
-                    "the next value of consumed {name} aliases {problem}"
-                ));
+                self.fail(format!("the next value of consumed {name} aliases {problem}"));
             }
         }
     }
@@ -484,10 +414,7 @@ impl<L: Level> Consumption<'_, L> {
             }
         }
         for (bound, ret) in pat.iter().zip(&callee.ret) {
-            let values = ret
-                .aliases
-                .iter()
-                .filter_map(|i| args.get(*i as usize)?.var());
+            let values = ret.aliases.iter().filter_map(|i| args.get(*i as usize)?.var());
             let aliases: Vec<Name> = values
                 .zip(&ret.aliases)
                 .filter(|(_, i)| !callee.params[**i as usize].consumed)
@@ -514,11 +441,7 @@ impl<L: Level> Consumption<'_, L> {
         }
         let once = op.runs_once();
         self.depth += u32::from(!once);
-        let mut inside = Inside {
-            c: self,
-            once,
-            result: Vec::new(),
-        };
+        let mut inside = Inside { c: self, once, result: Vec::new() };
         op.visit(&mut inside);
         let result = inside.result;
         self.depth -= u32::from(!once);

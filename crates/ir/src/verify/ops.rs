@@ -15,33 +15,18 @@ use rustc_hash::FxHashSet;
 impl Rules<Soacs> for Soac {
     fn verify(&self, c: &mut Checker<'_, Soacs>) {
         match self {
-            Self::Screma(Screma {
-                width,
-                inputs,
-                map,
-                folds,
-            }) => {
+            Self::Screma(Screma { width, inputs, map, folds }) => {
                 let rows = c.inputs(*width, inputs);
                 c.lambda(map, &rows, "the map lambda");
                 c.folds(folds, &map.ret);
             }
-            Self::Hist {
-                width,
-                inputs,
-                map,
-                ops,
-            } => {
+            Self::Hist { width, inputs, map, ops } => {
                 let rows = c.inputs(*width, inputs);
                 c.lambda(map, &rows, "the bucket lambda");
                 c.histograms(ops, &map.ret, &[]);
             }
             Self::WithAcc { inputs, lambda } => c.withacc(inputs, lambda),
-            Self::Stream {
-                width,
-                inputs,
-                init,
-                lambda,
-            } => {
+            Self::Stream { width, inputs, init, lambda } => {
                 let rows = c.inputs(*width, inputs);
                 let accs: Vec<Type> = init.iter().map(|atom| c.atom_type(*atom)).collect();
                 let mut args = vec![Type::I64];
@@ -49,41 +34,25 @@ impl Rules<Soacs> for Soac {
                 args.extend(rows.iter().map(|row| row.array_of(Dim::Ext(0))));
                 c.lambda(lambda, &args, "the fold");
                 let right = lambda.ret.len() >= accs.len() && lambda.ret[..accs.len()] == accs[..];
-                c.require(right, || {
-                    "the fold does not give its accumulators back".to_owned()
-                });
+                c.require(right, || "the fold does not give its accumulators back".to_owned());
                 let chunk = lambda.params.first().map(|p| Dim::Var(p.name));
                 for ty in lambda.ret.iter().skip(accs.len()) {
                     let right = ty.shape().first().copied() == chunk;
-                    c.require(right, || {
-                        "a mapped result of the fold is no chunk".to_owned()
-                    });
+                    c.require(right, || "a mapped result of the fold is no chunk".to_owned());
                 }
             }
-            Self::FlatMap {
-                width,
-                inputs,
-                lambda,
-            } => {
+            Self::FlatMap { width, inputs, lambda } => {
                 let rows = c.inputs(*width, inputs);
                 let Lambda { params, body, ret } = lambda;
                 c.lambda_params(params, &rows, "the lambda");
                 c.flat_map(body, ret);
             }
-            Self::Jvp {
-                lambda,
-                args,
-                tangents,
-            } => {
+            Self::Jvp { lambda, args, tangents } => {
                 let types: Vec<Type> = args.iter().map(|atom| c.atom_type(*atom)).collect();
                 c.atoms(tangents, &types, "a tangent");
                 c.lambda(lambda, &types, "the function");
             }
-            Self::Vjp {
-                lambda,
-                args,
-                adjoints,
-            } => {
+            Self::Vjp { lambda, args, adjoints } => {
                 let types: Vec<Type> = args.iter().map(|atom| c.atom_type(*atom)).collect();
                 c.atoms(adjoints, &lambda.ret, "an adjoint");
                 c.lambda(lambda, &types, "the function");
@@ -106,9 +75,7 @@ impl<L: Level> Checker<'_, L> {
             };
             if !fits {
                 let (name, ty) = (self.show_name(*input), self.show(&ty));
-                self.fail(format!(
-                    "the input {name}: {ty} is no array of the operation's width"
-                ));
+                self.fail(format!("the input {name}: {ty} is no array of the operation's width"));
             }
             rows.push(ty.row().unwrap_or(ty));
         }
@@ -117,11 +84,7 @@ impl<L: Level> Checker<'_, L> {
 
     /// Checks an operator on the first of some values; the rest stay.
     fn operator(&mut self, operator: &Operator<L>, values: &mut &[Type]) {
-        let Operator {
-            op,
-            neutral,
-            comm: _,
-        } = operator;
+        let Operator { op, neutral, comm: _ } = operator;
         let k = neutral.len();
         let args: Vec<Type> = op.ret.iter().chain(&op.ret).cloned().collect();
         self.lambda(op, &args, "the operator");
@@ -134,29 +97,20 @@ impl<L: Level> Checker<'_, L> {
         let (own, rest) = values.split_at(k);
         if own != op.ret.as_slice() {
             let own: Vec<String> = own.iter().map(|ty| self.show(ty)).collect();
-            self.fail(format!(
-                "the operator does not take values of type ({})",
-                own.join(", ")
-            ));
+            self.fail(format!("the operator does not take values of type ({})", own.join(", ")));
         }
         *values = rest;
     }
 
     /// Checks scans and reductions of values of these types.
     fn folds(&mut self, folds: &Folds<L>, ret: &[Type]) {
-        let Folds {
-            scans,
-            reduces,
-            post,
-        } = folds;
+        let Folds { scans, reduces, post } = folds;
         let mut rest = ret;
         for op in scans.iter().chain(reduces) {
             self.operator(op, &mut rest);
         }
         if let Some(post) = post {
-            self.require(!scans.is_empty(), || {
-                "a post lambda behind no scan".to_owned()
-            });
+            self.require(!scans.is_empty(), || "a post lambda behind no scan".to_owned());
             let scanned = scans.iter().flat_map(|op| &op.op.ret);
             let args: Vec<Type> = scanned.chain(rest).cloned().collect();
             self.lambda(post, &args, "the post lambda");
@@ -178,9 +132,7 @@ impl<L: Level> Checker<'_, L> {
             return;
         }
         let marked = Mark::ALL.into_iter().any(|mark| facts.has(mark));
-        self.require(L::FACTS || !marked && facts.filter().is_none(), || {
-            "a fact at this level".to_owned()
-        });
+        self.require(L::FACTS || !marked && facts.filter().is_none(), || "a fact at this level".to_owned());
         self.orders(facts, exp, pat);
         let scalar = matches!(pat, [param] if param.ty.is_prim());
         let may = |mark: Mark| match (mark, exp) {
@@ -190,9 +142,7 @@ impl<L: Level> Checker<'_, L> {
             (Mark::Streamed, Exp::Basic(BasicOp::Index { .. })) => scalar,
             _ => false,
         };
-        let right = Mark::ALL
-            .into_iter()
-            .all(|mark| !facts.has(mark) || may(mark))
+        let right = Mark::ALL.into_iter().all(|mark| !facts.has(mark) || may(mark))
             && (facts.has(Mark::Packed) || facts.filter().is_none());
         self.require(right, || "a fact about something else".to_owned());
     }
@@ -228,15 +178,9 @@ impl<L: Level> Checker<'_, L> {
             return;
         };
         let values: Vec<Type> = (folds.operators().flat_map(|op| &op.op.ret).cloned()).collect();
-        self.lambda(
-            keeps,
-            &[&*values, &*values].concat(),
-            "what keeps accumulators",
-        );
+        self.lambda(keeps, &[&*values, &*values].concat(), "what keeps accumulators");
         let right = keeps.ret == [Type::BOOL];
-        self.require(right, || {
-            "what keeps accumulators is no condition".to_owned()
-        });
+        self.require(right, || "what keeps accumulators is no condition".to_owned());
     }
 
     /// Checks what a flat map's point gives: a size, arrays that have it, and others.
@@ -286,9 +230,7 @@ impl<L: Level> Checker<'_, L> {
                 self.atom(Atom::Var(*dest), &want, "a destination");
             }
         }
-        self.require(values.is_empty(), || {
-            "the bucket function gives too many results".into()
-        });
+        self.require(values.is_empty(), || "the bucket function gives too many results".into());
     }
 
     fn withacc(&mut self, inputs: &[AccInput<L>], lambda: &Lambda<L>) {
@@ -323,22 +265,11 @@ impl<L: Level> Checker<'_, L> {
         args.extend(accs.iter().cloned());
         self.lambda(lambda, &args, "the lambda");
         let right = lambda.ret.get(..accs.len()) == Some(accs.as_slice());
-        self.require(right, || {
-            "the lambda does not give its accumulators back".to_owned()
-        });
+        self.require(right, || "the lambda does not give its accumulators back".to_owned());
     }
 
     fn decomp(&mut self, decomp: Decomp, ops: &[&Operator<L>]) {
-        let Decomp {
-            grain,
-            tunable,
-            max_chunks,
-            width,
-            streams,
-            depth,
-            cost,
-            writes,
-        } = decomp;
+        let Decomp { grain, tunable, max_chunks, width, streams, depth, cost, writes } = decomp;
         let in_step = streams == 1 || (width <= 1 && streams.is_multiple_of(depth.max(1)));
         let right = grain >= 1 && max_chunks >= 1 && width >= 1 && cost >= 0;
         let right = right && streams >= 1 && depth.is_power_of_two() && in_step;
@@ -347,13 +278,9 @@ impl<L: Level> Checker<'_, L> {
             self.has_tunable(tunable);
         }
         let in_order = writes == 0 || (width, streams, depth) == (1, 1, 1);
-        self.require(in_order, || {
-            "updates of accumulators have an order".to_owned()
-        });
+        self.require(in_order, || "updates of accumulators have an order".to_owned());
         let comm = width <= 1 || ops.iter().all(|op| op.comm);
-        self.require(comm, || {
-            "partial accumulators of an operator that does not commute".into()
-        });
+        self.require(comm, || "partial accumulators of an operator that does not commute".into());
     }
 }
 
@@ -375,15 +302,7 @@ impl<L: Level> Rules<L> for SegOp<L> {
 
     fn verify(&self, c: &mut Checker<'_, L>) {
         let (level, space, kind, body, ret, decomp) = match self {
-            Self::Seg(Seg {
-                level,
-                space,
-                kind,
-                body,
-                ret,
-                decomp,
-                keeps,
-            }) => {
+            Self::Seg(Seg { level, space, kind, body, ret, decomp, keeps }) => {
                 c.keeps(kind, keeps.as_ref());
                 (*level, space, kind, body, ret, *decomp)
             }
@@ -399,15 +318,12 @@ impl<L: Level> Rules<L> for SegOp<L> {
             None => format!("a segop at level {level}, which there is not"),
         });
         let maps = c.stack.level(level).is_none_or(|level| level.maps);
-        c.require(
-            maps || !kind.is_map() && !matches!(kind, SegKind::FlatMap),
-            || "a map at a level for reductions and scans".to_owned(),
-        );
+        c.require(maps || !kind.is_map() && !matches!(kind, SegKind::FlatMap), || {
+            "a map at a level for reductions and scans".to_owned()
+        });
         c.require(!dims.is_empty(), || "a segop without dimensions".to_owned());
         let lane_ok = lane.is_none_or(|lane| (lane as usize) < dims.len());
-        c.require(lane_ok, || {
-            "the lane dimension is not one of the space".to_owned()
-        });
+        c.require(lane_ok, || "the lane dimension is not one of the space".to_owned());
         for (_, size) in dims {
             c.dim(*size);
         }
@@ -472,12 +388,7 @@ impl AnnotationRules for MemAnn {
                 if !matches!(mem_type(*block), Some(Type::Mem(_))) {
                     return Err("the block is no memory".to_owned());
                 }
-                if !lmad
-                    .dims
-                    .iter()
-                    .map(|dim| dim.extent)
-                    .eq(shape.iter().copied())
-                {
+                if !lmad.dims.iter().map(|dim| dim.extent).eq(shape.iter().copied()) {
                     return Err("the index function has not the array's shape".to_owned());
                 }
                 Ok(())

@@ -37,11 +37,7 @@ struct Scopes<'a, L: Level> {
 impl<L: Level> Scopes<'_, L> {
     fn fail(&mut self, message: String) {
         let function = self.function.name.clone();
-        self.errors.push(VerifyError {
-            function,
-            name: self.at,
-            message,
-        });
+        self.errors.push(VerifyError { function, name: self.at, message });
     }
 
     fn show(&self, name: Name) -> String {

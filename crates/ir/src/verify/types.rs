@@ -3,9 +3,7 @@
 use super::{AnnotationRules, Rules, VerifyError};
 use crate::mem::Block;
 use crate::name::{FunName, Name};
-use crate::syntax::{
-    Atom, Body, Exp, FunKind, Function, Lambda, Level, LoopForm, LoopParam, Param, Stm,
-};
+use crate::syntax::{Atom, Body, Exp, FunKind, Function, Lambda, Level, LoopForm, LoopParam, Param, Stm};
 use crate::text;
 use crate::tunable::TunableId;
 use crate::types::{Dim, Type};
@@ -34,15 +32,7 @@ pub(super) fn check<'a, L: Level>(
     errors: &'a mut Vec<VerifyError>,
 ) {
     let types = TypeEnv::of_function(function);
-    let mut c = Checker {
-        function,
-        functions,
-        types,
-        at: None,
-        seg_level: None,
-        stack,
-        errors,
-    };
+    let mut c = Checker { function, functions, types, at: None, seg_level: None, stack, errors };
     if function.kind == FunKind::Constant && !function.params.is_empty() {
         c.fail("a constant has parameters");
     }
@@ -58,14 +48,8 @@ pub(super) fn check<'a, L: Level>(
     let ret_types: Vec<&Type> = function.ret.iter().map(|ret| &ret.ty).collect();
     for (i, ret) in function.ret.iter().enumerate() {
         c.ty(&ret.ty, Some(&ret_types[..i]));
-        if let Some(bad) = ret
-            .aliases
-            .iter()
-            .find(|a| **a as usize >= function.params.len())
-        {
-            c.fail(format!(
-                "result {i} aliases parameter {bad}, which there is not"
-            ));
+        if let Some(bad) = ret.aliases.iter().find(|a| **a as usize >= function.params.len()) {
+            c.fail(format!("result {i} aliases parameter {bad}, which there is not"));
         }
         let mem_type = |block| match block {
             Block::Ext(i) => ret_types.get(i as usize).map(|ty| (*ty).clone()),
@@ -78,11 +62,7 @@ pub(super) fn check<'a, L: Level>(
     c.body(&function.body);
     let result = &function.body.result;
     if result.len() != function.ret.len() {
-        c.fail(format!(
-            "{} results where {} are declared",
-            result.len(),
-            function.ret.len()
-        ));
+        c.fail(format!("{} results where {} are declared", result.len(), function.ret.len()));
         return;
     }
     for (i, (atom, ret)) in result.iter().zip(&function.ret).enumerate() {
@@ -96,11 +76,7 @@ impl<L: Level> Checker<'_, L> {
     /// Records an error at the current statement.
     pub fn fail(&mut self, message: impl Into<String>) {
         let function = self.function.name.clone();
-        self.errors.push(VerifyError {
-            function,
-            name: self.at,
-            message: message.into(),
-        });
+        self.errors.push(VerifyError { function, name: self.at, message: message.into() });
     }
 
     /// Records an error unless the condition holds; gives it back.
@@ -156,11 +132,7 @@ impl<L: Level> Checker<'_, L> {
     /// Requires operands to have types.
     pub fn atoms(&mut self, atoms: &[Atom], want: &[Type], what: &str) -> bool {
         if atoms.len() != want.len() {
-            self.fail(format!(
-                "{what}: {} where {} are needed",
-                atoms.len(),
-                want.len()
-            ));
+            self.fail(format!("{what}: {} where {} are needed", atoms.len(), want.len()));
             return false;
         }
         let mut ok = true;
@@ -189,9 +161,7 @@ impl<L: Level> Checker<'_, L> {
         match ty {
             Type::Prim(_) | Type::Cert | Type::Mem(_) => {}
             Type::Array { elem: _, shape } => {
-                self.require(!shape.is_empty(), || {
-                    "an array type without a dimension".to_owned()
-                });
+                self.require(!shape.is_empty(), || "an array type without a dimension".to_owned());
                 for dim in shape {
                     match (dim, earlier) {
                         (Dim::Ext(i), Some(earlier)) => {
@@ -204,15 +174,9 @@ impl<L: Level> Checker<'_, L> {
                     }
                 }
             }
-            Type::Acc {
-                token,
-                shape,
-                elems,
-            } => {
+            Type::Acc { token, shape, elems } => {
                 let token = self.type_of(*token);
-                self.equal(&token, &Type::Cert, || {
-                    "the token of an accumulator".to_owned()
-                });
+                self.equal(&token, &Type::Cert, || "the token of an accumulator".to_owned());
                 for dim in shape {
                     self.dim(*dim);
                 }
@@ -270,10 +234,7 @@ impl<L: Level> Checker<'_, L> {
     pub fn lambda_params(&mut self, params: &[Param<L>], args: &[Type], what: &str) {
         if params.len() != args.len() {
             let n = args.len();
-            self.fail(format!(
-                "{what} has {} parameters where {n} are needed",
-                params.len()
-            ));
+            self.fail(format!("{what} has {} parameters where {n} are needed", params.len()));
         }
         for (param, arg) in params.iter().zip(args) {
             self.param(param);
@@ -331,19 +292,14 @@ impl<L: Level> Checker<'_, L> {
     {
         let count = params.clone().count();
         if values.len() != count {
-            self.fail(format!(
-                "{what}: {} values where {count} are needed",
-                values.len()
-            ));
+            self.fail(format!("{what}: {} values where {count} are needed", values.len()));
             return;
         }
         let index = positions(params.clone().map(|p| p.name));
         for (param, value) in params.zip(values) {
             let want = map_dims(&param.ty, &|name| {
                 let value = index.get(&name).and_then(|i| values.get(*i as usize));
-                value
-                    .and_then(|value| Dim::from_atom(*value))
-                    .unwrap_or(Dim::Var(name))
+                value.and_then(|value| Dim::from_atom(*value)).unwrap_or(Dim::Var(name))
             });
             self.atom(*value, &want, what);
         }
@@ -352,28 +308,16 @@ impl<L: Level> Checker<'_, L> {
     fn exp(&mut self, exp: &Exp<L>, pat: &[Param<L>]) {
         match exp {
             Exp::Basic(op) => self.basic(op),
-            Exp::If {
-                cond,
-                then_body,
-                else_body,
-            } => {
+            Exp::If { cond, then_body, else_body } => {
                 self.atom(*cond, &Type::BOOL, "the condition");
-                for (body, what) in [
-                    (then_body, "the first branch"),
-                    (else_body, "the second branch"),
-                ] {
+                for (body, what) in [(then_body, "the first branch"), (else_body, "the second branch")] {
                     self.body(body);
                     self.telescope(pat.iter(), &body.result, what);
                 }
             }
             Exp::Loop { params, form, body } => {
                 let ps = || params.iter().map(|p| &p.param);
-                for LoopParam {
-                    param,
-                    init: _,
-                    consumed: _,
-                } in params
-                {
+                for LoopParam { param, init: _, consumed: _ } in params {
                     self.param(param);
                 }
                 let inits: Vec<Atom> = params.iter().map(|p| p.init).collect();
@@ -413,9 +357,7 @@ impl<L: Level> Checker<'_, L> {
         let index = positions(callee.params.iter().map(|p| p.param.name));
         let by_args = |ty: &Type| {
             map_dims(ty, &|name| {
-                let arg = index
-                    .get(&name)
-                    .and_then(|i| Dim::from_atom(args[*i as usize]));
+                let arg = index.get(&name).and_then(|i| Dim::from_atom(args[*i as usize]));
                 arg.unwrap_or(Dim::Ext(u32::MAX))
             })
         };

@@ -12,11 +12,7 @@ use crate::types::{Dim, Type};
 
 macro_rules! walk_operator {
     ($v:ident, $operator:expr) => {{
-        let Operator {
-            op,
-            neutral,
-            comm: _,
-        } = $operator;
+        let Operator { op, neutral, comm: _ } = $operator;
         for atom in neutral {
             $v.atom(atom);
         }
@@ -57,22 +53,13 @@ macro_rules! walk_withacc {
 macro_rules! walk_soac {
     ($v:ident, $soac:expr) => {
         match $soac {
-            Soac::Screma(Screma {
-                width,
-                inputs,
-                map,
-                folds,
-            }) => {
+            Soac::Screma(Screma { width, inputs, map, folds }) => {
                 $v.dim(width);
                 for input in inputs {
                     $v.name(input);
                 }
                 $v.lambda(map);
-                let Folds {
-                    scans,
-                    reduces,
-                    post,
-                } = folds;
+                let Folds { scans, reduces, post } = folds;
                 for op in scans {
                     walk_operator!($v, op);
                 }
@@ -83,12 +70,7 @@ macro_rules! walk_soac {
                     $v.lambda(post);
                 }
             }
-            Soac::Hist {
-                width,
-                inputs,
-                map,
-                ops,
-            } => {
+            Soac::Hist { width, inputs, map, ops } => {
                 $v.dim(width);
                 for input in inputs {
                     $v.name(input);
@@ -99,12 +81,7 @@ macro_rules! walk_soac {
                 }
             }
             Soac::WithAcc { inputs, lambda } => walk_withacc!($v, inputs, lambda),
-            Soac::Stream {
-                width,
-                inputs,
-                init,
-                lambda,
-            } => {
+            Soac::Stream { width, inputs, init, lambda } => {
                 $v.dim(width);
                 for input in inputs {
                     $v.name(input);
@@ -114,27 +91,14 @@ macro_rules! walk_soac {
                 }
                 $v.lambda(lambda);
             }
-            Soac::FlatMap {
-                width,
-                inputs,
-                lambda,
-            } => {
+            Soac::FlatMap { width, inputs, lambda } => {
                 $v.dim(width);
                 for input in inputs {
                     $v.name(input);
                 }
                 $v.lambda(lambda);
             }
-            Soac::Jvp {
-                lambda,
-                args,
-                tangents: others,
-            }
-            | Soac::Vjp {
-                lambda,
-                args,
-                adjoints: others,
-            } => {
+            Soac::Jvp { lambda, args, tangents: others } | Soac::Vjp { lambda, args, adjoints: others } => {
                 for arg in args {
                     $v.atom(arg);
                 }
@@ -150,25 +114,13 @@ macro_rules! walk_soac {
 macro_rules! walk_seg {
     ($v:ident, $op:expr) => {
         match $op {
-            SegOp::Seg(Seg {
-                level: _,
-                space,
-                kind,
-                body,
-                ret,
-                decomp: Decomp { tunable, .. },
-                keeps,
-            }) => {
+            SegOp::Seg(Seg { level: _, space, kind, body, ret, decomp: Decomp { tunable, .. }, keeps }) => {
                 let SegSpace { dims, lane: _ } = space;
                 if let Some(tunable) = tunable {
                     $v.tunable(tunable);
                 }
                 match kind {
-                    SegKind::Folds(Folds {
-                        scans,
-                        reduces,
-                        post: _,
-                    }) => {
+                    SegKind::Folds(Folds { scans, reduces, post: _ }) => {
                         for op in scans {
                             walk_operator!($v, op);
                         }
@@ -191,10 +143,7 @@ macro_rules! walk_seg {
                     $v.dim(size);
                     $v.binder(index);
                 }
-                if let SegKind::Folds(Folds {
-                    post: Some(post), ..
-                }) = kind
-                {
+                if let SegKind::Folds(Folds { post: Some(post), .. }) = kind {
                     $v.lambda(post);
                 }
                 for ty in ret {
@@ -220,11 +169,7 @@ impl Operation<Soacs> for Soac {
     fn keyword(&self) -> &'static str {
         match self {
             Self::Screma(Screma { map, folds, .. }) => {
-                let Folds {
-                    scans,
-                    reduces,
-                    post,
-                } = folds;
+                let Folds { scans, reduces, post } = folds;
                 let plain = map.is_identity() && folds.n_folded() == map.ret.len();
                 match (scans.is_empty(), reduces.is_empty(), post.is_none()) {
                     (true, true, true) => "map",
@@ -267,52 +212,33 @@ impl Operation<Soacs> for Soac {
     }
 
     fn runs_once(&self) -> bool {
-        matches!(
-            self,
-            Self::WithAcc { .. } | Self::Jvp { .. } | Self::Vjp { .. }
-        )
+        matches!(self, Self::WithAcc { .. } | Self::Jvp { .. } | Self::Vjp { .. })
     }
 
     fn result_types(&self, type_of: &dyn Fn(Name) -> Type) -> Vec<Type> {
         match self {
-            Self::Screma(Screma {
-                width,
-                inputs: _,
-                map,
-                folds,
-            }) => {
+            Self::Screma(Screma { width, inputs: _, map, folds }) => {
                 let reduced = folds.reduced_types().cloned();
                 let elements = folds.element_types(&map.ret);
                 let arrays = elements.iter().map(|ty| ty.array_of(*width));
                 reduced.chain(arrays).collect()
             }
-            Self::Hist { ops, .. } => ops
-                .iter()
-                .flat_map(|op| op.dests.iter().map(|d| type_of(*d)))
-                .collect(),
+            Self::Hist { ops, .. } => {
+                ops.iter().flat_map(|op| op.dests.iter().map(|d| type_of(*d))).collect()
+            }
             Self::WithAcc { inputs, lambda } => withacc_types(inputs, lambda, type_of),
-            Self::Stream {
-                width,
-                inputs: _,
-                init,
-                lambda,
-            } => {
+            Self::Stream { width, inputs: _, init, lambda } => {
                 let split = init.len().min(lambda.ret.len());
                 let (accs, mapped) = lambda.ret.split_at(split);
-                let whole = mapped.iter().map(|ty| {
-                    ty.row()
-                        .map_or_else(|| ty.clone(), |row| row.array_of(*width))
-                });
+                let whole =
+                    mapped.iter().map(|ty| ty.row().map_or_else(|| ty.clone(), |row| row.array_of(*width)));
                 accs.iter().cloned().chain(whole).collect()
             }
             Self::FlatMap { width, lambda, .. } => flat_map_types::<Soacs>(*width, &lambda.ret),
             Self::Jvp { lambda, .. } => lambda.ret.iter().chain(&lambda.ret).cloned().collect(),
-            Self::Vjp { lambda, .. } => lambda
-                .ret
-                .iter()
-                .cloned()
-                .chain(lambda.params.iter().map(|param| param.ty.clone()))
-                .collect(),
+            Self::Vjp { lambda, .. } => {
+                lambda.ret.iter().cloned().chain(lambda.params.iter().map(|param| param.ty.clone())).collect()
+            }
         }
     }
 }
@@ -331,9 +257,7 @@ impl<L: Level> Operation<L> for SegOp<L> {
             Self::Seg(Seg { kind, .. }) => match kind {
                 SegKind::Folds(folds) if folds.is_map() => "segmap",
                 SegKind::Folds(folds) if folds.reduces.is_empty() => "segscan",
-                SegKind::Folds(Folds {
-                    scans, post: None, ..
-                }) if scans.is_empty() => "segred",
+                SegKind::Folds(Folds { scans, post: None, .. }) if scans.is_empty() => "segred",
                 SegKind::Folds(_) => "segscanred",
                 SegKind::Hist(_) => "seghist",
                 SegKind::FlatMap => "segflatmap",
@@ -358,14 +282,11 @@ impl<L: Level> Operation<L> for SegOp<L> {
 
     fn result_types(&self, type_of: &dyn Fn(Name) -> Type) -> Vec<Type> {
         match self {
-            Self::Seg(Seg {
-                space, kind, ret, ..
-            }) => match kind {
+            Self::Seg(Seg { space, kind, ret, .. }) => match kind {
                 SegKind::Folds(folds) => space.fold_types(folds, ret),
-                SegKind::Hist(ops) => ops
-                    .iter()
-                    .flat_map(|op| op.dests.iter().map(|d| type_of(*d)))
-                    .collect(),
+                SegKind::Hist(ops) => {
+                    ops.iter().flat_map(|op| op.dests.iter().map(|d| type_of(*d))).collect()
+                }
                 SegKind::FlatMap => {
                     let width = space.dims.first().map_or(Dim::Const(0), |(_, dim)| *dim);
                     flat_map_types::<L>(width, ret)
@@ -454,10 +375,7 @@ fn hist_consumed<L: Level>(ops: &[HistOp<L>]) -> Vec<Name> {
 }
 
 fn withacc_consumed<L: Level>(inputs: &[AccInput<L>]) -> Vec<Name> {
-    inputs
-        .iter()
-        .flat_map(|input| input.arrays.iter().copied())
-        .collect()
+    inputs.iter().flat_map(|input| input.arrays.iter().copied()).collect()
 }
 
 fn withacc_types<L: Level>(
@@ -465,9 +383,7 @@ fn withacc_types<L: Level>(
     lambda: &Lambda<L>,
     type_of: &dyn Fn(Name) -> Type,
 ) -> Vec<Type> {
-    let arrays = inputs
-        .iter()
-        .flat_map(|input| input.arrays.iter().map(|a| type_of(*a)));
+    let arrays = inputs.iter().flat_map(|input| input.arrays.iter().map(|a| type_of(*a)));
     let rest = lambda.ret.iter().skip(inputs.len()).cloned();
     arrays.chain(rest).collect()
 }

@@ -42,11 +42,8 @@ impl<L: Level> VisitMut<L> for Substitute<'_> {
 
     fn poly(&mut self, poly: &mut Poly) {
         if poly.names().any(|name| self.0.contains_key(&name)) {
-            *poly = poly.substitute(|name| {
-                self.0
-                    .get(&name)
-                    .map_or_else(|| Poly::var(name), |new| Poly::atom(*new))
-            });
+            *poly = poly
+                .substitute(|name| self.0.get(&name).map_or_else(|| Poly::var(name), |new| Poly::atom(*new)));
         }
     }
 }
@@ -191,21 +188,10 @@ impl<L: Level, F: FnMut(Name) -> Name, P: FnMut(Prov) -> Prov> VisitMut<L> for C
 /// A copy of the body in which all bound names are fresh, and free names are
 /// replaced by what `map` says; on return `map` also holds each bound name's
 /// new name.
-pub fn refresh_body<L: Level>(
-    body: &Body<L>,
-    names: &mut NameTable,
-    map: &mut Substitution,
-) -> Body<L> {
+pub fn refresh_body<L: Level>(body: &Body<L>, names: &mut NameTable, map: &mut Substitution) -> Body<L> {
     let mut copy = body.clone();
     let fresh = |name| names.fresh_like(name);
-    VisitMut::<L>::body(
-        &mut Copier {
-            map,
-            fresh,
-            prov: |prov| prov,
-        },
-        &mut copy,
-    );
+    VisitMut::<L>::body(&mut Copier { map, fresh, prov: |prov| prov }, &mut copy);
     copy
 }
 
@@ -257,14 +243,7 @@ pub fn refresh_lambda<L: Level>(
 ) -> Lambda<L> {
     let mut copy = lambda.clone();
     let fresh = |name| names.fresh_like(name);
-    VisitMut::<L>::lambda(
-        &mut Copier {
-            map,
-            fresh,
-            prov: |prov| prov,
-        },
-        &mut copy,
-    );
+    VisitMut::<L>::lambda(&mut Copier { map, fresh, prov: |prov| prov }, &mut copy);
     copy
 }
 
@@ -285,24 +264,9 @@ pub struct Import<'a> {
 /// A copy of a body of another function with all names in it fresh in the new
 /// one. `map` says what stands for the body's free names (the old function's
 /// parameters); on return it also holds each bound name's new name.
-pub fn import_body<L: Level>(
-    body: &Body<L>,
-    import: &mut Import<'_>,
-    map: &mut Substitution,
-) -> Body<L> {
-    let Import {
-        from_names,
-        from_provs,
-        names,
-        provs,
-        outer,
-    } = import;
-    let mut imported = Imported {
-        from: from_provs,
-        to: provs,
-        outer: *outer,
-        known: FxHashMap::default(),
-    };
+pub fn import_body<L: Level>(body: &Body<L>, import: &mut Import<'_>, map: &mut Substitution) -> Body<L> {
+    let Import { from_names, from_provs, names, provs, outer } = import;
+    let mut imported = Imported { from: from_provs, to: provs, outer: *outer, known: FxHashMap::default() };
     let mut copy = body.clone();
     let fresh = |name| names.fresh_shared(from_names.hint(name).clone());
     let prov = |old| imported.prov(old);

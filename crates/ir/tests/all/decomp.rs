@@ -7,16 +7,7 @@ fn decomps() -> Vec<Decomp> {
     let mut all = Vec::new();
     for (width, streams, depth) in [(1, 1, 1), (32, 1, 1), (1, 32, 16), (1, 8, 8), (16, 1, 16)] {
         for (grain, max_chunks) in [(1, 512), (7, 3), (1000, 512), (64, 1)] {
-            all.push(Decomp {
-                writes: 0,
-                grain,
-                tunable: None,
-                max_chunks,
-                width,
-                streams,
-                depth,
-                cost: 1,
-            });
+            all.push(Decomp { writes: 0, grain, tunable: None, max_chunks, width, streams, depth, cost: 1 });
         }
     }
     all
@@ -76,10 +67,7 @@ fn stretches_leave_little() {
                 left -= count * length;
             }
             assert!(left >= 0, "{decomp:?} of {points}");
-            assert!(
-                decomp.streams == 1 || left < 2 * side,
-                "{decomp:?} of {points}"
-            );
+            assert!(decomp.streams == 1 || left < 2 * side, "{decomp:?} of {points}");
         }
     }
 }

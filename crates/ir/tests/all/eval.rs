@@ -93,10 +93,7 @@ fun f(n_0: i64, xs_1: [n_0]i64) : (i64, i64, [?1]i64, i64, [?3]i64, i64, [?5]i64
     );
     let program = program::<Soacs>(&source);
     let result = eval_entry(&program, "main", vec![i64s(&[3, 1, 2, 9])]).unwrap();
-    let q: Vec<i64> = [3, 1, 2, 9]
-        .iter()
-        .flat_map(|n| vec![*n; *n as usize])
-        .collect();
+    let q: Vec<i64> = [3, 1, 2, 9].iter().flat_map(|n| vec![*n; *n as usize]).collect();
     assert_eq!(
         result,
         [
@@ -203,13 +200,7 @@ fn decompositions_fix_float_results() {
     let results = format!("\"\": \"f32\" as f32, {ys}");
     let program = program::<Segs>(&entry("segs", ys, &results, SEGRED));
     let result = eval_entry(&program, "main", vec![f32s(&xs)]).unwrap();
-    assert_eq!(
-        result,
-        [
-            EvalValue::Scalar(Scalar::F32(total.unwrap())),
-            f32s(&scanned)
-        ]
-    );
+    assert_eq!(result, [EvalValue::Scalar(Scalar::F32(total.unwrap())), f32s(&scanned)]);
     // And they differ from a plain fold, so the order is what is tested.
     assert_ne!(total.unwrap(), xs.iter().sum::<f32>());
     let empty = eval_entry(&program, "main", vec![f32s(&[])]).unwrap();
@@ -311,10 +302,7 @@ fun f(n_0: i64, m_1: i64, b_2: mem host, xs_3: [n_0][m_1]i64 @ b_2 -> {0; (m_1: 
     let wrong = text::parse::<Mems>(&source).unwrap();
     assert!(verify::verify(&wrong).is_err());
     let source = source
-        .replace(
-            "mem host, [3]i64 @ ?3 -> {0; (1: 3)}, i64)",
-            "mem host, i64, [?4]i64 @ ?3 -> {0; (1: ?4)})",
-        )
+        .replace("mem host, [3]i64 @ ?3 -> {0; (1: 3)}, i64)", "mem host, i64, [?4]i64 @ ?3 -> {0; (1: ?4)})")
         .replace("b_13, h_15, 3i64)", "b_13, 3i64, h_15)");
     let program = program::<Mems>(&source);
     let xs = shaped(&[3, 2], &[1, 2, 1, 10, 7, 100]);
@@ -375,26 +363,16 @@ where ^1 = 0:7:1-7:5
 "#,
     );
     let program = program::<Soacs>(&source);
-    assert_eq!(
-        eval_entry(&program, "main", vec![i64v(4)]),
-        Ok(vec![i64v(4)])
-    );
+    assert_eq!(eval_entry(&program, "main", vec![i64v(4)]), Ok(vec![i64v(4)]));
     let error = eval_entry(&program, "main", vec![i64v(11)]).unwrap_err();
     assert_eq!(error.class, ErrorClass::Failure);
     assert_eq!(
         error.render(&program.files),
         "value 10 is not below 10\n  at t.fut:2:3\n  called at t.fut:1:1\n  called at t.fut:7:1"
     );
-    let error = eval_entry_with(
-        &program,
-        "main",
-        vec![i64v(4)],
-        &Options {
-            budget: 7,
-            ..Options::default()
-        },
-    )
-    .unwrap_err();
+    let error =
+        eval_entry_with(&program, "main", vec![i64v(4)], &Options { budget: 7, ..Options::default() })
+            .unwrap_err();
     assert_eq!(error.class, ErrorClass::Limit);
     let error = eval_entry(&program, "main", vec![i64s(&[1])]).unwrap_err();
     assert_eq!(error.class, ErrorClass::Argument);
@@ -403,40 +381,27 @@ where ^1 = 0:7:1-7:5
 #[test]
 fn broken_programs_are_errors() {
     let run = |results: &str, body: &str| {
-        let source = entry(
-            "soacs",
-            ARRAY,
-            results,
-            &format!("fun f(n_0: i64, *xs_1: [n_0]i64) : (i64) {body}"),
-        );
+        let source =
+            entry("soacs", ARRAY, results, &format!("fun f(n_0: i64, *xs_1: [n_0]i64) : (i64) {body}"));
         let program = text::parse::<Soacs>(&source).unwrap_or_else(|e| panic!("{e}"));
         eval_entry(&program, "main", vec![i64s(&[1, 2])]).unwrap_err()
     };
     let int = "\"\": \"i64\" as i64";
     let cases = [
         ("{ let a_2: i64 = xs_1[2i64] in (a_2) }", "out of bounds"),
-        (
-            "{ let a_2: i64 = sdiv.i64 n_0 0i64 in (a_2) }",
-            "sdiv has no value",
-        ),
+        ("{ let a_2: i64 = sdiv.i64 n_0 0i64 in (a_2) }", "sdiv has no value"),
         (
             "{ let a_2: [n_0]i64 = xs_1 with [0i64] = 1i64 let b_3: i64 = xs_1[0i64] in (b_3) }",
             "consumed before",
         ),
         ("{ let a_2: i64 = call f (n_0, xs_1) in (a_2) }", "deep"),
-        (
-            "{ let a_2: [4000000000000]i64 = replicate [4000000000000] 0i64 in (n_0) }",
-            "4000000000000",
-        ),
+        ("{ let a_2: [4000000000000]i64 = replicate [4000000000000] 0i64 in (n_0) }", "4000000000000"),
         ("{ let a_2: i64 = call nothing () in (a_2) }", "no function"),
         (
             "{ let a_2: [3]i64 = copy xs_1 in (n_0) }",
             "a_2 is bound to an array of i64 of shape [2], but its type is [3]i64",
         ),
-        (
-            "{ let a_2: [n_0]i32 = copy xs_1 in (n_0) }",
-            "its type is [n_0 = 2]i32",
-        ),
+        ("{ let a_2: [n_0]i32 = copy xs_1 in (n_0) }", "its type is [n_0 = 2]i32"),
     ];
     for (body, message) in cases {
         let error = run(int, body);

@@ -10,10 +10,7 @@ use prim::Scalar;
 /// the number that is the last result, or an array if `array` says so.
 fn run(kind: &str, body: &str, more: &str, array: bool) -> Result<EvalValue, EvalError> {
     let (entry, results) = if array {
-        (
-            "\"\": \"[]i64\" as array 1 i64",
-            "(mem host, i64, [?1]i64 @ ?0 -> {0; (1: ?1)})",
-        )
+        ("\"\": \"[]i64\" as array 1 i64", "(mem host, i64, [?1]i64 @ ?0 -> {0; (1: ?1)})")
     } else {
         ("\"\": \"i64\" as i64", "(i64)")
     };
@@ -117,10 +114,7 @@ fn callees_overwrite_too() {
     let body = "let k_3: i64 = call g (n_0, m_1, xs_2)
          let x_4: i64 = xs_2[0i64]
          in (x_4)";
-    is_bug(
-        run("*", body, callee, false),
-        &["a_3 of g has overwritten", "in f: let x_4"],
-    );
+    is_bug(run("*", body, callee, false), &["a_3 of g has overwritten", "in f: let x_4"]);
 }
 
 #[test]
@@ -129,10 +123,7 @@ fn nothing_outside_of_a_block_is_touched() {
         "let b_3: mem host = alloc 24i64 host
          let a_4: [n_0]i64 @ b_3 -> {0; (1: n_0)} = iota.i64 n_0 0i64 1i64
          in (n_0)",
-        &[
-            "block b_3 of f: element 3 lies outside, there are 3",
-            "in f: let a_4",
-        ],
+        &["block b_3 of f: element 3 lies outside, there are 3", "in f: let a_4"],
     );
     bug(
         "let a_3: [2]i64 @ m_1 -> {-1; (1: 2)} = iota.i64 2 0i64 1i64
@@ -184,10 +175,7 @@ fn what_nobody_wrote_is_not_read() {
         )
     };
     gives(&copied(2), 7);
-    bug(
-        &copied(3),
-        &["block b_6 of f: element 3", "nobody wrote it"],
-    );
+    bug(&copied(3), &["block b_6 of f: element 3", "nobody wrote it"]);
     is_bug(
         run(
             "",
@@ -206,10 +194,7 @@ fn arrays_lie_where_annotations_say() {
     bug(
         "let v_3: [2]i64 @ m_1 -> {0; (1: 2)} = xs_2[1i64 :+ 2 * 1i64]
          in (n_0)",
-        &[
-            "v_3 does not lie where its annotation says",
-            "in f: let v_3",
-        ],
+        &["v_3 does not lie where its annotation says", "in f: let v_3"],
     );
     bug(
         "let b_3: mem host = alloc 32i64 host
@@ -310,10 +295,7 @@ fn what_others_need_is_not_written() {
             "",
             false,
         ),
-        &[
-            "block m_1 of f: it is written, but what is in it is still needed",
-            "in f: let a_3",
-        ],
+        &["block m_1 of f: it is written, but what is in it is still needed", "in f: let a_3"],
     );
     let constant = "const table() : (mem host, [2]i64 @ ?0 -> {0; (1: 2)}) {
          let b_0: mem host = alloc 16i64 host
@@ -324,10 +306,7 @@ fn what_others_need_is_not_written() {
          let u_5: [2]i64 @ b_3 -> {0; (1: 2)} = t_4 with [0i64] = 5i64
          let x_6: i64 = u_5[0i64]
          in (x_6)";
-    is_bug(
-        run("", body, constant, false),
-        &["block b_0 of table: it is written", "in f: let u_5"],
-    );
+    is_bug(run("", body, constant, false), &["block b_0 of table: it is written", "in f: let u_5"]);
 }
 
 #[test]

@@ -16,16 +16,7 @@ fn sample() -> Function<Soacs> {
     let mut names = NameTable::new();
     let mut types = TypeEnv::new();
     let mut provs = ProvTable::new();
-    let prov = provs.push(
-        SrcLoc {
-            file: 0,
-            line: 1,
-            col: 2,
-            end_line: 1,
-            end_col: 5,
-        },
-        Prov::NONE,
-    );
+    let prov = provs.push(SrcLoc { file: 0, line: 1, col: 2, end_line: 1, end_col: 5 }, Prov::NONE);
     let mut b: Builder<'_, Soacs> = Builder::new(&mut names, &mut types);
     b.prov = prov;
     let n = b.param("n", Type::I64);
@@ -39,11 +30,7 @@ fn sample() -> Function<Soacs> {
         vec![b.binary(BinOp::Add, PrimType::I64, x[0].into(), n1).into()]
     });
     let op = b.binary_lambda(BinOp::Add, PrimType::I64);
-    let op = Operator {
-        op,
-        neutral: vec![Atom::i64(0)],
-        comm: true,
-    };
+    let op = Operator { op, neutral: vec![Atom::i64(0)], comm: true };
     let sum = b.reduce("sum", width, &ys, op)[0];
     let positive = b.compare(CmpOp::SLt, PrimType::I64, Atom::i64(0), sum.into());
     let chosen = vec![Type::I64, Type::array(PrimType::I64, [Dim::Ext(0)])];
@@ -61,42 +48,23 @@ fn sample() -> Function<Soacs> {
     let shape: Shape = [Dim::Var(n.name)].into_iter().collect();
     let array = picked[1];
     let same = b.with_certs(&[cert], |b| {
-        b.let_basic(
-            "same",
-            BasicOp::Reshape {
-                kind: ReshapeKind::Coerce,
-                shape,
-                array,
-            },
-        )
+        b.let_basic("same", BasicOp::Reshape { kind: ReshapeKind::Coerce, shape, array })
     });
     let own = b.let_basic("own", BasicOp::Copy(same));
-    let init = LoopInit {
-        hint: "acc".into(),
-        ty: row.clone(),
-        init: own.into(),
-        consumed: true,
-    };
+    let init = LoopInit { hint: "acc".into(), ty: row.clone(), init: own.into(), consumed: true };
     let looped = b.for_loop(PrimType::I64, n.name.into(), vec![init], |b, i, acc| {
         let x = b.index("x", acc[0], &[i.into()]);
         vec![b.update("acc", acc[0], &[i.into()], x.into()).into()]
     });
     let body = b.finish(vec![looped[0].into()]);
-    let param = |param: Param<Soacs>| FunParam {
-        param,
-        consumed: false,
-    };
+    let param = |param: Param<Soacs>| FunParam { param, consumed: false };
     Function {
         name: FunName("f".into()),
         kind: FunKind::Function,
         version: None,
         attrs: Attrs::default(),
         params: vec![param(n), param(xs)],
-        ret: vec![FunResult {
-            ty: row,
-            aliases: Vec::new(),
-            ann: (),
-        }],
+        ret: vec![FunResult { ty: row, aliases: Vec::new(), ann: () }],
         body,
         tunables: Vec::new(),
         names,
@@ -115,11 +83,7 @@ fn checked(function: Function<Soacs>) -> String {
     let errors = verify::verify(&program).err().unwrap_or_default();
     let listing = verify::listing(&program, &errors);
     assert!(errors.is_empty(), "{listing}");
-    assert_eq!(
-        text::parse::<Soacs>(&listing).as_ref(),
-        Ok(&program),
-        "{listing}"
-    );
+    assert_eq!(text::parse::<Soacs>(&listing).as_ref(), Ok(&program), "{listing}");
     listing
 }
 
@@ -135,11 +99,7 @@ fn bodies_are_refreshed_and_substituted() {
     let params: Vec<_> = function.params.iter().map(|p| p.param.name).collect();
     assert_eq!(free_names(&function.body), params);
     // Twice the same body, one after the other: the copy has fresh names.
-    let copy = refresh_body(
-        &function.body,
-        &mut function.names,
-        &mut Substitution::default(),
-    );
+    let copy = refresh_body(&function.body, &mut function.names, &mut Substitution::default());
     assert_eq!(free_names(&copy), params);
     function.body.stms.extend(copy.stms);
     function.body.result = copy.result;
@@ -156,20 +116,9 @@ fn bodies_are_refreshed_and_substituted() {
 fn bodies_are_imported_with_their_provenance() {
     let callee = sample();
     let mut caller = sample();
-    let outer = caller.provs.push(
-        SrcLoc {
-            file: 0,
-            line: 9,
-            col: 9,
-            end_line: 9,
-            end_col: 10,
-        },
-        Prov::NONE,
-    );
+    let outer = caller.provs.push(SrcLoc { file: 0, line: 9, col: 9, end_line: 9, end_col: 10 }, Prov::NONE);
     let pairs = callee.params.iter().zip(&caller.params);
-    let mut map: Substitution = pairs
-        .map(|(from, to)| (from.param.name, to.param.name.into()))
-        .collect();
+    let mut map: Substitution = pairs.map(|(from, to)| (from.param.name, to.param.name.into())).collect();
     let mut import = Import {
         from_names: &callee.names,
         from_provs: &callee.provs,
@@ -187,13 +136,7 @@ fn bodies_are_imported_with_their_provenance() {
 
 #[test]
 fn all_provenances_of_a_fused_statement_are_imported() {
-    let place = |line| SrcLoc {
-        file: 0,
-        line,
-        col: 1,
-        end_line: line,
-        end_col: 2,
-    };
+    let place = |line| SrcLoc { file: 0, line, col: 1, end_line: line, end_col: 2 };
     let mut callee = sample();
     let first = callee.body.stms[0].aux.prov;
     let other = callee.provs.push(place(7), Prov::NONE);
@@ -209,10 +152,8 @@ fn all_provenances_of_a_fused_statement_are_imported() {
     };
     let body = import_body(&callee.body, &mut import, &mut Substitution::default());
     let stacks = caller.provs.stacks(body.stms[0].aux.prov);
-    let lines: Vec<Vec<u32>> = stacks
-        .iter()
-        .map(|stack| stack.iter().map(|loc| loc.line).collect())
-        .collect();
+    let lines: Vec<Vec<u32>> =
+        stacks.iter().map(|stack| stack.iter().map(|loc| loc.line).collect()).collect();
     assert_eq!(lines, [[7, 9], [1, 9]]);
 }
 
@@ -223,16 +164,7 @@ fn operator_spellings_are_unique() {
     all.extend(CmpOp::ALL.iter().map(|op| op.name()));
     all.extend(prim::UnOp::ALL.iter().map(|op| op.name()));
     all.extend(prim::MathFun::ALL.iter().map(|op| op.name()));
-    all.extend([
-        "select",
-        "fma",
-        "iota",
-        "scratch",
-        "constarray",
-        "nan",
-        "inf",
-        "bits",
-    ]);
+    all.extend(["select", "fma", "iota", "scratch", "constarray", "nan", "inf", "bits"]);
     let count = all.len();
     all.sort_unstable();
     all.dedup();

@@ -8,18 +8,11 @@ use ir::{Level, Mems, Segs, Soacs};
 use std::path::PathBuf;
 
 fn files(folder: &str) -> Vec<(PathBuf, String)> {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/files")
-        .join(folder);
-    let mut paths: Vec<PathBuf> = std::fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .collect();
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/files").join(folder);
+    let mut paths: Vec<PathBuf> =
+        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     paths.sort();
-    paths
-        .into_iter()
-        .map(|path| (path.clone(), std::fs::read_to_string(path).unwrap()))
-        .collect()
+    paths.into_iter().map(|path| (path.clone(), std::fs::read_to_string(path).unwrap())).collect()
 }
 
 fn round_trip<L: Level>(text: &str) -> Result<(), String> {
@@ -56,19 +49,13 @@ fn every_level_round_trips() {
 fn wrong_text_is_an_error_with_its_place() {
     let error = |text: &str| text::parse::<Soacs>(text).unwrap_err().to_string();
     assert_eq!(error(""), "1:1: expected the level `soacs`");
-    assert_eq!(
-        error("soacs\nfun f() : () { in (x_1"),
-        "2:23: expected `,` or `)`"
-    );
+    assert_eq!(error("soacs\nfun f() : () { in (x_1"), "2:23: expected `,` or `)`");
     assert_eq!(
         error("soacs fun f(x_1: i32, y_1: i32) : () { in () }"),
         "1:23: name 1 already has the hint `x`"
     );
     assert!(error("soacs fun f(x_4000000000: i32) : () { in () }").contains("below the length"));
-    assert_eq!(
-        error("soacs\n  §"),
-        "2:3: a character that cannot stand here"
-    );
+    assert_eq!(error("soacs\n  §"), "2:3: a character that cannot stand here");
     assert!(error("soacs fun f() : () { in (300i8) }").contains("in range"));
     assert!(error("soacs file \"abc").contains("without an end"));
     let provs = |text: &str| error(&format!("soacs fun f() : () {{ in () }}\n{text}"));

@@ -32,17 +32,12 @@ fn they_print_and_parse_back() {
     assert_eq!(text::print(&program()), TEXT);
     let wrong = |from: &str, to: &str| {
         let text = TEXT.replace(from, to);
-        text::parse::<Segs>(&text)
-            .expect_err("it is wrong")
-            .to_string()
+        text::parse::<Segs>(&text).expect_err("it is wrong").to_string()
     };
     let message = wrong("tunable#1 lanes_share", "tunable#3 lanes_share");
     assert!(message.contains("count up from 0"), "{message}");
     let message = wrong("lanes_share 3", "lanes_shore 3");
-    assert!(
-        message.contains("no rule is called `lanes_shore`"),
-        "{message}"
-    );
+    assert!(message.contains("no rule is called `lanes_shore`"), "{message}");
     let message = wrong("threshold -5", "bound -5");
     assert!(message.contains("no class of parameters"), "{message}");
     let message = wrong("9223372036854775807", "9223372036854775808");
@@ -54,14 +49,7 @@ fn names_are_of_function_rule_and_ordinal() {
     let program = program();
     let main = &program.functions[0];
     let names = main.tunables.iter().map(|t| t.full_name(&main.name));
-    assert_eq!(
-        names.collect::<Vec<_>>(),
-        [
-            "main.lanes_share_0",
-            "main.lanes_share_3",
-            "main.lanes_share_2"
-        ]
-    );
+    assert_eq!(names.collect::<Vec<_>>(), ["main.lanes_share_0", "main.lanes_share_3", "main.lanes_share_2"]);
     assert_eq!(used(main), [true, false, true]);
     assert_eq!(main.tunables[TunableId(1).index()].default, -5);
 }
@@ -79,11 +67,8 @@ fn comparisons_are_with_the_value_that_is_given() {
     let program = program();
     let run = |n: i64, given: &[(&str, i64)]| {
         let given = given.iter().map(|(name, n)| ((*name).to_owned(), *n));
-        let options = Options {
-            settings: Settings(given.collect()),
-            listener: Some(note),
-            ..Options::default()
-        };
+        let options =
+            Options { settings: Settings(given.collect()), listener: Some(note), ..Options::default() };
         let args = vec![EvalValue::Scalar(Scalar::I64(n))];
         let results = eval_entry_with(&program, "main", args, &options).expect("it runs");
         results.into_iter().map(|result| match result {
@@ -100,10 +85,7 @@ fn comparisons_are_with_the_value_that_is_given() {
     assert_eq!(results(7, &given), [false, true]);
     assert_eq!(
         SEEN.take(),
-        [
-            "main.lanes_share_0 7 8".to_owned(),
-            format!("main.lanes_share_2 7 {}", i64::MIN)
-        ]
+        ["main.lanes_share_0 7 8".to_owned(), format!("main.lanes_share_2 7 {}", i64::MIN)]
     );
 }
 
@@ -138,10 +120,7 @@ fn chunks_have_as_many_points_as_the_parameter_says() {
     assert_eq!(used(&program.functions[0]), [true]);
     let sum = |given: &[i64]| {
         let given = given.iter().map(|n| ("main.grain_0".to_owned(), *n));
-        let options = Options {
-            settings: Settings(given.collect()),
-            ..Options::default()
-        };
+        let options = Options { settings: Settings(given.collect()), ..Options::default() };
         let args = vec![EvalValue::Scalar(Scalar::I64(4))];
         let results = eval_entry_with(&program, "main", args, &options).expect("it runs");
         match results.as_slice() {

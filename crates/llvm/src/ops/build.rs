@@ -11,11 +11,7 @@ use inkwell::{FloatPredicate, IntPredicate};
 
 /// Number of lanes of a vector.
 pub fn lanes_of(x: Value<'_>) -> Option<u32> {
-    if let Value::VectorValue(x) = x {
-        Some(x.get_type().get_size())
-    } else {
-        None
-    }
+    if let Value::VectorValue(x) = x { Some(x.get_type().get_size()) } else { None }
 }
 
 /// A constant in as many lanes, or none, as a value has.
@@ -28,29 +24,17 @@ fn spread<'c>(x: Value<'c>, constant: Value<'c>) -> Value<'c> {
 
 /// The integer type of a value or of its lanes.
 fn int_type(x: Value<'_>) -> Res<IntType<'_>> {
-    if let BasicTypeEnum::IntType(ty) = elem_type(x) {
-        Ok(ty)
-    } else {
-        Err(unfit("an integer"))
-    }
+    if let BasicTypeEnum::IntType(ty) = elem_type(x) { Ok(ty) } else { Err(unfit("an integer")) }
 }
 
 /// The float type of a value or of its lanes.
 fn float_type(x: Value<'_>) -> Res<FloatType<'_>> {
-    if let BasicTypeEnum::FloatType(ty) = elem_type(x) {
-        Ok(ty)
-    } else {
-        Err(unfit("a float"))
-    }
+    if let BasicTypeEnum::FloatType(ty) = elem_type(x) { Ok(ty) } else { Err(unfit("a float")) }
 }
 
 /// The type of a value or of its lanes.
 fn elem_type(x: Value<'_>) -> BasicTypeEnum<'_> {
-    if let Value::VectorValue(x) = x {
-        x.get_type().get_element_type()
-    } else {
-        x.get_type()
-    }
+    if let Value::VectorValue(x) = x { x.get_type().get_element_type() } else { x.get_type() }
 }
 
 /// An integer constant in the type of a value.
@@ -151,17 +135,10 @@ impl<'c> Ops<'_, '_, 'c> {
         })
     }
 
-    pub(super) fn int_compare(
-        &self,
-        predicate: IntPredicate,
-        x: Value<'c>,
-        y: Value<'c>,
-    ) -> Res<Value<'c>> {
+    pub(super) fn int_compare(&self, predicate: IntPredicate, x: Value<'c>, y: Value<'c>) -> Res<Value<'c>> {
         let b = self.builder;
         Ok(match (x, y) {
-            (Value::IntValue(x), Value::IntValue(y)) => {
-                b.build_int_compare(predicate, x, y, "")?.into()
-            }
+            (Value::IntValue(x), Value::IntValue(y)) => b.build_int_compare(predicate, x, y, "")?.into(),
             (Value::VectorValue(x), Value::VectorValue(y)) => {
                 b.build_int_compare(predicate, x, y, "")?.into()
             }
@@ -205,23 +182,14 @@ impl<'c> Ops<'_, '_, 'c> {
     pub(super) fn float_resize(&self, x: Value<'c>, to: FloatType<'c>) -> Res<Value<'c>> {
         let b = self.builder;
         Ok(match (x, shaped(x, to.into())?) {
-            (Value::FloatValue(x), BasicTypeEnum::FloatType(to)) => {
-                b.build_float_cast(x, to, "")?.into()
-            }
-            (Value::VectorValue(x), BasicTypeEnum::VectorType(to)) => {
-                b.build_float_cast(x, to, "")?.into()
-            }
+            (Value::FloatValue(x), BasicTypeEnum::FloatType(to)) => b.build_float_cast(x, to, "")?.into(),
+            (Value::VectorValue(x), BasicTypeEnum::VectorType(to)) => b.build_float_cast(x, to, "")?.into(),
             _ => return Err(unfit("a float")),
         })
     }
 
     /// The float next to an integer.
-    pub(super) fn int_to_float(
-        &self,
-        x: Value<'c>,
-        to: FloatType<'c>,
-        signed: bool,
-    ) -> Res<Value<'c>> {
+    pub(super) fn int_to_float(&self, x: Value<'c>, to: FloatType<'c>, signed: bool) -> Res<Value<'c>> {
         let b = self.builder;
         Ok(match (x, shaped(x, to.into())?) {
             (Value::IntValue(x), BasicTypeEnum::FloatType(to)) if signed => {
@@ -241,12 +209,7 @@ impl<'c> Ops<'_, '_, 'c> {
     }
 
     /// The integer next to a float that is in range, towards 0.
-    pub(super) fn float_to_int(
-        &self,
-        x: Value<'c>,
-        to: IntType<'c>,
-        signed: bool,
-    ) -> Res<Value<'c>> {
+    pub(super) fn float_to_int(&self, x: Value<'c>, to: IntType<'c>, signed: bool) -> Res<Value<'c>> {
         let b = self.builder;
         Ok(match (x, shaped_int(x, to)) {
             (Value::FloatValue(x), BasicTypeEnum::IntType(to)) if signed => {

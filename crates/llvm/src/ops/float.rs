@@ -42,13 +42,7 @@ impl<'c> Ops<'_, '_, 'c> {
         self.narrowed(ty, wide)
     }
 
-    pub(super) fn float_binary(
-        &self,
-        op: BinOp,
-        ty: PrimType,
-        x: Value<'c>,
-        y: Value<'c>,
-    ) -> Res<Value<'c>> {
+    pub(super) fn float_binary(&self, op: BinOp, ty: PrimType, x: Value<'c>, y: Value<'c>) -> Res<Value<'c>> {
         match op {
             BinOp::FAdd => self.float_add(x, y),
             BinOp::FSub => self.float_sub(x, y),
@@ -84,22 +78,14 @@ impl<'c> Ops<'_, '_, 'c> {
     /// operand is the result if the other is a NaN.
     fn min_or_max(&self, ty: PrimType, x: Value<'c>, y: Value<'c>, least: bool) -> Res<Value<'c>> {
         let types = &self.emit.types;
-        let predicate = if least {
-            FloatPredicate::OLT
-        } else {
-            FloatPredicate::OGT
-        };
+        let predicate = if least { FloatPredicate::OLT } else { FloatPredicate::OGT };
         let first = self.float_compare(predicate, x, y)?;
         let ordered = self.select(first, x, y)?;
         // Equal floats differ in the sign of zero at most.
         let equal = self.float_compare(FloatPredicate::OEQ, x, y)?;
         let x_bits = self.bits_as(x, types.int(ty))?;
         let y_bits = self.bits_as(y, types.int(ty))?;
-        let both = if least {
-            self.or(x_bits, y_bits)?
-        } else {
-            self.and(x_bits, y_bits)?
-        };
+        let both = if least { self.or(x_bits, y_bits)? } else { self.and(x_bits, y_bits)? };
         let both = self.bits_as(both, types.float(ty))?;
         let number = self.select(equal, both, ordered)?;
         let y_is_nan = self.float_compare(FloatPredicate::UNO, y, y)?;
@@ -210,12 +196,7 @@ impl<'c> Ops<'_, '_, 'c> {
         self.select(is_nan, x, number)
     }
 
-    pub(super) fn float_to_float(
-        &self,
-        from: PrimType,
-        to: PrimType,
-        x: Value<'c>,
-    ) -> Res<Value<'c>> {
+    pub(super) fn float_to_float(&self, from: PrimType, to: PrimType, x: Value<'c>) -> Res<Value<'c>> {
         let types = &self.emit.types;
         match (from, to) {
             _ if from == to => Ok(x),

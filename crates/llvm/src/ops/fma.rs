@@ -86,19 +86,11 @@ impl<'c> Ops<'_, '_, 'c> {
         if ty == PrimType::F32 || lanes_of(x).unwrap_or(1) <= MOST_LANES {
             return self.fma_in_place(ty, x, y, z);
         }
-        let f = self.fma_function("fma.all", ty, x, |ops, [x, y, z]| {
-            ops.fma_in_place(ty, x, y, z)
-        })?;
+        let f = self.fma_function("fma.all", ty, x, |ops, [x, y, z]| ops.fma_in_place(ty, x, y, z))?;
         call_value(self.builder, f, &[x, y, z])
     }
 
-    fn fma_in_place(
-        &self,
-        ty: PrimType,
-        x: Value<'c>,
-        y: Value<'c>,
-        z: Value<'c>,
-    ) -> Res<Value<'c>> {
+    fn fma_in_place(&self, ty: PrimType, x: Value<'c>, y: Value<'c>, z: Value<'c>) -> Res<Value<'c>> {
         let (usual, trusted) = if ty == PrimType::F32 {
             let s = self.double_sum(x, y, z)?;
             let r = self.float_resize(s, self.emit.types.f32)?;
@@ -106,10 +98,7 @@ impl<'c> Ops<'_, '_, 'c> {
         } else {
             let parts = self.parts(x, y, z)?;
             let types = &self.emit.types;
-            let sizes = self.or(
-                self.bits_as(parts.p, types.i64)?,
-                self.bits_as(parts.s, types.i64)?,
-            )?;
+            let sizes = self.or(self.bits_as(parts.p, types.i64)?, self.bits_as(parts.s, types.i64)?)?;
             let size = self.intrinsic("llvm.fabs", &[self.bits_as(sizes, types.f64)?])?;
             let small = self.is_less(size, float_like(size, TRUSTED)?)?;
             (parts.r, self.and(parts.clear, self.not(small)?)?)
@@ -119,16 +108,11 @@ impl<'c> Ops<'_, '_, 'c> {
             None => trusted,
         };
         let rest = self.fma_function("fma.rare", ty, x, |ops, [x, y, z]| {
-            if ty == PrimType::F32 {
-                ops.odd_sum(x, y, z)
-            } else {
-                ops.unusual(x, y, z)
-            }
+            if ty == PrimType::F32 { ops.odd_sum(x, y, z) } else { ops.unusual(x, y, z) }
         })?;
         let b = self.builder;
         let (before, rare, after) = (
-            b.get_insert_block()
-                .ok_or_else(|| Error::bug("code without a block"))?,
+            b.get_insert_block().ok_or_else(|| Error::bug("code without a block"))?,
             self.new_block("fma.rare")?,
             self.new_block("fma")?,
         );
@@ -179,12 +163,7 @@ impl<'c> Ops<'_, '_, 'c> {
         } else {
             let y_high = self.high(self.bits_as(y, self.emit.types.i64)?)?;
             let y_low = self.float_sub(y, y_high)?;
-            vec![
-                (x_high, y_high),
-                (x_high, y_low),
-                (x_low, y_high),
-                (x_low, y_low),
-            ]
+            vec![(x_high, y_high), (x_high, y_low), (x_low, y_high), (x_low, y_low)]
         };
         let mut e = p;
         for (x, y) in products {
@@ -198,15 +177,7 @@ impl<'c> Ops<'_, '_, 'c> {
         let d = self.float_add(w, self.float_sub(r, s)?)?;
         let more = self.float_mul(d, float_like(d, ABOVE_ONE)?)?;
         let clear = self.float_compare(FloatPredicate::OEQ, self.float_sub(r, more)?, r)?;
-        Ok(Parts {
-            p,
-            s,
-            t,
-            e,
-            w,
-            r,
-            clear,
-        })
+        Ok(Parts { p, s, t, e, w, r, clear })
     }
 
     /// A double whose last bits are cleared.
@@ -250,10 +221,7 @@ impl<'c> Ops<'_, '_, 'c> {
         };
         let builder = emit.context.create_builder();
         builder.position_at_end(emit.context.append_basic_block(f, "entry"));
-        let ops = Ops {
-            emit,
-            builder: &builder,
-        };
+        let ops = Ops { emit, builder: &builder };
         let result = body(&ops, [x, y, z])?;
         builder.build_return(Some(&result))?;
         Ok(f)
@@ -284,8 +252,7 @@ impl<'c> Ops<'_, '_, 'c> {
     fn unusual(&self, x: Value<'c>, y: Value<'c>, z: Value<'c>) -> Res<Value<'c>> {
         let parts = self.parts(x, y, z)?;
         let size = |v| self.intrinsic("llvm.fabs", &[v]);
-        let is =
-            |predicate, v, constant| self.float_compare(predicate, v, float_like(v, constant)?);
+        let is = |predicate, v, constant| self.float_compare(predicate, v, float_like(v, constant)?);
         let endless = |v| is(FloatPredicate::UEQ, size(v)?, f64::INFINITY);
         let endless_product = self.or(endless(x)?, endless(y)?)?;
         let small = is(FloatPredicate::OLT, size(parts.p)?, LEAST_PRODUCT)?;

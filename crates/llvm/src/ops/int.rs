@@ -16,13 +16,7 @@ use inkwell::values::FunctionValue;
 use prim::{BinOp, PrimType, UnOp};
 
 impl<'c> Ops<'_, '_, 'c> {
-    pub(super) fn int_binary(
-        &self,
-        op: BinOp,
-        ty: PrimType,
-        x: Value<'c>,
-        y: Value<'c>,
-    ) -> Res<Value<'c>> {
+    pub(super) fn int_binary(&self, op: BinOp, ty: PrimType, x: Value<'c>, y: Value<'c>) -> Res<Value<'c>> {
         match op {
             BinOp::Add => self.add(x, y),
             BinOp::Sub => self.sub(x, y),
@@ -73,11 +67,7 @@ impl<'c> Ops<'_, '_, 'c> {
         if by_products(ty, y) {
             return self.quotient_by_products(ty, x, y, signed);
         }
-        if signed {
-            self.signed_div(x, y)
-        } else {
-            self.unsigned_div(x, y)
-        }
+        if signed { self.signed_div(x, y) } else { self.unsigned_div(x, y) }
     }
 
     /// What `x / y` towards 0 leaves, where that is defined.
@@ -86,11 +76,7 @@ impl<'c> Ops<'_, '_, 'c> {
             let quotient = self.quotient(ty, x, y, signed)?;
             return self.sub(x, self.mul(quotient, y)?);
         }
-        if signed {
-            self.signed_rem(x, y)
-        } else {
-            self.unsigned_rem(x, y)
-        }
+        if signed { self.signed_rem(x, y) } else { self.unsigned_rem(x, y) }
     }
 
     /// The divisor, or 1 where the machine has no quotient with a sign.
@@ -144,10 +130,7 @@ impl<'c> Ops<'_, '_, 'c> {
             UnOp::SSignum => {
                 let positive = self.int_compare(IntPredicate::SGT, x, zero)?;
                 let negative = self.int_compare(IntPredicate::SLT, x, zero)?;
-                self.or(
-                    self.resize(positive, own, false)?,
-                    self.resize(negative, own, true)?,
-                )
+                self.or(self.resize(positive, own, false)?, self.resize(negative, own, true)?)
             }
             UnOp::USignum => {
                 let some = self.int_compare(IntPredicate::NE, x, zero)?;
@@ -204,24 +187,14 @@ impl<'c> Ops<'_, '_, 'c> {
         };
         let (zero, one) = (int_like(x, 0)?, int_like(x, 1)?);
         let builder = emit.context.create_builder();
-        let (b, ops) = (
-            &builder,
-            Ops {
-                emit,
-                builder: &builder,
-            },
-        );
+        let (b, ops) = (&builder, Ops { emit, builder: &builder });
         let block = |name| emit.context.append_basic_block(f, name);
-        let (entry, head, body, done) =
-            (block("entry"), block("head"), block("body"), block("done"));
+        let (entry, head, body, done) = (block("entry"), block("head"), block("body"), block("done"));
         b.position_at_end(entry);
         b.build_unconditional_branch(head)?;
         b.position_at_end(head);
-        let (power, base, exponent) = (
-            b.build_phi(t, "power")?,
-            b.build_phi(t, "base")?,
-            b.build_phi(t, "exponent")?,
-        );
+        let (power, base, exponent) =
+            (b.build_phi(t, "power")?, b.build_phi(t, "base")?, b.build_phi(t, "exponent")?);
         let left = exponent.as_basic_value();
         let mut more = ops.int_compare(IntPredicate::NE, left, zero)?;
         if lanes.is_some() {

@@ -32,9 +32,7 @@ impl<'c> Ops<'_, '_, 'c> {
             Value::PointerValue(x) => x.get_type().vec_type(lanes),
             _ => return Err(Error::bug("what is spread over lanes is no scalar")),
         };
-        let first = self
-            .builder
-            .build_insert_element(ty.get_poison(), x, self.lane(0), "")?;
+        let first = self.builder.build_insert_element(ty.get_poison(), x, self.lane(0), "")?;
         let places = vec![Some(0); lanes as usize];
         Ok(self.shuffle(first, ty.get_poison(), &places)?.into())
     }
@@ -48,10 +46,8 @@ impl<'c> Ops<'_, '_, 'c> {
         places: &[Option<u32>],
     ) -> Res<VectorValue<'c>> {
         let none = self.emit.types.i32.get_poison();
-        let places: Vec<_> = places
-            .iter()
-            .map(|place| place.map_or(none, |place| self.lane(place)))
-            .collect();
+        let places: Vec<_> =
+            places.iter().map(|place| place.map_or(none, |place| self.lane(place))).collect();
         let places = VectorType::const_vector(&places);
         Ok(self.builder.build_shuffle_vector(x, y, places, "")?)
     }
@@ -59,9 +55,7 @@ impl<'c> Ops<'_, '_, 'c> {
     /// 0, 1, 2, ...
     pub fn numbers(&self, ty: PrimType, lanes: u32) -> Value<'c> {
         let ty = self.emit.types.int(ty);
-        let numbers: Vec<_> = (0..u64::from(lanes))
-            .map(|lane| ty.const_int(lane, false))
-            .collect();
+        let numbers: Vec<_> = (0..u64::from(lanes)).map(|lane| ty.const_int(lane, false)).collect();
         VectorType::const_vector(&numbers).into()
     }
 
@@ -74,10 +68,7 @@ impl<'c> Ops<'_, '_, 'c> {
     fn mask_type(&self, mask: Value<'c>) -> Res<IntType<'c>> {
         let lanes = lanes_of(mask).and_then(NonZeroU32::new);
         let lanes = lanes.ok_or_else(|| Error::bug("a mask is not a vector"))?;
-        self.emit
-            .context
-            .custom_width_int_type(lanes)
-            .map_err(Error::bug)
+        self.emit.context.custom_width_int_type(lanes).map_err(Error::bug)
     }
 
     /// Whether any lane of a mask is set.
@@ -129,8 +120,7 @@ impl<'c> Ops<'_, '_, 'c> {
         let fits = matches!(lanes * wide.get_bit_width(), 128 | 256 | 512);
         let packed = if lanes == 1 {
             // LLVM does not know how to make a scalar of it.
-            self.builder
-                .build_select(vector(mask)?, numbers, zero, "")?
+            self.builder.build_select(vector(mask)?, numbers, zero, "")?
         } else if self.emit.processor.has_masks() && fits {
             self.intrinsic("llvm.x86.avx512.mask.compress", &[numbers, zero, mask])?
         } else {
@@ -146,10 +136,7 @@ impl<'c> Ops<'_, '_, 'c> {
 
     /// A vector with another value in a lane.
     pub fn insert(&self, x: Value<'c>, lane: IntValue<'c>, value: Value<'c>) -> Res<Value<'c>> {
-        Ok(self
-            .builder
-            .build_insert_element(vector(x)?, value, lane, "")?
-            .into())
+        Ok(self.builder.build_insert_element(vector(x)?, value, lane, "")?.into())
     }
 
     /// A vector moved up by so many lanes, the first ones filled.

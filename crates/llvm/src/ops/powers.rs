@@ -47,20 +47,16 @@ impl<'c> Ops<'_, '_, 'c> {
         let number = vector(number)?;
         let mut powers = double.vec_type(lanes).get_poison();
         for from in (0..lanes).step_by(LANES as usize) {
-            let taken: Vec<_> = (from..from + LANES)
-                .map(|lane| (lane < lanes).then_some(lane))
-                .collect();
+            let taken: Vec<_> = (from..from + LANES).map(|lane| (lane < lanes).then_some(lane)).collect();
             let part = self.shuffle(number, number.get_type().get_poison(), &taken)?;
             let permute = self.emit.intrinsic("llvm.x86.avx512.permvar.df.512", &[])?;
             let part = vector(call_value(self.builder, permute, &[table, part.into()])?)?;
             // The part as long as the whole, then the whole with the part.
-            let spread: Vec<_> = (0..lanes)
-                .map(|lane| lane.checked_sub(from).filter(|at| *at < LANES))
-                .collect();
+            let spread: Vec<_> =
+                (0..lanes).map(|lane| lane.checked_sub(from).filter(|at| *at < LANES)).collect();
             let part = self.shuffle(part, part.get_type().get_poison(), &spread)?;
-            let chosen: Vec<_> = (0..lanes)
-                .map(|lane| Some(if lane < from { lane } else { lanes + lane }))
-                .collect();
+            let chosen: Vec<_> =
+                (0..lanes).map(|lane| Some(if lane < from { lane } else { lanes + lane })).collect();
             powers = self.shuffle(powers, part, &chosen)?;
         }
         Ok(powers.into())
@@ -70,10 +66,7 @@ impl<'c> Ops<'_, '_, 'c> {
         let place = int(self.and(number.into(), int_like(number.into(), 7)?)?)?;
         let double = self.emit.types.float(PrimType::F64);
         // SAFETY: the table has eight entries.
-        let entry = unsafe {
-            self.builder
-                .build_in_bounds_gep(double, self.powers(), &[place], "")?
-        };
+        let entry = unsafe { self.builder.build_in_bounds_gep(double, self.powers(), &[place], "")? };
         Ok(self.builder.build_load(double, entry, "")?)
     }
 

@@ -34,11 +34,7 @@ impl<'c> Ops<'_, '_, 'c> {
     ) -> Res<Value<'c>> {
         let types = &self.emit.types;
         let narrow = ty.bits() < 32;
-        let (float, bits) = if narrow {
-            (types.f32, types.i32)
-        } else {
-            (types.f64, types.i64)
-        };
+        let (float, bits) = if narrow { (types.f32, types.i32) } else { (types.f64, types.i64) };
         let divisor = self.int_to_float(y, float, signed)?;
         let rounded = self.float_div(float_like(divisor, 1.0)?, divisor)?;
         let rounded = self.bits_as(rounded, bits)?;
@@ -52,10 +48,6 @@ impl<'c> Ops<'_, '_, 'c> {
         }
         // An integer of 32 bits has room for narrow ones without signs.
         let signed = signed || narrow;
-        self.resize(
-            self.float_to_int(product, types.i32, signed)?,
-            types.int(ty),
-            signed,
-        )
+        self.resize(self.float_to_int(product, types.i32, signed)?, types.int(ty), signed)
     }
 }

@@ -53,9 +53,7 @@ impl<'c> Ops<'_, '_, 'c> {
             good = self.and(good, self.near(x)?)?;
         }
         let products = || self.by_newton(x, y, reciprocals);
-        self.usually(self.all(good)?, "quotient", products, || {
-            self.float_div(x, y)
-        })
+        self.usually(self.all(good)?, "quotient", products, || self.float_div(x, y))
     }
 
     /// Which lanes are in the range where nothing over- or underflows.
@@ -95,11 +93,7 @@ impl<'c> Ops<'_, '_, 'c> {
         if lanes == LANES {
             let function = self.emit.intrinsic("llvm.x86.avx512.rcp14.ps.512", &[])?;
             let all = self.emit.types.i16.const_all_ones().into();
-            return vector(call_value(
-                self.builder,
-                function,
-                &[y.into(), none.into(), all],
-            )?);
+            return vector(call_value(self.builder, function, &[y.into(), none.into(), all])?);
         }
         let half = |from: u32| {
             let places: Vec<_> = (from..from + lanes / 2).map(Some).collect();

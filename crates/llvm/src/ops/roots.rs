@@ -50,9 +50,7 @@ impl<'c> Ops<'_, '_, 'c> {
         let first = self.intrinsic("llvm.sqrt", &[half(0)?.into()])?;
         let second = self.root_by_products(half(LANES)?.into())?;
         let places: Vec<_> = (0..2 * LANES).map(Some).collect();
-        Ok(self
-            .shuffle(vector(first)?, vector(second)?, &places)?
-            .into())
+        Ok(self.shuffle(vector(first)?, vector(second)?, &places)?.into())
     }
 
     /// Square roots of one register of doubles without the divider, unless an

@@ -16,10 +16,7 @@ const LANES: u32 = 32;
 /// `out[i] = fma (x[i], y[i], z[i])`, in lanes and as scalars, and the same with `x`
 /// for `y`, which has code of its own.
 fn program(ty: PrimType) -> Program {
-    let mut program = Program {
-        source_name: "fma".into(),
-        ..Program::default()
-    };
+    let mut program = Program { source_name: "fma".into(), ..Program::default() };
     for (lanes, square) in WIDTHS.into_iter().flat_map(|n| [(n, false), (n, true)]) {
         let mut f = Fun::default();
         let (out, n) = f.array("out");
@@ -31,32 +28,19 @@ fn program(ty: PrimType) -> Program {
         };
         let vars = ["x", "y", "z"].map(|name| f.var(name, of));
         let position = || mul(v(i), Expr::i64(i64::from(lanes)));
-        let element = |buffer| Access {
-            buffer,
-            elem: ty,
-            offset: v(i),
-            dims: Vec::new(),
-        };
+        let element = |buffer| Access { buffer, elem: ty, offset: v(i), dims: Vec::new() };
         let mut body = Vec::new();
         for (var, buffer) in vars.iter().zip(buffers) {
             body.push(match lanes {
                 1 => Stmt::Load(*var, element(buffer)),
-                _ => Stmt::LoadLanes {
-                    var: *var,
-                    from: unit(buffer, ty, lanes, position()),
-                    mask: None,
-                },
+                _ => Stmt::LoadLanes { var: *var, from: unit(buffer, ty, lanes, position()), mask: None },
             });
         }
         let [x, y, z] = vars.map(|var| Box::new(v(var)));
         let value = Expr::Fma(ty, x.clone(), if square { x } else { y }, z);
         body.push(match lanes {
             1 => Stmt::Store(element(out), value),
-            _ => Stmt::StoreLanes {
-                to: unit(out, ty, lanes, position()),
-                value,
-                mask: None,
-            },
+            _ => Stmt::StoreLanes { to: unit(out, ty, lanes, position()), value, mask: None },
         });
         let count = Expr::i64(i64::from(lanes));
         let count = common::bin(BinOp::SQuot, PrimType::I64, v(n), count);
@@ -129,11 +113,7 @@ impl Operands {
             3 => 1,
             _ => (self.bits() % (1 << high)) as i64,
         };
-        let fraction = if self.bits().is_multiple_of(8) {
-            0
-        } else {
-            fraction
-        };
+        let fraction = if self.bits().is_multiple_of(8) { 0 } else { fraction };
         self.float(sign, exponent, fraction)
     }
 
@@ -161,11 +141,7 @@ fn value(ty: PrimType, bits: u64) -> Scalar {
 
 fn operands(ty: PrimType, count: usize) -> Vec<[u64; 3]> {
     let random = Random(11);
-    let mut all = Operands {
-        ty,
-        random,
-        rows: Vec::new(),
-    };
+    let mut all = Operands { ty, random, rows: Vec::new() };
     let (low, high) = all.sizes();
     let one = all.float(0, (1 << (high - 1)) - 1, 0);
     // Operands like no others, in all combinations.
@@ -207,11 +183,7 @@ fn operands(ty: PrimType, count: usize) -> Vec<[u64; 3]> {
             let sign = 1 << (low + high);
             let off = (all.bits() % 5).wrapping_sub(2);
             all.add(x, y, p.bits() ^ sign);
-            all.add(
-                x,
-                y,
-                (p.bits() ^ sign).wrapping_add(off) & (sign | (sign - 1)),
-            );
+            all.add(x, y, (p.bits() ^ sign).wrapping_add(off) & (sign | (sign - 1)));
         }
         // The same of a square, for whose operand there is no other.
         let z = all.near(x, x);
@@ -244,11 +216,7 @@ fn column(rows: &[[u64; 3]], at: usize, size: usize) -> Vec<u8> {
 
 #[test]
 fn products_and_sums_are_rounded_once() {
-    for (ty, count) in [
-        (PrimType::F64, 1_000_000),
-        (PrimType::F32, 1_000_000),
-        (PrimType::F16, 300_000),
-    ] {
+    for (ty, count) in [(PrimType::F64, 1_000_000), (PrimType::F32, 1_000_000), (PrimType::F16, 300_000)] {
         let rows = operands(ty, count);
         let size = ty.size() as usize;
         let wanted = [false, true].map(|square| {

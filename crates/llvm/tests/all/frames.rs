@@ -18,11 +18,7 @@ fn large_frames_count_for_the_stack() {
     let mut down = down.finish(
         "down",
         vec![
-            Stmt::Frame {
-                buffer: held,
-                elem: PrimType::I64,
-                count: cells as u64,
-            },
+            Stmt::Frame { buffer: held, elem: PrimType::I64, count: cells as u64 },
             Stmt::Store(at(held, PrimType::I64, c(0)), v(n)),
             Stmt::Store(at(held, PrimType::I64, place(v(n))), v(n)),
             Stmt::Set(r, c(0)),

@@ -9,38 +9,19 @@ use prim::Scalar;
 
 fn all_operators(cpu: &str) {
     let cases = cases();
-    let mut program = Program {
-        source_name: "operators".into(),
-        ..Program::default()
-    };
+    let mut program = Program { source_name: "operators".into(), ..Program::default() };
     for (i, case) in cases.iter().enumerate() {
         let mut f = Fun::default();
-        let params: Vec<_> = case
-            .params
-            .iter()
-            .map(|ty| f.param("x", VarType::Scalar(*ty)))
-            .collect();
+        let params: Vec<_> = case.params.iter().map(|ty| f.param("x", VarType::Scalar(*ty))).collect();
         let result = f.scalar("r", case.result);
         f.results = vec![result];
         let constants = case.constants.iter().map(|x| Expr::Const(*x));
-        let expr = (case.expr)(
-            params
-                .iter()
-                .map(|x| Expr::Var(*x))
-                .chain(constants)
-                .collect(),
-        );
-        program
-            .functions
-            .push(f.finish(&case.name, vec![Stmt::Set(result, expr)]));
+        let expr = (case.expr)(params.iter().map(|x| Expr::Var(*x)).chain(constants).collect());
+        program.functions.push(f.finish(&case.name, vec![Stmt::Set(result, expr)]));
         program.entries.push(Entry {
             name: case.name.as_str().into(),
             fun: FunId(i as u32),
-            params: case
-                .params
-                .iter()
-                .map(|ty| entry_value("x", entry_type(*ty)))
-                .collect(),
+            params: case.params.iter().map(|ty| entry_value("x", entry_type(*ty))).collect(),
             results: vec![entry_value("", entry_type(case.result))],
         });
     }
@@ -80,12 +61,7 @@ fn all_operators(cpu: &str) {
     }
     assert!(compared > 200_000, "only {compared} comparisons");
     let shown: Vec<_> = failures.iter().take(40).cloned().collect();
-    assert!(
-        failures.is_empty(),
-        "{} failures:\n{}",
-        failures.len(),
-        shown.join("\n")
-    );
+    assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), shown.join("\n"));
 }
 
 #[test]

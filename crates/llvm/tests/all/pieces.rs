@@ -29,11 +29,7 @@ fn pieces_lie_side_by_side() {
             for threads in [1, 4] {
                 let args = vec![Value::scalar(n).unwrap(), Value::scalar(count).unwrap()];
                 let given = Value::from_slice(&[n], &wanted).unwrap();
-                assert_eq!(
-                    run(&program, threads, args),
-                    Ok(vec![given]),
-                    "{n} in {count}"
-                );
+                assert_eq!(run(&program, threads, args), Ok(vec![given]), "{n} in {count}");
             }
         }
     }
@@ -51,10 +47,7 @@ fn few_tasks_take_what_lies_side_by_side_at_once() {
             assert_eq!(marks.len() as i64, n);
             let (mut at, mut tasks) = (0, 0);
             while at < n {
-                let (lo, hi) = (
-                    marks[at as usize] / 1_000_000,
-                    marks[at as usize] % 1_000_000,
-                );
+                let (lo, hi) = (marks[at as usize] / 1_000_000, marks[at as usize] % 1_000_000);
                 assert_eq!(lo, at, "{n} in {count}");
                 let bounds = (0..=count).map(|k| k * n / count);
                 assert!(bounds.clone().any(|b| b == lo) && bounds.clone().any(|b| b == hi));

@@ -2,12 +2,10 @@
 //! checks that no block is left over.
 
 use crate::common::{
-    Fun, add, array_of, at, bin, c, check, context, launch, less, mul, program, run, seq, sub,
-    tasks, tile, v,
+    Fun, add, array_of, at, bin, c, check, context, launch, less, mul, program, run, seq, sub, tasks, tile, v,
 };
 use imp::{
-    Arg, Data, DataId, EntryType, Expr, FunId, GlobalId, Launch, Plan, Program, Region, Stmt,
-    VarType,
+    Arg, Data, DataId, EntryType, Expr, FunId, GlobalId, Launch, Plan, Program, Region, Stmt, VarType,
 };
 use llvm::{Options, Output};
 use prim::{BinOp, PrimType, Scalar, ScalarType};
@@ -38,45 +36,22 @@ fn map_program() -> Program {
     let (chunk, low, high, i) = (f.int("chunk"), f.int("low"), f.int("high"), f.int("i"));
     let x = f.scalar("x", PrimType::F32);
     let chunks = bin(BinOp::SDiv, PrimType::I64, add(v(n), c(999)), c(1000));
-    let value = bin(
-        BinOp::FAdd,
-        PrimType::F32,
-        bin(BinOp::FMul, PrimType::F32, v(x), v(k)),
-        f32_const(1.0),
-    );
+    let value = bin(BinOp::FAdd, PrimType::F32, bin(BinOp::FMul, PrimType::F32, v(x), v(k)), f32_const(1.0));
     let body = vec![
         Stmt::Set(low, mul(v(chunk), c(1000))),
-        Stmt::Set(
-            high,
-            bin(BinOp::SMin, PrimType::I64, add(v(low), c(1000)), v(n)),
-        ),
+        Stmt::Set(high, bin(BinOp::SMin, PrimType::I64, add(v(low), c(1000)), v(n))),
         seq(
             true,
             i,
             v(low),
             v(high),
-            vec![
-                Stmt::Load(x, at(xs, PrimType::F32, v(i))),
-                Stmt::Store(at(ys, PrimType::F32, v(i)), value),
-            ],
+            vec![Stmt::Load(x, at(xs, PrimType::F32, v(i))), Stmt::Store(at(ys, PrimType::F32, v(i)), value)],
         ),
     ];
-    let launch = Launch {
-        locals: vec![low, high, x],
-        distinct: vec![ys],
-        ..launch()
-    };
-    let f = f.finish(
-        "map",
-        vec![
-            Stmt::Alloc(ys, mul(v(n), c(4)), None),
-            tasks(1, chunk, chunks, launch, body),
-        ],
-    );
-    let params = vec![
-        array_of(ScalarType::F32),
-        EntryType::Scalar(ScalarType::F32),
-    ];
+    let launch = Launch { locals: vec![low, high, x], distinct: vec![ys], ..launch() };
+    let f =
+        f.finish("map", vec![Stmt::Alloc(ys, mul(v(n), c(4)), None), tasks(1, chunk, chunks, launch, body)]);
+    let params = vec![array_of(ScalarType::F32), EntryType::Scalar(ScalarType::F32)];
     program(vec![f], params, vec![array_of(ScalarType::F32)])
 }
 
@@ -95,10 +70,7 @@ fn map_in_tasks() {
 
 #[test]
 fn float_maps_become_vectors() {
-    let options = Options {
-        cpu: "x86-64-v3".to_owned(),
-        ..Options::default()
-    };
+    let options = Options { cpu: "x86-64-v3".to_owned(), ..Options::default() };
     let text = llvm::text(&map_program(), &options, Output::Ir).unwrap();
     assert!(text.contains("fmul <8 x float>"), "{text}");
     // The writes are known not to meet the reads: nothing is tested at run time.
@@ -127,12 +99,8 @@ fn reduce_with_partial_sums() {
     let mut f = Fun::default();
     let (xs, n) = f.array("xs");
     let partial = f.owned("partial");
-    let (sum, chunk, i, acc) = (
-        f.scalar("sum", PrimType::F32),
-        f.int("chunk"),
-        f.int("i"),
-        f.scalar("a", PrimType::F32),
-    );
+    let (sum, chunk, i, acc) =
+        (f.scalar("sum", PrimType::F32), f.int("chunk"), f.int("i"), f.scalar("a", PrimType::F32));
     let (x, p) = (f.scalar("x", PrimType::F32), f.scalar("p", PrimType::F32));
     f.results = vec![sum];
     let plus = |x, y| bin(BinOp::FAdd, PrimType::F32, v(x), v(y));
@@ -142,28 +110,13 @@ fn reduce_with_partial_sums() {
             false,
             i,
             bin(BinOp::SDiv, PrimType::I64, mul(v(chunk), v(n)), c(16)),
-            bin(
-                BinOp::SDiv,
-                PrimType::I64,
-                mul(add(v(chunk), c(1)), v(n)),
-                c(16),
-            ),
-            vec![
-                Stmt::Load(x, at(xs, PrimType::F32, v(i))),
-                Stmt::Set(acc, plus(acc, x)),
-            ],
+            bin(BinOp::SDiv, PrimType::I64, mul(add(v(chunk), c(1)), v(n)), c(16)),
+            vec![Stmt::Load(x, at(xs, PrimType::F32, v(i))), Stmt::Set(acc, plus(acc, x))],
         ),
         Stmt::Store(at(partial, PrimType::F32, v(chunk)), v(acc)),
     ];
-    let launch = Launch {
-        locals: vec![acc, x],
-        distinct: vec![partial],
-        ..launch()
-    };
-    let fold = vec![
-        Stmt::Load(p, at(partial, PrimType::F32, v(i))),
-        Stmt::Set(sum, plus(sum, p)),
-    ];
+    let launch = Launch { locals: vec![acc, x], distinct: vec![partial], ..launch() };
+    let fold = vec![Stmt::Load(p, at(partial, PrimType::F32, v(i))), Stmt::Set(sum, plus(sum, p))];
     let f = f.finish(
         "sum",
         vec![
@@ -176,11 +129,7 @@ fn reduce_with_partial_sums() {
     let sum = EntryType::Scalar(ScalarType::F32);
     let program = program(vec![f], vec![array_of(ScalarType::F32)], vec![sum]);
     let xs: Vec<f32> = (0..12_345).map(|i| 1.0 / (i as f32 + 1.0)).collect();
-    let part = |k: usize| {
-        xs[k * xs.len() / 16..(k + 1) * xs.len() / 16]
-            .iter()
-            .fold(0.0f32, |a, x| a + x)
-    };
+    let part = |k: usize| xs[k * xs.len() / 16..(k + 1) * xs.len() / 16].iter().fold(0.0f32, |a, x| a + x);
     let wanted = (0..16).map(part).fold(0.0f32, |a, x| a + x);
     for threads in [1, 3] {
         let got = run(&program, threads, vec![f32s(&xs)]);
@@ -199,12 +148,7 @@ fn failure_in_tasks_leaks_nothing() {
     let in_bounds = bin(
         BinOp::And,
         PrimType::Bool,
-        Expr::Compare(
-            prim::CmpOp::SLe,
-            PrimType::I64,
-            Box::new(c(0)),
-            Box::new(v(i)),
-        ),
+        Expr::Compare(prim::CmpOp::SLe, PrimType::I64, Box::new(c(0)), Box::new(v(i))),
         less(v(i), v(n)),
     );
     let body = vec![
@@ -215,11 +159,7 @@ fn failure_in_tasks_leaks_nothing() {
         Stmt::Load(x, at(own, PrimType::I64, c(3))),
         Stmt::Store(at(out, PrimType::I64, v(t)), mul(v(x), v(x))),
     ];
-    let launch = Launch {
-        owned: vec![own],
-        locals: vec![i, x],
-        ..launch()
-    };
+    let launch = Launch { owned: vec![own], locals: vec![i, x], ..launch() };
     let f = f.finish(
         "gather",
         vec![
@@ -230,25 +170,15 @@ fn failure_in_tasks_leaks_nothing() {
             tasks(7, t, v(n), launch, body),
         ],
     );
-    let program = program(
-        vec![f],
-        vec![array_of(ScalarType::I64)],
-        vec![array_of(ScalarType::I64)],
-    );
+    let program = program(vec![f], vec![array_of(ScalarType::I64)], vec![array_of(ScalarType::I64)]);
     let good: Vec<i64> = (0..1000).rev().collect();
     let squares: Vec<i64> = good.iter().map(|x| x * x).collect();
     let mut bad = good.clone();
     bad[700] = 1000;
     for threads in [1, 4] {
-        assert_eq!(
-            run(&program, threads, vec![i64s(&good)]),
-            Ok(vec![i64s(&squares)])
-        );
+        assert_eq!(run(&program, threads, vec![i64s(&good)]), Ok(vec![i64s(&squares)]));
         let error = run(&program, threads, vec![i64s(&bad)]).unwrap_err();
-        assert!(
-            error.contains("index 1000 is out of bounds for size 1000"),
-            "{error}"
-        );
+        assert!(error.contains("index 1000 is out of bounds for size 1000"), "{error}");
         assert!(error.contains("test.fut:1:2-3"), "{error}");
     }
 }
@@ -321,11 +251,7 @@ fn calls_pass_buffers_and_fail() {
                         place: None,
                     },
                     Stmt::Load(n, at(held, PrimType::I64, c(0))),
-                    Stmt::If(
-                        less(v(n), c(0)),
-                        vec![],
-                        vec![Stmt::Set(r, add(v(r), c(1)))],
-                    ),
+                    Stmt::If(less(v(n), c(0)), vec![], vec![Stmt::Set(r, add(v(r), c(1)))]),
                 ],
                 vec![],
             ),
@@ -359,16 +285,8 @@ fn copy_program(elem: ScalarType, side: Option<u32>) -> Program {
         vec![
             Stmt::Alloc(ys, mul(v(size), c(elem.size() as i64)), None),
             Stmt::Copy {
-                to: Region {
-                    buffer: ys,
-                    offset: c(0),
-                    strides: exprs(&to),
-                },
-                from: Region {
-                    buffer: xs,
-                    offset: c(0),
-                    strides: exprs(&from),
-                },
+                to: Region { buffer: ys, offset: c(0), strides: exprs(&to) },
+                from: Region { buffer: xs, offset: c(0), strides: exprs(&from) },
                 elem: elem.prim(),
                 extents: exprs(&extents),
                 plan: Plan::Strides(side.map(tile)),
@@ -382,14 +300,7 @@ fn copy_program(elem: ScalarType, side: Option<u32>) -> Program {
 
 #[test]
 fn copies_of_all_layouts() {
-    let orders = [
-        [0, 1, 2],
-        [0, 2, 1],
-        [1, 0, 2],
-        [1, 2, 0],
-        [2, 0, 1],
-        [2, 1, 0],
-    ];
+    let orders = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]];
     // The strides of a packed array whose dimensions lie in an order.
     let strides = |n: [i64; 3], order: [usize; 3]| {
         let mut strides = [0; 3];
@@ -410,22 +321,12 @@ fn copies_of_all_layouts() {
     ] {
         let program = copy_program(elem, side);
         let mut context = context(&program, 1);
-        for n in [
-            [3, 5, 7],
-            [1, 40, 70],
-            [40, 1, 70],
-            [70, 33, 1],
-            [2, 100, 3],
-            [0, 4, 4],
-        ] {
+        for n in [[3, 5, 7], [1, 40, 70], [40, 1, 70], [70, 33, 1], [2, 100, 3], [0, 4, 4]] {
             let count = n.iter().product::<i64>() as usize;
             let size = elem.size() as usize;
             let bytes: Vec<u8> = (0..count * size).map(|i| (i * 7 + i / 251) as u8).collect();
             let xs = Value::from_bytes(elem, vec![count as i64], &bytes).unwrap();
-            for (to, from) in orders
-                .iter()
-                .flat_map(|to| orders.iter().map(move |from| (to, from)))
-            {
+            for (to, from) in orders.iter().flat_map(|to| orders.iter().map(move |from| (to, from))) {
                 let (to, from) = (strides(n, *to), strides(n, *from));
                 let mut wanted = vec![0; bytes.len()];
                 for at in 0..count as i64 {
@@ -442,11 +343,7 @@ fn copies_of_all_layouts() {
                 args.extend(words.map(|x| Value::scalar(*x).unwrap()));
                 let got = context.call("main", args).unwrap();
                 let wanted = Value::from_bytes(elem, vec![count as i64], &wanted).unwrap();
-                assert_eq!(
-                    got,
-                    [runtime::Output::Value(wanted)],
-                    "{n:?} {to:?} {from:?}"
-                );
+                assert_eq!(got, [runtime::Output::Value(wanted)], "{n:?} {to:?} {from:?}");
             }
         }
         assert_eq!(context.finish(), 0, "bytes leaked");
@@ -472,42 +369,20 @@ fn constants_globals_and_nested_tasks() {
     let (shared, size) = (main.owned("shared"), main.int("size"));
     let (grid, cells) = (main.owned("grid"), main.int("cells"));
     main.results = vec![shared, size, grid, cells];
-    let (table, i, j, x) = (
-        main.buffer("table"),
-        main.int("i"),
-        main.int("j"),
-        main.int("x"),
-    );
+    let (table, i, j, x) = (main.buffer("table"), main.int("i"), main.int("j"), main.int("x"));
     let (row, k) = (main.buffer("row"), main.int("k"));
     let inner = vec![
-        Stmt::Load(
-            x,
-            at(
-                table,
-                PrimType::I64,
-                bin(BinOp::SMod, PrimType::I64, v(j), v(size)),
-            ),
-        ),
+        Stmt::Load(x, at(table, PrimType::I64, bin(BinOp::SMod, PrimType::I64, v(j), v(size)))),
         Stmt::Load(k, at(row, PrimType::I64, c(0))),
-        Stmt::Store(
-            at(grid, PrimType::I64, add(mul(v(i), v(n)), v(j))),
-            add(v(x), v(k)),
-        ),
+        Stmt::Store(at(grid, PrimType::I64, add(mul(v(i), v(n)), v(j))), add(v(x), v(k))),
     ];
-    let inner_launch = Launch {
-        locals: vec![x, k],
-        distinct: vec![grid],
-        ..launch()
-    };
+    let inner_launch = Launch { locals: vec![x, k], distinct: vec![grid], ..launch() };
     let outer = vec![
         Stmt::Alloc(row, c(8), None),
         Stmt::Store(at(row, PrimType::I64, c(0)), mul(v(i), c(1000))),
         tasks(2, j, v(n), inner_launch, inner),
     ];
-    let outer_launch = Launch {
-        owned: vec![row],
-        ..launch()
-    };
+    let outer_launch = Launch { owned: vec![row], ..launch() };
     let main = main.finish(
         "main",
         vec![
@@ -520,24 +395,13 @@ fn constants_globals_and_nested_tasks() {
         ],
     );
     let ints = array_of(ScalarType::I64);
-    let mut program = program(
-        vec![main, init],
-        vec![EntryType::Scalar(ScalarType::I64)],
-        vec![ints.clone(), ints],
-    );
-    let bytes: Vec<u8> = [10i64, 20, 30, 40]
-        .iter()
-        .flat_map(|x| x.to_le_bytes())
-        .collect();
-    program.data = vec![Data {
-        elem: PrimType::I64,
-        bytes: bytes.into(),
-    }];
+    let mut program =
+        program(vec![main, init], vec![EntryType::Scalar(ScalarType::I64)], vec![ints.clone(), ints]);
+    let bytes: Vec<u8> = [10i64, 20, 30, 40].iter().flat_map(|x| x.to_le_bytes()).collect();
+    program.data = vec![Data { elem: PrimType::I64, bytes: bytes.into() }];
     program.globals = vec![VarType::HOST, I64];
     program.init = Some(FunId(1));
-    let grid: Vec<i64> = (0..30)
-        .flat_map(|i| (0..30).map(move |j| (j % 4 + 1) * 10 + i * 1000))
-        .collect();
+    let grid: Vec<i64> = (0..30).flat_map(|i| (0..30).map(move |j| (j % 4 + 1) * 10 + i * 1000)).collect();
     for threads in [1, 4] {
         let got = run(&program, threads, vec![Value::scalar(30i64).unwrap()]);
         assert_eq!(got, Ok(vec![i64s(&[10, 20, 30, 40]), i64s(&grid)]));
@@ -555,82 +419,46 @@ fn frame_arrays_are_not_independent() {
     f.results = vec![ys, n];
     let slot = |j| at(view, PrimType::I64, bin(BinOp::And, PrimType::I64, j, c(7)));
     let body = vec![
-        Stmt::Frame {
-            buffer: frame,
-            elem: PrimType::I64,
-            count: 8,
-        },
+        Stmt::Frame { buffer: frame, elem: PrimType::I64, count: 8 },
         Stmt::Borrow(view, frame),
         seq(
             false,
             j,
             c(0),
             c(8),
-            vec![
-                Stmt::Load(x, at(xs, PrimType::I64, v(i))),
-                Stmt::Store(slot(v(j)), add(v(x), v(j))),
-            ],
+            vec![Stmt::Load(x, at(xs, PrimType::I64, v(i))), Stmt::Store(slot(v(j)), add(v(x), v(j)))],
         ),
         Stmt::Load(x, slot(v(i))),
         Stmt::Load(y, slot(add(v(i), c(3)))),
         Stmt::Store(at(ys, PrimType::I64, v(i)), mul(v(x), v(y))),
     ];
-    let f = f.finish(
-        "frames",
-        vec![
-            Stmt::Alloc(ys, mul(v(n), c(8)), None),
-            seq(true, i, c(0), v(n), body),
-        ],
-    );
+    let f = f.finish("frames", vec![Stmt::Alloc(ys, mul(v(n), c(8)), None), seq(true, i, c(0), v(n), body)]);
     let ints = array_of(ScalarType::I64);
     let program = program(vec![f], vec![ints.clone()], vec![ints]);
     let xs: Vec<i64> = (0..100).map(|i| i * i).collect();
-    let wanted: Vec<i64> = xs
-        .iter()
-        .enumerate()
-        .map(|(i, x)| (x + (i as i64 & 7)) * (x + ((i as i64 + 3) & 7)))
-        .collect();
+    let wanted: Vec<i64> =
+        xs.iter().enumerate().map(|(i, x)| (x + (i as i64 & 7)) * (x + ((i as i64 + 3) & 7))).collect();
     assert_eq!(run(&program, 1, vec![i64s(&xs)]), Ok(vec![i64s(&wanted)]));
 }
 
 #[test]
 fn limitations_and_mistakes_are_errors() {
     let mut program = map_program();
-    let Some(Stmt::For(tasks)) = program.functions[0].body.last_mut() else {
-        panic!()
-    };
+    let Some(Stmt::For(tasks)) = program.functions[0].body.last_mut() else { panic!() };
     tasks.body.iter_mut().for_each(|stmt| {
         if let Stmt::For(f) = stmt {
             f.how = imp::How::Lanes(8);
         }
     });
-    let error = llvm::compile(&program, &Options::default(), Output::Object)
-        .err()
-        .unwrap()
-        .to_string();
-    assert!(
-        error.starts_with("a loop in lanes has not become vector code"),
-        "{error}"
-    );
+    let error = llvm::compile(&program, &Options::default(), Output::Object).err().unwrap().to_string();
+    assert!(error.starts_with("a loop in lanes has not become vector code"), "{error}");
 
     let mut program = map_program();
     program.functions[0].results.clear();
-    let error = llvm::compile(&program, &Options::default(), Output::Object)
-        .err()
-        .unwrap()
-        .to_string();
-    assert!(
-        error.contains("the results of entry main are not its function's"),
-        "{error}"
-    );
+    let error = llvm::compile(&program, &Options::default(), Output::Object).err().unwrap().to_string();
+    assert!(error.contains("the results of entry main are not its function's"), "{error}");
 
-    let options = Options {
-        cpu: "z80".to_owned(),
-        ..Options::default()
-    };
-    let error = llvm::compile(&map_program(), &options, Output::Object)
-        .err()
-        .unwrap()
-        .to_string();
+    let options = Options { cpu: "z80".to_owned(), ..Options::default() };
+    let error = llvm::compile(&map_program(), &options, Output::Object).err().unwrap().to_string();
     assert!(error.starts_with("unknown processor 'z80'"), "{error}");
 }

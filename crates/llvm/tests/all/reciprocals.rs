@@ -12,10 +12,7 @@ const LANES: u32 = 2 * imp::ROOT_LANES;
 /// `out[i] = x[i] / y[i]`, or `1 / y[i]`, so many at a time.
 fn program(reciprocals: bool) -> Program {
     let ty = PrimType::F32;
-    let mut program = Program {
-        source_name: "reciprocals".into(),
-        ..Program::default()
-    };
+    let mut program = Program { source_name: "reciprocals".into(), ..Program::default() };
     let mut f = Fun::default();
     let (out, n) = f.array("out");
     let (xs, _) = f.array("x");
@@ -23,22 +20,14 @@ fn program(reciprocals: bool) -> Program {
     let i = f.int("i");
     let [x, y] = ["x", "y"].map(|name| f.var(name, VarType::Vector(ty, LANES)));
     let position = || mul(v(i), Expr::i64(i64::from(LANES)));
-    let load = |var, from| Stmt::LoadLanes {
-        var,
-        from: unit(from, ty, LANES, position()),
-        mask: None,
-    };
+    let load = |var, from| Stmt::LoadLanes { var, from: unit(from, ty, LANES, position()), mask: None };
     let one = Expr::Splat(LANES, Box::new(Expr::Const(Scalar::F32(1.0))));
     let dividend = if reciprocals { one } else { v(x) };
     let body = vec![
         load(x, xs),
         load(y, ys),
         Stmt::Set(x, Expr::SharedQuotient(Box::new(dividend), Box::new(v(y)))),
-        Stmt::StoreLanes {
-            to: unit(out, ty, LANES, position()),
-            value: v(x),
-            mask: None,
-        },
+        Stmt::StoreLanes { to: unit(out, ty, LANES, position()), value: v(x), mask: None },
     ];
     let lanes = Expr::i64(i64::from(LANES));
     let count = common::bin(BinOp::SQuot, PrimType::I64, v(n), lanes);
@@ -58,10 +47,7 @@ fn hard(divisors: impl Iterator<Item = u64>, pairs: &mut Vec<(f32, f32)>) {
         for _ in 0..5 {
             inverse = inverse.wrapping_mul(2u64.wrapping_sub(odd.wrapping_mul(inverse)));
         }
-        for (k, rest) in [23, 24]
-            .into_iter()
-            .flat_map(|k| (-6i64..=6).map(move |n| (k, n)))
-        {
+        for (k, rest) in [23, 24].into_iter().flat_map(|k| (-6i64..=6).map(move |n| (k, n))) {
             if rest == 0 || zeros > 2 || rest % (1 << zeros) != 0 {
                 continue;
             }
@@ -72,8 +58,7 @@ fn hard(divisors: impl Iterator<Item = u64>, pairs: &mut Vec<(f32, f32)>) {
                 let scaled = (middle * y) as i64 + rest;
                 let x = scaled >> (k + 1);
                 let whole = scaled % (1 << (k + 1)) == 0;
-                if middle >= 1 << 24 && middle % 2 == 1 && whole && (1 << 23..1 << 24).contains(&x)
-                {
+                if middle >= 1 << 24 && middle % 2 == 1 && whole && (1 << 23..1 << 24).contains(&x) {
                     pairs.push((x as f32, y as f32));
                 }
             }
@@ -91,27 +76,11 @@ fn operands() -> Vec<(f32, f32)> {
     for i in 0..pairs.len() {
         let (x, y) = pairs[i];
         let (scale, sign) = scaled(i as i32 % 120 - 60, [1, -1][i % 2]);
-        pairs.push((
-            x * f32::exp2(-23.0) * scale * sign,
-            y * f32::exp2(-23.0) / scale,
-        ));
+        pairs.push((x * f32::exp2(-23.0) * scale * sign, y * f32::exp2(-23.0) / scale));
     }
-    let special = [
-        0.0,
-        -0.0,
-        f32::INFINITY,
-        f32::NAN,
-        1e-45,
-        1e-39,
-        f32::MAX,
-        1.999_999_9,
-    ];
+    let special = [0.0, -0.0, f32::INFINITY, f32::NAN, 1e-45, 1e-39, f32::MAX, 1.999_999_9];
     let ends = [-126, -61, -60, -59, 59, 60, 61, 127].map(|power| f32::exp2(power as f32));
-    let ends: Vec<f32> = special
-        .into_iter()
-        .chain(ends)
-        .flat_map(|x| [x, -x])
-        .collect();
+    let ends: Vec<f32> = special.into_iter().chain(ends).flat_map(|x| [x, -x]).collect();
     for x in &ends {
         for y in &ends {
             // One pair among lanes that are near 1.
@@ -125,11 +94,7 @@ fn operands() -> Vec<(f32, f32)> {
     for i in 0..400_000 {
         let [x, y] = [(); 2].map(|()| random.scalar(PrimType::I32).bits() as u32);
         let near = |bits: u32| f32::from_bits((bits >> 9) | (127 << 23));
-        pairs.push(if i % 4 == 0 {
-            (f32::from_bits(x), f32::from_bits(y))
-        } else {
-            (near(x), near(y))
-        });
+        pairs.push(if i % 4 == 0 { (f32::from_bits(x), f32::from_bits(y)) } else { (near(x), near(y)) });
     }
     pairs.truncate(pairs.len() / LANES as usize * LANES as usize);
     pairs

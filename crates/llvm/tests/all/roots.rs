@@ -12,10 +12,7 @@ const LANES: u32 = imp::ROOT_LANES;
 /// `out[i] = sqrt x[i]`, so many at a time.
 fn program() -> Program {
     let ty = PrimType::F64;
-    let mut program = Program {
-        source_name: "roots".into(),
-        ..Program::default()
-    };
+    let mut program = Program { source_name: "roots".into(), ..Program::default() };
     let mut f = Fun::default();
     let (out, n) = f.array("out");
     let (xs, _) = f.array("x");
@@ -23,17 +20,9 @@ fn program() -> Program {
     let x = f.var("x", VarType::Vector(ty, LANES));
     let position = || mul(v(i), Expr::i64(i64::from(LANES)));
     let body = vec![
-        Stmt::LoadLanes {
-            var: x,
-            from: unit(xs, ty, LANES, position()),
-            mask: None,
-        },
+        Stmt::LoadLanes { var: x, from: unit(xs, ty, LANES, position()), mask: None },
         Stmt::Set(x, Expr::SharedRoot(Box::new(v(x)))),
-        Stmt::StoreLanes {
-            to: unit(out, ty, LANES, position()),
-            value: v(x),
-            mask: None,
-        },
+        Stmt::StoreLanes { to: unit(out, ty, LANES, position()), value: v(x), mask: None },
     ];
     let lanes = Expr::i64(i64::from(LANES));
     let count = common::bin(BinOp::SQuot, PrimType::I64, v(n), lanes);

@@ -21,33 +21,19 @@ fn compare() -> Program {
     let less = common::sub(c(0), *least());
     let body = vec![
         Stmt::Load(x, at(xs, PrimType::I64, v(i))),
-        Stmt::If(
-            Expr::Logging,
-            vec![Stmt::Compared(TunableId(1), v(x))],
-            vec![],
-        ),
+        Stmt::If(Expr::Logging, vec![Stmt::Compared(TunableId(1), v(x))], vec![]),
         Stmt::Store(
             at(ys, PrimType::I64, v(i)),
             Expr::Select(PrimType::I64, Box::new(long), least(), Box::new(less)),
         ),
     ];
-    let launch = imp::Launch {
-        locals: vec![x],
-        ..launch()
-    };
+    let launch = imp::Launch { locals: vec![x], ..launch() };
     let f = f.finish(
         "compare",
-        vec![
-            Stmt::Alloc(ys, common::mul(v(n), c(8)), None),
-            tasks(0, i, v(n), launch, body),
-        ],
+        vec![Stmt::Alloc(ys, common::mul(v(n), c(8)), None), tasks(0, i, v(n), launch, body)],
     );
     let array: EntryType = array_of(ScalarType::I64);
-    let tunable = |name: &str| Tunable {
-        name: name.into(),
-        class: TunableClass::Threshold,
-        default: 5,
-    };
+    let tunable = |name: &str| Tunable { name: name.into(), class: TunableClass::Threshold, default: 5 };
     Program {
         tunables: vec![tunable("compare.a_0"), tunable("compare.b_0")],
         ..program(vec![f], vec![array.clone()], vec![array])
@@ -56,21 +42,14 @@ fn compare() -> Program {
 
 fn context(config: &Config) -> Result<Context, runtime::Error> {
     let jit = Arc::new(jit(&compare(), "native"));
-    let table = jit
-        .program()
-        .expect("a table")
-        .cast::<runtime::abi::Program>();
+    let table = jit.program().expect("a table").cast::<runtime::abi::Program>();
     // SAFETY: the table is a constant of the code, which the image keeps.
     Context::new(config, unsafe { Image::new(*table, jit) })
 }
 
 fn call(context: &mut Context) -> Vec<i64> {
     let sizes = Value::from_slice(&[4], &[4i64, 5, 6, i64::MIN]).expect("a value");
-    match context
-        .call("main", vec![sizes])
-        .expect("it runs")
-        .as_slice()
-    {
+    match context.call("main", vec![sizes]).expect("it runs").as_slice() {
         [Output::Value(value)] => value.elements::<i64>().expect("numbers").to_vec(),
         other => panic!("{other:?}"),
     }
@@ -83,50 +62,29 @@ fn set(text: &str) -> Vec<Assignment> {
 #[test]
 fn values_are_those_of_the_context() {
     let mut by_default = context(&Config::default()).expect("a context");
-    let mut tuned = context(&Config {
-        tuning: set("compare.b_0=6"),
-        ..Config::default()
-    })
-    .expect("a context");
+    let mut tuned =
+        context(&Config { tuning: set("compare.b_0=6"), ..Config::default() }).expect("a context");
     assert_eq!(call(&mut tuned), [-6, -6, 6, -6]);
     assert_eq!(call(&mut by_default), [-5, 5, 5, -5]);
-    let names: Vec<_> = tuned
-        .program()
-        .tunables()
-        .iter()
-        .map(|t| t.name.get())
-        .collect();
+    let names: Vec<_> = tuned.program().tunables().iter().map(|t| t.name.get()).collect();
     assert_eq!(names, ["compare.a_0", "compare.b_0"]);
     assert_eq!(tuned.program().tunables()[0].class.get(), "threshold");
     assert_eq!(tuned.comparisons(), Vec::<String>::new());
-    let unknown = context(&Config {
-        tuning: set("compare.c_0=6"),
-        ..Config::default()
-    });
+    let unknown = context(&Config { tuning: set("compare.c_0=6"), ..Config::default() });
     assert!(matches!(unknown, Err(runtime::Error::Usage(text)) if text.contains("`compare.c_0`")));
 }
 
 #[test]
 fn comparisons_are_told_where_they_are_wanted() {
     for threads in [1, 3] {
-        let mut context = context(&Config {
-            num_threads: Some(threads),
-            log_comparisons: true,
-            ..Config::default()
-        })
-        .expect("a context");
+        let mut context =
+            context(&Config { num_threads: Some(threads), log_comparisons: true, ..Config::default() })
+                .expect("a context");
         call(&mut context);
         let mut lines = context.comparisons();
         lines.sort_unstable();
-        let line = |size: i64, holds| {
-            format!("Compared compare.b_0 <= {size}: {holds}; the parameter is 5.")
-        };
-        let wanted = [
-            line(i64::MIN, false),
-            line(4, false),
-            line(5, true),
-            line(6, true),
-        ];
+        let line = |size: i64, holds| format!("Compared compare.b_0 <= {size}: {holds}; the parameter is 5.");
+        let wanted = [line(i64::MIN, false), line(4, false), line(5, true), line(6, true)];
         assert_eq!(lines, wanted);
         assert_eq!(context.comparisons(), Vec::<String>::new());
     }

@@ -11,10 +11,7 @@ use prim::{BinOp, CmpOp, ConvOp, PrimType, Scalar, ScalarType};
 /// A mask from an array of bytes, then what is made of it.
 #[test]
 fn masks_and_lanes() {
-    let mut program = Program {
-        source_name: "masks".into(),
-        ..Program::default()
-    };
+    let mut program = Program { source_name: "masks".into(), ..Program::default() };
     let widths: Vec<u32> = vec![1, 2, 3, 4, 5, 7, 8, 16, 32, 64, 65, 128];
     for lanes in &widths {
         let lanes = *lanes;
@@ -35,29 +32,15 @@ fn masks_and_lanes() {
             Box::new(Expr::Lanes(PrimType::I64, lanes)),
             Box::new(Expr::Splat(lanes, Box::new(v(k)))),
         );
-        let inserted = Expr::Insert(
-            m(),
-            Box::new(v(k)),
-            Box::new(Expr::Const(Scalar::Bool(true))),
-        );
+        let inserted = Expr::Insert(m(), Box::new(v(k)), Box::new(Expr::Const(Scalar::Bool(true))));
         let body = vec![
-            Stmt::LoadLanes {
-                var: mask,
-                from: unit(flags, PrimType::Bool, lanes, Expr::i64(0)),
-                mask: None,
-            },
+            Stmt::LoadLanes { var: mask, from: unit(flags, PrimType::Bool, lanes, Expr::i64(0)), mask: None },
             Stmt::Store(at(out, PrimType::I64, Expr::i64(0)), word(Expr::Any(m()))),
             Stmt::Store(at(out, PrimType::I64, Expr::i64(1)), word(Expr::All(m()))),
             Stmt::Store(at(out, PrimType::I64, Expr::i64(2)), Expr::FirstLane(m())),
-            Stmt::Store(
-                at(out, PrimType::I64, Expr::i64(3)),
-                word(Expr::Extract(m(), Box::new(v(k)))),
-            ),
+            Stmt::Store(at(out, PrimType::I64, Expr::i64(3)), word(Expr::Extract(m(), Box::new(v(k))))),
             Stmt::Set(mask, inserted),
-            Stmt::Store(
-                at(out, PrimType::I64, Expr::i64(4)),
-                word(Expr::Extract(m(), Box::new(v(k)))),
-            ),
+            Stmt::Store(at(out, PrimType::I64, Expr::i64(4)), word(Expr::Extract(m(), Box::new(v(k))))),
             Stmt::Set(numbers, masked),
             Stmt::StoreLanes {
                 to: unit(out, PrimType::I64, lanes, Expr::i64(5)),
@@ -66,11 +49,7 @@ fn masks_and_lanes() {
             },
         ];
         let f = f.finish(&format!("x{lanes}"), body);
-        let params = [
-            array(PrimType::I64),
-            array(PrimType::Bool),
-            EntryType::Scalar(ScalarType::I64),
-        ];
+        let params = [array(PrimType::I64), array(PrimType::Bool), EntryType::Scalar(ScalarType::I64)];
         export(&mut program, f, &params);
     }
     for cpu in machines() {
@@ -83,9 +62,7 @@ fn masks_and_lanes() {
                 let mut flags: Vec<u8> = match round {
                     0 => vec![0; n],
                     1 => vec![1; n],
-                    _ if round % 2 == 0 => {
-                        (0..n).map(|_| (random.bits() >> 20 & 1) as u8).collect()
-                    }
+                    _ if round % 2 == 0 => (0..n).map(|_| (random.bits() >> 20 & 1) as u8).collect(),
                     // A single lane that differs.
                     _ => {
                         let mut flags = vec![(round / 2 % 2) as u8; n];
@@ -95,13 +72,7 @@ fn masks_and_lanes() {
                 };
                 let k = (random.bits() >> 9) as usize % n;
                 let mut out = vec![0i64; 5 + n];
-                let words = [
-                    out.as_mut_ptr() as u64,
-                    0,
-                    flags.as_ptr() as u64,
-                    0,
-                    k as u64,
-                ];
+                let words = [out.as_mut_ptr() as u64, 0, flags.as_ptr() as u64, 0, k as u64];
                 // SAFETY: as above.
                 unsafe { run(code, &words) };
                 let first = flags.iter().position(|x| *x == 1).unwrap_or(n);
@@ -128,21 +99,14 @@ fn add_countdown(program: &mut Program, ty: PrimType, lanes: u32) {
     let mut f = Fun::default();
     let ((out, _), (xs, _), (flags, _)) = (f.array("out"), f.array("xs"), f.array("flags"));
     let vector = |ty| VarType::Vector(ty, lanes);
-    let (x, steps) = (
-        f.var("x", vector(ty)),
-        f.var("steps", vector(PrimType::I32)),
-    );
+    let (x, steps) = (f.var("x", vector(ty)), f.var("steps", vector(PrimType::I32)));
     let (m, low, twice) = (
         f.var("m", vector(PrimType::Bool)),
         f.var("low", vector(PrimType::Bool)),
         f.var("twice", vector(PrimType::Bool)),
     );
     let go = f.scalar("go", PrimType::Bool);
-    let (minus, less) = if ty.is_float() {
-        (BinOp::FSub, CmpOp::FLt)
-    } else {
-        (BinOp::Sub, CmpOp::SLt)
-    };
+    let (minus, less) = if ty.is_float() { (BinOp::FSub, CmpOp::FLt) } else { (BinOp::Sub, CmpOp::SLt) };
     let splat = |x: Scalar| Expr::Splat(lanes, Box::new(Expr::Const(x)));
     let number = |n: i64| match ty {
         PrimType::F32 => splat(Scalar::F32(n as f32)),
@@ -152,11 +116,8 @@ fn add_countdown(program: &mut Program, ty: PrimType, lanes: u32) {
     let below = |x, y| Expr::Compare(less, ty, Box::new(x), Box::new(y));
     let mask = |op, x, y| bin(op, PrimType::Bool, x, y);
     let any = |m| Stmt::Set(go, Expr::Any(Box::new(v(m))));
-    let load = |var, buffer, ty| Stmt::LoadLanes {
-        var,
-        from: unit(buffer, ty, lanes, Expr::i64(0)),
-        mask: None,
-    };
+    let load =
+        |var, buffer, ty| Stmt::LoadLanes { var, from: unit(buffer, ty, lanes, Expr::i64(0)), mask: None };
     let more = |n| {
         let n = splat(Scalar::I32(n));
         bin(BinOp::Add, PrimType::I32, v(steps), n)
@@ -166,10 +127,7 @@ fn add_countdown(program: &mut Program, ty: PrimType, lanes: u32) {
         Stmt::Set(twice, mask(BinOp::Xor, v(m), v(low))),
         Stmt::If(
             Expr::Any(Box::new(v(twice))),
-            vec![Stmt::Set(
-                steps,
-                select(PrimType::I32, v(twice), more(1), more(2)),
-            )],
+            vec![Stmt::Set(steps, select(PrimType::I32, v(twice), more(1), more(2)))],
             vec![Stmt::Set(steps, more(2))],
         ),
         Stmt::Set(x, select(ty, v(m), bin(minus, ty, v(x), number(1)), v(x))),
@@ -184,29 +142,16 @@ fn add_countdown(program: &mut Program, ty: PrimType, lanes: u32) {
         Stmt::Set(m, mask(BinOp::And, below(number(0), v(x)), v(m))),
         any(m),
         Stmt::While(go, body),
-        Stmt::StoreLanes {
-            to: unit(out, PrimType::I32, lanes, Expr::i64(0)),
-            value: v(steps),
-            mask: None,
-        },
+        Stmt::StoreLanes { to: unit(out, PrimType::I32, lanes, Expr::i64(0)), value: v(steps), mask: None },
     ];
     let params = [array(PrimType::I32), array(ty), array(PrimType::Bool)];
     export(program, f.finish(&format!("{ty}x{lanes}"), begin), &params);
 }
 
 fn countdowns() -> (Program, Vec<(PrimType, u32)>) {
-    let mut program = Program {
-        source_name: "countdown".into(),
-        ..Program::default()
-    };
+    let mut program = Program { source_name: "countdown".into(), ..Program::default() };
     let mut all = Vec::new();
-    for ty in [
-        PrimType::I8,
-        PrimType::I32,
-        PrimType::I64,
-        PrimType::F32,
-        PrimType::F64,
-    ] {
+    for ty in [PrimType::I8, PrimType::I32, PrimType::I64, PrimType::F32, PrimType::F64] {
         for lanes in [3, 4, 8, 16, 32] {
             add_countdown(&mut program, ty, lanes);
             all.push((ty, lanes));
@@ -226,9 +171,7 @@ fn masks_through_blocks() {
             let code = entry_fn(&jit, &format!("{ty}x{lanes}"));
             for _ in 0..20 {
                 let mut xs: Vec<i64> = (0..n).map(|_| (random.bits() >> 9) as i64 % 12).collect();
-                let flags: Vec<u8> = (0..n)
-                    .map(|_| u8::from(random.bits() >> 9 & 3 != 0))
-                    .collect();
+                let flags: Vec<u8> = (0..n).map(|_| u8::from(random.bits() >> 9 & 3 != 0)).collect();
                 let bytes: Vec<u8> = xs
                     .iter()
                     .flat_map(|x| {
@@ -241,14 +184,7 @@ fn masks_through_blocks() {
                     })
                     .collect();
                 let mut out = vec![-1i32; n];
-                let words = [
-                    out.as_mut_ptr() as u64,
-                    0,
-                    bytes.as_ptr() as u64,
-                    0,
-                    flags.as_ptr() as u64,
-                    0,
-                ];
+                let words = [out.as_mut_ptr() as u64, 0, bytes.as_ptr() as u64, 0, flags.as_ptr() as u64, 0];
                 // SAFETY: the code does not look at its context; the words are as described.
                 unsafe { run(code, &words) };
                 let low: Vec<bool> = xs.iter().map(|x| *x < 5).collect();
@@ -271,10 +207,7 @@ fn masks_through_blocks() {
 fn masks_are_wide_where_they_have_no_registers() {
     let (program, _) = countdowns();
     let text = |cpu: &str| {
-        let options = Options {
-            cpu: cpu.to_owned(),
-            ..Options::default()
-        };
+        let options = Options { cpu: cpu.to_owned(), ..Options::default() };
         let text = |output| llvm::text(&program, &options, output).unwrap();
         (text(llvm::Output::Ir), text(llvm::Output::Assembly))
     };

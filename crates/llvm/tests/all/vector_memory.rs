@@ -8,13 +8,7 @@ use crate::common::{self, Fun, add, at, entry_fn, jit, machines, mul, v};
 use imp::{EntryType, Expr, LaneAccess, LanePositions, Off, Program, Stmt, Var, VarType};
 use prim::{PrimType, Scalar, ScalarType};
 
-const TYPES: &[PrimType] = &[
-    PrimType::Bool,
-    PrimType::I8,
-    PrimType::F16,
-    PrimType::F32,
-    PrimType::I64,
-];
+const TYPES: &[PrimType] = &[PrimType::Bool, PrimType::I8, PrimType::F16, PrimType::F32, PrimType::I64];
 
 const LANES: &[u32] = &[1, 2, 3, 4, 8, 16, 32];
 
@@ -84,16 +78,8 @@ fn all_accesses(all_lanes: &[u32]) -> Vec<Access> {
     for &ty in TYPES {
         for &lanes in all_lanes {
             for &way in WAYS {
-                for (masked, store) in [(false, false), (false, true), (true, false), (true, true)]
-                {
-                    let access = Access {
-                        ty,
-                        lanes,
-                        way,
-                        masked,
-                        store,
-                        elsewhere: false,
-                    };
+                for (masked, store) in [(false, false), (false, true), (true, false), (true, true)] {
+                    let access = Access { ty, lanes, way, masked, store, elsewhere: false };
                     if !access.exists() {
                         continue;
                     }
@@ -103,10 +89,7 @@ fn all_accesses(all_lanes: &[u32]) -> Vec<Access> {
                         all.push(access);
                     }
                     if both {
-                        all.push(Access {
-                            elsewhere: true,
-                            ..access
-                        });
+                        all.push(Access { elsewhere: true, ..access });
                     }
                 }
             }
@@ -118,14 +101,7 @@ fn all_accesses(all_lanes: &[u32]) -> Vec<Access> {
 /// A function that moves all lanes from the array `block` to the array `row`,
 /// whose lanes lie one after another, or the other way.
 fn add_access(program: &mut Program, access: Access, name: &str) {
-    let Access {
-        ty,
-        lanes,
-        way,
-        masked,
-        store,
-        elsewhere,
-    } = access;
+    let Access { ty, lanes, way, masked, store, elsewhere } = access;
     let mut f = Fun::default();
     let ((block, _), (row, _)) = (f.array("block"), f.array("row"));
     let ((flags, _), (places, _)) = (f.array("flags"), f.array("places"));
@@ -141,10 +117,7 @@ fn add_access(program: &mut Program, access: Access, name: &str) {
         from: unit(buffer, elem, lanes, Expr::i64(0)),
         mask: None,
     };
-    let mut body = vec![
-        load(mask, flags, PrimType::Bool),
-        load(each, places, PrimType::I64),
-    ];
+    let mut body = vec![load(mask, flags, PrimType::Bool), load(each, places, PrimType::I64)];
     let lies = LaneAccess {
         buffer: block,
         elem: ty,
@@ -160,32 +133,13 @@ fn add_access(program: &mut Program, access: Access, name: &str) {
     let mask = masked.then(|| v(mask));
     if store {
         body.push(load(x, row, ty));
-        body.push(Stmt::StoreLanes {
-            to: lies,
-            value: v(x),
-            mask,
-        });
+        body.push(Stmt::StoreLanes { to: lies, value: v(x), mask });
     } else {
-        body.push(Stmt::LoadLanes {
-            var: x,
-            from: lies,
-            mask,
-        });
-        body.push(Stmt::StoreLanes {
-            to: unit(row, ty, lanes, Expr::i64(0)),
-            value: v(x),
-            mask: None,
-        });
+        body.push(Stmt::LoadLanes { var: x, from: lies, mask });
+        body.push(Stmt::StoreLanes { to: unit(row, ty, lanes, Expr::i64(0)), value: v(x), mask: None });
     }
     let word = EntryType::Scalar(ScalarType::I64);
-    let params = [
-        array(ty),
-        array(ty),
-        array(PrimType::Bool),
-        array(PrimType::I64),
-        word.clone(),
-        word,
-    ];
+    let params = [array(ty), array(ty), array(PrimType::Bool), array(PrimType::I64), word.clone(), word];
     export(program, f.finish(name, body), &params);
 }
 
@@ -205,11 +159,7 @@ fn place(access: Access, set: &[bool], random: &mut Random) -> (Vec<i64>, i64, u
             return (set.iter().map(far).collect(), 0, count);
         }
     };
-    let taken = || {
-        (0..lanes)
-            .filter(|lane| set[*lane as usize])
-            .map(|lane| lane * stride)
-    };
+    let taken = || (0..lanes).filter(|lane| set[*lane as usize]).map(|lane| lane * stride);
     let low = taken().min().unwrap_or_default();
     let count = taken().max().map_or(0, |high| high - low + 1);
     let places = (0..lanes).map(|lane| lane * stride - low).collect();
@@ -217,14 +167,7 @@ fn place(access: Access, set: &[bool], random: &mut Random) -> (Vec<i64>, i64, u
 }
 
 fn one_access(access: Access, edge: Edge, code: runtime::abi::EntryFn, random: &mut Random) {
-    let Access {
-        ty,
-        lanes,
-        way,
-        masked,
-        store,
-        elsewhere: _,
-    } = access;
+    let Access { ty, lanes, way, masked, store, elsewhere: _ } = access;
     let all = random.bits() % 4;
     let flag = |_| match all {
         0 => true,
@@ -281,10 +224,7 @@ fn loads_and_stores() {
 
 fn loads_and_stores_on(cpu: &str) {
     let accesses = all_accesses(if cpu == "native" { LANES } else { FEW_LANES });
-    let mut program = Program {
-        source_name: "memory".into(),
-        ..Program::default()
-    };
+    let mut program = Program { source_name: "memory".into(), ..Program::default() };
     for (i, access) in accesses.iter().enumerate() {
         add_access(&mut program, *access, &format!("a{i}"));
     }
@@ -319,37 +259,17 @@ fn vectors_in_tasks() {
         off: Off::Skip,
     };
     let row = |buffer, position| unit(buffer, PrimType::F32, lanes, position);
-    let load = |var, from| Stmt::LoadLanes {
-        var,
-        from,
-        mask: None,
-    };
+    let load = |var, from| Stmt::LoadLanes { var, from, mask: None };
     let sum = common::bin(prim::BinOp::FAdd, PrimType::F32, v(x), v(y));
     let body = vec![
-        Stmt::Frame {
-            buffer: place,
-            elem: PrimType::F32,
-            count: 32,
-        },
+        Stmt::Frame { buffer: place, elem: PrimType::F32, count: 32 },
         load(x, strided(0)),
-        Stmt::StoreLanes {
-            to: row(place, Expr::i64(16)),
-            value: v(x),
-            mask: None,
-        },
+        Stmt::StoreLanes { to: row(place, Expr::i64(16)), value: v(x), mask: None },
         load(y, strided(1)),
         load(x, row(place, Expr::i64(16))),
-        Stmt::StoreLanes {
-            to: row(ys, mul(v(t), Expr::i64(16))),
-            value: sum,
-            mask: None,
-        },
+        Stmt::StoreLanes { to: row(ys, mul(v(t), Expr::i64(16))), value: sum, mask: None },
     ];
-    let launch = imp::Launch {
-        locals: vec![place, x, y],
-        distinct: vec![ys],
-        ..common::launch()
-    };
+    let launch = imp::Launch { locals: vec![place, x, y], distinct: vec![ys], ..common::launch() };
     let half = common::bin(prim::BinOp::SQuot, PrimType::I64, v(n), Expr::i64(2));
     let blocks = common::bin(prim::BinOp::SQuot, PrimType::I64, v(n), Expr::i64(32));
     let f = f.finish(
@@ -358,10 +278,7 @@ fn vectors_in_tasks() {
             Stmt::Alloc(ys, mul(v(n), Expr::i64(2)), None),
             common::tasks(1, t, blocks, launch, body),
             Stmt::Set(n, half),
-            Stmt::Store(
-                at(ys, PrimType::F32, Expr::i64(0)),
-                Expr::Const(Scalar::F32(-1.0)),
-            ),
+            Stmt::Store(at(ys, PrimType::F32, Expr::i64(0)), Expr::Const(Scalar::F32(-1.0))),
         ],
     );
     let floats = common::array_of(ScalarType::F32);
@@ -371,9 +288,6 @@ fn vectors_in_tasks() {
     let mut wanted: Vec<f32> = xs.chunks(2).map(|pair| pair[0] + pair[1]).collect();
     wanted[0] = -1.0;
     for threads in [1, 3] {
-        assert_eq!(
-            common::run(&program, threads, vec![value(&xs)]),
-            Ok(vec![value(&wanted)])
-        );
+        assert_eq!(common::run(&program, threads, vec![value(&xs)]), Ok(vec![value(&wanted)]));
     }
 }

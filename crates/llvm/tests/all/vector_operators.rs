@@ -17,9 +17,7 @@ const LANES: &[u32] = &[1, 2, 3, 4, 8, 16, 32];
 const FEW_LANES: &[u32] = &[3, 16];
 
 fn lanes_of(case: &Case, cpu: &str) -> &'static [u32] {
-    let calls = prim::MathFun::ALL
-        .iter()
-        .any(|fun| case.name.split('.').next() == Some(fun.name()));
+    let calls = prim::MathFun::ALL.iter().any(|fun| case.name.split('.').next() == Some(fun.name()));
     match cpu {
         "native" if !calls => LANES,
         // Calls in each lane are the same code over and over.
@@ -40,11 +38,7 @@ fn add_case(program: &mut Program, case: &Case, lanes: u32) {
         let (buffer, _) = f.array("x");
         params.push(array(ty));
         let var = f.var("x", VarType::Vector(ty, lanes));
-        body.push(Stmt::LoadLanes {
-            var,
-            from: unit(buffer, ty, lanes, position()),
-            mask: None,
-        });
+        body.push(Stmt::LoadLanes { var, from: unit(buffer, ty, lanes, position()), mask: None });
         args.push(v(var));
     }
     let constants = case.constants.iter();
@@ -55,17 +49,9 @@ fn add_case(program: &mut Program, case: &Case, lanes: u32) {
         value: v(result),
         mask: None,
     });
-    let count = common::bin(
-        BinOp::SQuot,
-        PrimType::I64,
-        v(n),
-        Expr::i64(i64::from(lanes)),
-    );
+    let count = common::bin(BinOp::SQuot, PrimType::I64, v(n), Expr::i64(i64::from(lanes)));
     let name = format!("{}x{lanes}", case.name);
-    let f = f.finish(
-        &name,
-        vec![common::seq(false, i, Expr::i64(0), count, body)],
-    );
+    let f = f.finish(&name, vec![common::seq(false, i, Expr::i64(0), count, body)]);
     export(program, f, &params);
 }
 
@@ -94,9 +80,7 @@ fn operands(case: &Case, random: &mut Random) -> Vec<Vec<Scalar>> {
 }
 
 fn bytes(elems: impl Iterator<Item = Scalar>) -> Vec<u8> {
-    elems
-        .flat_map(|x| x.bits().to_le_bytes()[..x.ty().size() as usize].to_vec())
-        .collect()
+    elems.flat_map(|x| x.bits().to_le_bytes()[..x.ty().size() as usize].to_vec()).collect()
 }
 
 fn element(bytes: &[u8], ty: PrimType, index: usize) -> u64 {
@@ -108,10 +92,7 @@ fn element(bytes: &[u8], ty: PrimType, index: usize) -> u64 {
 
 fn all_operators(cpu: &str) {
     let cases = cases();
-    let mut program = Program {
-        source_name: "vectors".into(),
-        ..Program::default()
-    };
+    let mut program = Program { source_name: "vectors".into(), ..Program::default() };
     for case in &cases {
         for lanes in lanes_of(case, cpu) {
             add_case(&mut program, case, *lanes);
@@ -122,9 +103,8 @@ fn all_operators(cpu: &str) {
     for case in &cases {
         let rows = operands(case, &mut random);
         let wanted: Vec<Option<Scalar>> = rows.iter().map(|row| (case.meaning)(row)).collect();
-        let inputs: Vec<Vec<u8>> = (0..case.params.len())
-            .map(|i| bytes(rows.iter().map(|row| row[i])))
-            .collect();
+        let inputs: Vec<Vec<u8>> =
+            (0..case.params.len()).map(|i| bytes(rows.iter().map(|row| row[i]))).collect();
         for lanes in lanes_of(case, cpu) {
             let code = entry_fn(&jit, &format!("{}x{lanes}", case.name));
             let mut out = vec![0xaau8; rows.len() * case.result.size() as usize];
@@ -141,22 +121,15 @@ fn all_operators(cpu: &str) {
                 let bits = element(&out, case.result, i);
                 let got = Scalar::from_bits(case.result, bits);
                 if got.bits() != bits || (got != wanted && !(is_nan(got) && is_nan(wanted))) {
-                    failures.push(format!(
-                        "{}x{lanes} {args:?} = {got:?} ({bits:x}), not {wanted:?}",
-                        case.name
-                    ));
+                    failures
+                        .push(format!("{}x{lanes} {args:?} = {got:?} ({bits:x}), not {wanted:?}", case.name));
                 }
             }
         }
     }
     assert!(compared > 500_000, "only {compared} comparisons");
     let shown: Vec<_> = failures.iter().take(40).cloned().collect();
-    assert!(
-        failures.is_empty(),
-        "{} failures:\n{}",
-        failures.len(),
-        shown.join("\n")
-    );
+    assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), shown.join("\n"));
 }
 
 #[test]
@@ -181,18 +154,10 @@ fn vectors_travel() {
     let vector = VarType::Vector(PrimType::F32, lanes);
     let mut g = Fun::default();
     let (x, y) = (g.param("x", vector), g.param("y", vector));
-    let (m, sum) = (
-        g.param("m", VarType::Vector(PrimType::Bool, lanes)),
-        g.var("s", vector),
-    );
+    let (m, sum) = (g.param("m", VarType::Vector(PrimType::Bool, lanes)), g.var("s", vector));
     g.results = vec![sum];
     let added = common::bin(BinOp::FAdd, PrimType::F32, v(x), v(y));
-    let value = Expr::Select(
-        PrimType::F32,
-        Box::new(v(m)),
-        Box::new(added),
-        Box::new(v(x)),
-    );
+    let value = Expr::Select(PrimType::F32, Box::new(v(m)), Box::new(added), Box::new(v(x)));
     let g = g.finish("sum", vec![Stmt::Set(sum, value)]);
 
     let mut f = Fun::default();
@@ -200,17 +165,11 @@ fn vectors_travel() {
     let n = f.param("n", VarType::Scalar(PrimType::I64));
     let out = f.owned("out");
     f.results = vec![out, n];
-    let (x, acc, m) = (
-        f.var("x", vector),
-        f.var("acc", vector),
-        f.var("m", VarType::Vector(PrimType::Bool, lanes)),
-    );
+    let (x, acc, m) =
+        (f.var("x", vector), f.var("acc", vector), f.var("m", VarType::Vector(PrimType::Bool, lanes)));
     let (i, t, limit) = (f.int("i"), f.int("t"), f.int("limit"));
-    let load = |position| Stmt::LoadLanes {
-        var: x,
-        from: unit(xs, PrimType::F32, lanes, position),
-        mask: None,
-    };
+    let load =
+        |position| Stmt::LoadLanes { var: x, from: unit(xs, PrimType::F32, lanes, position), mask: None };
     let sixteen = || Expr::i64(i64::from(lanes));
     let body = vec![
         load(Expr::i64(0)),
@@ -240,10 +199,7 @@ fn vectors_travel() {
             ],
         ),
         Stmt::Alloc(out, mul(v(n), Expr::i64(4)), None),
-        Stmt::Set(
-            limit,
-            common::bin(BinOp::SQuot, PrimType::I64, v(n), sixteen()),
-        ),
+        Stmt::Set(limit, common::bin(BinOp::SQuot, PrimType::I64, v(n), sixteen())),
         common::tasks(
             1,
             t,
@@ -259,16 +215,11 @@ fn vectors_travel() {
     let f = f.finish("main", body);
     let program = common::program(
         vec![f, g],
-        vec![
-            array_of(ScalarType::F32),
-            EntryType::Scalar(ScalarType::I64),
-        ],
+        vec![array_of(ScalarType::F32), EntryType::Scalar(ScalarType::I64)],
         vec![array_of(ScalarType::F32)],
     );
     let xs: Vec<f32> = (0..16).map(|i| i as f32 + 0.5).collect();
-    let wanted: Vec<f32> = (0..64)
-        .map(|i| (i % 16) as f32 * xs[i % 16] + xs[i % 16])
-        .collect();
+    let wanted: Vec<f32> = (0..64).map(|i| (i % 16) as f32 * xs[i % 16] + xs[i % 16]).collect();
     let value = |xs: &[f32]| value::Value::from_slice(&[xs.len() as i64], xs).unwrap();
     let args = vec![value(&xs), value::Value::scalar(64i64).unwrap()];
     assert_eq!(common::run(&program, 2, args), Ok(vec![value(&wanted)]));
@@ -282,30 +233,15 @@ fn registers_are_as_wide_as_said() {
     let x = f.var("x", VarType::Vector(PrimType::I32, lanes));
     let row = || unit(xs, PrimType::I32, lanes, Expr::i64(0));
     let body = vec![
-        Stmt::LoadLanes {
-            var: x,
-            from: row(),
-            mask: None,
-        },
-        Stmt::StoreLanes {
-            to: row(),
-            value: common::bin(BinOp::Add, PrimType::I32, v(x), v(x)),
-            mask: None,
-        },
+        Stmt::LoadLanes { var: x, from: row(), mask: None },
+        Stmt::StoreLanes { to: row(), value: common::bin(BinOp::Add, PrimType::I32, v(x), v(x)), mask: None },
     ];
-    let program = common::program(
-        vec![f.finish("main", body)],
-        vec![array_of(ScalarType::I32)],
-        vec![],
-    );
+    let program = common::program(vec![f.finish("main", body)], vec![array_of(ScalarType::I32)], vec![]);
     let unknown = llvm::machine("z80").unwrap_err().to_string();
     let (_, names) = unknown.split_once("known are ").unwrap();
     let mut widths = std::collections::BTreeSet::new();
     for cpu in names.split(", ") {
-        let options = llvm::Options {
-            cpu: cpu.to_owned(),
-            ..llvm::Options::default()
-        };
+        let options = llvm::Options { cpu: cpu.to_owned(), ..llvm::Options::default() };
         let assembly = llvm::text(&program, &options, llvm::Output::Assembly).unwrap();
         let adds = |register| {
             let mut lines = assembly.lines();
@@ -327,52 +263,26 @@ fn registers_are_as_wide_as_said() {
 fn text_form() {
     let mut f = Fun::default();
     let (xs, n) = f.array("xs");
-    let (x, m) = (
-        f.var("x", VarType::Vector(PrimType::F32, 16)),
-        f.var("m", VarType::Vector(PrimType::Bool, 16)),
-    );
+    let (x, m) =
+        (f.var("x", VarType::Vector(PrimType::F32, 16)), f.var("m", VarType::Vector(PrimType::Bool, 16)));
     let first = Expr::Splat(16, Box::new(v(n)));
-    let below = Expr::Compare(
-        CmpOp::SLt,
-        PrimType::I64,
-        Box::new(Expr::Lanes(PrimType::I64, 16)),
-        Box::new(first),
-    );
-    let access = |at| LaneAccess {
-        buffer: xs,
-        elem: PrimType::F32,
-        lanes: 16,
-        at,
-        off: Off::Skip,
-    };
+    let below =
+        Expr::Compare(CmpOp::SLt, PrimType::I64, Box::new(Expr::Lanes(PrimType::I64, 16)), Box::new(first));
+    let access = |at| LaneAccess { buffer: xs, elem: PrimType::F32, lanes: 16, at, off: Off::Skip };
     let body = vec![
         Stmt::Set(m, below),
-        Stmt::LoadLanes {
-            var: x,
-            from: access(LanePositions::Near(add(v(n), v(n)), -1)),
-            mask: Some(v(m)),
-        },
+        Stmt::LoadLanes { var: x, from: access(LanePositions::Near(add(v(n), v(n)), -1)), mask: Some(v(m)) },
         Stmt::StoreLanes {
             to: access(LanePositions::Each(Expr::Lanes(PrimType::I64, 16))),
             value: v(x),
             mask: None,
         },
     ];
-    let program = common::program(
-        vec![f.finish("main", body)],
-        vec![array_of(ScalarType::F32)],
-        vec![],
-    );
+    let program = common::program(vec![f.finish("main", body)], vec![array_of(ScalarType::F32)], vec![]);
     let text = imp::print(&program);
     let mut wanted = String::new();
-    let _ = writeln!(
-        wanted,
-        "  m_3: 16 x bool = slt.i64(lanes.i64.16, splat.16(n_1))"
-    );
-    let _ = writeln!(
-        wanted,
-        "  x_2: 16 x f32 = xs_0[16 x f32: (n_1 + n_1) .. near -1] mask m_3"
-    );
+    let _ = writeln!(wanted, "  m_3: 16 x bool = slt.i64(lanes.i64.16, splat.16(n_1))");
+    let _ = writeln!(wanted, "  x_2: 16 x f32 = xs_0[16 x f32: (n_1 + n_1) .. near -1] mask m_3");
     let _ = writeln!(wanted, "  xs_0[16 x f32: each lanes.i64.16] = x_2");
     assert!(text.contains(&wanted), "{text}");
 }

@@ -27,16 +27,8 @@ fn add_pack(program: &mut Program, ty: PrimType, lanes: u32) {
     let mask = f.var("m", VarType::Vector(PrimType::Bool, lanes));
     let m = || Box::new(v(mask));
     let body = vec![
-        Stmt::LoadLanes {
-            var: mask,
-            from: unit(flags, PrimType::Bool, lanes, Expr::i64(0)),
-            mask: None,
-        },
-        Stmt::LoadLanes {
-            var: x,
-            from: unit(xs, ty, lanes, Expr::i64(0)),
-            mask: None,
-        },
+        Stmt::LoadLanes { var: mask, from: unit(flags, PrimType::Bool, lanes, Expr::i64(0)), mask: None },
+        Stmt::LoadLanes { var: x, from: unit(xs, ty, lanes, Expr::i64(0)), mask: None },
         Stmt::StoreLanes {
             to: unit(out, ty, lanes, Expr::i64(0)),
             value: Expr::Pack(Box::new(v(x)), m()),
@@ -45,21 +37,13 @@ fn add_pack(program: &mut Program, ty: PrimType, lanes: u32) {
         Stmt::Store(at(count, PrimType::I64, Expr::i64(0)), Expr::Count(m())),
     ];
     let f = f.finish(&format!("pack_{ty}_{lanes}"), body);
-    let params = [
-        array(ty),
-        array(PrimType::I64),
-        array(ty),
-        array(PrimType::Bool),
-    ];
+    let params = [array(ty), array(PrimType::I64), array(ty), array(PrimType::Bool)];
     export(program, f, &params);
 }
 
 #[test]
 fn packed_lanes() {
-    let mut program = Program {
-        source_name: "packs".into(),
-        ..Program::default()
-    };
+    let mut program = Program { source_name: "packs".into(), ..Program::default() };
     for ty in TYPES {
         for lanes in WIDTHS {
             add_pack(&mut program, ty, lanes);

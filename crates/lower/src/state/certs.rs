@@ -52,9 +52,9 @@ fn add(certs: &mut Certs, cert: Name) {
 fn makes_size(exp: &Exp<Soacs>) -> bool {
     match exp {
         Exp::Basic(BasicOp::Iota { .. } | BasicOp::Replicate { .. }) => true,
-        Exp::Basic(BasicOp::Index { slice, .. }) => slice
-            .iter()
-            .any(|index| matches!(index, DimIndex::Slice { .. })),
+        Exp::Basic(BasicOp::Index { slice, .. }) => {
+            slice.iter().any(|index| matches!(index, DimIndex::Slice { .. }))
+        }
         _ => false,
     }
 }
@@ -91,16 +91,12 @@ impl Fun {
         if certs.is_empty() && self.needs.is_empty() {
             return;
         }
-        let mut operands = Operands {
-            needs: &self.needs,
-            certs,
-        };
+        let mut operands = Operands { needs: &self.needs, certs };
         operands.exp(exp);
         let certs = operands.certs;
         if !certs.is_empty() {
             let arrays = pat.iter().filter(|param| param.ty.is_array());
-            self.needs
-                .extend(arrays.map(|param| (param.name, certs.clone())));
+            self.needs.extend(arrays.map(|param| (param.name, certs.clone())));
         }
     }
 
@@ -124,10 +120,6 @@ impl Lower<'_> {
                 }
             }
         }
-        if certs.is_empty() {
-            size
-        } else {
-            self.f.under(certs, size).into()
-        }
+        if certs.is_empty() { size } else { self.f.under(certs, size).into() }
     }
 }

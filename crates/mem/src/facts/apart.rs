@@ -19,17 +19,11 @@ pub(super) fn independent(stms: &[Stm<Mems>]) -> bool {
         stms.iter().all(|stm| match &stm.exp {
             Exp::Basic(BasicOp::UpdateAcc { .. }) => false,
             Exp::Basic(_) => !stm.pat.iter().any(|p| matches!(p.ty, Type::Acc { .. })),
-            Exp::If {
-                cond: _,
-                then_body,
-                else_body,
-            } => independent(&then_body.stms) && independent(&else_body.stms),
+            Exp::If { cond: _, then_body, else_body } => {
+                independent(&then_body.stms) && independent(&else_body.stms)
+            }
             Exp::Apply { fun: _, args: _ } => stm.pat.iter().all(|p| p.ty.is_prim()),
-            Exp::Loop {
-                params: _,
-                form: _,
-                body,
-            } => independent(&body.stms),
+            Exp::Loop { params: _, form: _, body } => independent(&body.stms),
             Exp::Op(MemOp::Alloc { .. }) => true,
             Exp::Op(MemOp::Seg(SegOp::Seg(Seg { level, body, .. }))) => {
                 *level == LANES && independent(&body.stms)
@@ -55,28 +49,17 @@ pub(super) fn writes_rows(params: &[LoopParam<Mems>], counter: Name, body: &Body
     }
     let row_update = |param: &LoopParam<Mems>, result: &Atom| {
         body.stms.iter().any(|stm| {
-            let Exp::Basic(BasicOp::Update {
-                array,
-                slice,
-                value: _,
-            }) = &stm.exp
-            else {
+            let Exp::Basic(BasicOp::Update { array, slice, value: _ }) = &stm.exp else {
                 return false;
             };
             *array == param.param.name
                 && slice.first() == Some(&DimIndex::Fix(Atom::Var(counter)))
-                && stm
-                    .pat
-                    .first()
-                    .is_some_and(|p| Atom::Var(p.name) == *result)
+                && stm.pat.first().is_some_and(|p| Atom::Var(p.name) == *result)
         })
     };
     let rows = params.len() == body.result.len()
         && params.len() <= 8
-        && params
-            .iter()
-            .zip(&body.result)
-            .all(|(p, r)| p.param.ty.is_array() && row_update(p, r));
+        && params.iter().zip(&body.result).all(|(p, r)| p.param.ty.is_array() && row_update(p, r));
     let plain = independent(&body.stms)
         && body.stms.iter().all(|stm| {
             if let Exp::Basic(BasicOp::Update { array, .. }) = &stm.exp {
@@ -88,10 +71,7 @@ pub(super) fn writes_rows(params: &[LoopParam<Mems>], counter: Name, body: &Body
     if !rows || !plain {
         return false;
     }
-    let mut uses = Uses {
-        params,
-        counts: vec![0; params.len()],
-    };
+    let mut uses = Uses { params, counts: vec![0; params.len()] };
     uses.body(body);
     uses.counts.iter().all(|&count| count == 1)
 }

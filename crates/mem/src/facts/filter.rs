@@ -23,18 +23,12 @@ pub(super) fn filter(body: &Body<Mems>, folds: &Folds<Mems>) -> Option<Filter> {
     let [operator] = folds.scans.as_slice() else {
         return None;
     };
-    let counts =
-        operator.op.ret == [Type::I64] && adds(&operator.op) && operator.neutral == [Atom::i64(0)];
+    let counts = operator.op.ret == [Type::I64] && adds(&operator.op) && operator.neutral == [Atom::i64(0)];
     let groups = folds.values(&body.result);
     let ([counted], mapped) = (groups.scanned, groups.mapped) else {
         return None;
     };
-    let Some(BasicOp::Convert {
-        op: ConvOp::BToI,
-        arg: flag,
-        ..
-    }) = definition(body, *counted)
-    else {
+    let Some(BasicOp::Convert { op: ConvOp::BToI, arg: flag, .. }) = definition(body, *counted) else {
         return None;
     };
     let post = folds.post.as_ref()?;
@@ -46,20 +40,14 @@ pub(super) fn filter(body: &Body<Mems>, folds: &Folds<Mems>) -> Option<Filter> {
     let Exp::Basic(BasicOp::UpdateAcc { index, values, .. }) = &post.body.stms.last()?.exp else {
         return None;
     };
-    let BasicOp::Select {
-        cond,
-        if_true,
-        if_false: Atom::Const(outside),
-        ..
-    } = definition(&post.body, *index.first()?)?
+    let BasicOp::Select { cond, if_true, if_false: Atom::Const(outside), .. } =
+        definition(&post.body, *index.first()?)?
     else {
         return None;
     };
     let added = match definition(&post.body, *if_true) {
         None if if_true.var() == Some(count.name) => 0,
-        Some(BasicOp::Binary(BinOp::Add, _, x, Atom::Const(more)))
-            if x.var() == Some(count.name) =>
-        {
+        Some(BasicOp::Binary(BinOp::Add, _, x, Atom::Const(more))) if x.var() == Some(count.name) => {
             more.as_i64()?
         }
         _ => return None,
@@ -70,11 +58,7 @@ pub(super) fn filter(body: &Body<Mems>, folds: &Folds<Mems>) -> Option<Filter> {
         && outside.as_i64()? < 0
         && (-MOST_ADDED..=MOST_ADDED).contains(&added);
     let values = values.iter().map(among).collect::<Option<_>>()?;
-    holds.then_some(Filter {
-        flag: flag_at,
-        values,
-        added,
-    })
+    holds.then_some(Filter { flag: flag_at, values, added })
 }
 
 /// Whether an operator adds its operands.

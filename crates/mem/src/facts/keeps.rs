@@ -56,14 +56,7 @@ pub(super) fn keeps(folds: &Folds<Mems>, names: &mut NameTable) -> Option<Lambda
         }
     }
     held.extend(values);
-    Some(Lambda {
-        params: held,
-        body: Body {
-            stms,
-            result: vec![all],
-        },
-        ret: vec![Type::BOOL],
-    })
+    Some(Lambda { params: held, body: Body { stms, result: vec![all] }, ret: vec![Type::BOOL] })
 }
 
 /// The names that conditions need, those that these need included.
@@ -87,11 +80,7 @@ fn needed(body: &Body<Mems>, conditions: &[Condition]) -> FxHashSet<Name> {
 fn bind(names: &mut NameTable, stms: &mut Vec<Stm<Mems>>, op: BasicOp) -> Atom {
     let name = names.fresh("keeps");
     stms.push(Stm {
-        pat: vec![Param {
-            name,
-            ty: Type::BOOL,
-            ann: MemAnn::None,
-        }],
+        pat: vec![Param { name, ty: Type::BOOL, ann: MemAnn::None }],
         aux: Aux::at(Prov::NONE),
         exp: Exp::Basic(op),
     });
@@ -137,11 +126,7 @@ fn chosen(op: &Lambda<Mems>, value: Atom, operand: Atom) -> Option<Conditions> {
 }
 
 /// When a value is the operand, from what is known of the names before.
-fn is_operand(
-    value: Atom,
-    operand: Atom,
-    known: &FxHashMap<Name, Conditions>,
-) -> Option<Conditions> {
+fn is_operand(value: Atom, operand: Atom, known: &FxHashMap<Name, Conditions>) -> Option<Conditions> {
     if value == operand {
         return Some(Vec::new());
     }
@@ -150,18 +135,9 @@ fn is_operand(
 
 /// When an operation's result is the operand. Chains that ask for more than a
 /// few things are not worth asking.
-fn chooses(
-    basic: &BasicOp,
-    operand: Atom,
-    known: &FxHashMap<Name, Conditions>,
-) -> Option<Conditions> {
+fn chooses(basic: &BasicOp, operand: Atom, known: &FxHashMap<Name, Conditions>) -> Option<Conditions> {
     match basic {
-        BasicOp::Select {
-            ty: _,
-            cond,
-            if_true,
-            if_false,
-        } => {
+        BasicOp::Select { ty: _, cond, if_true, if_false } => {
             let (mut conditions, holds) = match is_operand(*if_true, operand, known) {
                 Some(conditions) => (conditions, true),
                 None => (is_operand(*if_false, operand, known)?, false),

@@ -15,12 +15,7 @@ pub(super) fn packs(body: &Body<Mems>, places: &Places) -> bool {
     let Some((last, before)) = body.stms.split_last() else {
         return false;
     };
-    let Exp::Basic(BasicOp::UpdateAcc {
-        acc: _,
-        index,
-        values,
-    }) = &last.exp
-    else {
+    let Exp::Basic(BasicOp::UpdateAcc { acc: _, index, values }) = &last.exp else {
         return false;
     };
     let ([param], [result]) = (last.pat.as_slice(), body.result.as_slice()) else {

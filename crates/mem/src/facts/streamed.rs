@@ -16,9 +16,8 @@ pub(super) fn mark(space: &SegSpace, body: &mut Body<Mems>, fuel: &mut Fuel) {
         return;
     };
     let at_index = DimIndex::Fix(Atom::Var(*index));
-    let bound: FxHashSet<Name> = (body.stms.iter())
-        .flat_map(|stm| stm.pat.iter().map(|param| param.name))
-        .collect();
+    let bound: FxHashSet<Name> =
+        (body.stms.iter()).flat_map(|stm| stm.pat.iter().map(|param| param.name)).collect();
     for stm in &mut body.stms {
         let Exp::Basic(BasicOp::Index { array, slice }) = &stm.exp else {
             continue;

@@ -45,11 +45,7 @@ impl Reads {
 }
 
 /// How the points of a space read arrays from outside, which lie as `lies` says.
-pub(super) fn of(
-    space: &SegSpace,
-    body: &Body<Segs>,
-    lies: impl Fn(Name) -> Option<Lmad>,
-) -> Reads {
+pub(super) fn of(space: &SegSpace, body: &Body<Segs>, lies: impl Fn(Name) -> Option<Lmad>) -> Reads {
     let mut reader = Reader {
         lies,
         index: space.dims.last().map(|(index, _)| *index),
@@ -89,13 +85,9 @@ impl<F: Fn(Name) -> Option<Lmad>> Visit<Segs> for Reader<F> {
         }
         let before = self.counters.len();
         match &stm.exp {
-            Exp::Loop {
-                form: LoopForm::For { var, .. },
-                ..
-            } => self.counters.push(*var),
+            Exp::Loop { form: LoopForm::For { var, .. }, .. } => self.counters.push(*var),
             Exp::Op(SegOp::Seg(seg)) if seg.level == target::levels::LANES => {
-                self.counters
-                    .extend(seg.space.dims.iter().map(|(index, _)| *index));
+                self.counters.extend(seg.space.dims.iter().map(|(index, _)| *index));
             }
             Exp::Op(SegOp::Seg(_)) => {
                 self.tasks += 1;
@@ -113,24 +105,19 @@ impl<F: Fn(Name) -> Option<Lmad>> Visit<Segs> for Reader<F> {
 impl<F: Fn(Name) -> Option<Lmad>> Reader<F> {
     /// What an integer is, as far as it is a sum or product of others.
     fn scalar(&mut self, name: Name, op: &BasicOp) {
-        let known = if let BasicOp::Atom(x)
-        | BasicOp::Convert {
-            op: ConvOp::SExt | ConvOp::ZExt,
-            arg: x,
-            ..
-        } = op
-        {
-            Some(self.value(*x))
-        } else if let BasicOp::Binary(BinOp::Add, _, x, y) = op {
-            Some(self.value(*x).add(&self.value(*y)))
-        } else if let BasicOp::Binary(BinOp::Sub, _, x, y) = op {
-            let minus = Poly::constant(-1).mul(&self.value(*y));
-            Some(self.value(*x).add(&minus))
-        } else if let BasicOp::Binary(BinOp::Mul, _, x, y) = op {
-            Some(self.value(*x).mul(&self.value(*y)))
-        } else {
-            None
-        };
+        let known =
+            if let BasicOp::Atom(x) | BasicOp::Convert { op: ConvOp::SExt | ConvOp::ZExt, arg: x, .. } = op {
+                Some(self.value(*x))
+            } else if let BasicOp::Binary(BinOp::Add, _, x, y) = op {
+                Some(self.value(*x).add(&self.value(*y)))
+            } else if let BasicOp::Binary(BinOp::Sub, _, x, y) = op {
+                let minus = Poly::constant(-1).mul(&self.value(*y));
+                Some(self.value(*x).add(&minus))
+            } else if let BasicOp::Binary(BinOp::Mul, _, x, y) = op {
+                Some(self.value(*x).mul(&self.value(*y)))
+            } else {
+                None
+            };
         if let Some(known) = known.filter(|known| known.terms().len() <= MOST_TERMS) {
             self.scalars.insert(name, known);
         }
@@ -148,10 +135,7 @@ impl<F: Fn(Name) -> Option<Lmad>> Reader<F> {
         let Some((_, mut lmad)) = view(op, ty.shape(), lies) else {
             return;
         };
-        let known = lmad
-            .offset
-            .names()
-            .any(|name| self.scalars.contains_key(&name));
+        let known = lmad.offset.names().any(|name| self.scalars.contains_key(&name));
         if known {
             let value = |name| self.value(Atom::Var(name));
             lmad.offset = lmad.offset.substitute(value);

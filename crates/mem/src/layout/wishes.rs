@@ -22,10 +22,7 @@ use rustc_hash::FxHashMap;
 /// destinations; only those that are not row-major.
 pub(super) fn wishes(body: &Body<Segs>, results: &[Option<Lmad>]) -> FxHashMap<Name, Order> {
     let mut wishes: FxHashMap<Name, Order> = FxHashMap::default();
-    let transposes = body
-        .stms
-        .iter()
-        .any(|stm| matches!(stm.exp, Exp::Basic(BasicOp::Rearrange { .. })));
+    let transposes = body.stms.iter().any(|stm| matches!(stm.exp, Exp::Basic(BasicOp::Rearrange { .. })));
     if !transposes {
         return wishes;
     }
@@ -44,18 +41,10 @@ pub(super) fn wishes(body: &Body<Segs>, results: &[Option<Lmad>]) -> FxHashMap<N
             continue;
         };
         let (array, order) = if let BasicOp::Rearrange { perm, array } = op {
-            let order = if order.is_empty() {
-                perm.clone()
-            } else {
-                order.iter().map(|at| perm[*at]).collect()
-            };
+            let order =
+                if order.is_empty() { perm.clone() } else { order.iter().map(|at| perm[*at]).collect() };
             (*array, order)
-        } else if let BasicOp::Reshape {
-            kind: ReshapeKind::Coerce,
-            array,
-            ..
-        } = op
-        {
+        } else if let BasicOp::Reshape { kind: ReshapeKind::Coerce, array, .. } = op {
             (*array, order.clone())
         } else {
             continue;

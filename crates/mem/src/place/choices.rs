@@ -11,11 +11,7 @@ use ir::{Context, Name, Segs};
 use rustc_hash::FxHashMap;
 
 /// Takes versions away that were refused, where the other one was not.
-pub(super) fn drop_refused(
-    function: &mut Function<Segs>,
-    refused: &Refused,
-    context: &mut Context,
-) {
+pub(super) fn drop_refused(function: &mut Function<Segs>, refused: &Refused, context: &mut Context) {
     let mut choices = Choices {
         refused,
         name: &function.name,
@@ -60,11 +56,7 @@ impl Choices<'_> {
     /// Appends a statement, or the version that is left of it.
     fn choice(&mut self, stm: Stm<Segs>, rules: &FxHashMap<Name, Rule>, out: &mut Vec<Stm<Segs>>) {
         let goes = match &stm.exp {
-            Exp::If {
-                cond,
-                then_body,
-                else_body,
-            } => {
+            Exp::If { cond, then_body, else_body } => {
                 let rule = cond.var().and_then(|name| rules.get(&name).copied());
                 let both = [then_body, else_body].map(|body| has_refused(body, self.refused));
                 match (rule, both) {
@@ -82,8 +74,7 @@ impl Choices<'_> {
         if self.context.options.account {
             let places = self.provs.stack(stm.aux.prov);
             let why = Pruned::NoKernel;
-            self.context
-                .decide(&self.name.0, places, Kind::VersionGone { rule, why });
+            self.context.decide(&self.name.0, places, Kind::VersionGone { rule, why });
         }
         keep_arm(stm, !first, out);
     }

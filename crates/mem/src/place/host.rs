@@ -112,11 +112,7 @@ fn level(seg: &Seg<Segs>, inside: bool) -> u8 {
     let folds = matches!(&seg.kind, SegKind::Folds(folds)
         if !folds.is_map() && folds.operators().all(Operator::is_scalar));
     let row = folds && seg.space.dims.len() == 1 && seg.decomp.writes == 0;
-    if inside && row && is_plain(&seg.body) {
-        LANES
-    } else {
-        TASKS
-    }
+    if inside && row && is_plain(&seg.body) { LANES } else { TASKS }
 }
 
 /// Whether there are neither calls nor operations in a body.

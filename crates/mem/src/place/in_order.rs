@@ -60,11 +60,7 @@ pub(super) fn of_threads(function: &mut Function<Segs>) -> Result<(), PassError>
             });
         }
     }
-    let mut folds = Folds {
-        types: TypeEnv::of_function(function),
-        names: &mut function.names,
-        failed: None,
-    };
+    let mut folds = Folds { types: TypeEnv::of_function(function), names: &mut function.names, failed: None };
     folds.body(&mut function.body);
     folds.failed.map_or(Ok(()), Err)
 }
@@ -96,18 +92,11 @@ pub(super) fn in_order(
         return Err(PassError::unsupported(what, Vec::new()));
     }
     let last = dims.pop();
-    let Some((index, (width, bound))) =
-        last.and_then(|(index, width)| Some((index, (width, width.atom()?))))
+    let Some((index, (width, bound))) = last.and_then(|(index, width)| Some((index, (width, width.atom()?))))
     else {
         return Err(PassError::bug("a space without a last dimension"));
     };
-    let points = Points {
-        index,
-        width,
-        bound,
-        body,
-        ret,
-    };
+    let points = Points { index, width, bound, body, ret };
     let mut b: Builder<'_, Segs> = Builder::new(names, types);
     b.prov = aux.prov;
     b.certs.clone_from(&aux.certs);
@@ -130,14 +119,7 @@ pub(super) fn in_order(
         kind: SegKind::map(),
         body,
         ret,
-        decomp: Decomp {
-            grain: 1,
-            tunable: None,
-            width: 1,
-            streams: 1,
-            depth: 1,
-            ..decomp
-        },
+        decomp: Decomp { grain: 1, tunable: None, width: 1, streams: 1, depth: 1, ..decomp },
         keeps: None,
     };
     b.let_pat(pat, Exp::Op(SegOp::Seg(seg)));
@@ -161,22 +143,12 @@ struct Points {
 impl Points {
     /// A loop over the points: what is reduced, then the elements.
     fn fold(self, folds: Folds<Segs>, b: &mut Builder<'_, Segs>) -> Vec<Name> {
-        let Self {
-            index,
-            width,
-            bound,
-            body,
-            ret,
-        } = self;
+        let Self { index, width, bound, body, ret } = self;
         let elements = folds.element_types(&ret);
         let mut params: Vec<LoopParam<Segs>> = Vec::new();
         let mut param = |b: &mut Builder<'_, Segs>, hint: &str, ty: Type, init, consumed| {
             let param = b.param(hint, ty);
-            params.push(LoopParam {
-                param,
-                init,
-                consumed,
-            });
+            params.push(LoopParam { param, init, consumed });
         };
         let starts = |operators: &[Operator<Segs>]| -> Vec<(Type, Atom)> {
             let types = operators.iter().flat_map(|op| op.op.ret.iter().cloned());
@@ -220,11 +192,7 @@ impl Points {
             result.extend(scans);
             result
         });
-        let form = LoopForm::For {
-            var: index,
-            ty: PrimType::I64,
-            bound,
-        };
+        let form = LoopForm::For { var: index, ty: PrimType::I64, bound };
         let types: Vec<Type> = params.iter().map(|it| it.param.ty.clone()).collect();
         let exp = Exp::Loop { params, form, body };
         let mut results = b.bind_all(types.into_iter().map(|ty| ("folded", ty)), exp);
@@ -251,8 +219,7 @@ fn apply(
     let mut results = Vec::new();
     for operator in operators {
         let n = operator.neutral.len();
-        let args = (accs.by_ref().take(n).map(|acc| Atom::Var(*acc)))
-            .chain(values.by_ref().take(n).copied());
+        let args = (accs.by_ref().take(n).map(|acc| Atom::Var(*acc))).chain(values.by_ref().take(n).copied());
         let args: Vec<Atom> = args.collect();
         results.extend(inline(operator.op, &args, b));
     }
@@ -261,9 +228,7 @@ fn apply(
 
 /// A lambda's statements, for these arguments.
 fn inline(lambda: Lambda<Segs>, args: &[Atom], b: &mut Builder<'_, Segs>) -> Vec<Atom> {
-    let Lambda {
-        params, mut body, ..
-    } = lambda;
+    let Lambda { params, mut body, .. } = lambda;
     let names = params.iter().map(|param: &Param<Segs>| param.name);
     let map: Substitution = names.zip(args.iter().copied()).collect();
     substitute_body(&mut body, &map);

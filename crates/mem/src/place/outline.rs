@@ -5,9 +5,7 @@ use super::host;
 use crate::callees::Callees;
 use ir::name::{FunName, Name, NameTable, SrcLoc};
 use ir::prov::{Prov, ProvTable};
-use ir::syntax::{
-    Atom, Attrs, BasicOp, Body, Exp, FunKind, FunParam, FunResult, Function, Param, Stm,
-};
+use ir::syntax::{Atom, Attrs, BasicOp, Body, Exp, FunKind, FunParam, FunResult, Function, Param, Stm};
 use ir::types::{Dim, Type};
 use ir::typing::{TypeEnv, map_dims};
 use ir::version::{Place, Version};
@@ -37,14 +35,7 @@ impl<'a> Outline<'a> {
         types: TypeEnv,
         callees: &'a Callees,
     ) -> Self {
-        Self {
-            name: name.clone(),
-            names,
-            provs,
-            types,
-            callees,
-            made: Vec::new(),
-        }
+        Self { name: name.clone(), names, provs, types, callees, made: Vec::new() }
     }
 
     /// The functions, for the host.
@@ -78,11 +69,7 @@ impl<'a> Outline<'a> {
             substitute_type(&mut ty, &map);
             map.insert(name, Atom::Var(new));
             params.push(FunParam {
-                param: Param {
-                    name: new,
-                    ty,
-                    ann: (),
-                },
+                param: Param { name: new, ty, ann: () },
                 consumed: consumed.contains(&name),
             });
         }
@@ -90,10 +77,7 @@ impl<'a> Outline<'a> {
         aux.certs.clear();
         let fun = FunName(format!("{}.host{}", self.name, self.made.len() + 1).into());
         let args = free.into_iter().map(Atom::Var).collect();
-        let call = Exp::Apply {
-            fun: fun.clone(),
-            args,
-        };
+        let call = Exp::Apply { fun: fun.clone(), args };
         let exp = std::mem::replace(&mut stm.exp, call);
         for cert in &certs {
             if !stm.aux.certs.contains(cert) {
@@ -102,10 +86,7 @@ impl<'a> Outline<'a> {
         }
         let result = stm.pat.iter().map(|param| Atom::Var(param.name)).collect();
         let pat = stm.pat.clone();
-        let mut body = Body {
-            stms: vec![Stm { pat, aux, exp }],
-            result,
-        };
+        let mut body = Body { stms: vec![Stm { pat, aux, exp }], result };
         VisitMut::body(&mut Held(&certs), &mut body);
         let mut import = Import {
             from_names: self.names,
@@ -119,10 +100,7 @@ impl<'a> Outline<'a> {
         self.made.push(Function {
             name: fun,
             kind: FunKind::Function,
-            version: Some(Version {
-                of: self.name.clone(),
-                place: Place::Host,
-            }),
+            version: Some(Version { of: self.name.clone(), place: Place::Host }),
             attrs: Attrs::default(),
             params,
             ret,
@@ -164,10 +142,7 @@ impl<'a> Outline<'a> {
 
     /// The arrays that an expression consumes.
     fn consumed(&self, exp: &Exp<Segs>) -> FxHashSet<Name> {
-        let mut consumed = Consumed {
-            callees: self.callees,
-            found: FxHashSet::default(),
-        };
+        let mut consumed = Consumed { callees: self.callees, found: FxHashSet::default() };
         consumed.exp(exp);
         consumed.found
     }
@@ -179,11 +154,8 @@ fn results(body: &Body<Segs>) -> Vec<FunResult<Segs>> {
     let pat = body.stms.iter().flat_map(|stm| &stm.pat);
     let positions: FxHashMap<Name, u32> = pat.clone().map(|param| param.name).zip(0..).collect();
     let dim = |name: Name| (positions.get(&name)).map_or(Dim::Var(name), |at| Dim::Ext(*at));
-    let result = |param: &Param<Segs>| FunResult {
-        ty: map_dims(&param.ty, &dim),
-        aliases: Vec::new(),
-        ann: (),
-    };
+    let result =
+        |param: &Param<Segs>| FunResult { ty: map_dims(&param.ty, &dim), aliases: Vec::new(), ann: () };
     pat.map(result).collect()
 }
 
@@ -217,8 +189,7 @@ impl Visit<Segs> for Consumed<'_> {
             }
             Exp::Loop { params, .. } => {
                 let consumed = params.iter().filter(|param| param.consumed);
-                self.found
-                    .extend(consumed.filter_map(|param| param.init.var()));
+                self.found.extend(consumed.filter_map(|param| param.init.var()));
             }
             Exp::Op(op) => self.found.extend(op.consumed()),
             Exp::Basic(_) | Exp::If { .. } => {}

@@ -56,8 +56,7 @@ fn needed<L: OptLevel>(op: &Operator<L>, results: &[Param<L>], live: &Live) -> V
     let params = &op.op.params;
     let own = |j: usize| [j, k + j].iter().any(|at| live.name(params[*at].name));
     let each = results.iter().enumerate();
-    each.map(|(j, result)| live.name(result.name) || own(j))
-        .collect()
+    each.map(|(j, result)| live.name(result.name) || own(j)).collect()
 }
 
 /// Keeps these components of an operator.
@@ -121,9 +120,7 @@ pub(super) fn update<L: OptLevel>(
                 graph.need_atom(*component, *value);
             }
         }
-        None => values
-            .iter()
-            .for_each(|value| graph.need_atom(from, *value)),
+        None => values.iter().for_each(|value| graph.need_atom(from, *value)),
     }
 }
 
@@ -165,10 +162,8 @@ pub(super) fn with_acc<L: OptLevel>(
             graph.need(node, param.name.0);
         }
     }
-    for ((param, result), ty) in pat
-        .iter()
-        .zip(lambda.body.result.iter().skip(n))
-        .zip(lambda.ret.iter().skip(n))
+    for ((param, result), ty) in
+        pat.iter().zip(lambda.body.result.iter().skip(n)).zip(lambda.ret.iter().skip(n))
     {
         graph.need_atom(param.name.0, *result);
         graph.need_type(param.name.0, ty);
@@ -183,10 +178,7 @@ pub(super) fn sweep_with_acc<L: OptLevel>(
     live: &Live,
 ) {
     let n = inputs.len();
-    let keep: Vec<bool> = lambda.params[..n]
-        .iter()
-        .map(|token| live.name(token.name))
-        .collect();
+    let keep: Vec<bool> = lambda.params[..n].iter().map(|token| live.name(token.name)).collect();
     let mut keep_pat: Vec<bool> = Vec::new();
     let mut less = Less::default();
     for (i, (input, keep)) in inputs.iter_mut().zip(&keep).enumerate() {
@@ -210,10 +202,7 @@ pub(super) fn sweep_with_acc<L: OptLevel>(
         }
         keep_pat.extend(own.iter().map(|own| *own && *keep));
     }
-    let rest: Vec<bool> = pat[keep_pat.len()..]
-        .iter()
-        .map(|param| live.name(param.name))
-        .collect();
+    let rest: Vec<bool> = pat[keep_pat.len()..].iter().map(|param| live.name(param.name)).collect();
     let results: Vec<bool> = keep.iter().chain(&rest).copied().collect();
     let params: Vec<bool> = keep.iter().chain(&keep).copied().collect();
     keep_pat.extend_from_slice(&rest);

@@ -41,11 +41,7 @@ pub(super) fn operator<L: OptLevel>(
     stm: u32,
     graph: &mut Graph,
 ) -> Vec<u32> {
-    let Operator {
-        op,
-        neutral,
-        comm: _,
-    } = op;
+    let Operator { op, neutral, comm: _ } = op;
     let k = neutral.len();
     for param in &op.params {
         graph.binding(param, stm);
@@ -68,12 +64,7 @@ pub(super) fn operator<L: OptLevel>(
     nodes
 }
 
-fn operators<L: OptLevel>(
-    ops: &[Operator<L>],
-    mut values: &[u32],
-    stm: u32,
-    graph: &mut Graph,
-) -> Vec<u32> {
+fn operators<L: OptLevel>(ops: &[Operator<L>], mut values: &[u32], stm: u32, graph: &mut Graph) -> Vec<u32> {
     let mut nodes = Vec::new();
     for op in ops {
         let (own, rest) = values.split_at(op.neutral.len().min(values.len()));
@@ -101,10 +92,7 @@ fn fold_dependencies<L: OptLevel>(
             graph.need(param.name.0, *element);
         }
         graph.body(&post.body);
-        let own = Values {
-            results: &post.body.result,
-            ret: &post.ret,
-        };
+        let own = Values { results: &post.body.result, ret: &post.ret };
         let after = node_for(&own, stm, graph);
         for (param, node) in pat.iter().zip(reduced.iter().chain(&after)) {
             graph.need(param.name.0, *node);
@@ -118,11 +106,7 @@ fn fold_dependencies<L: OptLevel>(
 
 /// Drops dead components; `from` are the names that show that a component is
 /// needed, beside its parameters. Returns which are kept.
-fn sweep_operators<L: OptLevel>(
-    ops: &mut Vec<Operator<L>>,
-    needed: &[bool],
-    live: &Live,
-) -> Vec<bool> {
+fn sweep_operators<L: OptLevel>(ops: &mut Vec<Operator<L>>, needed: &[bool], live: &Live) -> Vec<bool> {
     let mut keep = Vec::with_capacity(needed.len());
     let mut at = 0;
     ops.retain_mut(|operator| {
@@ -163,12 +147,7 @@ fn sweep_folds<L: OptLevel>(
     };
     let (scanned, mapped) = elements.split_at(n_scanned);
     let keep_scanned = sweep_operators(&mut folds.scans, scanned, live);
-    let keep_values: Vec<bool> = keep_scanned
-        .iter()
-        .chain(&keep_reduced)
-        .chain(mapped)
-        .copied()
-        .collect();
+    let keep_values: Vec<bool> = keep_scanned.iter().chain(&keep_reduced).chain(mapped).copied().collect();
     retain(results, &keep_values);
     retain(ret, &keep_values);
     let keep_rest: Vec<bool> = if let Some(post) = &mut folds.post {
@@ -244,39 +223,18 @@ impl OptLevel for Soacs {
 
     fn dependencies(op: &Soac, pat: &[Param<Self>], stm: u32, graph: &mut Graph) {
         match op {
-            Soac::Screma(Screma {
-                width,
-                inputs,
-                map,
-                folds,
-            }) => {
+            Soac::Screma(Screma { width, inputs, map, folds }) => {
                 bucket(*width, inputs, map, stm, graph);
-                let values = Values {
-                    results: &map.body.result,
-                    ret: &map.ret,
-                };
+                let values = Values { results: &map.body.result, ret: &map.ret };
                 fold_dependencies(&values, folds, pat, stm, graph);
             }
-            Soac::Hist {
-                width,
-                inputs,
-                map,
-                ops,
-            } => {
+            Soac::Hist { width, inputs, map, ops } => {
                 bucket(*width, inputs, map, stm, graph);
-                let values = Values {
-                    results: &map.body.result,
-                    ret: &map.ret,
-                };
+                let values = Values { results: &map.body.result, ret: &map.ret };
                 histograms(&values, ops, pat, stm, graph);
             }
             Soac::WithAcc { inputs, lambda } => with_acc(inputs, lambda, pat, stm, true, graph),
-            Soac::Stream {
-                width,
-                inputs,
-                init,
-                lambda,
-            } => {
+            Soac::Stream { width, inputs, init, lambda } => {
                 bucket(*width, inputs, lambda, stm, graph);
                 for atom in init {
                     graph.need_atom(stm, *atom);
@@ -286,28 +244,12 @@ impl OptLevel for Soacs {
                     graph.need_name(stm, *input);
                 }
             }
-            Soac::FlatMap {
-                width,
-                inputs,
-                lambda,
-            } => {
+            Soac::FlatMap { width, inputs, lambda } => {
                 bucket(*width, inputs, lambda, stm, graph);
-                let values = Values {
-                    results: &lambda.body.result,
-                    ret: &lambda.ret,
-                };
+                let values = Values { results: &lambda.body.result, ret: &lambda.ret };
                 flat_map(&values, pat, stm, graph);
             }
-            Soac::Jvp {
-                lambda,
-                args,
-                tangents: others,
-            }
-            | Soac::Vjp {
-                lambda,
-                args,
-                adjoints: others,
-            } => {
+            Soac::Jvp { lambda, args, tangents: others } | Soac::Vjp { lambda, args, adjoints: others } => {
                 for atom in args.iter().chain(others) {
                     graph.need_atom(stm, *atom);
                 }
@@ -328,31 +270,17 @@ impl OptLevel for Soacs {
 
     fn sweep(op: &mut Soac, pat: &mut Vec<Param<Self>>, live: &Live) {
         match op {
-            Soac::Screma(Screma {
-                width: _,
-                inputs,
-                map,
-                folds,
-            }) => {
+            Soac::Screma(Screma { width: _, inputs, map, folds }) => {
                 sweep_folds(&mut map.body.result, &mut map.ret, folds, pat, live);
                 join_post(&mut map.body, &mut map.ret, folds);
                 sweep_bucket(inputs, map, live);
             }
-            Soac::Hist {
-                width: _,
-                inputs,
-                map,
-                ops,
-            } => {
+            Soac::Hist { width: _, inputs, map, ops } => {
                 sweep_histograms(&mut map.body.result, &mut map.ret, ops, pat, live);
                 sweep_bucket(inputs, map, live);
             }
             Soac::WithAcc { inputs, lambda } => sweep_with_acc(inputs, lambda, pat, live),
-            Soac::FlatMap {
-                width: _,
-                inputs,
-                lambda,
-            } => {
+            Soac::FlatMap { width: _, inputs, lambda } => {
                 sweep_flat_map(&mut lambda.body.result, &mut lambda.ret, pat, live);
                 sweep_bucket(inputs, lambda, live);
             }
@@ -399,15 +327,7 @@ fn sweep_bucket(inputs: &mut Vec<ir::Name>, map: &mut Lambda<Soacs>, live: &Live
 
 fn seg_dependencies<L: OptLevel>(op: &SegOp<L>, pat: &[Param<L>], stm: u32, graph: &mut Graph) {
     match op {
-        SegOp::Seg(Seg {
-            level: _,
-            space,
-            kind,
-            body,
-            ret,
-            decomp: _,
-            keeps: _,
-        }) => {
+        SegOp::Seg(Seg { level: _, space, kind, body, ret, decomp: _, keeps: _ }) => {
             for (index, size) in &space.dims {
                 graph.need(index.0, stm);
                 if let Some(size) = size.atom() {
@@ -415,10 +335,7 @@ fn seg_dependencies<L: OptLevel>(op: &SegOp<L>, pat: &[Param<L>], stm: u32, grap
                 }
             }
             graph.body(body);
-            let values = Values {
-                results: &body.result,
-                ret,
-            };
+            let values = Values { results: &body.result, ret };
             match kind {
                 SegKind::Folds(folds) => fold_dependencies(&values, folds, pat, stm, graph),
                 SegKind::Hist(ops) => histograms(&values, ops, pat, stm, graph),
@@ -432,15 +349,7 @@ fn seg_dependencies<L: OptLevel>(op: &SegOp<L>, pat: &[Param<L>], stm: u32, grap
 
 fn seg_sweep<L: OptLevel>(op: &mut SegOp<L>, pat: &mut Vec<Param<L>>, live: &Live) {
     match op {
-        SegOp::Seg(Seg {
-            level: _,
-            space: _,
-            kind,
-            body,
-            ret,
-            decomp,
-            keeps: _,
-        }) => {
+        SegOp::Seg(Seg { level: _, space: _, kind, body, ret, decomp, keeps: _ }) => {
             match kind {
                 SegKind::Folds(folds) => {
                     sweep_folds(&mut body.result, ret, folds, pat, live);

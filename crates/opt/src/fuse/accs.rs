@@ -29,11 +29,7 @@ use rustc_hash::FxHashSet;
 
 impl Fuser<'_> {
     /// Whether a producer's updates may go between the consumer's.
-    pub(super) fn may_reorder(
-        &self,
-        producer: &Stm<Soacs>,
-        consumer: &Stm<Soacs>,
-    ) -> Result<(), Apart> {
+    pub(super) fn may_reorder(&self, producer: &Stm<Soacs>, consumer: &Stm<Soacs>) -> Result<(), Apart> {
         if !merge::passes_accumulators(producer) {
             return Ok(());
         }
@@ -61,8 +57,7 @@ impl Fuser<'_> {
         let Some((producer, at)) = self.for_sinking(graph, id) else {
             return false;
         };
-        let (Some(mut moved), Some(mut stm)) = (graph.take(producer).pop(), graph.take(id).pop())
-        else {
+        let (Some(mut moved), Some(mut stm)) = (graph.take(producer).pop(), graph.take(id).pop()) else {
             return false;
         };
         let read = inputs(&moved.exp).to_vec();
@@ -174,9 +169,7 @@ fn reads_only(whole: &Exp<Soacs>, inner: &Stm<Soacs>, pat: &[Param<Soacs>]) -> b
     let mut count = Count { pat, found: 0 };
     count.exp(whole);
     let read = inputs(&inner.exp);
-    let own = read
-        .iter()
-        .filter(|input| pat.iter().any(|param| param.name == **input));
+    let own = read.iter().filter(|input| pat.iter().any(|param| param.name == **input));
     count.found == own.count()
 }
 
@@ -200,13 +193,10 @@ pub(super) fn beside(one: &Stm<Soacs>, other: &Stm<Soacs>) -> Result<(), Apart> 
                 let inner = lambda.body.stms.iter();
                 inner.filter_map(over_accumulators).collect()
             }
-            Exp::Basic(_) | Exp::If { .. } | Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_) => {
-                Vec::new()
-            }
+            Exp::Basic(_) | Exp::If { .. } | Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_) => Vec::new(),
         }
     };
-    if let (Exp::Op(Soac::Hist { ops: a, .. }), Exp::Op(Soac::Hist { ops: b, .. })) =
-        (&one.exp, &other.exp)
+    if let (Exp::Op(Soac::Hist { ops: a, .. }), Exp::Op(Soac::Hist { ops: b, .. })) = (&one.exp, &other.exp)
         && merge::in_turn(a) != merge::in_turn(b)
     {
         return Err(Apart::ArrayOperator);
@@ -236,10 +226,7 @@ pub(super) fn unite(one: Stm<Soacs>, other: Stm<Soacs>) -> Stm<Soacs> {
     let exp = match (one.exp, other.exp) {
         (
             Exp::Op(Soac::WithAcc { mut inputs, lambda }),
-            Exp::Op(Soac::WithAcc {
-                inputs: more,
-                lambda: next,
-            }),
+            Exp::Op(Soac::WithAcc { inputs: more, lambda: next }),
         ) => {
             let arrays = |inputs: &[ir::soac::AccInput<Soacs>]| {
                 inputs.iter().map(|input| input.arrays.len()).sum::<usize>()
@@ -254,23 +241,12 @@ pub(super) fn unite(one: Stm<Soacs>, other: Stm<Soacs>) -> Stm<Soacs> {
             Exp::Op(Soac::WithAcc { inputs, lambda })
         }
         (
-            Exp::Op(Soac::Hist {
-                width,
-                mut inputs,
-                map,
-                mut ops,
-            }),
-            Exp::Op(Soac::Hist {
-                width: _,
-                inputs: more,
-                map: next,
-                ops: others,
-            }),
+            Exp::Op(Soac::Hist { width, mut inputs, map, mut ops }),
+            Exp::Op(Soac::Hist { width: _, inputs: more, map: next, ops: others }),
         ) => {
             pat.extend(behind);
-            let indices = |ops: &[ir::soac::HistOp<Soacs>]| {
-                ops.iter().map(|op| op.shape.len()).sum::<usize>()
-            };
+            let indices =
+                |ops: &[ir::soac::HistOp<Soacs>]| ops.iter().map(|op| op.shape.len()).sum::<usize>();
             let (n, m) = (indices(&ops), indices(&others));
             let map = Lambda {
                 params: [map.params, next.params].concat(),
@@ -282,12 +258,7 @@ pub(super) fn unite(one: Stm<Soacs>, other: Stm<Soacs>) -> Stm<Soacs> {
             };
             inputs.extend(more);
             ops.extend(others);
-            Exp::Op(Soac::Hist {
-                width,
-                inputs,
-                map,
-                ops,
-            })
+            Exp::Op(Soac::Hist { width, inputs, map, ops })
         }
         (_, exp) => exp,
     };
@@ -305,12 +276,7 @@ fn interleave<T>(mut one: Vec<T>, mut other: Vec<T>, n: usize, m: usize) -> Vec<
 }
 
 /// The lambdas of `withacc`s with `n` and `m` inputs as one.
-fn one_after_the_other(
-    one: Lambda<Soacs>,
-    other: Lambda<Soacs>,
-    n: usize,
-    m: usize,
-) -> Lambda<Soacs> {
+fn one_after_the_other(one: Lambda<Soacs>, other: Lambda<Soacs>, n: usize, m: usize) -> Lambda<Soacs> {
     Lambda {
         params: interleave(one.params, other.params, n, m),
         ret: interleave(one.ret, other.ret, n, m),

@@ -66,25 +66,16 @@ impl Fuser<'_> {
         let readers = self.readers(graph, id, array)?;
         let value = at - folds.n_reduced() + folds.n_folded() - folds.n_scanned();
         let maker = maker(screma, stm, at, value)?;
-        let bytes = |name: &Name| {
-            self.types
-                .type_of(*name)
-                .elem()
-                .map_or(u64::MAX, prim::PrimType::size)
-        };
+        let bytes = |name: &Name| self.types.type_of(*name).elem().map_or(u64::MAX, prim::PrimType::size);
         let Exp::Op(Soac::Screma(made)) = &maker.exp else {
             return None;
         };
         let read: u64 = made.inputs.iter().map(bytes).sum();
         let pays = read <= bytes(&array) && !made.inputs.is_empty();
-        let kept = made
-            .inputs
-            .iter()
-            .all(|input| !graph.is_consumed(self.aliases.class(*input)));
+        let kept = made.inputs.iter().all(|input| !graph.is_consumed(self.aliases.class(*input)));
         let possible = readers.iter().all(|reader| {
             let reader = graph.stm(*reader);
-            reader
-                .is_some_and(|reader| merge::possible(&maker, reader, &|_| false) == Ok(Way::InMap))
+            reader.is_some_and(|reader| merge::possible(&maker, reader, &|_| false) == Ok(Way::InMap))
         });
         (pays && kept && possible && self.fuel.take()).then_some((maker, readers))
     }
@@ -121,14 +112,7 @@ impl Fuser<'_> {
         self.note_fate((Self::side(&maker), Self::side(&consumer)), Fate::Again);
         self.uses[array.index()] -= Self::among(array, inputs(&consumer.exp));
         let gone = |_: Name| false;
-        let fused = merge::merge(
-            Way::InMap,
-            maker,
-            consumer,
-            &gone,
-            self.names,
-            &mut self.types,
-        );
+        let fused = merge::merge(Way::InMap, maker, consumer, &gone, self.names, &mut self.types);
         self.uses.resize(self.names.len(), 1);
         graph.replace(reader, fused);
     }
@@ -159,26 +143,11 @@ fn maker(screma: &Screma, stm: &Stm<Soacs>, at: usize, value: usize) -> Option<S
     if params.iter().any(|param| !param.ty.is_prim()) {
         return None;
     }
-    let map = Lambda {
-        params,
-        body: Body {
-            stms,
-            result: vec![result],
-        },
-        ret: vec![map.ret[value].clone()],
-    };
-    let exp = Exp::Op(Soac::Screma(Screma {
-        width: screma.width,
-        inputs,
-        map,
-        folds: Folds::default(),
-    }));
+    let map = Lambda { params, body: Body { stms, result: vec![result] }, ret: vec![map.ret[value].clone()] };
+    let exp = Exp::Op(Soac::Screma(Screma { width: screma.width, inputs, map, folds: Folds::default() }));
     Some(Stm {
         pat: vec![stm.pat[at].clone()],
-        aux: Aux {
-            certs: stm.aux.certs.clone(),
-            ..Aux::at(stm.aux.prov)
-        },
+        aux: Aux { certs: stm.aux.certs.clone(), ..Aux::at(stm.aux.prov) },
         exp,
     })
 }
@@ -189,12 +158,8 @@ fn is_cheap(stm: &Stm<Soacs>) -> bool {
     let Exp::Basic(op) = &stm.exp else {
         return false;
     };
-    let slow = matches!(
-        op,
-        BasicOp::Math(..) | BasicOp::Index { .. } | BasicOp::Opaque(_)
-    );
-    let slow =
-        slow || matches!(op, BasicOp::Binary(op, ..) if op.is_division() || *op == BinOp::Pow);
+    let slow = matches!(op, BasicOp::Math(..) | BasicOp::Index { .. } | BasicOp::Opaque(_));
+    let slow = slow || matches!(op, BasicOp::Binary(op, ..) if op.is_division() || *op == BinOp::Pow);
     scalars && !slow
 }
 

@@ -99,20 +99,13 @@ impl Fuser<'_> {
             };
             self.fused = true;
             self.vertical(graph, whole);
-            heads[at] = Head {
-                id: whole,
-                led: heads[at].led.max(led),
-            };
+            heads[at] = Head { id: whole, led: heads[at].led.max(led) };
         }
     }
 
     /// Makes two nodes that read the array one; nothing if they stay apart.
     fn pair(&mut self, graph: &mut Graph, a: usize, b: usize, array: Name) -> Option<usize> {
-        let (first, second) = if graph.place(a) < graph.place(b) {
-            (a, b)
-        } else {
-            (b, a)
-        };
+        let (first, second) = if graph.place(a) < graph.place(b) { (a, b) } else { (b, a) };
         let (one, other) = (graph.stm(first)?, graph.stm(second)?);
         // What reads the other's results was looked at before.
         if graph.depends(second, first) {
@@ -140,8 +133,7 @@ impl Fuser<'_> {
     }
 
     fn unite_beside(&mut self, graph: &mut Graph, first: usize, second: usize, way: Beside) {
-        let (Some(one), Some(mut other)) = (graph.take(first).pop(), graph.take(second).pop())
-        else {
+        let (Some(one), Some(mut other)) = (graph.take(first).pop(), graph.take(second).pop()) else {
             return;
         };
         let prov = self.provs.join(one.aux.prov, other.aux.prov);

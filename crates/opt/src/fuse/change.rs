@@ -41,9 +41,7 @@ impl Change {
         let BasicOp::Index { slice, .. } = op else {
             return None;
         };
-        let last = (0..dims.len())
-            .rev()
-            .find(|i| slice[*i] != whole(dims[*i]))?;
+        let last = (0..dims.len()).rev().find(|i| slice[*i] != whole(dims[*i]))?;
         let slices = slice[..=last].to_vec();
         let rows = slices.iter().any(|index| matches!(index, DimIndex::Fix(_)));
         (!rows).then_some(Self::Slices(slices))
@@ -93,8 +91,7 @@ impl Change {
                 own.sort_unstable();
                 let levels = own.iter().map(|(level, _)| *level).collect();
                 let moved = own.iter().map(|(_, dim)| *dim);
-                let perm: smallvec::SmallVec<[usize; 3]> =
-                    moved.chain(own.len()..dims.len()).collect();
+                let perm: smallvec::SmallVec<[usize; 3]> = moved.chain(own.len()..dims.len()).collect();
                 let view = (!perm.is_sorted()).then_some(BasicOp::Rearrange { perm, array });
                 (levels, view)
             }
@@ -109,21 +106,13 @@ impl Change {
                 }
                 let levels = (0..=more).chain(others.iter().map(|level| level + more));
                 let shape = parts.iter().copied().chain(dims[1..].iter().copied());
-                let view = BasicOp::Reshape {
-                    kind: ReshapeKind::Arbitrary,
-                    shape: shape.collect(),
-                    array,
-                };
+                let view = BasicOp::Reshape { kind: ReshapeKind::Arbitrary, shape: shape.collect(), array };
                 (levels.collect(), Some(view))
             }
             Self::Rename(to) => {
                 let own = read.levels.iter().map(|level| to[*level]);
                 let shape = own.chain(rest()).collect();
-                let view = BasicOp::Reshape {
-                    kind: ReshapeKind::Coerce,
-                    shape,
-                    array,
-                };
+                let view = BasicOp::Reshape { kind: ReshapeKind::Coerce, shape, array };
                 (read.levels.clone(), Some(view))
             }
             Self::Slices(slices) => {
@@ -137,18 +126,13 @@ impl Change {
 
 /// All of a dimension.
 fn whole(dim: Dim) -> DimIndex {
-    DimIndex::Slice {
-        start: Atom::i64(0),
-        count: dim,
-        stride: Atom::i64(1),
-    }
+    DimIndex::Slice { start: Atom::i64(0), count: dim, stride: Atom::i64(1) }
 }
 
 /// The array that an operation is a view of.
 pub(super) fn viewed(op: &BasicOp) -> Option<Name> {
-    if let BasicOp::Rearrange { array, .. }
-    | BasicOp::Reshape { array, .. }
-    | BasicOp::Index { array, .. } = op
+    if let BasicOp::Rearrange { array, .. } | BasicOp::Reshape { array, .. } | BasicOp::Index { array, .. } =
+        op
     {
         Some(*array)
     } else {
@@ -160,9 +144,7 @@ pub(super) fn viewed(op: &BasicOp) -> Option<Name> {
 pub(super) fn alike(one: &BasicOp, other: &BasicOp) -> bool {
     let mut one = one.clone();
     if let (
-        BasicOp::Rearrange { array, .. }
-        | BasicOp::Reshape { array, .. }
-        | BasicOp::Index { array, .. },
+        BasicOp::Rearrange { array, .. } | BasicOp::Reshape { array, .. } | BasicOp::Index { array, .. },
         Some(name),
     ) = (&mut one, viewed(other))
     {
@@ -187,6 +169,5 @@ pub(super) fn view_type(op: &BasicOp, of: &Type) -> Type {
     } else {
         dims.to_vec()
     };
-    of.elem()
-        .map_or_else(|| of.clone(), |elem| Type::array(elem, shape))
+    of.elem().map_or_else(|| of.clone(), |elem| Type::array(elem, shape))
 }

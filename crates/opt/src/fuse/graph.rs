@@ -82,10 +82,7 @@ impl Graph {
             }
             for class in &reads {
                 let access = last.entry(*class).or_default();
-                access
-                    .consumed
-                    .into_iter()
-                    .for_each(|from| graph.add_edge(from, at));
+                access.consumed.into_iter().for_each(|from| graph.add_edge(from, at));
                 access.read.push(at);
             }
             for class in &consumes {
@@ -95,9 +92,7 @@ impl Graph {
                 let before = access.consumed.replace(at);
                 before.into_iter().for_each(|from| graph.add_edge(from, at));
             }
-            graph
-                .binders
-                .extend(stm.pat.iter().map(|param| (param.name, at)));
+            graph.binders.extend(stm.pat.iter().map(|param| (param.name, at)));
             graph.nodes.push(Node {
                 stms: vec![stm],
                 needs,
@@ -175,18 +170,13 @@ impl Graph {
     /// Whether one node consumes what the other reads, or both consume the same.
     pub(super) fn collide(&self, a: usize, b: usize) -> bool {
         let (a, b) = (&self.nodes[a], &self.nodes[b]);
-        let hits = |consumes: &[usize], reads: &[usize]| {
-            consumes.iter().any(|class| reads.contains(class))
-        };
+        let hits = |consumes: &[usize], reads: &[usize]| consumes.iter().any(|class| reads.contains(class));
         hits(&a.consumes, &b.reads) || hits(&b.consumes, &a.reads) || hits(&a.consumes, &b.consumes)
     }
 
     /// Whether the node must stay behind the other one, by an edge.
     pub(super) fn depends(&self, id: usize, on: usize) -> bool {
-        self.nodes[on]
-            .after
-            .iter()
-            .any(|next| self.find(*next) == id)
+        self.nodes[on].after.iter().any(|next| self.find(*next) == id)
     }
 
     /// Whether no path between the two leads through a third node.
@@ -271,13 +261,7 @@ impl Graph {
 
     /// As [`Graph::unite`], where the first goes into a lambda of the second: what it
     /// reads is needed inside from now on.
-    pub(super) fn sink(
-        &mut self,
-        first: usize,
-        second: usize,
-        stms: Vec<Stm<Soacs>>,
-        read: &[Name],
-    ) {
+    pub(super) fn sink(&mut self, first: usize, second: usize, stms: Vec<Stm<Soacs>>, read: &[Name]) {
         self.unite(first, second, stms);
         self.nodes[second].needs.inside.extend(read);
     }
@@ -318,8 +302,7 @@ impl Graph {
                 self.add_edge(from, new);
             }
         });
-        self.binders
-            .extend(stm.pat.iter().map(|param| (param.name, new)));
+        self.binders.extend(stm.pat.iter().map(|param| (param.name, new)));
         self.nodes.push(Node {
             needs: Needs::default(),
             reads: Vec::new(),
@@ -337,8 +320,7 @@ impl Graph {
     /// stay behind the node stays behind this.
     pub(super) fn insert_behind(&mut self, id: usize, stm: Stm<Soacs>) {
         let (new, at) = (self.nodes.len(), self.nodes[id].at + 1);
-        self.binders
-            .extend(stm.pat.iter().map(|param| (param.name, new)));
+        self.binders.extend(stm.pat.iter().map(|param| (param.name, new)));
         self.nodes.push(Node {
             needs: Needs::default(),
             reads: Vec::new(),
@@ -363,8 +345,7 @@ impl Graph {
 
     /// The node's statement from now on.
     pub(super) fn replace(&mut self, id: usize, stm: Stm<Soacs>) {
-        self.binders
-            .extend(stm.pat.iter().map(|param| (param.name, id)));
+        self.binders.extend(stm.pat.iter().map(|param| (param.name, id)));
         self.nodes[id].stms = vec![stm];
     }
 

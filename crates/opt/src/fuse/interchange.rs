@@ -30,8 +30,7 @@ impl Fuser<'_> {
             return false;
         };
         let read: Vec<Name> = inputs(&stm.exp).to_vec();
-        read.into_iter()
-            .any(|input| self.interchange_input(graph, id, input).is_some())
+        read.into_iter().any(|input| self.interchange_input(graph, id, input).is_some())
     }
 
     fn interchange_input(&mut self, graph: &mut Graph, id: usize, input: Name) -> Option<()> {
@@ -47,9 +46,8 @@ impl Fuser<'_> {
         let inside = &graph.needs(id).inside;
         let elementwise = !stm.pat.iter().any(|param| inside.contains(&param.name));
         let folds = &screma.folds;
-        let reduces_only = folds.scans.is_empty()
-            && folds.post.is_none()
-            && screma.map.ret.len() == folds.n_reduced();
+        let reduces_only =
+            folds.scans.is_empty() && folds.post.is_none() && screma.map.ret.len() == folds.n_reduced();
         let maps = |reduce: &Operator<Soacs>| operator_map(reduce).is_some_and(|(m, _)| m == width);
         let few = matches!(screma.width, Dim::Const(n) if n <= target::memory::STREAMS);
         if !few || !elementwise || !reduces_only || !folds.reduces.iter().all(maps) {
@@ -59,10 +57,7 @@ impl Fuser<'_> {
         if !fuses || self.fuel.is_gone() {
             return None;
         }
-        let map = Screma {
-            folds: Folds::default(),
-            ..screma.clone()
-        };
+        let map = Screma { folds: Folds::default(), ..screma.clone() };
         let nest = Nest::of(&map, 2)
             .or_else(|| Nest::of_rows(&map, width, self.names, &mut self.types))
             .filter(|nest| nest.levels.get(1) == Some(&width))?;
@@ -89,11 +84,7 @@ impl Fuser<'_> {
     }
 
     /// The innermost of two maps reduces what it maps by these operators on rows.
-    fn reduce_inside(
-        &mut self,
-        made: &mut Stm<Soacs>,
-        reduces: Vec<Operator<Soacs>>,
-    ) -> Option<()> {
+    fn reduce_inside(&mut self, made: &mut Stm<Soacs>, reduces: Vec<Operator<Soacs>>) -> Option<()> {
         let Exp::Op(Soac::Screma(outer)) = &mut made.exp else {
             return None;
         };
@@ -112,11 +103,7 @@ impl Fuser<'_> {
                 outer.map.params.push(element);
                 outer.inputs.push(rows.var()?);
             }
-            scalars.push(Operator {
-                op,
-                neutral,
-                comm: reduce.comm,
-            });
+            scalars.push(Operator { op, neutral, comm: reduce.comm });
         }
         screma.folds = Folds::reduce(scalars);
         for (param, ty) in inner.pat.iter_mut().zip(&screma.map.ret) {

@@ -44,28 +44,17 @@ impl Fuser<'_> {
         };
         let Body { stms, .. } = body;
         let mut before = stms;
-        let Some(Stm {
-            aux: own,
-            exp: Exp::Op(Soac::Screma(screma)),
-            ..
-        }) = before.pop()
-        else {
+        let Some(Stm { aux: own, exp: Exp::Op(Soac::Screma(screma)), .. }) = before.pop() else {
             return;
         };
-        let Screma {
-            width, inputs, map, ..
-        } = screma;
+        let Screma { width, inputs, map, .. } = screma;
         let mut outer: Vec<(Param<Soacs>, Name)> = Vec::new();
         let mut turns: Vec<LoopParam<Soacs>> = Vec::new();
         for (param, at) in params.iter().zip(&results) {
             let (hint, ty) = (self.names.hint(param.param.name).to_string(), &map.ret[*at]);
             let first = fresh(&hint, ty.clone(), self.names, &mut self.types);
             let turn = fresh(&hint, ty.clone(), self.names, &mut self.types);
-            turns.push(LoopParam {
-                param: turn,
-                init: Atom::Var(first.name),
-                consumed: false,
-            });
+            turns.push(LoopParam { param: turn, init: Atom::Var(first.name), consumed: false });
             outer.extend(param.init.var().map(|init| (first, init)));
         }
         let mut inner = before;
@@ -96,10 +85,7 @@ impl Fuser<'_> {
             exp: Exp::Loop {
                 params: turns,
                 form,
-                body: Body {
-                    stms: inner,
-                    result: results.iter().map(|at| map.body.result[*at]).collect(),
-                },
+                body: Body { stms: inner, result: results.iter().map(|at| map.body.result[*at]).collect() },
             },
         };
         add_certs(&mut aux.certs, &own.certs);
@@ -110,20 +96,12 @@ impl Fuser<'_> {
         stm.exp = Exp::Op(Soac::Screma(Screma {
             width,
             inputs,
-            map: Lambda {
-                params,
-                body: Body {
-                    stms: vec![turning],
-                    result,
-                },
-                ret,
-            },
+            map: Lambda { params, body: Body { stms: vec![turning], result }, ret },
             folds: Folds::default(),
         }));
         self.uses.resize(self.names.len(), 1);
         self.marks.resize(self.names.len(), (0, 0));
-        self.turned
-            .extend(stm.pat.first().map(|param| (param.name, stm.aux.prov)));
+        self.turned.extend(stm.pat.first().map(|param| (param.name, stm.aux.prov)));
         self.fused = true;
     }
 }
@@ -150,11 +128,8 @@ fn changing(stm: &Stm<Soacs>) -> Option<Vec<usize>> {
     {
         return None;
     }
-    let results: Option<Vec<usize>> = body
-        .result
-        .iter()
-        .map(|result| map.pat.iter().position(|p| Atom::Var(p.name) == *result))
-        .collect();
+    let results: Option<Vec<usize>> =
+        body.result.iter().map(|result| map.pat.iter().position(|p| Atom::Var(p.name) == *result)).collect();
     // What the loop binds, but for its arrays as inputs, is used in its body only.
     let mut bound: FxHashSet<Name> = params.iter().map(|param| param.param.name).collect();
     let mut used = Used::default();
@@ -168,10 +143,7 @@ fn changing(stm: &Stm<Soacs>) -> Option<Vec<usize>> {
     bound.insert(*var);
     let varies = |name: &Name| bound.contains(name);
     let is_param = |name: &Name| params.iter().any(|p| p.param.name == *name);
-    let inputs = screma
-        .inputs
-        .iter()
-        .all(|input| is_param(input) || !varies(input));
+    let inputs = screma.inputs.iter().all(|input| is_param(input) || !varies(input));
     let width = !matches!(screma.width, Dim::Var(name) if varies(&name));
     (arrays && inputs && width && !map.aux.certs.iter().any(varies)).then_some(results?)
 }

@@ -42,11 +42,7 @@ pub(super) fn is_map(stm: &Stm<Soacs>) -> bool {
 
 /// How many results of a statement are reduced, which come first.
 pub(super) fn reduced(stm: &Stm<Soacs>) -> usize {
-    if let Exp::Op(Soac::Screma(screma)) = &stm.exp {
-        screma.folds.n_reduced()
-    } else {
-        0
-    }
+    if let Exp::Op(Soac::Screma(screma)) = &stm.exp { screma.folds.n_reduced() } else { 0 }
 }
 
 /// Whether a reduction would take in a map that reads what it maps out.
@@ -61,9 +57,7 @@ fn no_scans(stm: &Stm<Soacs>) -> bool {
 }
 
 pub(super) fn passes_accumulators(stm: &Stm<Soacs>) -> bool {
-    stm.pat
-        .iter()
-        .any(|param| matches!(param.ty, Type::Acc { .. }))
+    stm.pat.iter().any(|param| matches!(param.ty, Type::Acc { .. }))
 }
 
 /// Whether a lambda takes nothing but scalars and accumulators: what comes after
@@ -75,14 +69,8 @@ fn reads_scalars(map: &Lambda<Soacs>) -> bool {
 /// Whether the consumer reads results of the producer that come after a scan.
 fn reads_scanned(producer: &Stm<Soacs>, folds: &Folds<Soacs>, inputs: &[Name]) -> bool {
     let (_, elements) = folds.results(&producer.pat);
-    let n_scanned = if folds.post.is_some() {
-        elements.len()
-    } else {
-        folds.n_scanned()
-    };
-    elements[..n_scanned]
-        .iter()
-        .any(|param| inputs.contains(&param.name))
+    let n_scanned = if folds.post.is_some() { elements.len() } else { folds.n_scanned() };
+    elements[..n_scanned].iter().any(|param| inputs.contains(&param.name))
 }
 
 /// Whether a histogram updates its bins one after the other, as it meets arrays in them:
@@ -116,11 +104,7 @@ pub(super) fn beside(one: &Stm<Soacs>, other: &Stm<Soacs>) -> Result<(Way, bool)
         if screma.folds.is_map() {
             let scalars = !passes_accumulators(stm) || reads_scalars(&screma.map);
             let way = (Way::AfterScan, !scan_first);
-            return if scalars {
-                Ok(way)
-            } else {
-                Err(Apart::ArraysAfterScan)
-            };
+            return if scalars { Ok(way) } else { Err(Apart::ArraysAfterScan) };
         }
         if is_cheap(&screma.map) && !passes_accumulators(stm) {
             Ok((Way::InMap, scan_first))
@@ -132,9 +116,7 @@ pub(super) fn beside(one: &Stm<Soacs>, other: &Stm<Soacs>) -> Result<(Way, bool)
         (true, true) => Ok((Way::InMap, false)),
         (false, true) => to_scan(other, c, true),
         (true, false) => to_scan(one, p, false),
-        (false, false) if passes_accumulators(one) || passes_accumulators(other) => {
-            Err(Apart::Accumulators)
-        }
+        (false, false) if passes_accumulators(one) || passes_accumulators(other) => Err(Apart::Accumulators),
         (false, false) if p.folds.post.is_none() => Ok((Way::InMap, false)),
         (false, false) if c.folds.post.is_none() => Ok((Way::InMap, true)),
         (false, false) => Err(Apart::ScanAndReduction),
@@ -157,13 +139,7 @@ pub(super) fn possible(
     consumer: &Stm<Soacs>,
     kept: &dyn Fn(Name) -> bool,
 ) -> Result<Way, Apart> {
-    let Exp::Op(Soac::Screma(Screma {
-        width,
-        inputs: _,
-        map,
-        folds,
-    })) = &producer.exp
-    else {
+    let Exp::Op(Soac::Screma(Screma { width, inputs: _, map, folds })) = &producer.exp else {
         return Err(Apart::ReadOtherwise);
     };
     let or = |holds: bool, why: Apart| if holds { Ok(()) } else { Err(why) };
@@ -171,24 +147,14 @@ pub(super) fn possible(
     let once = is_map(producer) && no_scans(consumer);
     or(once || !passes_accumulators(producer), Apart::Accumulators)?;
     match &consumer.exp {
-        Exp::Op(Soac::Hist {
-            width: other,
-            inputs: _,
-            map: _,
-            ops,
-        }) => {
+        Exp::Op(Soac::Hist { width: other, inputs: _, map: _, ops }) => {
             or(width == other, Apart::Widths)?;
             let all_read = producer.pat.iter().all(|param| !kept(param.name));
             or(is_map(producer) && all_read, Apart::Histogram)?;
             or(!in_turn(ops) || is_cheap(map), Apart::ArrayOperator)?;
             Ok(Way::InMap)
         }
-        Exp::Op(Soac::Screma(Screma {
-            width: other,
-            inputs,
-            map: own_map,
-            folds: own,
-        })) => {
+        Exp::Op(Soac::Screma(Screma { width: other, inputs, map: own_map, folds: own })) => {
             or(width == other, Apart::Widths)?;
             // A reduced array is there only after all iterations.
             let (reduced, _) = folds.results(&producer.pat);
@@ -224,35 +190,17 @@ pub(super) fn merge(
     let aux = merge_aux(&producer.aux, consumer.aux);
     let pat_p = producer.pat;
     let Exp::Op(Soac::Screma(p)) = producer.exp else {
-        return Stm {
-            pat: consumer.pat,
-            aux,
-            exp: consumer.exp,
-        };
+        return Stm { pat: consumer.pat, aux, exp: consumer.exp };
     };
     match consumer.exp {
-        Exp::Op(Soac::Hist {
-            width,
-            inputs,
-            map,
-            ops,
-        }) => {
+        Exp::Op(Soac::Hist { width, inputs, map, ops }) => {
             let mut fused = p.map;
             let values = std::mem::take(&mut fused.body.result);
             fused.ret.clear();
             let mut outer = p.inputs;
             append(&mut fused, &mut outer, &pat_p, &values, &inputs, map, &aux);
-            let exp = Exp::Op(Soac::Hist {
-                width,
-                inputs: outer,
-                map: fused,
-                ops,
-            });
-            Stm {
-                pat: consumer.pat,
-                aux,
-                exp,
-            }
+            let exp = Exp::Op(Soac::Hist { width, inputs: outer, map: fused, ops });
+            Stm { pat: consumer.pat, aux, exp }
         }
         Exp::Op(Soac::Screma(c)) => {
             let (pat, fused) = match way {
@@ -262,15 +210,9 @@ pub(super) fn merge(
             let exp = Exp::Op(Soac::Screma(fused));
             Stm { pat, aux, exp }
         }
-        exp @ (Exp::Basic(_)
-        | Exp::If { .. }
-        | Exp::Loop { .. }
-        | Exp::Apply { .. }
-        | Exp::Op(_)) => Stm {
-            pat: consumer.pat,
-            aux,
-            exp,
-        },
+        exp @ (Exp::Basic(_) | Exp::If { .. } | Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_)) => {
+            Stm { pat: consumer.pat, aux, exp }
+        }
     }
 }
 
@@ -284,11 +226,7 @@ pub(super) fn merge_aux(producer: &Aux, consumer: Aux) -> Aux {
 }
 
 fn bind(param: Param<Soacs>, value: Atom, aux: &Aux) -> Stm<Soacs> {
-    Stm {
-        pat: vec![param],
-        aux: Aux::at(aux.prov),
-        exp: Exp::Basic(BasicOp::Atom(value)),
-    }
+    Stm { pat: vec![param], aux: Aux::at(aux.prov), exp: Exp::Basic(BasicOp::Atom(value)) }
 }
 
 /// Appends the consumer's lambda to the producer's: parameters over the
@@ -318,10 +256,7 @@ fn append(
     fused.ret.extend(ret);
 }
 
-#[allow(
-    clippy::too_many_arguments,
-    reason = "two combinators, their patterns and the tables"
-)]
+#[allow(clippy::too_many_arguments, reason = "two combinators, their patterns and the tables")]
 fn in_map(
     p: Screma,
     pat_p: Vec<Param<Soacs>>,
@@ -340,15 +275,7 @@ fn in_map(
     let ret = std::mem::take(&mut map.ret);
     // Only mapped results are read: values and pattern agree from there on.
     let first = p.folds.n_folded();
-    append(
-        &mut map,
-        &mut inputs,
-        &pat_p[first..],
-        &values[first..],
-        &c.inputs,
-        c.map,
-        aux,
-    );
+    append(&mut map, &mut inputs, &pat_p[first..], &values[first..], &c.inputs, c.map, aux);
     let own = std::mem::take(&mut map.body.result);
     let own_ret = std::mem::take(&mut map.ret);
     let mut add = |values: &[Atom], types: &[Type]| {
@@ -376,11 +303,7 @@ fn in_map(
         let mut fresh = |ty: &Type| {
             let name = names.fresh("x");
             types.set(name, ty.clone());
-            Param {
-                name,
-                ty: ty.clone(),
-                ann: (),
-            }
+            Param { name, ty: ty.clone(), ann: () }
         };
         let before: Vec<Param<Soacs>> = scan_ret.iter().map(&mut fresh).collect();
         let behind: Vec<Param<Soacs>> = kept_ret.iter().map(&mut fresh).collect();
@@ -390,10 +313,7 @@ fn in_map(
         let result = [atoms(&before), post.body.result, atoms(&behind)].concat();
         Lambda {
             params: [before, post.params, behind].concat(),
-            body: Body {
-                stms: post.body.stms,
-                result,
-            },
+            body: Body { stms: post.body.stms, result },
             ret: [scan_ret, post.ret, kept_ret].concat(),
         }
     });
@@ -418,10 +338,7 @@ fn in_map(
     (pat, fused)
 }
 
-#[allow(
-    clippy::too_many_arguments,
-    reason = "two combinators, their patterns and the tables"
-)]
+#[allow(clippy::too_many_arguments, reason = "two combinators, their patterns and the tables")]
 fn after_scan(
     p: Screma,
     pat_p: Vec<Param<Soacs>>,
@@ -435,11 +352,7 @@ fn after_scan(
     let mut fresh = |ty: &Type| {
         let name = names.fresh("x");
         types.set(name, ty.clone());
-        Param {
-            name,
-            ty: ty.clone(),
-            ann: (),
-        }
+        Param { name, ty: ty.clone(), ann: () }
     };
     let mut map = p.map;
     let mut inputs = p.inputs;
@@ -450,19 +363,11 @@ fn after_scan(
         let params: Vec<Param<Soacs>> = elements.iter().map(&mut fresh).collect();
         let result = params.iter().map(|param| Atom::Var(param.name)).collect();
         let stms = Vec::new();
-        Lambda {
-            params,
-            body: Body { stms, result },
-            ret: elements,
-        }
+        Lambda { params, body: Body { stms, result }, ret: elements }
     });
     let results = std::mem::take(&mut post.body.result);
     let ret = std::mem::take(&mut post.ret);
-    let Lambda {
-        params,
-        body,
-        ret: ret_c,
-    } = c.map;
+    let Lambda { params, body, ret: ret_c } = c.map;
     for (param, input) in params.into_iter().zip(&c.inputs) {
         if let Some(i) = pat_p.iter().position(|bound| bound.name == *input) {
             post.body.stms.push(bind(param, results[i], aux));
@@ -486,14 +391,6 @@ fn after_scan(
             post.ret.push(ty);
         }
     }
-    let fused = Screma {
-        width: p.width,
-        inputs,
-        map,
-        folds: Folds {
-            post: Some(post),
-            ..p.folds
-        },
-    };
+    let fused = Screma { width: p.width, inputs, map, folds: Folds { post: Some(post), ..p.folds } };
     (pat, fused)
 }

@@ -53,10 +53,7 @@ impl Nest {
             levels: Vec::new(),
             inner: Vec::new(),
             reads: Vec::new(),
-            body: Body {
-                stms: Vec::new(),
-                result: Vec::new(),
-            },
+            body: Body { stms: Vec::new(), result: Vec::new() },
             ret: Vec::new(),
         };
         let mut screma = screma;
@@ -70,17 +67,12 @@ impl Nest {
             }
             nest.levels.push(screma.width);
             for (param, input) in screma.map.params.iter().zip(&screma.inputs) {
-                let (array, mut levels) = found.get(input).map_or((*input, Vec::new()), |read| {
-                    (read.array, read.levels.clone())
-                });
+                let (array, mut levels) =
+                    found.get(input).map_or((*input, Vec::new()), |read| (read.array, read.levels.clone()));
                 levels.push(level);
                 order.push(param.name);
                 let param = param.clone();
-                let read = Read {
-                    param,
-                    array,
-                    levels,
-                };
+                let read = Read { param, array, levels };
                 found.insert(order[order.len() - 1], read);
             }
             let body = &screma.map.body;
@@ -140,17 +132,11 @@ impl Nest {
                 levels: vec![0, 1],
             });
         }
-        let result = reads
-            .iter()
-            .map(|read| Atom::Var(read.param.name))
-            .collect();
+        let result = reads.iter().map(|read| Atom::Var(read.param.name)).collect();
         Some(Self {
             levels: vec![screma.width, width],
             inner: Vec::new(),
-            body: Body {
-                stms: Vec::new(),
-                result,
-            },
+            body: Body { stms: Vec::new(), result },
             reads,
             ret,
         })
@@ -167,10 +153,7 @@ impl Nest {
     ) -> Option<Stm<Soacs>> {
         let depth = self.levels.len();
         let arrays_of = |ty: &Type, levels: &[usize]| {
-            levels
-                .iter()
-                .rev()
-                .fold(ty.clone(), |ty, level| ty.array_of(self.levels[*level]))
+            levels.iter().rev().fold(ty.clone(), |ty, level| ty.array_of(self.levels[*level]))
         };
         let mut inputs: Vec<Vec<(Param<Soacs>, Name)>> = vec![Vec::new(); depth];
         for read in self.reads {
@@ -217,13 +200,7 @@ impl Nest {
             let aux = own.map_or_else(|| aux.clone(), Clone::clone);
             let map = Lambda {
                 params,
-                body: std::mem::replace(
-                    &mut body,
-                    Body {
-                        stms: Vec::new(),
-                        result: Vec::new(),
-                    },
-                ),
+                body: std::mem::replace(&mut body, Body { stms: Vec::new(), result: Vec::new() }),
                 ret: std::mem::take(&mut ret),
             };
             made = Some(Stm {
@@ -244,17 +221,11 @@ impl Nest {
 /// Whether a statement computes a scalar by next to nothing.
 pub(super) fn is_scalar(stm: &Stm<Soacs>) -> bool {
     let scalars = stm.pat.iter().all(|param| param.ty.is_prim());
-    scalars
-        && matches!(&stm.exp, Exp::Basic(op) if !matches!(op, BasicOp::Math(..) | BasicOp::Index { .. }))
+    scalars && matches!(&stm.exp, Exp::Basic(op) if !matches!(op, BasicOp::Math(..) | BasicOp::Index { .. }))
 }
 
 /// A parameter with a new name.
-pub(super) fn fresh(
-    hint: &str,
-    ty: Type,
-    names: &mut NameTable,
-    types: &mut TypeEnv,
-) -> Param<Soacs> {
+pub(super) fn fresh(hint: &str, ty: Type, names: &mut NameTable, types: &mut TypeEnv) -> Param<Soacs> {
     let name = names.fresh(hint);
     types.set(name, ty.clone());
     Param { name, ty, ann: () }

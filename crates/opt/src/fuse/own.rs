@@ -27,33 +27,18 @@ impl Fuser<'_> {
             return;
         };
         let made_here = |name: &&Name| {
-            let stm = graph
-                .binder(**name)
-                .filter(|from| *from != id)
-                .and_then(|from| graph.stm(from));
+            let stm = graph.binder(**name).filter(|from| *from != id).and_then(|from| graph.stm(from));
             stm.is_some_and(|stm| {
-                let combines =
-                    matches!(&stm.exp, Exp::Op(Soac::Screma(screma)) if screma.width == width);
+                let combines = matches!(&stm.exp, Exp::Op(Soac::Screma(screma)) if screma.width == width);
                 combines && self.types.type_of(**name).shape().first() == Some(&width)
             })
         };
-        let arrays: Vec<Name> = graph
-            .needs(id)
-            .inside
-            .iter()
-            .filter(made_here)
-            .copied()
-            .collect();
+        let arrays: Vec<Name> = graph.needs(id).inside.iter().filter(made_here).copied().collect();
         for array in arrays {
             let Some(stm) = graph.stm(id) else {
                 return;
             };
-            let mut reads = Reads {
-                array,
-                index,
-                own: 0,
-                all: 0,
-            };
+            let mut reads = Reads { array, index, own: 0, all: 0 };
             Visit::<Soacs>::exp(&mut reads, &stm.exp);
             // The array's name is seen in each read, and in each input.
             let others = reads.all - Self::among(array, inputs(&stm.exp)) - reads.own;
@@ -63,21 +48,13 @@ impl Fuser<'_> {
             let Some(row) = self.types.type_of(array).row() else {
                 continue;
             };
-            let elem = if row.rank() == 0 {
-                row.elem().map_or(row.clone(), ir::Type::Prim)
-            } else {
-                row
-            };
+            let elem = if row.rank() == 0 { row.elem().map_or(row.clone(), ir::Type::Prim) } else { row };
             let param = fresh("own", elem, self.names, &mut self.types);
             self.uses.resize(self.names.len(), 1);
             self.uses[array.index()] -= reads.own - 1;
             graph.change(id, array, |stm| {
                 if let Exp::Op(Soac::Screma(screma)) = &mut stm.exp {
-                    let mut replace = Replace {
-                        array,
-                        index,
-                        param: &param,
-                    };
+                    let mut replace = Replace { array, index, param: &param };
                     VisitMut::<Soacs>::body(&mut replace, &mut screma.map.body);
                     screma.map.params.push(param.clone());
                     screma.inputs.push(array);
@@ -89,10 +66,7 @@ impl Fuser<'_> {
 
 /// A combinator's width and the parameter that counts its iterations, if one does.
 fn own_number(graph: &Graph, stm: &Stm<Soacs>) -> Option<(Dim, Name)> {
-    let Exp::Op(Soac::Screma(Screma {
-        width, inputs, map, ..
-    })) = &stm.exp
-    else {
+    let Exp::Op(Soac::Screma(Screma { width, inputs, map, .. })) = &stm.exp else {
         return None;
     };
     let counts = |input: &Name| {
@@ -148,10 +122,7 @@ impl VisitMut<Soacs> for Replace<'_> {
             *op = if rest.is_empty() {
                 BasicOp::Atom(Atom::Var(self.param.name))
             } else {
-                BasicOp::Index {
-                    array: self.param.name,
-                    slice: rest,
-                }
+                BasicOp::Index { array: self.param.name, slice: rest }
             };
         }
     }

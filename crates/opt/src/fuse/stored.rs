@@ -32,17 +32,10 @@ impl Stored {
     pub(super) fn fates(self) -> Vec<(Side, Side, Fate)> {
         let arrays = |pairs: &Pairs| -> FxHashSet<Name> { pairs.keys().map(|key| key.0).collect() };
         let (before, after) = (arrays(&self.early), arrays(&self.late));
-        let early = self
-            .early
-            .into_iter()
-            .filter(|(key, _)| after.contains(&key.0));
-        let late = self
-            .late
-            .into_iter()
-            .filter(|(key, _)| !before.contains(&key.0));
+        let early = self.early.into_iter().filter(|(key, _)| after.contains(&key.0));
+        let late = self.late.into_iter().filter(|(key, _)| !before.contains(&key.0));
         let all = early.chain(late);
-        all.map(|(_, (maker, reader, why))| (maker, reader, Fate::Apart(why)))
-            .collect()
+        all.map(|(_, (maker, reader, why))| (maker, reader, Fate::Apart(why))).collect()
     }
 }
 
@@ -85,11 +78,8 @@ impl Fuser<'_> {
                     continue;
                 }
                 let at = maker.pat.iter().position(|param| param.name == *name);
-                let why = if at < Some(merge::reduced(maker)) {
-                    Apart::Reduced
-                } else {
-                    Apart::ReadOtherwise
-                };
+                let why =
+                    if at < Some(merge::reduced(maker)) { Apart::Reduced } else { Apart::ReadOtherwise };
                 let pair = (Self::side(maker), Self::side(reader), why);
                 pairs.insert((*name, own.name), pair);
             }

@@ -70,11 +70,8 @@ impl Fuser<'_> {
             return false;
         };
         let scanned = stm.pat.iter().take(folds.n_scanned());
-        let mut lasts = Lasts {
-            counts: scanned.map(|param| (param.name, 0)).collect(),
-            size: *width,
-            less: &self.less,
-        };
+        let mut lasts =
+            Lasts { counts: scanned.map(|param| (param.name, 0)).collect(), size: *width, less: &self.less };
         for reader in graph.behind_at_once(scan) {
             if reader != id && graph.collide(scan, reader) {
                 return false;
@@ -92,13 +89,7 @@ impl Fuser<'_> {
     /// read those.
     fn total(&mut self, graph: &mut Graph, scan: usize, id: usize) -> Option<()> {
         let stm = graph.stm(scan)?.clone();
-        let Exp::Op(Soac::Screma(Screma {
-            width,
-            inputs,
-            mut map,
-            folds,
-        })) = stm.exp
-        else {
+        let Exp::Op(Soac::Screma(Screma { width, inputs, mut map, folds })) = stm.exp else {
             return None;
         };
         if !self.fuel.take() {
@@ -121,21 +112,11 @@ impl Fuser<'_> {
         let sums: Vec<Name> = stm.pat.iter().take(scanned).map(|p| p.name).collect();
         let lasts: Vec<Name> = pat.iter().map(|param| param.name).collect();
         self.uses.resize(self.names.len(), 0);
-        let reduction = Stm {
-            pat,
-            aux: stm.aux,
-            exp: Exp::Op(Soac::Screma(Screma {
-                width,
-                inputs,
-                map,
-                folds,
-            })),
-        };
+        let reduction =
+            Stm { pat, aux: stm.aux, exp: Exp::Op(Soac::Screma(Screma { width, inputs, map, folds })) };
         let made = graph.insert_before(scan, reduction);
-        let mut take = Take {
-            last_of: sums.iter().copied().zip(lasts.iter().copied()).collect(),
-            uses: &mut self.uses,
-        };
+        let mut take =
+            Take { last_of: sums.iter().copied().zip(lasts.iter().copied()).collect(), uses: &mut self.uses };
         for reader in graph.behind_at_once(scan) {
             let dropped: &[Name] = if reader == id { &[] } else { &sums };
             graph.use_instead(reader, (scan, dropped), (made, &lasts), |stm| take.stm(stm));
@@ -158,10 +139,8 @@ pub(super) fn one_less(function: &Function<Soacs>) -> FxHashMap<Name, Name> {
     struct Less(FxHashMap<Name, Name>);
     impl Visit<Soacs> for Less {
         fn stm(&mut self, stm: &Stm<Soacs>) {
-            if let (
-                [param],
-                Exp::Basic(BasicOp::Binary(BinOp::Add, _, Atom::Var(of), Atom::Const(by))),
-            ) = (stm.pat.as_slice(), &stm.exp)
+            if let ([param], Exp::Basic(BasicOp::Binary(BinOp::Add, _, Atom::Var(of), Atom::Const(by)))) =
+                (stm.pat.as_slice(), &stm.exp)
                 && by.as_i64() == Some(-1)
             {
                 self.0.insert(param.name, *of);

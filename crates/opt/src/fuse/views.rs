@@ -31,8 +31,7 @@ impl Fuser<'_> {
             return false;
         };
         let read: Vec<Name> = inputs(&stm.exp).to_vec();
-        read.into_iter()
-            .any(|input| self.pull_input(graph, id, input).is_some())
+        read.into_iter().any(|input| self.pull_input(graph, id, input).is_some())
     }
 
     /// Slices of what maps give, which nothing else reads, become slices of what the maps
@@ -77,18 +76,13 @@ impl Fuser<'_> {
                 matches!(op, Some(Exp::Basic(op)) if alike(op, wanted) && viewed(op) == Some(param.name))
             };
             let once = self.uses[param.name.index()] == 1;
-            views.push(
-                graph
-                    .behind_at_once(producer)
-                    .into_iter()
-                    .find(|v| once && same(v))?,
-            );
+            views.push(graph.behind_at_once(producer).into_iter().find(|v| once && same(v))?);
         }
         let last = *views.iter().max_by_key(|view| graph.place(**view))?;
         let nest = Nest::of(screma, change.depth())?;
-        let alone = std::iter::once(&producer).chain(&views).all(|node| {
-            *node == last || graph.apart_from_others(*node, last) && !graph.collide(*node, last)
-        });
+        let alone = std::iter::once(&producer)
+            .chain(&views)
+            .all(|node| *node == last || graph.apart_from_others(*node, last) && !graph.collide(*node, last));
         if !alone || !self.fuel.take() {
             return None;
         }
@@ -118,24 +112,18 @@ impl Fuser<'_> {
             return false;
         };
         let read: Vec<Name> = inputs(&stm.exp).to_vec();
-        read.into_iter()
-            .any(|input| self.push_input(graph, id, input).is_some())
+        read.into_iter().any(|input| self.push_input(graph, id, input).is_some())
     }
 
     fn push_input(&mut self, graph: &mut Graph, id: usize, input: Name) -> Option<()> {
         let view = graph.binder(input).filter(|view| *view != id)?;
-        let Exp::Basic(BasicOp::Reshape {
-            kind: ReshapeKind::Arbitrary,
-            shape,
-            array,
-        }) = &graph.stm(view)?.exp
+        let Exp::Basic(BasicOp::Reshape { kind: ReshapeKind::Arbitrary, shape, array }) =
+            &graph.stm(view)?.exp
         else {
             return None;
         };
         let dims = self.types.type_of(*array).shape();
-        let parts = (dims.len() + 1)
-            .checked_sub(shape.len())
-            .filter(|n| *n > 1)?;
+        let parts = (dims.len() + 1).checked_sub(shape.len()).filter(|n| *n > 1)?;
         let once = self.uses[input.index()] == 1 && self.uses[array.index()] == 1;
         if !once || dims[parts..] != shape[1..] {
             return None;
@@ -170,11 +158,7 @@ impl Fuser<'_> {
                     shape: param.ty.shape().iter().copied().collect(),
                     array: made.name,
                 };
-                Stm {
-                    pat: vec![param],
-                    aux: Aux::at(whole.prov),
-                    exp: Exp::Basic(op),
-                }
+                Stm { pat: vec![param], aux: Aux::at(whole.prov), exp: Exp::Basic(op) }
             })
             .collect();
         graph.replace(id, made);
@@ -213,14 +197,7 @@ impl Fuser<'_> {
                 let [n, m] = parts.as_slice() else {
                     return None;
                 };
-                reads.extend(self.recount(
-                    read.param,
-                    counted,
-                    [*n, *m],
-                    &mut nest,
-                    &mut before,
-                    &aux,
-                ));
+                reads.extend(self.recount(read.param, counted, [*n, *m], &mut nest, &mut before, &aux));
                 continue;
             }
             let dims = self.types.type_of(read.array).shape().to_vec();
@@ -229,22 +206,11 @@ impl Fuser<'_> {
             if let Some(op) = view {
                 let name = read.array;
                 let ty = view_type(&op, self.types.type_of(name));
-                let param = fresh(
-                    self.names.hint(name).to_string().as_str(),
-                    ty,
-                    self.names,
-                    &mut self.types,
-                );
+                let param =
+                    fresh(self.names.hint(name).to_string().as_str(), ty, self.names, &mut self.types);
                 read.array = param.name;
-                let aux = Aux {
-                    certs: aux.certs.clone(),
-                    ..Aux::at(aux.prov)
-                };
-                before.push(Stm {
-                    pat: vec![param],
-                    aux,
-                    exp: Exp::Basic(op),
-                });
+                let aux = Aux { certs: aux.certs.clone(), ..Aux::at(aux.prov) };
+                before.push(Stm { pat: vec![param], aux, exp: Exp::Basic(op) });
             }
             reads.push(read);
         }
@@ -258,13 +224,7 @@ impl Fuser<'_> {
     /// Start and stride, if what is read are numbers.
     fn counted(&self, graph: &Graph, read: &Read) -> Option<(Atom, Atom)> {
         let stm = graph.binder(read.array).and_then(|id| graph.stm(id))?;
-        if let Exp::Basic(BasicOp::Iota {
-            ty: PrimType::I64,
-            start,
-            stride,
-            ..
-        }) = &stm.exp
-        {
+        if let Exp::Basic(BasicOp::Iota { ty: PrimType::I64, start, stride, .. }) = &stm.exp {
             Some((*start, *stride))
         } else {
             None
@@ -288,36 +248,16 @@ impl Fuser<'_> {
             let array = fresh("iota", ty.array_of(count), self.names, &mut self.types);
             let index = fresh("i", ty.clone(), self.names, &mut self.types);
             places.push(Atom::Var(index.name));
-            reads.push(Read {
-                param: index,
-                array: array.name,
-                levels: vec![level],
-            });
-            let op = BasicOp::Iota {
-                ty: PrimType::I64,
-                count,
-                start: Atom::i64(0),
-                stride: Atom::i64(1),
-            };
-            let aux = Aux {
-                certs: aux.certs.clone(),
-                ..Aux::at(aux.prov)
-            };
-            before.push(Stm {
-                pat: vec![array],
-                aux,
-                exp: Exp::Basic(op),
-            });
+            reads.push(Read { param: index, array: array.name, levels: vec![level] });
+            let op = BasicOp::Iota { ty: PrimType::I64, count, start: Atom::i64(0), stride: Atom::i64(1) };
+            let aux = Aux { certs: aux.certs.clone(), ..Aux::at(aux.prov) };
+            before.push(Stm { pat: vec![array], aux, exp: Exp::Basic(op) });
         }
         let mut stms: Vec<Stm<Soacs>> = Vec::new();
         let mut add = |op: BinOp, x: Atom, y: Atom, param: Param<Soacs>| {
             let value = Atom::Var(param.name);
             let exp = Exp::Basic(BasicOp::Binary(op, PrimType::I64, x, y));
-            stms.push(Stm {
-                pat: vec![param],
-                aux: Aux::at(aux.prov),
-                exp,
-            });
+            stms.push(Stm { pat: vec![param], aux: Aux::at(aux.prov), exp });
             value
         };
         let mut some = || fresh("at", ty.clone(), self.names, &mut self.types);

@@ -27,10 +27,7 @@ pub(super) struct Sure(FxHashSet<FunName>);
 impl Sure {
     /// Looks at the next function.
     pub(super) fn learn<L: Level>(&mut self, function: &Function<L>) {
-        let mut quiet = Quiet {
-            sure: self,
-            holds: function.kind == FunKind::Constant,
-        };
+        let mut quiet = Quiet { sure: self, holds: function.kind == FunKind::Constant };
         Visit::<L>::body(&mut quiet, &function.body);
         if quiet.holds {
             self.0.insert(function.name.clone());
@@ -70,9 +67,7 @@ impl<L: Level> Visit<L> for Quiet<'_> {
                 Dim::Const(n) => u64::try_from(*n).ok(),
                 Dim::Var(_) | Dim::Ext(_) => None,
             });
-            let elements = sizes
-                .into_iter()
-                .try_fold(1u64, |all, n| all.checked_mul(n?));
+            let elements = sizes.into_iter().try_fold(1u64, |all, n| all.checked_mul(n?));
             elements.is_some_and(|elements| elements <= ELEMENTS)
         });
         self.holds &= match &stm.exp {
@@ -84,10 +79,7 @@ impl<L: Level> Visit<L> for Quiet<'_> {
                 | BasicOp::Update { .. }
                 | BasicOp::FlatUpdate { .. },
             )
-            | Exp::Loop {
-                form: LoopForm::While { .. },
-                ..
-            } => false,
+            | Exp::Loop { form: LoopForm::While { .. }, .. } => false,
             Exp::Apply { fun, .. } => self.sure.0.contains(fun),
             Exp::Basic(_) | Exp::If { .. } | Exp::Loop { .. } | Exp::Op(_) => true,
         };
@@ -128,8 +120,7 @@ impl<L: Level> Hoist<'_, L> {
         if let Some(known) = self.called.get(fun)
             && self.fuel.take()
         {
-            self.twins
-                .extend(own.zip(known.iter().copied().map(Atom::Var)));
+            self.twins.extend(own.zip(known.iter().copied().map(Atom::Var)));
             return None;
         }
         let leaves = !lands && self.fuel.take();
@@ -159,12 +150,7 @@ impl<L: Level> Hoist<'_, L> {
 
 impl<L: Level> VisitMut<L> for Hoist<'_, L> {
     fn exp(&mut self, exp: &mut Exp<L>) {
-        if let Exp::If {
-            cond: _,
-            then_body,
-            else_body,
-        } = exp
-        {
+        if let Exp::If { cond: _, then_body, else_body } = exp {
             self.arm(then_body);
             self.arm(else_body);
         } else {

@@ -54,14 +54,7 @@ mod tests {
     use super::*;
 
     fn function(size: usize, calls: usize) -> Callee {
-        Callee {
-            size,
-            wanted: false,
-            unwanted: false,
-            forbidden: false,
-            calls,
-            combinators: true,
-        }
+        Callee { size, wanted: false, unwanted: false, forbidden: false, calls, combinators: true }
     }
 
     /// So many entry points that each call one function of this size so often.
@@ -69,16 +62,10 @@ mod tests {
         let known: Vec<Callee> = std::iter::once(function(size, count * times))
             .chain((0..count).map(|_| function(10, 2)))
             .collect();
-        let calls: Vec<Vec<usize>> = std::iter::once(Vec::new())
-            .chain((0..count).map(|_| vec![0; times]))
-            .collect();
+        let calls: Vec<Vec<usize>> =
+            std::iter::once(Vec::new()).chain((0..count).map(|_| vec![0; times])).collect();
         let order: Vec<usize> = (0..=count).collect();
-        limit(&Functions {
-            known: &known,
-            calls: &calls,
-            order: &order,
-            roots: &order[1..],
-        })
+        limit(&Functions { known: &known, calls: &calls, order: &order, roots: &order[1..] })
     }
 
     #[test]

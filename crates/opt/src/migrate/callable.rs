@@ -33,10 +33,7 @@ impl Callable {
                 open.extend(more.iter().cloned());
             }
         }
-        Self {
-            by_threads: by_threads(program, &calls),
-            in_kernels,
-        }
+        Self { by_threads: by_threads(program, &calls), in_kernels }
     }
 
     /// Whether a thread can call the function.
@@ -52,10 +49,7 @@ impl Callable {
 
 /// Functions on scalars that call such functions alone, and not themselves: beginning with
 /// those that call none, each follows when the last one that it calls is known.
-fn by_threads(
-    program: &Program<Segs>,
-    calls: &FxHashMap<&FunName, Vec<FunName>>,
-) -> FxHashSet<FunName> {
+fn by_threads(program: &Program<Segs>, calls: &FxHashMap<&FunName, Vec<FunName>>) -> FxHashSet<FunName> {
     let mut callers: FxHashMap<&FunName, Vec<&FunName>> = FxHashMap::default();
     let mut waits: FxHashMap<&FunName, usize> = FxHashMap::default();
     let mut open = Vec::new();
@@ -93,10 +87,8 @@ fn on_scalars(function: &Function<Segs>) -> bool {
         }
 
         fn exp(&mut self, exp: &Exp<Segs>) {
-            self.0 &= !matches!(
-                exp,
-                Exp::Op(_) | Exp::Basic(BasicOp::SizeAtLeast { .. } | BasicOp::Param { .. })
-            );
+            self.0 &=
+                !matches!(exp, Exp::Op(_) | Exp::Basic(BasicOp::SizeAtLeast { .. } | BasicOp::Param { .. }));
             self.walk_exp(exp);
         }
     }

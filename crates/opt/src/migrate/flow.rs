@@ -27,12 +27,7 @@ pub(super) struct Network {
 impl Network {
     /// So many nodes, and no arcs.
     pub(super) fn new(nodes: usize) -> Self {
-        Self {
-            first: vec![NONE; nodes],
-            next: Vec::new(),
-            to: Vec::new(),
-            left: Vec::new(),
-        }
+        Self { first: vec![NONE; nodes], next: Vec::new(), to: Vec::new(), left: Vec::new() }
     }
 
     /// Adds an arc that carries so much.

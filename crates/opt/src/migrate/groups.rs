@@ -55,10 +55,7 @@ pub(super) struct Group {
 }
 
 /// A statement or several.
-#[allow(
-    clippy::large_enum_variant,
-    reason = "nearly all items are the host's statements"
-)]
+#[allow(clippy::large_enum_variant, reason = "nearly all items are the host's statements")]
 pub(super) enum Item {
     Host(Stm<Segs>),
     Group(Group),
@@ -124,10 +121,7 @@ impl Scope {
             return None;
         }
         let mut group = std::mem::take(&mut self.open);
-        let (bound, reads) = (
-            std::mem::take(&mut group.bound),
-            std::mem::take(&mut group.reads),
-        );
+        let (bound, reads) = (std::mem::take(&mut group.bound), std::mem::take(&mut group.reads));
         self.items.push(Item::Group(group));
         let item = self.items.len();
         self.placed.push(item);
@@ -154,12 +148,7 @@ impl Group {
         let prov = prov.unwrap_or(Prov::NONE);
         let (mut pat, mut views) = (Vec::new(), Vec::new());
         let (mut result, mut ret) = (Vec::new(), Vec::new());
-        for Given {
-            inner,
-            scalar,
-            outer,
-        } in self.results
-        {
+        for Given { inner, scalar, outer } in self.results {
             result.push(Atom::Var(inner));
             if scalar {
                 ret.extend(outer.ty.row());
@@ -168,38 +157,25 @@ impl Group {
             }
             // There is an array for each point; of the only one there is a view.
             ret.push(outer.ty.clone());
-            let whole = param(
-                names.fresh_like(outer.name),
-                outer.ty.array_of(Dim::Const(1)),
-            );
+            let whole = param(names.fresh_like(outer.name), outer.ty.array_of(Dim::Const(1)));
             views.push(reshaped(whole.name, outer, prov));
             pat.push(whole);
         }
         if pat.is_empty() {
             return;
         }
-        let space = SegSpace {
-            dims: vec![(names.fresh("one"), Dim::Const(1))],
-            lane: None,
-        };
+        let space = SegSpace { dims: vec![(names.fresh("one"), Dim::Const(1))], lane: None };
         let seg = Seg {
             level,
             space,
             kind: SegKind::map(),
-            body: Body {
-                stms: self.stms,
-                result,
-            },
+            body: Body { stms: self.stms, result },
             ret,
             // One point is the work of one thread.
             decomp: Decomp::WHOLE,
             keeps: None,
         };
-        stms.push(Stm {
-            pat,
-            aux: Aux::at(prov),
-            exp: Exp::Op(SegOp::Seg(seg)),
-        });
+        stms.push(Stm { pat, aux: Aux::at(prov), exp: Exp::Op(SegOp::Seg(seg)) });
         stms.append(&mut views);
     }
 }
@@ -221,18 +197,11 @@ pub(super) fn reshaped(array: Name, param: Param<Segs>, prov: Prov) -> Stm<Segs>
 
 /// `param = storage[0]`.
 pub(super) fn read(storage: Name, param: Param<Segs>, prov: Prov) -> Stm<Segs> {
-    let op = BasicOp::Index {
-        array: storage,
-        slice: vec![DimIndex::Fix(Atom::i64(0))],
-    };
+    let op = BasicOp::Index { array: storage, slice: vec![DimIndex::Fix(Atom::i64(0))] };
     basic(param, op, prov)
 }
 
 /// `param = op`.
 pub(super) fn basic(param: Param<Segs>, op: BasicOp, prov: Prov) -> Stm<Segs> {
-    Stm {
-        pat: vec![param],
-        aux: Aux::at(prov),
-        exp: Exp::Basic(op),
-    }
+    Stm { pat: vec![param], aux: Aux::at(prov), exp: Exp::Basic(op) }
 }

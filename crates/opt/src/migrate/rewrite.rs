@@ -38,13 +38,7 @@ pub(super) fn rewrite(
         moved: FxHashSet::default(),
         checks: FxHashMap::default(),
     };
-    let body = std::mem::replace(
-        &mut function.body,
-        Body {
-            stms: Vec::new(),
-            result: Vec::new(),
-        },
-    );
+    let body = std::mem::replace(&mut function.body, Body { stms: Vec::new(), result: Vec::new() });
     function.body = rewrite.body(body, false, &[], &[]);
     function
 }
@@ -94,20 +88,11 @@ impl Rewrite<'_> {
     }
 
     /// A body of the host's. `device` says which results are storage.
-    fn body(
-        &mut self,
-        body: Body<Segs>,
-        is_loop: bool,
-        stored: &[Stored],
-        device: &[bool],
-    ) -> Body<Segs> {
+    fn body(&mut self, body: Body<Segs>, is_loop: bool, stored: &[Stored], device: &[bool]) -> Body<Segs> {
         with_stack(|| {
             self.scopes.push(Scope::new(is_loop));
             for (of, storage) in stored {
-                let site = Site {
-                    scope: self.at(),
-                    item: START,
-                };
+                let site = Site { scope: self.at(), item: START };
                 self.hold(*of, storage.name, site);
                 self.read_if_needed(*of, storage.name);
             }
@@ -130,10 +115,7 @@ impl Rewrite<'_> {
             self.place();
             let scope = self.scopes.pop();
             let stms = scope.map(|scope| scope.finish(self.level, self.names));
-            Body {
-                stms: stms.unwrap_or_default(),
-                result,
-            }
+            Body { stms: stms.unwrap_or_default(), result }
         })
     }
 
@@ -162,11 +144,7 @@ impl Rewrite<'_> {
                 for name in touched {
                     self.touch(name);
                 }
-                let names = lambda
-                    .params
-                    .iter()
-                    .map(|param| param.name)
-                    .collect::<Vec<_>>();
+                let names = lambda.params.iter().map(|param| param.name).collect::<Vec<_>>();
                 self.bind_inside(&names);
                 let body = take(&mut lambda.body);
                 lambda.body = self.body(body, false, &[], &[]);
@@ -177,10 +155,7 @@ impl Rewrite<'_> {
 
     /// Names that the next inner body begins with.
     fn bind_inside(&mut self, names: &[Name]) {
-        let site = Site {
-            scope: self.scopes.len(),
-            item: START,
-        };
+        let site = Site { scope: self.scopes.len(), item: START };
         for name in names {
             self.sites.insert(*name, site);
         }
@@ -188,12 +163,7 @@ impl Rewrite<'_> {
 
     fn branch(&mut self, mut stm: Stm<Segs>) {
         let device = self.device(&stm.pat);
-        if let Exp::If {
-            then_body,
-            else_body,
-            ..
-        } = &mut stm.exp
-        {
+        if let Exp::If { then_body, else_body, .. } = &mut stm.exp {
             for body in [then_body, else_body] {
                 let old = take(body);
                 *body = self.body(old, false, &[], &device);
@@ -235,9 +205,9 @@ impl Rewrite<'_> {
 
     /// Which scalars are to be storage.
     fn device(&self, pat: &[Param<Segs>]) -> Vec<bool> {
-        let each = pat.iter().map(|param| {
-            param.ty.is_prim() && !self.plan.is_size(param.name) && self.plan.moves(param.name)
-        });
+        let each = pat
+            .iter()
+            .map(|param| param.ty.is_prim() && !self.plan.is_size(param.name) && self.plan.moves(param.name));
         each.collect()
     }
 
@@ -345,8 +315,7 @@ impl Rewrite<'_> {
     /// Reads a scalar that only the device has, which the plan does not ask for; what it is
     /// called then.
     fn read_now(&mut self, name: Name) -> Option<Name> {
-        if !self.moved.contains(&name) || !self.plan.stays(name) || !self.scalar_of(name).is_prim()
-        {
+        if !self.moved.contains(&name) || !self.plan.stays(name) || !self.scalar_of(name).is_prim() {
             return None;
         }
         let storage = self.storage_of(name);
@@ -390,14 +359,9 @@ impl Rewrite<'_> {
             && let DimIndex::Fix(start) = *last
         {
             *value = Atom::Var(self.storage_of(name));
-            *last = DimIndex::Slice {
-                start,
-                count: Dim::Const(1),
-                stride: Atom::i64(1),
-            };
+            *last = DimIndex::Slice { start, count: Dim::Const(1), stride: Atom::i64(1) };
         }
-        if let (Exp::Basic(BasicOp::Replicate { shape, value }), [bound]) =
-            (&mut stm.exp, &mut stm.pat[..])
+        if let (Exp::Basic(BasicOp::Replicate { shape, value }), [bound]) = (&mut stm.exp, &mut stm.pat[..])
             && let Some(name) = value.var().filter(|name| self.has_storage(*name))
             && let Some(elem) = bound.ty.elem()
         {
@@ -455,17 +419,10 @@ impl Rewrite<'_> {
             Some(Atom::Const(_)) | None => inner,
         };
         group.bound.push(outer.name);
-        group.results.push(Given {
-            inner,
-            scalar: true,
-            outer,
-        });
+        group.results.push(Given { inner, scalar: true, outer });
     }
 }
 
 fn take(body: &mut Body<Segs>) -> Body<Segs> {
-    Body {
-        stms: std::mem::take(&mut body.stms),
-        result: std::mem::take(&mut body.result),
-    }
+    Body { stms: std::mem::take(&mut body.stms), result: std::mem::take(&mut body.result) }
 }

@@ -50,10 +50,7 @@ impl Rewrite<'_> {
                 let ty = Type::array(value.ty(), [Dim::Const(1)]);
                 let name = self.names.fresh("stored");
                 self.types.set(name, ty.clone());
-                let op = BasicOp::Replicate {
-                    shape: [Dim::Const(1)].into_iter().collect(),
-                    value: atom,
-                };
+                let op = BasicOp::Replicate { shape: [Dim::Const(1)].into_iter().collect(), value: atom };
                 let item = self.scopes[at].push(basic(param(name, ty), op, Prov::NONE));
                 self.sites.insert(name, Site { scope: at, item });
                 name
@@ -82,11 +79,7 @@ impl Rewrite<'_> {
         for name in &names {
             first = first.max(self.earliest(at, *name));
         }
-        let item = if first == OPEN {
-            OPEN
-        } else {
-            self.scopes[at].first_behind(first)
-        };
+        let item = if first == OPEN { OPEN } else { self.scopes[at].first_behind(first) };
         for name in names {
             self.resolve(at, item, name);
         }
@@ -201,11 +194,7 @@ impl Rewrite<'_> {
                 let outer = bound.clone();
                 self.rename(at, item, bound);
                 let group = self.scopes[at].group(item);
-                group.results.push(Given {
-                    inner: bound.name,
-                    scalar: false,
-                    outer,
-                });
+                group.results.push(Given { inner: bound.name, scalar: false, outer });
                 self.sites.insert(name, site);
             }
             Type::Cert | Type::Acc { .. } | Type::Mem(_) => {

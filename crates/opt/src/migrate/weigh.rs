@@ -14,9 +14,7 @@ use super::callable::Callable;
 use super::flow::{Network, UNCUT};
 use ir::seg::{Seg, SegKind, SegOp};
 use ir::soac::{AccInput, Operator};
-use ir::syntax::{
-    Atom, BasicOp, Body, DimIndex, Exp, Function, Lambda, LoopForm, LoopParam, Param, Stm,
-};
+use ir::syntax::{Atom, BasicOp, Body, DimIndex, Exp, Function, Lambda, LoopForm, LoopParam, Param, Stm};
 use ir::types::{Dim, Type};
 use ir::walk::{Visit, free_names_lambda, stm_names, used_names, with_stack};
 use ir::{Name, Segs, TypeEnv};
@@ -71,9 +69,7 @@ impl Plan {
             }
             Exp::Basic(_) => !first.ty.is_array() && self.moves(first.name),
             Exp::Apply { .. } => self.moves(first.name),
-            Exp::If { cond, .. } => {
-                self.movable.contains(&first.name) && cond.var().is_some_and(stays)
-            }
+            Exp::If { cond, .. } => self.movable.contains(&first.name) && cond.var().is_some_and(stays),
             Exp::Loop { form, .. } => {
                 let cond = match form {
                     LoopForm::For { bound, .. } => bound.var(),
@@ -152,11 +148,7 @@ pub(super) fn weigh(function: &Function<Segs>, callable: &Callable) -> Option<Pl
         return None;
     }
     let side = weigh.network.source_side(SOURCE, SINK)?;
-    Some(Plan {
-        side,
-        movable: weigh.movable,
-        sizes: weigh.sizes,
-    })
+    Some(Plan { side, movable: weigh.movable, sizes: weigh.sizes })
 }
 
 struct Sizes(Vec<bool>);
@@ -194,8 +186,7 @@ impl Weigh<'_> {
             Type::Prim(_) | Type::Cert => UNCUT,
             Type::Array { .. } | Type::Acc { .. } | Type::Mem(_) => return,
         };
-        self.network
-            .arc(before(param.name), behind(param.name), costs);
+        self.network.arc(before(param.name), behind(param.name), costs);
         if size {
             self.network.arc(behind(param.name), SINK, UNCUT);
         }
@@ -259,11 +250,7 @@ impl Weigh<'_> {
         }
         match &stm.exp {
             Exp::Basic(op) => self.basic(stm, op),
-            Exp::If {
-                cond,
-                then_body,
-                else_body,
-            } => {
+            Exp::If { cond, then_body, else_body } => {
                 let movable = [then_body, else_body].map(|body| self.body(body, loops));
                 self.certs_needed(stm);
                 for body in [then_body, else_body] {
@@ -353,9 +340,7 @@ impl Weigh<'_> {
         }
         let movable = movable
             && are_small(&stm.pat)
-            && !params
-                .iter()
-                .any(|it| it.consumed || self.sizes[it.param.name.index()]);
+            && !params.iter().any(|it| it.consumed || self.sizes[it.param.name.index()]);
         match form {
             LoopForm::For { bound, .. } => self.condition(stm, bound, movable),
             LoopForm::While { cond } => {
@@ -491,6 +476,5 @@ fn is_accumulator(param: &Param<Segs>) -> bool {
 
 /// Whether results are scalars, or arrays as small as that.
 fn are_small(pat: &[Param<Segs>]) -> bool {
-    pat.iter()
-        .all(|param| param.ty.is_prim() || is_single(&param.ty))
+    pat.iter().all(|param| param.ty.is_prim() || is_single(&param.ty))
 }

@@ -63,10 +63,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         retain(inputs, &touched);
         let rest = lambda.params.len() - 2 * n;
         let others = vec![true; rest];
-        retain(
-            &mut lambda.params,
-            &[&touched[..], &touched, &others].concat(),
-        );
+        retain(&mut lambda.params, &[&touched[..], &touched, &others].concat());
         let others = vec![true; lambda.ret.len() - n];
         let keep = [&touched[..], &others].concat();
         retain(&mut lambda.ret, &keep);

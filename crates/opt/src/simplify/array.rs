@@ -12,11 +12,7 @@ use prim::{BinOp, ConvOp, PrimType, Scalar};
 use smallvec::SmallVec;
 
 fn full(dim: Dim) -> DimIndex {
-    DimIndex::Slice {
-        start: Atom::i64(0),
-        count: dim,
-        stride: Atom::i64(1),
-    }
+    DimIndex::Slice { start: Atom::i64(0), count: dim, stride: Atom::i64(1) }
 }
 
 fn fixed(slice: &[DimIndex]) -> Option<Vec<Atom>> {
@@ -42,32 +38,20 @@ impl<L: OptLevel> Simplifier<'_, L> {
                 let BasicOp::Rearrange { perm: inner, array } = &def.op else {
                     return None;
                 };
-                let perm: SmallVec<[usize; 3]> = perm
-                    .iter()
-                    .map(|i| inner.get(*i).copied())
-                    .collect::<Option<_>>()?;
+                let perm: SmallVec<[usize; 3]> =
+                    perm.iter().map(|i| inner.get(*i).copied()).collect::<Option<_>>()?;
                 let array = *array;
-                Some(Folded::Op(
-                    BasicOp::Rearrange { perm, array },
-                    def.certs.clone(),
-                ))
+                Some(Folded::Op(BasicOp::Rearrange { perm, array }, def.certs.clone()))
             }
             BasicOp::Reshape { kind, shape, array } => self.fold_reshape(*kind, shape, *array),
             BasicOp::Replicate { shape, value } => {
                 let def = self.def_of(*value)?;
-                let BasicOp::Replicate {
-                    shape: inner,
-                    value,
-                } = &def.op
-                else {
+                let BasicOp::Replicate { shape: inner, value } = &def.op else {
                     return None;
                 };
                 let shape: Shape = shape.iter().chain(inner).copied().collect();
                 let value = *value;
-                Some(Folded::Op(
-                    BasicOp::Replicate { shape, value },
-                    def.certs.clone(),
-                ))
+                Some(Folded::Op(BasicOp::Replicate { shape, value }, def.certs.clone()))
             }
             BasicOp::Copy(array) => {
                 let fresh = param.name;
@@ -81,26 +65,14 @@ impl<L: OptLevel> Simplifier<'_, L> {
                 self.aliases.union(fresh, *array);
                 Some(Folded::Atom(Atom::Var(*array), Certs::new()))
             }
-            BasicOp::Concat { dim, arrays, width } => self.fold_concat(&Concat {
-                dim: *dim,
-                arrays,
-                width: *width,
-            }),
+            BasicOp::Concat { dim, arrays, width } => {
+                self.fold_concat(&Concat { dim: *dim, arrays, width: *width })
+            }
             BasicOp::ArrayLit { row, elems } => self.fold_literal(row, elems),
-            BasicOp::Update {
-                array,
-                slice,
-                value,
-            } => self.fold_update(&Update {
-                array: *array,
-                slice,
-                value: *value,
-            }),
-            BasicOp::UpdateAcc {
-                acc,
-                index: _,
-                values,
-            } => self.neutral_update(*acc, values),
+            BasicOp::Update { array, slice, value } => {
+                self.fold_update(&Update { array: *array, slice, value: *value })
+            }
+            BasicOp::UpdateAcc { acc, index: _, values } => self.neutral_update(*acc, values),
             BasicOp::Atom(_)
             | BasicOp::Unary(..)
             | BasicOp::Binary(..)
@@ -128,48 +100,29 @@ impl<L: OptLevel> Simplifier<'_, L> {
             return Some(Folded::Atom(Atom::Var(array), Certs::new()));
         }
         let moved = match kind {
-            ReshapeKind::Coerce => self
-                .coerced_concat(shape, array)
-                .or_else(|| self.coerced_fill(shape, array)),
+            ReshapeKind::Coerce => {
+                self.coerced_concat(shape, array).or_else(|| self.coerced_fill(shape, array))
+            }
             ReshapeKind::Arbitrary => self.reshaped_replicate(shape, array),
         };
         if moved.is_some() {
             return moved;
         }
         let def = self.def(array)?;
-        let BasicOp::Reshape {
-            kind: inner,
-            shape: _,
-            array: source,
-        } = &def.op
-        else {
+        let BasicOp::Reshape { kind: inner, shape: _, array: source } = &def.op else {
             return None;
         };
         let kind = match (kind, inner) {
             (ReshapeKind::Coerce, ReshapeKind::Coerce) => ReshapeKind::Coerce,
             _ => ReshapeKind::Arbitrary,
         };
-        let op = BasicOp::Reshape {
-            kind,
-            shape: shape.clone(),
-            array: *source,
-        };
+        let op = BasicOp::Reshape { kind, shape: shape.clone(), array: *source };
         Some(Folded::Op(op, def.certs.clone()))
     }
 
-    pub(super) fn fold_index(
-        &mut self,
-        array: Name,
-        slice: &[DimIndex],
-        param: &Param<L>,
-    ) -> Option<Folded> {
+    pub(super) fn fold_index(&mut self, array: Name, slice: &[DimIndex], param: &Param<L>) -> Option<Folded> {
         let ty = self.type_of(array);
-        if slice.len() == ty.rank()
-            && slice
-                .iter()
-                .zip(ty.shape())
-                .all(|(index, dim)| *index == full(*dim))
-        {
+        if slice.len() == ty.rank() && slice.iter().zip(ty.shape()).all(|(index, dim)| *index == full(*dim)) {
             return Some(Folded::Atom(Atom::Var(array), Certs::new()));
         }
         let def = self.def(array)?.clone();
@@ -182,12 +135,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         let certs = def.certs.clone();
         let index = |array: Name, slice: Vec<DimIndex>| BasicOp::Index { array, slice };
         match &def.op {
-            BasicOp::Iota {
-                ty,
-                count: _,
-                start,
-                stride,
-            } => {
+            BasicOp::Iota { ty, count: _, start, stride } => {
                 let [at] = all_fixed?[..] else { return None };
                 self.iota_element(*ty, *start, *stride, at, certs, param)
             }
@@ -207,10 +155,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
                 all_fixed?;
                 self.element_of(*source, slice.to_vec(), certs, param)
             }
-            BasicOp::Rearrange {
-                perm,
-                array: source,
-            } => {
+            BasicOp::Rearrange { perm, array: source } => {
                 let mut inner = vec![DimIndex::Fix(Atom::i64(0)); perm.len()];
                 let mut kept: Vec<usize> = Vec::new();
                 for (dim, index) in perm.iter().zip(slice) {
@@ -220,19 +165,12 @@ impl<L: OptLevel> Simplifier<'_, L> {
                     }
                 }
                 // What is left of the dimensions must come in the source's order.
-                kept.is_sorted()
-                    .then(|| Folded::Op(index(*source, inner), certs))
+                kept.is_sorted().then(|| Folded::Op(index(*source, inner), certs))
             }
-            BasicOp::Reshape {
-                kind: ReshapeKind::Coerce,
-                shape: _,
-                array: source,
-            } => Some(Folded::Op(index(*source, slice.to_vec()), certs)),
-            BasicOp::Reshape {
-                kind: ReshapeKind::Arbitrary,
-                shape,
-                array: source,
-            } => {
+            BasicOp::Reshape { kind: ReshapeKind::Coerce, shape: _, array: source } => {
+                Some(Folded::Op(index(*source, slice.to_vec()), certs))
+            }
+            BasicOp::Reshape { kind: ReshapeKind::Arbitrary, shape, array: source } => {
                 let at = all_fixed?;
                 let source = *source;
                 if self.type_of(source).rank() != 1 {
@@ -241,19 +179,12 @@ impl<L: OptLevel> Simplifier<'_, L> {
                 let flat = self.flat_index(&at, &shape.clone(), param)?;
                 Some(Folded::Op(index(source, vec![DimIndex::Fix(flat)]), certs))
             }
-            BasicOp::Index {
-                array: source,
-                slice: outer,
-            } => {
+            BasicOp::Index { array: source, slice: outer } => {
                 let source = *source;
                 let inner = self.compose(&outer.clone(), slice, param)?;
                 Some(Folded::Op(index(source, inner), certs))
             }
-            BasicOp::FlatIndex {
-                array: source,
-                offset,
-                dims,
-            } => {
+            BasicOp::FlatIndex { array: source, offset, dims } => {
                 let (source, offset, dims) = (*source, *offset, dims.clone());
                 let at = fixed(slice.get(..dims.len())?)?;
                 let at = self.flat_place(offset, &dims, &at);
@@ -320,13 +251,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
 
     /// The row of a fresh array becomes a view of what the row was made from: not
     /// where it is consumed, nor where it is a result, which shares with nothing.
-    fn view_of(
-        &mut self,
-        row: Name,
-        source: Name,
-        slice: Vec<DimIndex>,
-        certs: Certs,
-    ) -> Option<Folded> {
+    fn view_of(&mut self, row: Name, source: Name, slice: Vec<DimIndex>, certs: Certs) -> Option<Folded> {
         let aliases = &mut self.aliases;
         if aliases.consumed(row) || aliases.consumed(source) || aliases.is_result(row) {
             return None;
@@ -350,12 +275,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         let at = if ty == PrimType::I64 {
             at
         } else {
-            let op = BasicOp::Convert {
-                op: ConvOp::SExt,
-                from: PrimType::I64,
-                to: ty,
-                arg: at,
-            };
+            let op = BasicOp::Convert { op: ConvOp::SExt, from: PrimType::I64, to: ty, arg: at };
             self.make("i", &aux, op)
         };
         let scaled = match stride.constant().and_then(Scalar::as_i64) {
@@ -363,10 +283,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
             _ => self.make("i", &aux, BasicOp::Binary(BinOp::Mul, ty, at, stride)),
         };
         debug_assert_eq!(param.ty, Type::Prim(ty));
-        Some(Folded::Op(
-            BasicOp::Binary(BinOp::Add, ty, scaled, start),
-            certs,
-        ))
+        Some(Folded::Op(BasicOp::Binary(BinOp::Add, ty, scaled, start), certs))
     }
 
     /// The row of an index of a view that divides the outermost dimension.
@@ -386,34 +303,20 @@ impl<L: OptLevel> Simplifier<'_, L> {
         let aux = ir::Aux::at(self.prov);
         let (ty, mut flat) = (PrimType::I64, *at.first()?);
         for (at, dim) in at.iter().zip(shape).skip(1) {
-            let row = self.make(
-                "row",
-                &aux,
-                BasicOp::Binary(BinOp::Mul, ty, flat, dim.atom()?),
-            );
+            let row = self.make("row", &aux, BasicOp::Binary(BinOp::Mul, ty, flat, dim.atom()?));
             flat = self.make("at", &aux, BasicOp::Binary(BinOp::Add, ty, row, *at));
         }
         Some(flat)
     }
 
     /// The slice of a slice.
-    fn compose(
-        &mut self,
-        outer: &[DimIndex],
-        inner: &[DimIndex],
-        _: &Param<L>,
-    ) -> Option<Vec<DimIndex>> {
+    fn compose(&mut self, outer: &[DimIndex], inner: &[DimIndex], _: &Param<L>) -> Option<Vec<DimIndex>> {
         let aux = ir::Aux::at(self.prov);
         let ty = PrimType::I64;
         let mut rest = inner.iter();
         let mut result = Vec::with_capacity(outer.len());
         for index in outer {
-            let DimIndex::Slice {
-                start,
-                count: _,
-                stride,
-            } = index
-            else {
+            let DimIndex::Slice { start, count: _, stride } = index else {
                 result.push(*index);
                 continue;
             };
@@ -431,11 +334,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
             };
             result.push(match *rest.next()? {
                 DimIndex::Fix(at) => DimIndex::Fix(position(at)),
-                DimIndex::Slice {
-                    start: first,
-                    count,
-                    stride: step,
-                } => {
+                DimIndex::Slice { start: first, count, stride: step } => {
                     let first = position(first);
                     let step = match (stride, step) {
                         (Atom::Const(Scalar::I64(1)), step) => step,
@@ -444,11 +343,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
                             self.make("s", &aux, BasicOp::Binary(BinOp::Mul, ty, *stride, step))
                         }
                     };
-                    DimIndex::Slice {
-                        start: first,
-                        count,
-                        stride: step,
-                    }
+                    DimIndex::Slice { start: first, count, stride: step }
                 }
             });
         }

@@ -38,10 +38,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
             let Some(def) = self.def_of(*next) else {
                 continue;
             };
-            let BasicOp::Select {
-                if_true, if_false, ..
-            } = def.op
-            else {
+            let BasicOp::Select { if_true, if_false, .. } = def.op else {
                 continue;
             };
             let keeps = |atom: Atom| atom == own || atom == *init;
@@ -67,8 +64,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
             LoopForm::While { cond } => Some(*cond),
             LoopForm::For { .. } => None,
         };
-        let scalar =
-            |param: &LoopParam<L>| param.param.ty.is_prim() && Some(param.param.name) != condition;
+        let scalar = |param: &LoopParam<L>| param.param.ty.is_prim() && Some(param.param.name) != condition;
         let mut starts: FxHashMap<Atom, u32> = FxHashMap::default();
         for param in params.iter().filter(|param| scalar(param)) {
             *starts.entry(param.init).or_default() += 1;
@@ -94,12 +90,8 @@ impl<L: OptLevel> Simplifier<'_, L> {
         for (i, param) in params.iter().enumerate().filter(|(_, param)| scalar(param)) {
             let (own, next) = (Atom::Var(param.param.name), body.result[i]);
             let step = match next.var().and_then(|name| steps.get(&name)) {
-                Some((op, ty, x, y)) if *x == own && *y != own => {
-                    Step::Binary(*op, *ty, None, Some(*y))
-                }
-                Some((op, ty, x, y)) if *y == own && *x != own => {
-                    Step::Binary(*op, *ty, Some(*x), None)
-                }
+                Some((op, ty, x, y)) if *x == own && *y != own => Step::Binary(*op, *ty, None, Some(*y)),
+                Some((op, ty, x, y)) if *y == own && *x != own => Step::Binary(*op, *ty, Some(*x), None),
                 _ => Step::Value(next),
             };
             let first = *firsts.entry((param.init, step)).or_insert(i);
@@ -108,8 +100,8 @@ impl<L: OptLevel> Simplifier<'_, L> {
             }
             // What has the next size has to have that of the other: this is bound before.
             let other = body.result[first];
-            let renamed = (next != other && sizes.contains(&param.param.name))
-                .then(|| next.var().zip(other.var()));
+            let renamed =
+                (next != other && sizes.contains(&param.param.name)).then(|| next.var().zip(other.var()));
             let before = |(next, other): (Name, Name)| order.get(&other) < order.get(&next);
             if renamed.is_some_and(|pair| !pair.is_some_and(before)) || !self.rewrite() {
                 continue;
@@ -129,10 +121,8 @@ impl<L: OptLevel> Simplifier<'_, L> {
             }
         }
         // Sizes of other results go by the name that is left: the rest is bound behind.
-        let names: Substitution = same_results
-            .iter()
-            .map(|(gone, same)| (gone.name, Atom::Var(*same)))
-            .collect();
+        let names: Substitution =
+            same_results.iter().map(|(gone, same)| (gone.name, Atom::Var(*same))).collect();
         for param in pat {
             substitute_type(&mut param.ty, &names);
         }
@@ -221,12 +211,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
                 let trips = if counter == ty {
                     trips
                 } else {
-                    let convert = BasicOp::Convert {
-                        op: ConvOp::SExt,
-                        from: counter,
-                        to: ty,
-                        arg: trips,
-                    };
+                    let convert = BasicOp::Convert { op: ConvOp::SExt, from: counter, to: ty, arg: trips };
                     self.make("trips", aux, convert)
                 };
                 let all = self.make("all", aux, BasicOp::Binary(BinOp::Mul, ty, trips, by));
@@ -239,21 +224,13 @@ impl<L: OptLevel> Simplifier<'_, L> {
             return BasicOp::Atom(value);
         }
         let cond = BasicOp::Compare(CmpOp::SLt, counter, zero, bound);
-        BasicOp::Select {
-            ty: own,
-            cond: self.make("runs", aux, cond),
-            if_true: value,
-            if_false: init,
-        }
+        BasicOp::Select { ty: own, cond: self.make("runs", aux, cond), if_true: value, if_false: init }
     }
 }
 
 /// Whether an operator makes the same of one value again and again as once.
 pub(super) const fn once_is_enough(op: BinOp) -> bool {
-    matches!(
-        op,
-        BinOp::And | BinOp::Or | BinOp::SMin | BinOp::SMax | BinOp::UMin | BinOp::UMax
-    )
+    matches!(op, BinOp::And | BinOp::Or | BinOp::SMin | BinOp::SMax | BinOp::UMin | BinOp::UMax)
 }
 
 /// How a parameter goes on, without its own name.

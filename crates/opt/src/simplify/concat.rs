@@ -30,11 +30,7 @@ pub(super) struct Concat<'a> {
 
 impl Concat<'_> {
     fn of(&self, arrays: Vec<Name>) -> BasicOp {
-        BasicOp::Concat {
-            dim: self.dim,
-            arrays,
-            width: self.width,
-        }
+        BasicOp::Concat { dim: self.dim, arrays, width: self.width }
     }
 }
 
@@ -77,14 +73,9 @@ impl<L: OptLevel> Simplifier<'_, L> {
         let (mut arrays, mut certs) = (Vec::new(), Certs::new());
         for array in concat.arrays {
             match self.def(*array).map(|def| (&def.op, &def.certs)) {
-                Some((
-                    BasicOp::Concat {
-                        dim,
-                        arrays: inner,
-                        width: _,
-                    },
-                    more,
-                )) if *dim == concat.dim && self.read_once(*array) && self.may_read(inner) => {
+                Some((BasicOp::Concat { dim, arrays: inner, width: _ }, more))
+                    if *dim == concat.dim && self.read_once(*array) && self.may_read(inner) =>
+                {
                     arrays.extend_from_slice(inner);
                     add_certs(&mut certs, more);
                 }
@@ -142,10 +133,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
             return None;
         }
         let row = row?;
-        let literal = |elems| BasicOp::ArrayLit {
-            row: row.clone(),
-            elems,
-        };
+        let literal = |elems| BasicOp::ArrayLit { row: row.clone(), elems };
         if let [Ok(run)] = runs.as_slice() {
             let sized = i64::try_from(run.len()).is_ok_and(|n| Dim::Const(n) == concat.width);
             let elems = runs.pop()?.ok()?;
@@ -183,12 +171,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
     /// `coerce [n] (concat (xs, ys))` is the concatenation of that width.
     pub(super) fn coerced_concat(&self, shape: &Shape, array: Name) -> Option<Folded> {
         let def = self.def(array)?;
-        let BasicOp::Concat {
-            dim,
-            arrays,
-            width: _,
-        } = &def.op
-        else {
+        let BasicOp::Concat { dim, arrays, width: _ } = &def.op else {
             return None;
         };
         let old = self.type_of(array);
@@ -199,11 +182,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         {
             return None;
         }
-        let op = BasicOp::Concat {
-            dim: *dim,
-            arrays: arrays.clone(),
-            width: *shape.get(*dim)?,
-        };
+        let op = BasicOp::Concat { dim: *dim, arrays: arrays.clone(), width: *shape.get(*dim)? };
         Some(Folded::Op(op, def.certs.clone()))
     }
 
@@ -218,12 +197,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         let Some(def) = self.def(*array).cloned() else {
             return false;
         };
-        let BasicOp::Concat {
-            dim,
-            arrays,
-            width: _,
-        } = &def.op
-        else {
+        let BasicOp::Concat { dim, arrays, width: _ } = &def.op else {
             return false;
         };
         let Some(DimIndex::Fix(at)) = slice.get(*dim).copied() else {
@@ -231,9 +205,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         };
         if !param.ty.is_prim()
             || arrays.len() > PIECES
-            || !arrays
-                .iter()
-                .all(|piece| self.size_in(*piece, *dim).and_then(Dim::atom).is_some())
+            || !arrays.iter().all(|piece| self.size_in(*piece, *dim).and_then(Dim::atom).is_some())
             || !self.few_elements(*array)
             || !self.may_read(arrays)
             || !self.rewrite()
@@ -282,11 +254,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         for (array, place, cond) in places.into_iter().rev() {
             let then_body = self.only(&param, &aux, Exp::Basic(read(array, place)));
             let else_body = self.only(&param, &aux, rest);
-            rest = Exp::If {
-                cond,
-                then_body,
-                else_body,
-            };
+            rest = Exp::If { cond, then_body, else_body };
         }
         if let Exp::Basic(op) = rest {
             self.basic(param, aux, op);
@@ -299,11 +267,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
     fn only(&mut self, like: &Param<L>, aux: &Aux, exp: Exp<L>) -> Body<L> {
         let param = self.fresh("x", like.ty.clone());
         let result = vec![Atom::Var(param.name)];
-        let stms = vec![Stm {
-            pat: vec![param],
-            aux: aux.clone(),
-            exp,
-        }];
+        let stms = vec![Stm { pat: vec![param], aux: aux.clone(), exp }];
         Body { stms, result }
     }
 

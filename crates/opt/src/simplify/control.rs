@@ -55,11 +55,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         if let Atom::Const(value) = cond
             && self.rewrite()
         {
-            let taken = if value.as_bool() == Some(true) {
-                then_body
-            } else {
-                else_body
-            };
+            let taken = if value.as_bool() == Some(true) { then_body } else { else_body };
             let result = self.splice(taken, &aux);
             self.bind_all(pat, &aux, &result);
             return;
@@ -88,10 +84,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         let depth = self.current();
         self.assume(cond, truth, &Certs::new(), depth);
         let before = cond.var().filter(|_| self.fuel.take()).map(|name| {
-            let known = super::Sub {
-                atom: Atom::Const(Scalar::Bool(truth)),
-                certs: Certs::new(),
-            };
+            let known = super::Sub { atom: Atom::Const(Scalar::Bool(truth)), certs: Certs::new() };
             self.subs[name.index()].replace(known)
         });
         self.runs_where(Guard::Holds(cond, truth));
@@ -151,12 +144,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
                 && yes_known
                 && no_known
             {
-                Some(BasicOp::Select {
-                    ty: *ty,
-                    cond,
-                    if_true: yes,
-                    if_false: no,
-                })
+                Some(BasicOp::Select { ty: *ty, cond, if_true: yes, if_false: no })
             } else {
                 None
             };
@@ -170,10 +158,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
             }
             // Two results that are the same in both branches are one.
             let twin = firsts.entry((yes, no)).or_insert(param.name);
-            if *twin != param.name
-                && param.ty.is_prim()
-                && (!sized || aux.certs.is_empty())
-                && self.rewrite()
+            if *twin != param.name && param.ty.is_prim() && (!sized || aux.certs.is_empty()) && self.rewrite()
             {
                 keep[i] = false;
                 if sized {
@@ -206,12 +191,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         let cheap = |body: &Body<L>| body.stms.iter().all(speculable);
         let scalars = pat.iter().all(|param| param.ty.is_prim());
         let size = then_body.stms.len() + else_body.stms.len();
-        if scalars
-            && size <= SELECT_COST
-            && cheap(&then_body)
-            && cheap(&else_body)
-            && self.rewrite()
-        {
+        if scalars && size <= SELECT_COST && cheap(&then_body) && cheap(&else_body) && self.rewrite() {
             let none = Aux::at(aux.prov);
             let yes = self.splice(then_body, &none);
             let no = self.splice(else_body, &none);
@@ -220,29 +200,17 @@ impl<L: OptLevel> Simplifier<'_, L> {
                 self.rewrite_atom(&mut if_true, &mut aux.certs);
                 self.rewrite_atom(&mut if_false, &mut aux.certs);
                 let Type::Prim(ty) = param.ty else { continue };
-                let op = BasicOp::Select {
-                    ty,
-                    cond,
-                    if_true,
-                    if_false,
-                };
+                let op = BasicOp::Select { ty, cond, if_true, if_false };
                 self.basic(param, aux, op);
             }
             return;
         }
-        for (param, (yes, no)) in pat
-            .iter()
-            .zip(then_body.result.iter().zip(&else_body.result))
-        {
+        for (param, (yes, no)) in pat.iter().zip(then_body.result.iter().zip(&else_body.result)) {
             if *no == Atom::Const(Scalar::Bool(false)) {
                 self.both.insert(param.name, (cond, *yes));
             }
         }
-        let exp = Exp::If {
-            cond,
-            then_body,
-            else_body,
-        };
+        let exp = Exp::If { cond, then_body, else_body };
         self.push_once(pat, aux, exp);
     }
 
@@ -270,20 +238,11 @@ impl<L: OptLevel> Simplifier<'_, L> {
             }
             Some(1) if self.rewrite() => {
                 if let LoopForm::For { var, ty, .. } = form {
-                    let param = Param {
-                        name: var,
-                        ty: Type::Prim(ty),
-                        ann: L::Ann::default(),
-                    };
+                    let param = Param { name: var, ty: Type::Prim(ty), ann: L::Ann::default() };
                     let zero = Atom::Const(Scalar::int(ty, 0));
                     self.bind_atom(param, Aux::at(aux.prov), zero);
                 }
-                for LoopParam {
-                    mut param,
-                    init,
-                    consumed: _,
-                } in params
-                {
+                for LoopParam { mut param, init, consumed: _ } in params {
                     self.rewrite_param(&mut param);
                     self.bind_atom(param, Aux::at(aux.prov), init);
                 }
@@ -312,11 +271,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         self.enter(ScopeKind::Inner { runs });
         let depth = self.current();
         if let LoopForm::For { var, ty, bound } = form {
-            let param = Param {
-                name: var,
-                ty: Type::Prim(ty),
-                ann: L::Ann::default(),
-            };
+            let param = Param { name: var, ty: Type::Prim(ty), ann: L::Ann::default() };
             self.enter_param(&param);
             if ty == PrimType::I64 {
                 self.scopes[depth].counters.push((var, bound));
@@ -416,9 +371,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
 }
 
 /// The names that the types of the pattern mention.
-pub(super) fn mentioned<'a, L: OptLevel>(
-    pat: impl IntoIterator<Item = &'a Param<L>>,
-) -> FxHashSet<Name> {
+pub(super) fn mentioned<'a, L: OptLevel>(pat: impl IntoIterator<Item = &'a Param<L>>) -> FxHashSet<Name> {
     struct Names(FxHashSet<Name>);
     impl<L: OptLevel> Visit<L> for Names {
         fn name(&mut self, name: &Name) {
@@ -441,12 +394,7 @@ fn truth_value(cond: Atom, yes: (Atom, bool), no: (Atom, bool)) -> Option<BasicO
         ((Some(false), _), (Some(true), _)) => Some(BasicOp::Unary(UnOp::Not, ty, cond)),
         ((Some(true), _), (_, true)) => Some(BasicOp::Binary(BinOp::Or, ty, cond, no.0)),
         ((_, true), (Some(false), _)) => Some(BasicOp::Binary(BinOp::And, ty, cond, yes.0)),
-        ((_, true), (_, true)) => Some(BasicOp::Select {
-            ty,
-            cond,
-            if_true: yes.0,
-            if_false: no.0,
-        }),
+        ((_, true), (_, true)) => Some(BasicOp::Select { ty, cond, if_true: yes.0, if_false: no.0 }),
         _ => None,
     }
 }

@@ -52,9 +52,7 @@ pub(crate) fn mobility(op: &BasicOp) -> Mobility {
         }
         // Where nothing runs, there may be no such part.
         BasicOp::FlatIndex { .. } => Mobility::Check,
-        BasicOp::Iota { .. } | BasicOp::Replicate { .. } | BasicOp::ConstArray { .. } => {
-            Mobility::Array
-        }
+        BasicOp::Iota { .. } | BasicOp::Replicate { .. } | BasicOp::ConstArray { .. } => Mobility::Array,
         BasicOp::Assert { .. } => Mobility::Check,
         BasicOp::Atom(_)
         | BasicOp::Opaque(_)
@@ -89,11 +87,7 @@ pub(crate) fn makes_array(op: &BasicOp) -> bool {
 pub(crate) fn worth_knowing(op: &BasicOp) -> bool {
     match op {
         BasicOp::ArrayLit { row: _, elems } => elems.len() <= MANY,
-        BasicOp::Concat {
-            dim: _,
-            arrays,
-            width: _,
-        } => arrays.len() <= MANY,
+        BasicOp::Concat { dim: _, arrays, width: _ } => arrays.len() <= MANY,
         BasicOp::UpdateAcc { .. } | BasicOp::Opaque(_) => false,
         BasicOp::Atom(_)
         | BasicOp::Unary(..)
@@ -161,33 +155,19 @@ pub(crate) fn hash(op: &BasicOp) -> Option<u64> {
         BasicOp::SizeAtLeast { size, tunable } => (size, tunable).hash(&mut h),
         BasicOp::Param { name, default } => (name, default).hash(&mut h),
         BasicOp::Convert { op, from, to, arg } => (op, from, to, arg).hash(&mut h),
-        BasicOp::Select {
-            ty,
-            cond,
-            if_true,
-            if_false,
-        } => (ty, cond, if_true, if_false).hash(&mut h),
+        BasicOp::Select { ty, cond, if_true, if_false } => (ty, cond, if_true, if_false).hash(&mut h),
         BasicOp::Fma(ty, x, y, z) => (ty, x, y, z).hash(&mut h),
         BasicOp::Math(fun, ty, args) => (fun, ty, args.as_slice()).hash(&mut h),
         BasicOp::Assert { cond, msg: _ } => cond.hash(&mut h),
         BasicOp::Index { array, slice } => (array, slice).hash(&mut h),
-        BasicOp::FlatIndex {
-            array,
-            offset,
-            dims,
-        } => (array, offset, dims.as_slice()).hash(&mut h),
+        BasicOp::FlatIndex { array, offset, dims } => (array, offset, dims.as_slice()).hash(&mut h),
         BasicOp::Concat { dim, arrays, width } => {
             if arrays.len() > MANY {
                 return None;
             }
             (dim, arrays, width).hash(&mut h);
         }
-        BasicOp::Iota {
-            ty,
-            count,
-            start,
-            stride,
-        } => (ty, count, start, stride).hash(&mut h),
+        BasicOp::Iota { ty, count, start, stride } => (ty, count, start, stride).hash(&mut h),
         BasicOp::Replicate { shape, value } => (shape.as_slice() as &[Dim], value).hash(&mut h),
         BasicOp::Rearrange { perm, array } | BasicOp::Manifest { perm, array } => {
             (perm.as_slice(), array).hash(&mut h);

@@ -73,10 +73,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
             Some(dim) => self.flat_place(offset, &[*dim], &[at]),
             None => offset,
         };
-        let op = BasicOp::Index {
-            array: source,
-            slice: vec![DimIndex::Fix(place)],
-        };
+        let op = BasicOp::Index { array: source, slice: vec![DimIndex::Fix(place)] };
         Some(Folded::Op(op, certs))
     }
 
@@ -92,12 +89,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         let def = self.def(source)?.clone();
         let mut certs = certs;
         add_certs(&mut certs, &def.certs);
-        if let BasicOp::FlatIndex {
-            array,
-            offset,
-            dims,
-        } = &def.op
-        {
+        if let BasicOp::FlatIndex { array, offset, dims } = &def.op {
             return self.element_of_flat_view((*array, *offset, dims), at, certs);
         }
         let BasicOp::Replicate { shape: _, value } = &def.op else {
@@ -110,10 +102,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         let &[size] = row.shape() else { return None };
         let row = value.var()?;
         let fill = self.def(row).is_some_and(|def| {
-            matches!(
-                def.op,
-                BasicOp::Iota { .. } | BasicOp::Replicate { .. } | BasicOp::ConstArray { .. }
-            )
+            matches!(def.op, BasicOp::Iota { .. } | BasicOp::Replicate { .. } | BasicOp::ConstArray { .. })
         });
         if self.aliases.consumed(row) && !fill {
             return None;
@@ -156,12 +145,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         for _ in 0..UPDATES {
             let def = self.def(array)?.clone();
             add_certs(&mut certs, &def.certs);
-            let BasicOp::Update {
-                array: before,
-                slice: written,
-                value,
-            } = &def.op
-            else {
+            let BasicOp::Update { array: before, slice: written, value } = &def.op else {
                 return self.element_of_known(array, at, certs, param);
             };
             match self.meets(at, written) {
@@ -193,11 +177,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
                     Some((true, proof)) => add_certs(&mut all, &proof),
                     None => same = false,
                 },
-                DimIndex::Slice {
-                    start,
-                    count,
-                    stride,
-                } => {
+                DimIndex::Slice { start, count, stride } => {
                     if let Some(proof) = self.beside(read, start, count, stride) {
                         return Some((false, proof));
                     }

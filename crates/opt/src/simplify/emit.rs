@@ -17,13 +17,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
     pub(crate) fn basic(&mut self, mut param: Param<L>, mut aux: Aux, mut op: BasicOp) {
         self.prov = aux.prov;
         self.rewrite_param(&mut param);
-        VisitMut::<L>::basic(
-            &mut Rewriter {
-                subs: &self.subs,
-                certs: &mut aux.certs,
-            },
-            &mut op,
-        );
+        VisitMut::<L>::basic(&mut Rewriter { subs: &self.subs, certs: &mut aux.certs }, &mut op);
         // Each rule makes the operation simpler; the bound is for safety.
         for _ in 0..16 {
             match self.fold(&op, &param) {
@@ -128,10 +122,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
             && *cond == Atom::Const(prim::Scalar::Bool(true))
             && self.rewrite()
         {
-            self.decide(&aux, &op, |check| Kind::CheckGone {
-                check,
-                why: Gone::Holds,
-            });
+            self.decide(&aux, &op, |check| Kind::CheckGone { check, why: Gone::Holds });
             self.cert_subs.insert(param.name, aux.certs);
             return;
         }
@@ -144,12 +135,8 @@ impl<L: OptLevel> Simplifier<'_, L> {
         {
             self.does_for_two(known, &aux.attrs);
             if matches!(op, BasicOp::Assert { .. }) {
-                self.decide(&aux, &op, |check| Kind::CheckGone {
-                    check,
-                    why: Gone::Same,
-                });
-                self.cert_subs
-                    .insert(param.name, Certs::from_slice(&[known]));
+                self.decide(&aux, &op, |check| Kind::CheckGone { check, why: Gone::Same });
+                self.cert_subs.insert(param.name, Certs::from_slice(&[known]));
                 return;
             }
             let own = self.def(known).map(|def| def.certs.clone());
@@ -222,17 +209,11 @@ impl<L: OptLevel> Simplifier<'_, L> {
         self.emit_at(self.current(), param, aux, op)
     }
 
-    pub(super) fn emit_at(
-        &mut self,
-        depth: usize,
-        param: Param<L>,
-        aux: Aux,
-        op: BasicOp,
-    ) -> usize {
+    pub(super) fn emit_at(&mut self, depth: usize, param: Param<L>, aux: Aux, op: BasicOp) -> usize {
         self.bind(&param, depth);
         let name = param.name;
-        self.own[name.index()] = cse::makes_array(&op)
-            || matches!(op, BasicOp::Update { .. } | BasicOp::FlatUpdate { .. });
+        self.own[name.index()] =
+            cse::makes_array(&op) || matches!(op, BasicOp::Update { .. } | BasicOp::FlatUpdate { .. });
         if cse::worth_knowing(&op) {
             self.defs[name.index()] = Some(Rc::new(Def {
                 op: op.clone(),
@@ -248,18 +229,12 @@ impl<L: OptLevel> Simplifier<'_, L> {
             // Facts may rest on what is known here only, so they end here.
             let here = self.current();
             self.ranges_at(here, |ranges| ranges.define(name, ty, &op, &aux.certs));
-        } else if !matches!(
-            op,
-            BasicOp::Index { .. } | BasicOp::FlatIndex { .. } | BasicOp::Rearrange { .. }
-        ) {
+        } else if !matches!(op, BasicOp::Index { .. } | BasicOp::FlatIndex { .. } | BasicOp::Rearrange { .. })
+        {
             // Views leave what may not run, so that there may be none of that shape.
             self.there_is(&param.ty, &aux.certs);
         }
-        self.scopes[depth].out.push(Stm {
-            pat: vec![param],
-            aux,
-            exp: Exp::Basic(op),
-        });
+        self.scopes[depth].out.push(Stm { pat: vec![param], aux, exp: Exp::Basic(op) });
         depth
     }
 
@@ -359,9 +334,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         {
             mobility = cse::Mobility::Free;
         }
-        if mobility == cse::Mobility::Stays
-            || (cse::makes_array(op) && self.aliases.consumed(param.name))
-        {
+        if mobility == cse::Mobility::Stays || (cse::makes_array(op) && self.aliases.consumed(param.name)) {
             return current;
         }
         let mut least = 0;
@@ -376,11 +349,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
             };
             let may = match mobility {
                 cse::Mobility::Free => true,
-                cse::Mobility::Array => param
-                    .ty
-                    .shape()
-                    .iter()
-                    .all(|dim| self.size_known(*dim, depth - 1)),
+                cse::Mobility::Array => param.ty.shape().iter().all(|dim| self.size_known(*dim, depth - 1)),
                 cse::Mobility::Check => runs,
                 cse::Mobility::Stays => false,
             };

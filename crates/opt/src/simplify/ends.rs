@@ -108,10 +108,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         });
         let msg = msg.collect();
         let cond_outside = self.unless_guarded(holds, &way.guards, aux.prov, way.depth);
-        let op = BasicOp::Assert {
-            cond: cond_outside,
-            msg,
-        };
+        let op = BasicOp::Assert { cond: cond_outside, msg };
         self.emit_at(way.depth, param.clone(), aux, op);
         let certs = Certs::from_slice(&[param.name]);
         self.assume(*cond, true, &certs, self.current());
@@ -154,9 +151,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         }
         let (depth, guards) = self.crossing(least, &|at| {
             let here = widths.iter().filter(|(name, _)| self.depth_of(*name) == at);
-            here.filter_map(|(_, width)| Some(self.depth_of(width.var()?)))
-                .max()
-                .unwrap_or(0)
+            here.filter_map(|(_, width)| Some(self.depth_of(width.var()?))).max().unwrap_or(0)
         })?;
         let left = self.left(&goal.index, depth)?;
         let shown = shown.into_iter().map(|value| match value {
@@ -165,15 +160,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         });
         let shown = shown.collect::<Option<Vec<_>>>()?;
         let form = self.form(&left, depth)?;
-        (!left.is_empty()).then_some(Way {
-            goal,
-            depth,
-            guards,
-            left,
-            form,
-            shown,
-            certs,
-        })
+        (!left.is_empty()).then_some(Way { goal, depth, guards, left, form, shown, certs })
     }
 
     /// What a condition checks, if it is an index against a bound that is not negative.
@@ -191,13 +178,9 @@ impl<L: OptLevel> Simplifier<'_, L> {
             CmpOp::ULt | CmpOp::ULe => op,
             CmpOp::SLt if natural(x) => CmpOp::ULt,
             CmpOp::SLe if natural(x) => CmpOp::ULe,
-            CmpOp::SLt
-            | CmpOp::SLe
-            | CmpOp::Eq
-            | CmpOp::FLt
-            | CmpOp::FLe
-            | CmpOp::BLt
-            | CmpOp::BLe => return None,
+            CmpOp::SLt | CmpOp::SLe | CmpOp::Eq | CmpOp::FLt | CmpOp::FLe | CmpOp::BLt | CmpOp::BLe => {
+                return None;
+            }
         };
         let mut index = self.value(x, certs);
         // `x < n - s` is `x + s < n` if none of them is negative.
@@ -210,29 +193,16 @@ impl<L: OptLevel> Simplifier<'_, L> {
             add_certs(certs, &own);
             index.poly = index.poly.add(&start.poly);
             let may = !index.narrow && !start.narrow && natural(x) && natural(n) && natural(s);
-            return may.then_some(Goal {
-                op,
-                index,
-                bound: n,
-            });
+            return may.then_some(Goal { op, index, bound: n });
         }
         let may = natural(y) && !(index.narrow && op == CmpOp::ULe);
-        may.then_some(Goal {
-            op,
-            index,
-            bound: y,
-        })
+        may.then_some(Goal { op, index, bound: y })
     }
 
     /// A value of 64 bits.
     fn value(&self, x: Atom, certs: &mut Certs) -> Affine {
         if let Some(def) = self.def_of(x)
-            && let BasicOp::Convert {
-                op: ConvOp::SExt,
-                from: PrimType::I32,
-                to: PrimType::I64,
-                arg,
-            } = def.op
+            && let BasicOp::Convert { op: ConvOp::SExt, from: PrimType::I32, to: PrimType::I64, arg } = def.op
         {
             let mut all = def.certs.clone();
             let poly = self.in_32_bits(arg, LEVELS, &mut all);
@@ -241,10 +211,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
                 return Affine { poly, narrow: true };
             }
         }
-        Affine {
-            poly: self.affine(x, LEVELS, certs),
-            narrow: false,
-        }
+        Affine { poly: self.affine(x, LEVELS, certs), narrow: false }
     }
 
     /// A value of 32 bits as a polynomial of which these are the lowest bits.
@@ -256,12 +223,8 @@ impl<L: OptLevel> Simplifier<'_, L> {
             return Poly::var(name);
         };
         let mut all = def.certs.clone();
-        let poly = if let BasicOp::Convert {
-            op: ConvOp::SExt,
-            from: PrimType::I64,
-            to: PrimType::I32,
-            arg,
-        } = def.op
+        let poly = if let BasicOp::Convert { op: ConvOp::SExt, from: PrimType::I64, to: PrimType::I32, arg } =
+            def.op
         {
             self.affine(arg, levels - 1, &mut all)
         } else if let BasicOp::Binary(op, PrimType::I32, x, y) = def.op {
@@ -347,11 +310,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
                 None => left.push(Left { counter, by, width }),
             }
         }
-        for by in left
-            .iter_mut()
-            .filter(|_| value.narrow)
-            .map(|left| &mut left.by)
-        {
+        for by in left.iter_mut().filter(|_| value.narrow).map(|left| &mut left.by) {
             // Steps are known in their 32 bits only.
             match by.as_constant() {
                 Some(steps) => *by = Poly::constant(i64::from(steps as i32)),

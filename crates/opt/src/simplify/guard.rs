@@ -41,10 +41,8 @@ impl<L: OptLevel> Simplifier<'_, L> {
     /// The innermost scope's body runs where all these sizes are positive; what was
     /// checked for that case holds in it.
     pub(crate) fn runs_where_positive(&mut self, sizes: &[Dim]) {
-        let atoms: Option<SmallVec<[(PrimType, Atom); 2]>> = sizes
-            .iter()
-            .map(|dim| Some((PrimType::I64, dim.atom()?)))
-            .collect();
+        let atoms: Option<SmallVec<[(PrimType, Atom); 2]>> =
+            sizes.iter().map(|dim| Some((PrimType::I64, dim.atom()?))).collect();
         if let Some(atoms) = atoms {
             self.runs_where(Guard::Positive(atoms));
         }
@@ -334,20 +332,12 @@ impl<L: OptLevel> Simplifier<'_, L> {
 
     /// The name of an operation on truth values or sizes in an outer scope: what is
     /// known here says nothing about it.
-    pub(super) fn outside(
-        &mut self,
-        hint: &str,
-        ty: Type,
-        prov: Prov,
-        op: BasicOp,
-        depth: usize,
-    ) -> Atom {
+    pub(super) fn outside(&mut self, hint: &str, ty: Type, prov: Prov, op: BasicOp, depth: usize) -> Atom {
         let hash = cse::hash(&op);
         let known = hash.and_then(|hash| {
             let candidates = self.cse.get(&hash)?;
             candidates.iter().copied().find(|name| {
-                let same =
-                    |def: &std::rc::Rc<Def>| def.certs.is_empty() && cse::equal(&def.op, &op);
+                let same = |def: &std::rc::Rc<Def>| def.certs.is_empty() && cse::equal(&def.op, &op);
                 self.depth_of(*name) <= depth && self.def(*name).is_some_and(same)
             })
         });

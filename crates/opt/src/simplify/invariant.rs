@@ -98,11 +98,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
             .enumerate()
             .filter_map(|(i, param)| match param.param.ty {
                 Type::Prim(ty) if ty.is_int() => Some((i, ty)),
-                Type::Prim(_)
-                | Type::Array { .. }
-                | Type::Acc { .. }
-                | Type::Cert
-                | Type::Mem(_) => None,
+                Type::Prim(_) | Type::Array { .. } | Type::Acc { .. } | Type::Cert | Type::Mem(_) => None,
             })
             .collect();
         if ints.is_empty() || ints.len() > MANY || self.fuel.is_gone() {
@@ -118,8 +114,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         let mut roots: Vec<Atom> = ints.iter().map(|(i, _)| body.result[*i]).collect();
         roots.extend(condition.map(|i| body.result[i]));
         let scan = Scan::of(body, &roots);
-        let conditions =
-            condition.map_or_else(Vec::new, |i| self.conditions(params, i, body, &scan));
+        let conditions = condition.map_or_else(Vec::new, |i| self.conditions(params, i, body, &scan));
         let parts = (params, form, body);
         let found = self.candidates(params, form, &ints, Rest::Running);
         let relations = self.lasting(found, parts, &conditions, &scan, Rest::Running);
@@ -132,11 +127,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
                 self.lasting(found, parts, &conditions, &scan, Rest::Any)
             }
         };
-        Invariants {
-            relations,
-            conditions,
-            last,
-        }
+        Invariants { relations, conditions, last }
     }
 
     /// Those of some relations, true at first, that prove themselves.
@@ -154,10 +145,8 @@ impl<L: OptLevel> Simplifier<'_, L> {
             self.learn_head(params, form, &relations, conditions, rest);
             let values = scan.values(params, &relations);
             scan.run(self, body, &values, depth);
-            let follow: Vec<Option<Certs>> = relations
-                .iter()
-                .map(|relation| self.follows(relation, params, body, scan))
-                .collect();
+            let follow: Vec<Option<Certs>> =
+                relations.iter().map(|relation| self.follows(relation, params, body, scan)).collect();
             self.leave();
             let before = relations.len();
             relations = relations
@@ -176,12 +165,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
     }
 
     /// Learns what holds when the body starts, in the scope with this index.
-    pub(super) fn learn_invariants(
-        &mut self,
-        params: &[LoopParam<L>],
-        found: &Invariants,
-        depth: usize,
-    ) {
+    pub(super) fn learn_invariants(&mut self, params: &[LoopParam<L>], found: &Invariants, depth: usize) {
         let name = |i: usize| Atom::Var(params[i].param.name);
         for relation in found.relations.iter().chain(&found.conditions) {
             self.learn(relation, &name, depth);
@@ -260,13 +244,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
             let first = if slow { i128::from(START - STAY) } else { k };
             let holds = self.ranges.at_most(at(a), at(b), first);
             if let Some(certs) = &holds {
-                found.push(Relation {
-                    a,
-                    b,
-                    k,
-                    certs: certs.clone(),
-                    slow,
-                });
+                found.push(Relation { a, b, k, certs: certs.clone(), slow });
             }
             holds.is_some()
         };
@@ -353,17 +331,12 @@ impl<L: OptLevel> Simplifier<'_, L> {
             Side::Counter(_) => Atom::i64(0),
             Side::Outer(atom) => atom,
         };
-        said.retain_mut(|relation| {
-            match self
-                .ranges
-                .at_most(at(relation.a), at(relation.b), relation.k)
-            {
-                Some(certs) => {
-                    relation.certs = certs;
-                    true
-                }
-                None => false,
+        said.retain_mut(|relation| match self.ranges.at_most(at(relation.a), at(relation.b), relation.k) {
+            Some(certs) => {
+                relation.certs = certs;
+                true
             }
+            None => false,
         });
         self.leave();
         said

@@ -94,11 +94,7 @@ impl Simplifier<'_, Soacs> {
     pub(super) fn push_outwards(&mut self, pat: Vec<Param<Soacs>>, aux: Aux, screma: Screma) {
         let (inputs, cheap) = (screma.inputs.clone(), is_cheap(&screma));
         let exp = Exp::Op(Soac::Screma(screma));
-        let depth = if cheap {
-            self.current()
-        } else {
-            self.place_of(&pat, &aux, &inputs, &exp)
-        };
+        let depth = if cheap { self.current() } else { self.place_of(&pat, &aux, &inputs, &exp) };
         if depth < self.current() && self.rewrite() {
             self.push_at(depth, pat, aux, exp);
         } else {
@@ -107,13 +103,7 @@ impl Simplifier<'_, Soacs> {
     }
 
     /// The scope that a combinator can go to.
-    fn place_of(
-        &self,
-        pat: &[Param<Soacs>],
-        aux: &Aux,
-        inputs: &[Name],
-        exp: &Exp<Soacs>,
-    ) -> usize {
+    fn place_of(&self, pat: &[Param<Soacs>], aux: &Aux, inputs: &[Name], exp: &Exp<Soacs>) -> usize {
         let current = self.current();
         if current == 0 || current > DEEP {
             return current;
@@ -132,11 +122,7 @@ impl Simplifier<'_, Soacs> {
         {
             return current;
         }
-        let mut mentions = Mentions {
-            s: self,
-            least,
-            total: aux.certs.is_empty() && self.in_memory(inputs),
-        };
+        let mut mentions = Mentions { s: self, least, total: aux.certs.is_empty() && self.in_memory(inputs) };
         for param in pat {
             Visit::<Soacs>::ty(&mut mentions, &param.ty);
         }
@@ -183,9 +169,7 @@ impl Simplifier<'_, Soacs> {
 
 /// Whether it is as fast to map again as to read what was mapped.
 fn is_cheap(screma: &Screma) -> bool {
-    screma.folds.is_map()
-        && screma.map.body.stms.len() <= AGAIN
-        && screma.map.body.stms.iter().all(is_fast)
+    screma.folds.is_map() && screma.map.body.stms.len() <= AGAIN && screma.map.body.stms.iter().all(is_fast)
 }
 
 fn is_fast(stm: &Stm<Soacs>) -> bool {
@@ -218,9 +202,7 @@ impl Visit<Soacs> for Mentions<'_, '_> {
     fn stm(&mut self, stm: &Stm<Soacs>) {
         self.total &= match &stm.exp {
             Exp::Basic(op) => cannot_fail(self.s, op),
-            Exp::Op(Soac::Screma(screma)) => {
-                stm.aux.certs.is_empty() && self.s.in_memory(&screma.inputs)
-            }
+            Exp::Op(Soac::Screma(screma)) => stm.aux.certs.is_empty() && self.s.in_memory(&screma.inputs),
             Exp::If { .. } => true,
             Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_) => false,
         };

@@ -57,11 +57,7 @@ impl Simplifier<'_, Soacs> {
             let (Some((ty, closed)), [neutral]) = (closed(op, value), op.neutral.as_slice()) else {
                 return true;
             };
-            let result = if scanned {
-                n_reduced + first
-            } else {
-                first - n_scanned
-            };
+            let result = if scanned { n_reduced + first } else { first - n_scanned };
             if !s.in_scope(value) || !s.rewrite() {
                 return true;
             }
@@ -94,14 +90,7 @@ impl Simplifier<'_, Soacs> {
         aux: &Aux,
         width: Dim,
     ) -> Option<(Vec<Param<Soacs>>, Soac)> {
-        let Multiple {
-            param,
-            ty,
-            closed,
-            neutral,
-            points,
-            scanned,
-        } = multiple;
+        let Multiple { param, ty, closed, neutral, points, scanned } = multiple;
         let op = match closed {
             Closed::Adds(_, _, value) if scanned => {
                 let map = self.counted(aux, width, ty, value);
@@ -122,12 +111,8 @@ impl Simplifier<'_, Soacs> {
 
     /// `map (\i -> (i + 1) * value) (iota width)`
     fn counted(&mut self, aux: &Aux, width: Dim, ty: PrimType, value: Atom) -> Screma {
-        let iota = BasicOp::Iota {
-            ty: PrimType::I64,
-            count: width,
-            start: Atom::i64(0),
-            stride: Atom::i64(1),
-        };
+        let iota =
+            BasicOp::Iota { ty: PrimType::I64, count: width, start: Atom::i64(0), stride: Atom::i64(1) };
         let inputs = self.make("is", aux, iota).var().into_iter().collect();
         let index = self.fresh("i", Type::I64);
         let mut stms = Vec::new();
@@ -135,21 +120,12 @@ impl Simplifier<'_, Soacs> {
             s.use_more(&op);
             let param = s.fresh(hint, Type::Prim(ty));
             let name = param.name;
-            stms.push(Stm {
-                pat: vec![param],
-                aux: Aux::at(aux.prov),
-                exp: Exp::Basic(op),
-            });
+            stms.push(Stm { pat: vec![param], aux: Aux::at(aux.prov), exp: Exp::Basic(op) });
             Atom::Var(name)
         };
         let mut before = Atom::Var(index.name);
         if ty != PrimType::I64 {
-            let op = BasicOp::Convert {
-                op: ConvOp::SExt,
-                from: PrimType::I64,
-                to: ty,
-                arg: before,
-            };
+            let op = BasicOp::Convert { op: ConvOp::SExt, from: PrimType::I64, to: ty, arg: before };
             before = stm(self, "before", op);
         }
         let one = Atom::Const(Scalar::int(ty, 1));
@@ -161,10 +137,7 @@ impl Simplifier<'_, Soacs> {
             inputs,
             map: Lambda {
                 params: vec![index],
-                body: Body {
-                    stms,
-                    result: vec![all],
-                },
+                body: Body { stms, result: vec![all] },
                 ret: vec![Type::Prim(ty)],
             },
             folds: Folds::default(),

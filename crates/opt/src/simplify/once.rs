@@ -24,27 +24,15 @@ impl Simplifier<'_, Soacs> {
             && self.positive(width)
             && self.rewrite();
         same.then(|| {
-            let none = Body {
-                stms: Vec::new(),
-                result: Vec::new(),
-            };
+            let none = Body { stms: Vec::new(), result: Vec::new() };
             std::mem::replace(&mut map.body, none)
         })
     }
 
     /// The names of the pattern are arrays of these values.
-    pub(super) fn repeat_all(
-        &mut self,
-        pat: Vec<Param<Soacs>>,
-        aux: &Aux,
-        width: Dim,
-        values: &[Atom],
-    ) {
+    pub(super) fn repeat_all(&mut self, pat: Vec<Param<Soacs>>, aux: &Aux, width: Dim, values: &[Atom]) {
         for (param, value) in pat.into_iter().zip(values) {
-            let op = BasicOp::Replicate {
-                shape: smallvec![width],
-                value: *value,
-            };
+            let op = BasicOp::Replicate { shape: smallvec![width], value: *value };
             self.use_more(&op);
             self.basic(param, aux.clone(), op);
         }

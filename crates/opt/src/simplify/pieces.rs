@@ -40,11 +40,7 @@ impl Simplifier<'_, Soacs> {
                 (!self.own[input.index()]).then_some(input)
             })
             .collect();
-        let op = BasicOp::Concat {
-            dim: dim + 1,
-            arrays: arrays?,
-            width: *width,
-        };
+        let op = BasicOp::Concat { dim: dim + 1, arrays: arrays?, width: *width };
         Some((op, def.certs.clone()))
     }
 
@@ -56,12 +52,7 @@ impl Simplifier<'_, Soacs> {
         aux: &Aux,
         screma: &Screma,
     ) -> Option<Vec<(Vec<Param<Soacs>>, Aux, Soac)>> {
-        let Screma {
-            width: _,
-            inputs,
-            map,
-            folds,
-        } = screma;
+        let Screma { width: _, inputs, map, folds } = screma;
         let is_acc = |ty: &Type| matches!(ty, Type::Acc { .. });
         if !folds.scans.is_empty()
             || !folds.reduces.is_empty()
@@ -83,12 +74,7 @@ impl Simplifier<'_, Soacs> {
             let mut input = *input;
             self.rewrite_name(&mut input, &mut aux.certs);
             let def = self.def(input)?;
-            let BasicOp::Concat {
-                dim: 0,
-                arrays,
-                width: _,
-            } = &def.op
-            else {
+            let BasicOp::Concat { dim: 0, arrays, width: _ } = &def.op else {
                 return None;
             };
             if !self.read_once(input) || !self.may_read(arrays) {
@@ -141,17 +127,10 @@ impl Simplifier<'_, Soacs> {
             let pat: Vec<Param<Soacs>> = if at + 1 == cut.len() {
                 pat.to_vec()
             } else {
-                pat.iter()
-                    .map(|param| self.fresh("acc", param.ty.clone()))
-                    .collect()
+                pat.iter().map(|param| self.fresh("acc", param.ty.clone())).collect()
             };
             accs = pat.iter().map(|param| param.name).collect();
-            let op = Soac::Screma(Screma {
-                width: *width,
-                inputs: own,
-                map: copy,
-                folds: folds.clone(),
-            });
+            let op = Soac::Screma(Screma { width: *width, inputs: own, map: copy, folds: folds.clone() });
             maps.push((pat, aux.clone(), op));
         }
         Some(maps)
@@ -167,12 +146,7 @@ impl Simplifier<'_, Soacs> {
 
     /// What is done to a row of each piece, one after the other: the accumulators of
     /// one copy of the body go on in the next.
-    fn side_by_side(
-        &mut self,
-        map: &Lambda<Soacs>,
-        pieces: &[Option<Vec<Name>>],
-        n: usize,
-    ) -> Lambda<Soacs> {
+    fn side_by_side(&mut self, map: &Lambda<Soacs>, pieces: &[Option<Vec<Name>>], n: usize) -> Lambda<Soacs> {
         let mut params = Vec::new();
         let mut stms = Vec::new();
         let mut accs: Vec<Atom> = Vec::new();
@@ -198,11 +172,7 @@ impl Simplifier<'_, Soacs> {
             stms.extend(copy.stms);
             accs = copy.result;
         }
-        Lambda {
-            params,
-            body: Body { stms, result: accs },
-            ret: map.ret.clone(),
-        }
+        Lambda { params, body: Body { stms, result: accs }, ret: map.ret.clone() }
     }
 
     /// A map over the rows of matrices that are read flat, which only updates
@@ -210,12 +180,7 @@ impl Simplifier<'_, Soacs> {
     ///
     /// `map f (reshape [n * m] xss) = map (\xs -> map f xs) xss`
     pub(super) fn over_rows(&mut self, aux: &Aux, screma: &Screma) -> Option<(Aux, Soac)> {
-        let Screma {
-            width: _,
-            inputs,
-            map,
-            folds,
-        } = screma;
+        let Screma { width: _, inputs, map, folds } = screma;
         let is_acc = |ty: &Type| matches!(ty, Type::Acc { .. });
         if !folds.is_map() || !map.ret.iter().all(is_acc) {
             return None;
@@ -231,12 +196,7 @@ impl Simplifier<'_, Soacs> {
                 continue;
             }
             let def = self.def(input)?;
-            let BasicOp::Reshape {
-                kind: ReshapeKind::Arbitrary,
-                shape: _,
-                array,
-            } = &def.op
-            else {
+            let BasicOp::Reshape { kind: ReshapeKind::Arbitrary, shape: _, array } = &def.op else {
                 return None;
             };
             let ty = self.type_of(*array);
@@ -268,11 +228,7 @@ impl Simplifier<'_, Soacs> {
                 self.fresh("row", ty)
             })
             .collect();
-        let pat: Vec<Param<Soacs>> = map
-            .ret
-            .iter()
-            .map(|ty| self.fresh("acc", ty.clone()))
-            .collect();
+        let pat: Vec<Param<Soacs>> = map.ret.iter().map(|ty| self.fresh("acc", ty.clone())).collect();
         let result = pat.iter().map(|param| Atom::Var(param.name)).collect();
         let inner = Soac::Screma(Screma {
             width: m,
@@ -280,19 +236,11 @@ impl Simplifier<'_, Soacs> {
             map: map.clone(),
             folds: folds.clone(),
         });
-        let stms = vec![Stm {
-            pat,
-            aux: Aux::at(aux.prov),
-            exp: Exp::Op(inner),
-        }];
+        let stms = vec![Stm { pat, aux: Aux::at(aux.prov), exp: Exp::Op(inner) }];
         let outer = Screma {
             width: n,
             inputs: rows.into_iter().map(|(input, _)| input).collect(),
-            map: Lambda {
-                params,
-                body: Body { stms, result },
-                ret: map.ret.clone(),
-            },
+            map: Lambda { params, body: Body { stms, result }, ret: map.ret.clone() },
             folds: folds.clone(),
         };
         Some((aux, Soac::Screma(outer)))
@@ -309,7 +257,5 @@ impl Simplifier<'_, Soacs> {
 fn side_by_side_inputs(inputs: &[Name], pieces: &[Option<Vec<Name>>], n: usize) -> Vec<Name> {
     let accs = inputs.iter().zip(pieces).filter(|(_, p)| p.is_none());
     let arrays = (0..n).flat_map(|at| pieces.iter().flatten().filter_map(move |p| p.get(at)));
-    accs.map(|(input, _)| *input)
-        .chain(arrays.copied())
-        .collect()
+    accs.map(|(input, _)| *input).chain(arrays.copied()).collect()
 }

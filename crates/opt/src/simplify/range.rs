@@ -47,14 +47,8 @@ fn node(name: Name) -> u32 {
 
 fn term(atom: Atom) -> Option<Term> {
     match atom {
-        Atom::Var(name) => Some(Term {
-            node: node(name),
-            offset: 0,
-        }),
-        Atom::Const(value) => Some(Term {
-            node: ZERO,
-            offset: i128::from(Scalar::as_i64(value)?),
-        }),
+        Atom::Var(name) => Some(Term { node: node(name), offset: 0 }),
+        Atom::Const(value) => Some(Term { node: ZERO, offset: i128::from(Scalar::as_i64(value)?) }),
     }
 }
 
@@ -113,12 +107,7 @@ impl Ranges {
             return;
         }
         let k = b.offset - a.offset;
-        let fact = |other| Fact {
-            other,
-            k,
-            certs: certs.clone(),
-            depth: self.depth,
-        };
+        let fact = |other| Fact { other, k, certs: certs.clone(), depth: self.depth };
         let (up, down) = (fact(b.node), fact(a.node));
         // The constant's own facts are never looked up.
         if a.node != ZERO {
@@ -155,11 +144,7 @@ impl Ranges {
     pub(crate) fn forget(&mut self, touched: &[(u32, bool)], depth: u32) {
         self.forget_notes(depth);
         for (node, upwards) in touched {
-            let table = if *upwards {
-                &mut self.above
-            } else {
-                &mut self.below
-            };
+            let table = if *upwards { &mut self.above } else { &mut self.below };
             if let Some(facts) = table.get_mut(node)
                 && let Some(at) = facts.iter().rposition(|fact| fact.depth == depth)
             {
@@ -170,14 +155,8 @@ impl Ranges {
 
     /// `name >= least`.
     pub(crate) fn at_least(&mut self, name: Name, least: i64, certs: &Certs) {
-        let least = Term {
-            node: ZERO,
-            offset: i128::from(least),
-        };
-        let name = Term {
-            node: node(name),
-            offset: 0,
-        };
+        let least = Term { node: ZERO, offset: i128::from(least) };
+        let name = Term { node: node(name), offset: 0 };
         self.add(least, name, certs);
     }
 
@@ -193,14 +172,8 @@ impl Ranges {
         let none = Certs::new();
         self.at_least(index, 0, &none);
         if let Some(bound) = term(bound) {
-            let bound = Term {
-                node: bound.node,
-                offset: bound.offset - 1,
-            };
-            let index = Term {
-                node: node(index),
-                offset: 0,
-            };
+            let bound = Term { node: bound.node, offset: bound.offset - 1 };
+            let index = Term { node: node(index), offset: 0 };
             self.add(index, bound, &none);
         }
     }
@@ -217,20 +190,14 @@ impl Ranges {
     /// Whether a table says plainly how a name compares to a constant.
     fn says(&self, table: &FxHashMap<u32, Vec<Fact>>, name: Name, k: i128) -> bool {
         let facts = table.get(&node(name)).map_or(&[] as &[Fact], Vec::as_slice);
-        let mut seen = facts
-            .iter()
-            .take(OLDEST)
-            .chain(facts.iter().rev().take(NEWEST));
+        let mut seen = facts.iter().take(OLDEST).chain(facts.iter().rev().take(NEWEST));
         seen.any(|fact| fact.other == ZERO && fact.k <= k && fact.certs.is_empty())
     }
 
     /// `a <= b + k`.
     pub(crate) fn fact(&mut self, a: Atom, b: Atom, k: i128, certs: &Certs) {
         if let (Some(a), Some(b)) = (term(a), term(b)) {
-            let b = Term {
-                node: b.node,
-                offset: b.offset + k,
-            };
+            let b = Term { node: b.node, offset: b.offset + k };
             self.add(a, b, certs);
         }
     }
@@ -238,10 +205,7 @@ impl Ranges {
     /// What the proof of `a <= b + k` rests on.
     pub(crate) fn at_most(&self, a: Atom, b: Atom, k: i128) -> Option<Certs> {
         let (a, b) = (term(a)?, term(b)?);
-        let b = Term {
-            node: b.node,
-            offset: b.offset + k,
-        };
+        let b = Term { node: b.node, offset: b.offset + k };
         self.prove(a, b)
     }
 
@@ -280,10 +244,7 @@ impl Ranges {
     }
 
     fn says_that(&mut self, op: CmpOp, truth: bool, (a, b): (Term, Term), certs: &Certs) {
-        let less = |t: Term| Term {
-            node: t.node,
-            offset: t.offset - 1,
-        };
+        let less = |t: Term| Term { node: t.node, offset: t.offset - 1 };
         let zero = constant(0);
         match (op, truth) {
             (CmpOp::SLt, true) => self.add(a, less(b), certs),
@@ -322,14 +283,8 @@ impl Ranges {
     /// The outcome of a comparison, if it is known.
     pub(crate) fn compare(&self, op: CmpOp, x: Atom, y: Atom) -> Option<(bool, Certs)> {
         let (a, b) = (term(x)?, term(y)?);
-        let less = |t: Term| Term {
-            node: t.node,
-            offset: t.offset - 1,
-        };
-        let zero = Term {
-            node: ZERO,
-            offset: 0,
-        };
+        let less = |t: Term| Term { node: t.node, offset: t.offset - 1 };
+        let zero = Term { node: ZERO, offset: 0 };
         let both = |p: Option<Certs>, q: Option<Certs>| {
             let (mut p, q) = (p?, q?);
             add_certs(&mut p, &q);
@@ -337,12 +292,8 @@ impl Ranges {
         };
         let outcome = |truth: bool, proof: Option<Certs>| proof.map(|certs| (truth, certs));
         match op {
-            CmpOp::SLt => {
-                outcome(true, self.prove(a, less(b))).or_else(|| outcome(false, self.prove(b, a)))
-            }
-            CmpOp::SLe => {
-                outcome(true, self.prove(a, b)).or_else(|| outcome(false, self.prove(b, less(a))))
-            }
+            CmpOp::SLt => outcome(true, self.prove(a, less(b))).or_else(|| outcome(false, self.prove(b, a))),
+            CmpOp::SLe => outcome(true, self.prove(a, b)).or_else(|| outcome(false, self.prove(b, less(a)))),
             CmpOp::Eq => outcome(true, both(self.prove(a, b), self.prove(b, a)))
                 .or_else(|| outcome(false, self.prove(a, less(b))))
                 .or_else(|| outcome(false, self.prove(b, less(a)))),
@@ -362,10 +313,7 @@ impl Ranges {
 
     /// The proof of `a <= b`.
     fn prove(&self, a: Term, b: Term) -> Option<Certs> {
-        let mut tried = Tried {
-            steps: STEPS,
-            goals: SmallVec::new(),
-        };
+        let mut tried = Tried { steps: STEPS, goals: SmallVec::new() };
         self.search(a.node, b.node, b.offset - a.offset, &mut tried, CHAIN)
     }
 
@@ -383,11 +331,7 @@ impl Ranges {
         if chain == 0 || !tried.is_new(a, b, k) {
             return None;
         }
-        let tables = if a == ZERO {
-            [(false, b), (true, a)]
-        } else {
-            [(true, a), (false, b)]
-        };
+        let tables = if a == ZERO { [(false, b), (true, a)] } else { [(true, a), (false, b)] };
         for (upwards, from) in tables {
             if from == ZERO {
                 continue;
@@ -397,11 +341,7 @@ impl Ranges {
             let oldest = facts.iter().take(OLDEST);
             let rest = facts.get(OLDEST..).unwrap_or(&[]);
             for fact in oldest.chain(rest.iter().rev().take(NEWEST)) {
-                let (a, b) = if upwards {
-                    (fact.other, b)
-                } else {
-                    (a, fact.other)
-                };
+                let (a, b) = if upwards { (fact.other, b) } else { (a, fact.other) };
                 if let Some(mut certs) = self.search(a, b, k - fact.k, tried, chain - 1) {
                     add_certs(&mut certs, &fact.certs);
                     if certs.len() <= MAX_CERTS {

@@ -28,10 +28,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         }
         let shape = smallvec![Dim::Const(i64::try_from(elems.len()).ok()?)];
         let value = *first;
-        Some(Folded::Op(
-            BasicOp::Replicate { shape, value },
-            Certs::new(),
-        ))
+        Some(Folded::Op(BasicOp::Replicate { shape, value }, Certs::new()))
     }
 
     /// `[[a, b], [c, d]] = reshape [2][2] [a, b, c, d]`
@@ -59,10 +56,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         let shape = whole.chain(shape.iter().copied()).collect();
         let mut aux = Aux::at(self.prov);
         aux.certs.clone_from(&certs);
-        let flat = BasicOp::ArrayLit {
-            row: Type::Prim(*elem),
-            elems: all,
-        };
+        let flat = BasicOp::ArrayLit { row: Type::Prim(*elem), elems: all };
         let op = BasicOp::Reshape {
             kind: ReshapeKind::Arbitrary,
             shape,
@@ -77,25 +71,10 @@ impl<L: OptLevel> Simplifier<'_, L> {
         if !self.last_use(array) {
             return None;
         }
-        let op = if let BasicOp::Replicate {
-            shape: outer,
-            value,
-        } = &def.op
-        {
+        let op = if let BasicOp::Replicate { shape: outer, value } = &def.op {
             self.repeated_in(shape, outer.len(), *value)?
-        } else if let BasicOp::Iota {
-            ty,
-            count: _,
-            start,
-            stride,
-        } = &def.op
-        {
-            BasicOp::Iota {
-                ty: *ty,
-                count: *shape.first()?,
-                start: *start,
-                stride: *stride,
-            }
+        } else if let BasicOp::Iota { ty, count: _, start, stride } = &def.op {
+            BasicOp::Iota { ty: *ty, count: *shape.first()?, start: *start, stride: *stride }
         } else {
             return None;
         };
@@ -144,26 +123,12 @@ impl<L: OptLevel> Simplifier<'_, L> {
                     })
                     .collect();
                 let scalar = self.type_of_atom(*value).is_prim();
-                let op = BasicOp::Replicate {
-                    shape,
-                    value: *value,
-                };
+                let op = BasicOp::Replicate { shape, value: *value };
                 scalar.then(|| Folded::Op(op, def.certs.clone()))
             }
             (
-                BasicOp::Iota {
-                    ty: PrimType::I64,
-                    count: _,
-                    start,
-                    stride,
-                },
-                [
-                    DimIndex::Slice {
-                        start: first,
-                        count,
-                        stride: step,
-                    },
-                ],
+                BasicOp::Iota { ty: PrimType::I64, count: _, start, stride },
+                [DimIndex::Slice { start: first, count, stride: step }],
             ) => {
                 let (aux, ty) = (Aux::at(self.prov), PrimType::I64);
                 let way = BasicOp::Binary(BinOp::Mul, ty, *first, *stride);
@@ -172,12 +137,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
                 let start = self.make("start", &aux, start);
                 let stride = BasicOp::Binary(BinOp::Mul, ty, *stride, *step);
                 let stride = self.make("stride", &aux, stride);
-                let op = BasicOp::Iota {
-                    ty,
-                    count: *count,
-                    start,
-                    stride,
-                };
+                let op = BasicOp::Iota { ty, count: *count, start, stride };
                 Some(Folded::Op(op, def.certs.clone()))
             }
             _ => None,

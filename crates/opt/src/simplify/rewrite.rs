@@ -33,58 +33,28 @@ impl<L: OptLevel> Simplifier<'_, L> {
 
     /// Replaces an operand; the certificates that this needs are added.
     pub(crate) fn rewrite_atom(&self, atom: &mut Atom, certs: &mut Certs) {
-        VisitMut::<L>::atom(
-            &mut Rewriter {
-                subs: &self.subs,
-                certs,
-            },
-            atom,
-        );
+        VisitMut::<L>::atom(&mut Rewriter { subs: &self.subs, certs }, atom);
     }
 
     /// Replaces an array; the certificates that this needs are added.
     pub(crate) fn rewrite_name(&self, name: &mut Name, certs: &mut Certs) {
-        VisitMut::<L>::name(
-            &mut Rewriter {
-                subs: &self.subs,
-                certs,
-            },
-            name,
-        );
+        VisitMut::<L>::name(&mut Rewriter { subs: &self.subs, certs }, name);
     }
 
     pub(crate) fn rewrite_dim(&self, dim: &mut Dim) {
         let mut certs = Certs::new();
-        VisitMut::<L>::dim(
-            &mut Rewriter {
-                subs: &self.subs,
-                certs: &mut certs,
-            },
-            dim,
-        );
+        VisitMut::<L>::dim(&mut Rewriter { subs: &self.subs, certs: &mut certs }, dim);
     }
 
     pub(crate) fn rewrite_type(&self, ty: &mut Type) {
         let mut certs = Certs::new();
-        VisitMut::<L>::ty(
-            &mut Rewriter {
-                subs: &self.subs,
-                certs: &mut certs,
-            },
-            ty,
-        );
+        VisitMut::<L>::ty(&mut Rewriter { subs: &self.subs, certs: &mut certs }, ty);
     }
 
     pub(crate) fn rewrite_param(&self, param: &mut Param<L>) {
         self.rewrite_type(&mut param.ty);
         let mut certs = Certs::new();
-        VisitMut::<L>::ann(
-            &mut Rewriter {
-                subs: &self.subs,
-                certs: &mut certs,
-            },
-            &mut param.ann,
-        );
+        VisitMut::<L>::ann(&mut Rewriter { subs: &self.subs, certs: &mut certs }, &mut param.ann);
     }
 
     pub(super) fn rewrite_certs(&self, certs: &Certs) -> Certs {
@@ -113,10 +83,8 @@ impl Rewriter<'_> {
 
 impl<L: Level> VisitMut<L> for Rewriter<'_> {
     fn name(&mut self, name: &mut Name) {
-        if let Some(Sub {
-            atom: Atom::Var(new),
-            certs,
-        }) = self.subs.get(name.index()).and_then(|sub| sub.as_ref())
+        if let Some(Sub { atom: Atom::Var(new), certs }) =
+            self.subs.get(name.index()).and_then(|sub| sub.as_ref())
         {
             *name = *new;
             add_certs(self.certs, certs);

@@ -79,15 +79,10 @@ impl<L: OptLevel> Simplifier<'_, L> {
             BasicOp::Binary(op, ty, x, y) => self.fold_binary(*op, *ty, *x, *y),
             BasicOp::Compare(op, ty, x, y) => self.fold_compare(*op, *ty, *x, *y),
             BasicOp::Convert { op, from, to, arg } => self.fold_convert(*op, *from, *to, *arg),
-            BasicOp::Select {
-                ty,
-                cond,
-                if_true,
-                if_false,
-            } => self.fold_select(*ty, *cond, *if_true, *if_false),
-            BasicOp::Fma(_, x, y, z) => {
-                constant(eval::fma(x.constant()?, y.constant()?, z.constant()?)?)
+            BasicOp::Select { ty, cond, if_true, if_false } => {
+                self.fold_select(*ty, *cond, *if_true, *if_false)
             }
+            BasicOp::Fma(_, x, y, z) => constant(eval::fma(x.constant()?, y.constant()?, z.constant()?)?),
             BasicOp::Math(fun, _, args) => {
                 let args: Option<Vec<Scalar>> = args.iter().map(|arg| arg.constant()).collect();
                 constant(eval::math(*fun, &args?)?)
@@ -251,17 +246,10 @@ impl<L: OptLevel> Simplifier<'_, L> {
                 if x == y {
                     return atom(x);
                 }
-                let (zero, ones) = if ty == PrimType::Bool {
-                    (is_false(y), is_true(y))
-                } else {
-                    (is(y, 0), is(y, -1))
-                };
+                let (zero, ones) =
+                    if ty == PrimType::Bool { (is_false(y), is_true(y)) } else { (is(y, 0), is(y, -1)) };
                 // The element that absorbs, and the neutral one.
-                let (absorbs, neutral) = if bin == BinOp::And {
-                    (zero, ones)
-                } else {
-                    (ones, zero)
-                };
+                let (absorbs, neutral) = if bin == BinOp::And { (zero, ones) } else { (ones, zero) };
                 if absorbs {
                     return atom(y);
                 }
@@ -410,10 +398,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
             return None;
         }
         if x == y {
-            return truth(matches!(
-                cmp,
-                CmpOp::Eq | CmpOp::SLe | CmpOp::ULe | CmpOp::BLe
-            ));
+            return truth(matches!(cmp, CmpOp::Eq | CmpOp::SLe | CmpOp::ULe | CmpOp::BLe));
         }
         if cmp == CmpOp::Eq && out_of_order(x, y) {
             return op(BasicOp::Compare(cmp, ty, y, x));
@@ -447,22 +432,11 @@ impl<L: OptLevel> Simplifier<'_, L> {
         if from == to && matches!(conv, ConvOp::SExt | ConvOp::ZExt | ConvOp::FConv) {
             return atom(x);
         }
-        let BasicOp::Convert {
-            op: inner,
-            from: first,
-            to: _,
-            arg,
-        } = self.unchecked_def(x)?.op
-        else {
+        let BasicOp::Convert { op: inner, from: first, to: _, arg } = self.unchecked_def(x)?.op else {
             return None;
         };
         let convert = |op: ConvOp, arg: Atom| {
-            let basic = BasicOp::Convert {
-                op,
-                from: first,
-                to,
-                arg,
-            };
+            let basic = BasicOp::Convert { op, from: first, to, arg };
             Some(Folded::Op(basic, Certs::new()))
         };
         match (conv, inner) {
@@ -470,12 +444,8 @@ impl<L: OptLevel> Simplifier<'_, L> {
             (ConvOp::IToB, ConvOp::BToI) => atom(arg),
             (ConvOp::FToB, ConvOp::BToF) => atom(arg),
             (ConvOp::SExt | ConvOp::ZExt, ConvOp::BToI) => convert(ConvOp::BToI, arg),
-            (ConvOp::SToF, ConvOp::SExt) if from.bits() >= first.bits() => {
-                convert(ConvOp::SToF, arg)
-            }
-            (ConvOp::UToF, ConvOp::ZExt) if from.bits() >= first.bits() => {
-                convert(ConvOp::UToF, arg)
-            }
+            (ConvOp::SToF, ConvOp::SExt) if from.bits() >= first.bits() => convert(ConvOp::SToF, arg),
+            (ConvOp::UToF, ConvOp::ZExt) if from.bits() >= first.bits() => convert(ConvOp::UToF, arg),
             (ConvOp::SExt | ConvOp::ZExt, ConvOp::SExt | ConvOp::ZExt) => {
                 // `first` to `from` to `to`.
                 let widened = from.bits() > first.bits();
@@ -500,12 +470,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
             return atom(yes);
         }
         if let Some(other) = self.unary_def(UnOp::Not, cond) {
-            return op(BasicOp::Select {
-                ty,
-                cond: other,
-                if_true: no,
-                if_false: yes,
-            });
+            return op(BasicOp::Select { ty, cond: other, if_true: no, if_false: yes });
         }
         if ty == PrimType::Bool {
             if is_true(yes) && is_false(no) {

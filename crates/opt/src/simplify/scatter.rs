@@ -25,24 +25,15 @@ impl Simplifier<'_, Soacs> {
         inputs: &[AccInput<Soacs>],
         lambda: &Lambda<Soacs>,
     ) -> Option<(Vec<Param<Soacs>>, Soac)> {
-        let [
-            AccInput {
-                shape,
-                arrays,
-                op: None,
-            },
-        ] = inputs
-        else {
+        let [AccInput { shape, arrays, op: None }] = inputs else {
             return None;
         };
         let [size] = shape.as_slice() else {
             return None;
         };
-        let ([_, acc], [stm], [result, rest @ ..]) = (
-            lambda.params.as_slice(),
-            lambda.body.stms.as_slice(),
-            lambda.body.result.as_slice(),
-        ) else {
+        let ([_, acc], [stm], [result, rest @ ..]) =
+            (lambda.params.as_slice(), lambda.body.stms.as_slice(), lambda.body.result.as_slice())
+        else {
             return None;
         };
         let Exp::Op(Soac::Screma(screma)) = &stm.exp else {
@@ -51,21 +42,11 @@ impl Simplifier<'_, Soacs> {
         let [bound] = stm.pat.as_slice() else {
             return None;
         };
-        let Screma {
-            width,
-            inputs: sources,
-            map,
-            folds,
-        } = screma;
+        let Screma { width, inputs: sources, map, folds } = screma;
         let (mut width, mut size) = (*width, *size);
         self.rewrite_dim(&mut width);
         self.rewrite_dim(&mut size);
-        let inside: FxHashSet<Name> = lambda
-            .params
-            .iter()
-            .chain(&stm.pat)
-            .map(|param| param.name)
-            .collect();
+        let inside: FxHashSet<Name> = lambda.params.iter().chain(&stm.pat).map(|param| param.name).collect();
         let outside = |atom: &Atom| atom.var().is_none_or(|name| !inside.contains(&name));
         if width != size
             || *result != Atom::Var(bound.name)
@@ -86,12 +67,7 @@ impl Simplifier<'_, Soacs> {
             .iter()
             .position(|stm| matches!(stm.pat.as_slice(), [only] if only.name == *last))?;
         let update = &map.body.stms[at];
-        let Exp::Basic(BasicOp::UpdateAcc {
-            acc: own,
-            index,
-            values,
-        }) = &update.exp
-        else {
+        let Exp::Basic(BasicOp::UpdateAcc { acc: own, index, values }) = &update.exp else {
             return None;
         };
         let (Atom::Var(index), true) = (*index.first()?, index.len() == 1) else {
@@ -118,12 +94,7 @@ impl Simplifier<'_, Soacs> {
         map.body.stms.remove(at);
         map.body.result.clone_from(values);
         map.ret.clone_from(elems);
-        let map = Screma {
-            width,
-            inputs: sources,
-            map,
-            folds: Folds::default(),
-        };
+        let map = Screma { width, inputs: sources, map, folds: Folds::default() };
         Some((pat.get(..arrays.len())?.to_vec(), Soac::Screma(map)))
     }
 

@@ -30,18 +30,10 @@ impl<L: OptLevel> Simplifier<'_, L> {
     }
 
     /// As [`Simplifier::replace_lambda`]; the lambda's scope has what `learn` adds.
-    fn replace_lambda_and(
-        &mut self,
-        lambda: &mut Lambda<L>,
-        runs: bool,
-        learn: impl FnOnce(&mut Self),
-    ) {
+    fn replace_lambda_and(&mut self, lambda: &mut Lambda<L>, runs: bool, learn: impl FnOnce(&mut Self)) {
         let empty = Lambda {
             params: Vec::new(),
-            body: ir::Body {
-                stms: Vec::new(),
-                result: Vec::new(),
-            },
+            body: ir::Body { stms: Vec::new(), result: Vec::new() },
             ret: Vec::new(),
         };
         let old = std::mem::replace(lambda, empty);
@@ -114,22 +106,9 @@ impl<L: OptLevel> Simplifier<'_, L> {
 }
 
 /// Simplifies a segmented operation.
-pub(crate) fn simplify(
-    s: &mut Simplifier<'_, Segs>,
-    pat: Vec<Param<Segs>>,
-    mut aux: Aux,
-    op: SegOp<Segs>,
-) {
+pub(crate) fn simplify(s: &mut Simplifier<'_, Segs>, pat: Vec<Param<Segs>>, mut aux: Aux, op: SegOp<Segs>) {
     match op {
-        SegOp::Seg(Seg {
-            level,
-            mut space,
-            mut kind,
-            body,
-            mut ret,
-            decomp,
-            keeps,
-        }) => {
+        SegOp::Seg(Seg { level, mut space, mut kind, body, mut ret, decomp, keeps }) => {
             for (_, size) in &mut space.dims {
                 s.rewrite_dim(size);
             }
@@ -143,22 +122,11 @@ pub(crate) fn simplify(
                 s.rewrite_type(ty);
             }
             let body = s.body_inside(body);
-            let op = SegOp::Seg(Seg {
-                level,
-                space,
-                kind,
-                body,
-                ret,
-                decomp,
-                keeps,
-            });
+            let op = SegOp::Seg(Seg { level, space, kind, body, ret, decomp, keeps });
             s.push(pat, aux, Exp::Op(op));
         }
         SegOp::WithAcc { inputs, lambda } => {
-            s.with_acc(pat, aux, inputs, lambda, |inputs, lambda| SegOp::WithAcc {
-                inputs,
-                lambda,
-            });
+            s.with_acc(pat, aux, inputs, lambda, |inputs, lambda| SegOp::WithAcc { inputs, lambda });
         }
     }
 }
@@ -174,11 +142,7 @@ fn point(s: &mut Simplifier<'_, Segs>, space: &SegSpace) {
     let depth = s.current();
     s.scopes[depth].parallel = true;
     for (index, size) in &space.dims {
-        let param = Param {
-            name: *index,
-            ty: Type::I64,
-            ann: (),
-        };
+        let param = Param { name: *index, ty: Type::I64, ann: () };
         s.enter_param(&param);
         if let Some(bound) = size.atom() {
             s.scopes[depth].counters.push((*index, bound));

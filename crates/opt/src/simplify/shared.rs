@@ -131,11 +131,7 @@ impl Found {
             moves: true,
         };
         Visit::<L>::exp(&mut finder, exp);
-        finder.shared.then(|| Self {
-            hash: finder.hasher.finish(),
-            free: finder.free,
-            moves: finder.moves,
-        })
+        finder.shared.then(|| Self { hash: finder.hasher.finish(), free: finder.free, moves: finder.moves })
     }
 }
 

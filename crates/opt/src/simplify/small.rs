@@ -22,19 +22,12 @@ use target::tasks::{STRAIGHT_STATEMENTS, STRAIGHT_WIDTH};
 impl Simplifier<'_, Soacs> {
     /// Replaces a combinator, its width rewritten, by straight code; whether it did.
     pub(super) fn straight(&mut self, pat: &[Param<Soacs>], aux: &Aux, screma: &Screma) -> bool {
-        let Screma {
-            width,
-            inputs,
-            map,
-            folds,
-        } = screma;
+        let Screma { width, inputs, map, folds } = screma;
         let Dim::Const(n @ 1..=STRAIGHT_WIDTH) = *width else {
             return false;
         };
-        let once: usize = std::iter::once(map)
-            .chain(folds.lambdas())
-            .map(|lambda| lambda.body.stms.len())
-            .sum();
+        let once: usize =
+            std::iter::once(map).chain(folds.lambdas()).map(|lambda| lambda.body.stms.len()).sum();
         let scalar = |lambda: &Lambda<Soacs>| {
             let stms = &lambda.body.stms;
             lambda.params.iter().all(|param| param.ty.is_prim())
@@ -51,9 +44,7 @@ impl Simplifier<'_, Soacs> {
             self.rewrite_name(&mut input, &mut aux.certs);
             match self.def(input).map(|def| &def.op) {
                 Some(BasicOp::ArrayLit { .. }) => listed = true,
-                Some(
-                    BasicOp::Iota { .. } | BasicOp::Replicate { .. } | BasicOp::ConstArray { .. },
-                ) => {}
+                Some(BasicOp::Iota { .. } | BasicOp::Replicate { .. } | BasicOp::ConstArray { .. }) => {}
                 _ => return false,
             }
         }
@@ -64,10 +55,7 @@ impl Simplifier<'_, Soacs> {
         for i in 0..n {
             let mut inside = Substitution::default();
             for (param, input) in map.params.iter().zip(inputs) {
-                let read = BasicOp::Index {
-                    array: *input,
-                    slice: vec![DimIndex::Fix(Atom::i64(i))],
-                };
+                let read = BasicOp::Index { array: *input, slice: vec![DimIndex::Fix(Atom::i64(i))] };
                 inside.insert(param.name, self.make("x", &aux, read));
             }
             points.push(self.run(&map.body, inside, &aux));
@@ -110,25 +98,14 @@ impl Simplifier<'_, Soacs> {
     }
 
     /// What an operator has made of the values from `at` on, after each point.
-    fn steps(
-        &mut self,
-        op: &Operator<Soacs>,
-        points: &[Vec<Atom>],
-        at: usize,
-        aux: &Aux,
-    ) -> Vec<Vec<Atom>> {
+    fn steps(&mut self, op: &Operator<Soacs>, points: &[Vec<Atom>], at: usize, aux: &Aux) -> Vec<Vec<Atom>> {
         let mut so_far = self.results(op.neutral.clone());
         let k = so_far.len();
         let mut steps = Vec::with_capacity(points.len());
         for point in points {
             let operands = so_far.iter().chain(&point[at..at + k]);
-            let inside: Substitution = op
-                .op
-                .params
-                .iter()
-                .zip(operands)
-                .map(|(param, value)| (param.name, *value))
-                .collect();
+            let inside: Substitution =
+                op.op.params.iter().zip(operands).map(|(param, value)| (param.name, *value)).collect();
             so_far = self.run(&op.op.body, inside, aux);
             steps.push(so_far.clone());
         }
@@ -137,8 +114,5 @@ impl Simplifier<'_, Soacs> {
 }
 
 fn literal(points: &[Vec<Atom>], at: usize, row: &Type) -> BasicOp {
-    BasicOp::ArrayLit {
-        row: row.clone(),
-        elems: points.iter().map(|point| point[at]).collect(),
-    }
+    BasicOp::ArrayLit { row: row.clone(), elems: points.iter().map(|point| point[at]).collect() }
 }

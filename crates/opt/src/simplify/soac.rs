@@ -21,26 +21,11 @@ use rustc_hash::FxHashMap;
 use smallvec::smallvec;
 
 /// Simplifies a combinator.
-pub(crate) fn simplify(
-    s: &mut Simplifier<'_, Soacs>,
-    pat: Vec<Param<Soacs>>,
-    mut aux: Aux,
-    op: Soac,
-) {
+pub(crate) fn simplify(s: &mut Simplifier<'_, Soacs>, pat: Vec<Param<Soacs>>, mut aux: Aux, op: Soac) {
     match op {
-        Soac::Screma(Screma {
-            mut width,
-            inputs,
-            map,
-            folds,
-        }) => {
+        Soac::Screma(Screma { mut width, inputs, map, folds }) => {
             s.rewrite_dim(&mut width);
-            let screma = Screma {
-                width,
-                inputs,
-                map,
-                folds,
-            };
+            let screma = Screma { width, inputs, map, folds };
             if let Some(maps) = s.in_pieces(&pat, &aux, &screma) {
                 for (pat, aux, op) in maps {
                     simplify(s, pat, aux, op);
@@ -54,12 +39,7 @@ pub(crate) fn simplify(
                 simplify(s, pat, aux, nest);
                 return;
             }
-            let Screma {
-                width,
-                mut inputs,
-                map,
-                mut folds,
-            } = screma;
+            let Screma { width, mut inputs, map, mut folds } = screma;
             let mut map = bucket(s, width, &mut inputs, map, &mut aux);
             s.folds(&mut folds, |_| {});
             if let Some(body) = s.once_for_all(width, &inputs, &mut map, &folds) {
@@ -75,12 +55,7 @@ pub(crate) fn simplify(
                 folds.post = drop_scanned(s, &map.ret, &folds, &mut pat);
             }
             let dead = pat.is_empty();
-            let screma = Screma {
-                width,
-                inputs,
-                map,
-                folds,
-            };
+            let screma = Screma { width, inputs, map, folds };
             if !dead {
                 s.push_outwards(pat, aux.clone(), screma);
             }
@@ -95,21 +70,11 @@ pub(crate) fn simplify(
                 }
             }
         }
-        Soac::Hist {
-            mut width,
-            mut inputs,
-            map,
-            mut ops,
-        } => {
+        Soac::Hist { mut width, mut inputs, map, mut ops } => {
             s.rewrite_dim(&mut width);
             let map = bucket(s, width, &mut inputs, map, &mut aux);
             s.histograms(&mut ops, &mut aux);
-            let op = Soac::Hist {
-                width,
-                inputs,
-                map,
-                ops,
-            };
+            let op = Soac::Hist { width, inputs, map, ops };
             s.push(pat, aux, Exp::Op(op));
         }
         Soac::WithAcc { inputs, lambda } => {
@@ -121,74 +86,37 @@ pub(crate) fn simplify(
                 s.bind_all(rest, &aux, &others);
                 return;
             }
-            s.with_acc(pat, aux, inputs, lambda, |inputs, lambda| Soac::WithAcc {
-                inputs,
-                lambda,
-            });
+            s.with_acc(pat, aux, inputs, lambda, |inputs, lambda| Soac::WithAcc { inputs, lambda });
         }
-        Soac::Stream {
-            mut width,
-            mut inputs,
-            init,
-            mut lambda,
-        } => {
+        Soac::Stream { mut width, mut inputs, init, mut lambda } => {
             s.rewrite_dim(&mut width);
             for input in &mut inputs {
                 s.rewrite_name(input, &mut aux.certs);
             }
             let init = s.results(init);
             s.replace_lambda(&mut lambda, false);
-            let op = Soac::Stream {
-                width,
-                inputs,
-                init,
-                lambda,
-            };
+            let op = Soac::Stream { width, inputs, init, lambda };
             s.push(pat, aux, Exp::Op(op));
         }
-        Soac::FlatMap {
-            mut width,
-            mut inputs,
-            mut lambda,
-        } => {
+        Soac::FlatMap { mut width, mut inputs, mut lambda } => {
             s.rewrite_dim(&mut width);
             for input in &mut inputs {
                 s.rewrite_name(input, &mut aux.certs);
             }
             s.replace_lambda(&mut lambda, false);
-            let op = Soac::FlatMap {
-                width,
-                inputs,
-                lambda,
-            };
+            let op = Soac::FlatMap { width, inputs, lambda };
             s.push(pat, aux, Exp::Op(op));
         }
-        Soac::Jvp {
-            mut lambda,
-            args,
-            tangents,
-        } => {
+        Soac::Jvp { mut lambda, args, tangents } => {
             let (args, tangents) = (s.results(args), s.results(tangents));
             s.replace_lambda(&mut lambda, true);
-            let op = Soac::Jvp {
-                lambda,
-                args,
-                tangents,
-            };
+            let op = Soac::Jvp { lambda, args, tangents };
             s.push(pat, aux, Exp::Op(op));
         }
-        Soac::Vjp {
-            mut lambda,
-            args,
-            adjoints,
-        } => {
+        Soac::Vjp { mut lambda, args, adjoints } => {
             let (args, adjoints) = (s.results(args), s.results(adjoints));
             s.replace_lambda(&mut lambda, true);
-            let op = Soac::Vjp {
-                lambda,
-                args,
-                adjoints,
-            };
+            let op = Soac::Vjp { lambda, args, adjoints };
             s.push(pat, aux, Exp::Op(op));
         }
     }
@@ -267,18 +195,13 @@ fn repeated(s: &mut Simplifier<'_, Soacs>, input: Name, aux: &mut Aux) -> Option
     let value = if shape.len() == 1 {
         *value
     } else {
-        let op = BasicOp::Replicate {
-            shape: Shape::from_slice(&shape[1..]),
-            value: *value,
-        };
+        let op = BasicOp::Replicate { shape: Shape::from_slice(&shape[1..]), value: *value };
         let mut inner = aux.clone();
         super::add_certs(&mut inner.certs, &def.certs);
         s.make("row", &inner, op)
     };
     // A value that is consumed later, while the replicate of it lives on, stays apart.
-    let shared = value
-        .var()
-        .is_none_or(|name| !s.type_of(name).is_array() || !s.aliases.consumed(name));
+    let shared = value.var().is_none_or(|name| !s.type_of(name).is_array() || !s.aliases.consumed(name));
     if !shared {
         return None;
     }
@@ -311,11 +234,7 @@ fn drop_scanned(
     retain(&mut ret, &keep);
     retain(pat, &keep_pat);
     let stms = Vec::new();
-    Some(Lambda {
-        params,
-        body: Body { stms, result },
-        ret,
-    })
+    Some(Lambda { params, body: Body { stms, result }, ret })
 }
 
 /// The array from outside whose row of its own number each iteration gives, all of it.
@@ -328,8 +247,7 @@ fn own_rows(
     let [row] = body.stms.as_slice() else {
         return None;
     };
-    let (Exp::Basic(BasicOp::Index { array, slice }), [param]) = (&row.exp, row.pat.as_slice())
-    else {
+    let (Exp::Basic(BasicOp::Index { array, slice }), [param]) = (&row.exp, row.pat.as_slice()) else {
         return None;
     };
     let [DimIndex::Fix(Atom::Var(index)), rest @ ..] = slice.as_slice() else {
@@ -386,10 +304,7 @@ fn mapped_out(
         let result = map.body.result[i];
         let mut certs = Certs::new();
         let op = if s.in_scope(result) {
-            Some(BasicOp::Replicate {
-                shape: smallvec![width],
-                value: result,
-            })
+            Some(BasicOp::Replicate { shape: smallvec![width], value: result })
         } else if let Some(input) = result.var().and_then(|name| rows.get(&name)) {
             Some(BasicOp::Copy(*input))
         } else if let Some((op, more)) = s.rows_concatenated(result, &rows) {

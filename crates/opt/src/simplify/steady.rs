@@ -20,25 +20,15 @@ type Known = FxHashMap<Name, Atom>;
 
 impl<L: OptLevel> Simplifier<'_, L> {
     /// Which parameters keep their first value.
-    pub(super) fn steady(
-        &self,
-        params: &[LoopParam<L>],
-        form: &LoopForm,
-        body: &Body<L>,
-    ) -> Vec<bool> {
+    pub(super) fn steady(&self, params: &[LoopParam<L>], form: &LoopForm, body: &Body<L>) -> Vec<bool> {
         let condition = match form {
             LoopForm::While { cond } => Some(*cond),
             LoopForm::For { .. } => None,
         };
-        let mut steady: Vec<bool> = params
-            .iter()
-            .map(|param| condition != Some(param.param.name))
-            .collect();
+        let mut steady: Vec<bool> = params.iter().map(|param| condition != Some(param.param.name)).collect();
         for _ in 0..TRIES {
             let known = params.iter().zip(&steady).filter(|(_, steady)| **steady);
-            let known: Known = known
-                .map(|(param, _)| (param.param.name, param.init))
-                .collect();
+            let known: Known = known.map(|(param, _)| (param.param.name, param.init)).collect();
             let next = self.values(body, &known, DEEP);
             let seen: Vec<bool> = params
                 .iter()
@@ -99,16 +89,11 @@ impl<L: OptLevel> Simplifier<'_, L> {
             return Vec::new();
         }
         match &stm.exp {
-            Exp::If {
-                cond: _,
-                then_body,
-                else_body,
-            } => {
+            Exp::If { cond: _, then_body, else_body } => {
                 let yes = self.values(then_body, known, deep);
                 let no = self.values(else_body, known, deep);
                 let both = yes.into_iter().zip(no).zip(own);
-                both.map(|((yes, no), own)| if yes == no { yes } else { own })
-                    .collect()
+                both.map(|((yes, no), own)| if yes == no { yes } else { own }).collect()
             }
             Exp::Loop { params, body, .. } => {
                 let mut inner = known.clone();
@@ -121,19 +106,12 @@ impl<L: OptLevel> Simplifier<'_, L> {
                         stands.copied().unwrap_or(first)
                     })
                     .collect();
-                inner.extend(
-                    params
-                        .iter()
-                        .zip(&first)
-                        .map(|(param, first)| (param.param.name, *first)),
-                );
+                inner.extend(params.iter().zip(&first).map(|(param, first)| (param.param.name, *first)));
                 let next = self.values(body, &inner, deep);
                 let kept = first.iter().zip(&next).all(|(first, next)| first == next);
                 // Each alone, where they do not hold together.
                 let alone = |i: usize| body.result[i] == first[i];
-                own.enumerate()
-                    .map(|(i, own)| if kept || alone(i) { first[i] } else { own })
-                    .collect()
+                own.enumerate().map(|(i, own)| if kept || alone(i) { first[i] } else { own }).collect()
             }
             Exp::Basic(_) | Exp::Apply { .. } | Exp::Op(_) => Vec::new(),
         }

@@ -37,15 +37,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
 
     /// `xs with [a :+ 0] = ys` is `xs`.
     fn update_of_nothing(&self, update: &Update<'_>) -> Option<Folded> {
-        let is_empty = |index: &DimIndex| {
-            matches!(
-                index,
-                DimIndex::Slice {
-                    count: Dim::Const(0),
-                    ..
-                }
-            )
-        };
+        let is_empty = |index: &DimIndex| matches!(index, DimIndex::Slice { count: Dim::Const(0), .. });
         let none = update.slice.iter().any(is_empty);
         none.then(|| Folded::Atom(Atom::Var(update.array), Certs::new()))
     }
@@ -53,11 +45,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
     /// `xs with [i] = xs[i]` is `xs`.
     fn update_with_itself(&self, update: &Update<'_>) -> Option<Folded> {
         let def = self.def_of(update.value)?;
-        let BasicOp::Index {
-            array: read,
-            slice: place,
-        } = &def.op
-        else {
+        let BasicOp::Index { array: read, slice: place } = &def.op else {
             return None;
         };
         (*read == update.array && place.as_slice() == update.slice)
@@ -92,11 +80,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
                 DimIndex::Slice { .. } | DimIndex::Fix(_) => *index,
             })
             .collect();
-        let op = BasicOp::Update {
-            array: update.array,
-            slice,
-            value: inner,
-        };
+        let op = BasicOp::Update { array: update.array, slice, value: inner };
         Some(Folded::Op(op, def.certs.clone()))
     }
 
@@ -109,11 +93,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         if slice.as_slice() != update.slice || !self.last_use(update.array) {
             return None;
         }
-        let op = BasicOp::Update {
-            array: *array,
-            slice: slice.clone(),
-            value: update.value,
-        };
+        let op = BasicOp::Update { array: *array, slice: slice.clone(), value: update.value };
         Some(Folded::Op(op, def.certs.clone()))
     }
 
@@ -179,9 +159,6 @@ impl<L: OptLevel> Simplifier<'_, L> {
             return None;
         }
         *elems.get_mut(usize::try_from(at.as_i64()?).ok()?)? = update.value;
-        Some(Folded::Op(
-            BasicOp::ArrayLit { row, elems },
-            def.certs.clone(),
-        ))
+        Some(Folded::Op(BasicOp::ArrayLit { row, elems }, def.certs.clone()))
     }
 }

@@ -53,34 +53,21 @@ impl Tables<'_> {
             return;
         };
         let all: FxHashSet<usize> = same.leaving.union(&same.needed).copied().collect();
-        let level = all
-            .iter()
-            .map(|at| same.levels[at])
-            .fold(self.floor, usize::max);
+        let level = all.iter().map(|at| same.levels[at]).fold(self.floor, usize::max);
         let Some(to) = self.place(level, map).filter(|_| self.fuel.take()) else {
             return;
         };
         let stms = body.stms.iter().enumerate();
-        let stms = stms
-            .filter(|(at, _)| all.contains(at))
-            .map(|(_, stm)| stm.clone());
+        let stms = stms.filter(|(at, _)| all.contains(at)).map(|(_, stm)| stm.clone());
         let made = Body {
             stms: stms.collect(),
-            result: same
-                .results
-                .iter()
-                .map(|(name, _)| (*name).into())
-                .collect(),
+            result: same.results.iter().map(|(name, _)| (*name).into()).collect(),
         };
         let none = self.none(to);
         let mut sizes = self.sizes(&same.results, &made, none, to);
         let cond = none.unwrap_or(Atom::Const(Scalar::Bool(false)));
-        self.made
-            .extend(same.leaving.iter().map(|at| body.stms[*at].aux.prov));
-        let mut then_body = Body {
-            stms: Vec::new(),
-            result: Vec::new(),
-        };
+        self.made.extend(same.leaving.iter().map(|at| body.stms[*at].aux.prov));
+        let mut then_body = Body { stms: Vec::new(), result: Vec::new() };
         let (mut pat, mut reads) = (Vec::new(), Vec::new());
         for (name, ty) in &same.results {
             let mut table = self.param(*name, ty.clone());
@@ -91,14 +78,8 @@ impl Tables<'_> {
                     let nothing = self.param(*name, table.ty.clone());
                     then_body.result.push(nothing.name.into());
                     let (elem, shape) = (*elem, shape.clone());
-                    then_body
-                        .stms
-                        .push(basic(nothing, BasicOp::Scratch { elem, shape }));
-                    BasicOp::Reshape {
-                        kind: ReshapeKind::Coerce,
-                        shape: known.clone(),
-                        array: table.name,
-                    }
+                    then_body.stms.push(basic(nothing, BasicOp::Scratch { elem, shape }));
+                    BasicOp::Reshape { kind: ReshapeKind::Coerce, shape: known.clone(), array: table.name }
                 }
                 (ty, _) => {
                     let zero = Scalar::zero(ty.elem().unwrap_or(PrimType::Bool));
@@ -106,11 +87,7 @@ impl Tables<'_> {
                     BasicOp::Atom(table.name.into())
                 }
             };
-            let param = Param {
-                name: *name,
-                ty: ty.clone(),
-                ann: (),
-            };
+            let param = Param { name: *name, ty: ty.clone(), ann: () };
             reads.push(basic(param, read));
             pat.push(table);
         }
@@ -118,11 +95,7 @@ impl Tables<'_> {
         self.levels[to].push(Stm {
             pat,
             aux: Aux::at(Prov::NONE),
-            exp: Exp::If {
-                cond,
-                then_body,
-                else_body,
-            },
+            exp: Exp::If { cond, then_body, else_body },
         });
         let left = |at: &usize| !same.leaving.contains(at);
         let others = (0..body.stms.len()).filter(left).enumerate();
@@ -185,9 +158,7 @@ impl Same {
                     (None, Some(known)) => Some(*known).filter(|known| *known < map),
                     (None, None) => None,
                 };
-                level = level
-                    .zip(needs)
-                    .map(|(level, needs): (usize, usize)| level.max(needs));
+                level = level.zip(needs).map(|(level, needs): (usize, usize)| level.max(needs));
             }
             let (Some(level), true) = (level, may_leave(stm)) else {
                 continue;
@@ -223,16 +194,10 @@ impl Same {
                 });
             }
         }
-        for (_, stm) in body
-            .stms
-            .iter()
-            .enumerate()
-            .filter(|(at, _)| same.leaving.contains(at))
-        {
+        for (_, stm) in body.stms.iter().enumerate().filter(|(at, _)| same.leaving.contains(at)) {
             for param in &stm.pat {
                 let aliases = &tables.aliases;
-                let own =
-                    aliases.consumed(param.name) || classes.contains(&aliases.class(param.name));
+                let own = aliases.consumed(param.name) || classes.contains(&aliases.class(param.name));
                 if param.ty.is_array() && own {
                     return None;
                 }
@@ -326,9 +291,5 @@ fn all_of(exp: &Exp<Soacs>) -> i64 {
 }
 
 pub(super) fn basic(param: Param<Soacs>, op: BasicOp) -> Stm<Soacs> {
-    Stm {
-        pat: vec![param],
-        aux: Aux::at(Prov::NONE),
-        exp: Exp::Basic(op),
-    }
+    Stm { pat: vec![param], aux: Aux::at(Prov::NONE), exp: Exp::Basic(op) }
 }

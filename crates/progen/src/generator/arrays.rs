@@ -69,10 +69,7 @@ impl Gen<'_> {
                     let (m, default) = (inner.text(), self.leaf(elem));
                     let (xs, _) = self.varying(elem, fuel);
                     let resize = self.helper("resize");
-                    format!(
-                        "(unflatten ({resize} ({n} * {m}) {default} {xs}) : {})",
-                        whole.text()
-                    )
+                    format!("(unflatten ({resize} ({n} * {m}) {default} {xs}) : {})", whole.text())
                 }
                 _ => self.mapped(size, row, fuel),
             },
@@ -143,9 +140,7 @@ impl Gen<'_> {
     fn mapped(&mut self, size: &Size, row: &Ty, fuel: u32) -> String {
         let estimate = self.estimate(size);
         let count = 1 + self.c.below(4).saturating_sub(1);
-        let tys: Vec<Ty> = (0..count)
-            .map(|_| self.repeated(estimate, |g| g.ty(2)))
-            .collect();
+        let tys: Vec<Ty> = (0..count).map(|_| self.repeated(estimate, |g| g.ty(2))).collect();
         if count == 1
             && let [Ty::Scalar(ty)] = tys[..]
             && Ty::Scalar(ty) == *row
@@ -171,31 +166,15 @@ impl Gen<'_> {
             return self.leaf(whole);
         };
         let fun = self.word(&["scan", "scan", "exscan"]);
-        let text = format!(
-            "({fun} {} {} {})",
-            op.fun,
-            op.neutral,
-            self.expr(whole, fuel)
-        );
+        let text = format!("({fun} {} {} {})", op.fun, op.neutral, self.expr(whole, fuel));
         self.small(whole, text)
     }
 
     /// An array that nobody else has.
     pub(super) fn fresh_array(&mut self, ty: &Ty, fuel: u32) -> String {
         let text = self.expr(ty, fuel);
-        let fresh = [
-            "(map ",
-            "(map2 ",
-            "(map3 ",
-            "(tabulate ",
-            "(scan ",
-            "(replicate ",
-        ];
-        if fresh.iter().any(|start| text.starts_with(start)) {
-            text
-        } else {
-            format!("(copy {text})")
-        }
+        let fresh = ["(map ", "(map2 ", "(map3 ", "(tabulate ", "(scan ", "(replicate "];
+        if fresh.iter().any(|start| text.starts_with(start)) { text } else { format!("(copy {text})") }
     }
 
     /// An array with one of its parts replaced; it is consumed, and hidden from
@@ -226,16 +205,8 @@ impl Gen<'_> {
                 let second = self.expr(&I64, fuel / 2);
                 self.hide_unless_scalar(name, elem);
                 let value = self.expr(elem, fuel);
-                let value = if elem.scalar().is_some() {
-                    value
-                } else {
-                    format!("copy {value}")
-                };
-                (
-                    format!("{n} == 0 || {m} == 0"),
-                    format!("[{index} % {n}, {second} % {m}]"),
-                    value,
-                )
+                let value = if elem.scalar().is_some() { value } else { format!("copy {value}") };
+                (format!("{n} == 0 || {m} == 0"), format!("[{index} % {n}, {second} % {m}]"), value)
             }
             (Ty::Array(inner, elem), 3) => {
                 // A column.
@@ -243,20 +214,12 @@ impl Gen<'_> {
                 let column = Ty::Array(size.clone(), elem.clone());
                 let value = self.expr(&column, fuel);
                 let m = inner.text();
-                (
-                    format!("{m} == 0"),
-                    format!("[:, {index} % {m}]"),
-                    format!("copy {value}"),
-                )
+                (format!("{m} == 0"), format!("[:, {index} % {m}]"), format!("copy {value}"))
             }
             _ => {
                 self.hide_unless_scalar(name, row);
                 let value = self.expr(row, fuel);
-                let value = if row.scalar().is_some() {
-                    value
-                } else {
-                    format!("copy {value}")
-                };
+                let value = if row.scalar().is_some() { value } else { format!("copy {value}") };
                 (format!("{n} == 0"), format!("[{index} % {n}]"), value)
             }
         };
@@ -349,18 +312,10 @@ impl Gen<'_> {
         let bound = 1 + self.c.below(7);
         let indices = format!("(map (% {bound}) {indices})");
         let text = if self.c.once_in(2) {
-            format!(
-                "(hist {} {} {} {indices} {values})",
-                op.fun,
-                op.neutral,
-                size.text()
-            )
+            format!("(hist {} {} {} {indices} {values})", op.fun, op.neutral, size.text())
         } else {
             let dest = self.fresh_array(&whole, fuel);
-            format!(
-                "(reduce_by_index {dest} {} {} {indices} {values})",
-                op.fun, op.neutral
-            )
+            format!("(reduce_by_index {dest} {} {} {indices} {values})", op.fun, op.neutral)
         };
         self.small(&whole, text)
     }

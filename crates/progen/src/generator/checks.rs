@@ -19,23 +19,13 @@ impl Gen<'_> {
                 format!("{xs}[{}]", self.near(fuel))
             }
             2 | 3 => {
-                let ty = *self
-                    .c
-                    .pick(&super::scalars::INTS)
-                    .unwrap_or(&prim::ScalarType::I64);
+                let ty = *self.c.pick(&super::scalars::INTS).unwrap_or(&prim::ScalarType::I64);
                 let op = self.word(&["/", "%", "//", "%%"]);
-                let (x, y) = (
-                    self.expr(&Ty::Scalar(ty), fuel),
-                    self.expr(&Ty::Scalar(ty), fuel),
-                );
+                let (x, y) = (self.expr(&Ty::Scalar(ty), fuel), self.expr(&Ty::Scalar(ty), fuel));
                 let name = ty.name();
                 format!("(i64.{name} ({x} {op} ({y} % 4{name})))")
             }
-            4 => format!(
-                "(assert {} {})",
-                self.expr(&BOOL, fuel),
-                self.expr(&I64, fuel)
-            ),
+            4 => format!("(assert {} {})", self.expr(&BOOL, fuel), self.expr(&I64, fuel)),
             5 => {
                 let xs = self.fallible_array(&array, fuel);
                 let (from, to) = (self.near(fuel), self.near(fuel));
@@ -118,11 +108,7 @@ impl Gen<'_> {
             2 => {
                 // What it may be made of does not cancel it.
                 let op = self.word(&["+", "-", "^"]);
-                format!(
-                    "({} {op} 3 * {})",
-                    self.expr(&I64, deeper),
-                    self.failing(deeper)
-                )
+                format!("({} {op} 3 * {})", self.expr(&I64, deeper), self.failing(deeper))
             }
             3 => {
                 let (c, x) = (self.expr(&BOOL, deeper), self.expr(&I64, deeper));
@@ -172,11 +158,7 @@ impl Gen<'_> {
             }
             _ => {
                 let x = self.fresh("x");
-                format!(
-                    "((\\({x}: i64) -> 3 * {x} + {}) {})",
-                    self.expr(&I64, deeper),
-                    self.failing(deeper)
-                )
+                format!("((\\({x}: i64) -> 3 * {x} + {}) {})", self.expr(&I64, deeper), self.failing(deeper))
             }
         }
     }

@@ -66,10 +66,7 @@ impl Gen<'_> {
             self.bind(&acc, ty.clone());
             let body = self.repeated(estimate, |g| g.update(&acc, ty, fuel));
             self.leave(mark);
-            return format!(
-                "(loop {acc}: *{} = {init} for {i} < {bound} do {body})",
-                ty.text()
-            );
+            return format!("(loop {acc}: *{} = {init} for {i} < {bound} do {body})", ty.text());
         }
         let init = self.expr(ty, fuel / 2);
         let attribute = if self.c.once_in(8) { "#[unroll] " } else { "" };
@@ -110,9 +107,7 @@ impl Gen<'_> {
         let (c, body) = self.repeated(most as i64, |g| (g.expr(&BOOL, fuel / 2), g.expr(ty, fuel)));
         self.leave(mark);
         let ty = ty.text();
-        format!(
-            "(loop ({acc}: {ty}, {k}) = ({init}, 0i32) while {k} < {most} && {c} do ({body}, {k} + 1)).0"
-        )
+        format!("(loop ({acc}: {ty}, {k}) = ({init}, 0i32) while {k} < {most} && {c} do ({body}, {k} + 1)).0")
     }
 
     fn loop_over(&mut self, ty: &Ty, fuel: u32) -> String {
@@ -138,10 +133,7 @@ impl Gen<'_> {
                 row.text()
             );
         }
-        format!(
-            "(loop {acc}: {} = {init} for {x} in {xs} do {body})",
-            ty.text()
-        )
+        format!("(loop {acc}: {} = {init} for {x} in {xs} do {body})", ty.text())
     }
 
     /// A match on a sum, on numbers or on truth values.
@@ -184,19 +176,13 @@ impl Gen<'_> {
         let rest = self.expr(ty, fuel);
         self.leave(mark);
         let name = int.name();
-        format!(
-            "(match {x} % 4{name} case 0{name} -> {first} case 3 -> {second} case {k} -> {rest})"
-        )
+        format!("(match {x} % 4{name} case 0{name} -> {first} case 3 -> {second} case {k} -> {rest})")
     }
 
     /// A call of a function of the program, if one gives this type.
     pub(super) fn call(&mut self, ty: &Ty, fuel: u32) -> String {
         let fitting: Vec<usize> = (0..self.funs.len())
-            .filter(|at| {
-                self.funs[*at]
-                    .ret
-                    .fit(ty, &self.funs[*at].open, &mut Vec::new())
-            })
+            .filter(|at| self.funs[*at].ret.fit(ty, &self.funs[*at].open, &mut Vec::new()))
             .collect();
         let Some(fun) = self.c.pick(&fitting).map(|at| self.funs[*at].clone()) else {
             return self.expr(ty, fuel);
@@ -222,11 +208,7 @@ impl Gen<'_> {
                 Some((_, size)) => size.text(),
                 None => {
                     let ty = param.ty.with_sizes(&sizes);
-                    if param.unique {
-                        self.fresh_array(&ty, fuel / 2)
-                    } else {
-                        self.expr(&ty, fuel / 2)
-                    }
+                    if param.unique { self.fresh_array(&ty, fuel / 2) } else { self.expr(&ty, fuel / 2) }
                 }
             };
             text.push_str(&format!(" {arg}"));
@@ -275,9 +257,7 @@ impl Gen<'_> {
                     {
                         let other = Ty::Scalar(self.scalar_type());
                         let times = self.estimate(n).saturating_mul(self.estimate(m));
-                        let f = self.repeated(times, |g| {
-                            g.lambda(std::slice::from_ref(&other), elem, fuel)
-                        });
+                        let f = self.repeated(times, |g| g.lambda(std::slice::from_ref(&other), elem, fuel));
                         let rows = Ty::array(n.clone(), Ty::array(m.clone(), other));
                         let rows = self.expr(&rows, fuel / 2);
                         format!("({} {f} {rows})", self.helper("map_rows"))
@@ -288,11 +268,7 @@ impl Gen<'_> {
                     let other = self.ty(1);
                     let f = self.lambda(std::slice::from_ref(&other), ty, fuel);
                     let (x, y) = (self.expr(&other, fuel / 2), self.expr(&other, fuel / 2));
-                    format!(
-                        "({} {f} ({x}, {y})).{}",
-                        self.helper("both"),
-                        self.c.below(2)
-                    )
+                    format!("({} {f} ({x}, {y})).{}", self.helper("both"), self.c.below(2))
                 }
             },
             _ => {
@@ -311,10 +287,7 @@ impl Gen<'_> {
         let row = self.ty(1);
         let (xs, estimate) = self.varying(&row, fuel);
         let (k, x) = (self.fresh("n"), self.fresh("x"));
-        self.sizes.push(super::SizeVar {
-            name: k.clone(),
-            estimate,
-        });
+        self.sizes.push(super::SizeVar { name: k.clone(), estimate });
         self.bind(&x, Ty::array(Size::Var(k.clone()), row.clone()));
         format!("let [{k}] ({x}: [{k}]{}) = {xs}", row.text())
     }

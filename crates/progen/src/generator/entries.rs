@@ -34,9 +34,9 @@ pub struct Call {
 
 /// Mathematical functions of one argument, whose last bits are free.
 const MATH: [&str; 28] = [
-    "sin", "cos", "tan", "exp", "log", "log2", "log10", "log1p", "sqrt", "rsqrt", "cbrt", "recip",
-    "sinh", "cosh", "tanh", "asin", "acos", "atan", "asinh", "acosh", "atanh", "sinpi", "cospi",
-    "tanpi", "erf", "erfc", "gamma", "asinpi",
+    "sin", "cos", "tan", "exp", "log", "log2", "log10", "log1p", "sqrt", "rsqrt", "cbrt", "recip", "sinh",
+    "cosh", "tanh", "asin", "acos", "atan", "asinh", "acosh", "atanh", "sinpi", "cospi", "tanpi", "erf",
+    "erfc", "gamma", "asinpi",
 ];
 
 /// Functions and operators whose result is one float that the standard fixes.
@@ -114,10 +114,7 @@ pub fn generate(c: &mut Choices, size: usize) -> Program {
         _ => {}
     }
     let helpers = g.helper_declarations();
-    Program {
-        text: format!("{helpers}{text}"),
-        calls,
-    }
+    Program { text: format!("{helpers}{text}"), calls }
 }
 
 /// A parameter of an entry point: its name and type.
@@ -130,10 +127,7 @@ impl Gen<'_> {
         for _ in 0..self.c.below(3) {
             let n = self.fresh("n");
             sizes.push(n.clone());
-            self.sizes.push(SizeVar {
-                name: n,
-                estimate: 8,
-            });
+            self.sizes.push(SizeVar { name: n, estimate: 8 });
         }
         let mut parameters: Vec<Parameter> = Vec::new();
         for n in &sizes {
@@ -146,11 +140,7 @@ impl Gen<'_> {
         }
         for _ in 0..self.c.below(4) {
             let x = self.fresh("x");
-            let ty = if self.c.once_in(2) {
-                Ty::Scalar(self.scalar_type())
-            } else {
-                self.plain_array()
-            };
+            let ty = if self.c.once_in(2) { Ty::Scalar(self.scalar_type()) } else { self.plain_array() };
             parameters.push((x, ty));
         }
         let mut text: String = sizes.iter().map(|n| format!(" [{n}]")).collect();
@@ -178,10 +168,7 @@ impl Gen<'_> {
                 self.value(ty, &sizes, &mut args);
                 args.push('\n');
             }
-            calls.push(Call {
-                args,
-                ..call.clone()
-            });
+            calls.push(Call { args, ..call.clone() });
         }
     }
 
@@ -258,11 +245,7 @@ impl Gen<'_> {
         let mut results = Vec::new();
         let mut types = Vec::new();
         for _ in 0..=self.c.below(4) {
-            let ty = if self.c.once_in(3) {
-                Ty::Scalar(self.scalar_type())
-            } else {
-                self.plain_array()
-            };
+            let ty = if self.c.once_in(3) { Ty::Scalar(self.scalar_type()) } else { self.plain_array() };
             results.push(self.expr(&ty, fuel + 1));
             types.push(hidden_sizes(&ty, &parameters));
         }
@@ -275,17 +258,9 @@ impl Gen<'_> {
         self.leave(mark);
         let (results, types) = (results.join(",\n   "), types.join(", "));
         let start = if body.is_empty() { "" } else { "in " };
-        let _ = write!(
-            text,
-            "entry main{shown} : ({types}) =\n{body}  {start}({results})\n\n"
-        );
-        let call = Call {
-            entry: "main".to_owned(),
-            args: String::new(),
-            may_fail: false,
-            ulps: 0,
-            expected: None,
-        };
+        let _ = write!(text, "entry main{shown} : ({types}) =\n{body}  {start}({results})\n\n");
+        let call =
+            Call { entry: "main".to_owned(), args: String::new(), may_fail: false, ulps: 0, expected: None };
         self.calls(&call, &parameters, calls);
     }
 
@@ -294,10 +269,7 @@ impl Gen<'_> {
         let mark = self.mark();
         let (n, k) = (self.fresh("n"), self.fresh("x"));
         self.cap = 60_000;
-        self.sizes.push(SizeVar {
-            name: n.clone(),
-            estimate: 20_000,
-        });
+        self.sizes.push(SizeVar { name: n.clone(), estimate: 20_000 });
         self.bind(&k, I64);
         let mut body = String::new();
         let mut results = Vec::new();
@@ -324,10 +296,7 @@ impl Gen<'_> {
         self.leave(mark);
         self.cap = 4096;
         let (results, types) = (results.join(",\n   "), types.join(", "));
-        let _ = write!(
-            text,
-            "entry main ({n}: i64) ({k}: i64) : ({types}) =\n{body}  in ({results})\n\n"
-        );
+        let _ = write!(text, "entry main ({n}: i64) ({k}: i64) : ({types}) =\n{body}  in ({results})\n\n");
         for _ in 0..2 {
             let size = 5_000 + self.c.below(20_000);
             calls.push(Call {
@@ -349,26 +318,16 @@ impl Gen<'_> {
         self.bind(&some.into(), I64);
         let body = self.failing(fuel);
         self.leave(mark);
-        let _ = write!(
-            text,
-            "entry check{shown} ({some}: i64) : i64 =\n  {body}\n\n"
-        );
-        let call = Call {
-            entry: "check".to_owned(),
-            args: String::new(),
-            may_fail: true,
-            ulps: 0,
-            expected: None,
-        };
+        let _ = write!(text, "entry check{shown} ({some}: i64) : i64 =\n  {body}\n\n");
+        let call =
+            Call { entry: "check".to_owned(), args: String::new(), may_fail: true, ulps: 0, expected: None };
         self.calls(&call, &parameters, calls);
     }
 
     /// An entry point on floats as they come, without sums of them.
     fn float_entry(&mut self, text: &mut String, calls: &mut Vec<Call>) {
-        let ty = *self
-            .c
-            .pick(&[ScalarType::F64, ScalarType::F32, ScalarType::F16])
-            .unwrap_or(&ScalarType::F64);
+        let ty =
+            *self.c.pick(&[ScalarType::F64, ScalarType::F32, ScalarType::F16]).unwrap_or(&ScalarType::F64);
         let name = ty.name();
         let (kind, ulps) = match self.c.below(2) {
             0 => ("exact", 0),
@@ -396,13 +355,7 @@ impl Gen<'_> {
             let values: Vec<String> = (0..count).map(|_| self.any_float(ty)).collect();
             let _ = writeln!(args, "[{}]", values.join(", "));
         }
-        calls.push(Call {
-            entry: kind.to_owned(),
-            args,
-            may_fail: false,
-            ulps,
-            expected: None,
-        });
+        calls.push(Call { entry: kind.to_owned(), args, may_fail: false, ulps, expected: None });
     }
 
     /// A float of any kind.
@@ -414,11 +367,7 @@ impl Gen<'_> {
             1 => format!("{sign}{name}.inf"),
             2 => format!("{name}.nan"),
             3 => format!("{sign}1e{}{name}", self.c.below(4)),
-            4 => format!(
-                "{sign}{}e-{}{name}",
-                1 + self.c.below(9),
-                3 + self.c.below(4)
-            ),
+            4 => format!("{sign}{}e-{}{name}", 1 + self.c.below(9), 3 + self.c.below(4)),
             5 => format!("{sign}{}.5{name}", self.c.below(1000)),
             _ => {
                 let (whole, rest) = (self.c.below(10), self.c.below(1_000_000));

@@ -68,10 +68,7 @@ impl Gen<'_> {
             8 => match row {
                 Ty::Scalar(_) if self.affordable(estimate * 4) => {
                     let rows = Ty::array(Size::Const(3), array);
-                    (
-                        format!("(flatten {})", self.expr(&rows, fuel - 1)),
-                        estimate * 3,
-                    )
+                    (format!("(flatten {})", self.expr(&rows, fuel - 1)), estimate * 3)
                 }
                 _ => (format!("({} {xs})", self.helper("evens")), estimate),
             },
@@ -83,10 +80,8 @@ impl Gen<'_> {
                 let trips = 1 + self.c.below(3);
                 let p = self.repeated(estimate, |g| g.predicate(row, fuel - 1));
                 let (a, i) = (self.fresh("a"), self.fresh("ix"));
-                let text = format!(
-                    "(loop {a}: []{} = {xs} for {i} < {trips}i64 do filter {p} {a})",
-                    row.text()
-                );
+                let text =
+                    format!("(loop {a}: []{} = {xs} for {i} < {trips}i64 do filter {p} {a})", row.text());
                 (text, estimate)
             }
         }
@@ -101,10 +96,7 @@ impl Gen<'_> {
         let beside = self.repeated(estimate, |g| g.expr(row, fuel / 2));
         self.leave(mark);
         let total = estimate.saturating_mul(more.max(1));
-        let flat = format!(
-            "flatmap (\\({x}: {}) -> ({part}, {beside})) {xs}",
-            row.text()
-        );
+        let flat = format!("flatmap (\\({x}: {}) -> ({part}, {beside})) {xs}", row.text());
         match (self.c.below(6), row) {
             (0, _) => (format!("(({flat}).4)"), estimate),
             (1, row) if *row == BOOL => (format!("(({flat}).1)"), total),

@@ -18,11 +18,7 @@ struct Bounded {
 
 /// The bounds of small values.
 fn small(ty: ScalarType) -> (u32, u32) {
-    if ty == ScalarType::F16 {
-        (3, 1)
-    } else {
-        (6, 2)
-    }
+    if ty == ScalarType::F16 { (3, 1) } else { (6, 2) }
 }
 
 /// Bits that products and sums may take.
@@ -60,11 +56,7 @@ impl Gen<'_> {
         let (n, parts) = (self.c.below(33), if ty == ScalarType::F16 { 2 } else { 4 });
         let magnitude = n.div_ceil(2) / if parts == 2 { 2 } else { 1 };
         let x = magnitude as f64 / f64::from(parts);
-        if n % 2 == 0 && magnitude > 0 {
-            format!("(-{x}{name})")
-        } else {
-            format!("{x}{name}")
-        }
+        if n % 2 == 0 && magnitude > 0 { format!("(-{x}{name})") } else { format!("{x}{name}") }
     }
 
     /// What makes a value small, applied to a text of this type: to all floats
@@ -89,16 +81,9 @@ impl Gen<'_> {
             }
             Ty::Tuple(parts) => {
                 let names: Vec<_> = parts.iter().map(|_| self.fresh("x")).collect();
-                let smalls: Vec<String> = names
-                    .iter()
-                    .zip(parts)
-                    .map(|(name, ty)| self.small(ty, name.to_string()))
-                    .collect();
-                format!(
-                    "(let ({}) = {text} in ({}))",
-                    names.join(", "),
-                    smalls.join(", ")
-                )
+                let smalls: Vec<String> =
+                    names.iter().zip(parts).map(|(name, ty)| self.small(ty, name.to_string())).collect();
+                format!("(let ({}) = {text} in ({}))", names.join(", "), smalls.join(", "))
             }
             Ty::Record(fields) => {
                 let x = self.fresh("x");
@@ -106,11 +91,7 @@ impl Gen<'_> {
                     .iter()
                     .map(|(name, ty)| format!("{name} = {}", self.small(ty, format!("{x}.{name}"))))
                     .collect();
-                format!(
-                    "(let {x}: {} = {text} in {{{}}})",
-                    ty.text(),
-                    smalls.join(", ")
-                )
+                format!("(let {x}: {} = {text} in {{{}}})", ty.text(), smalls.join(", "))
             }
             Ty::Sum(_) => text,
         }
@@ -130,11 +111,7 @@ impl Gen<'_> {
         let (whole, fraction) = small(ty);
         if fuel == 0 || self.c.once_in(3) {
             let text = self.expr(&Ty::Scalar(ty), fuel.saturating_sub(1));
-            return Bounded {
-                text,
-                whole,
-                fraction,
-            };
+            return Bounded { text, whole, fraction };
         }
         let name = ty.name();
         let x = self.bounded(ty, fuel - 1);
@@ -152,11 +129,7 @@ impl Gen<'_> {
                     7 => (format!("({name}.max {x} {y})"), sum),
                     _ => (format!("({name}.min {x} {y})"), sum),
                 };
-                Bounded {
-                    text,
-                    whole,
-                    fraction,
-                }
+                Bounded { text, whole, fraction }
             }
             9 => {
                 let y = self.bounded(ty, fuel / 2);
@@ -168,38 +141,19 @@ impl Gen<'_> {
                     fraction: (x.fraction + y.fraction).max(z.fraction),
                 }
             }
-            10 => Bounded {
-                text: format!("({} / 2{name})", x.text),
-                fraction: x.fraction + 1,
-                ..x
-            },
-            11 => Bounded {
-                text: format!("({name}.abs {})", x.text),
-                ..x
-            },
+            10 => Bounded { text: format!("({} / 2{name})", x.text), fraction: x.fraction + 1, ..x },
+            11 => Bounded { text: format!("({name}.abs {})", x.text), ..x },
             12 => {
                 // A zero with a sign comes of rounding what lies below.
                 let fun = self.word(&["floor", "ceil", "round", "trunc"]);
-                Bounded {
-                    text: format!("({name}.{fun} {} + 0{name})", x.text),
-                    whole: x.whole + 1,
-                    ..x
-                }
+                Bounded { text: format!("({name}.{fun} {} + 0{name})", x.text), whole: x.whole + 1, ..x }
             }
-            _ => Bounded {
-                text: format!("(0{name} - {})", x.text),
-                whole: x.whole,
-                fraction: x.fraction,
-            },
+            _ => Bounded { text: format!("(0{name} - {})", x.text), whole: x.whole, fraction: x.fraction },
         };
         if made.whole + made.fraction <= precision(ty) {
             return made;
         }
         let text = self.small(&Ty::Scalar(ty), made.text);
-        Bounded {
-            text,
-            whole,
-            fraction,
-        }
+        Bounded { text, whole, fraction }
     }
 }

@@ -20,10 +20,7 @@ impl Gen<'_> {
         let cases: Vec<(String, Vec<Ty>)> = (0..2 + self.c.below(3))
             .map(|at| {
                 let payload = (0..self.c.below(3)).map(|_| match self.c.below(4) {
-                    0 => Ty::Tuple(vec![
-                        Ty::Scalar(self.scalar_type()),
-                        Ty::Scalar(self.scalar_type()),
-                    ]),
+                    0 => Ty::Tuple(vec![Ty::Scalar(self.scalar_type()), Ty::Scalar(self.scalar_type())]),
                     1 => {
                         let size = Size::Const(1 + self.c.below(3) as i64);
                         Ty::array(size, Ty::Scalar(self.scalar_type()))
@@ -71,10 +68,7 @@ impl Gen<'_> {
         let mut params = Vec::new();
         for _ in 0..self.c.below(3) {
             let n = self.fresh("n");
-            self.sizes.push(SizeVar {
-                name: n.clone(),
-                estimate: ASSUMED_SIZE,
-            });
+            self.sizes.push(SizeVar { name: n.clone(), estimate: ASSUMED_SIZE });
             open.push(n);
         }
         // A size parameter stands in the type of a parameter.
@@ -90,25 +84,14 @@ impl Gen<'_> {
             });
         }
         for _ in 0..self.c.below(3) {
-            params.push(Param {
-                name: self.fresh("x"),
-                ty: self.ty(2),
-                unique: false,
-            });
+            params.push(Param { name: self.fresh("x"), ty: self.ty(2), unique: false });
         }
         let sized = self.c.once_in(4);
         if sized || params.is_empty() {
             let k = self.fresh("k");
-            params.push(Param {
-                name: k.clone(),
-                ty: I64,
-                unique: false,
-            });
+            params.push(Param { name: k.clone(), ty: I64, unique: false });
             if sized {
-                self.sizes.push(SizeVar {
-                    name: k.clone(),
-                    estimate: ASSUMED_SIZE,
-                });
+                self.sizes.push(SizeVar { name: k.clone(), estimate: ASSUMED_SIZE });
             }
         }
         let ret = match (sized, params.last().cloned()) {
@@ -162,16 +145,8 @@ impl Gen<'_> {
             })
             .collect();
         let attribute = self.word(&["", "", "", "#[noinline]\n", "#[inline]\n"]);
-        let text = format!(
-            "{attribute}def {name}{sizes}{shown} : {} =\n  {body}\n\n",
-            ret.text()
-        );
-        self.funs.push(Fun {
-            name,
-            open,
-            params,
-            ret,
-        });
+        let text = format!("{attribute}def {name}{sizes}{shown} : {} =\n  {body}\n\n", ret.text());
+        self.funs.push(Fun { name, open, params, ret });
         text
     }
 }

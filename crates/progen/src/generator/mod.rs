@@ -116,11 +116,7 @@ impl Gen<'_> {
     }
 
     fn mark(&self) -> Mark {
-        Mark {
-            vars: self.vars.len(),
-            sizes: self.sizes.len(),
-            funs: self.funs.len(),
-        }
+        Mark { vars: self.vars.len(), sizes: self.sizes.len(), funs: self.funs.len() }
     }
 
     fn leave(&mut self, mark: Mark) {
@@ -131,11 +127,7 @@ impl Gen<'_> {
 
     /// Brings a variable into scope.
     fn bind(&mut self, name: &Rc<str>, ty: Ty) {
-        self.vars.push(Var {
-            name: name.clone(),
-            ty,
-            live: true,
-        });
+        self.vars.push(Var { name: name.clone(), ty, live: true });
     }
 
     /// Takes a variable out of use, or back.
@@ -202,8 +194,8 @@ impl Gen<'_> {
     fn scalar_type(&mut self) -> ScalarType {
         use ScalarType::{Bool, F16, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64};
         const TYPES: [ScalarType; 20] = [
-            I64, I64, I64, I32, I32, I32, F32, F32, F64, F64, Bool, Bool, I8, I16, U8, U16, U32,
-            U64, F16, F64,
+            I64, I64, I64, I32, I32, I32, F32, F32, F64, F64, Bool, Bool, I8, I16, U8, U16, U32, U64, F16,
+            F64,
         ];
         *self.c.pick(&TYPES).unwrap_or(&I64)
     }
@@ -250,10 +242,7 @@ impl Gen<'_> {
         }
         self.work = before;
         let scalar = Ty::Scalar(self.scalar_type());
-        sizes
-            .into_iter()
-            .rev()
-            .fold(scalar, |row, size| Ty::array(size, row))
+        sizes.into_iter().rev().fold(scalar, |row, size| Ty::array(size, row))
     }
 
     /// An expression of a type, in brackets where that is needed anywhere.
@@ -303,10 +292,7 @@ impl Gen<'_> {
         let Some((name, payload)) = sum.cases.get(at) else {
             return String::new();
         };
-        let payload: String = payload
-            .iter()
-            .map(|ty| format!(" {}", self.expr(ty, fuel)))
-            .collect();
+        let payload: String = payload.iter().map(|ty| format!(" {}", self.expr(ty, fuel))).collect();
         format!("(#{name}{payload} : {})", sum.name)
     }
 
@@ -375,8 +361,7 @@ impl Gen<'_> {
                 format!("({})", parts.join(", "))
             }
             Ty::Record(fields) => {
-                let field =
-                    |(name, ty): &(&'static str, Ty)| format!("{name} = {}", self.constant(ty));
+                let field = |(name, ty): &(&'static str, Ty)| format!("{name} = {}", self.constant(ty));
                 let fields: Vec<String> = fields.iter().map(field).collect();
                 format!("{{{}}}", fields.join(", "))
             }

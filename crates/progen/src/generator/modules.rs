@@ -90,11 +90,7 @@ impl Gen<'_> {
                 ty: Ty::array(Size::Var(n.clone()), I64),
                 unique,
             };
-            let k = |name: &str| Param {
-                name: name.into(),
-                ty: I64,
-                unique: false,
-            };
+            let k = |name: &str| Param { name: name.into(), ty: I64, unique: false };
             self.funs.push(Fun {
                 name: format!("{name}.total").into(),
                 open: vec![n.clone()],
@@ -116,18 +112,11 @@ impl Gen<'_> {
         }
         if self.c.once_in(3) {
             let opened = self.fresh("opened");
-            let _ = write!(
-                text,
-                "def {opened} (k: i64) : i64 = {first}.(show (add zero (make k)))\n\n"
-            );
+            let _ = write!(text, "def {opened} (k: i64) : i64 = {first}.(show (add zero (make k)))\n\n");
             self.funs.push(Fun {
                 name: opened,
                 open: Vec::new(),
-                params: vec![Param {
-                    name: "k".into(),
-                    ty: I64,
-                    unique: false,
-                }],
+                params: vec![Param { name: "k".into(), ty: I64, unique: false }],
                 ret: I64,
             });
         }

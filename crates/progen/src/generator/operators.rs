@@ -62,11 +62,7 @@ impl Gen<'_> {
 
     fn scalar_operator(&mut self, ty: ScalarType) -> Operator {
         let name = ty.name();
-        let commuting = |fun: String, neutral: String| Operator {
-            fun,
-            neutral,
-            commutes: true,
-        };
+        let commuting = |fun: String, neutral: String| Operator { fun, neutral, commutes: true };
         let plain = |fun: &str, neutral: &str| commuting(fun.to_owned(), neutral.to_owned());
         if ty == ScalarType::Bool {
             return match self.c.below(4) {
@@ -76,9 +72,8 @@ impl Gen<'_> {
                 _ => plain("(!=)", "false"),
             };
         }
-        let extreme = |fun: &str, neutral: &str| {
-            commuting(format!("{name}.{fun}"), format!("{name}.{neutral}"))
-        };
+        let extreme =
+            |fun: &str, neutral: &str| commuting(format!("{name}.{fun}"), format!("{name}.{neutral}"));
         if ty.is_float() {
             return match self.c.below(4) {
                 // Sums of many halves would not be exact.
@@ -137,31 +132,19 @@ impl Gen<'_> {
         }
         let inner: Option<Vec<Operator>> = parts.iter().map(|ty| self.operator(ty)).collect();
         let inner = inner?;
-        let names = |letter: &str| -> Vec<String> {
-            (0..parts.len()).map(|at| format!("{letter}{at}")).collect()
-        };
+        let names =
+            |letter: &str| -> Vec<String> { (0..parts.len()).map(|at| format!("{letter}{at}")).collect() };
         let (xs, ys) = (names("a"), names("b"));
         let pattern = |names: &[String]| -> String {
-            let typed: Vec<String> = names
-                .iter()
-                .zip(parts)
-                .map(|(name, ty)| format!("{name}: {}", ty.text()))
-                .collect();
+            let typed: Vec<String> =
+                names.iter().zip(parts).map(|(name, ty)| format!("{name}: {}", ty.text())).collect();
             typed.join(", ")
         };
-        let results: Vec<String> = inner
-            .iter()
-            .zip(xs.iter().zip(&ys))
-            .map(|(op, (x, y))| format!("{} {x} {y}", op.fun))
-            .collect();
+        let results: Vec<String> =
+            inner.iter().zip(xs.iter().zip(&ys)).map(|(op, (x, y))| format!("{} {x} {y}", op.fun)).collect();
         let neutrals: Vec<&str> = inner.iter().map(|op| op.neutral.as_str()).collect();
         Some(Operator {
-            fun: format!(
-                "(\\({}) ({}) -> ({}))",
-                pattern(&xs),
-                pattern(&ys),
-                results.join(", ")
-            ),
+            fun: format!("(\\({}) ({}) -> ({}))", pattern(&xs), pattern(&ys), results.join(", ")),
             neutral: format!("({})", neutrals.join(", ")),
             commutes: inner.iter().all(|op| op.commutes),
         })

@@ -34,19 +34,10 @@ impl Gen<'_> {
             format!("[{}]", row.join(", ").replace(['(', ')'], ""))
         };
         let rows: Vec<String> = (0..n).map(|_| row(self)).collect();
-        let rows = if n * m == 0 {
-            format!("empty([{n}][{m}]{name})")
-        } else {
-            format!("[{}]", rows.join(", "))
-        };
-        let cuts: Vec<String> = (0..n)
-            .map(|_| format!("{}i64", self.c.below(200)))
-            .collect();
-        let cuts = if n == 0 {
-            "empty([0]i64)".to_owned()
-        } else {
-            format!("[{}]", cuts.join(", "))
-        };
+        let rows =
+            if n * m == 0 { format!("empty([{n}][{m}]{name})") } else { format!("[{}]", rows.join(", ")) };
+        let cuts: Vec<String> = (0..n).map(|_| format!("{}i64", self.c.below(200))).collect();
+        let cuts = if n == 0 { "empty([0]i64)".to_owned() } else { format!("[{}]", cuts.join(", ")) };
         calls.push(Call {
             entry: "rows".to_owned(),
             args: format!("{rows}\n{cuts}\n"),
@@ -60,12 +51,7 @@ impl Gen<'_> {
     fn rows_result(&mut self, name: &str) -> (String, bool) {
         let (op, neutral) = *self
             .c
-            .pick(&[
-                ("+", "0"),
-                ("+", "0"),
-                ("T.max", "T.lowest"),
-                ("T.min", "T.highest"),
-            ])
+            .pick(&[("+", "0"), ("+", "0"), ("T.max", "T.lowest"), ("T.min", "T.highest")])
             .unwrap_or(&("+", "0"));
         let op = if op == "+" { "(+)" } else { op };
         let (op, neutral) = (op.replace('T', name), neutral.replace('T', name));
@@ -75,10 +61,7 @@ impl Gen<'_> {
         match self.c.below(8) {
             0 | 1 => (format!("map (\\xs -> {reduce} (map {f} xs)) xss"), false),
             2 => (format!("map ({scan}) xss"), true),
-            3 => (
-                format!("map (\\xs -> map {f} ({scan} (map {f} xs))) xss"),
-                true,
-            ),
+            3 => (format!("map (\\xs -> map {f} ({scan} (map {f} xs))) xss"), true),
             4 => {
                 let cut = format!("{reduce} (map {f} xs[:k % (m + 1)])");
                 (format!("map2 (\\xs k -> {cut}) xss ks"), false)

@@ -157,9 +157,7 @@ impl Gen<'_> {
         };
         let default = self.leaf(ty);
         let (n, index) = (size.text(), self.expr(&I64, fuel / 2));
-        let simple = array
-            .chars()
-            .all(|c| c.is_alphanumeric() || c == '_' || c == '.');
+        let simple = array.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '.');
         let array = if simple { array } else { format!("({array})") };
         match (&size, self.c.below(3)) {
             (Size::Const(0), _) => default,
@@ -167,9 +165,7 @@ impl Gen<'_> {
             (_, 0 | 1) => format!("(if {n} == 0 then {default} else {array}[{index} % {n}])"),
             _ => {
                 let i = self.fresh("ix");
-                format!(
-                    "(let {i} = {index} in if {i} >= 0 && {i} < {n} then {array}[{i}] else {default})"
-                )
+                format!("(let {i} = {index} in if {i} >= 0 && {i} < {n} then {array}[{i}] else {default})")
             }
         }
     }
@@ -215,11 +211,7 @@ impl Gen<'_> {
         let x = self.expr(&Ty::Scalar(from), fuel);
         match ty {
             ScalarType::Bool => {
-                let zero = if from == ScalarType::Bool {
-                    "false"
-                } else {
-                    "0"
-                };
+                let zero = if from == ScalarType::Bool { "false" } else { "0" };
                 format!("({x} != {zero})")
             }
             ty if ty.is_float() => match from {
@@ -227,11 +219,7 @@ impl Gen<'_> {
                 from if from.is_float() => {
                     let text = format!("({}.{} {x})", ty.name(), from.name());
                     // Fewer bits than it has.
-                    if ty == ScalarType::F16 && from != ty {
-                        self.small(&Ty::Scalar(ty), text)
-                    } else {
-                        text
-                    }
+                    if ty == ScalarType::F16 && from != ty { self.small(&Ty::Scalar(ty), text) } else { text }
                 }
                 from => super::floats::convert(&x, from, ty),
             },

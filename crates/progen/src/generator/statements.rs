@@ -90,11 +90,7 @@ impl Gen<'_> {
         // It may be called a few times.
         self.work = work.saturating_mul(4);
         let params: Vec<Param> = (0..=self.c.below(2))
-            .map(|_| Param {
-                name: self.fresh("x"),
-                ty: self.ty(1),
-                unique: false,
-            })
+            .map(|_| Param { name: self.fresh("x"), ty: self.ty(1), unique: false })
             .collect();
         let ret = self.ty(1);
         for param in &params {
@@ -103,17 +99,10 @@ impl Gen<'_> {
         let body = self.expr(&ret, fuel);
         self.leave(mark);
         self.work = work;
-        let typed: String = params
-            .iter()
-            .map(|param| format!(" ({}: {})", param.name, param.ty.text()))
-            .collect();
+        let typed: String =
+            params.iter().map(|param| format!(" ({}: {})", param.name, param.ty.text())).collect();
         let text = format!("let {f}{typed} : {} = {body}", ret.text());
-        self.funs.push(super::Fun {
-            name: f,
-            open: Vec::new(),
-            params,
-            ret,
-        });
+        self.funs.push(super::Fun { name: f, open: Vec::new(), params, ret });
         text
     }
 }

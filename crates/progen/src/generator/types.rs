@@ -122,9 +122,7 @@ impl Ty {
                 let size = new.map_or_else(|| size.clone(), |(_, size)| size.clone());
                 Self::array(size, row.with_sizes(sizes))
             }
-            Self::Tuple(parts) => {
-                Self::Tuple(parts.iter().map(|ty| ty.with_sizes(sizes)).collect())
-            }
+            Self::Tuple(parts) => Self::Tuple(parts.iter().map(|ty| ty.with_sizes(sizes)).collect()),
             Self::Record(fields) => {
                 let field = |(name, ty): &(&'static str, Self)| (*name, ty.with_sizes(sizes));
                 Self::Record(fields.iter().map(field).collect())
@@ -156,9 +154,7 @@ impl Ty {
                 xs.len() == ys.len() && xs.iter().zip(ys).all(|(x, y)| x.fit(y, open, found))
             }
             (Self::Record(xs), Self::Record(ys)) => {
-                let fit = |((a, x), (b, y)): (&(&str, Self), &(&str, Self))| {
-                    a == b && x.fit(y, open, found)
-                };
+                let fit = |((a, x), (b, y)): (&(&str, Self), &(&str, Self))| a == b && x.fit(y, open, found);
                 xs.len() == ys.len() && xs.iter().zip(ys).all(fit)
             }
             _ => false,

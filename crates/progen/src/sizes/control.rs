@@ -14,9 +14,7 @@ impl Gen<'_> {
             0..=2 => Ty::rank(1),
             3 => Ty::rank(2),
             4..=6 => match self.c.pick(&modules) {
-                Some((path, kind)) => {
-                    Ty::Abstract(path.clone(), *kind, vec![Size::Open; kind.rank()])
-                }
+                Some((path, kind)) => Ty::Abstract(path.clone(), *kind, vec![Size::Open; kind.rank()]),
                 None => Ty::rank(1),
             },
             7 | 8 => {
@@ -107,10 +105,7 @@ impl Gen<'_> {
                 }
                 let (e, ty) = self.determined(e, ty);
                 match self.anonymous(goal) {
-                    Some(text) => (
-                        Exp::Typed(Box::new(e), false, self.abbreviated(goal, text)),
-                        ty,
-                    ),
+                    Some(text) => (Exp::Typed(Box::new(e), false, self.abbreviated(goal, text)), ty),
                     None => (e, ty),
                 }
             }
@@ -137,22 +132,15 @@ impl Gen<'_> {
             }
             (Exp::Record(parts), Ty::Record(tys))
         });
-        (
-            Exp::Let(Pat::Name(x, None), Box::new(first), Box::new(made.0)),
-            made.1,
-        )
+        (Exp::Let(Pat::Name(x, None), Box::new(first), Box::new(made.0)), made.1)
     }
 
     /// The name of an abbreviation of a type, or its text.
     pub fn abbreviated(&mut self, ty: &Ty, text: String) -> String {
-        let found = self
-            .abbreviations
-            .iter()
-            .filter(|a| !a.equal && a.ty.alike(ty));
+        let found = self.abbreviations.iter().filter(|a| !a.equal && a.ty.alike(ty));
         let names: Vec<&'static str> = found.map(|a| a.name).collect();
         let at = self.c.below(names.len() * 2 + 1);
-        at.checked_sub(1)
-            .map_or(text, |at| names[at / 2].to_owned())
+        at.checked_sub(1).map_or(text, |at| names[at / 2].to_owned())
     }
 
     /// Constructors without the type that they belong to, in branches and matches.
@@ -221,11 +209,7 @@ impl Gen<'_> {
 
     pub fn cond(&mut self, fuel: u32) -> Cond {
         let op = ["<", ">", "==", "<=", ">="][self.c.below(5)];
-        Cond {
-            left: self.int(fuel.min(2)),
-            op,
-            right: self.int(fuel.min(1)),
-        }
+        Cond { left: self.int(fuel.min(2)), op, right: self.int(fuel.min(1)) }
     }
 
     /// Bindings, branches, matches, loops, calls.
@@ -260,10 +244,7 @@ impl Gen<'_> {
                 g.push(&x, What::Size(id));
                 g.synth(goal, fuel)
             });
-            return (
-                Exp::Let(Pat::Name(x, None), Box::new(e), Box::new(body)),
-                ty,
-            );
+            return (Exp::Let(Pat::Name(x, None), Box::new(e), Box::new(body)), ty);
         }
         let other = self.goal(1);
         let (e, ty) = self.synth(&other, fuel);
@@ -282,19 +263,13 @@ impl Gen<'_> {
             g.bind(&x, bound);
             g.synth(goal, fuel)
         });
-        (
-            Exp::Let(Pat::Name(x, text), Box::new(e), Box::new(body)),
-            ty,
-        )
+        (Exp::Let(Pat::Name(x, text), Box::new(e), Box::new(body)), ty)
     }
 
     /// `let [k] (xs: [k]t) = e`, then an expression of this type.
     fn size_binding(&mut self, goal: &Ty, fuel: u32) -> (Exp, Ty) {
         let modules = self.modules();
-        let sized: Vec<&(Name, Kind)> = modules
-            .iter()
-            .filter(|(_, kind)| *kind != Kind::Bag)
-            .collect();
+        let sized: Vec<&(Name, Kind)> = modules.iter().filter(|(_, kind)| *kind != Kind::Bag).collect();
         let other = match self.c.below(4) {
             0 => Ty::rank(2),
             1 | 2 if !sized.is_empty() => {
@@ -341,11 +316,7 @@ impl Gen<'_> {
             return self.synth(goal, fuel.saturating_sub(1));
         };
         // A value whose constructors the cases tell needs no type.
-        let (e, ty) = if self.c.once_in(3) {
-            self.synth(&sum, fuel)
-        } else {
-            self.own(&sum, fuel)
-        };
+        let (e, ty) = if self.c.once_in(3) { self.synth(&sum, fuel) } else { self.own(&sum, fuel) };
         let ty = self.close(&ty);
         let Ty::Sum(cases) = &ty else {
             return self.synth(goal, fuel.saturating_sub(1));
@@ -379,10 +350,7 @@ impl Gen<'_> {
             });
             made.push((at, *constr, names, body));
         }
-        (
-            Exp::Match(Box::new(e), made),
-            result.unwrap_or_else(|| goal.clone()),
-        )
+        (Exp::Match(Box::new(e), made), result.unwrap_or_else(|| goal.clone()))
     }
 
     /// A loop whose arrays may change their sizes, then an expression of this type.
@@ -397,21 +365,14 @@ impl Gen<'_> {
             goals.push(goal.clone());
         } else {
             for _ in 0..=self.c.below(3) {
-                goals.push(if self.c.once_in(6) {
-                    Ty::Int
-                } else {
-                    self.goal(1)
-                });
+                goals.push(if self.c.once_in(6) { Ty::Int } else { self.goal(1) });
             }
         }
         let mut init = Vec::new();
         let mut start = Vec::new();
         for (at, param) in goals.iter().enumerate() {
-            let (e, ty) = if while_loop && at == 0 {
-                (Exp::Int(0), Ty::Int)
-            } else {
-                self.synth(param, fuel)
-            };
+            let (e, ty) =
+                if while_loop && at == 0 { (Exp::Int(0), Ty::Int) } else { self.synth(param, fuel) };
             init.push(e);
             start.push(self.close(&ty));
         }
@@ -436,16 +397,8 @@ impl Gen<'_> {
             Iter::For(i.clone(), self.count(1).0)
         };
         let inside: Vec<Ty> = goals.iter().map(|ty| self.unknown(ty)).collect();
-        let texts: Vec<Option<String>> = inside
-            .iter()
-            .map(|ty| {
-                if self.c.once_in(5) {
-                    self.anonymous(ty)
-                } else {
-                    None
-                }
-            })
-            .collect();
+        let texts: Vec<Option<String>> =
+            inside.iter().map(|ty| if self.c.once_in(5) { self.anonymous(ty) } else { None }).collect();
         let mark = self.scope.len();
         match &iter {
             Iter::For(..) => {
@@ -479,20 +432,11 @@ impl Gen<'_> {
             let (starts, insides) = (start.sizes(), inside.sizes());
             let mut sizes = Vec::new();
             for (at, end) in end.sizes().iter().enumerate() {
-                sizes.push(if *end == insides[at] {
-                    starts[at].clone()
-                } else {
-                    self.fresh()
-                });
+                sizes.push(if *end == insides[at] { starts[at].clone() } else { self.fresh() });
             }
             outside.push(start.with_sizes(&sizes));
         }
-        let pats: Vec<Pat> = names
-            .iter()
-            .cloned()
-            .zip(texts)
-            .map(|(x, text)| Pat::Name(x, text))
-            .collect();
+        let pats: Vec<Pat> = names.iter().cloned().zip(texts).map(|(x, text)| Pat::Name(x, text)).collect();
         let single = pats.len() == 1;
         let (pat, init, body) = if single {
             (pats[0].clone(), init.swap_remove(0), body)
@@ -518,13 +462,7 @@ impl Gen<'_> {
     }
 
     /// The next values of loop parameters, and their types.
-    fn loop_body(
-        &mut self,
-        goals: &[Ty],
-        names: &[Name],
-        while_loop: bool,
-        fuel: u32,
-    ) -> (Exp, Vec<Ty>) {
+    fn loop_body(&mut self, goals: &[Ty], names: &[Name], while_loop: bool, fuel: u32) -> (Exp, Vec<Ty>) {
         let mut parts = Vec::new();
         let mut ends = Vec::new();
         for (at, goal) in goals.iter().enumerate() {
@@ -546,11 +484,7 @@ impl Gen<'_> {
             parts.push(e);
             ends.push(ty);
         }
-        let body = if parts.len() == 1 {
-            parts.swap_remove(0)
-        } else {
-            Exp::Tuple(parts)
-        };
+        let body = if parts.len() == 1 { parts.swap_remove(0) } else { Exp::Tuple(parts) };
         (body, ends)
     }
 }

@@ -191,19 +191,11 @@ impl Exp {
             Self::Call(_, name, args) | Self::Local(name, args) => {
                 format!("({name} {})", all(args).join(" "))
             }
-            Self::If(cond, yes, no) => format!(
-                "(if {} then {} else {})",
-                cond.text(funs),
-                yes.text(funs),
-                no.text(funs)
-            ),
+            Self::If(cond, yes, no) => {
+                format!("(if {} then {} else {})", cond.text(funs), yes.text(funs), no.text(funs))
+            }
             Self::Let(pat, e, body) => {
-                format!(
-                    "(let {} = {}\n  in {})",
-                    pat.text(),
-                    e.text(funs),
-                    body.text(funs)
-                )
+                format!("(let {} = {}\n  in {})", pat.text(), e.text(funs), body.text(funs))
             }
             Self::LetFun(fun, _, rest) => format!("({}\n  in {})", funs(*fun), rest.text(funs)),
             Self::Loop(pat, init, iter, body) => {
@@ -245,12 +237,7 @@ impl Exp {
 
 impl Cond {
     fn text(&self, funs: &dyn Fn(usize) -> String) -> String {
-        format!(
-            "{} {} {}",
-            self.left.text(funs),
-            self.op,
-            self.right.text(funs)
-        )
+        format!("{} {} {}", self.left.text(funs), self.op, self.right.text(funs))
     }
 }
 

@@ -19,11 +19,7 @@ impl Gen<'_> {
     pub fn calling(&mut self, goal: &Ty, fuel: u32) -> Option<(Exp, Ty)> {
         let fits = |fun: &usize| {
             let fun = &self.funs[*fun];
-            fun.ret.alike(goal)
-                && fun
-                    .params
-                    .iter()
-                    .all(|ty| self.nameable(ty) && !self.has_met(ty))
+            fun.ret.alike(goal) && fun.params.iter().all(|ty| self.nameable(ty) && !self.has_met(ty))
         };
         let fine: Vec<usize> = self.callable().into_iter().filter(fits).collect();
         let fun = *self.c.pick(&fine)?;
@@ -44,9 +40,7 @@ impl Gen<'_> {
             });
             let (e, found) = match given {
                 // The argument has to have the size that another one has.
-                Some(size) if ty.alike(&Ty::rank(1)) => {
-                    (self.exact(&size, fuel)?, Ty::Array(vec![size]))
-                }
+                Some(size) if ty.alike(&Ty::rank(1)) => (self.exact(&size, fuel)?, Ty::Array(vec![size])),
                 Some(_) => return None,
                 None => {
                     let (e, found) = self.synth(ty, fuel);
@@ -73,11 +67,7 @@ impl Gen<'_> {
                 size
             })
         });
-        let e = if fun.local {
-            Exp::Local(fun.path, args)
-        } else {
-            Exp::Call(fun.def, fun.path, args)
-        };
+        let e = if fun.local { Exp::Local(fun.path, args) } else { Exp::Call(fun.def, fun.path, args) };
         Some((e, ty))
     }
 
@@ -90,11 +80,7 @@ impl Gen<'_> {
     /// A local function, then an expression of this type.
     pub fn local_function(&mut self, goal: &Ty, fuel: u32) -> (Exp, Ty) {
         let f = self.name(&[], &[goal]);
-        let result = if self.c.once_in(3) {
-            goal.clone()
-        } else {
-            self.goal(1)
-        };
+        let result = if self.c.once_in(3) { goal.clone() } else { self.goal(1) };
         let keyword = "let";
         let fun = self.declare(keyword, &f, &result, fuel, true);
         let def = self.funs[fun].def;
@@ -109,14 +95,7 @@ impl Gen<'_> {
     }
 
     /// Declares a function with a result of this type but for sizes; its number.
-    pub fn declare(
-        &mut self,
-        keyword: &str,
-        name: &Name,
-        result: &Ty,
-        fuel: u32,
-        local: bool,
-    ) -> usize {
+    pub fn declare(&mut self, keyword: &str, name: &Name, result: &Ty, fuel: u32, local: bool) -> usize {
         let start = self.fresh_id();
         let mark = self.scope.len();
         let recursive = !local && self.c.once_in(3);
@@ -143,10 +122,7 @@ impl Gen<'_> {
         let mut bound = Vec::new();
         for (size, id) in &sizes {
             let of = |ty: &Ty| ty.sizes().iter().position(|s| *s == Size::Var(*id));
-            let found = params
-                .iter()
-                .enumerate()
-                .find_map(|(at, p)| Some((at, of(&p.ty)?)));
+            let found = params.iter().enumerate().find_map(|(at, p)| Some((at, of(&p.ty)?)));
             let (param, dim) = found.unwrap_or((0, 0));
             bound.push((size.clone(), param, dim));
         }
@@ -278,12 +254,8 @@ impl Gen<'_> {
     /// A type that has a size.
     fn carrier(&mut self, id: Id) -> Ty {
         let size = Size::Var(id);
-        let vectors: Vec<Name> = self
-            .modules()
-            .into_iter()
-            .filter(|(_, kind)| *kind == Kind::Vec)
-            .map(|(path, _)| path)
-            .collect();
+        let vectors: Vec<Name> =
+            self.modules().into_iter().filter(|(_, kind)| *kind == Kind::Vec).map(|(path, _)| path).collect();
         match self.c.below(4) {
             0 | 1 => match self.c.pick(&vectors) {
                 Some(path) => Ty::Abstract(path.clone(), Kind::Vec, vec![size]),
@@ -306,11 +278,7 @@ impl Gen<'_> {
             Size::Var(id) => named.iter().all(|(_, other)| other != id),
             _ => false,
         });
-        if own {
-            self.abbreviated(&param.ty, text)
-        } else {
-            text
-        }
+        if own { self.abbreviated(&param.ty, text) } else { text }
     }
 
     /// What is declared of the result.
@@ -333,10 +301,7 @@ impl Gen<'_> {
     fn abbreviated_result(&mut self, ty: &Ty, text: String) -> String {
         let sizes = ty.sizes();
         let equal = sizes.windows(2).all(|pair| pair[0] == pair[1]);
-        let found = self
-            .abbreviations
-            .iter()
-            .find(|a| a.equal && equal && a.ty.alike(ty));
+        let found = self.abbreviations.iter().find(|a| a.equal && equal && a.ty.alike(ty));
         match found.map(|a| a.name) {
             Some(name) if self.c.once_in(2) => name.to_owned(),
             _ => self.abbreviated(ty, text),
@@ -354,32 +319,18 @@ impl Gen<'_> {
             if let Some(text) = self.size_text(size) {
                 return text;
             }
-            let at = names
-                .iter()
-                .position(|other| other == size)
-                .unwrap_or_else(|| {
-                    names.push(size.clone());
-                    names.len() - 1
-                });
+            let at = names.iter().position(|other| other == size).unwrap_or_else(|| {
+                names.push(size.clone());
+                names.len() - 1
+            });
             format!("l{at}")
         })?;
         let names: String = (0..names.len()).map(|at| format!("[l{at}]")).collect();
-        Some(if names.is_empty() {
-            text
-        } else {
-            format!("?{names}.{text}")
-        })
+        Some(if names.is_empty() { text } else { format!("?{names}.{text}") })
     }
 
     /// A body that calls the function itself, with its first parameter made less.
-    fn recursion(
-        &mut self,
-        def: usize,
-        name: &Name,
-        params: &[Param],
-        result: &Ty,
-        fuel: u32,
-    ) -> (Exp, Ty) {
+    fn recursion(&mut self, def: usize, name: &Name, params: &[Param], result: &Ty, fuel: u32) -> (Exp, Ty) {
         let depth = Exp::Var(params[0].name.clone());
         let (base, ty) = self.synth(result, fuel);
         if params.iter().any(|param| self.has_met(&param.ty)) {
@@ -406,11 +357,7 @@ impl Gen<'_> {
             args.push(e);
         }
         let call = Exp::Call(def, name.clone(), args);
-        let stop = Cond {
-            left: depth,
-            op: "<=",
-            right: Exp::Int(0),
-        };
+        let stop = Cond { left: depth, op: "<=", right: Exp::Int(0) };
         let choice = Exp::If(Box::new(stop), Box::new(base), Box::new(call));
         (choice, self.unknown(result))
     }

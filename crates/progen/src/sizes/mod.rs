@@ -95,34 +95,16 @@ fn plain_abbreviations() -> Vec<Abbreviation> {
     let xs = || Ty::rank(1);
     let option = |ty: Ty| Ty::Sum(vec![("none", Vec::new()), ("some", vec![ty])]);
     let pair = Ty::Record(vec![("a", xs()), ("b", xs())]);
-    let new = |name, ty| Abbreviation {
-        name,
-        ty,
-        equal: false,
-    };
+    let new = |name, ty| Abbreviation { name, ty, equal: false };
     vec![
         new("opt", option(xs())),
         new("core", pair.clone()),
-        Abbreviation {
-            name: "same",
-            ty: pair.clone(),
-            equal: true,
-        },
+        Abbreviation { name: "same", ty: pair.clone(), equal: true },
         new(
             "res",
-            Ty::Sum(vec![
-                ("err", vec![Ty::Int]),
-                ("ok", vec![xs(), xs()]),
-                ("rows", vec![Ty::rank(2)]),
-            ]),
+            Ty::Sum(vec![("err", vec![Ty::Int]), ("ok", vec![xs(), xs()]), ("rows", vec![Ty::rank(2)])]),
         ),
-        new(
-            "nest",
-            Ty::Sum(vec![
-                ("bare", vec![xs(), Ty::Int]),
-                ("deep", vec![option(xs()), pair]),
-            ]),
-        ),
+        new("nest", Ty::Sum(vec![("bare", vec![xs(), Ty::Int]), ("deep", vec![option(xs()), pair])])),
     ]
 }
 
@@ -136,12 +118,7 @@ impl Gen<'_> {
             } else {
                 self.anonymous(&abbreviation.ty)
             };
-            let _ = writeln!(
-                text,
-                "type~ {} = {}",
-                abbreviation.name,
-                ty.unwrap_or_default()
-            );
+            let _ = writeln!(text, "type~ {} = {}", abbreviation.name, ty.unwrap_or_default());
         }
         text
     }
@@ -150,9 +127,8 @@ impl Gen<'_> {
     fn module_abbreviations(&self) -> Vec<Abbreviation> {
         let mut modules = self.modules();
         modules.reverse();
-        let ty = |(path, kind): &(Name, Kind)| {
-            Ty::Abstract(path.clone(), *kind, vec![Size::Open; kind.rank()])
-        };
+        let ty =
+            |(path, kind): &(Name, Kind)| Ty::Abstract(path.clone(), *kind, vec![Size::Open; kind.rank()]);
         let mut made = Vec::new();
         if let Some(module) = modules.first() {
             made.push(Abbreviation {
@@ -237,22 +213,15 @@ impl Gen<'_> {
                 Val::Array(Rc::new(model::Array { shape, data }))
             };
             let [a, b] = &arrays;
-            let values = [
-                Val::Int(a.len() as i64),
-                Val::Int(b.len() as i64),
-                Val::Int(k),
-                array(a),
-                array(b),
-            ];
+            let values =
+                [Val::Int(a.len() as i64), Val::Int(b.len() as i64), Val::Int(k), array(a), array(b)];
             let mut env: Vec<(Name, Val)> = names.iter().cloned().zip(values.clone()).collect();
             // A call that takes the model too long is left out.
             let Ok(value) = Eval::new(&self.defs).exp(&body, &mut env) else {
                 continue;
             };
             let mut args = String::new();
-            values[2..]
-                .iter()
-                .for_each(|value| write_value(value, &mut args));
+            values[2..].iter().for_each(|value| write_value(value, &mut args));
             let mut expected = String::new();
             write_value(&value, &mut expected);
             calls.push(Call {

@@ -141,11 +141,7 @@ impl Array {
 impl<'d> Eval<'d> {
     /// An evaluation of a program with these functions.
     pub fn new(defs: &'d [Def]) -> Self {
-        Self {
-            defs,
-            steps: 0,
-            depth: 0,
-        }
+        Self { defs, steps: 0, depth: 0 }
     }
 
     /// The value of an expression.
@@ -311,11 +307,7 @@ impl<'d> Eval<'d> {
         let added = || {
             let (a, b) = (arr(0)?, arr(1)?);
             let sums = a.data.iter().zip(&b.data).map(|(x, y)| x.wrapping_add(*y));
-            if a.shape == b.shape {
-                Ok(vector(sums.collect()))
-            } else {
-                Err(GivesUp)
-            }
+            if a.shape == b.shape { Ok(vector(sums.collect())) } else { Err(GivesUp) }
         };
         Ok(match prim {
             Prim::Add => Val::Int(int(0)?.wrapping_add(int(1)?)),
@@ -391,9 +383,7 @@ impl<'d> Eval<'d> {
             Prim::ColumnSums => vector(arr(0)?.transposed().array()?.row_sums()),
             Prim::Outer => {
                 let (a, b) = (&arr(0)?.data, &arr(1)?.data);
-                let sums = a
-                    .iter()
-                    .flat_map(|x| b.iter().map(move |y| x.wrapping_add(*y)));
+                let sums = a.iter().flat_map(|x| b.iter().map(move |y| x.wrapping_add(*y)));
                 matrix(a.len() as i64, b.len() as i64, sums.collect())
             }
             Prim::Transpose => arr(0)?.transposed(),

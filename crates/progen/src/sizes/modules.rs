@@ -153,11 +153,7 @@ impl Gen<'_> {
             };
             kinds.push(kind);
             let sig = signature(kind);
-            let inner = if self.c.once_in(3) {
-                self.inner(kind)
-            } else {
-                None
-            };
+            let inner = if self.c.once_in(3) { self.inner(kind) } else { None };
             text.push_str(&match inner {
                 // By a functor, or by the other module itself.
                 Some(inner) if self.c.once_in(2) => {

@@ -74,9 +74,7 @@ pub(super) struct Gen<'a> {
 
 /// Names of variables, size parameters and functions. They are few, so that they hide
 /// each other and modules.
-const NAMES: [&str; 16] = [
-    "x", "n", "k", "xs", "i", "a", "b", "m", "v", "y", "ys", "t", "w", "u", "f", "g",
-];
+const NAMES: [&str; 16] = ["x", "n", "k", "xs", "i", "a", "b", "m", "v", "y", "ys", "t", "w", "u", "f", "g"];
 
 impl Gen<'_> {
     /// A size that nothing is known of.
@@ -162,8 +160,7 @@ impl Gen<'_> {
     /// A name, none of those given, that hides no module that the types mention.
     pub fn name(&mut self, avoid: &[Name], goals: &[&Ty]) -> Name {
         let fine = |name: &&&str| {
-            avoid.iter().all(|other| **other != ***name)
-                && goals.iter().all(|ty| !ty.mentions(name))
+            avoid.iter().all(|other| **other != ***name) && goals.iter().all(|ty| !ty.mentions(name))
         };
         let names: Vec<&&str> = NAMES.iter().filter(fine).collect();
         let most = names.len();
@@ -173,9 +170,7 @@ impl Gen<'_> {
             return (**name).into();
         }
         let mut others = (0..).map(|n| Name::from(format!("z{n}")));
-        others
-            .find(|name| !avoid.contains(name))
-            .unwrap_or_else(|| "z".into())
+        others.find(|name| !avoid.contains(name)).unwrap_or_else(|| "z".into())
     }
 
     /// The entries that their names stand for, the innermost first.
@@ -279,9 +274,7 @@ impl Gen<'_> {
                 format!("({})", parts.collect::<Option<Vec<_>>>()?.join(", "))
             }
             Ty::Record(fields) => {
-                let field = |(name, ty): &(&str, Ty)| {
-                    Some(format!("{name}: {}", self.type_text(ty, size)?))
-                };
+                let field = |(name, ty): &(&str, Ty)| Some(format!("{name}: {}", self.type_text(ty, size)?));
                 let fields = fields.iter().map(field);
                 format!("{{{}}}", fields.collect::<Option<Vec<_>>>()?.join(", "))
             }

@@ -117,20 +117,13 @@ impl Ty {
                 Self::Abstract(path.clone(), *kind, sizes.clone())
             }
             Self::Boxed(ty) => Self::Boxed(Rc::new(ty.with_module(from, to))),
-            Self::Tuple(parts) => {
-                Self::Tuple(parts.iter().map(|ty| ty.with_module(from, to)).collect())
-            }
+            Self::Tuple(parts) => Self::Tuple(parts.iter().map(|ty| ty.with_module(from, to)).collect()),
             Self::Record(fields) => {
                 let fields = fields.iter();
-                Self::Record(
-                    fields
-                        .map(|(f, ty)| (*f, ty.with_module(from, to)))
-                        .collect(),
-                )
+                Self::Record(fields.map(|(f, ty)| (*f, ty.with_module(from, to))).collect())
             }
             Self::Sum(cases) => {
-                let payload =
-                    |tys: &[Self]| tys.iter().map(|ty| ty.with_module(from, to)).collect();
+                let payload = |tys: &[Self]| tys.iter().map(|ty| ty.with_module(from, to)).collect();
                 Self::Sum(cases.iter().map(|(c, tys)| (*c, payload(tys))).collect())
             }
         }

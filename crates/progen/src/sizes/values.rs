@@ -151,11 +151,8 @@ impl Gen<'_> {
             5..=7 => {
                 let test = self.predicate();
                 let (e, _) = self.array(fuel);
-                let prim = if self.c.once_in(4) {
-                    Prim::Side(test, self.c.once_in(2))
-                } else {
-                    Prim::Filter(test)
-                };
+                let prim =
+                    if self.c.once_in(4) { Prim::Side(test, self.c.once_in(2)) } else { Prim::Filter(test) };
                 (one(prim, e), self.fresh())
             }
             8 | 9 => {
@@ -169,35 +166,19 @@ impl Gen<'_> {
                 };
                 let size = ty.sizes()[0].clone();
                 let b = self.exact(&size, fuel).unwrap_or_else(|| a.clone());
-                let prim = if self.c.once_in(2) {
-                    Prim::Map2
-                } else {
-                    Prim::Zipped
-                };
-                let args = if self.c.once_in(2) {
-                    vec![a, b]
-                } else {
-                    vec![b, a]
-                };
+                let prim = if self.c.once_in(2) { Prim::Map2 } else { Prim::Zipped };
+                let args = if self.c.once_in(2) { vec![a, b] } else { vec![b, a] };
                 let form = args.last().map_or(form, |e| in_order(form, e));
                 (Exp::Prim(prim, form, args), size)
             }
             12 => {
                 let (e, size) = self.array(fuel);
-                let prim = if self.c.once_in(2) {
-                    Prim::Reverse
-                } else {
-                    Prim::Scan
-                };
+                let prim = if self.c.once_in(2) { Prim::Reverse } else { Prim::Scan };
                 (one(prim, e), size)
             }
             13 => {
                 let (e, _) = self.array(fuel);
-                let prim = if self.c.once_in(2) {
-                    Prim::Half
-                } else {
-                    Prim::Rest
-                };
+                let prim = if self.c.once_in(2) { Prim::Half } else { Prim::Rest };
                 (one(prim, e), self.fresh())
             }
             14 => {
@@ -233,10 +214,7 @@ impl Gen<'_> {
                 let first = ty.sizes().into_iter().next();
                 match kind {
                     Kind::Vec => (self.op(Op::To, &path, vec![e]), first.unwrap_or(Size::Open)),
-                    Kind::Mat => (
-                        self.op(Op::Sums, &path, vec![e]),
-                        first.unwrap_or(Size::Open),
-                    ),
+                    Kind::Mat => (self.op(Op::Sums, &path, vec![e]), first.unwrap_or(Size::Open)),
                     Kind::Bag => (self.op(Op::To, &path, vec![e]), self.fresh()),
                 }
             }
@@ -254,11 +232,7 @@ impl Gen<'_> {
     pub fn own_matrix(&mut self, fuel: u32) -> (Exp, Size, Size) {
         if self.tight(fuel) {
             let (row, m) = self.literal();
-            return (
-                Exp::prim(Prim::Replicate, vec![Exp::Int(2), row]),
-                Size::Const(2),
-                m,
-            );
+            return (Exp::prim(Prim::Replicate, vec![Exp::Int(2), row]), Size::Const(2), m);
         }
         let fuel = fuel - 1;
         let form = self.form();
@@ -273,29 +247,17 @@ impl Gen<'_> {
             }
             3 => {
                 let (e, n, m) = self.matrix(fuel);
-                (
-                    Exp::Prim(Prim::Transpose, in_order(form, &e), vec![e]),
-                    m,
-                    n,
-                )
+                (Exp::Prim(Prim::Transpose, in_order(form, &e), vec![e]), m, n)
             }
             4 => {
                 let (e, n) = self.array(fuel);
                 let prim = Prim::Pairs(self.name(&[], &[]));
-                (
-                    Exp::Prim(prim, in_order(form, &e), vec![e]),
-                    n,
-                    Size::Const(2),
-                )
+                (Exp::Prim(prim, in_order(form, &e), vec![e]), n, Size::Const(2))
             }
             5 => {
                 let (e, _, m) = self.matrix(fuel);
                 let prim = Prim::KeepRows(self.name(&[], &[]), self.c.below(6) as i64);
-                (
-                    Exp::Prim(prim, in_order(form, &e), vec![e]),
-                    self.fresh(),
-                    m,
-                )
+                (Exp::Prim(prim, in_order(form, &e), vec![e]), self.fresh(), m)
             }
             _ => {
                 let modules = self.modules();
@@ -303,20 +265,12 @@ impl Gen<'_> {
                 let Some((path, kind)) = modules.iter().find(of).cloned() else {
                     let (row, m) = self.array(fuel);
                     let two = Exp::Int(2);
-                    return (
-                        Exp::prim(Prim::Replicate, vec![two, row]),
-                        Size::Const(2),
-                        m,
-                    );
+                    return (Exp::prim(Prim::Replicate, vec![two, row]), Size::Const(2), m);
                 };
                 let goal = Ty::Abstract(path.clone(), kind, vec![Size::Open; 2]);
                 let (e, ty) = self.synth(&goal, fuel);
                 let sizes = ty.sizes();
-                (
-                    self.op(Op::To, &path, vec![e]),
-                    sizes[0].clone(),
-                    sizes[1].clone(),
-                )
+                (self.op(Op::To, &path, vec![e]), sizes[0].clone(), sizes[1].clone())
             }
         }
     }
@@ -360,15 +314,10 @@ impl Gen<'_> {
                     op: "==",
                     right: number.clone(),
                 };
-                let coerced =
-                    Exp::Typed(Box::new(Exp::Var(x.clone())), true, format!("[{text}]i64"));
+                let coerced = Exp::Typed(Box::new(Exp::Var(x.clone())), true, format!("[{text}]i64"));
                 let other = Exp::prim(Prim::Replicate, vec![number, Exp::Int(7)]);
                 let choice = Exp::If(Box::new(cond), Box::new(coerced), Box::new(other));
-                Exp::Let(
-                    super::exp::Pat::Name(x, None),
-                    Box::new(e),
-                    Box::new(choice),
-                )
+                Exp::Let(super::exp::Pat::Name(x, None), Box::new(e), Box::new(choice))
             }
         })
     }
@@ -391,16 +340,11 @@ impl Gen<'_> {
             }
             (0..=2, _) => {
                 let (e, n) = self.own_array(fuel);
-                let sizes = if kind == Kind::Bag {
-                    Vec::new()
-                } else {
-                    vec![n]
-                };
+                let sizes = if kind == Kind::Bag { Vec::new() } else { vec![n] };
                 (self.op(Op::Of, path, vec![e]), ty(sizes))
             }
             (3, _) => {
-                let counts: Vec<(Exp, Size)> =
-                    (0..kind.rank().max(1)).map(|_| self.count(fuel)).collect();
+                let counts: Vec<(Exp, Size)> = (0..kind.rank().max(1)).map(|_| self.count(fuel)).collect();
                 let (args, mut sizes): (Vec<Exp>, Vec<Size>) = counts.into_iter().unzip();
                 sizes.truncate(kind.rank());
                 (self.op(Op::Make, path, args), ty(sizes))
@@ -413,12 +357,7 @@ impl Gen<'_> {
             }
             (4 | 5, Kind::Vec | Kind::Bag) => {
                 let ((a, x), (b, y)) = (self.synth(&goal, fuel), self.synth(&goal, fuel));
-                let sizes = x
-                    .sizes()
-                    .iter()
-                    .zip(y.sizes())
-                    .map(|(x, y)| x.plus(&y))
-                    .collect();
+                let sizes = x.sizes().iter().zip(y.sizes()).map(|(x, y)| x.plus(&y)).collect();
                 (self.op(Op::Cat, path, vec![a, b]), ty(sizes))
             }
             (5, Kind::Mat) => {
@@ -442,12 +381,8 @@ impl Gen<'_> {
                     && self.c.once_in(3)
                     && let Some((e, found)) = self.c.pick(&known).cloned()
                 {
-                    let same: Vec<(Exp, Ty)> =
-                        known.into_iter().filter(|(_, ty)| *ty == found).collect();
-                    let other = self
-                        .c
-                        .pick(&same)
-                        .map_or_else(|| e.clone(), |(e, _)| e.clone());
+                    let same: Vec<(Exp, Ty)> = known.into_iter().filter(|(_, ty)| *ty == found).collect();
+                    let other = self.c.pick(&same).map_or_else(|| e.clone(), |(e, _)| e.clone());
                     return (self.op(Op::Both, path, vec![e, other]), found);
                 }
                 let (e, found) = self.synth(&goal, fuel);
@@ -473,18 +408,10 @@ impl Gen<'_> {
                     g.bind(&x, ty.clone());
                     g.digest(Exp::Var(x.clone()), ty)
                 });
-                Exp::Let(
-                    super::exp::Pat::Name(x, None),
-                    Box::new(e),
-                    Box::new(digest),
-                )
+                Exp::Let(super::exp::Pat::Name(x, None), Box::new(e), Box::new(digest))
             }
             Ty::Array(sizes) if sizes.len() == 1 => {
-                let len = if self.c.once_in(3) {
-                    Prim::Length
-                } else {
-                    Prim::Len
-                };
+                let len = if self.c.once_in(3) { Prim::Length } else { Prim::Len };
                 let len = Exp::prim(len, vec![e.clone()]);
                 let len = Exp::prim(Prim::Mul, vec![len, Exp::Int(1000)]);
                 add(len, Exp::prim(Prim::Sum, vec![e]))
@@ -509,13 +436,11 @@ impl Gen<'_> {
                 let parts: Vec<(Name, Ty)> = match ty {
                     Ty::Tuple(tys) => {
                         let tys = tys.iter().enumerate();
-                        tys.map(|(at, ty)| (at.to_string().into(), ty.clone()))
-                            .collect()
+                        tys.map(|(at, ty)| (at.to_string().into(), ty.clone())).collect()
                     }
-                    Ty::Record(fields) => fields
-                        .iter()
-                        .map(|(name, ty)| ((*name).into(), ty.clone()))
-                        .collect(),
+                    Ty::Record(fields) => {
+                        fields.iter().map(|(name, ty)| ((*name).into(), ty.clone())).collect()
+                    }
                     _ => Vec::new(),
                 };
                 let mut total = Exp::Int(0);
@@ -567,9 +492,5 @@ fn is_path(e: &Exp) -> bool {
 /// The form, if the function may need the sizes of this argument there: a left operand is
 /// evaluated before the right one.
 fn in_order(form: Form, e: &Exp) -> Form {
-    if form == Form::Back && !is_path(e) {
-        Form::Plain
-    } else {
-        form
-    }
+    if form == Form::Back && !is_path(e) { Form::Plain } else { form }
 }

@@ -38,11 +38,7 @@ impl Context {
     ///
     /// # Errors
     /// There is no memory, or the device has been lost; all blocks are given back.
-    pub(crate) fn fetched(
-        &mut self,
-        params: &[ParamDesc],
-        mut words: Words,
-    ) -> Result<Words, Error> {
+    pub(crate) fn fetched(&mut self, params: &[ParamDesc], mut words: Words) -> Result<Words, Error> {
         if !self.has_device() {
             return Ok(words);
         }
@@ -85,12 +81,7 @@ impl Context {
     }
 
     /// Copies bytes to the beginning of a new block, which is given back if that fails.
-    fn copy(
-        &mut self,
-        way: i64,
-        (to, from): (*mut u8, *mut u8),
-        bytes: usize,
-    ) -> Result<*mut u8, Error> {
+    fn copy(&mut self, way: i64, (to, from): (*mut u8, *mut u8), bytes: usize) -> Result<*mut u8, Error> {
         let ctx = self.enter();
         // SAFETY: so many bytes are in both, which are blocks or memory as the way says.
         let status = unsafe { br_device_copy(ctx, way, to, 0, from, 0, bytes as i64) };

@@ -17,13 +17,7 @@ pub struct Fake {
 
 impl Fake {
     pub fn new(memory: u64) -> Self {
-        Self {
-            left: memory,
-            blocks: Vec::new(),
-            freed: Vec::new(),
-            run: |_, _, _| {},
-            commands: 0,
-        }
+        Self { left: memory, blocks: Vec::new(), freed: Vec::new(), run: |_, _, _| {}, commands: 0 }
     }
 
     fn bytes(&mut self, memory: Memory, at: u64, count: usize) -> &mut [u8] {
@@ -32,21 +26,13 @@ impl Fake {
 }
 
 impl Driver for Fake {
-    #[expect(
-        clippy::unnecessary_literal_bound,
-        reason = "the signature is the trait's"
-    )]
+    #[expect(clippy::unnecessary_literal_bound, reason = "the signature is the trait's")]
     fn name(&self) -> &str {
         "fake"
     }
 
     fn limits(&self) -> Limits {
-        Limits {
-            memory: self.left,
-            block: self.left,
-            shared: 1 << 10,
-            busy: None,
-        }
+        Limits { memory: self.left, block: self.left, shared: 1 << 10, busy: None }
     }
 
     fn alloc(&mut self, bytes: u64) -> Result<Option<Memory>, String> {

@@ -27,28 +27,22 @@ pub fn heads(desc: &DeviceDesc) -> Vec<String> {
     let names: BTreeSet<&str> = desc.kernels().iter().map(|it| it.name.get()).collect();
     let text = spaced(desc.source.get());
     let is_kernel = |head: &&str| parts(head).is_some_and(|(name, _)| names.contains(name));
-    functions(&text)
-        .filter(is_kernel)
-        .map(str::to_owned)
-        .collect()
+    functions(&text).filter(is_kernel).map(str::to_owned).collect()
 }
 
 /// A kernel of the program's that a text does not have, by its head.
 pub fn missing(desc: &DeviceDesc, text: &str) -> Option<String> {
     let text = spaced(text);
     let there: BTreeSet<&str> = functions(&text).collect();
-    heads(desc)
-        .into_iter()
-        .find(|head| !there.contains(&**head))
+    heads(desc).into_iter().find(|head| !there.contains(&**head))
 }
 
 /// A kernel of the program's that has another number of parameters in a text of PTX, by its
 /// head. One that is not there the driver does not find.
 pub fn differing(desc: &DeviceDesc, ptx: &str) -> Option<String> {
     let entries = ptx.split(".entry ").skip(1).filter_map(parts);
-    let there: BTreeMap<&str, usize> = entries
-        .map(|(name, list)| (name, list.matches(".param").count()))
-        .collect();
+    let there: BTreeMap<&str, usize> =
+        entries.map(|(name, list)| (name, list.matches(".param").count())).collect();
     heads(desc).into_iter().find(|head| {
         parts(head).is_some_and(|(name, list)| {
             let own = list.split(',').count();
@@ -64,10 +58,7 @@ mod tests {
     use crate::abi::{DeviceDesc, KernelDesc, Str, TARGET_OPENCL};
 
     fn described<R>(f: impl FnOnce(&DeviceDesc) -> R) -> R {
-        let named = |name| KernelDesc {
-            name: Str::new(name),
-            ..KERNEL
-        };
+        let named = |name| KernelDesc { name: Str::new(name), ..KERNEL };
         let kernels = [named("k0"), named("k1")];
         f(&DeviceDesc {
             target: TARGET_OPENCL,

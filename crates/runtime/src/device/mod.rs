@@ -141,11 +141,7 @@ impl Device {
     ///
     /// # Errors
     /// What is missing, in words for the user.
-    pub(crate) fn open(
-        desc: &DeviceDesc,
-        config: &Config,
-        limit: Option<u64>,
-    ) -> Result<Self, String> {
+    pub(crate) fn open(desc: &DeviceDesc, config: &Config, limit: Option<u64>) -> Result<Self, String> {
         let driver: Box<dyn Driver> = match desc.target {
             TARGET_OPENCL => Box::new(opencl::open(desc, config)?),
             TARGET_CUDA => Box::new(gpu::open(Vendor::Cuda, desc, config)?),
@@ -205,9 +201,7 @@ impl Device {
     /// Takes back what a block of the host's stood for.
     pub(crate) fn give_back(&self, block: Block) {
         let state = &mut *self.state();
-        state
-            .pool
-            .put(state.driver.as_mut(), block.memory, block.bytes);
+        state.pool.put(state.driver.as_mut(), block.memory, block.bytes);
     }
 
     /// Waits until all is done.
@@ -264,10 +258,7 @@ impl Device {
 impl State {
     /// What is said where the driver fails.
     fn broken(&self, why: &str) -> String {
-        render(
-            &format!("the device `{}` fails: {why}.", self.driver.name()),
-            "",
-        )
+        render(&format!("the device `{}` fails: {why}.", self.driver.name()), "")
     }
 
     /// A command was given to the driver.
@@ -312,9 +303,7 @@ impl State {
             return Ok(());
         }
         let (number, words) = note.split_at(8);
-        let number = number
-            .first_chunk()
-            .map_or(0, |bytes| i32::from_le_bytes(*bytes));
+        let number = number.first_chunk().map_or(0, |bytes| i32::from_le_bytes(*bytes));
         let Ok(number @ 1..) = usize::try_from(number) else {
             return Ok(());
         };
@@ -391,8 +380,7 @@ impl Drop for State {
 /// The number of copies to the host among the [`WAYS`].
 const TO_HOST: usize = 1;
 
-const NO_DEVICE: &str =
-    "the context has no device; this is a bug of the compiler, please report it";
+const NO_DEVICE: &str = "the context has no device; this is a bug of the compiler, please report it";
 
 /// Records a failure as finished text; the status.
 fn fail(ctx: &Ctx, text: String) -> i32 {
@@ -405,11 +393,7 @@ fn fail(ctx: &Ctx, text: String) -> i32 {
 /// # Safety
 /// As [`heap::br_alloc`].
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn br_device_alloc(
-    ctx: *mut Ctx,
-    bytes: i64,
-    place: *const CheckDesc,
-) -> *mut u8 {
+pub unsafe extern "C" fn br_device_alloc(ctx: *mut Ctx, bytes: i64, place: *const CheckDesc) -> *mut u8 {
     // SAFETY: by the caller's promise.
     let ctx = unsafe { &mut *ctx };
     let shared = ctx.shared().clone();
@@ -426,17 +410,12 @@ pub unsafe extern "C" fn br_device_alloc(
             let taken = taken.map_err(|e| state.broken(&e))?;
             taken.map_err(|refused| render(&state.pool.describe(bytes, refused), &location()))?
         };
-        let block = Block {
-            memory,
-            bytes: total,
-        };
+        let block = Block { memory, bytes: total };
         let index = ctx.index();
-        ctx.heap
-            .alloc_remote(block, &shared, index)
-            .map_err(|refused| {
-                device.give_back(block);
-                describe(size_of::<Block>() as u64, refused, &location())
-            })
+        ctx.heap.alloc_remote(block, &shared, index).map_err(|refused| {
+            device.give_back(block);
+            describe(size_of::<Block>() as u64, refused, &location())
+        })
     };
     match made() {
         Ok(block) => block.as_ptr(),
@@ -474,10 +453,7 @@ pub unsafe extern "C" fn br_device_copy(
     if let Some(copied) = state.copied.get_mut(way as usize) {
         *copied += count as u64;
     }
-    #[expect(
-        clippy::cast_ptr_alignment,
-        reason = "blocks lie where `br_device_alloc` made them"
-    )]
+    #[expect(clippy::cast_ptr_alignment, reason = "blocks lie where `br_device_alloc` made them")]
     // SAFETY: an address that `br_device_alloc` gave.
     let memory = |block: *mut u8| unsafe { block.cast::<Block>().read() }.memory;
     let (to_at, from_at) = (to_at as u64, from_at as u64);
@@ -513,12 +489,7 @@ pub unsafe extern "C" fn br_device_copy(
 /// `ctx` must be the calling thread's view of a live context, `words` as many words as the
 /// kernel has captures and arrays whose sizes the launch says.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn br_launch(
-    ctx: *mut Ctx,
-    kernel: i64,
-    blocks: i64,
-    words: *const u64,
-) -> i32 {
+pub unsafe extern "C" fn br_launch(ctx: *mut Ctx, kernel: i64, blocks: i64, words: *const u64) -> i32 {
     // SAFETY: by the caller's promise.
     let ctx = unsafe { &*ctx };
     let Some(device) = ctx.shared().device.as_ref() else {
@@ -529,11 +500,7 @@ pub unsafe extern "C" fn br_launch(
     };
     let kernel = kernel as usize;
     let mut state = device.state();
-    let count = state
-        .desc
-        .kernels()
-        .get(kernel)
-        .map_or(0, |k| k.sizes().len() + k.n_pads as usize);
+    let count = state.desc.kernels().get(kernel).map_or(0, |k| k.sizes().len() + k.n_pads as usize);
     let words = if count == 0 {
         &[]
     } else {

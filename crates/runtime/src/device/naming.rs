@@ -15,12 +15,7 @@ pub fn platform<'a>(all: &[&'a str], wanted: &str) -> Result<&'a str, String> {
 
 /// The position of the one that is meant, of those that have these names, of which the first
 /// is shown.
-fn pick<const N: usize>(
-    what: &str,
-    all: &[[&str; N]],
-    wanted: &str,
-    more: &str,
-) -> Result<usize, String> {
+fn pick<const N: usize>(what: &str, all: &[[&str; N]], wanted: &str, more: &str) -> Result<usize, String> {
     let (number, part) = split(wanted)?;
     let part = part.to_lowercase();
     let fits = |names: &[&str; N]| names.iter().any(|name| name.to_lowercase().contains(&part));
@@ -37,14 +32,10 @@ fn split(wanted: &str) -> Result<(usize, &str), String> {
     let Some(rest) = wanted.strip_prefix('#') else {
         return Ok((0, wanted));
     };
-    let end = rest
-        .find(|c: char| !c.is_ascii_digit())
-        .unwrap_or(rest.len());
+    let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
     let (number, name) = rest.split_at(end);
     match number.parse() {
         Ok(number) => Ok((number, name.trim_start())),
-        Err(_) => Err(format!(
-            "`{wanted}` has no number behind `#`; it is `#K NAME`"
-        )),
+        Err(_) => Err(format!("`{wanted}` has no number behind `#`; it is `#K NAME`")),
     }
 }

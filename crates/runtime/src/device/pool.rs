@@ -47,16 +47,7 @@ pub enum Refused {
 impl Pool {
     /// A pool that gives so much at a time.
     pub fn new(limit: u64, largest: u64) -> Self {
-        Self {
-            limit,
-            largest,
-            live: 0,
-            peak: 0,
-            kept: Vec::new(),
-            kept_bytes: 0,
-            blocks: 0,
-            reused: 0,
-        }
+        Self { limit, largest, live: 0, peak: 0, kept: Vec::new(), kept_bytes: 0, blocks: 0, reused: 0 }
     }
 
     /// The most bytes that were in use at a time.
@@ -80,9 +71,8 @@ impl Pool {
         }
         let most = bytes + bytes / 4;
         let fits = |kept: &Kept| (bytes..=most).contains(&kept.bytes);
-        let fit = (self.kept.iter().enumerate())
-            .filter(|(_, kept)| fits(kept))
-            .min_by_key(|(_, kept)| kept.bytes);
+        let fit =
+            (self.kept.iter().enumerate()).filter(|(_, kept)| fits(kept)).min_by_key(|(_, kept)| kept.bytes);
         if let Some((at, kept)) = fit
             && kept.bytes <= self.limit - self.live
         {
@@ -187,10 +177,7 @@ mod tests {
     #[test]
     fn kept_blocks_go_before_the_device_is_full() {
         let (mut driver, mut pool) = (Fake::new(1024), Pool::new(4096, 4096));
-        let (small, _) = pool
-            .take(&mut driver, 512)
-            .expect("it works")
-            .expect("it fits");
+        let (small, _) = pool.take(&mut driver, 512).expect("it works").expect("it fits");
         pool.put(&mut driver, small, 512);
         assert!(pool.take(&mut driver, 1024).expect("it works").is_ok());
         assert_eq!(driver.freed, [small]);

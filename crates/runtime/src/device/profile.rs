@@ -226,12 +226,9 @@ mod tests {
         let desc = desc(&kernels);
         for debug in [false, true] {
             let mut profile = Profile::new(&desc, debug);
-            for command in [
-                Command::Copy(0, 100),
-                Command::Launch(0, 7),
-                Command::Launch(0, 8),
-                Command::Note,
-            ] {
+            for command in
+                [Command::Copy(0, 100), Command::Launch(0, 7), Command::Launch(0, 8), Command::Note]
+            {
                 assert_eq!(profile.begun(command), debug);
             }
             profile.ended(&desc, &[1000, 2500, 3500, 3000]);
@@ -246,8 +243,7 @@ mod tests {
             let lines = profile.lines();
             if debug {
                 let first = "copy to the device: 100 bytes, 1.0 us";
-                let second =
-                    "main.segred#3 (a.fut:1:1-2, a.fut:2:3-4): 7 blocks of 256 threads, 2.5 us";
+                let second = "main.segred#3 (a.fut:1:1-2, a.fut:2:3-4): 7 blocks of 256 threads, 2.5 us";
                 assert_eq!((&*lines[0], &*lines[1], lines.len()), (first, second, 3));
             } else {
                 assert!(lines.is_empty());

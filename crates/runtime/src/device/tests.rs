@@ -30,11 +30,7 @@ pub(super) const KERNEL: KernelDesc = KernelDesc {
 fn a_kernel_s_failure_comes_with_what_is_read_next_and_leaves_no_trace() {
     let checks = [check("", ""), check("no {i64} of {bool}", "a.fut:1:1-2")];
     let checks: Vec<*const CheckDesc> = checks.iter().map(std::ptr::from_ref).collect();
-    let shares = KernelDesc {
-        n_pads: 2,
-        fails: 1,
-        ..KERNEL
-    };
+    let shares = KernelDesc { n_pads: 2, fails: 1, ..KERNEL };
     let kernels = [KERNEL, KERNEL, KERNEL, shares];
     let desc = DeviceDesc {
         target: TARGET_OPENCL,

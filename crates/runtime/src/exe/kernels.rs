@@ -18,10 +18,7 @@ fn of<'a>(program: &'a Program, wanted: &Kernels) -> Result<&'a DeviceDesc, Stri
     if target == wanted.target {
         return Ok(desc);
     }
-    Err(format!(
-        "the program's kernels are for {target}, not for {}",
-        wanted.target
-    ))
+    Err(format!("the program's kernels are for {target}, not for {}", wanted.target))
 }
 
 /// Writes the text of a program's kernels into a file.
@@ -56,24 +53,14 @@ fn load(desc: &DeviceDesc, from: &Kernels) -> Result<Loaded, String> {
         loaded.source = Some(text);
     }
     other.map_or(Ok(loaded), |head| {
-        Err(format!(
-            "{file} has no kernel `void {head}`, as the program launches it"
-        ))
+        Err(format!("{file} has no kernel `void {head}`, as the program launches it"))
     })
 }
 
 /// How the device is to be used, with kernels from a file if there are to be such. Where they
 /// are to be written, this is for them as they are compiled.
 pub(super) fn config(program: &Program, options: &Options) -> Result<Config, String> {
-    let DeviceOptions {
-        name,
-        platform,
-        build_options,
-        cache_file,
-        load: from,
-        dump,
-        ..
-    } = &options.device;
+    let DeviceOptions { name, platform, build_options, cache_file, load: from, dump, .. } = &options.device;
     let Loaded { source, compiled } = match from {
         Some(from) => load(of(program, from)?, from)?,
         None => Loaded::default(),
@@ -110,11 +97,8 @@ pub(super) fn idle(program: &Program, options: &Options) -> Vec<String> {
         if largest.is_none() || has_it || !is_idle {
             continue;
         }
-        let advice = if is_block {
-            format!("; compile it with --tblock-size={value}")
-        } else {
-            String::new()
-        };
+        let advice =
+            if is_block { format!("; compile it with --tblock-size={value}") } else { String::new() };
         lines.push(format!("{place}{name} {said}{advice}"));
     }
     lines
@@ -123,22 +107,12 @@ pub(super) fn idle(program: &Program, options: &Options) -> Vec<String> {
 /// What tuning parameters are set to: thresholds first that all get one value, so that those
 /// that are set by name override it.
 pub(super) fn assignments(program: &Program, options: &Options) -> Vec<Assignment> {
-    let (general, own): (Vec<_>, Vec<_>) =
-        (options.params.iter()).partition(|given| is_general(&given.name));
+    let (general, own): (Vec<_>, Vec<_>) = (options.params.iter()).partition(|given| is_general(&given.name));
     let all = general.iter().rev().find(|it| it.name == ALL_THRESHOLDS);
-    let all = options
-        .device
-        .default_threshold
-        .or_else(|| Some(all?.value))
-        .into_iter()
-        .flat_map(|value| {
-            let thresholds = program.tunables().iter();
-            let thresholds = thresholds.filter(|it| it.class.get() == CLASS_THRESHOLD);
-            thresholds.map(move |it| Assignment {
-                name: it.name.get().to_owned(),
-                value,
-                place: String::new(),
-            })
-        });
+    let all = options.device.default_threshold.or_else(|| Some(all?.value)).into_iter().flat_map(|value| {
+        let thresholds = program.tunables().iter();
+        let thresholds = thresholds.filter(|it| it.class.get() == CLASS_THRESHOLD);
+        thresholds.map(move |it| Assignment { name: it.name.get().to_owned(), value, place: String::new() })
+    });
     all.chain(own.into_iter().cloned()).collect()
 }

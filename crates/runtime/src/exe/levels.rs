@@ -48,10 +48,7 @@ impl Level {
 
     /// The best level that this machine has.
     pub fn of_this_machine() -> Option<Self> {
-        Self::ALL
-            .into_iter()
-            .take_while(|level| level.is_here())
-            .last()
+        Self::ALL.into_iter().take_while(|level| level.is_here()).last()
     }
 
     /// Whether this machine has what the level has more than the one before.
@@ -185,18 +182,12 @@ mod tests {
             }
         }
         let few = Code::Levels(vec![(Level::V3, image("v3"))]);
-        assert_eq!(
-            few.choose(None, Some(Level::V4)).map(|(level, _)| level),
-            Ok(Some(Level::V3))
-        );
+        assert_eq!(few.choose(None, Some(Level::V4)).map(|(level, _)| level), Ok(Some(Level::V3)));
     }
 
     #[test]
     fn machines_without_any_level_are_told() {
-        let message = all()
-            .choose(None, None)
-            .map(|_| ())
-            .expect_err("nothing fits");
+        let message = all().choose(None, None).map(|_| ()).expect_err("nothing fits");
         assert!(message.contains("x86-64-v2"), "{message}");
         let one = Code::from(image("one"));
         assert!(one.choose(None, None).is_ok());

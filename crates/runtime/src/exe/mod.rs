@@ -64,9 +64,7 @@ pub fn run<R: Read>(
     mut streams: Streams<'_, R>,
 ) -> i32 {
     let mut args = args.into_iter();
-    let name = args.next().map_or("program".to_owned(), |name| {
-        name.to_string_lossy().into_owned()
-    });
+    let name = args.next().map_or("program".to_owned(), |name| name.to_string_lossy().into_owned());
     let message = match behave(code.into(), &name, args, &mut streams) {
         Ok(()) => return 0,
         Err(Failure::Quiet) => return 1,
@@ -109,10 +107,9 @@ fn behave<R: Read>(
         log(streams.stderr, &format!("{name}: {idle}"));
     }
     let mut times = match &options.runtime_file {
-        Some(path) => Some(
-            File::create(path)
-                .map_err(|e| format!("cannot open {} for writing: {e}", path.display()))?,
-        ),
+        Some(path) => {
+            Some(File::create(path).map_err(|e| format!("cannot open {} for writing: {e}", path.display()))?)
+        }
         None => None,
     };
     let config = Config {
@@ -127,17 +124,12 @@ fn behave<R: Read>(
         return Ok(());
     }
     if options.print_values {
-        let lines = context
-            .settings()
-            .map(|(name, value)| format!("{name}={value}\n"));
+        let lines = context.settings().map(|(name, value)| format!("{name}={value}\n"));
         return put(streams.stdout, lines.collect::<String>().as_bytes());
     }
     let entry = context.entry(&options.entry)?;
     if options.log {
-        log(
-            streams.stderr,
-            &format!("{name}: {} threads", context.num_threads()),
-        );
+        log(streams.stderr, &format!("{name}: {} threads", context.num_threads()));
         if let Some(level) = level {
             log(streams.stderr, &format!("{name}: code for {level}"));
         }
@@ -177,9 +169,7 @@ fn read_arguments<R: Read>(
 ) -> Result<(), Failure> {
     for (index, param) in entry.params().iter().enumerate() {
         if param.kind == KIND_UNIT {
-            stdin
-                .skip_unit()
-                .map_err(|e| format!("{}: {e}", describe(index, param)))?;
+            stdin.skip_unit().map_err(|e| format!("{}: {e}", describe(index, param)))?;
             continue;
         }
         let Some(expected) = value_type(param) else {
@@ -189,12 +179,8 @@ fn read_arguments<R: Read>(
             )
             .into());
         };
-        let value = stdin
-            .read(expected)
-            .map_err(|e| format!("{}: {e}", describe(index, param)))?;
-        context
-            .load(value, words)
-            .map_err(|e| format!("{}: {e}", describe(index, param)))?;
+        let value = stdin.read(expected).map_err(|e| format!("{}: {e}", describe(index, param)))?;
+        context.load(value, words).map_err(|e| format!("{}: {e}", describe(index, param)))?;
     }
     match stdin.at_end() {
         Ok(true) => Ok(()),
@@ -225,11 +211,8 @@ fn run_entry<R: Read>(
         if let Some(results) = last.take() {
             context.free(entry.results(), &results);
         }
-        let copy = if has_unique && !is_last {
-            Some(context.copy_unique(entry.params(), args)?)
-        } else {
-            None
-        };
+        let copy =
+            if has_unique && !is_last { Some(context.copy_unique(entry.params(), args)?) } else { None };
         // Clocks are not free: nobody asks for them where nobody is told.
         let timed = options.log || times.is_some();
         let start = timed.then(Instant::now);
@@ -238,11 +221,7 @@ fn run_entry<R: Read>(
         if let Some(copy) = &copy {
             context.free_unique(entry.params(), copy);
         }
-        for line in context
-            .comparisons()
-            .into_iter()
-            .chain(context.device_commands())
-        {
+        for line in context.comparisons().into_iter().chain(context.device_commands()) {
             log(streams.stderr, &line);
         }
         last = Some(outcome?);
@@ -251,10 +230,7 @@ fn run_entry<R: Read>(
             continue;
         }
         if options.log {
-            log(
-                streams.stderr,
-                &format!("`{}` took {micros} us", entry.name.get()),
-            );
+            log(streams.stderr, &format!("`{}` took {micros} us", entry.name.get()));
         }
         if let Some(file) = times {
             writeln!(file, "{micros}").map_err(|e| format!("cannot write the run time: {e}"))?;
@@ -286,17 +262,11 @@ fn print_results(
                 drop(out.into_parts());
                 return Err(format!("values of type `{name}` have no text or binary form").into());
             }
-            Shown::View(view) if binary => {
-                value::write_binary_header(&mut out, view.ty, &view.shape)
-                    .and_then(|()| out.write_all(view.bytes))
-            }
-            Shown::View(view) => {
-                value::write_text_array(&mut out, view.ty, &view.shape, view.bytes)
-            }
+            Shown::View(view) if binary => value::write_binary_header(&mut out, view.ty, &view.shape)
+                .and_then(|()| out.write_all(view.bytes)),
+            Shown::View(view) => value::write_text_array(&mut out, view.ty, &view.shape, view.bytes),
         };
-        written
-            .and_then(|()| out.write_all(b"\n"))
-            .map_err(|e| write_failure(&e))?;
+        written.and_then(|()| out.write_all(b"\n")).map_err(|e| write_failure(&e))?;
     }
     out.flush().map_err(|e| write_failure(&e))?;
     // What could not be flushed was reported above; nothing is left.
@@ -305,9 +275,7 @@ fn print_results(
 }
 
 fn put(out: &mut dyn Write, bytes: &[u8]) -> Result<(), Failure> {
-    out.write_all(bytes)
-        .and_then(|()| out.flush())
-        .map_err(|e| write_failure(&e))
+    out.write_all(bytes).and_then(|()| out.flush()).map_err(|e| write_failure(&e))
 }
 
 fn write_failure(e: &io::Error) -> Failure {
@@ -327,10 +295,7 @@ fn log(stderr: &mut dyn Write, line: &str) {
 fn check_leaks(context: Context, stderr: &mut dyn Write) {
     let leaked = context.finish();
     if leaked > 0 {
-        log(
-            stderr,
-            &format!("the program left {leaked} bytes of memory behind; please report this."),
-        );
+        log(stderr, &format!("the program left {leaked} bytes of memory behind; please report this."));
     }
 }
 
@@ -357,11 +322,7 @@ fn reader(mut stdin: File) -> Reader<File> {
 /// `argc` and `argv` must be what `main` got, `program` a valid table that lives
 /// as long as the process.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn br_main(
-    argc: i32,
-    argv: *const *const c_char,
-    program: *const Program,
-) -> i32 {
+pub unsafe extern "C" fn br_main(argc: i32, argv: *const *const c_char, program: *const Program) -> i32 {
     // SAFETY: by the caller's promise; the table needs nobody to keep it.
     let image = unsafe { Image::new(*program, Arc::new(())) };
     // SAFETY: by the caller's promise.
@@ -412,18 +373,12 @@ unsafe fn start(argc: i32, argv: *const *const c_char, code: Code) -> i32 {
     // SAFETY: the descriptors are this process's standard streams; the handles
     // are forgotten below, so that nothing closes them.
     let (mut stdout, mut stderr) = unsafe {
-        (
-            std::mem::ManuallyDrop::new(File::from_raw_fd(1)),
-            std::mem::ManuallyDrop::new(File::from_raw_fd(2)),
-        )
+        (std::mem::ManuallyDrop::new(File::from_raw_fd(1)), std::mem::ManuallyDrop::new(File::from_raw_fd(2)))
     };
     let stdin = match open_stdin() {
         Ok(stdin) => {
             if stdin.is_terminal() {
-                log(
-                    &mut *stderr,
-                    "Reading arguments from the terminal; Ctrl-D ends them.",
-                );
+                log(&mut *stderr, "Reading arguments from the terminal; Ctrl-D ends them.");
             }
             reader(stdin)
         }
@@ -432,13 +387,5 @@ unsafe fn start(argc: i32, argv: *const *const c_char, code: Code) -> i32 {
             return 1;
         }
     };
-    run(
-        code,
-        args,
-        Streams {
-            stdin,
-            stdout: &mut *stdout,
-            stderr: &mut *stderr,
-        },
-    )
+    run(code, args, Streams { stdin, stdout: &mut *stdout, stderr: &mut *stderr })
 }

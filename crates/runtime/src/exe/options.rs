@@ -95,22 +95,12 @@ const fn line(
     value: Option<&'static str>,
     help: &'static str,
 ) -> Line {
-    Line {
-        short,
-        long,
-        value,
-        help,
-    }
+    Line { short, long, value, help }
 }
 
 const LINES: &[Line] = &[
     line(Some('h'), "help", None, "Print this text and exit."),
-    line(
-        Some('e'),
-        "entry-point",
-        Some("NAME"),
-        "Run this entry point instead of `main`.",
-    ),
+    line(Some('e'), "entry-point", Some("NAME"), "Run this entry point instead of `main`."),
     line(
         Some('r'),
         "runs",
@@ -123,12 +113,7 @@ const LINES: &[Line] = &[
         Some("FILE"),
         "Write the time of each run to FILE, in microseconds, one per line.",
     ),
-    line(
-        Some('b'),
-        "binary-output",
-        None,
-        "Print results in the binary format.",
-    ),
+    line(Some('b'), "binary-output", None, "Print results in the binary format."),
     line(Some('n'), "no-print-result", None, "Do not print results."),
     line(
         Some('D'),
@@ -136,30 +121,10 @@ const LINES: &[Line] = &[
         None,
         "Log all there is, print what -P does, and check that all memory is released.",
     ),
-    line(
-        Some('L'),
-        "log",
-        None,
-        "Log what is done to standard error.",
-    ),
-    line(
-        None,
-        "log-versions",
-        None,
-        "Log each comparison with a tuning parameter; --log does so too.",
-    ),
-    line(
-        Some('P'),
-        "profile",
-        None,
-        "Print counters, and what launches and copies took, at the end.",
-    ),
-    line(
-        None,
-        "num-threads",
-        Some("N"),
-        "Use N threads; by default as many as there are processors.",
-    ),
+    line(Some('L'), "log", None, "Log what is done to standard error."),
+    line(None, "log-versions", None, "Log each comparison with a tuning parameter; --log does so too."),
+    line(Some('P'), "profile", None, "Print counters, and what launches and copies took, at the end."),
+    line(None, "num-threads", Some("N"), "Use N threads; by default as many as there are processors."),
     line(
         None,
         "memory-limit",
@@ -173,24 +138,9 @@ const LINES: &[Line] = &[
         "Run the code for processors of level v2, v3 or v4, rather than the best.",
     ),
     line(None, "param", Some("NAME=N"), "Set a tuning parameter."),
-    line(
-        None,
-        "tuning",
-        Some("FILE"),
-        "Set tuning parameters from a file of lines NAME=N.",
-    ),
-    line(
-        None,
-        "print-params",
-        None,
-        "Print the tuning parameters and what they are, and exit.",
-    ),
-    line(
-        None,
-        "print-values",
-        None,
-        "Print the tuning parameters' values as a tuning file, and exit.",
-    ),
+    line(None, "tuning", Some("FILE"), "Set tuning parameters from a file of lines NAME=N."),
+    line(None, "print-params", None, "Print the tuning parameters and what they are, and exit."),
+    line(None, "print-values", None, "Print the tuning parameters' values as a tuning file, and exit."),
 ];
 
 /// The help text of the program called `name`.
@@ -199,9 +149,7 @@ pub fn help(name: &str) -> String {
         "Usage: {name} [OPTION...]\n\nReads the arguments of an entry point from standard input and prints its\nresults to standard output.\n\nOptions:\n"
     );
     for option in LINES.iter().chain(device::LINES) {
-        let short = option
-            .short
-            .map_or("    ".to_owned(), |c| format!("-{c}, "));
+        let short = option.short.map_or("    ".to_owned(), |c| format!("-{c}, "));
         let value = option.value.map_or(String::new(), |v| format!("={v}"));
         let left = format!("{short}--{}{value}", option.long);
         // Writing to a string cannot fail.
@@ -264,9 +212,9 @@ fn parse_args(args: impl IntoIterator<Item = OsString>) -> Result<Command, lexop
                 options.memory_limit = Some(parser.value()?.parse_with(parse_bytes)?);
             }
             Long("cpu-level") => {
-                let level = parser.value()?.parse_with(|text| {
-                    Level::from_name(text).ok_or("the level must be v2, v3 or v4")
-                })?;
+                let level = parser
+                    .value()?
+                    .parse_with(|text| Level::from_name(text).ok_or("the level must be v2, v3 or v4"))?;
                 options.cpu_level = Some(level);
             }
             Long("param") => {
@@ -329,16 +277,8 @@ mod tests {
                 platform: Some("v".to_owned()),
                 build_options: vec!["-cl-opt-disable".to_owned()],
                 cache_file: Some("x".into()),
-                dump: Some(Kernels {
-                    target: "cuda",
-                    compiled: false,
-                    file: "y".into(),
-                }),
-                load: Some(Kernels {
-                    target: "opencl",
-                    compiled: false,
-                    file: "z".into(),
-                }),
+                dump: Some(Kernels { target: "cuda", compiled: false, file: "y".into() }),
+                load: Some(Kernels { target: "opencl", compiled: false, file: "z".into() }),
                 default_threshold: Some(7),
                 idle: vec!["default-group-size", "default-tile-size"],
             },
@@ -414,10 +354,7 @@ mod tests {
             (&["-r", "0"], "positive"),
             (&["-r", "many"], "positive"),
             (&["-e"], "-e"),
-            (
-                &["--num-threads=-1"],
-                "between 0 (one for each core) and 4096",
-            ),
+            (&["--num-threads=-1"], "between 0 (one for each core) and 4096"),
             (&["--memory-limit=99999999T"], "bytes"),
             (&["--cpu-level=v5"], "v4"),
             (&["--param=x"], "NAME=N"),

@@ -98,8 +98,7 @@ impl SharedHeap {
     }
 
     fn limit(&self) -> u64 {
-        self.given_limit
-            .unwrap_or_else(|| *self.default_limit.get_or_init(default_limit))
+        self.given_limit.unwrap_or_else(|| *self.default_limit.get_or_init(default_limit))
     }
 
     /// Counts `bytes` more as live, if the limit allows.
@@ -111,10 +110,7 @@ impl SharedHeap {
         let bound = self.given_limit.unwrap_or(SURELY_FINE);
         if after > bound && after > self.limit() {
             self.live.fetch_sub(more, Ordering::Relaxed);
-            return Err(Refused {
-                live: before,
-                limit: Some(self.limit()),
-            });
+            return Err(Refused { live: before, limit: Some(self.limit()) });
         }
         self.peak.fetch_max(after, Ordering::Relaxed);
         Ok(())
@@ -131,9 +127,7 @@ impl SharedHeap {
     pub fn take(&self, total: u64) -> Result<(NonNull<u8>, u64, bool), Refused> {
         let total = round_up(total, if total < MAP_BYTES { 64 } else { PAGE });
         let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
-        let most = total
-            .saturating_add(total / 4)
-            .max(total.saturating_mul(2).min(LOOSE_BYTES));
+        let most = total.saturating_add(total / 4).max(total.saturating_mul(2).min(LOOSE_BYTES));
         let fit = cache
             .blocks
             .iter()
@@ -157,10 +151,7 @@ impl SharedHeap {
             }
             if cache.blocks.is_empty() {
                 self.release(total);
-                return Err(Refused {
-                    live: self.live(),
-                    limit: None,
-                });
+                return Err(Refused { live: self.live(), limit: None });
             }
             cache.give_back_oldest();
         }
@@ -234,14 +225,8 @@ pub unsafe fn give_back(at: NonNull<u8>, total: u64) {
 /// A private mapping of `total` bytes (a multiple of the page size).
 fn map(total: u64) -> Option<NonNull<u8>> {
     let huge = total >= HUGE_BYTES;
-    let span = if huge {
-        total.checked_add(HUGE_PAGE)?
-    } else {
-        total
-    };
-    let span = usize::try_from(span)
-        .ok()
-        .filter(|&n| isize::try_from(n).is_ok())?;
+    let span = if huge { total.checked_add(HUGE_PAGE)? } else { total };
+    let span = usize::try_from(span).ok().filter(|&n| isize::try_from(n).is_ok())?;
     // SAFETY: a new anonymous mapping touches no existing memory.
     let start = unsafe {
         libc::mmap(
@@ -272,11 +257,7 @@ fn map(total: u64) -> Option<NonNull<u8>> {
             libc::munmap((aligned + total as usize) as *mut libc::c_void, tail);
         }
         #[cfg(target_os = "linux")]
-        libc::madvise(
-            aligned as *mut libc::c_void,
-            total as usize,
-            libc::MADV_HUGEPAGE,
-        );
+        libc::madvise(aligned as *mut libc::c_void, total as usize, libc::MADV_HUGEPAGE);
     }
     NonNull::new(aligned as *mut u8)
 }

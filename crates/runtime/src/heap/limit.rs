@@ -6,11 +6,7 @@ use std::fs;
 
 /// The default limit in bytes; `u64::MAX` where nothing is known.
 pub fn default_limit() -> u64 {
-    let known = machine()
-        .into_iter()
-        .chain(control_groups())
-        .min()
-        .unwrap_or(u64::MAX);
+    let known = machine().into_iter().chain(control_groups()).min().unwrap_or(u64::MAX);
     known - known / 16
 }
 
@@ -20,9 +16,7 @@ fn machine() -> Option<u64> {
 }
 
 fn parse_meminfo(text: &str) -> Option<u64> {
-    let line = text
-        .lines()
-        .find_map(|line| line.strip_prefix("MemTotal:"))?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
     let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     kib.checked_mul(1024)
 }
@@ -42,9 +36,7 @@ fn control_group_files(text: &str) -> Vec<String> {
     let mut files = Vec::new();
     for line in text.lines() {
         let mut fields = line.splitn(3, ':');
-        let (Some(_), Some(controllers), Some(path)) =
-            (fields.next(), fields.next(), fields.next())
-        else {
+        let (Some(_), Some(controllers), Some(path)) = (fields.next(), fields.next(), fields.next()) else {
             continue;
         };
         let (mount, file) = if controllers.is_empty() {
@@ -72,10 +64,7 @@ mod tests {
 
     #[test]
     fn reads_what_the_kernel_writes() {
-        assert_eq!(
-            parse_meminfo("MemTotal:       24644456 kB\nMemFree: 1 kB\n"),
-            Some(24644456 * 1024)
-        );
+        assert_eq!(parse_meminfo("MemTotal:       24644456 kB\nMemFree: 1 kB\n"), Some(24644456 * 1024));
         assert_eq!(
             control_group_files("5:cpu:/x\n4:memory:/a/b\n0::/\n"),
             [

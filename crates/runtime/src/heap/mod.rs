@@ -95,11 +95,7 @@ pub struct LocalHeap {
 
 impl Default for LocalHeap {
     fn default() -> Self {
-        Self {
-            free: [FreeList::default(); CLASSES],
-            unreported: 0,
-            highest: 0,
-        }
+        Self { free: [FreeList::default(); CLASSES], unreported: 0, highest: 0 }
     }
 }
 
@@ -117,12 +113,7 @@ impl LocalHeap {
         Ok(())
     }
 
-    fn take_small(
-        &mut self,
-        class: usize,
-        shared: &Shared,
-        me: usize,
-    ) -> Result<NonNull<Header>, Refused> {
+    fn take_small(&mut self, class: usize, shared: &Shared, me: usize) -> Result<NonNull<Header>, Refused> {
         let total = class_bytes(class);
         self.unreported += total as i64;
         if self.unreported > REPORT_BYTES
@@ -142,10 +133,7 @@ impl LocalHeap {
         }
         let Some(block) = obtain(total) else {
             self.unreported -= total as i64;
-            return Err(Refused {
-                live: shared.heap.live(),
-                limit: None,
-            });
+            return Err(Refused { live: shared.heap.live(), limit: None });
         };
         let block = block.cast::<Header>();
         // SAFETY: fresh memory, large enough and aligned for a header.
@@ -212,12 +200,7 @@ impl LocalHeap {
     }
 
     /// A block for `bytes` bytes of data, with one reference.
-    pub fn alloc(
-        &mut self,
-        bytes: u64,
-        shared: &Shared,
-        me: usize,
-    ) -> Result<NonNull<u8>, Refused> {
+    pub fn alloc(&mut self, bytes: u64, shared: &Shared, me: usize) -> Result<NonNull<u8>, Refused> {
         shared.stats.add(me, Counter::Allocations, 1);
         shared.stats.add(me, Counter::Bytes, bytes);
         let total = bytes.saturating_add(HEADER);
@@ -376,9 +359,7 @@ pub unsafe extern "C" fn br_alloc(ctx: *mut Ctx, bytes: i64, place: *const Check
         Err(refused) => {
             // SAFETY: by the caller's promise.
             let location = || unsafe { location(place) };
-            shared
-                .errors
-                .record(|| describe(size, refused, &location()));
+            shared.errors.record(|| describe(size, refused, &location()));
             std::ptr::null_mut()
         }
     }
@@ -431,9 +412,7 @@ pub unsafe fn adopt(ctx: *mut Ctx, data: Buffer) -> *mut u8 {
     let shared = unsafe { (*ctx).shared() };
     let total = data.capacity() as u64 + HEADER;
     if let Err(refused) = shared.heap.reserve(total) {
-        shared
-            .errors
-            .record(|| describe(data.len() as u64, refused, ""));
+        shared.errors.record(|| describe(data.len() as u64, refused, ""));
         return std::ptr::null_mut();
     }
     let (data, _, _) = data.into_raw_parts();

@@ -46,9 +46,7 @@ impl Default for Deque {
         Self {
             top: Padded(AtomicI64::new(0)),
             bottom: Padded(AtomicI64::new(0)),
-            slots: (0..CAPACITY)
-                .map(|_| [const { AtomicU64::new(0) }; 3])
-                .collect(),
+            slots: (0..CAPACITY).map(|_| [const { AtomicU64::new(0) }; 3]).collect(),
         }
     }
 }
@@ -97,11 +95,7 @@ impl Deque {
         // At most one job is left, and thieves may be after it.
         let job = self.read(bottom);
         let won = top == bottom
-            && self
-                .top
-                .0
-                .compare_exchange(top, top + 1, Ordering::SeqCst, Ordering::Relaxed)
-                .is_ok();
+            && self.top.0.compare_exchange(top, top + 1, Ordering::SeqCst, Ordering::Relaxed).is_ok();
         self.bottom.0.store(bottom + 1, Ordering::Release);
         won.then_some(job)
     }
@@ -117,11 +111,7 @@ impl Deque {
         // The words may be torn by a later push into the same slot, but then
         // `top` has moved on and the exchange fails.
         let job = self.read(top);
-        let won = self
-            .top
-            .0
-            .compare_exchange(top, top + 1, Ordering::SeqCst, Ordering::Relaxed)
-            .is_ok();
+        let won = self.top.0.compare_exchange(top, top + 1, Ordering::SeqCst, Ordering::Relaxed).is_ok();
         if won { Steal::Job(job) } else { Steal::Retry }
     }
 
@@ -182,11 +172,7 @@ mod tests {
                 });
             }
             for i in 0..JOBS as i64 {
-                let job = Job {
-                    join: i as u64 ^ 0xabcd,
-                    lo: i,
-                    hi: i + 1,
-                };
+                let job = Job { join: i as u64 ^ 0xabcd, lo: i, hi: i + 1 };
                 while !deque.push(job) {
                     deque.pop().into_iter().for_each(take);
                 }

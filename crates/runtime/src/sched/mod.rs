@@ -140,9 +140,7 @@ fn work(shared: Arc<Shared>, index: usize, home: Option<usize>) {
             // join is alive; `ctx` is this thread's own.
             unsafe { run(ctx, &shared, index, job) };
         } else if !search.linger() {
-            pool.dormitory.sleep(index, || {
-                pool.stopping.load(Ordering::SeqCst) || pool.has_work()
-            });
+            pool.dormitory.sleep(index, || pool.stopping.load(Ordering::SeqCst) || pool.has_work());
             search.rest();
         }
     }
@@ -162,13 +160,7 @@ struct Search<'a> {
 
 impl<'a> Search<'a> {
     fn new(pool: &'a Pool, me: usize) -> Self {
-        Self {
-            pool,
-            me,
-            seed: (me as u32).wrapping_mul(0x9e37_79b9) | 1,
-            since: None,
-            polls: 0,
-        }
+        Self { pool, me, seed: (me as u32).wrapping_mul(0x9e37_79b9) | 1, since: None, polls: 0 }
     }
 
     /// Own work first, then others', starting anywhere.
@@ -283,13 +275,7 @@ unsafe fn run(ctx: *mut Ctx, shared: &Shared, me: usize, job: Job) {
 /// `ctx` must be the calling thread's view of a live context, and `fun` must be
 /// safe to call with `env` from any thread for any range within `0..n`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn br_tasks(
-    ctx: *mut Ctx,
-    fun: TaskFn,
-    env: *mut u8,
-    n: i64,
-    cost: i64,
-) -> i32 {
+pub unsafe extern "C" fn br_tasks(ctx: *mut Ctx, fun: TaskFn, env: *mut u8, n: i64, cost: i64) -> i32 {
     if n <= 0 {
         return 0;
     }
@@ -317,11 +303,7 @@ pub unsafe extern "C" fn br_tasks(
         }
     }
     // Of what may cost more than is known, each chunk may.
-    let grains = if cost < 0 {
-        n - first
-    } else {
-        (cost / GRAIN_NS).max(1)
-    };
+    let grains = if cost < 0 { n - first } else { (cost / GRAIN_NS).max(1) };
     let grain = ((n - first) / grains).max(1);
     // SAFETY: by the caller's promise.
     unsafe { share(ctx, (fun, env), first..n, grain) }
@@ -333,13 +315,7 @@ pub unsafe extern "C" fn br_tasks(
 /// # Safety
 /// As [`br_tasks`].
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn br_tasks_few(
-    ctx: *mut Ctx,
-    fun: TaskFn,
-    env: *mut u8,
-    n: i64,
-    cost: i64,
-) -> i32 {
+pub unsafe extern "C" fn br_tasks_few(ctx: *mut Ctx, fun: TaskFn, env: *mut u8, n: i64, cost: i64) -> i32 {
     if n <= 0 {
         return 0;
     }
@@ -358,12 +334,7 @@ pub unsafe extern "C" fn br_tasks_few(
 ///
 /// # Safety
 /// As [`br_tasks`].
-unsafe fn share(
-    ctx: *mut Ctx,
-    (fun, env): (TaskFn, *mut u8),
-    chunks: Range<i64>,
-    grain: i64,
-) -> i32 {
+unsafe fn share(ctx: *mut Ctx, (fun, env): (TaskFn, *mut u8), chunks: Range<i64>, grain: i64) -> i32 {
     // SAFETY: as in `br_tasks`.
     let (shared, me) = unsafe { ((*ctx).shared(), (*ctx).index()) };
     let n = chunks.end - chunks.start;
@@ -372,19 +343,9 @@ unsafe fn share(
         pool.start(shared);
     }
     shared.stats.add(me, Counter::Operations, 1);
-    let join = Join {
-        fun,
-        env,
-        grain,
-        owner: me,
-        pending: AtomicI64::new(n),
-        failed: AtomicBool::new(false),
-    };
-    let job = Job {
-        join: (&raw const join) as u64,
-        lo: chunks.start,
-        hi: chunks.end,
-    };
+    let join =
+        Join { fun, env, grain, owner: me, pending: AtomicI64::new(n), failed: AtomicBool::new(false) };
+    let job = Job { join: (&raw const join) as u64, lo: chunks.start, hi: chunks.end };
     // SAFETY: the join lives until this function returns, which is after
     // `pending` has reached 0.
     unsafe { run(ctx, shared, me, job) };
@@ -394,18 +355,13 @@ unsafe fn share(
     while join.pending.load(Ordering::SeqCst) != 0 {
         // Own jobs are always taken, or nobody might: a deep stack only keeps
         // the thread from taking on others' work.
-        let job = if helps {
-            search.find()
-        } else {
-            pool.deques[me].pop()
-        };
+        let job = if helps { search.find() } else { pool.deques[me].pop() };
         if let Some(job) = job {
             // SAFETY: as in `work`.
             unsafe { run(ctx, shared, me, job) };
         } else if !search.linger() {
-            pool.dormitory.sleep(me, || {
-                join.pending.load(Ordering::SeqCst) == 0 || (helps && pool.has_work())
-            });
+            pool.dormitory
+                .sleep(me, || join.pending.load(Ordering::SeqCst) == 0 || (helps && pool.has_work()));
             search.rest();
         }
     }

@@ -21,8 +21,8 @@ struct Bed {
 impl Bed {
     /// Wakes the thread if it sleeps; true if this call did.
     fn ring(&self) -> bool {
-        let woke = self.state.load(Ordering::SeqCst) == ASLEEP
-            && self.state.swap(AWAKE, Ordering::SeqCst) == ASLEEP;
+        let woke =
+            self.state.load(Ordering::SeqCst) == ASLEEP && self.state.swap(AWAKE, Ordering::SeqCst) == ASLEEP;
         if woke {
             drop(self.lock.lock().unwrap_or_else(PoisonError::into_inner));
             self.bell.notify_one();
@@ -40,10 +40,7 @@ pub struct Dormitory {
 impl Dormitory {
     /// Beds for `n` threads.
     pub fn new(n: usize) -> Self {
-        Self {
-            sleepers: AtomicUsize::new(0),
-            beds: (0..n).map(|_| Bed::default()).collect(),
-        }
+        Self { sleepers: AtomicUsize::new(0), beds: (0..n).map(|_| Bed::default()).collect() }
     }
 
     /// Blocks thread `me` until it is woken, unless `has_reason_to_stay_awake`

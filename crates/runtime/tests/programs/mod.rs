@@ -41,9 +41,8 @@ unsafe extern "C" fn sum_task(_: *mut Ctx, env: *mut u8, lo: i64, hi: i64) -> i3
         for chunk in lo..hi {
             let from = chunk * CHUNK;
             let to = env.n.min(from + CHUNK);
-            *env.partial.add(chunk as usize) = (from..to)
-                .map(|i| *env.xs.add(i as usize))
-                .fold(0, i32::wrapping_add);
+            *env.partial.add(chunk as usize) =
+                (from..to).map(|i| *env.xs.add(i as usize)).fold(0, i32::wrapping_add);
         }
     }
     0
@@ -59,16 +58,10 @@ unsafe extern "C" fn sum(ctx: *mut Ctx, args: *const u64, results: *mut u64) -> 
         if partial.is_null() {
             return 1;
         }
-        let mut env = Sum {
-            xs: *args as usize as *const i32,
-            n,
-            partial: partial.cast(),
-        };
+        let mut env = Sum { xs: *args as usize as *const i32, n, partial: partial.cast() };
         let status = br_tasks(ctx, sum_task, (&raw mut env).cast(), chunks, n);
         let bias = ***ctx.cast::<*const *const i64>() as i32;
-        let total = (0..chunks)
-            .map(|i| *env.partial.add(i as usize))
-            .fold(bias, i32::wrapping_add);
+        let total = (0..chunks).map(|i| *env.partial.add(i as usize)).fold(bias, i32::wrapping_add);
         br_unref(ctx, partial);
         *results = u64::from(total as u32);
         status
@@ -176,19 +169,11 @@ unsafe extern "C" fn fini(ctx: *mut Ctx) {
 }
 
 fn param(name: &str, type_name: &str, kind: ParamKind) -> ParamSpec {
-    ParamSpec {
-        name: name.into(),
-        type_name: type_name.into(),
-        kind,
-        unique: false,
-    }
+    ParamSpec { name: name.into(), type_name: type_name.into(), kind, unique: false }
 }
 
 fn unique(param: ParamSpec) -> ParamSpec {
-    ParamSpec {
-        unique: true,
-        ..param
-    }
+    ParamSpec { unique: true, ..param }
 }
 
 /// The program.
@@ -236,14 +221,7 @@ pub fn image() -> Image {
                 fun: pair,
                 params: vec![param("", "()", ParamKind::Unit)],
                 results: vec![
-                    param(
-                        "",
-                        "pair",
-                        ParamKind::Opaque {
-                            words: 3,
-                            blocks: vec![1],
-                        },
-                    ),
+                    param("", "pair", ParamKind::Opaque { words: 3, blocks: vec![1] }),
                     param("", "()", ParamKind::Unit),
                 ],
             },
@@ -264,11 +242,7 @@ pub fn image() -> Image {
         init: Some(init),
         fini: Some(fini),
         tunables: ["deep.lanes_share_0", "long.lanes_share_0"]
-            .map(|name| TunableSpec {
-                name: name.into(),
-                class: "threshold".into(),
-                default: 100,
-            })
+            .map(|name| TunableSpec { name: name.into(), class: "threshold".into(), default: 100 })
             .into(),
     };
     // SAFETY: the functions above are as the specification says.

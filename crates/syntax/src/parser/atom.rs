@@ -56,10 +56,7 @@ impl Parser<'_> {
                 _ => return Ok(exp),
             };
             self.suffix()?;
-            exp = Exp {
-                kind,
-                span: self.since(start),
-            };
+            exp = Exp { kind, span: self.since(start) };
         }
     }
 
@@ -68,9 +65,7 @@ impl Parser<'_> {
         let kind = match self.kind() {
             Tok::Id => ExpKind::Var(QualName::from(self.take_ident())),
             Tok::Constr => ExpKind::Constr(self.take_ident(), Vec::new()),
-            Tok::Nat | Tok::Int | Tok::Float | Tok::Char | Tok::Str => {
-                ExpKind::Lit(self.take_lit())
-            }
+            Tok::Nat | Tok::Int | Tok::Float | Tok::Char | Tok::Str => ExpKind::Lit(self.take_lit()),
             Tok::True | Tok::False => {
                 let value = self.at(Tok::True);
                 self.bump();
@@ -105,10 +100,7 @@ impl Parser<'_> {
             }
             _ => return self.expected("an expression"),
         };
-        Ok(Exp {
-            kind,
-            span: self.since(start),
-        })
+        Ok(Exp { kind, span: self.since(start) })
     }
 
     /// Everything that begins with `(`.
@@ -156,20 +148,13 @@ impl Parser<'_> {
             let name = self.take_ident();
             return Ok(Field {
                 name,
-                value: Exp {
-                    kind: ExpKind::Var(QualName::from(name)),
-                    span: name.span,
-                },
+                value: Exp { kind: ExpKind::Var(QualName::from(name)), span: name.span },
                 punned: true,
             });
         }
         let name = self.field_name()?;
         self.expect(Tok::Equals, "`=` and the value of the field")?;
-        Ok(Field {
-            name,
-            value: self.exp()?,
-            punned: false,
-        })
+        Ok(Field { name, value: self.exp()?, punned: false })
     }
 
     /// `[i, j:k]`, with the span of the brackets.
@@ -184,11 +169,7 @@ impl Parser<'_> {
     /// that colon would be the slice's.
     fn dim_index(&mut self) -> Res<DimIndex> {
         let start = self.span();
-        let first = if self.at(Tok::Colon) {
-            None
-        } else {
-            Some(self.op_exp(0)?)
-        };
+        let first = if self.at(Tok::Colon) { None } else { Some(self.op_exp(0)?) };
         if !self.eat(Tok::Colon) {
             return match first {
                 Some(exp) => Ok(DimIndex::Fix(exp)),
@@ -196,17 +177,8 @@ impl Parser<'_> {
             };
         }
         let end = self.slice_part()?;
-        let stride = if self.eat(Tok::Colon) {
-            self.slice_part()?
-        } else {
-            None
-        };
-        Ok(DimIndex::Slice(
-            first.map(Box::new),
-            end,
-            stride,
-            self.since(start),
-        ))
+        let stride = if self.eat(Tok::Colon) { self.slice_part()? } else { None };
+        Ok(DimIndex::Slice(first.map(Box::new), end, stride, self.since(start)))
     }
 
     fn slice_part(&mut self) -> Res<Option<Box<Exp>>> {

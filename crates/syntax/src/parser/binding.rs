@@ -55,20 +55,11 @@ impl Parser<'_> {
                 let ret = self.return_type()?;
                 self.expect(Tok::Equals, "a parameter, `:` or `=`")?;
                 let body = self.exp()?;
-                LetKind::Fun(Box::new(LetFun {
-                    name,
-                    type_params,
-                    params,
-                    ret,
-                    body,
-                }))
+                LetKind::Fun(Box::new(LetFun { name, type_params, params, ret, body }))
             }
             _ => self.let_pat()?,
         };
-        Ok(LetBind {
-            kind,
-            span: self.since(start),
-        })
+        Ok(LetBind { kind, span: self.since(start) })
     }
 
     fn let_pat(&mut self) -> Res<LetKind> {

@@ -2,8 +2,8 @@
 
 use super::{Failed, Parser, Res};
 use crate::ast::{
-    Attr, AttrKind, Decl, DeclKind, Doc, Exp, ExpKind, Ident, Lit, ModBind, ModTypeBind, Prog,
-    TypeBind, TypeExp, ValBind, ValKeyword,
+    Attr, AttrKind, Decl, DeclKind, Doc, Exp, ExpKind, Ident, Lit, ModBind, ModTypeBind, Prog, TypeBind,
+    TypeExp, ValBind, ValKeyword,
 };
 use crate::diag::Diagnostic;
 use crate::span::Span;
@@ -89,12 +89,7 @@ impl Parser<'_> {
                 let params = self.type_params()?;
                 self.expect(Tok::Equals, "a type parameter or `=`")?;
                 let body = self.type_exp()?;
-                DeclKind::Type(TypeBind {
-                    lifted,
-                    name,
-                    params,
-                    body,
-                })
+                DeclKind::Type(TypeBind { lifted, name, params, body })
             }
             Tok::Module if self.kind_at(1) == Tok::Type => {
                 self.bump();
@@ -116,21 +111,14 @@ impl Parser<'_> {
             }
             kind => {
                 let error = self.unexpected("a declaration").map(|error| match kind {
-                    Tok::Id | Tok::Equals => {
-                        error.hint("a definition begins with `def`: `def x = 1`")
-                    }
+                    Tok::Id | Tok::Equals => error.hint("a definition begins with `def`: `def x = 1`"),
                     Tok::Val => error.hint("`val` specifies; `def` defines"),
                     _ => error,
                 });
                 return self.fail(error);
             }
         };
-        Ok(Decl {
-            kind,
-            attrs,
-            doc,
-            span: self.since(start),
-        })
+        Ok(Decl { kind, attrs, doc, span: self.since(start) })
     }
 
     fn mod_bind(&mut self) -> Res<ModBind> {
@@ -140,26 +128,17 @@ impl Parser<'_> {
         while self.at(Tok::LParen) {
             params.push(self.mod_param()?);
         }
-        let ty = if self.eat(Tok::Colon) {
-            Some(self.mod_type_exp()?)
-        } else {
-            None
-        };
+        let ty = if self.eat(Tok::Colon) { Some(self.mod_type_exp()?) } else { None };
         self.expect(Tok::Equals, "a module parameter, `:` or `=`")?;
         let body = self.mod_exp()?;
-        Ok(ModBind {
-            name,
-            params,
-            ty,
-            body,
-        })
+        Ok(ModBind { name, params, ty, body })
     }
 
     fn val_bind(&mut self, keyword: ValKeyword) -> Res<ValBind> {
         self.bump();
         let second = self.peek(1);
-        let infix_after_name = self.at(Tok::Id)
-            && (second.kind.is_infix() || matches!(second.kind, Tok::Backtick | Tok::Bang));
+        let infix_after_name =
+            self.at(Tok::Id) && (second.kind.is_infix() || matches!(second.kind, Tok::Backtick | Tok::Bang));
         let mut bind = if !infix_after_name && self.at(Tok::Id) || self.operator_in_parens_here() {
             let name = self.binding_name(false)?;
             let type_params = self.type_params()?;
@@ -171,10 +150,7 @@ impl Parser<'_> {
                 type_params,
                 params,
                 ret: None,
-                body: Exp {
-                    kind: ExpKind::Error,
-                    span: name.span,
-                },
+                body: Exp { kind: ExpKind::Error, span: name.span },
             }
         } else {
             let start = self.span();
@@ -184,12 +160,9 @@ impl Parser<'_> {
             let left = self.param()?;
             if matches!(self.kind(), Tok::Equals | Tok::Colon) {
                 return self.fail(Some(
-                    Diagnostic::error(
-                        "pattern-declaration",
-                        "a declaration binds one name, not a pattern",
-                    )
-                    .at(self.since(start), "a pattern")
-                    .hint("give the value a name and project its parts"),
+                    Diagnostic::error("pattern-declaration", "a declaration binds one name, not a pattern")
+                        .at(self.since(start), "a pattern")
+                        .hint("give the value a name and project its parts"),
                 ));
             }
             let name = self.binding_operator()?;
@@ -201,10 +174,7 @@ impl Parser<'_> {
                 type_params: Vec::new(),
                 params: vec![left, right],
                 ret: None,
-                body: Exp {
-                    kind: ExpKind::Error,
-                    span: name.span,
-                },
+                body: Exp { kind: ExpKind::Error, span: name.span },
             }
         };
         bind.ret = self.return_type()?;
@@ -270,18 +240,14 @@ impl Parser<'_> {
         let span = self.span();
         if self.at(Tok::Bang) {
             return self.fail(Some(
-                Diagnostic::error("prefix-operator", "`!` is a prefix and cannot be defined")
-                    .at(span, ""),
+                Diagnostic::error("prefix-operator", "`!` is a prefix and cannot be defined").at(span, ""),
             ));
         }
         let operator = self.operator()?;
         if !operator.name.quals.is_empty() {
             return self.fail(Some(
-                Diagnostic::error(
-                    "qualified-binding",
-                    "a name that is bound has no module path",
-                )
-                .at(operator.span, ""),
+                Diagnostic::error("qualified-binding", "a name that is bound has no module path")
+                    .at(operator.span, ""),
             ));
         }
         Ok(operator.name.name)
@@ -322,8 +288,7 @@ impl Parser<'_> {
                 let name = self.ident("an attribute: a name or a number")?;
                 if self.at(Tok::LParen) {
                     let open = self.bump();
-                    let args =
-                        self.comma_separated(Tok::RParen, |p| p.nested(Self::attr_content))?;
+                    let args = self.comma_separated(Tok::RParen, |p| p.nested(Self::attr_content))?;
                     self.close(Tok::RParen, open, "`,` or `)`")?;
                     AttrKind::Compound(name, args)
                 } else {
@@ -331,10 +296,7 @@ impl Parser<'_> {
                 }
             }
         };
-        Ok(Attr {
-            kind,
-            span: self.since(start),
-        })
+        Ok(Attr { kind, span: self.since(start) })
     }
 
     // ----------------------------------------------------------- documentation
@@ -344,13 +306,9 @@ impl Parser<'_> {
     fn file_doc(&mut self) -> Option<Doc> {
         let &first = self.lexed.docs.first().filter(|doc| doc.before == 0)?;
         let more = self.lexed.docs.get(1).is_some_and(|doc| doc.before == 0);
-        let after = self
-            .source
-            .get(first.span.end as usize..self.token().start as usize)
-            .unwrap_or("");
+        let after = self.source.get(first.span.end as usize..self.token().start as usize).unwrap_or("");
         let mut lines = after.split('\n').skip(1);
-        let blank =
-            lines.next().is_some_and(|line| line.trim().is_empty()) && lines.next().is_some();
+        let blank = lines.next().is_some_and(|line| line.trim().is_empty()) && lines.next().is_some();
         if !more && !blank {
             return None;
         }
@@ -407,16 +365,9 @@ impl Parser<'_> {
         for (i, line) in text.lines().enumerate() {
             let line = line.trim_start();
             let line = line.strip_prefix("--").unwrap_or(line);
-            let line = if i == 0 {
-                line.strip_prefix(" |").unwrap_or(line)
-            } else {
-                line
-            };
+            let line = if i == 0 { line.strip_prefix(" |").unwrap_or(line) } else { line };
             lines.push(line.strip_prefix(' ').unwrap_or(line));
         }
-        Doc {
-            text: lines.join("\n"),
-            span: doc.span,
-        }
+        Doc { text: lines.join("\n"), span: doc.span }
     }
 }

@@ -24,15 +24,9 @@ impl Parser<'_> {
             self.suffix()?;
             self.bump();
             let ty = Box::new(self.type_exp()?);
-            let kind = if coerce {
-                ExpKind::Coerce(Box::new(exp), ty)
-            } else {
-                ExpKind::Ascript(Box::new(exp), ty)
-            };
-            exp = Exp {
-                kind,
-                span: self.since(start),
-            };
+            let kind =
+                if coerce { ExpKind::Coerce(Box::new(exp), ty) } else { ExpKind::Ascript(Box::new(exp), ty) };
+            exp = Exp { kind, span: self.since(start) };
         }
     }
 
@@ -158,21 +152,13 @@ impl Parser<'_> {
         } else {
             return self.expected("an operator");
         };
-        Ok(Operator {
-            name,
-            span: self.since(start),
-            backtick,
-        })
+        Ok(Operator { name, span: self.since(start), backtick })
     }
 
     /// `..b...c`, `...c`, `..<c` or `..>c` after the first element.
     fn range(&mut self, first: Exp, start: Span) -> Res<Exp> {
         let dots = self.span();
-        let second = if self.eat(Tok::Dots2) {
-            Some(Box::new(self.op_exp(prec::RANGE + 1)?))
-        } else {
-            None
-        };
+        let second = if self.eat(Tok::Dots2) { Some(Box::new(self.op_exp(prec::RANGE + 1)?)) } else { None };
         let end = match self.kind() {
             Tok::Dots3 => RangeEnd::Inclusive,
             Tok::DotsLess => RangeEnd::UpTo,
@@ -229,10 +215,7 @@ impl Parser<'_> {
             }
             _ => return self.application(),
         };
-        Ok(Exp {
-            kind,
-            span: self.since(start),
-        })
+        Ok(Exp { kind, span: self.since(start) })
     }
 
     /// A function and its arguments, of which the last may be a lambda without
@@ -275,36 +258,22 @@ impl Parser<'_> {
             head.span = span;
             return Ok(head);
         }
-        Ok(Exp {
-            kind: ExpKind::Apply(Box::new(head), args),
-            span,
-        })
+        Ok(Exp { kind: ExpKind::Apply(Box::new(head), args), span })
     }
 
     fn lambda(&mut self) -> Res<Exp> {
         let start = self.bump();
         let params = self.params(1)?;
-        let ret = if self.eat(Tok::Colon) {
-            Some(Box::new(self.type_term()?))
-        } else {
-            None
-        };
+        let ret = if self.eat(Tok::Colon) { Some(Box::new(self.type_term()?)) } else { None };
         self.expect(Tok::Arrow, "a parameter or `->`")?;
         let body = self.exp()?;
-        Ok(Exp {
-            kind: ExpKind::Lambda(params, ret, Box::new(body)),
-            span: self.since(start),
-        })
+        Ok(Exp { kind: ExpKind::Lambda(params, ret, Box::new(body)), span: self.since(start) })
     }
 
     fn loop_exp(&mut self) -> Res<ExpKind> {
         self.bump();
         let pat = self.pat()?;
-        let init = if self.eat(Tok::Equals) {
-            Some(self.exp()?)
-        } else {
-            None
-        };
+        let init = if self.eat(Tok::Equals) { Some(self.exp()?) } else { None };
         let form = match self.kind() {
             Tok::For if self.kind_at(1) == Tok::Id && self.kind_at(2) == Tok::Less => {
                 self.bump();
@@ -326,12 +295,7 @@ impl Parser<'_> {
         };
         self.expect(Tok::Do, "`do`")?;
         let body = self.exp()?;
-        Ok(ExpKind::Loop(Box::new(Loop {
-            pat,
-            init,
-            form,
-            body,
-        })))
+        Ok(ExpKind::Loop(Box::new(Loop { pat, init, form, body })))
     }
 
     fn match_exp(&mut self) -> Res<ExpKind> {
@@ -343,11 +307,7 @@ impl Parser<'_> {
             let pat = self.pat()?;
             self.expect(Tok::Arrow, "`->` and the result of this case")?;
             let body = self.exp()?;
-            cases.push(Case {
-                pat,
-                body,
-                span: self.since(start),
-            });
+            cases.push(Case { pat, body, span: self.since(start) });
         }
         Ok(ExpKind::Match(Box::new(scrutinee), cases))
     }

@@ -39,11 +39,7 @@ pub fn parse(source: &str, file: FileId, names: &Interner) -> Parse {
     let mut parser = Parser::new(source, lexed, names);
     let prog = parser.prog();
     let (errors, comments) = parser.finish();
-    Parse {
-        prog,
-        errors,
-        comments,
-    }
+    Parse { prog, errors, comments }
 }
 
 /// Reads a text that is one expression. Without an expression there is at least
@@ -115,10 +111,7 @@ impl<'a> Parser<'a> {
     fn finish(mut self) -> (Vec<Diagnostic>, Vec<Comment>) {
         self.errors.append(&mut self.lexed.errors);
         self.errors.sort_by_key(|error| {
-            error
-                .primary
-                .as_ref()
-                .map_or((0, 0), |label| (label.span.start, label.span.end))
+            error.primary.as_ref().map_or((0, 0), |label| (label.span.start, label.span.end))
         });
         self.errors.truncate(MAX_ERRORS);
         (self.errors, self.lexed.comments)
@@ -135,11 +128,7 @@ impl<'a> Parser<'a> {
             end: self.source.len() as u32,
             data: 0,
         };
-        self.lexed
-            .tokens
-            .get(self.pos + ahead)
-            .copied()
-            .unwrap_or(eof)
+        self.lexed.tokens.get(self.pos + ahead).copied().unwrap_or(eof)
     }
 
     fn token(&self) -> Token {
@@ -174,10 +163,7 @@ impl<'a> Parser<'a> {
             .checked_sub(1)
             .and_then(|last| self.lexed.tokens.get(last))
             .map_or(from.end, |last| last.end);
-        Span {
-            end: end.max(from.start),
-            ..from
-        }
+        Span { end: end.max(from.start), ..from }
     }
 
     /// Passes the current token and gives its place.
@@ -204,11 +190,7 @@ impl<'a> Parser<'a> {
 
     /// Passes a token of the kind, or fails; `what` says what it is.
     fn expect(&mut self, kind: Tok, what: &str) -> Res<Span> {
-        if self.at(kind) {
-            Ok(self.bump())
-        } else {
-            self.expected(what)
-        }
+        if self.at(kind) { Ok(self.bump()) } else { self.expected(what) }
     }
 
     /// Passes the bracket that closes the one at `open`.
@@ -222,17 +204,10 @@ impl<'a> Parser<'a> {
             Tok::RBracket => "]",
             _ => "}",
         };
-        let ends = matches!(
-            self.kind(),
-            Tok::Eof | Tok::Def | Tok::Entry | Tok::Type | Tok::Module
-        );
+        let ends = matches!(self.kind(), Tok::Eof | Tok::Def | Tok::Entry | Tok::Type | Tok::Module);
         self.fail(error.map(|error| {
             let error = error.also(open, "the bracket that is open");
-            if ends {
-                error.hint(format!("a `{bracket}` is missing before this"))
-            } else {
-                error
-            }
+            if ends { error.hint(format!("a `{bracket}` is missing before this")) } else { error }
         }))
     }
 
@@ -246,11 +221,8 @@ impl<'a> Parser<'a> {
         match token.kind {
             Tok::Invalid => None,
             Tok::Eof => Some(
-                Diagnostic::error(
-                    "unexpected-end",
-                    format!("expected {what}, but the file ends"),
-                )
-                .at(span, ""),
+                Diagnostic::error("unexpected-end", format!("expected {what}, but the file ends"))
+                    .at(span, ""),
             ),
             _ => {
                 let text = self.source.get(span.range()).unwrap_or("");
@@ -258,18 +230,14 @@ impl<'a> Parser<'a> {
                 if shown.len() < text.len() {
                     shown.push_str("...");
                 }
-                let error = Diagnostic::error(
-                    "unexpected-token",
-                    format!("expected {what}, but found `{shown}`"),
-                )
-                .at(span, format!("expected {what}"));
+                let error =
+                    Diagnostic::error("unexpected-token", format!("expected {what}, but found `{shown}`"))
+                        .at(span, format!("expected {what}"));
                 // Where names are bound, `=` and `->` are no comparison and no function.
                 let binds = ["name", "parameter", "pattern"];
                 let binds = binds.iter().any(|word| what.contains(word));
                 Some(match token.kind {
-                    Tok::Bang => {
-                        error.hint("`!` is a prefix; as an argument it needs parentheses: `f (!x)`")
-                    }
+                    Tok::Bang => error.hint("`!` is a prefix; as an argument it needs parentheses: `f (!x)`"),
                     Tok::Equals if !binds => error.hint("to compare two values, write `==`"),
                     Tok::Arrow if !binds => {
                         error.hint("an anonymous function begins with a backslash: `\\x -> x + 1`")
@@ -346,10 +314,7 @@ impl<'a> Parser<'a> {
     // ------------------------------------------------------------------- names
 
     fn ident_of(&self, token: Token) -> Ident {
-        Ident {
-            name: Symbol::from_raw(token.data),
-            span: self.span_of(token),
-        }
+        Ident { name: Symbol::from_raw(token.data), span: self.span_of(token) }
     }
 
     /// The current token, which has a symbol, as a name.
@@ -360,11 +325,7 @@ impl<'a> Parser<'a> {
     }
 
     fn ident(&mut self, what: &str) -> Res<Ident> {
-        if self.at(Tok::Id) {
-            Ok(self.take_ident())
-        } else {
-            self.expected(what)
-        }
+        if self.at(Tok::Id) { Ok(self.take_ident()) } else { self.expected(what) }
     }
 
     /// `M.N.x`
@@ -390,10 +351,7 @@ impl<'a> Parser<'a> {
             Tok::Nat => {
                 let span = self.bump();
                 let text = self.source.get(span.range()).unwrap_or("");
-                Ok(Ident {
-                    name: self.names.intern(text),
-                    span,
-                })
+                Ok(Ident { name: self.names.intern(text), span })
             }
             _ => self.expected("a field name"),
         }
@@ -406,28 +364,18 @@ impl<'a> Parser<'a> {
         self.lexed
             .lits
             .get_mut(index)
-            .map_or(Lit::Bool(false), |lit| {
-                std::mem::replace(lit, Lit::Bool(false))
-            })
+            .map_or(Lit::Bool(false), |lit| std::mem::replace(lit, Lit::Bool(false)))
     }
 
     /// The rest of a tuple, after its first element and a comma: more elements
     /// and the closing parenthesis.
-    fn tuple_rest<T>(
-        &mut self,
-        open: Span,
-        first: T,
-        item: impl FnMut(&mut Self) -> Res<T>,
-    ) -> Res<Vec<T>> {
+    fn tuple_rest<T>(&mut self, open: Span, first: T, item: impl FnMut(&mut Self) -> Res<T>) -> Res<Vec<T>> {
         if self.at(Tok::RParen) {
             self.bump();
             return self.fail(Some(
-                Diagnostic::error(
-                    "one-element-tuple",
-                    "a tuple has no or at least two elements",
-                )
-                .at(self.since(open), "only one element")
-                .hint("leave out the comma"),
+                Diagnostic::error("one-element-tuple", "a tuple has no or at least two elements")
+                    .at(self.since(open), "only one element")
+                    .hint("leave out the comma"),
             ));
         }
         let mut items = vec![first];
@@ -438,11 +386,7 @@ impl<'a> Parser<'a> {
 
     /// Items between commas, the last of which may be trailing, up to the token
     /// `end`, which stays.
-    fn comma_separated<T>(
-        &mut self,
-        end: Tok,
-        mut item: impl FnMut(&mut Self) -> Res<T>,
-    ) -> Res<Vec<T>> {
+    fn comma_separated<T>(&mut self, end: Tok, mut item: impl FnMut(&mut Self) -> Res<T>) -> Res<Vec<T>> {
         let mut items = Vec::new();
         while !self.at(end) {
             items.push(item(self)?);

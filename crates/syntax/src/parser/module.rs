@@ -2,8 +2,7 @@
 
 use super::{Parser, Res};
 use crate::ast::{
-    Import, Lit, ModExp, ModExpKind, ModParam, ModTypeExp, ModTypeExpKind, Spec, SpecKind,
-    TypeBind, TypeRef,
+    Import, Lit, ModExp, ModExpKind, ModParam, ModTypeExp, ModTypeExpKind, Spec, SpecKind, TypeBind, TypeRef,
 };
 use crate::token::Tok;
 
@@ -23,11 +22,7 @@ impl Parser<'_> {
             Tok::Backslash => {
                 self.bump();
                 let param = self.mod_param()?;
-                let ty = if self.eat(Tok::Colon) {
-                    Some(Box::new(self.mod_type_atom()?))
-                } else {
-                    None
-                };
+                let ty = if self.eat(Tok::Colon) { Some(Box::new(self.mod_type_atom()?)) } else { None };
                 self.expect(Tok::Arrow, "`->`")?;
                 let body = self.mod_exp()?;
                 ModExp {
@@ -35,27 +30,18 @@ impl Parser<'_> {
                     span: self.since(start),
                 }
             }
-            Tok::Import => ModExp {
-                kind: ModExpKind::Import(self.import()?),
-                span: self.since(start),
-            },
+            Tok::Import => ModExp { kind: ModExpKind::Import(self.import()?), span: self.since(start) },
             _ => self.mod_atom()?,
         };
         while starts_mod_atom(self.kind()) {
             self.suffix()?;
             let arg = self.mod_atom()?;
-            exp = ModExp {
-                kind: ModExpKind::Apply(Box::new(exp), Box::new(arg)),
-                span: self.since(start),
-            };
+            exp = ModExp { kind: ModExpKind::Apply(Box::new(exp), Box::new(arg)), span: self.since(start) };
         }
         while self.eat(Tok::Colon) {
             self.suffix()?;
             let ty = self.mod_type_exp()?;
-            exp = ModExp {
-                kind: ModExpKind::Ascript(Box::new(exp), Box::new(ty)),
-                span: self.since(start),
-            };
+            exp = ModExp { kind: ModExpKind::Ascript(Box::new(exp), Box::new(ty)), span: self.since(start) };
         }
         Ok(exp)
     }
@@ -78,10 +64,7 @@ impl Parser<'_> {
             }
             _ => return self.expected("a module"),
         };
-        Ok(ModExp {
-            kind,
-            span: self.since(start),
-        })
+        Ok(ModExp { kind, span: self.since(start) })
     }
 
     /// `import "path"`; the keyword is the current token.
@@ -105,11 +88,7 @@ impl Parser<'_> {
         self.expect(Tok::Colon, "`:` and a module type")?;
         let ty = self.mod_type_exp()?;
         self.close(Tok::RParen, open, "`)`")?;
-        Ok(ModParam {
-            name,
-            ty,
-            span: self.since(open),
-        })
+        Ok(ModParam { name, ty, span: self.since(open) })
     }
 
     /// A module type expression.
@@ -136,12 +115,7 @@ impl Parser<'_> {
             let params = self.type_params()?;
             self.expect(Tok::Equals, "`=` and a type")?;
             let body = self.type_exp()?;
-            let type_ref = TypeRef {
-                name,
-                params,
-                body,
-                span: self.since(ref_start),
-            };
+            let type_ref = TypeRef { name, params, body, span: self.since(ref_start) };
             exp = ModTypeExp {
                 kind: ModTypeExpKind::With(Box::new(exp), Box::new(type_ref)),
                 span: self.since(start),
@@ -175,10 +149,7 @@ impl Parser<'_> {
             }
             _ => return self.expected("a module type"),
         };
-        Ok(ModTypeExp {
-            kind,
-            span: self.since(start),
-        })
+        Ok(ModTypeExp { kind, span: self.since(start) })
     }
 
     /// Specifications up to the closing brace; those that cannot be read are
@@ -211,11 +182,7 @@ impl Parser<'_> {
                 let name = self.binding_name(true)?;
                 let type_params = self.type_params()?;
                 self.expect(Tok::Colon, "`:` and a type")?;
-                SpecKind::Val {
-                    name,
-                    type_params,
-                    ty: self.type_exp()?,
-                }
+                SpecKind::Val { name, type_params, ty: self.type_exp()? }
             }
             Tok::Type => {
                 self.bump();
@@ -224,18 +191,9 @@ impl Parser<'_> {
                 let params = self.type_params()?;
                 if self.eat(Tok::Equals) {
                     let body = self.type_exp()?;
-                    SpecKind::TypeAbbr(TypeBind {
-                        lifted,
-                        name,
-                        params,
-                        body,
-                    })
+                    SpecKind::TypeAbbr(TypeBind { lifted, name, params, body })
                 } else {
-                    SpecKind::Type {
-                        lifted,
-                        name,
-                        params,
-                    }
+                    SpecKind::Type { lifted, name, params }
                 }
             }
             Tok::Module => {
@@ -252,11 +210,6 @@ impl Parser<'_> {
                 return self.expected("a specification: `val`, `type`, `module`, `include` or `}`");
             }
         };
-        Ok(Spec {
-            kind,
-            attrs,
-            doc,
-            span: self.since(start),
-        })
+        Ok(Spec { kind, attrs, doc, span: self.since(start) })
     }
 }

@@ -28,19 +28,13 @@ impl Parser<'_> {
                 while self.at(Tok::Minus) || self.starts_param() {
                     payload.push(self.pat_atom()?);
                 }
-                Pat {
-                    kind: PatKind::Constr(name, payload),
-                    span: self.since(start),
-                }
+                Pat { kind: PatKind::Constr(name, payload), span: self.since(start) }
             }
             _ => self.pat_atom()?,
         };
         if self.eat(Tok::Colon) {
             let ty = self.type_exp()?;
-            pat = Pat {
-                kind: PatKind::Ascript(Box::new(pat), Box::new(ty)),
-                span: self.since(start),
-            };
+            pat = Pat { kind: PatKind::Ascript(Box::new(pat), Box::new(ty)), span: self.since(start) };
         }
         Ok(pat)
     }
@@ -119,10 +113,7 @@ impl Parser<'_> {
             }
             _ => return self.expected("a pattern"),
         };
-        Ok(Pat {
-            kind,
-            span: self.since(start),
-        })
+        Ok(Pat { kind, span: self.since(start) })
     }
 
     fn pat_parens(&mut self) -> Res<PatKind> {
@@ -145,27 +136,13 @@ impl Parser<'_> {
         let name = self.field_name()?;
         if self.eat(Tok::Equals) {
             let pat = self.pat()?;
-            return Ok(PatField {
-                name,
-                pat,
-                punned: false,
-            });
+            return Ok(PatField { name, pat, punned: false });
         }
-        let mut pat = Pat {
-            kind: PatKind::Id(name),
-            span: name.span,
-        };
+        let mut pat = Pat { kind: PatKind::Id(name), span: name.span };
         if self.eat(Tok::Colon) {
             let ty = self.type_exp()?;
-            pat = Pat {
-                kind: PatKind::Ascript(Box::new(pat), Box::new(ty)),
-                span: self.since(name.span),
-            };
+            pat = Pat { kind: PatKind::Ascript(Box::new(pat), Box::new(ty)), span: self.since(name.span) };
         }
-        Ok(PatField {
-            name,
-            pat,
-            punned: true,
-        })
+        Ok(PatField { name, pat, punned: true })
     }
 }

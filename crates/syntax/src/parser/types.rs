@@ -7,10 +7,7 @@ use crate::ast::{
 use crate::token::Tok;
 
 const fn starts_atom(kind: Tok) -> bool {
-    matches!(
-        kind,
-        Tok::LParen | Tok::LCurly | Tok::LBracket | Tok::IndexBracket | Tok::Id
-    )
+    matches!(kind, Tok::LParen | Tok::LCurly | Tok::LBracket | Tok::IndexBracket | Tok::Id)
 }
 
 impl Parser<'_> {
@@ -29,10 +26,7 @@ impl Parser<'_> {
             }
             self.expect(Tok::Dot, "`.` after the existential sizes")?;
             TypeExpKind::Exists(sizes, Box::new(self.type_exp()?))
-        } else if self.at(Tok::LParen)
-            && self.kind_at(1) == Tok::Id
-            && self.kind_at(2) == Tok::Colon
-        {
+        } else if self.at(Tok::LParen) && self.kind_at(1) == Tok::Id && self.kind_at(2) == Tok::Colon {
             let open = self.bump();
             let name = self.take_ident();
             self.bump();
@@ -47,10 +41,7 @@ impl Parser<'_> {
             }
             TypeExpKind::Arrow(None, Box::new(from), Box::new(self.type_exp()?))
         };
-        Ok(TypeExp {
-            kind,
-            span: self.since(start),
-        })
+        Ok(TypeExp { kind, span: self.since(start) })
     }
 
     /// A type without an arrow on its outside.
@@ -91,10 +82,7 @@ impl Parser<'_> {
                 TypeExpKind::Apply(Box::new(head), args)
             }
         };
-        Ok(TypeExp {
-            kind,
-            span: self.since(start),
-        })
+        Ok(TypeExp { kind, span: self.since(start) })
     }
 
     fn type_constr(&mut self) -> Res<TypeConstr> {
@@ -103,11 +91,7 @@ impl Parser<'_> {
         while starts_atom(self.kind()) {
             payload.push(self.type_atom()?);
         }
-        Ok(TypeConstr {
-            name,
-            payload,
-            span: self.since(name.span),
-        })
+        Ok(TypeConstr { name, payload, span: self.since(name.span) })
     }
 
     fn type_atom(&mut self) -> Res<TypeExp> {
@@ -144,25 +128,15 @@ impl Parser<'_> {
             }
             _ => return self.expected("a type"),
         };
-        Ok(TypeExp {
-            kind,
-            span: self.since(start),
-        })
+        Ok(TypeExp { kind, span: self.since(start) })
     }
 
     /// `[e]` or `[]`.
     fn size_exp(&mut self) -> Res<SizeExp> {
         let open = self.bump();
-        let size = if self.at(Tok::RBracket) {
-            None
-        } else {
-            Some(Box::new(self.exp()?))
-        };
+        let size = if self.at(Tok::RBracket) { None } else { Some(Box::new(self.exp()?)) };
         self.close(Tok::RBracket, open, "`]`")?;
-        Ok(SizeExp {
-            size,
-            span: self.since(open),
-        })
+        Ok(SizeExp { size, span: self.since(open) })
     }
 
     /// `[n]`, where `n` is bound.
@@ -195,11 +169,7 @@ impl Parser<'_> {
             } else {
                 (TypeParamKind::Size, self.size_binder()?)
             };
-            params.push(TypeParam {
-                kind,
-                name,
-                span: self.since(start),
-            });
+            params.push(TypeParam { kind, name, span: self.since(start) });
         }
     }
 

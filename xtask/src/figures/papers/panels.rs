@@ -6,28 +6,17 @@ use crate::figures::plot::{Bar, Body, Line, Panel, Point, Unit, raised, rank};
 
 /// A line for each contestant over the sizes of rows; `name` may leave one out or say how
 /// the line is called.
-fn lines<'a>(
-    rows: impl Iterator<Item = &'a Row>,
-    name: impl Fn(&Row, &str) -> Option<String>,
-) -> Vec<Line> {
+fn lines<'a>(rows: impl Iterator<Item = &'a Row>, name: impl Fn(&Row, &str) -> Option<String>) -> Vec<Line> {
     let mut lines: Vec<Line> = Vec::new();
     for row in rows {
         for (who, times) in &row.times {
             let (Some(x), Some(who)) = (number(row), name(row, who)) else {
                 continue;
             };
-            let point = Point {
-                x,
-                y: times.median,
-                least: times.least,
-                most: times.most,
-            };
+            let point = Point { x, y: times.median, least: times.least, most: times.most };
             match lines.iter_mut().find(|line| line.who == who) {
                 Some(line) => line.points.push(point),
-                None => lines.push(Line {
-                    who,
-                    points: vec![point],
-                }),
+                None => lines.push(Line { who, points: vec![point] }),
             }
         }
     }
@@ -73,21 +62,12 @@ pub fn speed_ups(figure: &Figure) -> Vec<Panel> {
             .times
             .iter()
             .filter(|(who, _)| who != "MF")
-            .filter_map(|(who, _)| {
-                Some(Bar {
-                    who: who.clone(),
-                    value: row.ratio("MF", who)?,
-                })
-            });
+            .filter_map(|(who, _)| Some(Bar { who: who.clone(), value: row.ratio("MF", who)? }));
         let bars: Vec<Bar> = ordered(bars.collect());
         (!bars.is_empty()).then(|| (name(row), bars))
     });
     let groups: Vec<_> = groups.collect();
-    panel_of_bars(
-        groups,
-        Unit::Ratio,
-        "speed-up over moderate flattening (MF)",
-    )
+    panel_of_bars(groups, Unit::Ratio, "speed-up over moderate flattening (MF)")
 }
 
 fn panel_of_bars(groups: Vec<(String, Vec<Bar>)>, unit: Unit, x_label: &str) -> Vec<Panel> {
@@ -112,10 +92,7 @@ fn ordered(mut bars: Vec<Bar>) -> Vec<Bar> {
 pub fn tuning(figure: &Figure) -> Vec<Panel> {
     let groups = figure.rows.iter().map(|row| {
         let bars = row.counts.iter().filter(|(what, _)| what != "data sets");
-        let bars = bars.map(|(who, value)| Bar {
-            who: who.clone(),
-            value: *value,
-        });
+        let bars = bars.map(|(who, value)| Bar { who: who.clone(), value: *value });
         (row.group.clone(), ordered(bars.collect()))
     });
     panel_of_bars(groups.collect(), Unit::Count, "runs of the program")

@@ -16,46 +16,24 @@ pub fn redomap(figure: &Figure) -> Vec<Claim> {
     let peers = [
         ("reduce_plus", "1.55× faster than Thrust", Way::Above),
         ("reduce_max", "about 1.5× faster than Thrust", Way::Above),
-        (
-            "index_of_max",
-            "14× faster than Thrust, 2× than the tuned version",
-            Way::Above,
-        ),
+        ("index_of_max", "14× faster than Thrust, 2× than the tuned version", Way::Above),
         ("index_of_max_pack", "1.3× faster than Thrust", Way::Above),
         ("reduce_2x2mm", "3.6× faster than Thrust", Way::Above),
         ("mssp", "2.5× faster than Thrust", Way::Above),
         ("scan_plus", "2.4× slower than Thrust", Way::Below),
-        (
-            "redomap_nt",
-            "2.3× faster than Thrust, 1.2× slower than the tuned version",
-            Way::Above,
-        ),
+        ("redomap_nt", "2.3× faster than Thrust, 1.2× slower than the tuned version", Way::Above),
         ("black_scholes", "5× faster than Thrust", Way::Above),
     ];
     let at = |name: &str| largest(figure.rows.iter().filter(|row| row.group == name));
     let gain = |(name, paper): (&str, &str)| {
         let ratio = at(name).and_then(|row| row.ratio("no redomap", "bindrune"));
-        Claim::on(
-            format!("fusion of {name}, largest size"),
-            paper,
-            ratio,
-            Way::Above,
-        )
+        Claim::on(format!("fusion of {name}, largest size"), paper, ratio, Way::Above)
     };
     let peer = |(name, paper, way): (&str, &str, Way)| {
         let ratio = at(name).and_then(|row| row.ratio("C", "bindrune"));
-        Claim::on(
-            format!("{name} beside code by hand (here C), largest size"),
-            paper,
-            ratio,
-            way,
-        )
+        Claim::on(format!("{name} beside code by hand (here C), largest size"), paper, ratio, way)
     };
-    gains
-        .into_iter()
-        .map(gain)
-        .chain(peers.into_iter().map(peer))
-        .collect()
+    gains.into_iter().map(gain).chain(peers.into_iter().map(peer)).collect()
 }
 
 /// The tuned program, or the untuned one where there is no tuner.
@@ -102,12 +80,7 @@ pub fn volatility(figure: &Figure) -> Vec<Claim> {
     let who = tuned(figure);
     let claim = |row: &Row| {
         let ratio = row.ratio("MF", who);
-        Claim::on(
-            format!("{}: MF over {who}", name(row)),
-            "AIF is significantly faster",
-            ratio,
-            Way::Above,
-        )
+        Claim::on(format!("{}: MF over {who}", name(row)), "AIF is significantly faster", ratio, Way::Above)
     };
     figure.rows.iter().map(claim).collect()
 }
@@ -116,31 +89,11 @@ pub fn volatility(figure: &Figure) -> Vec<Claim> {
 pub fn bulk(figure: &Figure) -> Vec<Claim> {
     let who = tuned(figure);
     let said = [
-        (
-            "Heston D1",
-            "AIF is faster: MF exploits only the outer map",
-            Way::Above,
-        ),
-        (
-            "OptionPricing D1",
-            "best with the outermost parallelism only",
-            Way::AtLeast,
-        ),
-        (
-            "OptionPricing D2",
-            "AIF is faster: inner layers are needed",
-            Way::Above,
-        ),
-        (
-            "LavaMD D1",
-            "two outer levels, as MF does it, are best",
-            Way::AtLeast,
-        ),
-        (
-            "LavaMD D2",
-            "AIF is faster: the inner redomap is needed",
-            Way::Above,
-        ),
+        ("Heston D1", "AIF is faster: MF exploits only the outer map", Way::Above),
+        ("OptionPricing D1", "best with the outermost parallelism only", Way::AtLeast),
+        ("OptionPricing D2", "AIF is faster: inner layers are needed", Way::Above),
+        ("LavaMD D1", "two outer levels, as MF does it, are best", Way::AtLeast),
+        ("LavaMD D2", "AIF is faster: the inner redomap is needed", Way::Above),
     ];
     let claim = |(which, paper, way): (&str, &str, Way)| {
         let row = figure.rows.iter().find(|row| name(row) == which);
@@ -153,25 +106,11 @@ pub fn bulk(figure: &Figure) -> Vec<Claim> {
 /// All together.
 pub fn nests(figure: &Figure) -> Vec<Claim> {
     let who = tuned(figure);
-    let ratios: Vec<f64> = figure
-        .rows
-        .iter()
-        .filter_map(|row| row.ratio("MF", who))
-        .collect();
+    let ratios: Vec<f64> = figure.rows.iter().filter_map(|row| row.ratio("MF", who)).collect();
     let worst = ratios.iter().copied().reduce(f64::min);
     vec![
-        Claim::on(
-            format!("MF over {who}, geometric mean"),
-            "very similar",
-            mean(&ratios),
-            Way::AtLeast,
-        ),
-        Claim::on(
-            format!("MF over {who}, worst"),
-            "never slower than MF",
-            worst,
-            Way::AtLeast,
-        ),
+        Claim::on(format!("MF over {who}, geometric mean"), "very similar", mean(&ratios), Way::AtLeast),
+        Claim::on(format!("MF over {who}, worst"), "never slower than MF", worst, Way::AtLeast),
     ]
 }
 
@@ -194,12 +133,7 @@ pub fn tuning(figure: &Figure) -> Vec<Claim> {
             mean(&all),
             Way::Above,
         ),
-        Claim::on(
-            "the same, least",
-            paper,
-            all.into_iter().reduce(f64::min),
-            Way::AtLeast,
-        ),
+        Claim::on("the same, least", paper, all.into_iter().reduce(f64::min), Way::AtLeast),
         Claim::on(
             "a blind search until it has thresholds as good as the best, geometric mean",
             "no figure; it would not know that it is done",
@@ -212,30 +146,10 @@ pub fn tuning(figure: &Figure) -> Vec<Claim> {
 /// Library functions over those that are built in, for us and the reference compiler.
 pub fn basis(figure: &Figure) -> Vec<Claim> {
     let said = [
-        (
-            "sum_tree",
-            "sum_builtin",
-            "about 3× slower than built in",
-            Way::Above,
-        ),
-        (
-            "sum_strided",
-            "sum_builtin",
-            "10 % slower than built in",
-            Way::Near(1.25),
-        ),
-        (
-            "scan_ours",
-            "scan_builtin",
-            "much slower than built in",
-            Way::Above,
-        ),
-        (
-            "dotprod_ours",
-            "dotprod_builtin",
-            "almost 2× slower than built in",
-            Way::Above,
-        ),
+        ("sum_tree", "sum_builtin", "about 3× slower than built in", Way::Above),
+        ("sum_strided", "sum_builtin", "10 % slower than built in", Way::Near(1.25)),
+        ("scan_ours", "scan_builtin", "much slower than built in", Way::Above),
+        ("dotprod_ours", "dotprod_builtin", "almost 2× slower than built in", Way::Above),
     ];
     let median = |entry: &str, who: &str| {
         let row = largest(figure.rows.iter().filter(|row| row.group == entry))?;
@@ -244,9 +158,7 @@ pub fn basis(figure: &Figure) -> Vec<Claim> {
     let mut claims = Vec::new();
     for (own, built_in, paper, way) in said {
         for who in ["bindrune", "futhark multicore"] {
-            let ratio = median(own, who)
-                .zip(median(built_in, who))
-                .map(|(own, built_in)| own / built_in);
+            let ratio = median(own, who).zip(median(built_in, who)).map(|(own, built_in)| own / built_in);
             if who == "bindrune" || ratio.is_some() {
                 claims.push(Claim::on(
                     format!("{own} over {built_in}, {who}, largest size"),
@@ -263,15 +175,10 @@ pub fn basis(figure: &Figure) -> Vec<Claim> {
 /// What a nest becomes, by hand and by the compiler.
 pub fn book(figure: &Figure) -> Vec<Claim> {
     let time = |entry: &str| {
-        let row = figure
-            .rows
-            .iter()
-            .find(|row| row.x == X::Name(entry.to_owned()))?;
+        let row = figure.rows.iter().find(|row| row.x == X::Name(entry.to_owned()))?;
         Some(row.of("IF")?.median)
     };
-    let ratio = time("regular_scan")
-        .zip(time("map_scan"))
-        .map(|(by_hand, ours)| by_hand / ours);
+    let ratio = time("regular_scan").zip(time("map_scan")).map(|(by_hand, ours)| by_hand / ours);
     vec![Claim::on(
         "a map of scans, by hand with a segmented scan over as the compiler flattens it",
         "the latter becomes a segmented scan",

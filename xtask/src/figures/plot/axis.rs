@@ -71,23 +71,14 @@ impl ValueFormatter<f64> for Scale {
 impl Axis {
     /// An axis on which all values have a place.
     pub fn over(unit: Unit, values: impl Iterator<Item = f64>) -> Self {
-        let (least, most) = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), x| {
-            (least.min(x), most.max(x))
-        });
+        let (least, most) =
+            values.fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), x| (least.min(x), most.max(x)));
         // An axis of nothing still has a length.
-        let (least, most) = if least <= most {
-            (least, most)
-        } else {
-            (1.0, 1.0)
-        };
+        let (least, most) = if least <= most { (least, most) } else { (1.0, 1.0) };
         if unit == Unit::Number {
-            let ticks =
-                (least.ceil() as i64..=most.floor() as i64).map(|at| (at as f64, at.to_string()));
+            let ticks = (least.ceil() as i64..=most.floor() as i64).map(|at| (at as f64, at.to_string()));
             return Self {
-                scale: Scale {
-                    range: least - 0.5..most + 0.5,
-                    ticks: ticks.collect(),
-                },
+                scale: Scale { range: least - 0.5..most + 0.5, ticks: ticks.collect() },
                 kind: Kind::Linear,
             };
         }
@@ -95,10 +86,7 @@ impl Axis {
         let margin = ((high - low) * 0.06).max(0.05);
         let range = low - margin..high + margin;
         let ticks = ticks(unit, &range);
-        Self {
-            scale: Scale { range, ticks },
-            kind: Kind::Logarithmic,
-        }
+        Self { scale: Scale { range, ticks }, kind: Kind::Logarithmic }
     }
 
     /// The same with more room at both ends, by this part of its length.
@@ -111,13 +99,7 @@ impl Axis {
     /// Names at places from the top down to `end`.
     pub fn named(names: Vec<(f64, String)>, end: f64) -> Self {
         let ticks = names.into_iter().map(|(at, name)| (-at, name)).collect();
-        Self {
-            scale: Scale {
-                range: -end - 0.5..0.0,
-                ticks,
-            },
-            kind: Kind::Down,
-        }
+        Self { scale: Scale { range: -end - 0.5..0.0, ticks }, kind: Kind::Down }
     }
 
     /// The place of a value.
@@ -136,9 +118,7 @@ fn ticks(unit: Unit, range: &Range<f64>) -> Vec<(f64, String)> {
     let decades = range.end - range.start;
     let (base, steps): (f64, &[f64]) = match unit {
         Unit::Ratio if decades < 2.5 => (2.0, &[1.0]),
-        Unit::Ratio | Unit::Micros | Unit::Count | Unit::Number if decades < 1.5 => {
-            (10.0, &[1.0, 2.0, 5.0])
-        }
+        Unit::Ratio | Unit::Micros | Unit::Count | Unit::Number if decades < 1.5 => (10.0, &[1.0, 2.0, 5.0]),
         Unit::Ratio | Unit::Micros | Unit::Count | Unit::Number => (10.0, &[1.0]),
     };
     // No more than some eight labels.
@@ -197,11 +177,7 @@ fn time(micros: f64, digits: usize) -> String {
         _ => (1e-6, "s"),
     };
     let value = micros * scale;
-    let digits = if value >= 0.9995 {
-        digits
-    } else {
-        digits.max(2)
-    };
+    let digits = if value >= 0.9995 { digits } else { digits.max(2) };
     format!("{value:.digits$} {unit}")
 }
 
@@ -255,10 +231,7 @@ mod tests {
         assert_eq!(shown(Unit::Ratio, 0.5), "0.50×");
         assert_eq!(shown(Unit::Ratio, 14.0), "14.0×");
         assert_eq!(label(Unit::Ratio, 0.25), "1/4×");
-        assert_eq!(
-            (count(1e7), count(500.0), count(2000.0)),
-            ("10⁷".into(), "500".into(), "2000".into())
-        );
+        assert_eq!((count(1e7), count(500.0), count(2000.0)), ("10⁷".into(), "500".into(), "2000".into()));
     }
 
     #[test]
@@ -272,11 +245,6 @@ mod tests {
         assert_eq!(labels, ["1/2×", "1×", "2×", "4×"]);
         let axis = Axis::over(Unit::Number, [0.0, 3.0].into_iter());
         assert_eq!(axis.scale.ticks.len(), 4);
-        assert!(
-            Axis::over(Unit::Count, std::iter::empty())
-                .scale
-                .range
-                .contains(&0.0)
-        );
+        assert!(Axis::over(Unit::Count, std::iter::empty()).scale.range.contains(&0.0));
     }
 }

@@ -8,14 +8,8 @@ use plotters::series::DashedLineSeries;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 /// Text to the left of its place, and to the right.
-pub const LEFT: Pos = Pos {
-    h_pos: HPos::Left,
-    v_pos: VPos::Center,
-};
-pub const RIGHT: Pos = Pos {
-    h_pos: HPos::Right,
-    v_pos: VPos::Center,
-};
+pub const LEFT: Pos = Pos { h_pos: HPos::Left, v_pos: VPos::Center };
+pub const RIGHT: Pos = Pos { h_pos: HPos::Right, v_pos: VPos::Center };
 
 /// How a contestant is drawn.
 #[derive(Clone, Copy)]
@@ -45,50 +39,23 @@ const LOOKS: [(&str, Look); 12] = [
     ("AIF", look(VERMILION, Marker::Square, None, None)),
     ("each path once", look(BLUE_, Marker::Circle, None, None)),
     ("IF", look(BLUE_, Marker::Circle, Some((10, 4)), None)),
-    (
-        "MF",
-        look(YELLOW_, Marker::Triangle, Some((4, 4)), Some(5.0)),
-    ),
+    ("MF", look(YELLOW_, Marker::Triangle, Some((4, 4)), Some(5.0))),
     ("full", look(PURPLE, Marker::Down, Some((12, 6)), Some(9.0))),
-    (
-        "no redomap",
-        look(VERMILION, Marker::Triangle, Some((4, 4)), None),
-    ),
+    ("no redomap", look(VERMILION, Marker::Triangle, Some((4, 4)), None)),
     ("built in", look(BLACK_, Marker::Square, None, None)),
     ("C", look(BLACK_, Marker::Cross, None, None)),
-    (
-        "futhark c",
-        look(SKY, Marker::Down, Some((14, 4)), Some(7.0)),
-    ),
-    (
-        "futhark multicore",
-        look(GREEN_, Marker::Diamond, Some((7, 3)), Some(11.0)),
-    ),
-    (
-        "futhark ispc",
-        look(PURPLE, Marker::Square, Some((2, 3)), Some(3.0)),
-    ),
+    ("futhark c", look(SKY, Marker::Down, Some((14, 4)), Some(7.0))),
+    ("futhark multicore", look(GREEN_, Marker::Diamond, Some((7, 3)), Some(11.0))),
+    ("futhark ispc", look(PURPLE, Marker::Square, Some((2, 3)), Some(3.0))),
 ];
 /// The same for ways to do a thing.
 const OTHERS: [(&str, Look); 6] = [
-    (
-        "tree",
-        look(VERMILION, Marker::Triangle, Some((4, 4)), None),
-    ),
+    ("tree", look(VERMILION, Marker::Triangle, Some((4, 4)), None)),
     ("strided", look(SKY, Marker::Diamond, Some((7, 3)), None)),
     ("chunked", look(GREEN_, Marker::Down, Some((14, 4)), None)),
-    (
-        "in Futhark",
-        look(BLUE_, Marker::Circle, Some((10, 4)), None),
-    ),
-    (
-        "blind, all paths",
-        look(VERMILION, Marker::Square, None, Some(7.0)),
-    ),
-    (
-        "blind, as good",
-        look(SKY, Marker::Diamond, None, Some(4.0)),
-    ),
+    ("in Futhark", look(BLUE_, Marker::Circle, Some((10, 4)), None)),
+    ("blind, all paths", look(VERMILION, Marker::Square, None, Some(7.0))),
+    ("blind, as good", look(SKY, Marker::Diamond, None, Some(4.0))),
 ];
 
 const BLACK_: RGBColor = RGBColor(0, 0, 0);
@@ -99,18 +66,8 @@ const SKY: RGBColor = RGBColor(86, 180, 233);
 const GREEN_: RGBColor = RGBColor(0, 158, 115);
 const PURPLE: RGBColor = RGBColor(204, 121, 167);
 
-const fn look(
-    colour: RGBColor,
-    marker: Marker,
-    dashes: Option<(i32, i32)>,
-    hatch: Option<f64>,
-) -> Look {
-    Look {
-        colour,
-        marker,
-        dashes,
-        hatch,
-    }
+const fn look(colour: RGBColor, marker: Marker, dashes: Option<(i32, i32)>, hatch: Option<f64>) -> Look {
+    Look { colour, marker, dashes, hatch }
 }
 
 /// Where a name stands in legends.
@@ -122,14 +79,8 @@ pub fn rank(name: &str) -> usize {
 impl Look {
     /// A contestant's.
     pub fn of(name: &str) -> Self {
-        let found = LOOKS
-            .iter()
-            .chain(&OTHERS)
-            .find(|(other, _)| *other == name);
-        found.map_or(
-            look(RGBColor(110, 110, 110), Marker::Cross, None, None),
-            |(_, look)| *look,
-        )
+        let found = LOOKS.iter().chain(&OTHERS).find(|(other, _)| *other == name);
+        found.map_or(look(RGBColor(110, 110, 110), Marker::Cross, None, None), |(_, look)| *look)
     }
 
     /// A line through places of a chart.
@@ -140,9 +91,7 @@ impl Look {
     ) -> Result<(), String> {
         let stroke = self.colour.stroke_width(2);
         let drawn = match self.dashes {
-            None => chart
-                .draw_series(LineSeries::new(places.iter().copied(), stroke))
-                .map(drop),
+            None => chart.draw_series(LineSeries::new(places.iter().copied(), stroke)).map(drop),
             Some((dash, gap)) => {
                 let series = DashedLineSeries::new(places.iter().copied(), dash, gap, stroke);
                 chart.draw_series(series).map(drop)
@@ -212,9 +161,7 @@ impl Look {
 
 /// Dark text of a size.
 pub fn text(size: i32) -> TextStyle<'static> {
-    ("sans-serif", size)
-        .into_font()
-        .color(&RGBColor(40, 40, 40))
+    ("sans-serif", size).into_font().color(&RGBColor(40, 40, 40))
 }
 
 /// Pixels of a legend's entry: a piece of line, and a name.
@@ -240,12 +187,7 @@ pub fn legend_rows(names: &[String], width: u32) -> Vec<Vec<String>> {
 }
 
 /// Draws the legend, with pieces of bars or of lines.
-pub fn legend(
-    area: &Area<'_>,
-    rows: &[Vec<String>],
-    height: u32,
-    bars: bool,
-) -> Result<(), String> {
+pub fn legend(area: &Area<'_>, rows: &[Vec<String>], height: u32, bars: bool) -> Result<(), String> {
     for (at, row) in rows.iter().enumerate() {
         let middle = (at as u32 * height + height / 2) as i32;
         let mut x = 20;
@@ -288,8 +230,7 @@ impl Look {
         let mut from = x;
         while from < end {
             let piece = [(from, y), ((from + dash).min(end), y)];
-            area.draw(&PathElement::new(piece, stroke))
-                .map_err(problem)?;
+            area.draw(&PathElement::new(piece, stroke)).map_err(problem)?;
             from += dash + gap;
         }
         self.marker(area, (x + SAMPLE / 2, y))

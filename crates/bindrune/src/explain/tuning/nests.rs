@@ -64,9 +64,7 @@ pub fn nests<'f>(forest: &'f [Trees], record: &Record, tuned: Values<'_>) -> Vec
     }
     let known: Vec<(&Set, Sizes)> = record.sets.iter().map(|set| (set, set.sizes())).collect();
     for nest in &mut nests {
-        let fates = known
-            .iter()
-            .map(|(set, sizes)| fate(nest.root, nest.choice, set, sizes, record, tuned));
+        let fates = known.iter().map(|(set, sizes)| fate(nest.root, nest.choice, set, sizes, record, tuned));
         nest.fates = fates.collect();
     }
     nests
@@ -76,13 +74,7 @@ fn find<'f>(nodes: &'f [Node], function: &'f str, inside: Option<u32>, out: &mut
     for node in nodes {
         match node {
             Node::Choice(choice) => {
-                out.push(Nest {
-                    function,
-                    inside,
-                    root: node,
-                    choice,
-                    fates: Vec::new(),
-                });
+                out.push(Nest { function, inside, root: node, choice, fates: Vec::new() });
                 let mut versions = BTreeMap::new();
                 versions_of(node, &mut versions);
                 for (number, own) in versions {
@@ -145,14 +137,7 @@ fn fate(
         }
     };
     let chosen = of(tuned)?;
-    let default = of(&|name| {
-        record
-            .defaults
-            .get(name)
-            .copied()
-            .flatten()
-            .unwrap_or(i64::MAX)
-    });
+    let default = of(&|name| record.defaults.get(name).copied().flatten().unwrap_or(i64::MAX));
     let mut best: BTreeMap<Versions, f64> = BTreeMap::new();
     for group in &set.rivals {
         let mut own: BTreeMap<Versions, f64> = BTreeMap::new();
@@ -168,10 +153,7 @@ fn fate(
             best = own;
         }
     }
-    let timed = |versions: &Versions| Way {
-        versions: versions.clone(),
-        micros: best.get(versions).copied(),
-    };
+    let timed = |versions: &Versions| Way { versions: versions.clone(), micros: best.get(versions).copied() };
     let others = best.iter().filter(|(versions, _)| **versions != chosen);
     let next = others.min_by(|(_, x), (_, y)| x.total_cmp(y));
     Some(Fate {

@@ -65,9 +65,8 @@ impl Record {
         let shown = path.display();
         let text = std::fs::read_to_string(path);
         let text = text.map_err(|e| format!("cannot read {shown}: {e}"))?;
-        let damaged = || {
-            format!("{shown} is no record of tuning, or a damaged one; `bindrune tune` writes it")
-        };
+        let damaged =
+            || format!("{shown} is no record of tuning, or a damaged one; `bindrune tune` writes it");
         let value: Value = serde_json::from_str(&text).map_err(|_| damaged())?;
         if value["version"].as_u64().is_some_and(|v| v != VERSION) {
             return Err(format!("{shown} was written by another version"));

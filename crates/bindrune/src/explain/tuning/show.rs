@@ -46,11 +46,7 @@ pub fn ratio(before: f64, after: f64) -> f64 {
 
 /// A sign, and what is said of a nest on a data set.
 fn told(fate: &Fate) -> (char, String) {
-    let Fate {
-        chosen,
-        default,
-        next,
-    } = fate;
+    let Fate { chosen, default, next } = fate;
     let taken = format!("{}, {}", names(&chosen.versions), micros(chosen.micros));
     let mut sign = '.';
     let won = match (next, fate.won()) {
@@ -97,18 +93,12 @@ impl Shown<'_> {
         for set in &record.sets {
             let (name, before, after) = (&set.name, set.default, set.tuned);
             let gain = ratio(before, after);
-            lines.put(format!(
-                "  {name:width$}  {before:>12.0} us -> {after:>12.0} us  {gain:>6.2}x"
-            ));
+            lines.put(format!("  {name:width$}  {before:>12.0} us -> {after:>12.0} us  {gain:>6.2}x"));
         }
         // What is inside of versions that are not taken is shown with these.
         let reached = |nest: &&Nest<'_>| nest.fates.iter().any(Option::is_some);
         let outer = |nest: &&Nest<'_>| nest.inside.is_none();
-        for nest in self
-            .nests
-            .iter()
-            .filter(|nest| outer(nest) || reached(nest))
-        {
+        for nest in self.nests.iter().filter(|nest| outer(nest) || reached(nest)) {
             let place = self.source.own(&nest.choice.places);
             lines.put("");
             let inside = nest.inside.map(|version| format!(", inside of V{version}"));
@@ -141,10 +131,7 @@ impl Shown<'_> {
         }
         for (name, value) in &self.own {
             lines.put("");
-            let value = value.map_or_else(
-                || "the program's own value".to_owned(),
-                |value| value.to_string(),
-            );
+            let value = value.map_or_else(|| "the program's own value".to_owned(), |value| value.to_string());
             let tried = record.tried.iter().filter(|(other, ..)| other == name);
             lines.put(format!("{name} (custom): {value}; {} tried", tried.count()));
         }
@@ -152,9 +139,7 @@ impl Shown<'_> {
             lines.put("");
             let tried = record.tried.iter().filter(|(other, ..)| other == name);
             let tried = tried.count();
-            lines.put(format!(
-                "{name} (size): {value}, {default} by default; {tried} tried"
-            ));
+            lines.put(format!("{name} (size): {value}, {default} by default; {tried} tried"));
         }
         lines.finish()
     }
@@ -176,9 +161,10 @@ impl Shown<'_> {
             let tried: Vec<Value> = tried.collect();
             json!({ "parameter": name, "value": value, "tried": tried })
         });
-        let sizes = self.sizes.iter().map(|(name, default, value)| {
-            json!({ "parameter": name, "value": value, "default": default })
-        });
+        let sizes = self
+            .sizes
+            .iter()
+            .map(|(name, default, value)| json!({ "parameter": name, "value": value, "default": default }));
         let nests: Vec<Value> = self.nests.iter().map(|nest| self.nest(nest)).collect();
         let whole = json!({
             "version": VERSION,

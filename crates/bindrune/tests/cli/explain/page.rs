@@ -67,10 +67,7 @@ fn the_page_is_well_formed_and_needs_nothing_from_outside() {
     for part in text.split('&').skip(1) {
         let known = ["amp;", "lt;", "gt;", "quot;", "#39;", "#8599;"];
         let script = part.starts_with("& ");
-        assert!(
-            script || known.iter().any(|entity| part.starts_with(entity)),
-            "{part:.20}"
-        );
+        assert!(script || known.iter().any(|entity| part.starts_with(entity)), "{part:.20}");
     }
     let escaped = "-- &lt;script&gt;document.title = &quot;taken over&quot;&lt;/script&gt; &amp; &#39;quotes&#39; &lt;/code&gt;&lt;/td&gt;";
     assert!(text.contains(escaped));
@@ -84,9 +81,7 @@ fn browser() -> PathBuf {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let names = ["chromium", "chromium-browser", "google-chrome"];
     let folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
-    let files = names
-        .iter()
-        .flat_map(|name| folders.iter().map(move |folder| folder.join(name)));
+    let files = names.iter().flat_map(|name| folders.iter().map(move |folder| folder.join(name)));
     files
         .into_iter()
         .find(|file| file.is_file())
@@ -126,24 +121,15 @@ fn entries(dom: &str) -> Vec<(String, bool)> {
         rest.split_once('"').map(|(value, _)| value.to_owned())
     };
     let tags = tags(dom).into_iter();
-    tags.filter_map(|tag| {
-        Some((
-            of(tag.strip_prefix("li ")?, "data-group")?,
-            tag.contains(" hidden"),
-        ))
-    })
-    .collect()
+    tags.filter_map(|tag| Some((of(tag.strip_prefix("li ")?, "data-group")?, tag.contains(" hidden"))))
+        .collect()
 }
 
 /// The groups whose buttons are pressed.
 fn pressed(dom: &str) -> Vec<&str> {
-    let buttons = tags(dom)
-        .into_iter()
-        .filter(|tag| tag.starts_with("button"));
+    let buttons = tags(dom).into_iter().filter(|tag| tag.starts_with("button"));
     let chosen = buttons.filter(|tag| tag.contains("aria-pressed=\"true\""));
-    chosen
-        .filter_map(|tag| tag.split_once("data-group=\"")?.1.split('"').next())
-        .collect()
+    chosen.filter_map(|tag| tag.split_once("data-group=\"")?.1.split('"').next()).collect()
 }
 
 #[test]
@@ -166,21 +152,14 @@ fn a_browser_shows_the_source_beside_its_fate_and_filters_it() {
     // The address chooses.
     let chosen = dom(&folder, &path, "#checks,copies", "profile-chosen");
     assert_eq!(pressed(&chosen), ["checks", "copies"]);
-    let expected: Vec<(String, bool)> = all
-        .iter()
-        .map(|(group, _)| (group.clone(), group != "checks" && group != "copies"))
-        .collect();
+    let expected: Vec<(String, bool)> =
+        all.iter().map(|(group, _)| (group.clone(), group != "checks" && group != "copies")).collect();
     assert_eq!(entries(&chosen), expected);
     // So does a click, which takes one away.
-    let click =
-        "<script>document.querySelector('button[data-group=fusion]').click()</script></body>";
+    let click = "<script>document.querySelector('button[data-group=fusion]').click()</script></body>";
     let clicked = folder.file("clicked.html", text.replace("</body>", click));
     let clicked = dom(&folder, &clicked, "", "profile-clicked");
     assert_eq!(pressed(&clicked).len(), 6);
     let hidden = entries(&clicked);
-    assert!(
-        hidden
-            .iter()
-            .all(|(group, hidden)| *hidden == (group == "fusion"))
-    );
+    assert!(hidden.iter().all(|(group, hidden)| *hidden == (group == "fusion")));
 }

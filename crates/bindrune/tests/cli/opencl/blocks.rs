@@ -25,10 +25,7 @@ fn blocks_have_as_many_threads_as_is_asked_for() {
         has_blocks_of(&built, size);
         // From a loop in Python.
         let run = built.run(&[], "5000").quiet();
-        assert_eq!(
-            run.text(),
-            "9997i64\n[13884721389i64, 6948611111i64, 0i64]\n"
-        );
+        assert_eq!(run.text(), "9997i64\n[13884721389i64, 6948611111i64, 0i64]\n");
     }
     let folder = Folder::new();
     let program = folder.file("sample.fut", source);
@@ -46,23 +43,13 @@ fn blocks_are_those_of_the_tuning_file() {
     let program = "sample.fut";
     let built = Built::new(source);
     let build = |more: &[&str]| {
-        let options = [
-            "build",
-            "--backend=opencl",
-            &built.folder.path(program),
-            "-o",
-            &built.path,
-        ];
+        let options = ["build", "--backend=opencl", &built.folder.path(program), "-o", &built.path];
         bindrune(&[&options, more].concat(), "")
     };
     // Files of older versions of the reference compiler have the second name.
     for (line, more, size) in [
         ("default_tblock_size=64", &[][..], "64"),
-        (
-            "default_tblock_size=512\ndefault_group_size=32\n",
-            &[],
-            "32",
-        ),
+        ("default_tblock_size=512\ndefault_group_size=32\n", &[], "32"),
         ("default_tblock_size=64", &["--tblock-size=128"], "128"),
         ("default_tblock_size=64", &["--no-tuning"], "256"),
     ] {
@@ -71,9 +58,7 @@ fn blocks_are_those_of_the_tuning_file() {
         has_blocks_of(&built, size);
     }
     for size in ["100", "2048", "16", "-64", "0"] {
-        built
-            .folder
-            .file("sample.fut.tuning", format!("\ndefault_group_size={size}"));
+        built.folder.file("sample.fut.tuning", format!("\ndefault_group_size={size}"));
         build(&[]).fails(&["line 2: default_tblock_size must be a power of two from 32 to 1024"]);
     }
     // What has no blocks has nothing to do with it.
@@ -88,11 +73,7 @@ fn blocks_are_those_of_the_tuning_file() {
                 the program; compile it with --tblock-size=64\n";
     assert!(run.stderr.ends_with(said), "{}", run.stderr);
     let run = given("default_tile_size=64");
-    assert!(
-        run.stderr.contains("default_tile_size changes nothing"),
-        "{}",
-        run.stderr
-    );
+    assert!(run.stderr.contains("default_tile_size changes nothing"), "{}", run.stderr);
 }
 
 #[test]
@@ -104,15 +85,7 @@ fn tuning_compiles_for_blocks_of_several_sizes() {
     folder.file("sum.fut.tuning", "default_group_size=128\n");
     let json = folder.path("json");
     let tune = |more: &[&str]| {
-        let options = [
-            "tune",
-            "--backend=opencl",
-            "--runs=2",
-            "-v",
-            "--json",
-            &json,
-            &program,
-        ];
+        let options = ["tune", "--backend=opencl", "--runs=2", "-v", "--json", &json, &program];
         let run = bindrune(&[&options, more].concat(), "");
         assert_eq!(run.code, 0, "{}", run.stderr);
         let json = std::fs::read_to_string(&json).expect("it is there");
@@ -122,15 +95,9 @@ fn tuning_compiles_for_blocks_of_several_sizes() {
     let (found, said) = tune(&[]);
     assert_eq!(found["defaults"]["default_tblock_size"], 256);
     let tried = found["tried"].as_array().expect("a list").iter();
-    let tried: Vec<_> = tried
-        .filter(|one| one["parameter"] == "default_tblock_size")
-        .collect();
+    let tried: Vec<_> = tried.filter(|one| one["parameter"] == "default_tblock_size").collect();
     // A sixteenth and sixteen times are as far as blocks go, and there is what the file had.
-    let first: Vec<_> = tried
-        .iter()
-        .take(3)
-        .map(|one| one["value"].as_i64())
-        .collect();
+    let first: Vec<_> = tried.iter().take(3).map(|one| one["value"].as_i64()).collect();
     assert_eq!(first, [Some(32), Some(1024), Some(128)]);
     // Each of them ran, whatever it took.
     for block in [32, 1024, 128] {
@@ -140,26 +107,14 @@ fn tuning_compiles_for_blocks_of_several_sizes() {
     // One name and one value, if that gains.
     let file = std::fs::read_to_string(folder.path("sum.fut.tuning")).expect("it is there");
     let value = found["setting"]["default_tblock_size"].as_i64();
-    let line = value.map_or(String::new(), |value| {
-        format!("default_tblock_size={value}\n")
-    });
+    let line = value.map_or(String::new(), |value| format!("default_tblock_size={value}\n"));
     let kept = |line: &&str| line.contains("tblock") || line.contains("group");
-    let kept: String = file
-        .lines()
-        .filter(kept)
-        .flat_map(|line| [line, "\n"])
-        .collect();
+    let kept: String = file.lines().filter(kept).flat_map(|line| [line, "\n"]).collect();
     assert_eq!(kept, line);
     // What the compiler is told is not tuned.
-    for more in [
-        "--pass-compiler-option=--tblock-size=64",
-        "--thresholds-only",
-    ] {
+    for more in ["--pass-compiler-option=--tblock-size=64", "--thresholds-only"] {
         let (found, _) = tune(&[more]);
-        assert!(
-            found["defaults"]["default_tblock_size"].is_null(),
-            "{found}"
-        );
+        assert!(found["defaults"]["default_tblock_size"].is_null(), "{found}");
     }
 }
 
@@ -178,10 +133,9 @@ entry part (n: i64) (bad: i64) =
     );
     // From a loop in Python.
     let whole = "[2858i64, 2857i64, 2857i64, 2857i64, 2857i64, 2857i64, 2857i64]\n";
-    for (entry, n, wanted) in [
-        ("whole", "20000", whole),
-        ("part", "300", "[8850f32, 8910f32, 8970f32, 9030f32]\n"),
-    ] {
+    for (entry, n, wanted) in
+        [("whole", "20000", whole), ("part", "300", "[8850f32, 8910f32, 8970f32, 9030f32]\n")]
+    {
         let run = built.run(&["-e", entry], &format!("{n} -1")).quiet();
         assert_eq!(run.text(), wanted);
         let run = built.run(&["-e", entry], &format!("{n} 77"));

@@ -38,9 +38,7 @@ impl Aliases {
     pub(super) fn build(ty: &Ty, leaf: &mut dyn FnMut(&Ty) -> Self) -> Self {
         match ty {
             Ty::Tuple(parts) => Self::Parts(parts.iter().map(|ty| Self::build(ty, leaf)).collect()),
-            Ty::Record(fields) => {
-                Self::Parts(fields.iter().map(|(_, ty)| Self::build(ty, leaf)).collect())
-            }
+            Ty::Record(fields) => Self::Parts(fields.iter().map(|(_, ty)| Self::build(ty, leaf)).collect()),
             ty if holds_memory(ty) => leaf(ty),
             _ => Self::none(),
         }

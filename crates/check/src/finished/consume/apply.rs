@@ -177,7 +177,8 @@ impl Consume<'_> {
     /// A result that is a function may consume no more than its declared type says.
     pub(super) fn fits(&mut self, expected: &Ty, body: &Exp) {
         if consumes_more(expected, &body.ty) {
-            let message = "The function consumes what its declared type does not: it does not have expected type";
+            let message =
+                "The function consumes what its declared type does not: it does not have expected type";
             let diag = Diagnostic::error("consuming-function", message).at(body.span, "");
             self.diags.push(diag);
         }
@@ -211,8 +212,7 @@ impl Consume<'_> {
             _ => None,
         };
         if known.is_some_and(|known| !covers(&known, &wanted.unique, &wanted.ty)) {
-            let message =
-                "The argument is a function whose result is not unique, but it must be".to_owned();
+            let message = "The argument is a function whose result is not unique, but it must be".to_owned();
             let diag = Diagnostic::error("unique-result", message)
                 .at(arg.span, "")
                 .hint("let the function return a `copy`");

@@ -23,13 +23,7 @@ struct Part {
 }
 
 impl Consume<'_> {
-    pub(super) fn loop_exp(
-        &mut self,
-        pat: &Pat,
-        init: &Exp,
-        form: &LoopForm,
-        body: &Exp,
-    ) -> Aliases {
+    pub(super) fn loop_exp(&mut self, pat: &Pat, init: &Exp, form: &LoopForm, body: &Exp) -> Aliases {
         let first = self.exp(init);
         let array = match form {
             LoopForm::For(_, bound) => {
@@ -75,9 +69,7 @@ impl Consume<'_> {
                 aliases
             }
             PatKind::Attr(_, inner) => self.loop_param(inner),
-            PatKind::Tuple(parts) => {
-                Aliases::Parts(parts.iter().map(|part| self.loop_param(part)).collect())
-            }
+            PatKind::Tuple(parts) => Aliases::Parts(parts.iter().map(|part| self.loop_param(part)).collect()),
             PatKind::Record(fields) => {
                 let mut parts = vec![Aliases::none(); fields.len()];
                 for (label, part) in fields {
@@ -102,8 +94,7 @@ impl Consume<'_> {
             out
         };
         let (param, init, next) = (leaves(param), leaves(init), leaves(next));
-        let own: FxHashSet<Root> =
-            (param.iter().flat_map(|(roots, _)| roots.iter().copied())).collect();
+        let own: FxHashSet<Root> = (param.iter().flat_map(|(roots, _)| roots.iter().copied())).collect();
         let alone = param.iter().filter(|(roots, _)| !roots.is_empty()).count() < 2;
         let is_old = |root: &Root| root.0 < self.barrier || own.contains(root);
         param
@@ -114,12 +105,7 @@ impl Consume<'_> {
                 let info = own.and_then(|root| self.roots.get(root.0 as usize));
                 let asked = unique && (alone || next.iter().any(is_old));
                 let consumed = asked || info.is_some_and(|info| info.consumed.is_some());
-                Part {
-                    own,
-                    init,
-                    next,
-                    consumed,
-                }
+                Part { own, init, next, consumed }
             })
             .collect()
     }
@@ -131,9 +117,7 @@ impl Consume<'_> {
             *count.entry(*root).or_default() += 1;
         }
         for part in parts.iter().filter(|part| part.consumed) {
-            let own = part
-                .own
-                .map_or_else(|| "a value".to_owned(), |root| self.root_name(root));
+            let own = part.own.map_or_else(|| "a value".to_owned(), |root| self.root_name(root));
             for root in part.next.iter() {
                 let name = self.root_name(*root);
                 if root.0 < self.barrier || self.owner(*root) != Owner::Mine {
@@ -160,16 +144,11 @@ impl Consume<'_> {
             *count.entry(*root).or_default() += 1;
         }
         let mut taken: FxHashSet<Root> = FxHashSet::default();
-        for root in parts
-            .iter()
-            .filter(|part| part.consumed)
-            .flat_map(|part| part.init.iter())
-        {
+        for root in parts.iter().filter(|part| part.consumed).flat_map(|part| part.init.iter()) {
             if count.get(root).is_some_and(|n| *n > 1) {
                 let name = self.root_name(*root);
-                let message = format!(
-                    "The initial value of a consuming loop parameter is self-aliased by {name}"
-                );
+                let message =
+                    format!("The initial value of a consuming loop parameter is self-aliased by {name}");
                 self.complain("consumed-argument", *root, init.span, message);
             }
             if taken.insert(*root) {
@@ -179,13 +158,8 @@ impl Consume<'_> {
         if taken.is_empty() {
             return;
         }
-        let inner: Vec<Used> = self
-            .used
-            .iter()
-            .skip(used)
-            .filter(|used| taken.contains(&used.root))
-            .cloned()
-            .collect();
+        let inner: Vec<Used> =
+            self.used.iter().skip(used).filter(|used| taken.contains(&used.root)).cloned().collect();
         for used in inner {
             self.used_after(&used, init.span);
         }
@@ -194,21 +168,14 @@ impl Consume<'_> {
 
 /// What becomes a consumed parameter is consumed.
 fn spread_consumption(parts: &mut [Part]) {
-    let at: FxHashMap<Root, usize> = parts
-        .iter()
-        .enumerate()
-        .filter_map(|(i, part)| Some((part.own?, i)))
-        .collect();
+    let at: FxHashMap<Root, usize> =
+        parts.iter().enumerate().filter_map(|(i, part)| Some((part.own?, i))).collect();
     let mut todo: Vec<usize> = (0..parts.len()).collect();
     while let Some(i) = todo.pop() {
         let Some(part) = parts.get(i).filter(|part| part.consumed) else {
             continue;
         };
-        let sources: Vec<usize> = part
-            .next
-            .iter()
-            .filter_map(|r| at.get(r).copied())
-            .collect();
+        let sources: Vec<usize> = part.next.iter().filter_map(|r| at.get(r).copied()).collect();
         for source in sources {
             if let Some(part) = parts.get_mut(source)
                 && !part.consumed
@@ -223,11 +190,8 @@ fn spread_consumption(parts: &mut [Part]) {
 /// The roots of each component after the loop: those of its initial value and of
 /// what the body gives, where a parameter stands for its own.
 fn out(parts: &[Part]) -> Vec<Rc<[Root]>> {
-    let at: FxHashMap<Root, usize> = parts
-        .iter()
-        .enumerate()
-        .filter_map(|(i, part)| Some((part.own?, i)))
-        .collect();
+    let at: FxHashMap<Root, usize> =
+        parts.iter().enumerate().filter_map(|(i, part)| Some((part.own?, i))).collect();
     let reach = |start: usize| {
         let mut seen = vec![false; parts.len()];
         let mut todo = vec![start];

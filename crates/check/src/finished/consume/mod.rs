@@ -132,9 +132,8 @@ impl Consume<'_> {
         if def.params.is_empty() {
             if def.ret.unique.any() {
                 let message = "A constant cannot have a unique type".to_owned();
-                let diag = Diagnostic::error("unique-constant", message)
-                    .at(def.span, "")
-                    .hint("leave out the `*`");
+                let diag =
+                    Diagnostic::error("unique-constant", message).at(def.span, "").hint("leave out the `*`");
                 self.diags.push(diag);
             }
             self.exp(&def.body);
@@ -202,9 +201,8 @@ impl Consume<'_> {
                     let message = format!("The result aliases the free variable {name}");
                     self.complain("result-aliases-global", *root, span, message);
                 } else if *unique && (owner != Owner::Mine || root.0 < self.barrier) {
-                    let message = format!(
-                        "Unique-typed return value is aliased to {name}, which is not consumable"
-                    );
+                    let message =
+                        format!("Unique-typed return value is aliased to {name}, which is not consumable");
                     self.complain("unique-result", *root, span, message);
                 } else if *unique && count.get(root).is_some_and(|n| *n > 1) {
                     let message = format!(
@@ -233,11 +231,7 @@ impl Consume<'_> {
                         && self.owner(*root) == Owner::Mine
                         && count.get(root).is_none_or(|n| *n < 2)
                 };
-                if roots.iter().all(own) {
-                    Uniq::All
-                } else {
-                    Uniq::None
-                }
+                if roots.iter().all(own) { Uniq::All } else { Uniq::None }
             }
         }
     }
@@ -248,8 +242,7 @@ impl Consume<'_> {
     fn observe(&mut self, aliases: &Aliases, var: Option<VarId>, span: Span) {
         aliases.each(&mut |root| {
             let used = Used { root, var, span };
-            if let Some(Some(consumed)) = self.roots.get(root.0 as usize).map(|info| info.consumed)
-            {
+            if let Some(Some(consumed)) = self.roots.get(root.0 as usize).map(|info| info.consumed) {
                 self.used_after(&used, consumed);
             }
             self.used.push(used);
@@ -262,11 +255,7 @@ impl Consume<'_> {
             return;
         };
         if let Some(consumed) = info.consumed {
-            let used = Used {
-                root,
-                var: None,
-                span,
-            };
+            let used = Used { root, var: None, span };
             self.used_after(&used, consumed);
         } else if info.owner != Owner::Mine || root.0 < self.barrier {
             self.not_consumable(root, span);
@@ -321,11 +310,7 @@ impl Consume<'_> {
         }
         result.map_leaves(&mut |roots| {
             if roots.iter().any(|root| gone.contains(root)) {
-                roots
-                    .iter()
-                    .filter(|root| !gone.contains(root))
-                    .copied()
-                    .collect()
+                roots.iter().filter(|root| !gone.contains(root)).copied().collect()
             } else {
                 Rc::clone(roots)
             }
@@ -351,9 +336,7 @@ impl Consume<'_> {
                 self.observe(&aliases, Some(*id), exp.span);
                 aliases
             }
-            ExpKind::Tuple(parts) => {
-                Aliases::Parts(parts.iter().map(|part| self.exp(part)).collect())
-            }
+            ExpKind::Tuple(parts) => Aliases::Parts(parts.iter().map(|part| self.exp(part)).collect()),
             ExpKind::Record(fields) => self.record(fields, &exp.ty),
             ExpKind::Project(inner, label) => match self.path(exp) {
                 Some((var, aliases)) => {
@@ -362,11 +345,7 @@ impl Consume<'_> {
                 }
                 None => self.exp(inner).part(position(&inner.ty, label)),
             },
-            ExpKind::RecordUpdate {
-                record,
-                path,
-                value,
-            } => {
+            ExpKind::RecordUpdate { record, path, value } => {
                 let aliases = self.exp(record);
                 let new = self.exp(value);
                 let mut ty = Some(&record.ty);
@@ -386,9 +365,7 @@ impl Consume<'_> {
                 }
                 Aliases::none()
             }
-            ExpKind::Range {
-                start, second, end, ..
-            } => {
+            ExpKind::Range { start, second, end, .. } => {
                 self.exp(start);
                 if let Some(second) = second {
                     self.exp(second);
@@ -401,11 +378,7 @@ impl Consume<'_> {
                 self.indices(indices);
                 Aliases::spread(&set(aliases.all()), &exp.ty)
             }
-            ExpKind::Update {
-                array,
-                indices,
-                value,
-            } => {
+            ExpKind::Update { array, indices, value } => {
                 self.indices(indices);
                 let mark = self.consumed.len();
                 let new = self.exp(value).all();
@@ -441,26 +414,14 @@ impl Consume<'_> {
                 }
                 self.exp(body)
             }
-            ExpKind::If {
-                cond,
-                then,
-                otherwise,
-            } => {
+            ExpKind::If { cond, then, otherwise } => {
                 self.exp(cond);
                 self.branches([(None, &**then), (None, &**otherwise)].into_iter())
             }
-            ExpKind::Loop {
-                pat,
-                init,
-                form,
-                body,
-                ..
-            } => self.loop_exp(pat, init, form, body),
+            ExpKind::Loop { pat, init, form, body, .. } => self.loop_exp(pat, init, form, body),
             ExpKind::Match { scrutinee, cases } => {
                 let aliases = self.exp(scrutinee);
-                let arms = cases
-                    .iter()
-                    .map(|case| (Some((&case.pat, &aliases)), &case.body));
+                let arms = cases.iter().map(|case| (Some((&case.pat, &aliases)), &case.body));
                 self.branches(arms)
             }
             ExpKind::Constr(_, args) => {
@@ -498,11 +459,8 @@ impl Consume<'_> {
                 self.bind(pat, &aliases);
             }
             Bind::Fun(def) => {
-                let aliases = if def.params.is_empty() {
-                    self.exp(&def.body)
-                } else {
-                    self.function_def(def)
-                };
+                let aliases =
+                    if def.params.is_empty() { self.exp(&def.body) } else { self.function_def(def) };
                 self.vars.insert(def.var, aliases);
             }
         }
@@ -513,10 +471,8 @@ impl Consume<'_> {
             Ty::Record(fields) => fields.iter().map(|(label, _)| label).collect(),
             _ => fields.iter().map(|(label, _)| label).collect(),
         };
-        let values: Vec<(&Name, Aliases)> = fields
-            .iter()
-            .map(|(label, exp)| (label, self.exp(exp)))
-            .collect();
+        let values: Vec<(&Name, Aliases)> =
+            fields.iter().map(|(label, exp)| (label, self.exp(exp))).collect();
         let mut parts = vec![Aliases::none(); labels.len()];
         for (label, aliases) in values {
             let at = match ty {

@@ -8,12 +8,7 @@ use std::rc::Rc;
 impl Consume<'_> {
     pub(super) fn new_root(&mut self, origin: Origin, owner: Owner) -> Root {
         let root = Root(self.roots.len() as u32);
-        self.roots.push(RootInfo {
-            origin,
-            owner,
-            consumed: None,
-            reported: false,
-        });
+        self.roots.push(RootInfo { origin, owner, consumed: None, reported: false });
         root
     }
 
@@ -52,11 +47,7 @@ impl Consume<'_> {
             Ty::Tuple(parts) => parts.iter().collect(),
             Ty::Record(fields) => fields.iter().map(|(_, ty)| ty).collect(),
             ty if holds_memory(ty) => {
-                let owner = if unique.any() {
-                    Owner::Mine
-                } else {
-                    Owner::Lent
-                };
+                let owner = if unique.any() { Owner::Mine } else { Owner::Lent };
                 let root = self.new_root(Origin::Var(var), owner);
                 return Aliases::Roots(Rc::from([root]));
             }

@@ -24,10 +24,7 @@ impl Consume<'_> {
     }
 
     pub(super) fn var_name(&self, var: VarId) -> &str {
-        self.tables
-            .vars
-            .get(var.0 as usize)
-            .map_or("?", |data| &data.name)
+        self.tables.vars.get(var.0 as usize).map_or("?", |data| &data.name)
     }
 
     /// What to call a function in messages.
@@ -69,9 +66,7 @@ impl Consume<'_> {
         let message = match used.var {
             Some(var) if format!("\"{}\"", self.var_name(var)) != name => {
                 let var = self.var_name(var);
-                format!(
-                    "Using \"{var}\", which may share memory with {name}, but this was consumed"
-                )
+                format!("Using \"{var}\", which may share memory with {name}, but this was consumed")
             }
             _ => format!("Using {name}, but this was consumed"),
         };
@@ -105,18 +100,15 @@ impl Consume<'_> {
                 ),
                 "pass it as a parameter, or consume a `copy`",
             ),
-            Some(Owner::Global) => (
-                format!("Consuming {name}, which is not consumable: it is a constant"),
-                "consume a `copy`",
-            ),
+            Some(Owner::Global) => {
+                (format!("Consuming {name}, which is not consumable: it is a constant"), "consume a `copy`")
+            }
             _ => (
                 format!("Consuming {name}, which is not consumable"),
                 "let the parameter be consumed by a `*` before its type, or consume a `copy`",
             ),
         };
-        let diag = Diagnostic::error("not-consumable", message)
-            .at(span, "consumed here")
-            .hint(hint);
+        let diag = Diagnostic::error("not-consumable", message).at(span, "consumed here").hint(hint);
         let diag = self.from(root, diag);
         self.diags.push(diag);
     }

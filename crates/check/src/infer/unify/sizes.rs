@@ -107,11 +107,7 @@ impl Unifier<'_> {
     /// Makes two open sizes one: the found one, unless it is bound in a type.
     fn join_open(&mut self, expected: VarId, found: VarId) {
         let depth = |var| self.tables.var(var).depth;
-        let (keep, gone) = if depth(found) == BOUND_DEPTH {
-            (expected, found)
-        } else {
-            (found, expected)
-        };
+        let (keep, gone) = if depth(found) == BOUND_DEPTH { (expected, found) } else { (found, expected) };
         let gone_data = self.tables.var(gone);
         let (told, depth) = (gone_data.told, gone_data.depth);
         let name = Arc::clone(&gone_data.name);
@@ -144,10 +140,7 @@ impl Unifier<'_> {
     /// An open size meets one that is bound in the other type.
     fn meet_bound(&mut self, var: VarId, dim: &Dim, own: &Dim) -> Result {
         let bound = self.bound(dim);
-        let instance = matches!(
-            self.tables.var(var).state,
-            VarState::Open(Origin::Instance(_))
-        );
+        let instance = matches!(self.tables.var(var).state, VarState::Open(Origin::Instance(_)));
         if instance && bound.iter().all(|v| self.tables.var(*v).binder) {
             // The link is that of this occurrence alone: others have names of their own.
             let own = match own {
@@ -164,11 +157,7 @@ impl Unifier<'_> {
         let unknown = |v: &&VarId| matches!(self.tables.var(**v).state, VarState::Unknown);
         let computed = bound.iter().find(unknown);
         let computed = computed.map(|v| self.tables.var(*v).span.unwrap_or(self.span));
-        if self.absorb(var, source, computed) {
-            Ok(())
-        } else {
-            Err(Mismatch::Existential)
-        }
+        if self.absorb(var, source, computed) { Ok(()) } else { Err(Mismatch::Existential) }
     }
 
     /// The variables of a size that are bound in a type.
@@ -261,14 +250,7 @@ impl Unifier<'_> {
             }
         }
         match (&a.kind, &b.kind) {
-            (
-                ExpKind::Apply {
-                    fun: f, args: x, ..
-                },
-                ExpKind::Apply {
-                    fun: g, args: y, ..
-                },
-            ) => {
+            (ExpKind::Apply { fun: f, args: x, .. }, ExpKind::Apply { fun: g, args: y, .. }) => {
                 x.len() == y.len()
                     && self.match_exps(f, g)
                     && x.iter().zip(y).all(|(x, y)| self.match_exps(x, y))

@@ -171,25 +171,13 @@ impl Running {
         }
         for (byte, cell) in shadow.over(&bytes, size) {
             if cell.launch != self.number {
-                *cell = Cell {
-                    launch: self.number,
-                    ..Cell::default()
-                };
+                *cell = Cell { launch: self.number, ..Cell::default() };
             }
             let now = self.now;
             let signals = &self.signals;
-            let writer = cell
-                .writers
-                .meets(now, signals)
-                .map(|it| (it, Access::Write));
-            let reader = cell
-                .readers
-                .meets(now, signals)
-                .map(|it| (it, Access::Read));
-            let updater = cell
-                .updaters
-                .meets(now, signals)
-                .map(|it| (it, Access::Update));
+            let writer = cell.writers.meets(now, signals).map(|it| (it, Access::Write));
+            let reader = cell.readers.meets(now, signals).map(|it| (it, Access::Read));
+            let updater = cell.updaters.meets(now, signals).map(|it| (it, Access::Update));
             let other = match access {
                 Access::Read => writer.or(updater),
                 Access::Write if self.scattered.contains(&at) => reader.or(updater),

@@ -59,27 +59,12 @@ pub(super) enum Step<'p> {
 impl<'p> Thread<'p> {
     /// A thread before its first statement.
     pub(super) fn new(number: i64, group: i64, frame: Frame<'p>, stmts: &'p [Stmt]) -> Self {
-        let list = List {
-            stmts,
-            at: 0,
-            again: Again::Nothing,
-        };
-        Self {
-            number,
-            group,
-            steps: 0,
-            signals: 0,
-            frame,
-            lists: vec![list],
-        }
+        let list = List { stmts, at: 0, again: Again::Nothing };
+        Self { number, group, steps: 0, signals: 0, frame, lists: vec![list] }
     }
 
     fn push(&mut self, stmts: &'p [Stmt], again: Again<'p>) {
-        self.lists.push(List {
-            stmts,
-            at: 0,
-            again,
-        });
+        self.lists.push(List { stmts, at: 0, again });
     }
 
     /// Runs the next statement, or comes to the end of a list.
@@ -95,11 +80,7 @@ impl<'p> Thread<'p> {
         list.at += 1;
         match stmt {
             Stmt::If(cond, yes, no) => {
-                let taken = if self.frame.values().bool(cond)? {
-                    yes
-                } else {
-                    no
-                };
+                let taken = if self.frame.values().bool(cond)? { yes } else { no };
                 self.push(taken, Again::Nothing);
             }
             Stmt::While(cond, body) => {
@@ -142,8 +123,7 @@ impl<'p> Thread<'p> {
         };
         if first < end {
             let ty = from.ty();
-            self.frame
-                .set(f.var, Slot::Scalar(Scalar::int(ty, first)))?;
+            self.frame.set(f.var, Slot::Scalar(Scalar::int(ty, first)))?;
             let next = first + 1;
             self.push(&f.body, Again::For { f, ty, next, end });
         }

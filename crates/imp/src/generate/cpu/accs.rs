@@ -61,34 +61,21 @@ impl Gen<'_, '_> {
             let cost = g.cost(space)?;
             let mut distinct = g.distinct(mapped, space.body)?;
             distinct.extend(&partials);
-            g.for_tasks(
-                "segacc",
-                space.prov,
-                chunks.clone(),
-                cost,
-                distinct,
-                |g, c| {
-                    let (lo, hi) = g.bounds(n, chunks.clone(), Expr::Var(c));
-                    for (((token, target), bin), buffers) in targets.iter().zip(&bins).zip(&own) {
-                        let base = g.fresh_copy(bin, buffers, c)?;
-                        let own = Own {
-                            buffers: buffers.clone(),
-                            base,
-                        };
-                        let copy = Target {
-                            own: Some(own),
-                            ..Target::clone(target)
-                        };
-                        g.accs.insert(*token, Rc::new(copy));
-                    }
-                    let accs = g.fold(&fold, lo, hi)?;
-                    for (token, target) in &targets {
-                        g.accs.insert(*token, Rc::clone(target));
-                    }
-                    g.store_all(&partials, types, Expr::Var(c), &accs);
-                    Ok(())
-                },
-            )?;
+            g.for_tasks("segacc", space.prov, chunks.clone(), cost, distinct, |g, c| {
+                let (lo, hi) = g.bounds(n, chunks.clone(), Expr::Var(c));
+                for (((token, target), bin), buffers) in targets.iter().zip(&bins).zip(&own) {
+                    let base = g.fresh_copy(bin, buffers, c)?;
+                    let own = Own { buffers: buffers.clone(), base };
+                    let copy = Target { own: Some(own), ..Target::clone(target) };
+                    g.accs.insert(*token, Rc::new(copy));
+                }
+                let accs = g.fold(&fold, lo, hi)?;
+                for (token, target) in &targets {
+                    g.accs.insert(*token, Rc::clone(target));
+                }
+                g.store_all(&partials, types, Expr::Var(c), &accs);
+                Ok(())
+            })?;
             for (bin, buffers) in bins.iter().zip(&own) {
                 g.fold_copies(space, bin, buffers, chunks.clone())?;
             }
@@ -140,12 +127,7 @@ impl Gen<'_, '_> {
     }
 
     /// Buffers for as many copies of bins as there are chunks.
-    pub(crate) fn own_copies(
-        &mut self,
-        bins: &[Bins<'_>],
-        copies: &Expr,
-        prov: ir::Prov,
-    ) -> Vec<Vec<Var>> {
+    pub(crate) fn own_copies(&mut self, bins: &[Bins<'_>], copies: &Expr, prov: ir::Prov) -> Vec<Vec<Var>> {
         let mut own = Vec::with_capacity(bins.len());
         for bin in bins {
             let mut buffers = Vec::with_capacity(bin.types.len());

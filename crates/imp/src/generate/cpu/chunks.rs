@@ -33,21 +33,12 @@ impl Gen<'_, '_> {
         let next = add(chunk.clone(), Expr::i64(1));
         let lo = div(mul(chunk, n.clone()), chunks.clone());
         let hi = div(mul(next, n), chunks);
-        (
-            self.name_value(lo, PrimType::I64, "lo"),
-            self.name_value(hi, PrimType::I64, "hi"),
-        )
+        (self.name_value(lo, PrimType::I64, "lo"), self.name_value(hi, PrimType::I64, "hi"))
     }
 
     /// The bounds of a chunk of `0..n` in whole steps, but for the end of the
     /// last one.
-    pub(crate) fn stepped_bounds(
-        &mut self,
-        n: Expr,
-        step: Expr,
-        chunks: Expr,
-        chunk: Expr,
-    ) -> (Expr, Expr) {
+    pub(crate) fn stepped_bounds(&mut self, n: Expr, step: Expr, chunks: Expr, chunk: Expr) -> (Expr, Expr) {
         if step == Expr::i64(1) {
             return self.bounds(n, chunks, chunk);
         }
@@ -58,10 +49,7 @@ impl Gen<'_, '_> {
         let last = Box::new(compare(CmpOp::Eq, next, chunks));
         let end = Box::new(mul(hi, step.clone()));
         let hi = Expr::Select(PrimType::I64, last, Box::new(n), end);
-        (
-            self.name_value(mul(lo, step), PrimType::I64, "lo"),
-            self.name_value(hi, PrimType::I64, "hi"),
-        )
+        (self.name_value(mul(lo, step), PrimType::I64, "lo"), self.name_value(hi, PrimType::I64, "hi"))
     }
 
     /// How many of `n` points go together: the greatest power of two that is no
@@ -70,10 +58,7 @@ impl Gen<'_, '_> {
         if most <= 1 {
             return Expr::i64(1);
         }
-        let fill = min(
-            max(div(n, Expr::i64(chunks)), Expr::i64(1)),
-            Expr::i64(most),
-        );
+        let fill = min(max(div(n, Expr::i64(chunks)), Expr::i64(1)), Expr::i64(most));
         let zeros = Expr::Unary(UnOp::Clz, PrimType::I64, Box::new(fill));
         let step = binary(BinOp::Shl, Expr::i64(1), sub(Expr::i64(63), zeros));
         self.name_value(step, PrimType::I64, "step")

@@ -65,11 +65,7 @@ impl Gen<'_, '_> {
             })?;
             g.compressed(filter, scatter, acc, (flags[0], &values), lanes)
         })?;
-        let rest = self.name_value(
-            add(lo, mul(blocks, Expr::i64(width))),
-            PrimType::I64,
-            "rest",
-        );
+        let rest = self.name_value(add(lo, mul(blocks, Expr::i64(width))), PrimType::I64, "rest");
         self.scan_points(scan, accs, rest, hi)
     }
 

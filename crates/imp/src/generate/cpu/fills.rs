@@ -39,13 +39,7 @@ impl Gen<'_, '_> {
         fill: Fill<'_>,
         f: impl FnOnce(&mut Self, Expr, Expr) -> Result<(), PassError>,
     ) -> Result<(), PassError> {
-        let Fill {
-            what,
-            prov,
-            count,
-            row,
-            fresh,
-        } = fill;
+        let Fill { what, prov, count, row, fresh } = fill;
         if let Some(team) = self.team {
             let from = Expr::i64(0);
             return self.together(team, |g, thread| {
@@ -64,10 +58,7 @@ impl Gen<'_, '_> {
         if self.in_task() || pieces(&count, &row) == Some(1) {
             return f(self, Expr::i64(0), count);
         }
-        let distinct: Vec<Var> = fresh
-            .iter()
-            .map(|&block| self.var(block))
-            .collect::<Result<_, _>>()?;
+        let distinct: Vec<Var> = fresh.iter().map(|&block| self.var(block)).collect::<Result<_, _>>()?;
         let n = self.name_value(count, PrimType::I64, "n");
         let cost = div(mul(n.clone(), row.clone()), Expr::i64(4));
         let grain = div(Expr::i64(FILL_GRAIN), max(row, Expr::i64(1)));
@@ -90,11 +81,7 @@ impl Gen<'_, '_> {
 /// How many pieces there are, as far as it is known.
 fn pieces(count: &Expr, row: &Expr) -> Option<i64> {
     let constant = |e: &Expr| {
-        if let Expr::Const(Scalar::I64(x)) = e {
-            Some(*x)
-        } else {
-            None
-        }
+        if let Expr::Const(Scalar::I64(x)) = e { Some(*x) } else { None }
     };
     let grain = (FILL_GRAIN / constant(row)?.max(1)).max(1);
     Some((constant(count)? / grain).clamp(1, MAX_CHUNKS))

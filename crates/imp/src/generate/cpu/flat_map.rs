@@ -65,9 +65,7 @@ impl Gen<'_, '_> {
         let [total, arrays @ ..] = pat else {
             return Err(PassError::bug("a flat map without a size"));
         };
-        let total = self
-            .bind_owned(total)
-            .ok_or_else(|| PassError::bug("a size"))?;
+        let total = self.bind_owned(total).ok_or_else(|| PassError::bug("a size"))?;
         let (wholes, mapped) = self.flat_results(arrays, ret, &chunks, place)?;
         let mut most = space.decomp.max_chunks;
         if let Expr::Const(Scalar::I64(n)) = n {
@@ -81,46 +79,32 @@ impl Gen<'_, '_> {
         let mut distinct = self.distinct(&elements, space.body)?;
         distinct.push(used_in);
         let all = chunks.clone();
-        self.for_tasks(
-            "segflatmap",
-            space.prov,
-            all.clone(),
-            cost,
-            distinct,
-            |g, c| {
-                let (lo, hi) = g.bounds(n.clone(), all, Expr::Var(c));
-                let alone = compare(CmpOp::Eq, sub(hi.clone(), lo.clone()), Expr::i64(1));
-                let parts = Parts {
-                    wholes: &wholes,
-                    blocks: wholes.iter().map(|_| g.owned("part")).collect(),
-                    used: g.scalar(PrimType::I64, "used"),
-                    room: g.scalar(PrimType::I64, "room"),
-                    alone: g.name_value(alone, PrimType::Bool, "alone"),
-                };
-                for var in [parts.used, parts.room] {
-                    g.emit(Stmt::Set(var, Expr::i64(0)));
-                }
-                g.points(space, lo, hi, |g, results| {
-                    let own: Vec<Atom> = mapped.iter().map(|(at, _)| results[*at]).collect();
-                    g.write_point(&elements, space, &own)?;
-                    g.append(&parts, &results, place)
-                })?;
-                g.emit(Stmt::Store(
-                    at(used_in, PrimType::I64, Expr::Var(c)),
-                    Expr::Var(parts.used),
-                ));
-                let keep = parts.blocks.iter().zip(&wholes).map(|(block, whole)| {
-                    Stmt::Slots(Slots::Keep {
-                        slots: whole.slots,
-                        at: Expr::Var(c),
-                        block: *block,
-                    })
-                });
-                let any = compare(CmpOp::SLt, Expr::i64(0), Expr::Var(parts.used));
-                g.emit(Stmt::If(any, keep.collect(), Vec::new()));
-                Ok(())
-            },
-        )?;
+        self.for_tasks("segflatmap", space.prov, all.clone(), cost, distinct, |g, c| {
+            let (lo, hi) = g.bounds(n.clone(), all, Expr::Var(c));
+            let alone = compare(CmpOp::Eq, sub(hi.clone(), lo.clone()), Expr::i64(1));
+            let parts = Parts {
+                wholes: &wholes,
+                blocks: wholes.iter().map(|_| g.owned("part")).collect(),
+                used: g.scalar(PrimType::I64, "used"),
+                room: g.scalar(PrimType::I64, "room"),
+                alone: g.name_value(alone, PrimType::Bool, "alone"),
+            };
+            for var in [parts.used, parts.room] {
+                g.emit(Stmt::Set(var, Expr::i64(0)));
+            }
+            g.points(space, lo, hi, |g, results| {
+                let own: Vec<Atom> = mapped.iter().map(|(at, _)| results[*at]).collect();
+                g.write_point(&elements, space, &own)?;
+                g.append(&parts, &results, place)
+            })?;
+            g.emit(Stmt::Store(at(used_in, PrimType::I64, Expr::Var(c)), Expr::Var(parts.used)));
+            let keep = parts.blocks.iter().zip(&wholes).map(|(block, whole)| {
+                Stmt::Slots(Slots::Keep { slots: whole.slots, at: Expr::Var(c), block: *block })
+            });
+            let any = compare(CmpOp::SLt, Expr::i64(0), Expr::Var(parts.used));
+            g.emit(Stmt::If(any, keep.collect(), Vec::new()));
+            Ok(())
+        })?;
         self.begins(used_in, chunks.clone(), total)?;
         if wholes.is_empty() {
             // Elements without bytes: what is too many is refused all the same.
@@ -156,9 +140,7 @@ impl Gen<'_, '_> {
             pat = rest;
             match own {
                 [block, array] => {
-                    let result = self
-                        .bind_owned(block)
-                        .ok_or_else(|| PassError::bug("no block"))?;
+                    let result = self.bind_owned(block).ok_or_else(|| PassError::bug("no block"))?;
                     let rows = self.extents(array.ty.shape().get(1..).unwrap_or_default())?;
                     let row = rows.into_iter().fold(Expr::i64(1), mul);
                     let slots = self.owned("slots");
@@ -276,10 +258,7 @@ impl Gen<'_, '_> {
         let mut to = row_at(block, offset);
         if lmad == at_offset(&lmad, ty.shape()) {
             let count = mul(size.clone(), whole.row.clone());
-            let from = Region {
-                strides: vec![Expr::i64(1)],
-                ..from
-            };
+            let from = Region { strides: vec![Expr::i64(1)], ..from };
             self.emit(Stmt::copy(to, from, whole.elem, vec![count]));
             return Ok(());
         }
@@ -336,22 +315,15 @@ impl Gen<'_, '_> {
             let cost = g.name_value(cost, PrimType::I64, "cost");
             let results = wholes.iter().map(|whole| whole.result).collect();
             let count = chunks.clone();
-            g.for_tasks(
-                "flatten",
-                space.prov,
-                count.clone(),
-                cost,
-                results,
-                |g, c| g.copy_chunk(wholes, (c, count), (begins, all.clone())),
-            )
+            g.for_tasks("flatten", space.prov, count.clone(), cost, results, |g, c| {
+                g.copy_chunk(wholes, (c, count), (begins, all.clone()))
+            })
         })?;
         // A single chunk of several points has blocks of its own.
         let one = compare(CmpOp::Eq, chunks, Expr::i64(1));
         let several = compare(CmpOp::SLt, Expr::i64(1), n);
         let some = compare(CmpOp::SLt, Expr::i64(0), Expr::Var(total));
-        let own = [several, some]
-            .into_iter()
-            .fold(one, crate::generate::expr::and);
+        let own = [several, some].into_iter().fold(one, crate::generate::expr::and);
         self.emit(Stmt::If(own, take, copy));
         Ok(())
     }
@@ -371,10 +343,7 @@ impl Gen<'_, '_> {
         (c, chunks): (Var, Expr),
         (begins, total): (Var, Expr),
     ) -> Result<(), PassError> {
-        let (begin, end) = (
-            self.scalar(PrimType::I64, "begin"),
-            self.scalar(PrimType::I64, "end"),
-        );
+        let (begin, end) = (self.scalar(PrimType::I64, "begin"), self.scalar(PrimType::I64, "end"));
         self.emit(Stmt::Load(begin, at(begins, PrimType::I64, Expr::Var(c))));
         let next = add(Expr::Var(c), Expr::i64(1));
         let next = self.name_value(next, PrimType::I64, "next");
@@ -415,21 +384,12 @@ impl Gen<'_, '_> {
 fn sum(so_far: Expr, more: Expr) -> Expr {
     let wrapped = compare(CmpOp::SLt, so_far.clone(), Expr::i64(0));
     let sum = add(so_far.clone(), more);
-    Expr::Select(
-        PrimType::I64,
-        Box::new(wrapped),
-        Box::new(so_far),
-        Box::new(sum),
-    )
+    Expr::Select(PrimType::I64, Box::new(wrapped), Box::new(so_far), Box::new(sum))
 }
 
 /// What lies in a block one after another, from a position on.
 fn row_at(buffer: Var, offset: Expr) -> Region {
-    Region {
-        buffer,
-        offset,
-        strides: vec![Expr::i64(1)],
-    }
+    Region { buffer, offset, strides: vec![Expr::i64(1)] }
 }
 
 fn size_of(whole: &Whole) -> Expr {
@@ -443,8 +403,5 @@ fn array(result: Atom) -> Result<Name, PassError> {
 
 /// Row-major from where an index function begins.
 fn at_offset(lmad: &Lmad, shape: &[Dim]) -> Lmad {
-    Lmad {
-        offset: lmad.offset.clone(),
-        ..Lmad::row_major(shape)
-    }
+    Lmad { offset: lmad.offset.clone(), ..Lmad::row_major(shape) }
 }

@@ -40,12 +40,7 @@ impl Fold<'_> {
 
 impl Gen<'_, '_> {
     /// One chunk's accumulators after the points `lo..hi`.
-    pub(crate) fn fold(
-        &mut self,
-        fold: &Fold<'_>,
-        lo: Expr,
-        hi: Expr,
-    ) -> Result<Vec<Var>, PassError> {
+    pub(crate) fn fold(&mut self, fold: &Fold<'_>, lo: Expr, hi: Expr) -> Result<Vec<Var>, PassError> {
         if fold.streamed() {
             return self.fold_streams(fold, lo, hi);
         }
@@ -65,18 +60,11 @@ impl Gen<'_, '_> {
         lo: Expr,
         hi: Expr,
     ) -> Result<(), PassError> {
-        self.points(fold.space, lo, hi, |g, results| {
-            g.fold_results(fold, accs, &results)
-        })
+        self.points(fold.space, lo, hi, |g, results| g.fold_results(fold, accs, &results))
     }
 
     /// What a point gives, into these accumulators; the rest into its arrays.
-    fn fold_results(
-        &mut self,
-        fold: &Fold<'_>,
-        accs: &[Var],
-        results: &[Atom],
-    ) -> Result<(), PassError> {
+    fn fold_results(&mut self, fold: &Fold<'_>, accs: &[Var], results: &[Atom]) -> Result<(), PassError> {
         let (reduced, mapped) = results.split_at(fold.types.len());
         let values = self.values(reduced, fold.types)?;
         self.combine(fold.operators, accs, &values)?;
@@ -96,9 +84,7 @@ impl Gen<'_, '_> {
             if !fold.mapped.is_empty() {
                 return g.fold_round(fold, &buffers, first, None);
             }
-            g.skipping_round(fold, &buffers, &first.clone(), |g| {
-                g.fold_round(fold, &buffers, first, None)
-            })
+            g.skipping_round(fold, &buffers, &first.clone(), |g| g.fold_round(fold, &buffers, first, None))
         })?;
         let done = mul(rounds, Expr::i64(width));
         let done = self.name_value(done, PrimType::I64, "done");
@@ -113,12 +99,7 @@ impl Gen<'_, '_> {
     /// Combines accumulators by halves; what they come to. There is a copy of the operators for
     /// each step, as vectors differ: code for one of 4000 statements doubles, and building it
     /// takes a fourth more processor time.
-    fn fold_halves(
-        &mut self,
-        fold: &Fold<'_>,
-        buffers: &[Var],
-        width: i64,
-    ) -> Result<Vec<Var>, PassError> {
+    fn fold_halves(&mut self, fold: &Fold<'_>, buffers: &[Var], width: i64) -> Result<Vec<Var>, PassError> {
         let mut left = width;
         while left > 1 {
             let half = (left + 1) / 2;
@@ -164,9 +145,7 @@ impl Gen<'_, '_> {
         let accs = self.load_all(buffers, fold.types, Expr::Var(w), "acc");
         let point = |g: &mut Self| {
             g.at_point(fold.space, index);
-            g.point(fold.space.body, |g, results| {
-                g.fold_results(fold, &accs, &results)
-            })
+            g.point(fold.space.body, |g, results| g.fold_results(fold, &accs, &results))
         };
         match there {
             Some(there) => {
@@ -180,11 +159,7 @@ impl Gen<'_, '_> {
     }
 
     /// New arrays in the frame, filled with the neutral elements.
-    pub(crate) fn accumulators(
-        &mut self,
-        fold: &Fold<'_>,
-        width: i64,
-    ) -> Result<Vec<Var>, PassError> {
+    pub(crate) fn accumulators(&mut self, fold: &Fold<'_>, width: i64) -> Result<Vec<Var>, PassError> {
         let neutral = self.neutral(fold.operators, fold.types)?;
         self.filled_arrays("accs", fold.types, width, &neutral)
     }
@@ -207,21 +182,14 @@ impl Gen<'_, '_> {
 
     /// New arrays in the frame, one for each type.
     pub(crate) fn lane_arrays(&mut self, hint: &str, types: &[PrimType], width: i64) -> Vec<Var> {
-        types
-            .iter()
-            .map(|&ty| self.frame_array(hint, ty, width))
-            .collect()
+        types.iter().map(|&ty| self.frame_array(hint, ty, width)).collect()
     }
 
     /// A new array in the frame.
     pub(crate) fn frame_array(&mut self, hint: &str, elem: PrimType, count: i64) -> Var {
         let buffer = self.borrowed(hint);
         let count = count as u64;
-        self.emit(Stmt::Frame {
-            buffer,
-            elem,
-            count,
-        });
+        self.emit(Stmt::Frame { buffer, elem, count });
         buffer
     }
 }

@@ -45,11 +45,7 @@ pub(crate) struct Bins<'h> {
 }
 
 impl Gen<'_, '_> {
-    pub(crate) fn seg_hist(
-        &mut self,
-        space: &Space<'_>,
-        ops: &[HistOp<Mems>],
-    ) -> Result<(), PassError> {
+    pub(crate) fn seg_hist(&mut self, space: &Space<'_>, ops: &[HistOp<Mems>]) -> Result<(), PassError> {
         let mut bins = Vec::with_capacity(ops.len());
         let mut largest = Expr::i64(1);
         for HistOp { shape, dests, op } in ops {
@@ -58,17 +54,8 @@ impl Gen<'_, '_> {
             let size = self.name_value(size, PrimType::I64, "bins");
             largest = max(largest, size.clone());
             let types = operator_types(&[op])?;
-            let dests = dests
-                .iter()
-                .map(|&d| self.place(d))
-                .collect::<Result<_, _>>()?;
-            bins.push(Bins {
-                extents,
-                size,
-                op,
-                types,
-                dests,
-            });
+            let dests = dests.iter().map(|&d| self.place(d)).collect::<Result<_, _>>()?;
+            bins.push(Bins { extents, size, op, types, dests });
         }
         let n = self.name_value(space.width.clone(), PrimType::I64, "n");
         let ranged = match bins.as_slice() {
@@ -82,8 +69,7 @@ impl Gen<'_, '_> {
             Some(hist) => g.by_ranges(space, hist, n.clone()),
             None => g.updated_by_points(space, &bins, (Expr::i64(0), n.clone()), None),
         })?;
-        let several =
-            self.collect(|g| g.private_copies(space, &bins, n.clone(), copies.clone()))?;
+        let several = self.collect(|g| g.private_copies(space, &bins, n.clone(), copies.clone()))?;
         let is_single = compare(CmpOp::SLe, copies, Expr::i64(1));
         self.emit(Stmt::If(is_single, single, several));
         Ok(())
@@ -98,22 +84,15 @@ impl Gen<'_, '_> {
     ) -> Result<(), PassError> {
         let own = self.own_copies(bins, &copies, space.prov);
         let cost = self.cost(space)?;
-        self.for_tasks(
-            "seghist",
-            space.prov,
-            copies.clone(),
-            cost,
-            Vec::new(),
-            |g, c| {
-                let (lo, hi) = g.bounds(n, copies.clone(), Expr::Var(c));
-                let mut bases = Vec::with_capacity(bins.len());
-                for (hist, buffers) in bins.iter().zip(&own) {
-                    let base = g.fresh_copy(hist, buffers, c)?;
-                    bases.push((buffers.as_slice(), base));
-                }
-                g.updated_by_points(space, bins, (lo, hi), Some(&bases))
-            },
-        )?;
+        self.for_tasks("seghist", space.prov, copies.clone(), cost, Vec::new(), |g, c| {
+            let (lo, hi) = g.bounds(n, copies.clone(), Expr::Var(c));
+            let mut bases = Vec::with_capacity(bins.len());
+            for (hist, buffers) in bins.iter().zip(&own) {
+                let base = g.fresh_copy(hist, buffers, c)?;
+                bases.push((buffers.as_slice(), base));
+            }
+            g.updated_by_points(space, bins, (lo, hi), Some(&bases))
+        })?;
         for (hist, buffers) in bins.iter().zip(&own) {
             self.fold_copies(space, hist, buffers, copies.clone())?;
         }
@@ -176,18 +155,12 @@ impl Gen<'_, '_> {
         own: Option<&[(&[Var], Expr)]>,
     ) -> Result<(), PassError> {
         if !(space.independent && strips::pays(space)) {
-            return self.points(&space.in_order(), lo, hi, |g, results| {
-                g.update_bins(bins, &results, own)
-            });
+            return self.points(&space.in_order(), lo, hi, |g, results| g.update_bins(bins, &results, own));
         }
-        let mut types: Vec<PrimType> = bins
-            .iter()
-            .flat_map(|hist| hist.extents.iter().map(|_| PrimType::I64))
-            .collect();
+        let mut types: Vec<PrimType> =
+            bins.iter().flat_map(|hist| hist.extents.iter().map(|_| PrimType::I64)).collect();
         types.extend(bins.iter().flat_map(|hist| &hist.types));
-        self.strips(space, &types, (lo, hi), |g, results| {
-            g.update_bins(bins, results, own)
-        })
+        self.strips(space, &types, (lo, hi), |g, results| g.update_bins(bins, results, own))
     }
 
     /// One point's updates, of the destinations or of private copies (buffers
@@ -205,10 +178,7 @@ impl Gen<'_, '_> {
             indices = more;
             let (new, more) = values.split_at(hist.types.len());
             values = more;
-            let index: Vec<Expr> = index
-                .iter()
-                .map(|&i| self.atom(i))
-                .collect::<Result<_, _>>()?;
+            let index: Vec<Expr> = index.iter().map(|&i| self.atom(i)).collect::<Result<_, _>>()?;
             let inside = inside(&index, &hist.extents);
             let update = self.collect(|g| {
                 let places = match own {

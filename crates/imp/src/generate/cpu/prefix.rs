@@ -33,12 +33,7 @@ impl Gen<'_, '_> {
         lo: Expr,
         hi: Expr,
     ) -> Result<(), PassError> {
-        let Blocks {
-            kept: kept_at,
-            types: kept_types,
-            scatter,
-            ..
-        } = blocks;
+        let Blocks { kept: kept_at, types: kept_types, scatter, .. } = blocks;
         let types = scan.types;
         let width = i64::from(scan.space.decomp.depth);
         let count = Expr::i64(width);
@@ -169,14 +164,7 @@ impl Gen<'_, '_> {
     }
 
     /// A vector in the frame, moved up by a number of lanes into another.
-    fn shift_lanes(
-        &mut self,
-        to: Var,
-        from: Var,
-        elem: PrimType,
-        (lanes, by): (u32, u32),
-        fill: Var,
-    ) {
+    fn shift_lanes(&mut self, to: Var, from: Var, elem: PrimType, (lanes, by): (u32, u32), fill: Var) {
         let value = self.frame_vector(from, elem, (lanes, 0), "v");
         let fill = Box::new(Expr::Var(fill));
         self.emit(Stmt::StoreLanes {
@@ -195,21 +183,11 @@ impl Gen<'_, '_> {
         hint: &str,
     ) -> Expr {
         let var = self.value(VarType::Vector(elem, lanes), hint);
-        self.emit(Stmt::LoadLanes {
-            var,
-            from: part(array, elem, (lanes, at)),
-            mask: None,
-        });
+        self.emit(Stmt::LoadLanes { var, from: part(array, elem, (lanes, at)), mask: None });
         Expr::Var(var)
     }
 }
 
 fn part(buffer: Var, elem: PrimType, (lanes, at): (u32, i64)) -> LaneAccess {
-    LaneAccess {
-        buffer,
-        elem,
-        lanes,
-        at: LanePositions::Unit(Expr::i64(at)),
-        off: Off::Skip,
-    }
+    LaneAccess { buffer, elem, lanes, at: LanePositions::Unit(Expr::i64(at)), off: Off::Skip }
 }

@@ -60,12 +60,7 @@ impl Gen<'_, '_> {
     }
 
     /// All updates of the points `0..n`.
-    pub(super) fn by_ranges(
-        &mut self,
-        space: &Space<'_>,
-        hist: &Bins<'_>,
-        n: Expr,
-    ) -> Result<(), PassError> {
+    pub(super) fn by_ranges(&mut self, space: &Space<'_>, hist: &Bins<'_>, n: Expr) -> Result<(), PassError> {
         let Some(outer) = hist.extents.first().cloned() else {
             let all = (Expr::i64(0), n);
             return self.updated_by_points(space, std::slice::from_ref(hist), all, None);
@@ -79,9 +74,8 @@ impl Gen<'_, '_> {
             let from_first = compare(CmpOp::Eq, lo.clone(), Expr::i64(0));
             let all = and(from_first, compare(CmpOp::Eq, hi.clone(), outer));
             let points = (Expr::i64(0), n.clone());
-            let alone = g.collect(|g| {
-                g.updated_by_points(space, std::slice::from_ref(hist), points, None)
-            })?;
+            let alone =
+                g.collect(|g| g.updated_by_points(space, std::slice::from_ref(hist), points, None))?;
             let shared = g.collect(|g| g.in_range(space, hist, n, (lo, hi)))?;
             g.emit(Stmt::If(all, alone, shared));
             Ok(())
@@ -99,9 +93,8 @@ impl Gen<'_, '_> {
         let index = hist.extents.iter().map(|_| PrimType::I64);
         let types: Vec<PrimType> = index.chain(hist.types.iter().copied()).collect();
         let results = space.body.result.iter().copied().zip(types);
-        let results: Vec<(Atom, PrimType)> = results
-            .filter(|(result, _)| matches!(result, Atom::Var(_)))
-            .collect();
+        let results: Vec<(Atom, PrimType)> =
+            results.filter(|(result, _)| matches!(result, Atom::Var(_))).collect();
         let of_results: Vec<PrimType> = results.iter().map(|(_, ty)| *ty).collect();
         let width = i64::from(BLOCK);
         let strip = Strip {
@@ -114,20 +107,14 @@ impl Gen<'_, '_> {
         };
         let strips = div(n.clone(), Expr::i64(STRIP));
         let strips = self.name_value(strips, PrimType::I64, "strips");
-        self.for_seq(
-            "strip",
-            Expr::i64(0),
-            strips.clone(),
-            false,
-            |g, at_strip| {
-                let first = mul(Expr::Var(at_strip), Expr::i64(STRIP));
-                let first = g.name_value(first, PrimType::I64, "first");
-                let kept = g.listed(space, &strip, &first)?;
-                g.for_seq("k", Expr::i64(0), Expr::Var(kept), false, |g, k| {
-                    g.update_listed(space, &strip, &first, k)
-                })
-            },
-        )?;
+        self.for_seq("strip", Expr::i64(0), strips.clone(), false, |g, at_strip| {
+            let first = mul(Expr::Var(at_strip), Expr::i64(STRIP));
+            let first = g.name_value(first, PrimType::I64, "first");
+            let kept = g.listed(space, &strip, &first)?;
+            g.for_seq("k", Expr::i64(0), Expr::Var(kept), false, |g, k| {
+                g.update_listed(space, &strip, &first, k)
+            })
+        })?;
         let rest = mul(strips, Expr::i64(STRIP));
         let rest = self.name_value(rest, PrimType::I64, "rest");
         self.points(&space.in_order(), rest, n, |g, atoms| {
@@ -140,12 +127,7 @@ impl Gen<'_, '_> {
 
     /// Computes a strip's points from the first one on, and lists those whose bins are the
     /// task's; a variable with how many they are.
-    fn listed(
-        &mut self,
-        space: &Space<'_>,
-        strip: &Strip<'_>,
-        first: &Expr,
-    ) -> Result<Var, PassError> {
+    fn listed(&mut self, space: &Space<'_>, strip: &Strip<'_>, first: &Expr) -> Result<Var, PassError> {
         let width = Expr::i64(i64::from(BLOCK));
         let types: Vec<PrimType> = strip.results.iter().map(|(_, ty)| *ty).collect();
         let kept = self.scalar(PrimType::I64, "kept");
@@ -159,10 +141,7 @@ impl Gen<'_, '_> {
                 g.at_point(space, add(first.clone(), number.clone()));
                 g.point(space.body, |g, atoms| {
                     let mine = g.is_in_range(strip, &atoms)?;
-                    g.emit(Stmt::Store(
-                        at(strip.mine, PrimType::Bool, Expr::Var(w)),
-                        mine,
-                    ));
+                    g.emit(Stmt::Store(at(strip.mine, PrimType::Bool, Expr::Var(w)), mine));
                     let results: Vec<Atom> = strip.results.iter().map(|(atom, _)| *atom).collect();
                     let values = g.values(&results, &types)?;
                     g.store_all(&strip.arrays, &types, number, &values);
@@ -205,12 +184,7 @@ impl Gen<'_, '_> {
     ) -> Result<(), PassError> {
         let number = self.scalar(NUMBER, "number");
         self.emit(Stmt::Load(number, at(strip.list, NUMBER, Expr::Var(k))));
-        let number = Expr::Convert(
-            ConvOp::ZExt,
-            NUMBER,
-            PrimType::I64,
-            Box::new(Expr::Var(number)),
-        );
+        let number = Expr::Convert(ConvOp::ZExt, NUMBER, PrimType::I64, Box::new(Expr::Var(number)));
         let number = self.name_value(number, PrimType::I64, "number");
         self.at_point(space, add(first.clone(), number.clone()));
         let (atoms, types): (Vec<Atom>, Vec<PrimType>) = strip.results.iter().copied().unzip();
@@ -224,10 +198,8 @@ impl Gen<'_, '_> {
     /// Whether a point's bin, by its results, is there and the task's.
     fn is_in_range(&self, strip: &Strip<'_>, results: &[Atom]) -> Result<Expr, PassError> {
         let extents = &strip.hist.extents;
-        let index: Vec<Expr> = results[..extents.len()]
-            .iter()
-            .map(|&i| self.atom(i))
-            .collect::<Result<_, _>>()?;
+        let index: Vec<Expr> =
+            results[..extents.len()].iter().map(|&i| self.atom(i)).collect::<Result<_, _>>()?;
         let (lo, hi) = &strip.range;
         let outer = sub(index[0].clone(), lo.clone());
         let mine = compare(CmpOp::ULt, outer, sub(hi.clone(), lo.clone()));

@@ -36,29 +36,16 @@ impl Gen<'_, '_> {
         let step = self.step(n.clone(), FULL_CHUNKS, decomp.whole());
         let grain = max(self.grain(decomp, &n)?, step.clone());
         let chunks = self.n_chunks(n.clone(), grain, decomp.max_chunks);
-        let partials = self.partials(
-            "partial",
-            fold.types,
-            &chunks,
-            decomp.max_chunks,
-            space.prov,
-        );
+        let partials = self.partials("partial", fold.types, &chunks, decomp.max_chunks, space.prov);
         let cost = self.cost(space)?;
         let mut distinct = self.distinct(fold.mapped, space.body)?;
         distinct.extend(&partials);
-        self.for_tasks(
-            "segred",
-            space.prov,
-            chunks.clone(),
-            cost,
-            distinct,
-            |g, chunk| {
-                let (lo, hi) = g.stepped_bounds(n, step, chunks.clone(), Expr::Var(chunk));
-                let accs = g.fold(&fold, lo, hi)?;
-                g.store_all(&partials, fold.types, Expr::Var(chunk), &accs);
-                Ok(())
-            },
-        )?;
+        self.for_tasks("segred", space.prov, chunks.clone(), cost, distinct, |g, chunk| {
+            let (lo, hi) = g.stepped_bounds(n, step, chunks.clone(), Expr::Var(chunk));
+            let accs = g.fold(&fold, lo, hi)?;
+            g.store_all(&partials, fold.types, Expr::Var(chunk), &accs);
+            Ok(())
+        })?;
         let accs = self.load_all(&partials, fold.types, Expr::i64(0), "acc");
         self.for_seq("c", Expr::i64(1), chunks, false, |g, c| {
             let values = g.load_all(&partials, fold.types, Expr::Var(c), "part");
@@ -138,12 +125,7 @@ impl<'s> Operators<'s> {
         space: &'f Space<'f>,
     ) -> (&'f [Param<Mems>], Fold<'f>) {
         let (reduced, mapped) = pat.split_at(self.types.len());
-        let fold = Fold {
-            mapped,
-            space,
-            operators: &self.all,
-            types: &self.types,
-        };
+        let fold = Fold { mapped, space, operators: &self.all, types: &self.types };
         (reduced, fold)
     }
 

@@ -81,12 +81,7 @@ impl<'s> Scan<'s> {
 
     /// A chunk's total.
     fn total(&self) -> Fold<'s> {
-        Fold {
-            mapped: &[],
-            space: self.space,
-            operators: &self.all.all,
-            types: &self.all.types,
-        }
+        Fold { mapped: &[], space: self.space, operators: &self.all.all, types: &self.all.types }
     }
 }
 
@@ -112,13 +107,8 @@ impl Gen<'_, '_> {
         // Where the order of points is the decomposition's, its operators and the
         // points are scalars alone.
         let exact = scan.operators.iter().all(|op| is_exact(&op.op));
-        let blocks = if scan.space.independent || !exact {
-            self.blocks_of(scan)?
-        } else {
-            None
-        };
-        let blocks =
-            blocks.filter(|blocks| blocks.scatter.is_none() || depth.is_multiple_of(BLOCK));
+        let blocks = if scan.space.independent || !exact { self.blocks_of(scan)? } else { None };
+        let blocks = blocks.filter(|blocks| blocks.scatter.is_none() || depth.is_multiple_of(BLOCK));
         if blocks.is_none() && !exact {
             return Err(PassError::bug("a scan in blocks of what is no scalar"));
         }
@@ -127,12 +117,7 @@ impl Gen<'_, '_> {
 
     fn blocks_of<'s>(&mut self, scan: &Scan<'s>) -> Result<Option<Blocks<'s>>, PassError> {
         let scanned = scan.types.len();
-        let mut blocks = Blocks {
-            kept: Vec::new(),
-            types: Vec::new(),
-            scatter: None,
-            filter: None,
-        };
+        let mut blocks = Blocks { kept: Vec::new(), types: Vec::new(), scatter: None, filter: None };
         let Some(post) = scan.post else {
             for (at, param) in scan.pat[scanned..].iter().enumerate() {
                 if let Type::Array { elem, .. } = &param.ty
@@ -160,9 +145,7 @@ impl Gen<'_, '_> {
         let last = post.body.stms.last();
         let packed = last.is_some_and(|stm| stm.aux.facts.has(Mark::Packed));
         blocks.scatter = self.scatter_of(&post.body);
-        blocks.filter = (blocks.scatter.as_ref())
-            .and(last)
-            .and_then(|stm| stm.aux.facts.filter());
+        blocks.filter = (blocks.scatter.as_ref()).and(last).and_then(|stm| stm.aux.facts.filter());
         let exact = scan.operators.iter().all(|op| is_exact(&op.op));
         let apart = !packed && (scan.after || !exact);
         Ok((blocks.scatter.is_some() || apart).then_some(blocks))
@@ -282,11 +265,9 @@ impl Gen<'_, '_> {
         hi: Expr,
     ) -> Result<(), PassError> {
         match blocks {
-            Some(Blocks {
-                filter: Some(filter),
-                scatter: Some(scatter),
-                ..
-            }) => self.filter_blocks(scan, filter, scatter, accs, (lo, hi)),
+            Some(Blocks { filter: Some(filter), scatter: Some(scatter), .. }) => {
+                self.filter_blocks(scan, filter, scatter, accs, (lo, hi))
+            }
             Some(blocks) => self.scan_blocks(scan, blocks, accs, lo, hi),
             None => self.scan_points(scan, accs, lo, hi),
         }
@@ -299,13 +280,7 @@ impl Gen<'_, '_> {
         accs: &[Var],
         mapped: &[Atom],
     ) -> Result<(), PassError> {
-        let Scan {
-            pat,
-            space,
-            types,
-            post,
-            ..
-        } = *scan;
+        let Scan { pat, space, types, post, .. } = *scan;
         let Some(post) = post else {
             let (scanned_pat, mapped_pat) = pat.split_at(types.len());
             for (param, &acc) in scanned_pat.iter().zip(accs) {

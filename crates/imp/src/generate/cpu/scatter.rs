@@ -84,12 +84,7 @@ impl Gen<'_, '_> {
     /// The scatter that a point's body is, if its points can be packed.
     pub(crate) fn scatter_of(&self, body: &Body<Mems>) -> Option<Scatter> {
         let (last, before) = body.stms.split_last()?;
-        let Exp::Basic(BasicOp::UpdateAcc {
-            acc: _,
-            index,
-            values,
-        }) = &last.exp
-        else {
+        let Exp::Basic(BasicOp::UpdateAcc { acc: _, index, values }) = &last.exp else {
             return None;
         };
         let [place] = index.as_slice() else {
@@ -101,9 +96,7 @@ impl Gen<'_, '_> {
         let mut scatter = Scatter {
             body: Body {
                 stms: before.to_vec(),
-                result: std::iter::once(*place)
-                    .chain(values.iter().copied())
-                    .collect(),
+                result: std::iter::once(*place).chain(values.iter().copied()).collect(),
             },
             size: Dim::Const(0),
             types: vec![PrimType::I64],
@@ -154,8 +147,7 @@ impl Gen<'_, '_> {
             })?;
             g.emit(Stmt::Set(next, add(Expr::Var(next), count.clone())));
             let single = g.collect(|g| {
-                let start =
-                    g.name_value(add(Expr::Var(first), count.clone()), PrimType::I64, "start");
+                let start = g.name_value(add(Expr::Var(first), count.clone()), PrimType::I64, "start");
                 let end = min(hi.clone(), add(start.clone(), Expr::i64(PATIENCE)));
                 let end = g.name_value(end, PrimType::I64, "end");
                 g.emit(Stmt::Set(next, end.clone()));
@@ -233,13 +225,7 @@ impl Gen<'_, '_> {
             })
         })?;
         one_by_one.extend(otherwise);
-        let block = Packed {
-            lanes: BLOCK,
-            start,
-            first,
-            chosen: inside,
-            there,
-        };
+        let block = Packed { lanes: BLOCK, start, first, chosen: inside, there };
         let together = self.collect(|g| g.store_packed(scatter, &arrays[1..], &block))?;
         self.emit(Stmt::If(apart, one_by_one, together));
         Ok(())
@@ -301,11 +287,7 @@ impl Gen<'_, '_> {
 /// How many statements there are, those of branches included.
 fn size(stms: &[Stm<Mems>]) -> usize {
     let nested = |stm: &Stm<Mems>| match &stm.exp {
-        Exp::If {
-            cond: _,
-            then_body,
-            else_body,
-        } => size(&then_body.stms) + size(&else_body.stms),
+        Exp::If { cond: _, then_body, else_body } => size(&then_body.stms) + size(&else_body.stms),
         Exp::Basic(_) | Exp::Apply { .. } | Exp::Loop { .. } | Exp::Op(_) => 0,
     };
     stms.iter().map(|stm| 1 + nested(stm)).sum()

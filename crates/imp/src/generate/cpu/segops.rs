@@ -48,33 +48,17 @@ pub(crate) struct Space<'s> {
 impl Space<'_> {
     /// The same, whose points go one after another.
     pub(crate) fn in_order(&self) -> Self {
-        Self {
-            independent: false,
-            ..self.clone()
-        }
+        Self { independent: false, ..self.clone() }
     }
 }
 
 impl Gen<'_, '_> {
     /// A segop.
-    pub(crate) fn seg(
-        &mut self,
-        pat: &[Param<Mems>],
-        aux: &Aux,
-        seg: &Seg<Mems>,
-    ) -> Result<(), PassError> {
+    pub(crate) fn seg(&mut self, pat: &[Param<Mems>], aux: &Aux, seg: &Seg<Mems>) -> Result<(), PassError> {
         if self.device.is_some() {
             return self.device_seg(pat, aux, seg);
         }
-        let Seg {
-            level,
-            space,
-            kind,
-            body,
-            ret,
-            decomp,
-            keeps,
-        } = seg;
+        let Seg { level, space, kind, body, ret, decomp, keeps } = seg;
         let prov = aux.prov;
         let [(index, width)] = space.dims.as_slice() else {
             return Err(PassError::unsupported(
@@ -110,17 +94,13 @@ impl Gen<'_, '_> {
                     (false, level) => {
                         let after = aux.facts.has(Mark::After);
                         let scan = Scan::of(pat, &space, folds, &operators, after);
-                        if level == levels::LANES {
-                            self.seg_scan_here(&scan)
-                        } else {
-                            self.seg_scan(&scan)
-                        }
+                        if level == levels::LANES { self.seg_scan_here(&scan) } else { self.seg_scan(&scan) }
                     }
                 }
             }
-            _ if *level == levels::LANES => Err(PassError::bug(
-                "lanes of one worker share reductions and scans only",
-            )),
+            _ if *level == levels::LANES => {
+                Err(PassError::bug("lanes of one worker share reductions and scans only"))
+            }
             SegKind::Folds(_) => self.seg_map(pat, &space),
             SegKind::Hist(ops) => self.seg_hist(&space, ops),
             SegKind::FlatMap => self.seg_flat_map(pat, &space, ret),
@@ -151,22 +131,13 @@ impl Gen<'_, '_> {
         let grain = max(self.grain(decomp, &n)?, step.clone());
         let chunks = self.n_chunks(n.clone(), grain, most);
         let cost = self.name_value(cost, PrimType::I64, "cost");
-        self.for_tasks(
-            "segmap",
-            space.prov,
-            chunks.clone(),
-            cost,
-            distinct,
-            |g, c| {
-                let (lo, hi) = g.stepped_bounds(n, step, chunks, Expr::Var(c));
-                if let Some(scatter) = g.scatter(space) {
-                    return g.scatter_points(&scatter, space, lo, hi);
-                }
-                g.points(space, lo, hi, |g, results| {
-                    g.write_point(pat, space, &results)
-                })
-            },
-        )?;
+        self.for_tasks("segmap", space.prov, chunks.clone(), cost, distinct, |g, c| {
+            let (lo, hi) = g.stepped_bounds(n, step, chunks, Expr::Var(c));
+            if let Some(scatter) = g.scatter(space) {
+                return g.scatter_points(&scatter, space, lo, hi);
+            }
+            g.points(space, lo, hi, |g, results| g.write_point(pat, space, &results))
+        })?;
         Ok(())
     }
 
@@ -180,16 +151,8 @@ impl Gen<'_, '_> {
     ) -> Result<(), PassError> {
         let var = self.bind_index(space.index);
         let body = self.collect(|g| g.point(space.body, f))?;
-        let how = How::Seq {
-            independent: space.independent,
-        };
-        self.emit(Stmt::For(For {
-            how,
-            var,
-            from: lo,
-            to: hi,
-            body,
-        }));
+        let how = How::Seq { independent: space.independent };
+        self.emit(Stmt::For(For { how, var, from: lo, to: hi, body }));
         Ok(())
     }
 
@@ -212,18 +175,10 @@ impl Gen<'_, '_> {
         results: &[Atom],
     ) -> Result<(), PassError> {
         for (param, &value) in pat.iter().zip(results) {
-            let MemAnn::In {
-                block: Block::Var(block),
-                lmad,
-            } = &param.ann
-            else {
+            let MemAnn::In { block: Block::Var(block), lmad } = &param.ann else {
                 continue;
             };
-            let full = |&count: &Dim| DimIndex::Slice {
-                start: Atom::i64(0),
-                count,
-                stride: Atom::i64(1),
-            };
+            let full = |&count: &Dim| DimIndex::Slice { start: Atom::i64(0), count, stride: Atom::i64(1) };
             let slice: Vec<DimIndex> = std::iter::once(DimIndex::Fix(Atom::Var(space.index)))
                 .chain(param.ty.shape().iter().skip(1).map(full))
                 .collect();
@@ -233,19 +188,11 @@ impl Gen<'_, '_> {
     }
 
     /// Blocks of result arrays that nothing in the body reads.
-    pub(crate) fn distinct(
-        &self,
-        pat: &[Param<Mems>],
-        body: &Body<Mems>,
-    ) -> Result<Vec<Var>, PassError> {
+    pub(crate) fn distinct(&self, pat: &[Param<Mems>], body: &Body<Mems>) -> Result<Vec<Var>, PassError> {
         let read = self.blocks.read_by(body);
         let mut vars: Vec<Var> = Vec::new();
         for param in pat {
-            let MemAnn::In {
-                block: Block::Var(block),
-                lmad: _,
-            } = &param.ann
-            else {
+            let MemAnn::In { block: Block::Var(block), lmad: _ } = &param.ann else {
                 continue;
             };
             let var = self.var(*block)?;
@@ -259,13 +206,7 @@ impl Gen<'_, '_> {
     /// At least `few` points, a power of two, and where it is known before the segop what
     /// a point costs, so many that it takes some work to compute them in lanes, and that
     /// lanes are filled while there are still some chunks: a lane more costs nothing then.
-    fn enough_work(
-        &mut self,
-        space: &Space<'_>,
-        n: Expr,
-        few: Expr,
-        lanes: i64,
-    ) -> Result<Expr, PassError> {
+    fn enough_work(&mut self, space: &Space<'_>, n: Expr, few: Expr, lanes: i64) -> Result<Expr, PassError> {
         if !space.independent || !self.is_bounded(space.body) {
             return Ok(few);
         }
@@ -295,15 +236,10 @@ impl Gen<'_, '_> {
     /// How often a loop runs, where that is known before the segop.
     fn trips(&self, form: &LoopForm) -> Option<Expr> {
         match *form {
-            LoopForm::For {
-                bound: Atom::Var(name),
-                ty: PrimType::I64,
-                ..
-            } if self.is_bound(name) => self.var(name).ok().map(Expr::Var),
-            LoopForm::For {
-                bound: Atom::Const(n),
-                ..
-            } => Some(Expr::i64(n.as_i64().unwrap_or(1).max(0))),
+            LoopForm::For { bound: Atom::Var(name), ty: PrimType::I64, .. } if self.is_bound(name) => {
+                self.var(name).ok().map(Expr::Var)
+            }
+            LoopForm::For { bound: Atom::Const(n), .. } => Some(Expr::i64(n.as_i64().unwrap_or(1).max(0))),
             LoopForm::For { .. } | LoopForm::While { .. } => None,
         }
     }
@@ -312,16 +248,10 @@ impl Gen<'_, '_> {
     fn is_bounded(&self, body: &Body<Mems>) -> bool {
         body.stms.iter().all(|stm| match &stm.exp {
             Exp::Basic(_) => true,
-            Exp::If {
-                cond: _,
-                then_body,
-                else_body,
-            } => self.is_bounded(then_body) && self.is_bounded(else_body),
-            Exp::Loop {
-                params: _,
-                form,
-                body,
-            } => self.trips(form).is_some() && self.is_bounded(body),
+            Exp::If { cond: _, then_body, else_body } => {
+                self.is_bounded(then_body) && self.is_bounded(else_body)
+            }
+            Exp::Loop { params: _, form, body } => self.trips(form).is_some() && self.is_bounded(body),
             Exp::Op(MemOp::Alloc { .. }) => true,
             Exp::Apply { .. } | Exp::Op(_) => false,
         })
@@ -368,11 +298,7 @@ impl Gen<'_, '_> {
         let mut sum: Option<Expr> = None;
         for stm in &body.stms {
             let more = match &stm.exp {
-                Exp::Loop {
-                    params: _,
-                    form,
-                    body,
-                } => {
+                Exp::Loop { params: _, form, body } => {
                     let inner = match self.loop_cost(body)? {
                         Some(inner) => add(Expr::i64(statements(&body.stms)), inner),
                         None => Expr::i64(statements(&body.stms)),
@@ -380,29 +306,21 @@ impl Gen<'_, '_> {
                     let trips = self.trips(form).unwrap_or(Expr::i64(TRIPS));
                     Some(mul(trips, inner))
                 }
-                Exp::If {
-                    cond: _,
-                    then_body,
-                    else_body,
-                } => match (self.loop_cost(then_body)?, self.loop_cost(else_body)?) {
-                    (Some(a), Some(b)) => Some(max(a, b)),
-                    (a, b) => a.or(b),
-                },
+                Exp::If { cond: _, then_body, else_body } => {
+                    match (self.loop_cost(then_body)?, self.loop_cost(else_body)?) {
+                        (Some(a), Some(b)) => Some(max(a, b)),
+                        (a, b) => a.or(b),
+                    }
+                }
                 Exp::Op(MemOp::Seg(SegOp::Seg(seg))) => {
                     let points = match seg.space.dims.last() {
-                        Some((_, Dim::Var(name))) if self.is_bound(*name) => {
-                            Expr::Var(self.var(*name)?)
-                        }
+                        Some((_, Dim::Var(name))) if self.is_bound(*name) => Expr::Var(self.var(*name)?),
                         Some((_, Dim::Const(n))) => Expr::i64(*n),
                         Some((_, Dim::Var(_) | Dim::Ext(_))) | None => Expr::i64(TRIPS),
                     };
                     let all = mul(points, self.body_cost(&seg.body, seg.decomp)?);
                     let shared = seg.level == levels::LANES;
-                    Some(if shared {
-                        div(all, Expr::i64(LANES))
-                    } else {
-                        all
-                    })
+                    Some(if shared { div(all, Expr::i64(LANES)) } else { all })
                 }
                 Exp::Basic(_) | Exp::Apply { .. } | Exp::Op(_) => None,
             };
@@ -441,16 +359,12 @@ fn statements(stms: &[Stm<Mems>]) -> i64 {
             // Its memory is there already.
             Exp::Basic(BasicOp::Scratch { .. }) => 0,
             Exp::Basic(op) => ir::cost::basic(op),
-            Exp::If {
-                cond: _,
-                then_body,
-                else_body,
-            } => statements(&then_body.stms).max(statements(&else_body.stms)),
-            Exp::Loop { .. }
-            | Exp::Op(MemOp::Seg(SegOp::Seg(Seg {
-                level: levels::LANES,
-                ..
-            }))) => time::LOOP,
+            Exp::If { cond: _, then_body, else_body } => {
+                statements(&then_body.stms).max(statements(&else_body.stms))
+            }
+            Exp::Loop { .. } | Exp::Op(MemOp::Seg(SegOp::Seg(Seg { level: levels::LANES, .. }))) => {
+                time::LOOP
+            }
             Exp::Apply { .. } | Exp::Op(_) => time::CALL,
         })
         .sum()

@@ -58,10 +58,7 @@ impl Gen<'_, '_> {
                     _ => return Err(PassError::bug("several conditions")),
                 };
                 let changed = Expr::Unary(UnOp::Not, PrimType::Bool, Box::new(kept));
-                g.emit(Stmt::Store(
-                    at(changes, PrimType::Bool, Expr::Var(w)),
-                    changed,
-                ));
+                g.emit(Stmt::Store(at(changes, PrimType::Bool, Expr::Var(w)), changed));
                 Ok(())
             })
         })?;

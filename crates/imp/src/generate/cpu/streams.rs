@@ -79,8 +79,7 @@ impl Gen<'_, '_> {
         self.for_seq("piece", Expr::i64(0), pieces.clone(), false, |g, piece| {
             let first = add(lo.clone(), mul(Expr::Var(piece), size.clone()));
             let first = g.name_value(first, PrimType::I64, "first");
-            let (part, _) =
-                g.fold_tiles(fold, vectors, first, Tiles::whole(side, Expr::i64(tiles)))?;
+            let (part, _) = g.fold_tiles(fold, vectors, first, Tiles::whole(side, Expr::i64(tiles)))?;
             g.combine(fold.operators, &accs, &part)
         })?;
         lo = self.name_value(add(lo, mul(pieces, size)), PrimType::I64, "lo");
@@ -96,10 +95,7 @@ impl Gen<'_, '_> {
         let left = sub(sub(hi.clone(), lo.clone()), Expr::i64(side));
         let turns = div(max(left, Expr::i64(0)), Expr::i64(side - 1));
         let turns = self.name_value(turns, PrimType::I64, "turns");
-        let short = Tiles {
-            count: min(turns.clone(), Expr::i64(1)),
-            turns,
-        };
+        let short = Tiles { count: min(turns.clone(), Expr::i64(1)), turns };
         let (part, rest) = self.fold_tiles(fold, 1, lo, short)?;
         self.combine(fold.operators, &accs, &part)?;
         lo = self.name_value(rest, PrimType::I64, "rest");
@@ -169,21 +165,13 @@ impl Gen<'_, '_> {
                 continue;
             }
             let (_, block, lmad) = self.place(*array)?;
-            let Access {
-                buffer,
-                elem: _,
-                offset,
-                dims,
-            } = self.element(elem, block, &lmad, vec![Expr::i64(0)])?;
+            let Access { buffer, elem: _, offset, dims } =
+                self.element(elem, block, &lmad, vec![Expr::i64(0)])?;
             let strides = dims.into_iter().map(|(_, stride)| stride).collect();
             inputs.push(Input {
                 name: param.name,
                 elem,
-                array: Region {
-                    buffer,
-                    offset,
-                    strides,
-                },
+                array: Region { buffer, offset, strides },
                 tile: self.frame_array("tile", elem, size),
             });
         }
@@ -198,10 +186,7 @@ impl Gen<'_, '_> {
         };
         for vector in 0..vectors {
             let skipped = mul(length.clone(), Expr::i64(vector * side));
-            let offset = add(
-                input.array.offset.clone(),
-                mul(add(first.clone(), skipped), stride.clone()),
-            );
+            let offset = add(input.array.offset.clone(), mul(add(first.clone(), skipped), stride.clone()));
             self.emit(Stmt::copy(
                 Region {
                     buffer: input.tile,

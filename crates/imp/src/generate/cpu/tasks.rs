@@ -61,9 +61,7 @@ impl Gen<'_, '_> {
         let lo = self.new_var(VarType::Scalar(PrimType::I64), "lo");
         let end = self.new_var(VarType::Scalar(PrimType::I64), "hi");
         let range = (lo, n, Some(Pieces { count, end, few }));
-        self.task_loop(of, range, cost, distinct, |g| {
-            f(g, Expr::Var(lo), Expr::Var(end))
-        })
+        self.task_loop(of, range, cost, distinct, |g| f(g, Expr::Var(lo), Expr::Var(end)))
     }
 
     fn task_loop(
@@ -78,11 +76,7 @@ impl Gen<'_, '_> {
         let name = format!("{}.{what}", self.function.name);
         let provenance = self.provenance(prov);
         let (body, frame) = self.task(f)?;
-        let Frame {
-            owned,
-            locals,
-            scattered,
-        } = frame;
+        let Frame { owned, locals, scattered } = frame;
         let mut distinct = distinct;
         distinct.retain(|buffer| !scattered.contains(buffer));
         let launch = Launch {
@@ -99,13 +93,7 @@ impl Gen<'_, '_> {
             pads: Vec::new(),
         };
         let how = How::Tasks(launch);
-        self.emit(Stmt::For(For {
-            how,
-            var,
-            from: Expr::i64(0),
-            to,
-            body,
-        }));
+        self.emit(Stmt::For(For { how, var, from: Expr::i64(0), to, body }));
         Ok(())
     }
 }

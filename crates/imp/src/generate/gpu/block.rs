@@ -103,11 +103,7 @@ impl Gen<'_, '_> {
     /// any device, the launch makes the others.
     fn make_rooms(&mut self, rooms: Vec<(Var, Expr)>) -> Result<(), PassError> {
         let threads = self.layout().block.unsigned_abs();
-        let parts = self
-            .scratchpad
-            .parts
-            .iter()
-            .map(|(elem, _)| elem.size() * threads);
+        let parts = self.scratchpad.parts.iter().map(|(elem, _)| elem.size() * threads);
         let mut left = (SCRATCHPAD_BYTES - ROOM_FOR_NOTES).saturating_sub(parts.sum());
         let word = PrimType::I64.size();
         for (room, bytes) in rooms {
@@ -154,10 +150,7 @@ impl Gen<'_, '_> {
     /// Whether threads have waited for each other, and touched no memory since.
     fn at_barrier(&self) -> bool {
         let stmts = self.lists.last().map(Vec::as_slice).unwrap_or_default();
-        let last = stmts
-            .iter()
-            .rev()
-            .find(|stmt| !matches!(stmt, Stmt::Set(..)));
+        let last = stmts.iter().rev().find(|stmt| !matches!(stmt, Stmt::Set(..)));
         matches!(last, Some(Stmt::Device(DeviceOp::Barrier)))
     }
 
@@ -216,16 +209,8 @@ pub(super) fn has_segops(body: &Body<Mems>) -> bool {
         body.stms.iter().any(|stm| match &stm.exp {
             Exp::Op(MemOp::Seg(SegOp::Seg(_))) => true,
             Exp::Op(MemOp::Seg(SegOp::WithAcc { inputs: _, lambda })) => has_segops(&lambda.body),
-            Exp::If {
-                cond: _,
-                then_body,
-                else_body,
-            } => has_segops(then_body) || has_segops(else_body),
-            Exp::Loop {
-                params: _,
-                form: _,
-                body,
-            } => has_segops(body),
+            Exp::If { cond: _, then_body, else_body } => has_segops(then_body) || has_segops(else_body),
+            Exp::Loop { params: _, form: _, body } => has_segops(body),
             Exp::Basic(_) | Exp::Apply { .. } | Exp::Op(MemOp::Alloc { .. }) => false,
         })
     })

@@ -107,8 +107,7 @@ impl Gen<'_, '_> {
                 let sums = g.load_all(part, types, last, "sum");
                 g.combine(operators, &accs, &sums)
             })?;
-            let behind =
-                (*from != Expr::i64(0)).then(|| compare(CmpOp::SLe, from.clone(), group.clone()));
+            let behind = (*from != Expr::i64(0)).then(|| compare(CmpOp::SLe, from.clone(), group.clone()));
             let before = (*to != groups).then(|| compare(CmpOp::SLt, group, to.clone()));
             match behind.into_iter().chain(before).reduce(and) {
                 Some(inside) => g.emit(Stmt::If(inside, body, Vec::new())),

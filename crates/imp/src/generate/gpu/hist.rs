@@ -117,11 +117,7 @@ impl Gen<'_, '_> {
     }
 
     /// By operators that devices apply at once.
-    fn hist_at_once(
-        &mut self,
-        hists: &Hists<'_>,
-        operators: &[(BinOp, PrimType)],
-    ) -> Result<(), PassError> {
+    fn hist_at_once(&mut self, hists: &Hists<'_>, operators: &[(BinOp, PrimType)]) -> Result<(), PassError> {
         let room = (self.layout().bins.bytes / hists.bytes()) as i64;
         let everywhere = self.collect(|g| g.hist_everywhere(hists, operators))?;
         if room == 0 {
@@ -183,12 +179,7 @@ impl Gen<'_, '_> {
 
     /// The device combines a value with what lies at a place.
     fn apply_at_once(&mut self, at: Access, op: BinOp, value: Expr) {
-        self.emit(Stmt::Device(DeviceOp::Update(Box::new(Update {
-            old: None,
-            at,
-            op,
-            value,
-        }))));
+        self.emit(Stmt::Device(DeviceOp::Update(Box::new(Update { old: None, at, op, value }))));
     }
 
     pub(super) fn bins_of<'s>(

@@ -48,11 +48,7 @@ impl Gen<'_, '_> {
     /// An element in the frame.
     fn one(&mut self, elem: PrimType) -> Var {
         let buffer = self.borrowed("element");
-        self.emit(Stmt::Frame {
-            buffer,
-            elem,
-            count: 1,
-        });
+        self.emit(Stmt::Frame { buffer, elem, count: 1 });
         buffer
     }
 
@@ -60,11 +56,7 @@ impl Gen<'_, '_> {
     pub(super) fn brought(&mut self, block: Var, bytes: i64) -> Var {
         let here = self.borrowed("element");
         let words = bytes.unsigned_abs().div_ceil(8);
-        self.emit(Stmt::Frame {
-            buffer: here,
-            elem: PrimType::I64,
-            count: words,
-        });
+        self.emit(Stmt::Frame { buffer: here, elem: PrimType::I64, count: words });
         let extents = vec![Expr::i64(bytes)];
         let copy = Stmt::copy(cell(here), cell(block), PrimType::I8, extents);
         self.emit(copy);
@@ -123,11 +115,7 @@ impl Gen<'_, '_> {
             buffer: region.buffer,
             elem,
             offset: region.offset.clone(),
-            dims: indices
-                .iter()
-                .cloned()
-                .zip(region.strides.clone())
-                .collect(),
+            dims: indices.iter().cloned().zip(region.strides.clone()).collect(),
         });
         self.emit(Stmt::Load(value, from));
         (to, value)
@@ -140,13 +128,7 @@ impl Gen<'_, '_> {
 
     /// A copy to or from the device of an array that is row-major on both sides
     /// (giving arrays memory sees to that).
-    pub(crate) fn copy_across(
-        &mut self,
-        to: &Region,
-        from: &Region,
-        elem: PrimType,
-        extents: Vec<Expr>,
-    ) {
+    pub(crate) fn copy_across(&mut self, to: &Region, from: &Region, elem: PrimType, extents: Vec<Expr>) {
         let count = extents.into_iter().fold(Expr::i64(1), mul);
         let count = self.name_value(count, PrimType::I64, "count");
         self.emit(Stmt::copy(flat(to), flat(from), elem, vec![count]));
@@ -174,11 +156,7 @@ impl Gen<'_, '_> {
         let temp = self.owned_in(self.home(), "temp");
         let bytes = count.saturating_mul(elem.size() as i64);
         self.emit(Stmt::Alloc(temp, Expr::i64(bytes), None));
-        let there = Region {
-            buffer: temp,
-            offset: Expr::i64(0),
-            strides: packed,
-        };
+        let there = Region { buffer: temp, offset: Expr::i64(0), strides: packed };
         self.emit(Stmt::copy(flat(&there), flat(&from), elem, extents));
         let extents = shape.iter().map(|&n| Expr::i64(n)).collect();
         self.copy(to, there, elem, extents)?;
@@ -209,12 +187,7 @@ impl Gen<'_, '_> {
                 rest /= extent;
             }
             dims.reverse();
-            let access = Access {
-                buffer: to.buffer,
-                elem,
-                offset: to.offset.clone(),
-                dims,
-            };
+            let access = Access { buffer: to.buffer, elem, offset: to.offset.clone(), dims };
             let value = Scalar::from_bits(elem, u64::from_le_bytes(bits));
             self.emit(Stmt::Store(access, Expr::Const(value)));
         }
@@ -223,11 +196,7 @@ impl Gen<'_, '_> {
 
     /// A scalar operation of a thread: what the context knows is read before the kernel,
     /// and nobody is told of comparisons.
-    pub(crate) fn scalar_in_kernel(
-        &mut self,
-        pat: &Param<Mems>,
-        op: &BasicOp,
-    ) -> Result<(), PassError> {
+    pub(crate) fn scalar_in_kernel(&mut self, pat: &Param<Mems>, op: &BasicOp) -> Result<(), PassError> {
         let value = if let BasicOp::SizeAtLeast { size, tunable } = op {
             let tunable = Expr::Tunable(self.tunable(*tunable)?);
             let least = self.outside(|g| g.name_value(tunable, PrimType::I64, "least"));
@@ -271,11 +240,7 @@ impl Gen<'_, '_> {
 
 /// A row-major region as one dimension.
 fn flat(region: &Region) -> Region {
-    Region {
-        buffer: region.buffer,
-        offset: region.offset.clone(),
-        strides: vec![Expr::i64(1)],
-    }
+    Region { buffer: region.buffer, offset: region.offset.clone(), strides: vec![Expr::i64(1)] }
 }
 
 /// The element as a region of one.
@@ -283,18 +248,12 @@ fn region_of(access: Access) -> Region {
     let steps = access.dims.into_iter();
     Region {
         buffer: access.buffer,
-        offset: steps.fold(access.offset, |sum, (index, stride)| {
-            add(sum, mul(index, stride))
-        }),
+        offset: steps.fold(access.offset, |sum, (index, stride)| add(sum, mul(index, stride))),
         strides: vec![Expr::i64(1)],
     }
 }
 
 /// The first element of a buffer.
 fn cell(buffer: Var) -> Region {
-    Region {
-        buffer,
-        offset: Expr::i64(0),
-        strides: vec![Expr::i64(1)],
-    }
+    Region { buffer, offset: Expr::i64(0), strides: vec![Expr::i64(1)] }
 }

@@ -15,17 +15,11 @@ use ir::{Mems, PassError};
 
 impl Gen<'_, '_> {
     /// A segop of one thread.
-    pub(super) fn seg_in_order(
-        &mut self,
-        pat: &[Param<Mems>],
-        seg: &Seg<Mems>,
-    ) -> Result<(), PassError> {
+    pub(super) fn seg_in_order(&mut self, pat: &[Param<Mems>], seg: &Seg<Mems>) -> Result<(), PassError> {
         let dims = seg.space.dims.as_slice();
         match &seg.kind {
             SegKind::Folds(folds) if folds.is_map() => self.points_of(dims, &mut |g| {
-                g.point(&seg.body, |g, results| {
-                    g.write_elements(pat, dims, &results)
-                })
+                g.point(&seg.body, |g, results| g.write_elements(pat, dims, &results))
             }),
             SegKind::Folds(folds) => self.fold_in_order(pat, seg, folds),
             SegKind::Hist(ops) => self.points_of(dims, &mut |g| {
@@ -104,8 +98,7 @@ impl Gen<'_, '_> {
                         g.write_elements(&elements[n_scanned..], dims, mapped)
                     }
                     Some(post) => {
-                        let (first, others) =
-                            post.params.split_at(n_scanned.min(post.params.len()));
+                        let (first, others) = post.params.split_at(n_scanned.min(post.params.len()));
                         for (param, &value) in first.iter().zip(scanned) {
                             g.set_param(param, Expr::Var(value))?;
                         }
@@ -115,9 +108,7 @@ impl Gen<'_, '_> {
                                 g.set_param(param, value)?;
                             }
                         }
-                        g.point(&post.body, |g, results| {
-                            g.write_elements(elements, dims, &results)
-                        })
+                        g.point(&post.body, |g, results| g.write_elements(elements, dims, &results))
                     }
                 }
             })
@@ -140,11 +131,7 @@ impl Gen<'_, '_> {
         vars: &[Var],
     ) -> Result<(), PassError> {
         for (param, &value) in pat.iter().zip(vars) {
-            let MemAnn::In {
-                block: Block::Var(block),
-                lmad,
-            } = &param.ann
-            else {
+            let MemAnn::In { block: Block::Var(block), lmad } = &param.ann else {
                 return Err(PassError::bug("an array of results has no memory"));
             };
             let mut indices = Vec::with_capacity(dims.len());

@@ -35,11 +35,7 @@ impl Gen<'_, '_> {
 
     /// The type of buffers that arrays lie in which are in no other space.
     pub(crate) fn home(&self) -> VarType {
-        if self.device.is_some() {
-            VarType::Buffer(Space::Device)
-        } else {
-            VarType::HOST
-        }
+        if self.device.is_some() { VarType::Buffer(Space::Device) } else { VarType::HOST }
     }
 
     /// The variable that carries a value of this type, if one does.
@@ -48,9 +44,7 @@ impl Gen<'_, '_> {
             Type::Mem(Space::Registers | Space::Private) if self.kernel.is_some() => {
                 Some(VarType::Buffer(Space::Private))
             }
-            Type::Prim(_) | Type::Array { .. } | Type::Acc { .. } | Type::Cert | Type::Mem(_) => {
-                var_type(ty)
-            }
+            Type::Prim(_) | Type::Array { .. } | Type::Acc { .. } | Type::Cert | Type::Mem(_) => var_type(ty),
         }
     }
 
@@ -65,20 +59,13 @@ impl Gen<'_, '_> {
         let id = self.tables.launch();
         let name = format!("{}.{what}", self.function.name);
         let provenance = self.provenance(prov);
-        self.kernel = Some(Around {
-            lists: self.lists.len(),
-            frames: self.frames.len(),
-        });
+        self.kernel = Some(Around { lists: self.lists.len(), frames: self.frames.len() });
         let var = self.new_var(VarType::Scalar(PrimType::I64), "block");
         let made = self.task(|g| f(g, var));
         self.kernel = None;
         let (body, frame) = made?;
         self.owns_nothing(&frame, prov)?;
-        let Frame {
-            owned,
-            locals,
-            scattered,
-        } = frame;
+        let Frame { owned, locals, scattered } = frame;
         let launch = Launch {
             id,
             name: name.into(),
@@ -92,13 +79,7 @@ impl Gen<'_, '_> {
             scattered,
             pads: std::mem::take(&mut self.scratchpad.pads),
         };
-        self.emit(Stmt::For(For {
-            how: How::Grid(launch),
-            var,
-            from: Expr::i64(0),
-            to: blocks,
-            body,
-        }));
+        self.emit(Stmt::For(For { how: How::Grid(launch), var, from: Expr::i64(0), to: blocks, body }));
         Ok(())
     }
 
@@ -115,13 +96,7 @@ impl Gen<'_, '_> {
             around.scattered.extend(frame.scattered);
         }
         let to = Expr::i64(self.layout().block);
-        self.emit(Stmt::For(For {
-            how: How::Block(frame.locals),
-            var,
-            from: Expr::i64(0),
-            to,
-            body,
-        }));
+        self.emit(Stmt::For(For { how: How::Block(frame.locals), var, from: Expr::i64(0), to, body }));
         Ok(())
     }
 
@@ -150,12 +125,7 @@ impl Gen<'_, '_> {
     }
 
     /// An array of so many elements that the threads of a block share, in the scratchpad.
-    pub(crate) fn block_frame(
-        &mut self,
-        hint: &str,
-        elem: PrimType,
-        count: u64,
-    ) -> Result<Var, PassError> {
+    pub(crate) fn block_frame(&mut self, hint: &str, elem: PrimType, count: u64) -> Result<Var, PassError> {
         let buffer = self.new_var(VarType::Buffer(Space::Scratchpad), hint);
         self.frame_of_block(buffer, elem, count)?;
         Ok(buffer)
@@ -170,15 +140,10 @@ impl Gen<'_, '_> {
     ) -> Result<(), PassError> {
         let around = self.kernel;
         let around = around.ok_or_else(|| PassError::bug("a scratchpad outside of a kernel"))?;
-        if let (Some(list), Some(frame)) = (
-            self.lists.get_mut(around.lists),
-            self.frames.get_mut(around.frames),
-        ) {
-            list.push(Stmt::Frame {
-                buffer,
-                elem,
-                count,
-            });
+        if let (Some(list), Some(frame)) =
+            (self.lists.get_mut(around.lists), self.frames.get_mut(around.frames))
+        {
+            list.push(Stmt::Frame { buffer, elem, count });
             frame.locals.push(buffer);
         }
         Ok(())
@@ -187,9 +152,7 @@ impl Gen<'_, '_> {
     /// A variable denotes an array in the scratchpad of so many bytes, which the host
     /// computes.
     pub(super) fn pad(&mut self, buffer: Var, bytes: Expr) -> Result<(), PassError> {
-        let frame = self
-            .kernel
-            .and_then(|around| self.frames.get_mut(around.frames));
+        let frame = self.kernel.and_then(|around| self.frames.get_mut(around.frames));
         let frame = frame.ok_or_else(|| PassError::bug("a scratchpad outside of a kernel"))?;
         frame.locals.push(buffer);
         self.scratchpad.pads.push(Pad { buffer, bytes });
@@ -234,11 +197,7 @@ impl Gen<'_, '_> {
 
     /// The indices of dimensions get their values at a point, which counts through them
     /// in row-major order.
-    pub(super) fn bind_point(
-        &mut self,
-        dims: &[(Name, Dim)],
-        point: &Expr,
-    ) -> Result<(), PassError> {
+    pub(super) fn bind_point(&mut self, dims: &[(Name, Dim)], point: &Expr) -> Result<(), PassError> {
         let mut rest = point.clone();
         for (at, (index, dim)) in dims.iter().enumerate().rev() {
             let size = self.dim(*dim)?;

@@ -253,8 +253,7 @@ impl Gen<'_, '_> {
                     places,
                     &|g, it| {
                         g.bind_point(tiled.dims, &it.point)?;
-                        let values =
-                            g.load_all(&pads.tile, &tiled.types, it.place.clone(), "scanned");
+                        let values = g.load_all(&pads.tile, &tiled.types, it.place.clone(), "scanned");
                         let Some(post) = &folds.post else {
                             return g.write_vars(&elements[..values.len()], tiled.dims, &values);
                         };
@@ -265,9 +264,7 @@ impl Gen<'_, '_> {
                                 g.set_param(param, Expr::Var(value))?;
                             }
                         }
-                        g.point(&post.body, |g, results| {
-                            g.write_elements(elements, tiled.dims, &results)
-                        })
+                        g.point(&post.body, |g, results| g.write_elements(elements, tiled.dims, &results))
                     },
                     &|_, _| Ok(()),
                 )?;
@@ -320,11 +317,7 @@ impl Gen<'_, '_> {
         let size = own * self.layout().block;
         let count = self.name_value(div_up(points.clone(), size), PrimType::I64, "tiles");
         let by_words = by_words(&folds.scans);
-        let states = if by_words {
-            Expr::i64(0)
-        } else {
-            count.clone()
-        };
+        let states = if by_words { Expr::i64(0) } else { count.clone() };
         let states = add(states, Expr::i64(1));
         let states = self.device_arrays("state", &[SIGNAL], &states, prov);
         let [state] = states.as_slice() else {
@@ -382,12 +375,7 @@ impl Gen<'_, '_> {
     }
 
     /// The next tile becomes the block's.
-    fn take_tile(
-        &mut self,
-        tiled: &Tiled<'_>,
-        pads: &Pads,
-        thread: &Expr,
-    ) -> Result<Tile, PassError> {
+    fn take_tile(&mut self, tiled: &Tiled<'_>, pads: &Pads, thread: &Expr) -> Result<Tile, PassError> {
         self.first_thread(thread, |g| {
             let number = g.scalar(PrimType::I32, "number");
             g.emit(Stmt::Device(DeviceOp::Update(Box::new(Update {
@@ -404,10 +392,7 @@ impl Gen<'_, '_> {
         let number = self.load_i32(pads.number, Expr::i64(0), "number");
         let from = mul(number.clone(), Expr::i64(tiled.size));
         let from = self.name_value(from, PrimType::I64, "from");
-        let to = min(
-            add(from.clone(), Expr::i64(tiled.size)),
-            tiled.points.clone(),
-        );
+        let to = min(add(from.clone(), Expr::i64(tiled.size)), tiled.points.clone());
         let to = self.name_value(to, PrimType::I64, "to");
         let size = sub(to.clone(), from.clone());
         let full = compare(CmpOp::Eq, size, Expr::i64(tiled.size));
@@ -442,12 +427,7 @@ impl Gen<'_, '_> {
     fn load_i32(&mut self, buffer: Var, index: Expr, hint: &str) -> Expr {
         let var = self.scalar(PrimType::I32, hint);
         self.emit(Stmt::Load(var, at(buffer, PrimType::I32, index)));
-        let wide = Expr::Convert(
-            ConvOp::SExt,
-            PrimType::I32,
-            PrimType::I64,
-            Box::new(Expr::Var(var)),
-        );
+        let wide = Expr::Convert(ConvOp::SExt, PrimType::I32, PrimType::I64, Box::new(Expr::Var(var)));
         self.name_value(wide, PrimType::I64, hint)
     }
 
@@ -486,14 +466,7 @@ impl Gen<'_, '_> {
             let place = g.name_value(place, PrimType::I64, "place");
             let point = add(tile.from.clone(), place.clone());
             let point = g.name_value(point, PrimType::I64, "point");
-            f(
-                g,
-                &Spot {
-                    round,
-                    place,
-                    point,
-                },
-            )
+            f(g, &Spot { round, place, point })
         })
     }
 
@@ -528,11 +501,7 @@ impl Gen<'_, '_> {
                 Type::Prim(elem) => {
                     let (elem, count) = (*elem, count.unsigned_abs());
                     let buffer = self.value(VarType::Buffer(Space::Private), "kept");
-                    self.emit(Stmt::Frame {
-                        buffer,
-                        elem,
-                        count,
-                    });
+                    self.emit(Stmt::Frame { buffer, elem, count });
                     Some((buffer, elem))
                 }
                 Type::Acc { .. } => None,

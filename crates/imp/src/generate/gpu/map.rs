@@ -26,9 +26,7 @@ impl Gen<'_, '_> {
         if self.is_little(pat, seg, LITTLE) {
             return self.map_several(pat, seg, (n, prov));
         }
-        self.each_point(("segmap", prov), n, |g, point| {
-            g.map_point(pat, seg, &point)
-        })
+        self.each_point(("segmap", prov), n, |g, point| g.map_point(pat, seg, &point))
     }
 
     /// A thread for several points.
@@ -69,9 +67,7 @@ impl Gen<'_, '_> {
     ) -> Result<(), PassError> {
         let dims = seg.space.dims.as_slice();
         self.bind_point(dims, point)?;
-        self.point(&seg.body, |g, results| {
-            g.write_elements(pat, dims, &results)
-        })
+        self.point(&seg.body, |g, results| g.write_elements(pat, dims, &results))
     }
 
     /// Writes what a point gives into arrays over a space, at the point.
@@ -82,21 +78,11 @@ impl Gen<'_, '_> {
         results: &[Atom],
     ) -> Result<(), PassError> {
         for (param, &value) in pat.iter().zip(results) {
-            let MemAnn::In {
-                block: Block::Var(block),
-                lmad,
-            } = &param.ann
-            else {
+            let MemAnn::In { block: Block::Var(block), lmad } = &param.ann else {
                 continue;
             };
-            let full = |&count: &Dim| DimIndex::Slice {
-                start: Atom::i64(0),
-                count,
-                stride: Atom::i64(1),
-            };
-            let point = dims
-                .iter()
-                .map(|(index, _)| DimIndex::Fix(Atom::Var(*index)));
+            let full = |&count: &Dim| DimIndex::Slice { start: Atom::i64(0), count, stride: Atom::i64(1) };
+            let point = dims.iter().map(|(index, _)| DimIndex::Fix(Atom::Var(*index)));
             let rest = param.ty.shape().iter().skip(dims.len()).map(full);
             let slice: Vec<DimIndex> = point.chain(rest).collect();
             self.write(&param.ty, *block, lmad, &slice, value)?;

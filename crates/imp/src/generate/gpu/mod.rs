@@ -87,9 +87,6 @@ impl Gen<'_, '_> {
 
     /// A limitation of kernels.
     pub(crate) fn not_in_kernels(&self, what: &str, prov: Prov) -> PassError {
-        PassError::unsupported(
-            format!("{what} in kernels of a device"),
-            self.function.provs.stack(prov),
-        )
+        PassError::unsupported(format!("{what} in kernels of a device"), self.function.provs.stack(prov))
     }
 }

@@ -67,11 +67,7 @@ impl Totals {
             places[k] = bytes / size;
             bytes += size;
         }
-        Self {
-            block,
-            places,
-            bytes,
-        }
+        Self { block, places, bytes }
     }
 }
 
@@ -79,11 +75,7 @@ impl<'s> Reduction<'s> {
     pub(super) fn of(folds: &'s Folds<Mems>, pat: &'s [Param<Mems>]) -> Result<Self, PassError> {
         let operators: Vec<_> = folds.reduces.iter().collect();
         let types = operator_types(&operators)?;
-        Ok(Self {
-            operators,
-            types,
-            pat,
-        })
+        Ok(Self { operators, types, pat })
     }
 }
 
@@ -129,10 +121,8 @@ impl Gen<'_, '_> {
             let few = self.threads_of_chunk(&chunks.segments);
             let is_less = compare(CmpOp::SLt, few.halvings.clone(), block.halvings.clone());
             let what = (folds, reduction);
-            let short =
-                self.collect(|g| g.reduce_each(pat, seg, what, (&chunks, &all, &few), prov))?;
-            let long =
-                self.collect(|g| g.reduce_each(pat, seg, what, (&chunks, &all, &block), prov))?;
+            let short = self.collect(|g| g.reduce_each(pat, seg, what, (&chunks, &all, &few), prov))?;
+            let long = self.collect(|g| g.reduce_each(pat, seg, what, (&chunks, &all, &block), prov))?;
             self.emit(Stmt::If(is_less, short, long));
         }
         let body = self.collect(|g| g.reduce_partials(&chunks, reduction, prov))?;
@@ -225,23 +215,14 @@ impl Gen<'_, '_> {
         partials: Vec<Var>,
         prov: Prov,
     ) -> Result<(), PassError> {
-        let chunks = Chunks {
-            totals: self.totals(&segments, reduction, prov),
-            segments,
-            partials,
-        };
+        let chunks = Chunks { totals: self.totals(&segments, reduction, prov), segments, partials };
         self.reduce_partials(&chunks, reduction, prov)?;
         self.release_arrays(&chunks.partials);
         self.read_totals(reduction, chunks.totals.as_ref())
     }
 
     /// Places on the device for results that are scalars.
-    fn totals(
-        &mut self,
-        segments: &Segments<'_>,
-        reduction: &Reduction<'_>,
-        prov: Prov,
-    ) -> Option<Totals> {
+    fn totals(&mut self, segments: &Segments<'_>, reduction: &Reduction<'_>, prov: Prov) -> Option<Totals> {
         if !segments.outer.is_empty() {
             return None;
         }
@@ -252,20 +233,15 @@ impl Gen<'_, '_> {
     }
 
     /// The host reads results that are scalars.
-    fn read_totals(
-        &mut self,
-        reduction: &Reduction<'_>,
-        totals: Option<&Totals>,
-    ) -> Result<(), PassError> {
+    fn read_totals(&mut self, reduction: &Reduction<'_>, totals: Option<&Totals>) -> Result<(), PassError> {
         let Some(totals) = totals else {
             return Ok(());
         };
         let here = self.brought(totals.block, totals.bytes);
         let types = reduction.types.iter();
         for ((param, &place), &elem) in reduction.pat.iter().zip(&totals.places).zip(types) {
-            let var = self
-                .bind_borrowed(param)
-                .ok_or_else(|| PassError::bug("what is reduced has no variable"))?;
+            let var =
+                self.bind_borrowed(param).ok_or_else(|| PassError::bug("what is reduced has no variable"))?;
             self.emit(Stmt::Load(var, at(here, elem, Expr::i64(place))));
         }
         self.release_arrays(&[totals.block]);

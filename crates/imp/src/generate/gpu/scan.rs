@@ -75,10 +75,7 @@ impl Gen<'_, '_> {
         let partials = self.device_arrays("partial", &reduction.types, &all, prov);
         let mapped = match &folds.post {
             Some(_) => self.mapped(folds.values(&seg.ret).mapped, &points, prov)?,
-            None => Mapped {
-                types: Vec::new(),
-                stored: Vec::new(),
-            },
+            None => Mapped { types: Vec::new(), stored: Vec::new() },
         };
         let size = self.layout().block;
         self.kernel(("segscan", prov), all, |g, block| {
@@ -181,12 +178,7 @@ impl Gen<'_, '_> {
         Ok(Mapped { types, stored })
     }
 
-    fn keep_mapped(
-        &mut self,
-        mapped: &Mapped,
-        values: &[Atom],
-        at: &Expr,
-    ) -> Result<(), PassError> {
+    fn keep_mapped(&mut self, mapped: &Mapped, values: &[Atom], at: &Expr) -> Result<(), PassError> {
         let pairs = mapped.types.iter().zip(values);
         let known = pairs.filter_map(|(ty, value)| Some(((*ty)?, *value)));
         let (types, atoms): (Vec<PrimType>, Vec<Atom>) = known.unzip();
@@ -284,8 +276,6 @@ impl Gen<'_, '_> {
                 self.emit(Stmt::Set(var, Expr::Var(value)));
             }
         }
-        self.point(&post.body, |g, results| {
-            g.write_elements(elements, dims, &results)
-        })
+        self.point(&post.body, |g, results| g.write_elements(elements, dims, &results))
     }
 }

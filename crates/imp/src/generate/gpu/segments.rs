@@ -69,16 +69,9 @@ impl Gen<'_, '_> {
     }
 
     /// The same for a reduction: one segment is more chunks.
-    pub(super) fn segments_in_waves<'s>(
-        &mut self,
-        seg: &'s Seg<Mems>,
-    ) -> Result<Segments<'s>, PassError> {
+    pub(super) fn segments_in_waves<'s>(&mut self, seg: &'s Seg<Mems>) -> Result<Segments<'s>, PassError> {
         let device = self.layout();
-        let waves = if seg.space.dims.len() == 1 {
-            device.waves
-        } else {
-            1
-        };
+        let waves = if seg.space.dims.len() == 1 { device.waves } else { 1 };
         self.segments_by(seg, Expr::i64(1), device.blocks * waves)
     }
 
@@ -98,23 +91,12 @@ impl Gen<'_, '_> {
         let width = self.name_value(width, PrimType::I64, "width");
         let grain = self.thread_grain(seg)?;
         let own = mul(Expr::i64(self.layout().block), grain.clone());
-        let least = if least == Expr::i64(1) {
-            own
-        } else {
-            max(least, own)
-        };
+        let least = if least == Expr::i64(1) { own } else { max(least, own) };
         let enough = div(width.clone(), least);
         let most = div(Expr::i64(most), max(count.clone(), Expr::i64(1)));
         let chunks = max(min(enough, most), Expr::i64(1));
         let chunks = self.name_value(chunks, PrimType::I64, "chunks");
-        Ok(Segments {
-            outer,
-            index: *index,
-            width,
-            count,
-            chunks,
-            grain,
-        })
+        Ok(Segments { outer, index: *index, width, count, chunks, grain })
     }
 
     /// How many chunks all segments have.
@@ -171,11 +153,7 @@ impl Gen<'_, '_> {
         let threads = binary(BinOp::Shl, Expr::i64(1), halvings.clone());
         let threads = self.name_value(threads, PrimType::I64, "threads");
         let groups = binary(BinOp::LShr, Expr::i64(device.block), halvings.clone());
-        Group {
-            halvings,
-            threads,
-            groups: Some(self.name_value(groups, PrimType::I64, "groups")),
-        }
+        Group { halvings, threads, groups: Some(self.name_value(groups, PrimType::I64, "groups")) }
     }
 
     /// The blocks whose groups take so many chunks.
@@ -188,18 +166,9 @@ impl Gen<'_, '_> {
     }
 
     /// What a thread of a block has of its group, of which so many chunks are taken.
-    pub(super) fn member(
-        &mut self,
-        group: &Group,
-        (block, thread): (Var, &Expr),
-        chunks: &Expr,
-    ) -> Member {
+    pub(super) fn member(&mut self, group: &Group, (block, thread): (Var, &Expr), chunks: &Expr) -> Member {
         let Some(groups) = &group.groups else {
-            return Member {
-                chunk: Expr::Var(block),
-                place: thread.clone(),
-                inside: None,
-            };
+            return Member { chunk: Expr::Var(block), place: thread.clone(), inside: None };
         };
         let own = binary(BinOp::LShr, thread.clone(), group.halvings.clone());
         let chunk = add(mul(Expr::Var(block), groups.clone()), own);
@@ -224,11 +193,7 @@ impl Gen<'_, '_> {
         let Some(groups) = &group.groups else {
             return (self.member(group, (block, thread), chunks), thread.clone());
         };
-        let own = binary(
-            BinOp::And,
-            thread.clone(),
-            sub(groups.clone(), Expr::i64(1)),
-        );
+        let own = binary(BinOp::And, thread.clone(), sub(groups.clone(), Expr::i64(1)));
         let own = self.name_value(own, PrimType::I64, "own");
         let chunk = add(mul(Expr::Var(block), groups.clone()), own.clone());
         let chunk = self.name_value(chunk, PrimType::I64, "chunk_number");
@@ -237,20 +202,13 @@ impl Gen<'_, '_> {
         let place = self.name_value(place, PrimType::I64, "place");
         let among = add(mul(own, group.threads.clone()), place.clone());
         let among = self.name_value(among, PrimType::I64, "among");
-        let member = Member {
-            inside: Some(compare(CmpOp::SLt, chunk.clone(), chunks.clone())),
-            chunk,
-            place,
-        };
+        let member =
+            Member { inside: Some(compare(CmpOp::SLt, chunk.clone(), chunks.clone())), chunk, place };
         (member, among)
     }
 
     /// A chunk by its number; the outer indices are its segment's.
-    pub(super) fn chunk_of(
-        &mut self,
-        segments: &Segments<'_>,
-        number: Expr,
-    ) -> Result<Chunk, PassError> {
+    pub(super) fn chunk_of(&mut self, segments: &Segments<'_>, number: Expr) -> Result<Chunk, PassError> {
         let (segment, chunk) = self.place_of(segments, number)?;
         let (width, chunks) = (segments.width.clone(), segments.chunks.clone());
         let (from, to) = self.bounds(width, chunks, chunk);
@@ -384,11 +342,7 @@ impl Gen<'_, '_> {
         let mut buffers = Vec::with_capacity(types.len());
         for &elem in types {
             let buffer = self.value(VarType::Buffer(Space::Scratchpad), hint);
-            self.emit(Stmt::Frame {
-                buffer,
-                elem,
-                count,
-            });
+            self.emit(Stmt::Frame { buffer, elem, count });
             buffers.push(buffer);
         }
         Ok(buffers)

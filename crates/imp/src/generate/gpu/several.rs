@@ -43,10 +43,7 @@ impl Gen<'_, '_> {
         let device = self.layout();
         let own = device.side;
         let n = self.name_value(n, PrimType::I64, "n");
-        let parts = mul(
-            div_up(n.clone(), own * device.block),
-            Expr::i64(device.block),
-        );
+        let parts = mul(div_up(n.clone(), own * device.block), Expr::i64(device.block));
         let is_many = compare(CmpOp::SLe, many, n.clone());
         let step = self.name_value(select(&is_many, &parts, &n), PrimType::I64, "step");
         self.each_point(what, step.clone(), |g, first| {

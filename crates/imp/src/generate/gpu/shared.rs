@@ -49,9 +49,7 @@ impl Gen<'_, '_> {
             SegKind::Folds(folds) if folds.is_map() => {
                 let n = self.product(dims, "n")?;
                 self.together(team, |g, thread| {
-                    g.share_out((&Expr::i64(0), &n), true, thread, |g, point| {
-                        g.map_point(pat, seg, &point)
-                    })
+                    g.share_out((&Expr::i64(0), &n), true, thread, |g, point| g.map_point(pat, seg, &point))
                 })
             }
             SegKind::Folds(folds) => match dims.split_last() {
@@ -132,12 +130,7 @@ impl Gen<'_, '_> {
     }
 
     /// A segop that one thread runs for all, which get the scalars that it gives.
-    fn seg_by_one(
-        &mut self,
-        team: Team,
-        pat: &[Param<Mems>],
-        seg: &Seg<Mems>,
-    ) -> Result<(), PassError> {
+    fn seg_by_one(&mut self, team: Team, pat: &[Param<Mems>], seg: &Seg<Mems>) -> Result<(), PassError> {
         let scalar = |param: &Param<Mems>| match param.ty {
             Type::Prim(ty) => Some((param.name, ty)),
             Type::Array { .. } | Type::Acc { .. } | Type::Cert | Type::Mem(_) => None,
@@ -291,9 +284,7 @@ impl Gen<'_, '_> {
                             g.set_param(param, Expr::Var(value))?;
                         }
                     }
-                    g.point(&post.body, |g, results| {
-                        g.write_elements(elements, dims, &results)
-                    })
+                    g.point(&post.body, |g, results| g.write_elements(elements, dims, &results))
                 })?;
                 g.emit(Stmt::If(inside, body, Vec::new()));
                 let last = g.load_all(part, &types, Expr::i64(size - 1), "last");

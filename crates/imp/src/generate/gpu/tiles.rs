@@ -80,11 +80,7 @@ impl Gen<'_, '_> {
             return self.plain_map(pat, seg, prov);
         };
         let device = self.layout();
-        let shape = |points| Shape {
-            threads: device.sides(),
-            points,
-            depth: device.tiles.depth,
-        };
+        let shape = |points| Shape { threads: device.sides(), points, depth: device.tiles.depth };
         let mut fill = Expr::i64(device.tiles.fill);
         let mut shapes = Vec::new();
         if plan.square {
@@ -94,19 +90,9 @@ impl Gen<'_, '_> {
             }
             shapes.push(shape(1));
         } else {
-            shapes.push(Shape {
-                threads: (1, device.block),
-                points: 1,
-                depth: device.block,
-            });
+            shapes.push(Shape { threads: (1, device.block), points: 1, depth: device.block });
         }
-        let tiling = Tiling {
-            pat,
-            seg,
-            plan: &plan,
-            prov,
-            fill: &fill,
-        };
+        let tiling = Tiling { pat, seg, plan: &plan, prov, fill: &fill };
         self.versions(tiling, &shapes)
     }
 
@@ -130,9 +116,7 @@ impl Gen<'_, '_> {
         }
         let spaces = self.product(outer, "spaces")?;
         let sides = self.sides(inner, shape)?;
-        let blocks = sides
-            .iter()
-            .fold(spaces, |all, side| mul(all, side.blocks.clone()));
+        let blocks = sides.iter().fold(spaces, |all, side| mul(all, side.blocks.clone()));
         let blocks = self.name_value(blocks, PrimType::I64, "blocks");
         if tiling.plan.square {
             needed.push((tiling.fill.clone(), blocks.clone()));
@@ -221,19 +205,13 @@ impl Gen<'_, '_> {
 /// Whether a size is less than it has to be, as is known.
 fn is_too_small(needed: &[(Expr, Expr)]) -> bool {
     let mut sizes = needed.iter();
-    sizes.any(|(least, size)| {
-        constant(size)
-            .zip(constant(least))
-            .is_some_and(|(n, least)| n < least)
-    })
+    sizes.any(|(least, size)| constant(size).zip(constant(least)).is_some_and(|(n, least)| n < least))
 }
 
 /// Whether sizes are as large as they have to be, as those are that are known.
 fn is_large(mut needed: Vec<(Expr, Expr)>) -> Expr {
     needed.retain(|(least, size)| constant(size).is_none() || constant(least).is_none());
-    needed.into_iter().fold(yes(), |large, (least, size)| {
-        and(large, compare(CmpOp::SLe, least, size))
-    })
+    needed.into_iter().fold(yes(), |large, (least, size)| and(large, compare(CmpOp::SLe, least, size)))
 }
 
 /// What always holds.

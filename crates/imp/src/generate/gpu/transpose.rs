@@ -86,11 +86,7 @@ impl Gen<'_, '_> {
             return self.copy_elements(sides, &dims);
         };
         let down = dims.remove(down - usize::from(down > inner));
-        let matrix = Matrix {
-            across: &across,
-            down: &down,
-            outer: &dims,
-        };
+        let matrix = Matrix { across: &across, down: &down, outer: &dims };
         let least = self.layout().tiles.square / 2;
         let is_thin = [&across, &down].iter().any(|dim| {
             let n = constant(&dim.n);
@@ -130,9 +126,7 @@ impl Gen<'_, '_> {
             let mut from = self.region(block, &lmad)?;
             let outer = extents.len() - from.strides.len();
             let own = std::mem::take(&mut from.strides);
-            from.strides = std::iter::repeat_n(Expr::i64(0), outer)
-                .chain(own)
-                .collect();
+            from.strides = std::iter::repeat_n(Expr::i64(0), outer).chain(own).collect();
             return self.copy(to.clone(), from, elem, extents);
         }
         let value = self.atom(value)?;
@@ -170,19 +164,12 @@ impl Gen<'_, '_> {
         let from = along(sides.from, |dim| &dim.from);
         let extents: Vec<Expr> = dims.iter().map(|dim| dim.n.clone()).collect();
         let n = extents.iter().cloned().fold(Expr::i64(1), mul);
-        let read = |g: &mut Self, point: Expr| {
-            Ok(g.read_element((&to, &from), sides.elem, &extents, point))
-        };
+        let read = |g: &mut Self, point: Expr| Ok(g.read_element((&to, &from), sides.elem, &extents, point));
         let many = Expr::i64(self.many_points());
-        self.several_points(
-            ("copy", Prov::NONE),
-            (n, many),
-            read,
-            |g, (place, value)| {
-                g.emit(Stmt::Store(place, Expr::Var(value)));
-                Ok(())
-            },
-        )
+        self.several_points(("copy", Prov::NONE), (n, many), read, |g, (place, value)| {
+            g.emit(Stmt::Store(place, Expr::Var(value)));
+            Ok(())
+        })
     }
 
     /// The indices that a number counts through, the last one fastest.
@@ -209,18 +196,10 @@ impl Gen<'_, '_> {
 
     /// Element by element, the shorter one of a matrix's dimensions innermost.
     fn copy_thin(&mut self, sides: Sides<'_>, matrix: &Matrix<'_>) -> Result<(), PassError> {
-        let Matrix {
-            across,
-            down,
-            outer,
-        } = matrix;
+        let Matrix { across, down, outer } = matrix;
         let mut dims = outer.to_vec();
         if let (Some(n), Some(m)) = (constant(&across.n), constant(&down.n)) {
-            let (long, thin) = if n < m {
-                (down, across)
-            } else {
-                (across, down)
-            };
+            let (long, thin) = if n < m { (down, across) } else { (across, down) };
             dims.extend([Dim::clone(long), Dim::clone(thin)]);
             return self.copy_elements(sides, &dims);
         }
@@ -246,11 +225,7 @@ impl Gen<'_, '_> {
     /// In squares, a block for each.
     fn copy_squares(&mut self, sides: Sides<'_>, matrix: &Matrix<'_>) -> Result<(), PassError> {
         let Sides { to, from, elem } = sides;
-        let Matrix {
-            across,
-            down,
-            outer,
-        } = matrix;
+        let Matrix { across, down, outer } = matrix;
         let device = self.layout();
         let side = device.tiles.square;
         let lines = (device.block / side).max(1);
@@ -258,9 +233,7 @@ impl Gen<'_, '_> {
             let squares = div_up(dim.n.clone(), side);
             self.name_value(squares, PrimType::I64, "squares")
         });
-        let matrices = outer
-            .iter()
-            .fold(Expr::i64(1), |n, dim| mul(n, dim.n.clone()));
+        let matrices = outer.iter().fold(Expr::i64(1), |n, dim| mul(n, dim.n.clone()));
         let blocks = mul(mul(matrices, rows.clone()), columns.clone());
         let blocks = self.name_value(blocks, PrimType::I64, "blocks");
         self.kernel(("copy.transpose", Prov::NONE), blocks, |g, block| {
@@ -290,49 +263,43 @@ impl Gen<'_, '_> {
                 let line = g.name_value(div(thread, Expr::i64(side)), PrimType::I64, "line");
                 // The element of the square at a line and place, and where it is in the array.
                 let pass = |g: &mut Self, reads: bool| {
-                    g.for_seq(
-                        "turn",
-                        Expr::i64(0),
-                        Expr::i64(side / lines),
-                        false,
-                        |g, turn| {
-                            let y = add(line.clone(), mul(Expr::Var(turn), Expr::i64(lines)));
-                            let y = g.name_value(y, PrimType::I64, "y");
-                            let (a, d) = if reads { (&y, &x) } else { (&x, &y) };
-                            let a = add(first_across.clone(), a.clone());
-                            let a = g.name_value(a, PrimType::I64, "across");
-                            let d = add(first_down.clone(), d.clone());
-                            let d = g.name_value(d, PrimType::I64, "down");
-                            let inside = and(
-                                compare(CmpOp::SLt, a.clone(), across.n.clone()),
-                                compare(CmpOp::SLt, d.clone(), down.n.clone()),
-                            );
-                            let pitch = Expr::i64(side + 1);
-                            let (high, low) = if reads { (y, &x) } else { (x.clone(), &y) };
-                            let in_square = at(square, elem, add(mul(high, pitch), low.clone()));
-                            let in_array = |buffer, base: &Expr, by: [&Expr; 2]| Access {
-                                buffer,
-                                elem,
-                                offset: base.clone(),
-                                dims: vec![(a, by[0].clone()), (d, by[1].clone())],
+                    g.for_seq("turn", Expr::i64(0), Expr::i64(side / lines), false, |g, turn| {
+                        let y = add(line.clone(), mul(Expr::Var(turn), Expr::i64(lines)));
+                        let y = g.name_value(y, PrimType::I64, "y");
+                        let (a, d) = if reads { (&y, &x) } else { (&x, &y) };
+                        let a = add(first_across.clone(), a.clone());
+                        let a = g.name_value(a, PrimType::I64, "across");
+                        let d = add(first_down.clone(), d.clone());
+                        let d = g.name_value(d, PrimType::I64, "down");
+                        let inside = and(
+                            compare(CmpOp::SLt, a.clone(), across.n.clone()),
+                            compare(CmpOp::SLt, d.clone(), down.n.clone()),
+                        );
+                        let pitch = Expr::i64(side + 1);
+                        let (high, low) = if reads { (y, &x) } else { (x.clone(), &y) };
+                        let in_square = at(square, elem, add(mul(high, pitch), low.clone()));
+                        let in_array = |buffer, base: &Expr, by: [&Expr; 2]| Access {
+                            buffer,
+                            elem,
+                            offset: base.clone(),
+                            dims: vec![(a, by[0].clone()), (d, by[1].clone())],
+                        };
+                        let moved = g.collect(|g| {
+                            let value = g.scalar(elem, "value");
+                            let (source, target) = if reads {
+                                let by = [&across.from, &down.from];
+                                (in_array(from.buffer, &from_base, by), in_square)
+                            } else {
+                                let by = [&across.to, &down.to];
+                                (in_square, in_array(to.buffer, &to_base, by))
                             };
-                            let moved = g.collect(|g| {
-                                let value = g.scalar(elem, "value");
-                                let (source, target) = if reads {
-                                    let by = [&across.from, &down.from];
-                                    (in_array(from.buffer, &from_base, by), in_square)
-                                } else {
-                                    let by = [&across.to, &down.to];
-                                    (in_square, in_array(to.buffer, &to_base, by))
-                                };
-                                g.emit(Stmt::Load(value, source));
-                                g.emit(Stmt::Store(target, Expr::Var(value)));
-                                Ok(())
-                            })?;
-                            g.emit(Stmt::If(inside, moved, Vec::new()));
+                            g.emit(Stmt::Load(value, source));
+                            g.emit(Stmt::Store(target, Expr::Var(value)));
                             Ok(())
-                        },
-                    )
+                        })?;
+                        g.emit(Stmt::If(inside, moved, Vec::new()));
+                        Ok(())
+                    })
                 };
                 pass(g, true)?;
                 g.barrier();
@@ -344,11 +311,7 @@ impl Gen<'_, '_> {
     /// An array of the block at hand.
     pub(super) fn tile_array(&mut self, hint: &str, elem: PrimType, count: i64) -> Var {
         let buffer = self.value(VarType::Buffer(Space::Scratchpad), hint);
-        self.emit(Stmt::Frame {
-            buffer,
-            elem,
-            count: count.unsigned_abs(),
-        });
+        self.emit(Stmt::Frame { buffer, elem, count: count.unsigned_abs() });
         buffer
     }
 }

@@ -22,9 +22,7 @@ impl FunctionCheck<'_, '_> {
         if let Some(ty) = self.expr(expr)
             && ty != wanted
         {
-            self.error(format!(
-                "a value of type {ty} stands where {wanted} is wanted"
-            ));
+            self.error(format!("a value of type {ty} stands where {wanted} is wanted"));
         }
     }
 
@@ -59,9 +57,7 @@ impl FunctionCheck<'_, '_> {
                 self.domain(op.accepts(*from, *to), op.name(), *from);
                 self.elementwise(&[(x, *from)], *to)
             }
-            Expr::Select(ty, c, x, y) => {
-                self.elementwise(&[(c, PrimType::Bool), (x, *ty), (y, *ty)], *ty)
-            }
+            Expr::Select(ty, c, x, y) => self.elementwise(&[(c, PrimType::Bool), (x, *ty), (y, *ty)], *ty),
             Expr::SharedRoot(x) => {
                 let ty = VarType::Vector(PrimType::F64, ROOT_LANES);
                 self.wanted(x, ty);
@@ -71,9 +67,7 @@ impl FunctionCheck<'_, '_> {
                 let ty = self.elementwise(&[(x, PrimType::F32), (y, PrimType::F32)], PrimType::F32);
                 let full = |lanes: u32| lanes.is_multiple_of(ROOT_LANES);
                 if !matches!(ty, Some(VarType::Vector(_, lanes)) if full(lanes)) {
-                    self.error(format!(
-                        "shared_div takes vectors of {ROOT_LANES} lanes or more"
-                    ));
+                    self.error(format!("shared_div takes vectors of {ROOT_LANES} lanes or more"));
                 }
                 ty
             }
@@ -157,15 +151,13 @@ impl FunctionCheck<'_, '_> {
                 continue;
             };
             if ty != ty.with_elem(*wanted) {
-                self.error(format!(
-                    "a value of type {ty} stands where {wanted} is wanted"
-                ));
+                self.error(format!("a value of type {ty} stands where {wanted} is wanted"));
             }
             match shared {
                 None => shared = Some(ty),
-                Some(first) if first.lanes() != ty.lanes() => self.error(format!(
-                    "operands of types {first} and {ty} differ in lanes"
-                )),
+                Some(first) if first.lanes() != ty.lanes() => {
+                    self.error(format!("operands of types {first} and {ty} differ in lanes"))
+                }
                 Some(_) => {}
             }
         }

@@ -9,13 +9,7 @@ use rustc_hash::FxHashSet;
 
 impl<'a> FunctionCheck<'_, 'a> {
     pub(super) fn for_loop(&mut self, f: &'a For) {
-        let For {
-            how,
-            var,
-            from,
-            to,
-            body,
-        } = f;
+        let For { how, var, from, to, body } = f;
         let (from, to) = (self.expr(from), self.expr(to));
         if let Some(launch) = how.launch() {
             self.typed(&launch.cost, PrimType::I64);
@@ -32,10 +26,7 @@ impl<'a> FunctionCheck<'_, 'a> {
             Some(VarType::Scalar(ty)) if ty.is_int() => {
                 let other = |bound: &VarType| *bound != VarType::Scalar(ty);
                 if [from, to].iter().flatten().any(other) {
-                    self.error(format!(
-                        "the bounds of {} have other types",
-                        self.name(*var)
-                    ));
+                    self.error(format!("the bounds of {} have other types", self.name(*var)));
                 }
             }
             Some(_) => self.error(format!("counter {} is not an integer", self.name(*var))),
@@ -45,10 +36,7 @@ impl<'a> FunctionCheck<'_, 'a> {
             }
         }
         // What does not exist was said to be wrong.
-        let counters: Vec<Var> = f
-            .counters()
-            .filter(|v| self.var_type(*v).is_some())
-            .collect();
+        let counters: Vec<Var> = f.counters().filter(|v| self.var_type(*v).is_some()).collect();
         for var in &counters {
             if self.counter[var.index()] {
                 self.error(format!("{} counts two nested loops", self.name(*var)));
@@ -101,9 +89,8 @@ impl<'a> FunctionCheck<'_, 'a> {
             }
         }
         // Each task reads them again.
-        let own: FxHashSet<Var> = (launch.owned.iter().chain(&launch.locals).copied())
-            .chain(f.counters())
-            .collect();
+        let own: FxHashSet<Var> =
+            (launch.owned.iter().chain(&launch.locals).copied()).chain(f.counters()).collect();
         for bound in [&f.to, &pieces.count] {
             in_expr(bound, &mut |var, _| {
                 if own.contains(&var) {
@@ -137,10 +124,7 @@ impl<'a> FunctionCheck<'_, 'a> {
         }
         let both = |var: &&Var| launch.distinct.contains(var);
         if let Some(var) = launch.scattered.iter().find(both) {
-            self.error(format!(
-                "{} is both distinct and scattered",
-                self.name(*var)
-            ));
+            self.error(format!("{} is both distinct and scattered", self.name(*var)));
         }
         self.move_in(&launch.owned, moved);
         self.move_in(&launch.locals, moved);

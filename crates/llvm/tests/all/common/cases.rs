@@ -26,14 +26,7 @@ fn two(args: Vec<Expr>) -> (Box<Expr>, Box<Expr>) {
 pub fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
     let mut case = |name: String, params: Vec<PrimType>, result, expr, meaning| {
-        cases.push(Case {
-            name,
-            params,
-            constants: Vec::new(),
-            result,
-            expr,
-            meaning,
-        });
+        cases.push(Case { name, params, constants: Vec::new(), result, expr, meaning });
     };
     for &ty in PrimType::ALL {
         for &op in BinOp::ALL.iter().filter(|op| op.domain().contains(ty)) {
@@ -42,17 +35,10 @@ pub fn cases() -> Vec<Case> {
                 Expr::Binary(op, ty, x, y)
             });
             let meaning: Meaning = Box::new(move |args| eval::binary(op, args[0], args[1]));
-            case(
-                format!("{}.{ty}", op.name()),
-                vec![ty; 2],
-                ty,
-                expr,
-                meaning,
-            );
+            case(format!("{}.{ty}", op.name()), vec![ty; 2], ty, expr, meaning);
         }
         for &op in UnOp::ALL.iter().filter(|op| op.domain().contains(ty)) {
-            let expr =
-                Box::new(move |mut args: Vec<_>| Expr::Unary(op, ty, Box::new(args.remove(0))));
+            let expr = Box::new(move |mut args: Vec<_>| Expr::Unary(op, ty, Box::new(args.remove(0))));
             let meaning: Meaning = Box::new(move |args| eval::unary(op, args[0]));
             case(format!("{}.{ty}", op.name()), vec![ty], ty, expr, meaning);
         }
@@ -63,32 +49,15 @@ pub fn cases() -> Vec<Case> {
             });
             let meaning: Meaning =
                 Box::new(move |args| eval::compare(op, args[0], args[1]).map(Scalar::Bool));
-            case(
-                format!("{}.{ty}", op.name()),
-                vec![ty; 2],
-                PrimType::Bool,
-                expr,
-                meaning,
-            );
+            case(format!("{}.{ty}", op.name()), vec![ty; 2], PrimType::Bool, expr, meaning);
         }
-        for (&op, &to) in ConvOp::ALL
-            .iter()
-            .flat_map(|op| PrimType::ALL.iter().map(move |to| (op, to)))
-        {
+        for (&op, &to) in ConvOp::ALL.iter().flat_map(|op| PrimType::ALL.iter().map(move |to| (op, to))) {
             if !op.accepts(ty, to) {
                 continue;
             }
-            let expr = Box::new(move |mut args: Vec<_>| {
-                Expr::Convert(op, ty, to, Box::new(args.remove(0)))
-            });
+            let expr = Box::new(move |mut args: Vec<_>| Expr::Convert(op, ty, to, Box::new(args.remove(0))));
             let meaning: Meaning = Box::new(move |args| eval::convert(op, args[0], to));
-            case(
-                format!("{}.{ty}.{to}", op.name()),
-                vec![ty],
-                to,
-                expr,
-                meaning,
-            );
+            case(format!("{}.{ty}.{to}", op.name()), vec![ty], to, expr, meaning);
         }
         if ty.is_float() {
             let expr = Box::new(move |args: Vec<_>| {
@@ -100,26 +69,15 @@ pub fn cases() -> Vec<Case> {
             for &fun in MathFun::ALL {
                 let expr = Box::new(move |args| Expr::Math(fun, ty, args));
                 let meaning: Meaning = Box::new(move |args| eval::math(fun, args));
-                case(
-                    format!("{}.{ty}", fun.name()),
-                    vec![ty; fun.arity()],
-                    ty,
-                    expr,
-                    meaning,
-                );
+                case(format!("{}.{ty}", fun.name()), vec![ty; fun.arity()], ty, expr, meaning);
             }
         }
         let expr = Box::new(move |args: Vec<_>| {
             let [c, x, y] = args.try_into().unwrap();
             Expr::Select(ty, Box::new(c), Box::new(x), Box::new(y))
         });
-        let meaning: Meaning = Box::new(|args| {
-            Some(if args[0] == Scalar::Bool(true) {
-                args[1]
-            } else {
-                args[2]
-            })
-        });
+        let meaning: Meaning =
+            Box::new(|args| Some(if args[0] == Scalar::Bool(true) { args[1] } else { args[2] }));
         let params = vec![PrimType::Bool, ty, ty];
         case(format!("select.{ty}"), params, ty, expr, meaning);
     }
@@ -135,9 +93,7 @@ pub fn cases() -> Vec<Case> {
                     let (x, y) = two(args);
                     Expr::Binary(BinOp::Pow, ty, x, y)
                 }),
-                meaning: Box::new(move |args| {
-                    eval::binary(BinOp::Pow, args[0], Scalar::int(ty, n))
-                }),
+                meaning: Box::new(move |args| eval::binary(BinOp::Pow, args[0], Scalar::int(ty, n))),
             });
         }
     }
@@ -243,10 +199,7 @@ pub fn interesting(ty: PrimType) -> Vec<Scalar> {
     ];
     let mut values: Vec<Scalar> = match ty {
         PrimType::Bool => vec![Scalar::Bool(false), Scalar::Bool(true)],
-        PrimType::F16 => floats
-            .iter()
-            .map(|x| Scalar::F16(f16::from_f32(*x as f32)))
-            .collect(),
+        PrimType::F16 => floats.iter().map(|x| Scalar::F16(f16::from_f32(*x as f32))).collect(),
         PrimType::F32 => floats.iter().map(|x| Scalar::F32(*x as f32)).collect(),
         PrimType::F64 => floats.iter().map(|x| Scalar::F64(*x)).collect(),
         _ => ints.iter().map(|x| Scalar::int(ty, *x)).collect(),

@@ -5,8 +5,8 @@ pub mod memory;
 pub mod vectors;
 
 use imp::{
-    Access, Check, CheckId, Code, Entry, EntryType, EntryValue, Expr, For, FunId, Function, How,
-    Launch, Program, Stmt, Var, VarInfo, VarType,
+    Access, Check, CheckId, Code, Entry, EntryType, EntryValue, Expr, For, FunId, Function, How, Launch,
+    Program, Stmt, Var, VarInfo, VarType,
 };
 use llvm::{Jit, Options};
 use prim::{BinOp, CmpOp, PrimType, ScalarType};
@@ -26,10 +26,7 @@ pub struct Fun {
 
 impl Fun {
     pub fn var(&mut self, hint: &str, ty: VarType) -> Var {
-        self.vars.push(VarInfo {
-            ty,
-            hint: hint.into(),
-        });
+        self.vars.push(VarInfo { ty, hint: hint.into() });
         Var(self.vars.len() as u32 - 1)
     }
     pub fn scalar(&mut self, hint: &str, ty: PrimType) -> Var {
@@ -93,31 +90,14 @@ pub fn less(x: Expr, y: Expr) -> Expr {
 }
 /// Element `index` of a row-major vector.
 pub fn at(buffer: Var, elem: PrimType, index: Expr) -> Access {
-    Access {
-        buffer,
-        elem,
-        offset: c(0),
-        dims: vec![(index, c(1))],
-    }
+    Access { buffer, elem, offset: c(0), dims: vec![(index, c(1))] }
 }
 pub fn tasks(id: u32, var: Var, to: Expr, launch: Launch, body: Vec<Stmt>) -> Stmt {
     let launch = Launch { id, ..launch };
-    Stmt::For(For {
-        how: How::Tasks(launch),
-        var,
-        from: c(0),
-        to,
-        body,
-    })
+    Stmt::For(For { how: How::Tasks(launch), var, from: c(0), to, body })
 }
 pub fn seq(independent: bool, var: Var, from: Expr, to: Expr, body: Vec<Stmt>) -> Stmt {
-    Stmt::For(For {
-        how: How::Seq { independent },
-        var,
-        from,
-        to,
-        body,
-    })
+    Stmt::For(For { how: How::Seq { independent }, var, from, to, body })
 }
 /// A launch that is always worth its threads.
 pub fn launch() -> Launch {
@@ -138,17 +118,10 @@ pub fn launch() -> Launch {
 }
 /// A tile that is one element wider than long.
 pub fn tile(side: u32) -> imp::Tile {
-    imp::Tile {
-        side,
-        pitch: side + 1,
-    }
+    imp::Tile { side, pitch: side + 1 }
 }
 pub fn check(cond: Expr, values: Vec<Expr>) -> Stmt {
-    Stmt::Check {
-        cond,
-        check: CheckId(0),
-        values,
-    }
+    Stmt::Check { cond, check: CheckId(0), values }
 }
 
 pub fn entry_value(name: &str, ty: EntryType) -> EntryValue {
@@ -157,12 +130,7 @@ pub fn entry_value(name: &str, ty: EntryType) -> EntryValue {
         EntryType::Array { elem, rank } => format!("{}{elem}", "[]".repeat(*rank)),
         EntryType::Opaque(_) => "opaque".to_owned(),
     };
-    EntryValue {
-        name: name.into(),
-        type_name: type_name.into(),
-        ty,
-        unique: false,
-    }
+    EntryValue { name: name.into(), type_name: type_name.into(), ty, unique: false }
 }
 /// The type of an entry's parameter or result that is a scalar.
 pub fn entry_type(ty: PrimType) -> EntryType {
@@ -174,11 +142,7 @@ pub fn array_of(ty: ScalarType) -> EntryType {
 }
 
 /// A program of these functions, the first of which is the entry `main`.
-pub fn program(
-    functions: Vec<Function>,
-    params: Vec<EntryType>,
-    results: Vec<EntryType>,
-) -> Program {
+pub fn program(functions: Vec<Function>, params: Vec<EntryType>, results: Vec<EntryType>) -> Program {
     let values = |types: Vec<EntryType>| types.into_iter().map(|t| entry_value("x", t)).collect();
     let mut program = Program {
         source_name: "test.fut".into(),
@@ -201,10 +165,7 @@ pub fn program(
 
 pub fn jit(program: &Program, cpu: &str) -> Jit {
     assert_eq!(llvm::ABI_VERSION as u64, ABI_VERSION);
-    let options = Options {
-        cpu: cpu.to_owned(),
-        ..Options::default()
-    };
+    let options = Options { cpu: cpu.to_owned(), ..Options::default() };
     let objects = llvm::compile(program, &options, llvm::Output::Object);
     let objects = objects.unwrap_or_else(|error| panic!("{error}"));
     // SAFETY: the runtime's symbols are what its interface says.
@@ -237,19 +198,14 @@ pub fn context(program: &Program, threads: usize) -> Context {
     let table = jit.program().unwrap().cast::<runtime::abi::Program>();
     // SAFETY: the table is a constant of the code, which the image keeps.
     let image = unsafe { Image::new(*table, jit) };
-    let config = Config {
-        num_threads: Some(threads),
-        ..Config::default()
-    };
+    let config = Config { num_threads: Some(threads), ..Config::default() };
     Context::new(&config, image).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// Runs the entry `main`; checks that nothing leaks.
 pub fn run(program: &Program, threads: usize, args: Vec<Value>) -> Result<Vec<Value>, String> {
     let mut context = context(program, threads);
-    let outputs = context
-        .call("main", args)
-        .map_err(|error| error.to_string());
+    let outputs = context.call("main", args).map_err(|error| error.to_string());
     let values = outputs.map(|outputs| {
         outputs
             .into_iter()

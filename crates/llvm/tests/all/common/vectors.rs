@@ -24,13 +24,7 @@ impl Random {
 
 /// Lanes one after another from a position on.
 pub fn unit(buffer: Var, elem: PrimType, lanes: u32, position: Expr) -> LaneAccess {
-    LaneAccess {
-        buffer,
-        elem,
-        lanes,
-        at: LanePositions::Unit(position),
-        off: Off::Skip,
-    }
+    LaneAccess { buffer, elem, lanes, at: LanePositions::Unit(position), off: Off::Skip }
 }
 
 /// An entry's array of a type.
@@ -46,10 +40,7 @@ pub fn export(program: &mut Program, function: Function, params: &[EntryType]) {
     program.entries.push(Entry {
         name: function.name.clone(),
         fun: FunId(program.functions.len() as u32),
-        params: params
-            .iter()
-            .map(|ty| entry_value("x", ty.clone()))
-            .collect(),
+        params: params.iter().map(|ty| entry_value("x", ty.clone())).collect(),
         results: vec![],
     });
     program.functions.push(function);
@@ -63,12 +54,6 @@ pub fn export(program: &mut Program, function: Function, params: &[EntryType]) {
 /// sizes, numbers.
 pub unsafe fn run(code: EntryFn, words: &[u64]) {
     // SAFETY: the caller answers for the words.
-    let status = unsafe {
-        code(
-            std::ptr::dangling_mut(),
-            words.as_ptr(),
-            std::ptr::null_mut(),
-        )
-    };
+    let status = unsafe { code(std::ptr::dangling_mut(), words.as_ptr(), std::ptr::null_mut()) };
     assert_eq!(status, 0);
 }

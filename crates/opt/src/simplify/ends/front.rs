@@ -84,14 +84,8 @@ impl<L: OptLevel> Simplifier<'_, L> {
             enough = self.or(stays, enough, prov, depth);
         }
         let fails = self.number(BinOp::Add, steps, Atom::i64(1), prov, depth);
-        let first = End {
-            indices: Vec::new(),
-            ok,
-        };
-        let last = End {
-            indices: vec![(one.counter, fails)],
-            ok: enough,
-        };
+        let first = End { indices: Vec::new(), ok };
+        let last = End { indices: vec![(one.counter, fails)], ok: enough };
         vec![first, last]
     }
 
@@ -114,12 +108,8 @@ impl<L: OptLevel> Simplifier<'_, L> {
             shown = Some(match shown {
                 None => at,
                 Some(later) => {
-                    let choice = BasicOp::Select {
-                        ty: PrimType::I64,
-                        cond: end.ok,
-                        if_true: later,
-                        if_false: at,
-                    };
+                    let choice =
+                        BasicOp::Select { ty: PrimType::I64, cond: end.ok, if_true: later, if_false: at };
                     self.outside("shown", Type::I64, prov, choice, depth)
                 }
             });
@@ -129,19 +119,11 @@ impl<L: OptLevel> Simplifier<'_, L> {
 
     /// A value where all indices that are left are 0.
     fn base(&mut self, value: &Affine, prov: Prov, depth: usize) -> Atom {
-        let base = value.poly.substitute(|name| {
-            if self.depth_of(name) <= depth {
-                Poly::var(name)
-            } else {
-                Poly::default()
-            }
-        });
+        let base = value
+            .poly
+            .substitute(|name| if self.depth_of(name) <= depth { Poly::var(name) } else { Poly::default() });
         let base = self.computed(&base, prov, depth);
-        if value.narrow {
-            self.lowest_bits(base, prov, depth)
-        } else {
-            base
-        }
+        if value.narrow { self.lowest_bits(base, prov, depth) } else { base }
     }
 
     /// A value where some of the indices that are left have these values, and others
@@ -170,12 +152,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
     /// The lowest 32 bits, extended by their sign.
     fn lowest_bits(&mut self, x: Atom, prov: Prov, depth: usize) -> Atom {
         let (wide, narrow) = (PrimType::I64, PrimType::I32);
-        let convert = |from, to, arg| BasicOp::Convert {
-            op: ConvOp::SExt,
-            from,
-            to,
-            arg,
-        };
+        let convert = |from, to, arg| BasicOp::Convert { op: ConvOp::SExt, from, to, arg };
         let ty = Type::Prim(narrow);
         let bits = self.outside("bits", ty, prov, convert(wide, narrow, x), depth);
         self.outside("wide", Type::I64, prov, convert(narrow, wide, bits), depth)

@@ -67,10 +67,7 @@ impl Scan {
 
     fn part<L: OptLevel>(&mut self, body: &Body<L>) {
         for stm in body.stms.iter().rev() {
-            let wanted = stm
-                .pat
-                .iter()
-                .any(|param| self.needed.contains(&param.name));
+            let wanted = stm.pat.iter().any(|param| self.needed.contains(&param.name));
             self.bound.extend(stm.pat.iter().map(|param| param.name));
             match &stm.exp {
                 Exp::Basic(op) if wanted => {
@@ -83,11 +80,7 @@ impl Scan {
                         self.truths.insert(param.name, Truth::Op(op.clone()));
                     }
                 }
-                Exp::If {
-                    cond,
-                    then_body,
-                    else_body,
-                } if wanted => {
+                Exp::If { cond, then_body, else_body } if wanted => {
                     self.needed.extend(cond.var());
                     let results = then_body.result.iter().zip(&else_body.result);
                     for (param, (yes, no)) in stm.pat.iter().zip(results) {
@@ -114,11 +107,7 @@ impl Scan {
     }
 
     /// What the values of branches are compared to.
-    pub(super) fn values<L: OptLevel>(
-        &self,
-        params: &[LoopParam<L>],
-        relations: &[Relation],
-    ) -> Values {
+    pub(super) fn values<L: OptLevel>(&self, params: &[LoopParam<L>], relations: &[Relation]) -> Values {
         let mut values = Values::default();
         let push = |list: &mut Vec<(Atom, i128)>, value| {
             if list.len() < VALUES && !list.contains(&value) {
@@ -168,18 +157,11 @@ impl Scan {
                     }
                     let mut op = op.clone();
                     let mut certs = Certs::new();
-                    let mut rewriter = Rewriter {
-                        subs: &s.subs,
-                        certs: &mut certs,
-                    };
+                    let mut rewriter = Rewriter { subs: &s.subs, certs: &mut certs };
                     VisitMut::<L>::basic(&mut rewriter, &mut op);
                     s.ranges_at(depth, |ranges| ranges.define(param.name, ty, &op, &certs));
                 }
-                Exp::If {
-                    cond,
-                    then_body,
-                    else_body,
-                } => {
+                Exp::If { cond, then_body, else_body } => {
                     if !stm.pat.iter().any(|p| self.needed.contains(&p.name)) {
                         continue;
                     }
@@ -200,19 +182,13 @@ impl Scan {
                         }
                         s.ranges.typed(param.name, ty);
                         let name = Atom::Var(param.name);
-                        for ((value, k), _) in values
-                            .above
-                            .iter()
-                            .zip(yes.0.iter().zip(&no.0))
-                            .filter(|(_, (x, y))| **x && **y)
+                        for ((value, k), _) in
+                            values.above.iter().zip(yes.0.iter().zip(&no.0)).filter(|(_, (x, y))| **x && **y)
                         {
                             s.ranges_at(depth, |r| r.fact(name, *value, *k, &Certs::new()));
                         }
-                        for ((value, k), _) in values
-                            .below
-                            .iter()
-                            .zip(yes.1.iter().zip(&no.1))
-                            .filter(|(_, (x, y))| **x && **y)
+                        for ((value, k), _) in
+                            values.below.iter().zip(yes.1.iter().zip(&no.1)).filter(|(_, (x, y))| **x && **y)
                         {
                             s.ranges_at(depth, |r| r.fact(*value, name, -*k, &Certs::new()));
                         }
@@ -335,8 +311,7 @@ impl Scan {
                             (Atom::Var(name), _) => {
                                 let mut atom = Atom::Var(name);
                                 s.rewrite_plain(&mut atom);
-                                let outer = !params.iter().any(|p| p.param.name == name)
-                                    && !self.binds(name);
+                                let outer = !params.iter().any(|p| p.param.name == name) && !self.binds(name);
                                 outer.then_some(Side::Outer(atom))
                             }
                         }
@@ -345,13 +320,7 @@ impl Scan {
                         continue;
                     };
                     let mut say = |a, b, k| {
-                        found.push(Relation {
-                            a,
-                            b,
-                            k,
-                            certs: Certs::new(),
-                            slow: false,
-                        });
+                        found.push(Relation { a, b, k, certs: Certs::new(), slow: false });
                     };
                     match (op, truth) {
                         (CmpOp::SLt, true) => say(x, y, -1),

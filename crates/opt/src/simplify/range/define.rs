@@ -11,10 +11,7 @@ impl Ranges {
     /// A name is bound to an operation on integers.
     pub(crate) fn define(&mut self, name: Name, ty: PrimType, op: &BasicOp, certs: &Certs) {
         self.typed(name, ty);
-        let s = Term {
-            node: node(name),
-            offset: 0,
-        };
+        let s = Term { node: node(name), offset: 0 };
         match op {
             BasicOp::Atom(x) => {
                 if let Some(x) = term(*x) {
@@ -27,10 +24,7 @@ impl Ranges {
                 }
             }
             BasicOp::Unary(UnOp::Abs, _, x) => {
-                let zero = Term {
-                    node: ZERO,
-                    offset: 0,
-                };
+                let zero = Term { node: ZERO, offset: 0 };
                 if let Some(x) = term(*x)
                     && let Some(mut proof) = self.prove(zero, x)
                 {
@@ -38,17 +32,9 @@ impl Ranges {
                     self.equal(s, x, &proof);
                 }
             }
-            BasicOp::Convert {
-                op: conv,
-                from,
-                to,
-                arg,
-            } => {
+            BasicOp::Convert { op: conv, from, to, arg } => {
                 let Some(x) = term(*arg) else { return };
-                let zero = Term {
-                    node: ZERO,
-                    offset: 0,
-                };
+                let zero = Term { node: ZERO, offset: 0 };
                 if from.is_int() {
                     self.typed_term(x, *from);
                 }
@@ -56,10 +42,8 @@ impl Ranges {
                 match conv {
                     ConvOp::SExt if widens => self.equal(s, x, certs),
                     ConvOp::SExt => {
-                        let (most, least) =
-                            (constant(self.max(s.node)), constant(self.min(s.node)));
-                        if let (Some(mut p), Some(q)) = (self.prove(x, most), self.prove(least, x))
-                        {
+                        let (most, least) = (constant(self.max(s.node)), constant(self.min(s.node)));
+                        if let (Some(mut p), Some(q)) = (self.prove(x, most), self.prove(least, x)) {
                             add_certs(&mut p, &q);
                             add_certs(&mut p, certs);
                             self.equal(s, x, &p);
@@ -91,12 +75,7 @@ impl Ranges {
                     | ConvOp::FromBits => {}
                 }
             }
-            BasicOp::Select {
-                ty: _,
-                cond: _,
-                if_true,
-                if_false,
-            } => {
+            BasicOp::Select { ty: _, cond: _, if_true, if_false } => {
                 if let (Some(x), Some(y)) = (term(*if_true), term(*if_false)) {
                     self.join(s, x, y, certs);
                 }
@@ -200,17 +179,11 @@ impl Ranges {
                     }
                     // `y >= 1` makes it strictly less.
                     if let Some(r) = self.prove(constant(1), y) {
-                        let less = Term {
-                            node: x.node,
-                            offset: x.offset - 1,
-                        };
+                        let less = Term { node: x.node, offset: x.offset - 1 };
                         self.add(s, less, &with(&base, &[&r]));
                     }
                     for k in [1, 0] {
-                        let below = Term {
-                            node: x.node,
-                            offset: x.offset - k,
-                        };
+                        let below = Term { node: x.node, offset: x.offset - k };
                         if let Some(r) = self.prove(y, below) {
                             self.add(constant(k), s, &with(&base, &[&r]));
                             break;
@@ -234,10 +207,7 @@ impl Ranges {
                 let Some(q) = self.prove(zero, y) else {
                     return;
                 };
-                let below = Term {
-                    node: y.node,
-                    offset: y.offset - 1,
-                };
+                let below = Term { node: y.node, offset: y.offset - 1 };
                 let certs = with(certs, &[&q]);
                 let first = self.prove(zero, x);
                 if op == BinOp::SRem {
@@ -339,10 +309,7 @@ impl Ranges {
         let positive = self.prove(constant(1), x);
         if let Some(mut proof) = positive {
             add_certs(&mut proof, certs);
-            let less = Term {
-                node: x.node,
-                offset: x.offset - 1,
-            };
+            let less = Term { node: x.node, offset: x.offset - 1 };
             self.add(s, less, &proof);
         } else {
             self.add(s, x, certs);
@@ -364,10 +331,7 @@ impl Ranges {
         if let Some(proof) = self.prove(a, b) {
             self.add(a, s, &proof);
             self.add(s, b, &proof);
-            let less = Term {
-                node: b.node,
-                offset: b.offset - 1,
-            };
+            let less = Term { node: b.node, offset: b.offset - 1 };
             if let Some(proof) = self.prove(a, less) {
                 self.add(s, less, &proof);
             }
@@ -387,10 +351,7 @@ impl Ranges {
                 let one = self.prove(constant(1), whole);
                 if let Some(mut proof) = one {
                     add_certs(&mut proof, certs);
-                    let less = Term {
-                        node: end.node,
-                        offset: end.offset - 1,
-                    };
+                    let less = Term { node: end.node, offset: end.offset - 1 };
                     self.add(s, less, &proof);
                 }
             }
@@ -440,10 +401,7 @@ impl Ranges {
         };
         if let Some(mut proof) = proof {
             add_certs(&mut proof, certs);
-            let sum = Term {
-                node: x.node,
-                offset: x.offset + c,
-            };
+            let sum = Term { node: x.node, offset: x.offset + c };
             self.equal(s, sum, &proof);
         } else if c > 0 {
             self.may_wrap(s, x, constant(c), certs);
@@ -466,21 +424,16 @@ impl Ranges {
         };
         let zero = constant(0);
         let whole = Term { offset: 0, ..s };
-        let (Some(p), Some(q), Some(mut proof)) = (
-            self.prove(zero, x),
-            self.prove(zero, y),
-            self.prove(zero, whole),
-        ) else {
+        let (Some(p), Some(q), Some(mut proof)) =
+            (self.prove(zero, x), self.prove(zero, y), self.prove(zero, whole))
+        else {
             return;
         };
         for more in [&p, &q, &certs] {
             add_certs(&mut proof, more);
         }
         if y.node == ZERO {
-            let sum = Term {
-                node: x.node,
-                offset: x.offset + y.offset,
-            };
+            let sum = Term { node: x.node, offset: x.offset + y.offset };
             self.equal(whole, sum, &proof);
         } else {
             self.add(x, whole, &proof);

@@ -80,16 +80,12 @@ impl Ranges {
         let found = facts.iter().rev().take(NEWEST).find_map(|fact| {
             let (dividend, divisor) = self.products.quotients.get(&fact.other)?;
             let more = fact.k + y.offset;
-            (*divisor == x.node && x.offset == 0 && more >= 0)
-                .then(|| (*dividend, more, fact.certs.clone()))
+            (*divisor == x.node && x.offset == 0 && more >= 0).then(|| (*dividend, more, fact.certs.clone()))
         });
         let Some((dividend, more, mut all)) = found else {
             return false;
         };
-        let dividend = Term {
-            node: dividend,
-            offset: 0,
-        };
+        let dividend = Term { node: dividend, offset: 0 };
         let (Some(first), Some(rest)) = (self.some_above(dividend), self.some_above(x)) else {
             return false;
         };
@@ -153,17 +149,11 @@ impl Ranges {
                 continue;
             };
             add_certs(&mut all, certs);
-            let whole = Term {
-                node: whole,
-                offset: 0,
-            };
+            let whole = Term { node: whole, offset: 0 };
             self.add(constant(0), s, &all);
             if let Some(mut proof) = self.prove(constant(1), x) {
                 add_certs(&mut proof, &all);
-                let less = Term {
-                    node: whole.node,
-                    offset: -1,
-                };
+                let less = Term { node: whole.node, offset: -1 };
                 self.add(s, less, &proof);
             } else {
                 self.add(s, whole, &all);
@@ -180,10 +170,7 @@ impl Ranges {
             let Some((length, whole, more)) = self.products.rooms.get(&row.node).cloned() else {
                 continue;
             };
-            let less = Term {
-                node: length.node,
-                offset: length.offset - 1,
-            };
+            let less = Term { node: length.node, offset: length.offset - 1 };
             let Some(mut proof) = self.prove(constant(0), at) else {
                 continue;
             };
@@ -198,10 +185,7 @@ impl Ranges {
             add_certs(&mut proof, &more);
             add_certs(&mut proof, certs);
             self.add(row, s, &proof);
-            let below = Term {
-                node: whole.node,
-                offset: whole.offset - room,
-            };
+            let below = Term { node: whole.node, offset: whole.offset - room };
             self.add(s, below, &proof);
             return;
         }

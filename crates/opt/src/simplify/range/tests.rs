@@ -145,10 +145,7 @@ proptest! {
 fn notes_end_with_their_scope() {
     let (n, m, size) = (name(0), name(1), name(2));
     let product = BasicOp::Binary(BinOp::Mul, PrimType::I64, Atom::Var(n), Atom::Var(m));
-    let mut ranges = Ranges {
-        depth: 1,
-        ..Ranges::default()
-    };
+    let mut ranges = Ranges { depth: 1, ..Ranges::default() };
     ranges.shape(&[Dim::Var(n), Dim::Var(m)], &Certs::new());
     ranges.stored(&[Dim::Var(n), Dim::Var(m)]);
     ranges.define(size, PrimType::I64, &product, &Certs::new());

@@ -201,11 +201,7 @@ functions! {
 impl Api {
     /// A status as a result: what failed, and what the driver calls it.
     pub fn checked(&self, what: &str, status: Status) -> Result<(), String> {
-        if status == SUCCESS {
-            Ok(())
-        } else {
-            Err(format!("{what}: {}", self.describe(status)))
-        }
+        if status == SUCCESS { Ok(()) } else { Err(format!("{what}: {}", self.describe(status))) }
     }
 
     /// A kernel may be launched with so many bytes that threads of a block share. Devices of

@@ -59,11 +59,7 @@ fn devices(vendor: Vendor) -> Result<(Api, Vec<Found>), String> {
         }
         // SAFETY: the last byte is a zero, as it was not given away.
         let name = unsafe { CStr::from_ptr(name.as_ptr()) };
-        all.push(Found {
-            ordinal,
-            name: name.to_string_lossy().trim().to_owned(),
-            memory: memory as u64,
-        });
+        all.push(Found { ordinal, name: name.to_string_lossy().trim().to_owned(), memory: memory as u64 });
     }
     Ok((api, all))
 }
@@ -73,11 +69,7 @@ pub fn list(vendor: Vendor) -> Result<Vec<String>, String> {
     let (_, all) = devices(vendor)?;
     let lines = all.iter().enumerate().map(|(number, device)| {
         let memory = device.memory >> 20;
-        format!(
-            "#{number} {} ({}: GPU, {memory} MiB)",
-            device.name,
-            vendor.name()
-        )
+        format!("#{number} {} ({}: GPU, {memory} MiB)", device.name, vendor.name())
     });
     Ok(lines.collect())
 }
@@ -109,9 +101,7 @@ pub fn open(vendor: Vendor, desc: &DeviceDesc, config: &Config) -> Result<Gpu, S
     if all.is_empty() {
         return Err(format!("{} finds no device on this machine", vendor.name()));
     }
-    let names: Vec<[&str; 2]> = (all.iter())
-        .map(|device| [device.name.as_str(), vendor.name()])
-        .collect();
+    let names: Vec<[&str; 2]> = (all.iter()).map(|device| [device.name.as_str(), vendor.name()]).collect();
     let at = match config.name.as_deref() {
         Some(wanted) => naming::find(&names, wanted)?,
         None => 0,
@@ -211,8 +201,7 @@ impl Gpu {
         let code = program::code(source, &target, config)?;
         // SAFETY: code for this device; there is room for a module.
         let status = unsafe { (self.api.load_module)(&raw mut self.module, code.as_ptr().cast()) };
-        self.api
-            .checked("the device does not take the program's kernels", status)
+        self.api.checked("the device does not take the program's kernels", status)
     }
 
     /// The calling thread works with the device.
@@ -318,8 +307,7 @@ impl Driver for Gpu {
     fn write(&mut self, to: Memory, at: u64, bytes: &[u8]) -> Result<(), String> {
         self.begin()?;
         // SAFETY: the bytes lie in the block; they were taken when this returns.
-        let status =
-            unsafe { (self.api.write)(address(to, at), bytes.as_ptr().cast(), bytes.len()) };
+        let status = unsafe { (self.api.write)(address(to, at), bytes.as_ptr().cast(), bytes.len()) };
         self.end("bytes are not copied to the device", status)
     }
 
@@ -335,8 +323,7 @@ impl Driver for Gpu {
             // SAFETY: the bytes lie in the block, and there is room for them; they are there
             // when this returns, as are those of the pieces before.
             let status = unsafe { (self.api.read)(to, address(*from, *at), into.len()) };
-            self.api
-                .checked("bytes are not copied from the device", status)?;
+            self.api.checked("bytes are not copied from the device", status)?;
         }
         self.end("", api::SUCCESS)
     }
@@ -368,10 +355,8 @@ impl Driver for Gpu {
                 }
             });
         }
-        let mut places: Vec<*mut c_void> = words
-            .iter_mut()
-            .map(|word| std::ptr::from_mut(word).cast())
-            .collect();
+        let mut places: Vec<*mut c_void> =
+            words.iter_mut().map(|word| std::ptr::from_mut(word).cast()).collect();
         self.begin()?;
         // SAFETY: a kernel of this device with so many parameters, of which the driver takes
         // as many bytes as each has.

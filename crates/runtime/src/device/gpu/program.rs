@@ -22,13 +22,9 @@ pub struct For<'a> {
 /// the device, or for all that are like it.
 fn options(target: &For<'_>, config: &Config, portable: bool) -> Vec<String> {
     let own: &[&str] = match target.vendor {
-        Vendor::Cuda => &[
-            "--std=c++17",
-            "--fmad=false",
-            "--ftz=false",
-            "--prec-div=true",
-            "--prec-sqrt=true",
-        ],
+        Vendor::Cuda => {
+            &["--std=c++17", "--fmad=false", "--ftz=false", "--prec-div=true", "--prec-sqrt=true"]
+        }
         Vendor::Hip => &[
             "-std=c++17",
             "-ffp-contract=off",
@@ -79,12 +75,7 @@ pub fn code(source: &str, target: &For<'_>, config: &Config) -> Result<Vec<u8>, 
 }
 
 /// Compiles kernels, to machine code or to what the driver makes that of.
-fn compile(
-    source: &str,
-    target: &For<'_>,
-    options: &[String],
-    portable: bool,
-) -> Result<Vec<u8>, String> {
+fn compile(source: &str, target: &For<'_>, options: &[String], portable: bool) -> Result<Vec<u8>, String> {
     let compiler = Compiler::load(target.vendor)?;
     let text = CString::new(source).map_err(|_| "the kernels have a zero in their text")?;
     let options: Result<Vec<CString>, _> = options.iter().map(|it| CString::new(&**it)).collect();

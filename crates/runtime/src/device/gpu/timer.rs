@@ -12,11 +12,7 @@ pub struct Timer {
 
 impl Timer {
     pub const fn new() -> Self {
-        Self {
-            open: None,
-            pairs: Vec::new(),
-            free: Vec::new(),
-        }
+        Self { open: None, pairs: Vec::new(), free: Vec::new() }
     }
 
     /// A command follows.

@@ -189,11 +189,7 @@ pub fn number(bytes: &[u8]) -> u64 {
 
 /// A status as a result.
 pub const fn checked(status: Status) -> Result<(), Status> {
-    if status == SUCCESS {
-        Ok(())
-    } else {
-        Err(status)
-    }
+    if status == SUCCESS { Ok(()) } else { Err(status) }
 }
 
 /// What a status is called.

@@ -31,10 +31,7 @@ impl Choice {
         };
         let units = self.number(api, api::DEVICE_MAX_COMPUTE_UNITS);
         let memory = self.number(api, api::DEVICE_GLOBAL_MEM_SIZE) >> 20;
-        format!(
-            "#{number} {} ({}: {kind}, {units} units, {memory} MiB)",
-            self.name, self.platform
-        )
+        format!("#{number} {} ({}: {kind}, {units} units, {memory} MiB)", self.name, self.platform)
     }
 
     /// How many threads keep the device busy: the units of most GPUs, or a processor's cores
@@ -77,15 +74,8 @@ pub fn all(api: &Api) -> Result<Vec<Choice>, String> {
         let platform_name = api::text(&Api::info(ask).unwrap_or_default());
         let mut count = 0;
         // SAFETY: only the number is asked for.
-        let status = unsafe {
-            (api.devices)(
-                platform,
-                api::DEVICE_TYPE_ALL,
-                0,
-                std::ptr::null_mut(),
-                &raw mut count,
-            )
-        };
+        let status =
+            unsafe { (api.devices)(platform, api::DEVICE_TYPE_ALL, 0, std::ptr::null_mut(), &raw mut count) };
         if status != api::SUCCESS {
             // A platform without devices says so by an error.
             continue;
@@ -93,24 +83,13 @@ pub fn all(api: &Api) -> Result<Vec<Choice>, String> {
         let mut ids: Vec<DeviceId> = vec![std::ptr::null_mut(); count as usize];
         // SAFETY: there is room for so many.
         let status = unsafe {
-            (api.devices)(
-                platform,
-                api::DEVICE_TYPE_ALL,
-                count,
-                ids.as_mut_ptr(),
-                std::ptr::null_mut(),
-            )
+            (api.devices)(platform, api::DEVICE_TYPE_ALL, count, ids.as_mut_ptr(), std::ptr::null_mut())
         };
         if status != api::SUCCESS {
             continue;
         }
         for id in ids {
-            let mut choice = Choice {
-                id,
-                name: String::new(),
-                platform: platform_name.clone(),
-                kind: 0,
-            };
+            let mut choice = Choice { id, name: String::new(), platform: platform_name.clone(), kind: 0 };
             choice.name = choice.text(api, api::DEVICE_NAME);
             choice.kind = choice.number(api, api::DEVICE_TYPE);
             if choice.number(api, api::DEVICE_AVAILABLE) & 1 == 1
@@ -130,12 +109,7 @@ fn platforms(api: &Api) -> Result<Vec<Platform>, String> {
     if status == api::PLATFORM_NOT_FOUND {
         return Ok(Vec::new());
     }
-    let failed = |status| {
-        format!(
-            "OpenCL's platforms are not listed: {}",
-            api::describe(status)
-        )
-    };
+    let failed = |status| format!("OpenCL's platforms are not listed: {}", api::describe(status));
     api::checked(status).map_err(failed)?;
     let mut ids: Vec<Platform> = vec![std::ptr::null_mut(); count as usize];
     // SAFETY: there is room for so many.
@@ -145,11 +119,7 @@ fn platforms(api: &Api) -> Result<Vec<Platform>, String> {
 }
 
 /// The device that is meant, by its platform's name and its own.
-pub fn choose(
-    mut all: Vec<Choice>,
-    platform: Option<&str>,
-    wanted: Option<&str>,
-) -> Result<Choice, String> {
+pub fn choose(mut all: Vec<Choice>, platform: Option<&str>, wanted: Option<&str>) -> Result<Choice, String> {
     if all.is_empty() {
         return Err("OpenCL finds no device on this machine; install the driver of one".to_owned());
     }
@@ -167,9 +137,8 @@ pub fn choose(
             .or(all.first());
         return best.cloned().ok_or_else(String::new);
     };
-    let names: Vec<[&str; 2]> = (all.iter())
-        .map(|choice| [choice.name.as_str(), choice.platform.as_str()])
-        .collect();
+    let names: Vec<[&str; 2]> =
+        (all.iter()).map(|choice| [choice.name.as_str(), choice.platform.as_str()]).collect();
     let at = naming::find(&names, wanted)?;
     all.into_iter().nth(at).ok_or_else(String::new)
 }
@@ -179,23 +148,14 @@ mod tests {
     use super::{Choice, api, choose};
 
     fn device(name: &str, platform: &str, kind: u64) -> Choice {
-        Choice {
-            id: std::ptr::null_mut(),
-            name: name.to_owned(),
-            platform: platform.to_owned(),
-            kind,
-        }
+        Choice { id: std::ptr::null_mut(), name: name.to_owned(), platform: platform.to_owned(), kind }
     }
 
     #[test]
     fn a_device_is_found_by_name_and_number() {
         let all = || {
             vec![
-                device(
-                    "cpu-znver4",
-                    "Portable Computing Language",
-                    api::DEVICE_TYPE_CPU,
-                ),
+                device("cpu-znver4", "Portable Computing Language", api::DEVICE_TYPE_CPU),
                 device("Quick 100", "Vendor", api::DEVICE_TYPE_GPU),
                 device("Quick 200", "Vendor", api::DEVICE_TYPE_GPU),
             ]
@@ -213,30 +173,21 @@ mod tests {
             assert_eq!(chosen.name, name);
         }
         for (wanted, message) in [
-            (
-                "slow",
-                "there is no device `slow`; there are: `cpu-znver4`, `Quick 100`",
-            ),
+            ("slow", "there is no device `slow`; there are: `cpu-znver4`, `Quick 100`"),
             ("#2 quick", "there is no device `#2 quick`"),
             ("#x", "no number behind `#`"),
         ] {
             let error = choose(all(), None, Some(wanted)).expect_err("there is none");
             assert!(error.contains(message), "{error}");
         }
-        for (platform, wanted, name) in [
-            ("vendor", None, "Quick 100"),
-            ("#1", Some("#1"), "Quick 200"),
-            ("portable", None, "cpu-znver4"),
-        ] {
+        for (platform, wanted, name) in
+            [("vendor", None, "Quick 100"), ("#1", Some("#1"), "Quick 200"), ("portable", None, "cpu-znver4")]
+        {
             let chosen = choose(all(), Some(platform), wanted).expect("there is one");
             assert_eq!(chosen.name, name);
         }
         for (platform, wanted, message) in [
-            (
-                "slow",
-                None,
-                "there is no platform `slow`; there are: `Portable",
-            ),
+            ("slow", None, "there is no platform `slow`; there are: `Portable"),
             ("#2", None, "there is no platform `#2`"),
             ("portable", Some("quick"), "there are: `cpu-znver4` ("),
         ] {
@@ -253,9 +204,6 @@ mod tests {
         let other = device("other", "b", 1 << 3);
         let chosen = choose(vec![cpu.clone(), other], None, None).expect("there is one");
         assert_eq!(chosen.name, "other");
-        assert_eq!(
-            choose(vec![cpu], None, None).expect("there is one").name,
-            "cpu"
-        );
+        assert_eq!(choose(vec![cpu], None, None).expect("there is one").name, "cpu");
     }
 }

@@ -102,11 +102,7 @@ pub fn open(desc: &DeviceDesc, config: &Config) -> Result<OpenCl, String> {
     };
     let context = context_of(&choice, &api);
     let context = context.map_err(|status| failed("no context is made", status))?;
-    let properties = if config.timed {
-        api::QUEUE_PROFILING_ENABLE
-    } else {
-        0
-    };
+    let properties = if config.timed { api::QUEUE_PROFILING_ENABLE } else { 0 };
     let mut status = 0;
     // SAFETY: the device is the context's.
     let queue = unsafe { (api.create_queue)(context, choice.id, properties, &raw mut status) };
@@ -150,14 +146,8 @@ impl OpenCl {
             return Ok((*kernel, *desc));
         }
         let own = (&self.choice, &self.api);
-        let bytes: usize = desc
-            .sizes()
-            .iter()
-            .map(|size| usize::from(*size).max(8))
-            .sum();
-        let most = self
-            .choice
-            .number(&self.api, api::DEVICE_MAX_PARAMETER_SIZE);
+        let bytes: usize = desc.sizes().iter().map(|size| usize::from(*size).max(8)).sum();
+        let most = self.choice.number(&self.api, api::DEVICE_MAX_PARAMETER_SIZE);
         if most > 0 && bytes as u64 + 8 > most {
             return Err(format!(
                 "the kernel `{}` takes {bytes} bytes of parameters, the device {most}",
@@ -209,9 +199,7 @@ impl Driver for OpenCl {
         };
         match status {
             api::SUCCESS => Ok(Some(Memory(mem.expose_provenance()))),
-            api::MEM_OBJECT_ALLOCATION_FAILURE
-            | api::OUT_OF_RESOURCES
-            | api::OUT_OF_HOST_MEMORY => Ok(None),
+            api::MEM_OBJECT_ALLOCATION_FAILURE | api::OUT_OF_RESOURCES | api::OUT_OF_HOST_MEMORY => Ok(None),
             status => Err(format!("clCreateBuffer: {}", api::describe(status))),
         }
     }
@@ -332,9 +320,7 @@ impl Driver for OpenCl {
             call("clSetKernelArg", status)?;
         }
         let local = desc.threads as usize;
-        let global = (blocks as usize)
-            .checked_mul(local)
-            .ok_or("too many threads")?;
+        let global = (blocks as usize).checked_mul(local).ok_or("too many threads")?;
         let event = self.event();
         // SAFETY: all parameters are set.
         let status = unsafe {
@@ -350,8 +336,7 @@ impl Driver for OpenCl {
                 event,
             )
         };
-        self.end("clEnqueueNDRangeKernel", status)
-            .map_err(|why| format!("{why}, of `{}`", desc.shown.get()))
+        self.end("clEnqueueNDRangeKernel", status).map_err(|why| format!("{why}, of `{}`", desc.shown.get()))
     }
 
     fn finish(&mut self) -> Result<(), String> {

@@ -39,9 +39,7 @@ fn missing(needs: &str, has: &str, name: &str) -> Option<String> {
         }
         other => other,
     };
-    Some(format!(
-        "the program needs {what}, which the device `{name}` does not have ({lacks})"
-    ))
+    Some(format!("the program needs {what}, which the device `{name}` does not have ({lacks})"))
 }
 
 /// A program's kernels for a device: compiled ones that are given, or made of their text.
@@ -73,8 +71,7 @@ pub fn build(
         let binary = binary(program, api);
         let binary = binary.ok_or("the driver does not give its compiled kernels");
         let written = binary.map_err(str::to_owned);
-        let written =
-            written.and_then(|binary| config.write_compiled(&sealed::seal(binary, &owner())));
+        let written = written.and_then(|binary| config.write_compiled(&sealed::seal(binary, &owner())));
         if let Err(why) = written {
             // SAFETY: it was made above, and is used no more.
             unsafe { (api.release_program)(program) };
@@ -117,30 +114,15 @@ fn compiled(
     let mut status = 0;
     let (text, length) = (source.as_ptr().cast(), source.len());
     // SAFETY: one text of so many bytes, which OpenCL copies.
-    let program = unsafe {
-        (api.create_program)(
-            context,
-            1,
-            &raw const text,
-            &raw const length,
-            &raw mut status,
-        )
-    };
-    api::checked(status).map_err(|status| {
-        format!(
-            "OpenCL does not take the program's kernels: {}",
-            api::describe(status)
-        )
-    })?;
+    let program =
+        unsafe { (api.create_program)(context, 1, &raw const text, &raw const length, &raw mut status) };
+    api::checked(status)
+        .map_err(|status| format!("OpenCL does not take the program's kernels: {}", api::describe(status)))?;
     if let Err(status) = compile(program, choice, api, options) {
         let log = log(program, choice, api);
         // SAFETY: it was made above, and is used no more.
         unsafe { (api.release_program)(program) };
-        let log = if log.is_empty() {
-            String::new()
-        } else {
-            format!(":\n{log}")
-        };
+        let log = if log.is_empty() { String::new() } else { format!(":\n{log}") };
         return Err(format!(
             "the driver of the device `{}` does not compile the program's kernels ({}){log}",
             choice.name,
@@ -174,16 +156,7 @@ fn compile(program: Program, choice: &Choice, api: &Api, options: &str) -> Resul
 fn log(program: Program, choice: &Choice, api: &Api) -> String {
     let ask = |size, into, needed| {
         // SAFETY: a program and a device of one context; there is room for the bytes.
-        unsafe {
-            (api.build_info)(
-                program,
-                choice.id,
-                api::PROGRAM_BUILD_LOG,
-                size,
-                into,
-                needed,
-            )
-        }
+        unsafe { (api.build_info)(program, choice.id, api::PROGRAM_BUILD_LOG, size, into, needed) }
     };
     let log = api::text(&Api::info(ask).unwrap_or_default());
     let lines: Vec<&str> = log.lines().filter(|line| !line.trim().is_empty()).collect();
@@ -214,13 +187,7 @@ fn binary(program: Program, api: &Api) -> Option<Vec<u8>> {
 }
 
 /// A program that was compiled before; nothing if the driver does not take it.
-fn load(
-    binary: &[u8],
-    choice: &Choice,
-    context: Context,
-    api: &Api,
-    options: &str,
-) -> Option<Program> {
+fn load(binary: &[u8], choice: &Choice, context: Context, api: &Api, options: &str) -> Option<Program> {
     let (mut status, mut taken) = (0, 0);
     let (place, length) = (binary.as_ptr(), binary.len());
     // SAFETY: one device and one binary of so many bytes.
@@ -275,9 +242,7 @@ pub fn kernel(
             most.unwrap_or(0)
         ))
     } else if wants > has {
-        Some(format!(
-            "the kernel `{name}` needs {wants} bytes that a block shares, the device has {has}"
-        ))
+        Some(format!("the kernel `{name}` needs {wants} bytes that a block shares, the device has {has}"))
     } else {
         None
     };
@@ -299,10 +264,7 @@ mod tests {
     fn what_a_device_lacks_is_said_by_name() {
         let doubles = "cl_khr_fp64";
         assert_eq!(missing("", "", "small"), None);
-        assert_eq!(
-            missing(doubles, "cl_khr_icd cl_khr_fp64 other", "large"),
-            None
-        );
+        assert_eq!(missing(doubles, "cl_khr_icd cl_khr_fp64 other", "large"), None);
         assert_eq!(
             missing(doubles, "cl_khr_icd cl_khr_fp64x", "small").as_deref(),
             Some(

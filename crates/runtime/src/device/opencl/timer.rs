@@ -11,18 +11,13 @@ pub struct Timer {
 
 impl Timer {
     pub const fn new() -> Self {
-        Self {
-            events: Vec::new(),
-            ends: Vec::new(),
-        }
+        Self { events: Vec::new(), ends: Vec::new() }
     }
 
     /// Where the next event of the command goes.
     pub fn place(&mut self) -> *mut Event {
         self.events.push(std::ptr::null_mut());
-        self.events
-            .last_mut()
-            .map_or(std::ptr::null_mut(), std::ptr::from_mut)
+        self.events.last_mut().map_or(std::ptr::null_mut(), std::ptr::from_mut)
     }
 
     /// The command was taken by the queue; else its events are none.
@@ -75,10 +70,7 @@ fn release(events: impl Iterator<Item = Event>, api: &Api) {
 /// From a command's start on the device to its end.
 fn nanos(event: Event, api: &Api) -> Result<u64, api::Status> {
     let mut ends = [0u64; 2];
-    for (what, place) in [api::PROFILING_START, api::PROFILING_END]
-        .into_iter()
-        .zip(&mut ends)
-    {
+    for (what, place) in [api::PROFILING_START, api::PROFILING_END].into_iter().zip(&mut ends) {
         let place = std::ptr::from_mut(place).cast();
         // SAFETY: an event of this library, and room for a word.
         let status = unsafe { (api.event_time)(event, what, 8, place, std::ptr::null_mut()) };

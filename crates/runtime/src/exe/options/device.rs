@@ -49,12 +49,7 @@ pub(super) const LINES: &[Line] = &[
         Some("NAME"),
         "Only devices of the platform whose name contains NAME, in the same form.",
     ),
-    line(
-        None,
-        "list-devices",
-        None,
-        "Print the devices that there are, and exit.",
-    ),
+    line(None, "list-devices", None, "Print the devices that there are, and exit."),
     line(
         None,
         "build-option",
@@ -85,18 +80,8 @@ pub(super) const LINES: &[Line] = &[
         Some("FILE"),
         "Write the kernels into FILE as they are compiled, and exit; --dump-ptx for CUDA.",
     ),
-    line(
-        None,
-        "load-opencl-binary",
-        Some("FILE"),
-        "Take compiled kernels from FILE; --load-ptx for CUDA.",
-    ),
-    line(
-        None,
-        "default-threshold",
-        Some("N"),
-        "Set all thresholds that are not set otherwise.",
-    ),
+    line(None, "load-opencl-binary", Some("FILE"), "Take compiled kernels from FILE; --load-ptx for CUDA."),
+    line(None, "default-threshold", Some("N"), "Set all thresholds that are not set otherwise."),
     line(
         None,
         "default-thread-block-size",
@@ -147,11 +132,7 @@ impl DeviceOptions {
                 _ => continue,
             };
             let file = parser.value()?.into();
-            *place = Some(Kernels {
-                target,
-                compiled,
-                file,
-            });
+            *place = Some(Kernels { target, compiled, file });
             return Ok(true);
         }
         match name {

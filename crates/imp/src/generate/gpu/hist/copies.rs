@@ -113,12 +113,7 @@ impl Gen<'_, '_> {
     }
 
     /// The histograms take the copies, which are given back.
-    fn end_copies(
-        &mut self,
-        hists: &Hists<'_>,
-        made: &[Copies],
-        copies: &Expr,
-    ) -> Result<(), PassError> {
+    fn end_copies(&mut self, hists: &Hists<'_>, made: &[Copies], copies: &Expr) -> Result<(), PassError> {
         for (hist, Copies { arrays, count }) in hists.bins.iter().zip(made) {
             self.combine_copies(hist, arrays, (&Expr::i64(1), copies, count), hists.prov)?;
             self.release_arrays(arrays);

@@ -90,32 +90,19 @@ impl Gen<'_, '_> {
     }
 
     /// A thread goes through each segment in order.
-    fn hist_of_segments(
-        &mut self,
-        hists: &Hists<'_>,
-        segments: &Segments<'_>,
-    ) -> Result<(), PassError> {
-        self.each_point(
-            ("seghist", hists.prov),
-            segments.count.clone(),
-            |g, segment| {
-                g.bind_point(segments.outer, &segment)?;
-                g.for_seq("i", Expr::i64(0), segments.width.clone(), false, |g, i| {
-                    g.bind_index_to(segments.index, Expr::Var(i));
-                    g.point(&hists.seg.body, |g, results| {
-                        g.hist_in_order(hists.dims(), hists.ops, &results)
-                    })
-                })
-            },
-        )
+    fn hist_of_segments(&mut self, hists: &Hists<'_>, segments: &Segments<'_>) -> Result<(), PassError> {
+        self.each_point(("seghist", hists.prov), segments.count.clone(), |g, segment| {
+            g.bind_point(segments.outer, &segment)?;
+            g.for_seq("i", Expr::i64(0), segments.width.clone(), false, |g, i| {
+                g.bind_index_to(segments.index, Expr::Var(i));
+                g.point(&hists.seg.body, |g, results| g.hist_in_order(hists.dims(), hists.ops, &results))
+            })
+        })
     }
 
     fn shares<'s>(&mut self, hists: &Hists<'s>) -> Result<Shares<'s>, PassError> {
         let device = self.layout();
-        let (bytes, of_point) = (
-            hists.bytes(),
-            hists.bytes() + TAG.size() * hists.bins.len() as u64,
-        );
+        let (bytes, of_point) = (hists.bytes(), hists.bytes() + TAG.size() * hists.bins.len() as u64);
         let mut tile = device.block.unsigned_abs();
         while tile > 1 && tile * of_point > device.bins.bytes / 2 {
             tile /= 2;
@@ -159,24 +146,16 @@ impl Gen<'_, '_> {
             for hist in &hists.bins {
                 let types = hist.types.iter();
                 pads.push(Pad {
-                    bins: types
-                        .clone()
-                        .map(|&ty| g.tile_array("pad", ty, shares.room))
-                        .collect(),
+                    bins: types.clone().map(|&ty| g.tile_array("pad", ty, shares.room)).collect(),
                     tag: g.tile_array("tag", TAG, shares.tile),
-                    value: types
-                        .map(|&ty| g.tile_array("value", ty, shares.tile))
-                        .collect(),
+                    value: types.map(|&ty| g.tile_array("value", ty, shares.tile)).collect(),
                 });
             }
             let chunk = g.chunk_of(segments, Expr::Var(block))?;
             let width = sub(chunk.to.clone(), chunk.from.clone());
             let width = g.name_value(width, PrimType::I64, "width");
             let members = shares.members.clone();
-            let rounds = div_up_by(
-                div_up_by(width.clone(), shares.parts.clone()),
-                members.clone(),
-            );
+            let rounds = div_up_by(div_up_by(width.clone(), shares.parts.clone()), members.clone());
             let rounds = g.name_value(rounds, PrimType::I64, "rounds");
             g.threads(hists.prov, |g, thread| {
                 let member = g.part_of(shares, thread);
@@ -197,34 +176,26 @@ impl Gen<'_, '_> {
                         g.tag_point(hists, &pads, is_point, &member.thread)
                     })?;
                     g.barrier();
-                    g.takes_points(shares, &member, |g| {
-                        g.own_bins(hists, &pads, shares, &member)
-                    })?;
+                    g.takes_points(shares, &member, |g| g.own_bins(hists, &pads, shares, &member))?;
                     g.barrier();
                     Ok(())
                 })?;
                 for ((hist, pad), copies) in hists.bins.iter().zip(&pads).zip(&copies) {
-                    g.share_out(
-                        (&Expr::i64(0), &hist.own),
-                        true,
-                        &member.thread,
-                        |g, own| {
-                            let total = g.total_of_parts(hist, &pad.bins, &shares.parts, &own)?;
-                            let whole = g.collect(|g| {
-                                let bin = g.bin_of(hist, &chunk.segment, own.clone());
-                                g.add_to_bin(hist, &bin, &total)
-                            })?;
-                            let piece = g.collect(|g| {
-                                let place = g.bin_of(hist, &Expr::Var(block), own);
-                                g.store_all(copies, &hist.types, place, &total);
-                                Ok(())
-                            })?;
-                            let is_whole =
-                                compare(CmpOp::Eq, segments.chunks.clone(), Expr::i64(1));
-                            g.emit(Stmt::If(is_whole, whole, piece));
+                    g.share_out((&Expr::i64(0), &hist.own), true, &member.thread, |g, own| {
+                        let total = g.total_of_parts(hist, &pad.bins, &shares.parts, &own)?;
+                        let whole = g.collect(|g| {
+                            let bin = g.bin_of(hist, &chunk.segment, own.clone());
+                            g.add_to_bin(hist, &bin, &total)
+                        })?;
+                        let piece = g.collect(|g| {
+                            let place = g.bin_of(hist, &Expr::Var(block), own);
+                            g.store_all(copies, &hist.types, place, &total);
                             Ok(())
-                        },
-                    )?;
+                        })?;
+                        let is_whole = compare(CmpOp::Eq, segments.chunks.clone(), Expr::i64(1));
+                        g.emit(Stmt::If(is_whole, whole, piece));
+                        Ok(())
+                    })?;
                 }
                 Ok(())
             })
@@ -302,11 +273,7 @@ impl Gen<'_, '_> {
         shares: &Shares<'_>,
         member: &Member,
     ) -> Result<(), PassError> {
-        let Member {
-            thread,
-            part,
-            place,
-        } = member;
+        let Member { thread, part, place } = member;
         let from = sub(thread.clone(), place.clone());
         let from = self.name_value(from, PrimType::I64, "from");
         let to = add(from.clone(), shares.members.clone());
@@ -327,10 +294,8 @@ impl Gen<'_, '_> {
                     g.store_all(&pad.bins, &hist.types, bin, &olds);
                     Ok(())
                 })?;
-                let owns = and(
-                    compare(CmpOp::Eq, owner, place.clone()),
-                    compare(CmpOp::SLe, Expr::i64(0), bin),
-                );
+                let owns =
+                    and(compare(CmpOp::Eq, owner, place.clone()), compare(CmpOp::SLe, Expr::i64(0), bin));
                 g.emit(Stmt::If(owns, body, Vec::new()));
             }
             Ok(())

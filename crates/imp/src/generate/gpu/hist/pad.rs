@@ -33,9 +33,7 @@ impl Gen<'_, '_> {
         let chunks = self.all_chunks(segments);
         self.kernel(("seghist", hists.prov), chunks, |g, block| {
             let pads = operators.iter();
-            let pads: Vec<Var> = pads
-                .map(|&(_, elem)| g.tile_array("pad", elem, room))
-                .collect();
+            let pads: Vec<Var> = pads.map(|&(_, elem)| g.tile_array("pad", elem, room)).collect();
             let Chunk { segment, from, to } = g.chunk_of(segments, Expr::Var(block))?;
             g.threads(hists.prov, |g, thread| {
                 for (hist, &pad) in bins.iter().zip(&pads) {

@@ -57,12 +57,7 @@ impl Gen<'_, '_> {
     }
 
     /// What the tile comes to, since its last segment began.
-    fn lasts_of_tile(
-        &mut self,
-        tiled: &Tiled<'_>,
-        pads: &Pads,
-        tile: &Tile,
-    ) -> Result<Vec<Var>, PassError> {
+    fn lasts_of_tile(&mut self, tiled: &Tiled<'_>, pads: &Pads, tile: &Tile) -> Result<Vec<Var>, PassError> {
         let first = match &tiled.width {
             None => Expr::i64(0),
             Some(_) => {
@@ -106,10 +101,7 @@ impl Gen<'_, '_> {
         f: impl FnOnce(&mut Self, Expr, Expr) -> Result<Expr, PassError>,
     ) -> Result<(), PassError> {
         let window = self.layout().scans.window;
-        let (end, goes_on) = (
-            self.scalar(PrimType::I64, "end"),
-            self.scalar(PrimType::Bool, "goes_on"),
-        );
+        let (end, goes_on) = (self.scalar(PrimType::I64, "end"), self.scalar(PrimType::Bool, "goes_on"));
         self.emit(Stmt::Set(end, tile.number.clone()));
         self.emit(Stmt::Set(goes_on, tile.goes_on.clone()));
         let body = self.collect(|g| {
@@ -118,10 +110,7 @@ impl Gen<'_, '_> {
             let other = g.name_value(other, PrimType::I64, "other");
             let mut looks = compare(CmpOp::SLe, Expr::i64(0), other.clone());
             if window < g.layout().block {
-                looks = and(
-                    compare(CmpOp::SLt, thread.clone(), Expr::i64(window)),
-                    looks,
-                );
+                looks = and(compare(CmpOp::SLt, thread.clone(), Expr::i64(window)), looks);
             }
             let more = f(g, other, looks)?;
             g.emit(Stmt::Set(goes_on, more));

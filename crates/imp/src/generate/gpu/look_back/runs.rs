@@ -47,13 +47,7 @@ impl Gen<'_, '_> {
                 (from, begin, next, opener)
             }
         };
-        Run {
-            place,
-            from,
-            begin,
-            next,
-            opener,
-        }
+        Run { place, from, begin, next, opener }
     }
 
     /// The thread that has a point of the tile; of one before, the first.
@@ -139,10 +133,7 @@ impl Gen<'_, '_> {
         let Some(width) = &tiled.width else {
             return thread.clone();
         };
-        let last = min(
-            add(run.from.clone(), Expr::i64(tiled.own - 1)),
-            sub(tile.to.clone(), Expr::i64(1)),
-        );
+        let last = min(add(run.from.clone(), Expr::i64(tiled.own - 1)), sub(tile.to.clone(), Expr::i64(1)));
         let last = self.name_value(last, PrimType::I64, "last");
         let begin = sub(last.clone(), binary(BinOp::UMod, last, width.clone()));
         let opener = self.thread_of(tiled, tile, begin);

@@ -67,12 +67,7 @@ impl Gen<'_, '_> {
         let body: Vec<Stmt> = words
             .iter()
             .zip(&heard)
-            .map(|(&word, &var)| {
-                Stmt::Device(DeviceOp::Await {
-                    var,
-                    at: at(word, WORD, other.clone()),
-                })
-            })
+            .map(|(&word, &var)| Stmt::Device(DeviceOp::Await { var, at: at(word, WORD, other.clone()) }))
             .collect();
         let [first, others @ ..] = heard.as_slice() else {
             return Err(PassError::bug("a scan of nothing"));
@@ -85,9 +80,8 @@ impl Gen<'_, '_> {
             self.emit(Stmt::Set(differ, Expr::Const(Scalar::Bool(true))));
             let body = self.collect(|g| {
                 body.into_iter().for_each(|stmt| g.emit(stmt));
-                let unlike = others
-                    .iter()
-                    .map(|other| binary(BinOp::Xor, Expr::Var(*first), Expr::Var(*other)));
+                let unlike =
+                    others.iter().map(|other| binary(BinOp::Xor, Expr::Var(*first), Expr::Var(*other)));
                 let unlike = unlike.reduce(|a, b| binary(BinOp::Or, a, b));
                 let unlike = unlike.unwrap_or(Expr::i64(0));
                 let unlike = binary(BinOp::And, unlike, Expr::i64(STATE));
@@ -113,10 +107,7 @@ impl Gen<'_, '_> {
                     }
                 };
             }
-            self.emit(Stmt::Set(
-                value,
-                resized(ConvOp::ZExt, PrimType::I64, ty, bits),
-            ));
+            self.emit(Stmt::Set(value, resized(ConvOp::ZExt, PrimType::I64, ty, bits)));
         }
         Ok(())
     }
@@ -204,13 +195,7 @@ impl Gen<'_, '_> {
         Ok(())
     }
 
-    fn store_heard(
-        &mut self,
-        pads: &Pads,
-        types: &[PrimType],
-        thread: &Expr,
-        (values, ends): (&[Var], Var),
-    ) {
+    fn store_heard(&mut self, pads: &Pads, types: &[PrimType], thread: &Expr, (values, ends): (&[Var], Var)) {
         self.store_all(&pads.heard, types, thread.clone(), values);
         let ended = at(pads.ended, PrimType::I32, thread.clone());
         self.emit(Stmt::Store(ended, Expr::Var(ends)));

@@ -89,10 +89,7 @@ impl Gen<'_, '_> {
         }
         let mut point = Point::of(self, &inside, &seg.space.dims);
         let (all, outer) = (point.loops(&seg.body), seg.space.dims.len() >= 2);
-        let has = |by| {
-            all.iter()
-                .any(|it| it.reads.iter().any(|read| read.by == by))
-        };
+        let has = |by| all.iter().any(|it| it.reads.iter().any(|read| read.by == by));
         let square = outer && has(By::Row) && has(By::Column);
         let mut loops = all;
         for shared in &mut loops {
@@ -110,11 +107,7 @@ impl Gen<'_, '_> {
         let is_small = matches!(loops.as_slice(), [one] if one.params.len() <= carried
             && is_straight(one.body, turn))
             && seg.body.stms.len() <= around;
-        (!loops.is_empty()).then_some(Plan {
-            loops,
-            square,
-            is_small,
-        })
+        (!loops.is_empty()).then_some(Plan { loops, square, is_small })
     }
 
     /// What the segments of a reduction share in two dimensions, if they do, with the
@@ -146,14 +139,7 @@ impl Gen<'_, '_> {
             && is_straight(&seg.body, turn)
             && folds.lambdas().all(|op| is_straight(&op.body, turn));
         Some(Plan {
-            loops: vec![Shared {
-                at: 0,
-                params: &[],
-                counter,
-                bound,
-                body: &seg.body,
-                reads,
-            }],
+            loops: vec![Shared { at: 0, params: &[], counter, bound, body: &seg.body, reads }],
             square: true,
             is_small,
         })
@@ -178,20 +164,11 @@ impl Gen<'_, '_> {
     fn is_plain(&self, pat: &[Param<Mems>], seg: &Seg<Mems>, inside: &FxHashSet<Name>) -> bool {
         let mut written = FxHashSet::default();
         for param in pat {
-            if let MemAnn::In {
-                block: Block::Var(block),
-                ..
-            } = &param.ann
-            {
+            if let MemAnn::In { block: Block::Var(block), .. } = &param.ann {
                 written.insert(*block);
             }
         }
-        let mut plain = Plain {
-            inside,
-            written: &written,
-            g: self,
-            fits: seg.ret.iter().all(Type::is_prim),
-        };
+        let mut plain = Plain { inside, written: &written, g: self, fits: seg.ret.iter().all(Type::is_prim) };
         plain.body(&seg.body);
         plain.fits
     }
@@ -226,13 +203,7 @@ impl Visit<Mems> for Plain<'_, '_, '_> {
             self.fits &= match (&param.ty, &param.ann) {
                 (Type::Prim(_) | Type::Cert, _) => true,
                 // A view of what lies outside.
-                (
-                    Type::Array { .. },
-                    MemAnn::In {
-                        block: Block::Var(block),
-                        ..
-                    },
-                ) => {
+                (Type::Array { .. }, MemAnn::In { block: Block::Var(block), .. }) => {
                     let is_view = matches!(
                         stm.exp,
                         Exp::Basic(
@@ -284,12 +255,7 @@ impl<'p, 'a, 'b> Point<'p, 'a, 'b> {
             let Exp::Loop { params, form, body } = &stm.exp else {
                 continue;
             };
-            let LoopForm::For {
-                var: counter,
-                ty: PrimType::I64,
-                bound,
-            } = *form
-            else {
+            let LoopForm::For { var: counter, ty: PrimType::I64, bound } = *form else {
                 continue;
             };
             let is_known = bound.var().is_none_or(|name| self.is_outside(name));
@@ -299,14 +265,7 @@ impl<'p, 'a, 'b> Point<'p, 'a, 'b> {
             }
             let reads = self.reads(body, counter);
             if !reads.is_empty() {
-                loops.push(Shared {
-                    at,
-                    params,
-                    counter,
-                    bound,
-                    body,
-                    reads,
-                });
+                loops.push(Shared { at, params, counter, bound, body, reads });
             }
         }
         loops
@@ -335,11 +294,7 @@ impl<'p, 'a, 'b> Point<'p, 'a, 'b> {
         let (Exp::Basic(op), [param]) = (&stm.exp, stm.pat.as_slice()) else {
             return;
         };
-        if let MemAnn::In {
-            block: Block::Var(block),
-            lmad,
-        } = &param.ann
-        {
+        if let MemAnn::In { block: Block::Var(block), lmad } = &param.ann {
             self.views.insert(param.name, (*block, lmad.clone()));
         }
         let known = if let BasicOp::Atom(x) = op {
@@ -367,9 +322,7 @@ impl<'p, 'a, 'b> Point<'p, 'a, 'b> {
 
     /// The element that a statement of a loop reads, if points share it.
     fn read(&self, stm: &Stm<Mems>, counter: Name) -> Option<Read> {
-        let (Exp::Basic(op @ BasicOp::Index { array, .. }), [param]) =
-            (&stm.exp, stm.pat.as_slice())
-        else {
+        let (Exp::Basic(op @ BasicOp::Index { array, .. }), [param]) = (&stm.exp, stm.pat.as_slice()) else {
             return None;
         };
         let Type::Prim(elem) = param.ty else {
@@ -393,11 +346,7 @@ impl<'p, 'a, 'b> Point<'p, 'a, 'b> {
             return None;
         }
         let uses = |back: usize| {
-            let dim = self
-                .dims
-                .len()
-                .checked_sub(back)
-                .and_then(|at| self.dims.get(at));
+            let dim = self.dims.len().checked_sub(back).and_then(|at| self.dims.get(at));
             dim.is_some_and(|dim| place.names().any(|name| name == *dim))
         };
         let by = match (uses(2), uses(1)) {

@@ -39,13 +39,8 @@ impl Shape {
 
     /// How long the sides of a block are, the outer one first; of one side, the innermost
     /// dimension's.
-    pub(super) fn lengths(
-        self,
-        sides: usize,
-    ) -> impl DoubleEndedIterator<Item = i64> + ExactSizeIterator {
-        [self.height(), self.width()]
-            .into_iter()
-            .skip(2 - sides.min(2))
+    pub(super) fn lengths(self, sides: usize) -> impl DoubleEndedIterator<Item = i64> + ExactSizeIterator {
+        [self.height(), self.width()].into_iter().skip(2 - sides.min(2))
     }
 
     /// In how many rounds the threads of a block, so many, load a tile.
@@ -68,10 +63,7 @@ impl Shape {
 impl Side {
     /// Where a thread's points lie, by their number.
     pub(super) fn place(&self, number: i64) -> Expr {
-        add(
-            mul(self.own.clone(), Expr::i64(self.near)),
-            Expr::i64(number * self.apart),
-        )
+        add(mul(self.own.clone(), Expr::i64(self.near)), Expr::i64(number * self.apart))
     }
 }
 
@@ -114,20 +106,11 @@ impl Point {
 
 impl Gen<'_, '_> {
     /// Blocks over the innermost dimensions of a space, one or two.
-    pub(super) fn sides(
-        &mut self,
-        inner: &[(Name, Dim)],
-        shape: Shape,
-    ) -> Result<Vec<Side>, PassError> {
+    pub(super) fn sides(&mut self, inner: &[(Name, Dim)], shape: Shape) -> Result<Vec<Side>, PassError> {
         let mut sides = Vec::with_capacity(inner.len());
-        for (number, ((index, dim), length)) in
-            inner.iter().zip(shape.lengths(inner.len())).enumerate()
-        {
-            let (near, apart) = if number + 1 == inner.len() {
-                (1, shape.threads.1)
-            } else {
-                (shape.points, 1)
-            };
+        for (number, ((index, dim), length)) in inner.iter().zip(shape.lengths(inner.len())).enumerate() {
+            let (near, apart) =
+                if number + 1 == inner.len() { (1, shape.threads.1) } else { (shape.points, 1) };
             let size = self.dim(*dim)?;
             let along = div_up(size.clone(), length);
             sides.push(Side {
@@ -201,10 +184,7 @@ impl Gen<'_, '_> {
 
 /// A thread's points, with the indices that they have.
 pub(super) fn points(sides: &[Side]) -> Vec<Point> {
-    let mut points = vec![Point {
-        places: Vec::new(),
-        vars: Vec::new(),
-    }];
+    let mut points = vec![Point { places: Vec::new(), vars: Vec::new() }];
     for side in sides {
         let mut more = Vec::with_capacity(points.len() * side.points.len());
         for point in &points {

@@ -103,11 +103,7 @@ impl Gen<'_, '_> {
             width: self.dim(*width)?,
         };
         let mut cuts = Vec::new();
-        let mut points = if plan.is_small {
-            self.layout().tiles.points
-        } else {
-            1
-        };
+        let mut points = if plan.is_small { self.layout().tiles.points } else { 1 };
         while points > 0 {
             cuts.extend(self.cut(&split, points)?);
             points /= 2;
@@ -156,15 +152,10 @@ impl Gen<'_, '_> {
         }
         let spaces = self.product(split.outer, "spaces")?;
         let sides = self.sides(split.inner, shape)?;
-        let rectangles = sides
-            .iter()
-            .fold(spaces, |all, side| mul(all, side.blocks.clone()));
+        let rectangles = sides.iter().fold(spaces, |all, side| mul(all, side.blocks.clone()));
         let rectangles = self.name_value(rectangles, PrimType::I64, "rectangles");
         let enough = div(split.width.clone(), Expr::i64(TILES * device.tiles.depth));
-        let most = div(
-            Expr::i64(device.blocks),
-            max(rectangles.clone(), Expr::i64(1)),
-        );
+        let most = div(Expr::i64(device.blocks), max(rectangles.clone(), Expr::i64(1)));
         let wanted = max(min(enough, most), Expr::i64(1));
         let wanted = self.name_value(wanted, PrimType::I64, "wanted");
         let work = mul(rectangles.clone(), wanted.clone());
@@ -187,45 +178,22 @@ impl Gen<'_, '_> {
     }
 
     /// The kernel of the first cut that fits; the last one does if no other.
-    fn rectangles(
-        &mut self,
-        split: &Split<'_>,
-        cuts: Vec<Cut>,
-        partials: &[Var],
-    ) -> Result<(), PassError> {
+    fn rectangles(&mut self, split: &Split<'_>, cuts: Vec<Cut>, partials: &[Var]) -> Result<(), PassError> {
         let mut others = Vec::new();
         for cut in cuts.into_iter().rev() {
             let fits = cut.fits.clone();
             let body = self.collect(|g| g.reduce_rectangles(split, cut, partials))?;
-            others = if others.is_empty() {
-                body
-            } else {
-                vec![Stmt::If(fits, body, others)]
-            };
+            others = if others.is_empty() { body } else { vec![Stmt::If(fits, body, others)] };
         }
         others.into_iter().for_each(|stmt| self.emit(stmt));
         Ok(())
     }
 
     /// Blocks reduce chunks of rectangles.
-    fn reduce_rectangles(
-        &mut self,
-        split: &Split<'_>,
-        cut: Cut,
-        partials: &[Var],
-    ) -> Result<(), PassError> {
-        let Cut {
-            shape,
-            mut sides,
-            rectangles,
-            length,
-            chunks,
-            ..
-        } = cut;
+    fn reduce_rectangles(&mut self, split: &Split<'_>, cut: Cut, partials: &[Var]) -> Result<(), PassError> {
+        let Cut { shape, mut sides, rectangles, length, chunks, .. } = cut;
         let spaces = self.product(split.outer, "spaces")?;
-        let Split {
-            reduction, prov, ..
-        } = *split;
+        let Split { reduction, prov, .. } = *split;
         let [shared] = split.plan.loops.as_slice() else {
             return Err(PassError::bug("a reduction is one loop"));
         };
@@ -256,14 +224,8 @@ impl Gen<'_, '_> {
                     g.enter(point);
                     accs.push(g.neutral(&reduction.operators, &reduction.types)?);
                 }
-                let turns = Turns {
-                    shared,
-                    tiles: &tiles,
-                    from: &from,
-                    bound: &to,
-                    count: &count,
-                    thread: &thread,
-                };
+                let turns =
+                    Turns { shared, tiles: &tiles, from: &from, bound: &to, count: &count, thread: &thread };
                 g.tiled_turns(&turns, shape, (&sides, &points), |g, number| {
                     g.point(&split.seg.body, |g, results| {
                         let values = g.values(&results, &reduction.types)?;
@@ -314,17 +276,8 @@ impl Gen<'_, '_> {
 
     /// What the chunks of each segment came to is reduced to the results, by groups of
     /// threads. Threads side by side read what segments side by side came to.
-    fn total_chunks(
-        &mut self,
-        split: &Split<'_>,
-        partials: &[Var],
-        chunks: &Expr,
-    ) -> Result<(), PassError> {
-        let Reduction {
-            operators,
-            types,
-            pat,
-        } = split.reduction;
+    fn total_chunks(&mut self, split: &Split<'_>, partials: &[Var], chunks: &Expr) -> Result<(), PassError> {
+        let Reduction { operators, types, pat } = split.reduction;
         let prov = split.prov;
         let (rows, _) = self.layout().sides();
         let group = self.few_threads_of(rows, chunks);

@@ -123,60 +123,49 @@ impl Gen<'_, '_> {
         let mut loaded = Vec::with_capacity(turns.tiles.len());
         for tile in turns.tiles {
             let rounds = shape.rounds(tile.read.by, self.layout().block);
-            let own: Vec<Var> = (0..rounds)
-                .map(|_| self.scalar(tile.read.elem, "next"))
-                .collect();
+            let own: Vec<Var> = (0..rounds).map(|_| self.scalar(tile.read.elem, "next")).collect();
             self.fetch(turns, tile, (shape, sides), (turns.from, &own))?;
             loaded.push(own);
         }
-        self.for_seq(
-            "tile",
-            Expr::i64(0),
-            turns.count.clone(),
-            false,
-            |g, tile| {
-                let before = mul(Expr::Var(tile), depth.clone());
-                let first = add(turns.from.clone(), before);
-                let first = g.name_value(first, PrimType::I64, "first");
-                for (tile, own) in turns.tiles.iter().zip(&loaded) {
-                    g.put(turns, tile, shape, own);
-                }
-                g.barrier();
-                let next = g.name_value(add(first.clone(), depth.clone()), PrimType::I64, "next");
-                for (tile, own) in turns.tiles.iter().zip(&loaded) {
-                    g.fetch(turns, tile, (shape, sides), (&next, own))?;
-                }
-                let left = sub(turns.bound.clone(), first.clone());
-                let count = g.name_value(min(left, depth), PrimType::I64, "turns");
-                g.for_seq("turn", Expr::i64(0), count, false, |g, turn| {
-                    let counter = g.scalar(PrimType::I64, &hint);
-                    g.emit(Stmt::Set(counter, add(first, Expr::Var(turn))));
-                    g.set_var(shared.counter, counter);
-                    let held: Vec<Vec<Var>> = turns
-                        .tiles
-                        .iter()
-                        .map(|tile| g.hold(tile, shape, sides, turn))
-                        .collect();
-                    for (number, point) in points.iter().enumerate() {
-                        g.enter(point);
-                        for (tile, vars) in turns.tiles.iter().zip(&held) {
-                            let place = match tile.read.by {
-                                By::Turn => Some(&0),
-                                By::Row => point.places.first(),
-                                By::Column => point.places.last(),
-                            };
-                            if let Some(&var) = place.and_then(|&place| vars.get(place)) {
-                                g.held.insert(tile.read.name, var);
-                            }
+        self.for_seq("tile", Expr::i64(0), turns.count.clone(), false, |g, tile| {
+            let before = mul(Expr::Var(tile), depth.clone());
+            let first = add(turns.from.clone(), before);
+            let first = g.name_value(first, PrimType::I64, "first");
+            for (tile, own) in turns.tiles.iter().zip(&loaded) {
+                g.put(turns, tile, shape, own);
+            }
+            g.barrier();
+            let next = g.name_value(add(first.clone(), depth.clone()), PrimType::I64, "next");
+            for (tile, own) in turns.tiles.iter().zip(&loaded) {
+                g.fetch(turns, tile, (shape, sides), (&next, own))?;
+            }
+            let left = sub(turns.bound.clone(), first.clone());
+            let count = g.name_value(min(left, depth), PrimType::I64, "turns");
+            g.for_seq("turn", Expr::i64(0), count, false, |g, turn| {
+                let counter = g.scalar(PrimType::I64, &hint);
+                g.emit(Stmt::Set(counter, add(first, Expr::Var(turn))));
+                g.set_var(shared.counter, counter);
+                let held: Vec<Vec<Var>> =
+                    turns.tiles.iter().map(|tile| g.hold(tile, shape, sides, turn)).collect();
+                for (number, point) in points.iter().enumerate() {
+                    g.enter(point);
+                    for (tile, vars) in turns.tiles.iter().zip(&held) {
+                        let place = match tile.read.by {
+                            By::Turn => Some(&0),
+                            By::Row => point.places.first(),
+                            By::Column => point.places.last(),
+                        };
+                        if let Some(&var) = place.and_then(|&place| vars.get(place)) {
+                            g.held.insert(tile.read.name, var);
                         }
-                        each(g, number)?;
                     }
-                    Ok(())
-                })?;
-                g.barrier();
+                    each(g, number)?;
+                }
                 Ok(())
-            },
-        )?;
+            })?;
+            g.barrier();
+            Ok(())
+        })?;
         for tile in turns.tiles {
             self.held.remove(&tile.read.name);
         }
@@ -213,12 +202,7 @@ impl Gen<'_, '_> {
                 vars.push(index_var);
             }
             let offset = self.with_vars(&names, &vars, |g| g.poly(&read.place))?;
-            let from = Access {
-                buffer: self.var(read.block)?,
-                elem: read.elem,
-                offset,
-                dims: Vec::new(),
-            };
+            let from = Access { buffer: self.var(read.block)?, elem: read.elem, offset, dims: Vec::new() };
             self.emit(Stmt::Set(value, Expr::Const(Scalar::zero(read.elem))));
             self.emit(Stmt::If(inside, vec![Stmt::Load(value, from)], Vec::new()));
         }
@@ -254,11 +238,7 @@ impl Gen<'_, '_> {
         let block = self.layout().block;
         let before = Expr::i64(block * round as i64);
         let number = self.name_value(add(before, turns.thread.clone()), PrimType::I64, "number");
-        let by = Expr::i64(if tile.read.along_turns {
-            shape.depth
-        } else {
-            length
-        });
+        let by = Expr::i64(if tile.read.along_turns { shape.depth } else { length });
         let fast = binary(BinOp::UMod, number.clone(), by.clone());
         let slow = div(number.clone(), by);
         let in_tile = if (round as i64 + 1) * block <= count {
@@ -266,11 +246,7 @@ impl Gen<'_, '_> {
         } else {
             compare(CmpOp::SLt, number, Expr::i64(count))
         };
-        if tile.read.along_turns {
-            (fast, slow, in_tile)
-        } else {
-            (slow, fast, in_tile)
-        }
+        if tile.read.along_turns { (fast, slow, in_tile) } else { (slow, fast, in_tile) }
     }
 
     /// Variables with the elements that a thread's points take of a turn.
