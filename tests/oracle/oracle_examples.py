@@ -7,6 +7,7 @@ from registry import oracle
 DOT = "examples/dot_product.fut"
 MANDELBROT = "examples/mandelbrot.fut"
 NBODY = "examples/nbody.fut"
+CENTERS = "examples/centers.fut"
 
 
 def named(path, entry, *kinds):
@@ -99,3 +100,17 @@ def nbody(n, steps):
                     v[k] += 0.01 / n * r[k] / d2**1.5
         ps = [[a + 0.01 * b for a, b in zip(p, v)] for p, v in zip(ps, vs)]
     return start, energy(ps, vs, 1 / n), [sum(c) / n for c in zip(*ps)]
+
+
+@named(CENTERS, "centers", "[]f32", "[]f32")
+def centers(cx, cy, xs, ys):
+    def nearest(x, y):
+        dist = [(a - x) ** 2 + (b - y) ** 2 for a, b in zip(cx, cy)]
+        return dist.index(min(dist))
+
+    near = [nearest(x, y) for x, y in zip(xs, ys)]
+
+    def mean(vs):
+        return [sum(v for v, at in zip(vs, near) if at == i) / near.count(i) for i in range(len(cx))]
+
+    return mean(xs), mean(ys)
