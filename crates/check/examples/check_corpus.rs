@@ -1,9 +1,10 @@
-//! Checks every program below a folder against what its test block wants, and
-//! counts: `check_corpus FOLDER [--list]`. A program whose test block has
-//! `error:` on a line of its own must be rejected, any other accepted. What
-//! follows `error:` is a regular expression that a message must match: the words
-//! of the message, its labels, notes and hints, and its id, without the excerpt of
-//! the program.
+//! Checks every program below a folder against its test block and counts the outcomes:
+//! `check_corpus FOLDER [--list]`.
+//!
+//! A program must be rejected if its test block has `error:` on a line of its own before any input,
+//! and accepted otherwise. The text after `error:` is a regular expression that a message must
+//! match: the text of the message, its labels, notes and hints, and its id, without the source
+//! excerpt.
 
 use check::{Loader, check_program};
 use std::collections::BTreeMap;
@@ -34,8 +35,8 @@ fn collect(dir: &Path, out: &mut Vec<PathBuf>) {
     }
 }
 
-/// The pattern for the message if the test block wants the program rejected:
-/// `error:` stands in it before any input (after an input it is a failing run).
+/// The pattern for the message, if the test block requires that the program is rejected: an
+/// `error:` before any input (after an input, it denotes a failing run).
 fn wanted_error(text: &str) -> Option<&str> {
     let mut in_block = false;
     for line in text.lines() {
@@ -55,7 +56,7 @@ fn wanted_error(text: &str) -> Option<&str> {
     None
 }
 
-/// The words of a problem, with its place and its id.
+/// The text of a diagnostic, with its location and its id.
 fn words(diag: &Diagnostic, sources: &SourceMap) -> String {
     let labels = diag.primary.iter().chain(&diag.secondary);
     let place = diag.primary.as_ref().map(|label| sources.location(label.span));
@@ -67,7 +68,7 @@ fn words(diag: &Diagnostic, sources: &SourceMap) -> String {
     all.join("\n")
 }
 
-/// Whether a message matches.
+/// Returns true if a message matches the pattern.
 fn is_matched(pattern: &str, diags: &[Diagnostic], sources: &SourceMap) -> bool {
     let regex = regex_lite::RegexBuilder::new(pattern).dot_matches_new_line(true).build();
     let Ok(regex) = regex else {

@@ -1,4 +1,4 @@
-//! Checks one file and prints what is wrong with it, with the time it took.
+//! Checks the given files and prints their diagnostics, with the checking time of each.
 
 use check::{Loader, check_program};
 use std::process::ExitCode;

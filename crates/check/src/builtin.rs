@@ -1,4 +1,4 @@
-//! What is there before any file is read: built-in types and operators, and the
+//! The built-in names, which exist before any file is read: scalar types, operators, and the
 //! members of the module `intrinsics`.
 
 use crate::env::{Entry, Env, Module, Scheme, Struct, Target, TypeAbbr, ValueEntry};
@@ -11,10 +11,10 @@ use std::rc::Rc;
 use std::sync::Arc;
 use syntax::symbol::{Interner, Symbol};
 
-/// The path under which the signatures of [`ArrayFun`] are a source file.
+/// The path of the source file that the signatures of [`ArrayFun`] form.
 pub(crate) const SIGNATURES: &str = "/intrinsics";
 
-/// The signatures of all array functions as source text.
+/// The signatures of all array functions, as source text.
 pub(crate) fn signatures() -> String {
     let mut text = String::from("module type intrinsics = {\ntype~ acc 't\n");
     for fun in ArrayFun::ALL {
@@ -24,21 +24,21 @@ pub(crate) fn signatures() -> String {
     text
 }
 
-/// The built-in module, and what every program sees without an import.
+/// The module `intrinsics`, the built-in operators, and the prelude's exports.
 pub(crate) struct Builtins<'a> {
-    /// Members of the built-in module that have signatures.
+    /// Members of the built-in module that have signatures, and scalar members used so far.
     funs: FxHashMap<Symbol, Rc<ValueEntry>>,
     /// Types of the built-in module.
     types: FxHashMap<Symbol, Rc<TypeAbbr>>,
-    /// The built-in operators, whatever shadows them.
+    /// The built-in operators, whether shadowed or not.
     operators: FxHashMap<Symbol, Entry<'a>>,
-    /// The names of the standard library that every program sees, once it is checked.
+    /// The exports of the prelude, visible in every program; `None` until the prelude is checked.
     pub(crate) prelude: Option<Rc<Struct<'a>>>,
 }
 
 impl<'a> Builtins<'a> {
-    /// Binds the base of every scope: built-in types are found by spelling, built-in
-    /// operators and the module `intrinsics` by name.
+    /// Binds the scalar types, the built-in operators and the module `intrinsics` in the outermost
+    /// scope.
     pub(crate) fn bind(interner: &Interner, env: &mut Env<'a>) -> Self {
         let mut builtins = Self {
             funs: FxHashMap::default(),
@@ -101,7 +101,7 @@ impl<'a> Builtins<'a> {
         self.types.get(&name).cloned()
     }
 
-    /// A member of the built-in module, by its name and the name's text.
+    /// A member of the built-in module, by its symbol and the symbol's text.
     pub(crate) fn term(&mut self, name: Symbol, text: &str) -> Option<Entry<'a>> {
         if let Some(entry) = self.funs.get(&name) {
             return Some(Entry::Value(Rc::clone(entry)));

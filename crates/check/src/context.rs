@@ -1,9 +1,9 @@
-//! What declarations are checked in: the names that they see, where they stand, what
-//! was reported, and what is known of the definitions before.
+//! The context in which declarations are checked: the names in scope, the position in the program,
+//! the diagnostics, and the facts about earlier definitions.
 //!
-//! It lives as long as the program is checked; a definition borrows it. It never knows
-//! the state of inference, nor that of the definition that is being checked: who looks
-//! up a name here gets what was bound to it, and makes types of it himself.
+//! It lives as long as the program is checked; a definition borrows it. It contains no state of
+//! inference and none of the definition being checked: a lookup returns the entry bound to a name,
+//! and the caller makes types of it.
 
 use crate::builtin::Builtins;
 use crate::env::Env;
@@ -20,7 +20,7 @@ use syntax::diag::Diagnostic;
 use syntax::span::{SourceMap, Span};
 use syntax::symbol::{Interner, Symbol};
 
-/// What declarations are checked in.
+/// The context in which declarations are checked.
 pub(crate) struct Context<'a> {
     pub(crate) names: Names<'a>,
     pub(crate) reports: Reports<'a>,
@@ -28,7 +28,7 @@ pub(crate) struct Context<'a> {
     pub(crate) env: Env<'a>,
     pub(crate) place: Place,
     pub(crate) builtins: Builtins<'a>,
-    /// What is known of functions beside their types.
+    /// Facts about functions that their types do not have.
     pub(crate) functions: Functions,
     /// Definitions in whose types a number type was chosen by default.
     pub(crate) defaulted: FxHashMap<VarId, ScalarType>,
@@ -36,7 +36,7 @@ pub(crate) struct Context<'a> {
 }
 
 impl<'a> Context<'a> {
-    /// The context of the first declaration; `found` are the problems so far.
+    /// The context of the first declaration; `found` are the errors so far.
     pub(crate) fn new(interner: &'a Interner, sources: &'a SourceMap, found: Vec<Diagnostic>) -> Self {
         let mut env = Env::default();
         Self {
@@ -56,26 +56,25 @@ impl<'a> Context<'a> {
         self.names.text(symbol)
     }
 
-    /// Records a problem.
+    /// Records an error.
     pub(crate) fn report(&mut self, diag: Diagnostic) {
         self.reports.report(diag);
     }
 
-    /// Records an error with one place.
+    /// Records an error with one span.
     pub(crate) fn error(&mut self, id: &'static str, span: Span, message: impl Into<String>) {
         self.reports.report(Diagnostic::error(id, message).at(span, ""));
     }
 
-    /// Records a warning: nothing is wrong, and something is odd. The standard
-    /// library is past warning.
+    /// Records a warning, except in the prelude.
     pub(crate) fn warn(&mut self, diag: Diagnostic) {
         if !self.place.is_prelude() {
             self.reports.warn(diag);
         }
     }
 
-    /// Warns of a name that nothing uses, unless it begins with an underscore;
-    /// `update`: it is bound by `let x[i] = v`.
+    /// Warns of an unused name, unless it begins with an underscore. `update` is true if the name
+    /// is bound by `let x[i] = v`.
     pub(crate) fn warn_of_name(&mut self, ident: &Ident, update: bool) {
         let name = self.name(ident.name);
         if name.starts_with('_') {
@@ -94,7 +93,7 @@ impl<'a> Context<'a> {
     }
 }
 
-/// Texts of symbols, without going through the interner's lock each time.
+/// The texts of symbols, cached to avoid the interner's lock.
 pub(crate) struct Names<'a> {
     interner: &'a Interner,
     texts: FxHashMap<Symbol, Name>,
@@ -108,7 +107,7 @@ impl Names<'_> {
         Arc::clone(entry)
     }
 
-    /// The text of a symbol that is not asked for often.
+    /// The text of a symbol, uncached.
     pub(crate) fn resolve(&self, symbol: Symbol) -> Name {
         self.interner.resolve(symbol)
     }
@@ -118,7 +117,7 @@ impl Names<'_> {
         self.interner.intern(text)
     }
 
-    /// An attribute of the typed tree.
+    /// Converts an attribute to the typed tree.
     pub(crate) fn attr(&mut self, attr: &ast::Attr) -> Attr {
         match &attr.kind {
             ast::AttrKind::Name(ident) => Attr { name: self.text(ident.name), args: Vec::new() },
@@ -129,7 +128,7 @@ impl Names<'_> {
         }
     }
 
-    /// Attributes of the typed tree.
+    /// Converts attributes to the typed tree.
     pub(crate) fn attrs(&mut self, attrs: &[ast::Attr]) -> Vec<Attr> {
         attrs.iter().map(|a| self.attr(a)).collect()
     }

@@ -1,9 +1,8 @@
 //! Sizes: construction, normal form, comparison.
 //!
-//! A size is a polynomial with integer coefficients over atoms: variables and
-//! expressions that are not sums, differences or products. Two sizes whose
-//! difference is the zero polynomial are equal; whether others differ is
-//! decided by [`compare`], which says [`Cmp::Unknown`] where an atom is an
+//! A size is a polynomial with integer coefficients over atoms: variables, and expressions that are
+//! not sums, differences or products. Two sizes are equal if their difference is the zero
+//! polynomial. [`compare`] decides about others, and returns [`Cmp::Unknown`] if an atom is an
 //! expression of a form that it does not compare.
 
 use crate::intrinsics::Intrinsic;
@@ -11,14 +10,14 @@ use crate::tast::{Dim, Exp, ExpKind, Index, Name, SourceOp, Ty, VarId};
 use prim::{BinOp, Scalar, ScalarType};
 use std::sync::Arc;
 
-/// Sizes that nest deeper than this are unknown.
+/// The maximum nesting of a size; deeper ones are unknown.
 const MAX_DEPTH: usize = 64;
 
-/// Sizes that have more parts are unknown, those in the types of their
-/// subexpressions counted.
+/// The maximum number of parts of a size, including sizes in the types of its subexpressions;
+/// larger ones are unknown.
 const MAX_WEIGHT: u32 = 1000;
 
-/// Products that would have more terms are not multiplied out.
+/// The maximum number of terms of a product that is multiplied out.
 const MAX_TERMS: usize = 1000;
 
 /// The outcome of comparing two sizes.
@@ -26,14 +25,14 @@ const MAX_TERMS: usize = 1000;
 pub(crate) enum Cmp {
     /// The same number in every run.
     Equal,
-    /// Not known to be the same.
+    /// Not known to be equal.
     Different,
     /// Not comparable.
     Unknown,
 }
 
-/// `a op b`, as it stands: the form counts where sizes are inferred, `[n * m]`
-/// from `[3 * 3]`.
+/// `a op b`, not simplified: the form matters for inference, where `[n * m]` is solved from
+/// `[3 * 3]`.
 pub(crate) fn op(op: BinOp, a: Dim, b: Dim) -> Dim {
     match (&a, &b) {
         (Dim::Any, _) | (_, Dim::Any) => Dim::Any,
@@ -53,9 +52,8 @@ pub(crate) fn simple_op(bin: BinOp, a: Dim, b: Dim) -> Dim {
     }
 }
 
-/// The size that an expression of type `i64` stands for; `None` if the
-/// expression cannot be repeated in a type (it holds a loop, binding, update...
-/// or is large).
+/// The size denoted by an expression of type `i64`; `None` if the expression cannot occur in a type
+/// (it contains a loop, binding, update etc., or is too large).
 pub(crate) fn from_exp(exp: &Exp) -> Option<Dim> {
     let dim = from_exp_at(exp, MAX_DEPTH)?;
     is_small(&dim).then_some(dim)
@@ -79,18 +77,18 @@ fn from_exp_at(exp: &Exp, depth: usize) -> Option<Dim> {
     }
 }
 
-/// Whether a size is within the limits.
+/// Returns true if a size is within the limits.
 pub(crate) fn is_small(dim: &Dim) -> bool {
     Weight(MAX_WEIGHT).dim(dim, MAX_DEPTH).is_some()
 }
 
-/// As [`from_exp`] for an expression that is known to stand for a size.
+/// As [`from_exp`], for an expression known to denote a size; [`Dim::Any`] if it is too large.
 pub(crate) fn simplify(exp: &Exp) -> Dim {
     from_exp(exp).unwrap_or(Dim::Any)
 }
 
-/// How many parts a size may still have. `None` comes out where it has more, or
-/// nests too deeply.
+/// The number of parts that a size may still have. The walks return `None` if it has more, or nests
+/// too deeply.
 struct Weight(u32);
 
 impl Weight {
@@ -174,7 +172,7 @@ fn size_operator(fun: &Exp) -> Option<BinOp> {
     }
 }
 
-/// Whether an expression may stand in a type: it binds nothing and changes nothing.
+/// Returns true if an expression may occur in a type: it binds nothing and consumes nothing.
 fn is_size_exp(exp: &Exp, depth: usize) -> bool {
     let Some(depth) = depth.checked_sub(1) else {
         return false;
@@ -216,15 +214,15 @@ fn is_size_exp(exp: &Exp, depth: usize) -> bool {
     }
 }
 
-/// The variables that the value of a size depends on, each once: not those that stand in
-/// types of parts of an expression only.
+/// The variables that the value of a size depends on, each once. Variables that occur only in the
+/// types of parts of an expression are left out.
 pub(crate) fn variables(dim: &Dim) -> Vec<VarId> {
     let mut found = Vec::new();
     in_dim(dim, &mut found);
     found
 }
 
-/// The variables that the value of a size expression depends on, as [`variables`].
+/// As [`variables`], for a size expression.
 pub(crate) fn variables_of(exp: &Exp) -> Vec<VarId> {
     let mut found = Vec::new();
     in_exp(exp, &mut found);
@@ -276,7 +274,8 @@ pub(crate) struct Poly {
 }
 
 impl Poly {
-    /// The normal form of a size; `None` for one that is not known.
+    /// The normal form of a size; `None` if it contains an unknown part, an operation other than
+    /// `+`, `-` and `*`, or a product of too many terms.
     pub(crate) fn of(dim: &Dim) -> Option<Self> {
         let term = |factors, coefficient| Self { terms: vec![Term { factors, coefficient }] };
         Some(match dim {
@@ -327,8 +326,8 @@ impl Poly {
         }
     }
 
-    /// If this is `±var + rest` with `var` nowhere in `rest`: the size that `var`
-    /// must have for this to be zero.
+    /// The value of `var` for which this polynomial is zero, if it is `±var + rest` with `var` not
+    /// in `rest`.
     pub(crate) fn solve(&self, var: VarId) -> Option<Dim> {
         let mentions = |t: &Term| t.factors.iter().any(|f| matches!(f, Atom::Var(v) if *v == var));
         let mut with = self.terms.iter().filter(|t| mentions(t));
@@ -338,7 +337,7 @@ impl Poly {
         }
         let sign = -found.coefficient;
         let rest = self.terms.iter().filter(|t| !mentions(t));
-        // Positive terms first, so that `k - n` does not come out as `-n + k`.
+        // Positive terms first, so that `k - n` is not printed as `-n + k`.
         let (plus, minus): (Vec<&Term>, Vec<&Term>) =
             rest.partition(|t| t.coefficient.wrapping_mul(sign) > 0);
         let sum = plus.into_iter().fold(Dim::Const(0), |acc, t| simple_op(BinOp::Add, acc, t.dim()));
@@ -347,7 +346,7 @@ impl Poly {
 }
 
 impl Term {
-    /// The term as a size, its coefficient made positive.
+    /// The term as a size, with the absolute value of its coefficient.
     fn dim(&self) -> Dim {
         let factors = self.factors.iter().map(|f| match f {
             Atom::Var(v) => Dim::Var(*v),
@@ -391,7 +390,7 @@ pub(crate) fn compare(a: &Dim, b: &Dim) -> Cmp {
     if opaque { Cmp::Unknown } else { Cmp::Different }
 }
 
-/// Whether two sizes differ, whatever the values are that they mention.
+/// Returns true if two sizes differ for all values of the variables that they mention.
 pub(crate) fn always_differ(a: &Dim, b: &Dim) -> bool {
     let (Some(x), Some(y)) = (Poly::of(a), Poly::of(b)) else {
         return false;
@@ -405,12 +404,12 @@ fn comparable(exp: &Exp) -> bool {
     compare_exps(exp, exp) == Cmp::Equal
 }
 
-/// Whether the intrinsic is the operator at a scalar type.
+/// Returns true if the intrinsic is the operator at some scalar type.
 fn is_at_some_type(op: SourceOp, fun: Intrinsic) -> bool {
     ScalarType::ALL.iter().any(|ty| crate::infer::operator(op, *ty) == Some(fun))
 }
 
-/// Whether two expressions are the same but for places and types.
+/// Compares two expressions, ignoring spans and types.
 pub(crate) fn compare_exps(a: &Exp, b: &Exp) -> Cmp {
     let all = |xs: &[Exp], ys: &[Exp]| {
         if xs.len() != ys.len() {

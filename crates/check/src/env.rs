@@ -1,8 +1,8 @@
-//! What names mean: values, types, modules, module types, and scopes of them.
+//! The environment: the entries of names (values, types, modules, module types), and scopes.
 //!
-//! A scope is a chain of frames; only the innermost is written to, and closures
-//! of parametric modules keep the chain they saw. Local bindings are entered in
-//! the innermost frame and taken back through an undo log.
+//! A scope is a chain of frames. Only the innermost is written to, and closures of parametric
+//! modules keep the chain that they captured. Local bindings are made in the innermost frame and
+//! undone through a log.
 
 use crate::intrinsics::Intrinsic;
 use crate::subst::Subst;
@@ -15,7 +15,7 @@ use syntax::ast::{Liftedness, ModExp, ModParam, ModTypeExp};
 use syntax::span::Span;
 use syntax::symbol::Symbol;
 
-/// A map in order of insertion.
+/// A map in insertion order.
 pub(crate) type Ordered<V> = IndexMap<Symbol, V, FxBuildHasher>;
 
 /// A parameter of a type.
@@ -28,13 +28,13 @@ pub(crate) enum TypeParam {
 }
 
 impl TypeParam {
-    /// Whether it is a size.
+    /// Returns true for a size parameter.
     pub(crate) const fn is_size(&self) -> bool {
         matches!(self, Self::Size(_))
     }
 }
 
-/// A type name: parameters and what it stands for.
+/// A named type: its parameters and its definition.
 #[derive(Clone, Debug)]
 pub(crate) struct TypeAbbr {
     pub(crate) params: Vec<TypeParam>,
@@ -42,8 +42,8 @@ pub(crate) struct TypeAbbr {
     pub(crate) ext: Vec<VarId>,
     pub(crate) ty: Ty,
     pub(crate) lifted: Liftedness,
-    /// How it is spelled, if it was declared at the top of a file, without parameters
-    /// that are types.
+    /// The external spelling, if the type was declared at the top level of a file without type
+    /// parameters.
     pub(crate) spelled: Option<Arc<Spelled>>,
 }
 
@@ -60,7 +60,7 @@ impl TypeAbbr {
         subst.ty(&self.ty)
     }
 
-    /// The substitution of the parameters.
+    /// The substitution of arguments for the parameters.
     pub(crate) fn subst(&self, types: &[Ty], dims: &[Dim]) -> Subst {
         let (mut types, mut dims) = (types.iter(), dims.iter());
         let mut subst = Subst::default();
@@ -78,7 +78,7 @@ impl TypeAbbr {
     }
 }
 
-/// The type of a value, for all its parameters.
+/// The type scheme of a value.
 #[derive(Clone, Debug)]
 pub(crate) struct Scheme {
     pub(crate) ty_params: Vec<TyVarId>,
@@ -93,7 +93,7 @@ impl Scheme {
     }
 }
 
-/// What a value name refers to.
+/// The referent of a value name.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Target {
     Var(VarId),
@@ -104,10 +104,10 @@ pub(crate) enum Target {
 #[derive(Clone, Debug)]
 pub(crate) struct ValueEntry {
     pub(crate) target: Target,
-    /// The type through which it is seen.
+    /// The type at which the value is seen.
     pub(crate) scheme: Arc<Scheme>,
-    /// What the target's own parameters are, in terms of the parameters of
-    /// `scheme`, where an ascription came between.
+    /// The arguments for the target's own parameters, in terms of the parameters of `scheme`;
+    /// present if the value is seen through an ascription.
     pub(crate) via: Option<Arc<Subst>>,
     pub(crate) span: Option<Span>,
 }
@@ -153,12 +153,12 @@ pub(crate) struct Functor<'a> {
     pub(crate) env: Env<'a>,
 }
 
-/// What a parametric module does when it is applied.
+/// The body of a parametric module.
 #[derive(Clone, Debug)]
 pub(crate) enum FunctorBody<'a> {
     /// `\(p: S): T -> e`, also with several parameters.
     Source { params: &'a [ModParam], ret: Option<&'a ModTypeExp>, body: &'a ModExp },
-    /// A parameter that is itself parametric: known by its type only.
+    /// A parameter that is itself parametric: only its type is known.
     Known { param: Rc<Sig<'a>>, ret: Rc<Sig<'a>> },
 }
 
@@ -169,13 +169,12 @@ pub(crate) enum Sig<'a> {
     Functor { param: Rc<Sig<'a>>, ret: Rc<Sig<'a>> },
 }
 
-/// A module type with specifications. Its abstract types are placeholders of
-/// its own, replaced at every use.
+/// A module type with specifications. Its abstract types are placeholders, renewed at every use.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct StructSig<'a> {
-    /// Abstract types with the path of names that leads to them.
+    /// The abstract types, each with the path that leads to it.
     pub(crate) holes: Vec<Hole>,
-    /// What it specifies; the values have placeholders as targets.
+    /// The specifications; the targets of values are placeholders.
     pub(crate) body: Struct<'a>,
 }
 
@@ -197,7 +196,7 @@ pub(crate) struct Frame<'a> {
 }
 
 impl Frame<'_> {
-    /// Adds everything of an inner frame.
+    /// Adds all entries of an inner frame.
     fn extend(&mut self, inner: &Self) {
         let Frame { terms, types, sigs } = inner;
         self.terms.extend(terms.iter().map(|(n, e)| (*n, e.clone())));
@@ -210,11 +209,11 @@ impl Frame<'_> {
 struct Link<'a> {
     frame: Frame<'a>,
     outer: Option<Rc<Link<'a>>>,
-    /// Number of links from here on.
+    /// The length of the chain from here on.
     length: usize,
 }
 
-/// Longer chains of frames are merged into one.
+/// The maximum length of a chain; longer ones are merged into one frame.
 const MAX_LINKS: usize = 16;
 
 enum Undo<'a> {
@@ -266,7 +265,7 @@ impl<'a> Env<'a> {
         self.log.clear();
     }
 
-    /// A copy of the scope for later, or to come back to.
+    /// A copy of the scope, to be captured or restored.
     pub(crate) fn snapshot(&mut self) -> Self {
         self.freeze();
         self.clone()
@@ -289,8 +288,7 @@ impl<'a> Env<'a> {
         self.frames().find_map(|frame| frame.sigs.get(&name))
     }
 
-    /// Every name of the term name space in scope, for suggestions, in no
-    /// particular order and with repetitions.
+    /// All names of the term name space in scope, for suggestions; unordered, with repetitions.
     pub(crate) fn term_names(&self) -> Vec<Symbol> {
         let mut names = Vec::new();
         for frame in self.frames() {
@@ -302,7 +300,7 @@ impl<'a> Env<'a> {
         names
     }
 
-    /// Every type name in scope, likewise.
+    /// All type names in scope; unordered, with repetitions.
     pub(crate) fn type_names(&self) -> Vec<Symbol> {
         let mut names = Vec::new();
         for frame in self.frames() {
@@ -319,7 +317,7 @@ impl<'a> Env<'a> {
         self.log.push(Undo::Term(name, old));
     }
 
-    /// Binds a name to a value of a type.
+    /// Binds a name to a value with a monomorphic type.
     pub(crate) fn bind_mono(&mut self, name: Symbol, id: VarId, ty: Ty, span: Span) {
         let entry = ValueEntry {
             target: Target::Var(id),
@@ -339,12 +337,12 @@ impl<'a> Env<'a> {
         self.top.sigs.insert(name, sig);
     }
 
-    /// A point to which [`Env::leave`] returns.
+    /// A mark for [`Env::leave`].
     pub(crate) fn enter(&self) -> usize {
         self.log.len()
     }
 
-    /// Takes back all bindings of terms and types since `mark`.
+    /// Undoes all bindings of terms and types since `mark`.
     pub(crate) fn leave(&mut self, mark: usize) {
         while self.log.len() > mark {
             match self.log.pop() {
@@ -365,7 +363,7 @@ impl<'a> Env<'a> {
         }
     }
 
-    /// Makes everything that a module has visible.
+    /// Binds all names of a module.
     pub(crate) fn open(&mut self, module: &Struct<'a>) {
         for (name, entry) in &module.terms {
             self.bind_term(*name, entry.clone());

@@ -1,11 +1,10 @@
-//! The built-in module `intrinsics`: what the prelude is written in terms of.
+//! The built-in module `intrinsics`, on which the prelude is based.
 //!
-//! Scalar members are named `<operator>_<type>` after the source type
-//! (`add_i32`, `div_u8`, `sqrt_f64`, `powf_f32`) or `<from>_to_<to>`
-//! (`i32_to_f64`); all are curried. What a name means is parsed here, once,
-//! into an [`Intrinsic`], so that nothing after the checker looks at names.
-//! Array functions have their types in [`ArrayFun::signature`], written as
-//! Futhark module-type specifications that the checker elaborates like any other.
+//! Scalar members are named `<operator>_<type>` after the source type (`add_i32`, `div_u8`,
+//! `sqrt_f64`, `powf_f32`) or `<from>_to_<to>` (`i32_to_f64`); all are curried. Names are parsed
+//! here, once, into [`Intrinsic`]s, so that no later stage reads names. Array functions have their
+//! types in [`ArrayFun::signature`], written as Futhark module-type specifications, which the
+//! checker elaborates like any other.
 
 use crate::tast::Ty;
 use prim::{BinOp, CmpOp, ConvOp, MathFun, ScalarType, UnOp};
@@ -15,46 +14,46 @@ use prim::{BinOp, CmpOp, ConvOp, MathFun, ScalarType, UnOp};
 pub enum Intrinsic {
     /// `t -> t -> t`.
     Binary(BinOp, ScalarType),
-    /// `t -> t -> bool`: `op(x, y)`, of `op(y, x)` if `swap`, negated if `negate`.
+    /// `t -> t -> bool`: `op(x, y)`, or `op(y, x)` if `swap`; negated if `negate`.
     Compare {
         /// The comparison.
         op: CmpOp,
-        /// The operands' type.
+        /// The type of the operands.
         ty: ScalarType,
-        /// Whether the operands change places.
+        /// True if the operands are swapped.
         swap: bool,
-        /// Whether the result is negated.
+        /// True if the result is negated.
         negate: bool,
     },
     /// `t -> t`.
     Unary(UnOp, ScalarType),
     /// Value conversion `from -> to`; see [`conversion`].
     Convert {
-        /// The operand's type.
+        /// The type of the operand.
         from: ScalarType,
-        /// The result's type.
+        /// The type of the result.
         to: ScalarType,
     },
-    /// The bits of a float as the unsigned integer of its size.
+    /// The bits of a float, as an unsigned integer of its size.
     ToBits(ScalarType),
-    /// The float (this type) with the bits of an unsigned integer of its size.
+    /// The float (of this type) with the bits of an unsigned integer of its size.
     FromBits(ScalarType),
     /// `a -> b -> c -> a * b + c` with one rounding.
     Fma(ScalarType),
     /// A mathematical function of one or two arguments of one float type.
     Math(MathFun, ScalarType),
-    /// Structural `==` (`!=` if `negate`) on values of the type argument, which
-    /// is not a scalar type (those become [`Intrinsic::Compare`]).
+    /// Structural `==` (`!=` if `negate`) on values of the type argument, which is not a scalar
+    /// type (comparisons of scalars are [`Intrinsic::Compare`]).
     Equal {
-        /// Whether this is `!=`.
+        /// True for `!=`.
         negate: bool,
     },
-    /// A function on arrays, polymorphic.
+    /// A polymorphic function on arrays.
     Array(ArrayFun),
 }
 
 impl Intrinsic {
-    /// How many arguments it takes.
+    /// The number of arguments.
     pub fn arity(self) -> usize {
         match self {
             Self::Binary(..) | Self::Compare { .. } | Self::Equal { .. } => 2,
@@ -67,7 +66,7 @@ impl Intrinsic {
 }
 
 impl ArrayFun {
-    /// How many arguments it takes.
+    /// The number of arguments.
     pub const fn arity(self) -> usize {
         match self {
             Self::Iota
@@ -113,21 +112,21 @@ impl ArrayFun {
 
 macro_rules! array_functions {
     ($($(#[$meta:meta])* $variant:ident = $name:literal : $sig:literal;)*) => {
-        /// Built-in functions whose types the scalar tables do not give. Type
-        /// and size arguments of a use stand in the order of its signature.
+        /// Built-in functions whose types are not in the scalar tables. Type and size arguments of
+        /// a use are in the order of its signature.
         #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
         pub enum ArrayFun { $($(#[$meta])* $variant,)* }
 
         impl ArrayFun {
-            /// Every function.
+            /// All functions.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
 
-            /// Its name in module `intrinsics`.
+            /// The name in module `intrinsics`.
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$variant => $name,)* }
             }
 
-            /// Its parameters and type, as in a `val` specification after the name.
+            /// The parameters and type, as in a `val` specification after the name.
             pub const fn signature(self) -> &'static str {
                 match self { $(Self::$variant => $sig,)* }
             }
@@ -141,7 +140,7 @@ macro_rules! array_functions {
 }
 
 array_functions! {
-    /// Apply a function to every element.
+    /// Applies a function to every element.
     Map = "map": "'a [n] 'x : (f: a -> x) -> (as: [n]a) -> *[n]x";
     /// Reduction by an associative operator.
     Reduce = "reduce": "[n] 'a : (op: a -> a -> a) -> (ne: a) -> (as: [n]a) -> a";
@@ -163,29 +162,28 @@ array_functions! {
     Scatter3d = "scatter_3d": "[k] [m] [l] [n] 't : (dest: *[k][m][l]t) -> (is: [n](i64, i64, i64)) -> (vs: [n]t) -> *[k][m][l]t";
     /// The elements that satisfy a predicate, in order.
     Filter = "filter": "[n] 'a : (p: a -> bool) -> (as: [n]a) -> ?[k].*[k]a";
-    /// The elements that satisfy a predicate, then the others, with the number
-    /// of the former.
+    /// The elements that satisfy a predicate, then the others, with the number of the former.
     Partition = "partition": "[n] 'a : (p: a -> bool) -> (as: [n]a) -> *(i64, [n]a)";
-    /// Concatenated results of a function whose result varies in size: shape,
-    /// flags, offsets, data, and the uniform results.
+    /// The concatenated results of a function whose result varies in size: shape, flags, offsets,
+    /// data, and the uniform results.
     FlatMap = "flatmap": "[n] 'a 'b 'c : (f: a -> ?[k].([k]b, c)) -> (as: [n]a) -> ?[m].([n]i64, [m]bool, [n]i64, [m]b, [n]c)";
-    /// Outer two dimensions as one.
+    /// The outer two dimensions as one.
     Flatten = "flatten": "[n] [m] 't : (xs: [n][m]t) -> [n * m]t";
-    /// Outer dimension as two.
+    /// The outer dimension as two.
     Unflatten = "unflatten": "'t : (n: i64) -> (m: i64) -> (xs: [n * m]t) -> [n][m]t";
-    /// One array after the other.
+    /// Concatenation of two arrays.
     Concat = "concat": "[n] [m] 't : (xs: [n]t) -> (ys: [m]t) -> *[n + m]t";
     /// Rotation to the left.
     Rotate = "rotate": "[n] 't : (r: i64) -> (xs: [n]t) -> [n]t";
-    /// Outer two dimensions exchanged.
+    /// Transposition of the outer two dimensions.
     Transpose = "transpose": "[n] [m] 't : (xs: [n][m]t) -> [m][n]t";
-    /// `n` times the same value.
+    /// `n` copies of a value.
     Replicate = "replicate": "'t : (n: i64) -> (x: t) -> *[n]t";
     /// `0, 1, ..., n - 1`.
     Iota = "iota": ": (n: i64) -> *[n]i64";
-    /// Two arrays as one of pairs.
+    /// Two arrays as an array of pairs.
     Zip = "zip": "[n] 'a 'b : (as: [n]a) -> (bs: [n]b) -> *[n](a, b)";
-    /// An array of pairs as two.
+    /// An array of pairs as two arrays.
     Unzip = "unzip": "[n] 'a 'b : (xs: [n](a, b)) -> ([n]a, [n]b)";
     /// A copy in row-major order.
     Manifest = "manifest": "'t : (x: t) -> *t";
@@ -193,8 +191,7 @@ array_functions! {
     Copy = "copy": "'t : (x: t) -> *t";
     /// An array of the same shape and unspecified contents.
     Scratch = "scratch": "[n] 't : (like: [n]t) -> *[n]t";
-    /// A two-dimensional view into a flat array: offset, then size and stride of
-    /// each dimension.
+    /// A two-dimensional view into a flat array: offset, then size and stride of each dimension.
     FlatIndex2d = "flat_index_2d": "[n] 'a : (as: [n]a) -> (offset: i64) -> (n1: i64) -> (s1: i64) -> (n2: i64) -> (s2: i64) -> [n1][n2]a";
     /// A three-dimensional view into a flat array.
     FlatIndex3d = "flat_index_3d": "[n] 'a : (as: [n]a) -> (offset: i64) -> (n1: i64) -> (s1: i64) -> (n2: i64) -> (s2: i64) -> (n3: i64) -> (s3: i64) -> [n1][n2][n3]a";
@@ -206,17 +203,17 @@ array_functions! {
     FlatUpdate3d = "flat_update_3d": "[n] [k] [l] [p] 'a : (dest: *[n]a) -> (offset: i64) -> (s1: i64) -> (s2: i64) -> (s3: i64) -> (v: [k][l][p]a) -> *[n]a";
     /// Writes a four-dimensional array into a flat one.
     FlatUpdate4d = "flat_update_4d": "[n] [k] [l] [p] [q] 'a : (dest: *[n]a) -> (offset: i64) -> (s1: i64) -> (s2: i64) -> (s3: i64) -> (s4: i64) -> (v: [k][l][p][q]a) -> *[n]a";
-    /// Runs a function that writes to an accumulator over an array.
+    /// Applies a function that writes to an accumulator to the elements of an array.
     ScatterStream = "scatter_stream": "[k] [n] 'a 'b : (dest: *[k]a) -> (f: *acc ([k]a) -> b -> acc ([k]a)) -> (bs: [n]b) -> *[k]a";
-    /// Runs a function that updates an accumulator with an operator over an array.
+    /// Applies a function that updates an accumulator with an operator to the elements of an array.
     HistStream = "hist_stream": "[k] [n] 'a 'b : (dest: *[k]a) -> (op: a -> a -> a) -> (ne: a) -> (f: *acc ([k]a) -> b -> acc ([k]a)) -> (bs: [n]b) -> *[k]a";
     /// One write to an accumulator.
     AccWrite = "acc_write": "[n] 't : (acc: *acc ([n]t)) -> (i: i64) -> (v: t) -> *acc ([n]t)";
-    /// The identity, which the optimiser does not look through.
+    /// The identity, opaque to the optimiser.
     Opaque = "opaque": "'t : (x: t) -> t";
-    /// The identity, which prints its argument.
+    /// The identity; prints its argument.
     Trace = "trace": "'t : (x: t) -> t";
-    /// The identity, where an interpreter stops.
+    /// The identity; a breakpoint of the interpreter.
     Break = "break": "'t : (x: t) -> t";
     /// Jacobian-vector product, with the primal result.
     Jvp2 = "jvp2": "'a 'b : (f: a -> b) -> (x: a) -> (dx: a) -> (b, b)";
@@ -226,12 +223,12 @@ array_functions! {
     Jmp2 = "jmp2": "'a 'b [n] : (f: a -> b) -> (x: a) -> (dx: [n]a) -> (b, [n]b)";
     /// Matrix-Jacobian product, with the primal result.
     Mjp2 = "mjp2": "'a 'b [n] : (f: a -> b) -> (x: a) -> (dy: [n]b) -> (b, [n]a)";
-    /// A function with a reverse-mode derivative of its own.
+    /// A function with a custom reverse-mode derivative.
     WithVjp = "with_vjp": "'a 'b : (f: a -> b) -> (g: b -> b -> a) -> (x: a) -> b";
 }
 
-/// The core operator of a value conversion; `None` where bits stay as they are
-/// (between signed and unsigned integers of one width, or equal types).
+/// The core operator of a value conversion; `None` if the bits stay the same (between signed and
+/// unsigned integers of one width, or equal types).
 pub fn conversion(from: ScalarType, to: ScalarType) -> Option<ConvOp> {
     if from == to || (from.is_int() && to.is_int() && from.size() == to.size()) {
         return None;
@@ -256,7 +253,7 @@ pub fn conversion(from: ScalarType, to: ScalarType) -> Option<ConvOp> {
                 ConvOp::UToF
             }
         }
-        // From or to an unsigned type, the bits are extended with zeros.
+        // From or to an unsigned type, integers are zero-extended.
         (f, t) => {
             if f.is_signed() && t.is_signed() {
                 ConvOp::SExt
@@ -276,7 +273,7 @@ pub const fn bits_type(float: ScalarType) -> ScalarType {
     }
 }
 
-/// The intrinsic of this name with its type, for the members with scalar types.
+/// The intrinsic of this name with its type, for members with scalar types.
 pub fn scalar(name: &str) -> Option<(Intrinsic, Ty)> {
     if let Some((from, to)) = name.split_once("_to_")
         && let (Ok(from), Ok(to)) = (from.parse(), to.parse())
@@ -313,7 +310,7 @@ fn fun(params: &[ScalarType], ret: ScalarType) -> Ty {
     params.iter().rev().fold(Ty::Scalar(ret), |ret, param| Ty::arrow(Ty::Scalar(*param), ret))
 }
 
-/// The operator called `op` at a source type, where it is a [`BinOp`].
+/// The binary operator `op` at a source type, if it is a [`BinOp`].
 pub fn binary(op: &str, ty: ScalarType) -> Option<BinOp> {
     let (float, signed) = (ty.is_float(), ty.is_signed());
     let pick = |s: BinOp, u: BinOp, f: BinOp| {
@@ -347,7 +344,7 @@ pub fn binary(op: &str, ty: ScalarType) -> Option<BinOp> {
     found.domain().contains(ty.prim()).then_some(found)
 }
 
-/// The comparison called `op` at a source type.
+/// The comparison `op` at a source type.
 pub fn comparison(op: &str, ty: ScalarType) -> Option<Intrinsic> {
     let (less, less_eq) = if ty.is_float() {
         (CmpOp::FLt, CmpOp::FLe)
@@ -370,7 +367,7 @@ pub fn comparison(op: &str, ty: ScalarType) -> Option<Intrinsic> {
     Some(Intrinsic::Compare { op, ty, swap, negate })
 }
 
-/// The unary operator called `op` at a source type.
+/// The unary operator `op` at a source type.
 pub fn unary(op: &str, ty: ScalarType) -> Option<UnOp> {
     let float = ty.is_float();
     let found = match op {

@@ -1,5 +1,5 @@
-//! What names mean, through modules: values, types and modules, and what is most like a
-//! name that means nothing.
+//! Name resolution through modules, for values, types and modules, and suggestions for unknown
+//! names.
 
 use crate::context::Context;
 use crate::env::{Entry, Module, TypeAbbr};
@@ -10,8 +10,8 @@ use syntax::diag::Diagnostic;
 use syntax::symbol::Symbol;
 
 impl<'a> Context<'a> {
-    /// Follows a name through modules: what it refers to, and the labels after
-    /// it that are projections. Reports what cannot be found.
+    /// Resolves a name through modules. Returns its entry, and the labels after it that are
+    /// projections. Reports unknown names.
     pub(crate) fn find_term<'q>(&mut self, name: &'q QualName) -> Option<(Entry<'a>, Vec<&'q Ident>)> {
         let mut path = name.quals.iter().chain(std::iter::once(&name.name));
         let first = path.next()?;
@@ -75,9 +75,9 @@ impl<'a> Context<'a> {
         found
     }
 
-    /// The name in scope that is most like `wanted`, if any is like it.
+    /// The candidate most similar to `wanted`, if one is similar enough.
     pub(crate) fn suggest(&self, wanted: &str, candidates: &[Symbol]) -> Option<Name> {
-        // Short names differ by little from many others.
+        // A short name is similar to many others.
         let limit = match wanted.chars().count() {
             0..=2 => return None,
             3..=4 => 1,
@@ -102,7 +102,7 @@ impl<'a> Context<'a> {
         best.map(|(_, name)| name)
     }
 
-    /// Looks up a type name; reports where there is none.
+    /// Looks up a type name; reports an unknown one.
     pub(crate) fn find_type(&mut self, name: &QualName) -> Option<Rc<TypeAbbr>> {
         let found = if name.quals.is_empty() {
             self.env.ty(name.name.name).cloned()
@@ -128,7 +128,7 @@ impl<'a> Context<'a> {
         found
     }
 
-    /// Looks up a module by its path; reports where there is none.
+    /// Looks up a module by its path; reports an unknown one.
     pub(crate) fn find_module(&mut self, path: &[Ident]) -> Option<Module<'a>> {
         let (first, rest) = path.split_first()?;
         let mut module = match self.env.term(first.name).cloned() {
@@ -167,7 +167,7 @@ impl<'a> Context<'a> {
         Some(module)
     }
 
-    /// Notes that a module of this name is used.
+    /// Records a use of a module.
     fn note_module_used(&mut self, name: Symbol) {
         if !self.place.is_prelude() {
             self.used_modules.use_name(name);
@@ -191,7 +191,7 @@ impl<'a> Context<'a> {
     }
 }
 
-/// Number of insertions, deletions and replacements between two words.
+/// The Levenshtein distance of two words: insertions, deletions and replacements.
 fn edit_distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();

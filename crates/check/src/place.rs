@@ -1,29 +1,29 @@
-//! Where in the program a declaration stands.
+//! The position of a declaration in the program.
 //!
-//! A small value that says all of it: who goes into a module, or into a module type,
-//! keeps the old one and comes back to it.
+//! A small value: on entering a module or module type, callers save the old position and restore it
+//! afterwards.
 
-/// What a file is to the program.
+/// The role of a file in the program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum FileKind {
-    /// Part of the standard library, which is past warning.
+    /// Part of the prelude, for which warnings are suppressed.
     Prelude,
     /// Imported.
     Import,
-    /// The file whose entry points count.
+    /// The root file, whose entry points are compiled.
     Root,
 }
 
-/// The place of a declaration.
+/// The position of a declaration.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place {
     file: FileKind,
-    /// Whether it is in a module of its file.
+    /// True if it is in a module of its file.
     in_module: bool,
-    /// Whether it is checked for an application of a parametric module, having been
-    /// checked with abstract parameters before.
+    /// True if it is checked for an application of a parametric module; it was checked with
+    /// abstract parameters before.
     in_application: bool,
-    /// Whether it is a specification of a module type.
+    /// True if it is a specification of a module type.
     in_spec: bool,
 }
 
@@ -33,43 +33,42 @@ impl Place {
         Self { file, in_module: false, in_application: false, in_spec: false }
     }
 
-    /// Within a module that stands here.
+    /// The position within a module declared here.
     pub(crate) const fn module(self) -> Self {
         Self { in_module: true, ..self }
     }
 
-    /// Within the body of a parametric module that is applied here.
+    /// The position within the body of a parametric module applied here.
     pub(crate) const fn application(self) -> Self {
         Self { in_application: true, ..self }
     }
 
-    /// Within a module type that stands here (`true`), or in a type of a program
-    /// within that again.
+    /// The position within a module type (`true`), or in an ordinary type within one (`false`).
     pub(crate) const fn spec(self, in_spec: bool) -> Self {
         Self { in_spec, ..self }
     }
 
-    /// Whether it is part of the standard library.
+    /// Returns true in the prelude.
     pub(crate) fn is_prelude(self) -> bool {
         self.file == FileKind::Prelude
     }
 
-    /// Whether it is at the top level of the root file.
+    /// Returns true at the top level of the root file.
     pub(crate) fn is_root(self) -> bool {
         self.file == FileKind::Root && !self.in_module
     }
 
-    /// Whether a module encloses it.
+    /// Returns true inside a module.
     pub(crate) const fn is_in_module(self) -> bool {
         self.in_module
     }
 
-    /// Whether it is checked for an application of a parametric module.
+    /// Returns true if it is checked for an application of a parametric module.
     pub(crate) const fn is_application(self) -> bool {
         self.in_application
     }
 
-    /// Whether it is a specification of a module type.
+    /// Returns true for a specification of a module type.
     pub(crate) const fn is_spec(self) -> bool {
         self.in_spec
     }

@@ -1,5 +1,5 @@
-//! From a root file to a checked program: finding imports, checking files in
-//! order, the prelude first.
+//! From a root file to a checked program: finds imports and checks the files in order, the prelude
+//! first.
 
 use crate::builtin::{SIGNATURES, signatures};
 use crate::context::Context;
@@ -32,32 +32,34 @@ const PRELUDE: &[(&str, &str)] = &[
     ("/prelude/zip", include_str!("../../../prelude/zip.fut")),
 ];
 
-/// What is an entry point of the root whatever its definition says.
+/// The root definition that is an entry point even without the keyword `entry`.
 const MAIN: &str = "main";
 
-/// The file of the prelude with the modules of the scalar types.
+/// The prelude file with the modules of the scalar types.
 const MATH: &str = "/prelude/math";
 
-/// Where source files come from.
+/// A source of files.
 pub trait Loader {
-    /// The bytes of the file at `path`, which is as in [`check_program`]'s `root`
-    /// or made from an importing file's path and the import's; always with the
-    /// ending `.fut`. The error says why not, without naming the file.
+    /// Reads the file at `path`: the `root` of [`check_program`], or a path resolved from an
+    /// importing file and its import. It always ends in `.fut`.
+    ///
+    /// # Errors
+    /// The reason, without the name of the file.
     fn load(&mut self, path: &str) -> Result<Vec<u8>, String>;
 }
 
-/// What comes of checking.
+/// The result of checking.
 #[derive(Debug)]
 pub struct Checked {
     /// The program, if there were no errors.
     pub program: Option<Program>,
-    /// Errors of parser and elaborator, in the order of files and then as found; or
-    /// warnings, if there are no errors.
+    /// The errors of the parser and the checker, in the order in which they were found, or, if
+    /// there are none, the warnings. At most 30, and then one with the number of the others.
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// Reads `root` (a path that ends in `.fut`) with all it imports, and checks it.
-/// The files are added to `sources`, the prelude's too.
+/// Reads `root` (a path that ends in `.fut`) with all its imports, and checks it. The files,
+/// including the prelude's, are added to `sources`.
 pub fn check_program(
     sources: &mut SourceMap,
     interner: &Interner,
@@ -67,8 +69,8 @@ pub fn check_program(
     check_root(sources, interner, loader, root, Asked::Nothing).0
 }
 
-/// Checks a program as [`check_program`] does; what the root defines by one of these names
-/// is an entry point, too.
+/// Checks a program as [`check_program`] does; the root's definitions with these names are entry
+/// points, too.
 pub fn check_with_entries(
     sources: &mut SourceMap,
     interner: &Interner,
@@ -80,8 +82,8 @@ pub fn check_with_entries(
     check_root(sources, interner, loader, root, asked).0
 }
 
-/// Checks a program as [`check_program`] does, and gives the type of one of the
-/// root's modules as text, unless it has errors.
+/// Checks a program as [`check_program`] does, and returns the type of one of the root's modules as
+/// text. `None` if the program has errors or the root has no such module.
 pub fn describe_module(
     sources: &mut SourceMap,
     interner: &Interner,
@@ -92,9 +94,8 @@ pub fn describe_module(
     check_root(sources, interner, loader, root, Asked::Module(module))
 }
 
-/// The names that the end of a file sees, sorted: values, types and modules, and
-/// what is in modules with the way there (`f64.sqrt`). Operators are left out. There
-/// are none if the program has errors.
+/// The names in scope at the end of a file, sorted: values, types and modules, and the members of
+/// modules with their paths (`f64.sqrt`). Operators are left out. Empty if the program has errors.
 pub fn names_in_scope(
     sources: &mut SourceMap,
     interner: &Interner,
@@ -106,15 +107,15 @@ pub fn names_in_scope(
     names.lines().map(str::to_owned).collect()
 }
 
-/// What is asked for besides the program.
+/// The additional result requested.
 #[derive(Clone, Copy)]
 enum Asked<'a> {
     Nothing,
-    /// More entry points than the source has.
+    /// Additional entry points.
     Entries(&'a [String]),
     /// The type of one of the root's modules.
     Module(&'a str),
-    /// The names that the root's end sees, a line each.
+    /// The names in scope at the end of the root, one a line.
     Names,
 }
 
@@ -212,8 +213,8 @@ fn check_files(
 }
 
 impl<'a> Elaborator<'a> {
-    /// The built-in operator `**` on floats is the function of that name in the
-    /// float's module, so that both give the same bits.
+    /// Records the functions `**` of the float modules as the meaning of the built-in `**` on
+    /// floats, so that both yield the same bits.
     fn note_powers(&mut self, math: &Struct<'a>) {
         let power = self.cx.names.symbol("**");
         for ty in ScalarType::ALL.iter().filter(|ty| ty.is_float()) {
@@ -228,14 +229,14 @@ impl<'a> Elaborator<'a> {
     }
 }
 
-/// Whether a file is being read or was read.
+/// The state of a file that is being read, or was read.
 #[derive(Clone, Copy, PartialEq)]
 enum State {
     Open,
     Done,
 }
 
-/// Reads files, each once, imported ones before those that import them.
+/// Reads files, each once, imported ones before the files that import them.
 struct Files<'s> {
     sources: &'s mut SourceMap,
     interner: &'s Interner,
@@ -295,7 +296,7 @@ impl Files<'_> {
                 Ok(bytes) => match String::from_utf8(bytes) {
                     Ok(text) => self.add_text(path, text),
                     Err(error) => {
-                        // Adding the bytes says what is wrong with them.
+                        // `add_bytes` reports the invalid bytes.
                         if let Err(diag) = self.sources.add_bytes(name, error.into_bytes()) {
                             self.diags.push(*diag);
                         }
@@ -363,7 +364,7 @@ fn note_import(import: &Import, out: &mut Vec<(String, Span)>) {
     out.push((import.path.clone(), import.path_span));
 }
 
-/// The path, without ending, that an import in the file at `from` means.
+/// The path, without extension, that an import in the file at `from` refers to.
 fn resolve(from: &str, target: &str) -> String {
     if target.starts_with('/') {
         return target.to_owned();

@@ -1,8 +1,7 @@
-//! Problems found: collected while checking, sifted at the end.
+//! Diagnostics: collected while checking, filtered at the end.
 //!
-//! A type that is too large to be worked with is reported once for each
-//! definition, and everything else that is said of the definition after that is
-//! dropped: it would be about types that are not the program's.
+//! A type that exceeds the limits is reported once for each definition, and later errors of that
+//! definition are dropped: they would be about types that the program does not have.
 
 use crate::infer::{MAX_DEPTH, MAX_PARTS, Tables};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -10,41 +9,40 @@ use syntax::ast::Pat;
 use syntax::diag::{Diagnostic, Label};
 use syntax::span::{FileId, SourceMap, Span};
 
-/// So many problems are collected.
+/// The maximum number of diagnostics collected.
 const MAX_COLLECTED: usize = 1000;
 
-/// So many errors, or warnings, are given to the user.
+/// The maximum number of errors, and of warnings, shown to the user.
 const MAX_ERRORS: usize = 30;
 
-/// So many places are shown where a name is not known.
+/// The maximum number of additional labels of an unknown name.
 const MAX_PLACES: usize = 4;
 
-/// The problems found so far.
+/// The diagnostics found so far.
 pub(crate) struct Reports<'a> {
     sources: &'a SourceMap,
     /// The errors.
     diags: Vec<Diagnostic>,
-    /// The warnings, which stop nothing.
+    /// The warnings, which do not stop compilation.
     warnings: Vec<Diagnostic>,
-    /// What is to be said of a type that is too large, in the declaration that is
-    /// being checked.
+    /// The error about a type that exceeds the limits, in the declaration being checked.
     too_large: Option<Diagnostic>,
 }
 
 impl<'a> Reports<'a> {
-    /// With problems that were found before.
+    /// Starts with errors that were found before.
     pub(crate) const fn new(sources: &'a SourceMap, diags: Vec<Diagnostic>) -> Self {
         Self { sources, diags, warnings: Vec::new(), too_large: None }
     }
 
-    /// Records a problem.
+    /// Records an error, unless one about a type that exceeds the limits is pending.
     pub(crate) fn report(&mut self, diag: Diagnostic) {
         if self.diags.len() < MAX_COLLECTED && self.too_large.is_none() {
             self.diags.push(diag);
         }
     }
 
-    /// Records a problem, unless there are others beside the first so many.
+    /// Records an error, unless others were recorded since there were `problems`.
     pub(crate) fn report_first(&mut self, problems: usize, diag: Diagnostic) {
         if self.diags.len() == problems {
             self.report(diag);
@@ -58,38 +56,38 @@ impl<'a> Reports<'a> {
         }
     }
 
-    /// How many problems were found.
+    /// The number of errors.
     pub(crate) const fn problems(&self) -> usize {
         self.diags.len()
     }
 
-    /// Takes out the problems found since there were this many.
+    /// Removes and returns the errors recorded since there were this many.
     pub(crate) fn take_since(&mut self, problems: usize) -> Vec<Diagnostic> {
         self.diags.split_off(problems)
     }
 
-    /// Puts others in place of the problems found since there were this many.
+    /// Replaces the errors recorded since there were this many.
     pub(crate) fn replace_since(&mut self, problems: usize, found: Vec<Diagnostic>) {
         self.diags.truncate(problems);
         self.diags.extend(found);
     }
 
-    /// Everything that is to be told of the program.
+    /// The diagnostics to be shown: the errors, or the warnings if there are none.
     pub(crate) fn all(self) -> Vec<Diagnostic> {
         let mut found = self.diags;
         if found.is_empty() {
-            // Beside errors, warnings are noise, and may follow from them.
+            // Warnings may follow from errors.
             found = self.warnings;
         }
         sift(found)
     }
 
-    /// A piece of the program.
+    /// The source text of a span.
     pub(crate) fn snippet(&self, span: Span) -> &'a str {
         self.sources.snippet(span)
     }
 
-    /// The first words of a piece of the program.
+    /// The start of the source text of a span, on one line.
     pub(crate) fn excerpt(&self, span: Span) -> String {
         const LENGTH: usize = 40;
         let words: Vec<&str> = self.sources.snippet(span).split_whitespace().take(LENGTH).collect();
@@ -101,12 +99,13 @@ impl<'a> Reports<'a> {
         short
     }
 
-    /// Whether nothing was reported since there were this many problems.
+    /// Returns true if no error was recorded since there were this many. Always false when the
+    /// collection is full.
     pub(crate) const fn is_sound_since(&self, problems: usize) -> bool {
         self.diags.len() == problems && problems < MAX_COLLECTED
     }
 
-    /// Whether an error was found within a place.
+    /// Returns true if an error was found within a span, but not at exactly that span.
     pub(crate) fn is_known_wrong(&self, span: Span) -> bool {
         self.diags.iter().rev().any(|diag| {
             let found = diag.primary.as_ref().map(|label| label.span);
@@ -120,13 +119,13 @@ impl<'a> Reports<'a> {
         })
     }
 
-    /// Remembers that a type at a place is too large.
+    /// Records that a type at a span exceeds the limits.
     pub(crate) fn note_too_large(&mut self, tables: &Tables, span: Span) {
         tables.too_large.set(true);
         self.place_too_large(tables, span);
     }
 
-    /// Remembers the place, if a type was found to be too large since.
+    /// Records the span, if a type was found to exceed the limits since the last report.
     pub(crate) fn place_too_large(&mut self, tables: &Tables, span: Span) {
         if tables.too_large.get() && self.too_large.is_none() {
             self.too_large = Some(
@@ -141,8 +140,7 @@ impl<'a> Reports<'a> {
         }
     }
 
-    /// The parameters of a function; those that are too many are reported and
-    /// left out.
+    /// The parameters of a function; if there are too many, the rest is reported and left out.
     pub(crate) fn params<'p>(&mut self, params: &'p [Pat]) -> &'p [Pat] {
         let limit = MAX_DEPTH as usize - 1;
         let Some((kept, more)) = params.split_at_checked(limit) else {
@@ -160,7 +158,7 @@ impl<'a> Reports<'a> {
         kept
     }
 
-    /// At the end of a declaration: reports that one of its types is too large.
+    /// Reports, at the end of a declaration, that one of its types exceeds the limits.
     pub(crate) fn report_too_large(&mut self, tables: &Tables, span: Span) {
         self.place_too_large(tables, span);
         tables.too_large.set(false);
@@ -170,14 +168,14 @@ impl<'a> Reports<'a> {
     }
 }
 
-/// Each problem once, unknown names once with all their places, and not too many.
+/// Removes duplicates, merges errors about the same unknown name, and limits the number.
 fn sift(diags: Vec<Diagnostic>) -> Vec<Diagnostic> {
     let mut seen: FxHashSet<(&'static str, String, Option<Span>)> = FxHashSet::default();
     let mut names: FxHashMap<(String, Option<FileId>), (usize, usize)> = FxHashMap::default();
     let mut out: Vec<Diagnostic> = Vec::new();
     for diag in diags {
         let span = diag.primary.as_ref().map(|label| label.span);
-        // A parametric module's own errors come up at each of its applications.
+        // Errors of a parametric module recur at each application.
         if !seen.insert((diag.id, diag.message.clone(), span)) {
             continue;
         }
@@ -207,7 +205,7 @@ fn sift(diags: Vec<Diagnostic>) -> Vec<Diagnostic> {
     cap(out)
 }
 
-/// The first errors or warnings, and how many more there are.
+/// Keeps the first errors and warnings, and appends the number of those left out.
 fn cap(mut diags: Vec<Diagnostic>) -> Vec<Diagnostic> {
     for errors in [true, false] {
         let counts = |diag: &Diagnostic| diag.is_error() == errors;

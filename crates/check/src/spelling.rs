@@ -1,23 +1,22 @@
-//! How the program spells the types of its entry points: data for whoever shows them
-//! to the outside. `modules::spelled` makes it.
+//! External spellings of the types of entry points, made by `modules::spelled`.
 
 use crate::tast::Name;
 use std::sync::Arc;
 
-/// How a type is spelled for the outside: without sizes.
+/// The external spelling of a type: without sizes.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Spelled {
-    /// The type's name.
+    /// The name of the type.
     pub name: Name,
-    /// How its parts are spelled.
+    /// The spellings of its parts.
     pub parts: SpelledParts,
 }
 
-/// How the parts of a type are spelled: of a name that was declared at the top of a
-/// file, those of the record or sum that it stands for.
+/// The spellings of the parts of a type. A named type that was declared at the top level of a file
+/// has the parts of the record or sum that defines it.
 #[derive(Clone, PartialEq, Debug)]
 pub enum SpelledParts {
-    /// Nothing says so.
+    /// Not known.
     Unknown,
     /// The elements of an array.
     Elem(Arc<Spelled>),

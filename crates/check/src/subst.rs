@@ -1,8 +1,7 @@
 //! Substitution in types and sizes.
 //!
-//! [`map_ty`] rebuilds a type with a mapping for its variables, sizes and
-//! abstract types and keeps what did not change shared. [`Subst`] is the mapping
-//! of parameters to arguments.
+//! [`map_ty`] rebuilds a type with a mapping for its variables, sizes and abstract types, and
+//! shares unchanged parts. [`Subst`] is the mapping from parameters to arguments.
 
 use crate::infer::Extent;
 use crate::tast::{ArrayTy, ArrowTy, Dim, Exp, ExpKind, RetType, Ty, TyVarId, TypeArgs, TypeId, VarId};
@@ -11,28 +10,27 @@ use prim::{Scalar, ScalarType};
 use std::sync::Arc;
 use syntax::span::Span;
 
-/// What to do with the leaves of a type. `None` means: stays as it is.
+/// A mapping of the leaves of a type. `None` means unchanged.
 pub(crate) trait TyMap {
-    /// A type variable.
+    /// Maps a type variable.
     fn ty_var(&mut self, var: TyVarId) -> Option<Ty>;
-    /// A size variable.
+    /// Maps a size variable.
     fn dim_var(&mut self, var: VarId) -> Option<Dim>;
-    /// A node of an expression that stands for a size, before its children.
-    /// Whether it changed.
+    /// Maps a node of a size expression, before its children; returns true if it changed.
     fn node(&mut self, _exp: &mut Exp) -> bool {
         false
     }
-    /// An expression that stands for a size; returns true if its parts are mapped.
+    /// Returns true if the parts of this size expression are to be mapped.
     fn size_exp(&mut self, _exp: &Exp) -> bool {
         true
     }
-    /// How much was walked so far, and how many parts a type may have, if what is
-    /// made could grow beyond measure: compound types beyond that stay as they
-    /// are, operations on sizes become unknown.
+    /// The extent walked so far and the maximum number of parts, for mappings whose results could
+    /// grow without bound: compound types beyond the limit are unchanged, operations on sizes
+    /// become unknown.
     fn extent(&mut self) -> Option<(&mut Extent, u32)> {
         None
     }
-    /// An abstract type, its arguments mapped already.
+    /// Maps an abstract type, whose arguments have been mapped.
     fn abstract_ty(&mut self, _id: TypeId, _args: &TypeArgs) -> Option<Ty> {
         None
     }
@@ -167,8 +165,7 @@ pub(crate) fn map_dim(dim: &Dim, map: &mut dyn TyMap) -> Option<Dim> {
     }
 }
 
-/// Maps the variables of an expression that stands for a size. Whether anything
-/// changed.
+/// Maps the variables of a size expression; returns true if anything changed.
 fn map_size_exp(exp: &mut Exp, map: &mut dyn TyMap) -> bool {
     stacker::maybe_grow(crate::RED_ZONE, crate::STACK_STEP, || {
         let mut changed = false;
@@ -233,7 +230,7 @@ pub(crate) fn dim_to_exp(dim: &Dim, span: Span) -> Exp {
     }
 }
 
-/// Type and size parameters with what they stand for. Few, so looked up one by one.
+/// A substitution of type and size parameters. They are few, so lookup is linear.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Subst {
     /// Types for type variables.
@@ -243,7 +240,7 @@ pub(crate) struct Subst {
 }
 
 impl Subst {
-    /// Whether it changes nothing.
+    /// Returns true for the empty substitution.
     pub(crate) fn is_empty(&self) -> bool {
         self.types.is_empty() && self.dims.is_empty()
     }

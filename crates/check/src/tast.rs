@@ -1,23 +1,20 @@
-//! The typed tree: what the checker hands to `lower` and to the interpreter.
+//! The typed tree: the checker's output, for `lower` and the interpreter.
 //!
-//! Modules are gone: every definition that the program can reach, whatever
-//! module it stood in and however many times a parametric module was applied,
-//! is one [`Def`] in a flat list, in an order in which each definition comes
-//! after everything it mentions (except itself, for recursion). Every value,
-//! global or local, parameter or size, has its own [`VarId`]; names are kept
-//! only to be printed.
+//! It has no modules: every definition that the program can reach is one [`Def`] in a flat list,
+//! for any module and for each application of a parametric module. Each definition comes after all
+//! that it mentions (except itself, for recursion). Every value, global or local, parameter or
+//! size, has its own [`VarId`]; names are kept only for printing.
 //!
-//! Guarantees of a [`Program`] that came without errors:
-//! - types are free of abbreviations and of abstract types (both are replaced
-//!   by what they stand for); a [`Ty::Var`] is bound by the `ty_params` of an
-//!   enclosing definition;
-//! - overloading is resolved: every literal has its value and every built-in
-//!   operator its scalar type;
-//! - sizes in types are *claims*, not proofs: the checker rejects sizes that
-//!   are plainly different, and lets pass what it cannot decide, so whoever
-//!   evaluates compares actual shapes where they meet. A size that only the
-//!   value itself can tell is a variable in the [`Exp::ext`] of the expression
-//!   that makes the value, or [`Dim::Any`].
+//! Guarantees of a [`Program`] without errors:
+//! - types contain no abbreviations and no abstract types (both are replaced by their definitions),
+//!   except for built-in accumulators; a [`Ty::Var`] is bound by the `ty_params` of an enclosing
+//!   definition;
+//! - overloading is resolved: every literal has its value and every built-in operator its scalar
+//!   type;
+//! - sizes in types are *claims*, not proofs: the checker rejects sizes that plainly differ and
+//!   accepts undecided ones, so evaluators compare actual shapes where they must agree. A size that
+//!   only the value determines is a variable in the [`Exp::ext`] of the expression that makes the
+//!   value, or [`Dim::Any`].
 
 use crate::intrinsics::Intrinsic;
 pub use crate::spelling::{Spelled, SpelledParts};
@@ -25,14 +22,14 @@ use prim::{BinOp, Scalar, ScalarType};
 use std::sync::Arc;
 use syntax::span::Span;
 
-/// Text of a name, a record label or a constructor.
+/// The text of a name, a record label or a constructor.
 pub type Name = Arc<str>;
 
 /// A value: global, local, parameter or size.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct VarId(pub u32);
 
-/// A type variable: parameter of a polymorphic definition.
+/// A type variable: a parameter of a polymorphic definition.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct TyVarId(pub u32);
 
@@ -40,17 +37,17 @@ pub struct TyVarId(pub u32);
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct TypeId(pub u32);
 
-/// A size as it stands in a type.
+/// A size in a type.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Dim {
-    /// Not known statically and not named: take it from the value.
+    /// Not known statically and not named: it is read off the value.
     Any,
     /// A literal size.
     Const(i64),
-    /// The value of a variable of type `i64`: a size parameter, a parameter, a
-    /// bound variable, or an unknown size bound by some [`Exp::ext`].
+    /// The value of a variable of type `i64`: a size parameter, a parameter, a bound variable, or
+    /// an unknown size bound by some [`Exp::ext`].
     Var(VarId),
-    /// Arithmetic on sizes, on `i64`.
+    /// Arithmetic on sizes, in `i64`.
     Op(BinOp, Arc<(Dim, Dim)>),
     /// Any other expression of type `i64`.
     Exp(Arc<Exp>),
@@ -61,50 +58,49 @@ pub enum Dim {
 pub enum Ty {
     /// A scalar type.
     Scalar(ScalarType),
-    /// An array of one dimension of elements, which may be arrays again.
+    /// A one-dimensional array of elements, which may be arrays.
     Array(Arc<ArrayTy>),
-    /// A tuple; `()` is the empty one, there is none of one component.
+    /// A tuple; `()` is the empty one. There is none with one component.
     Tuple(Arc<[Ty]>),
-    /// A record, fields sorted by label (a record whose labels are 0..n is a tuple).
+    /// A record with its fields sorted by label (a record with labels 0..n is a tuple).
     Record(Arc<[(Name, Ty)]>),
-    /// A sum type, constructors sorted by name, each with its payload types.
+    /// A sum type with its constructors sorted by name, each with its payload types.
     Sum(Arc<[(Name, Arc<[Ty]>)]>),
     /// A function of one parameter.
     Arrow(Arc<ArrowTy>),
-    /// A type variable. In a finished program always a type parameter.
+    /// A type variable; in a finished program always a type parameter.
     Var(TyVarId),
-    /// An abstract type with its type and size arguments. In a finished program
-    /// only the built-in accumulators (`intrinsics.acc`); others are replaced by
-    /// their representation.
+    /// An abstract type with its type and size arguments. In a finished program only the built-in
+    /// accumulators (`intrinsics.acc`); others are replaced by their representation.
     Abstract(TypeId, Arc<TypeArgs>),
 }
 
 /// The arguments of an abstract type.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct TypeArgs {
-    /// Type arguments in order of declaration.
+    /// Type arguments, in order of declaration.
     pub types: Vec<Ty>,
-    /// Size arguments in order of declaration.
+    /// Size arguments, in order of declaration.
     pub dims: Vec<Dim>,
 }
 
 /// `[dim]elem`.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ArrayTy {
-    /// Number of elements.
+    /// The number of elements.
     pub dim: Dim,
-    /// Their type.
+    /// The type of the elements.
     pub elem: Ty,
 }
 
 /// `(name: param) -> ret`.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ArrowTy {
-    /// The parameter as sizes in the result name it, if they do.
+    /// The variable by which sizes in the result refer to the argument, if they do.
     pub name: Option<VarId>,
-    /// The parameter's type.
+    /// The type of the parameter.
     pub param: Ty,
-    /// Which parts of the argument are consumed (`*` in the parameter's type).
+    /// The parts of the argument that are consumed (`*` in the parameter's type).
     pub consumes: Uniq,
     /// The result.
     pub ret: RetType,
@@ -117,11 +113,11 @@ pub struct RetType {
     pub ext: Vec<VarId>,
     /// The type.
     pub ty: Ty,
-    /// Which parts are free of aliases.
+    /// The parts that are free of aliases.
     pub unique: Uniq,
 }
 
-/// Which parts of a value are unique (`*`).
+/// The parts of a value that are unique (`*`).
 #[derive(Clone, PartialEq, Debug, Default)]
 pub enum Uniq {
     /// No part.
@@ -136,7 +132,7 @@ pub enum Uniq {
 /// An attribute, `#[name(args)]`; numbers are kept as text.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Attr {
-    /// Its name, or a decimal.
+    /// The name, or a number in decimal.
     pub name: Name,
     /// The attributes in parentheses.
     pub args: Vec<Attr>,
@@ -145,52 +141,51 @@ pub struct Attr {
 /// An expression with its type.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Exp {
-    /// What it is.
+    /// The form.
     pub kind: ExpKind,
-    /// Its type, without the uniqueness.
+    /// The type, without the uniqueness.
     pub ty: Ty,
-    /// The sizes in `ty` that came into being inside this expression and are
-    /// unknown until it has its value: read them off the value's shape. An
-    /// expression around it whose type has the same size lists it again, and
-    /// means the same number.
+    /// The sizes in `ty` that are created inside this expression and are unknown until it has its
+    /// value: they are read off the value's shape. An enclosing expression whose type has the same
+    /// size lists it again, for the same number.
     pub ext: Vec<VarId>,
-    /// Where it stands.
+    /// The source span.
     pub span: Span,
 }
 
 /// The forms of an expression.
 #[derive(Clone, PartialEq, Debug)]
 pub enum ExpKind {
-    /// A scalar literal of the source type given (its sign is in the type only).
+    /// A scalar literal of the given source type (the signedness is in the type only).
     Lit(Scalar, ScalarType),
     /// A string: an array of `u8`.
     String(Arc<[u8]>),
-    /// A definition, a parameter or a bound variable. For a polymorphic one the
-    /// instantiation of its type and size parameters, in their order.
+    /// A definition, a parameter or a bound variable. For a polymorphic one, also the instances of
+    /// its type and size parameters, in their order.
     Var {
-        /// Which.
+        /// The variable.
         id: VarId,
-        /// What its type parameters stand for here.
+        /// The instances of its type parameters.
         ty_args: Vec<(TyVarId, Ty)>,
-        /// What its size parameters stand for here. [`Dim::Any`] where only the
-        /// arguments' shapes tell.
+        /// The instances of its size parameters. [`Dim::Any`] if only the arguments' shapes
+        /// determine it.
         size_args: Vec<(VarId, Dim)>,
     },
     /// A built-in function, as a value of function type (curried).
     Intrinsic {
-        /// Its meaning.
+        /// The function.
         fun: Intrinsic,
-        /// Its type arguments in order of declaration.
+        /// Its type arguments, in order of declaration.
         ty_args: Vec<Ty>,
-        /// Its size arguments in order of declaration.
+        /// Its size arguments, in order of declaration.
         size_args: Vec<Dim>,
     },
-    /// A built-in operator whose type is not inferred yet. Only inside the
-    /// checker: a finished program has [`ExpKind::Intrinsic`] in its place.
+    /// A built-in operator whose type is not inferred yet. It occurs only inside the checker: a
+    /// finished program has [`ExpKind::Intrinsic`] in its place.
     Operator(SourceOp),
-    /// A tuple; `()` too.
+    /// A tuple, including `()`.
     Tuple(Vec<Exp>),
-    /// A record, fields as written.
+    /// A record, its fields in source order.
     Record(Vec<(Name, Exp)>),
     /// `exp.label`; the components of tuples are labelled `0`, `1`, ...
     Project(Box<Exp>, Name),
@@ -203,99 +198,101 @@ pub enum ExpKind {
         /// The new value of the field.
         value: Box<Exp>,
     },
-    /// An array of these elements. Its element type stands in the type.
+    /// An array of these elements. The element type is in the node's type.
     Array(Vec<Exp>),
-    /// `start..second...end` and its kin; integers of one type.
+    /// `start..second...end` and its other forms; integers of one type.
     Range {
         /// The first element.
         start: Box<Exp>,
-        /// The second, which gives the stride; else 1 (-1 for downwards).
+        /// The second element, which determines the stride; if absent, that is 1 (-1 for downward
+        /// ranges).
         second: Option<Box<Exp>>,
         /// The bound.
         end: Box<Exp>,
-        /// How the bound is meant.
+        /// The form of the bound.
         kind: RangeKind,
     },
     /// `array[i, j:k]`: an index or slice for each of the outer dimensions.
     Index {
         /// The array.
         array: Box<Exp>,
-        /// At least one, at most the rank.
+        /// At least one, at most as many as the rank.
         indices: Vec<Index>,
     },
     /// `array with [i, j:k] = value`.
     Update {
         /// The array, consumed.
         array: Box<Exp>,
-        /// At least one, at most the rank.
+        /// At least one, at most as many as the rank.
         indices: Vec<Index>,
-        /// What to write.
+        /// The new value.
         value: Box<Exp>,
     },
-    /// Application to one or more arguments; may be partial, `fun` may be any expression.
-    /// The arguments are evaluated before the function: from the last to the first, so that
-    /// one may have sizes that a later one computes; operands from left to right.
+    /// Application to one or more arguments; may be partial, and `fun` may be any expression.
+    /// Arguments are evaluated before the function, from the last to the first, so that one may
+    /// have sizes that a later one computes. The operands of a binary operator are evaluated from
+    /// left to right.
     Apply {
         /// The function.
         fun: Box<Exp>,
         /// The arguments, at least one.
         args: Vec<Exp>,
-        /// Whether it is a binary operator between its operands.
+        /// True if it is a binary operator between its operands.
         infix: bool,
     },
-    /// `\params: ret -> body`. Operator, projection and index sections too.
+    /// `\params: ret -> body`; also operator, projection and index sections.
     Lambda(Arc<Lambda>),
     /// A sequence of local bindings, each in scope of those after it.
     Let {
-        /// At least one.
+        /// At least one binding.
         binds: Vec<Bind>,
-        /// The value.
+        /// The result.
         body: Box<Exp>,
     },
     /// A conditional.
     If {
-        /// The condition, `bool`.
+        /// The condition, of type `bool`.
         cond: Box<Exp>,
-        /// The value if it holds.
+        /// The value if the condition is true.
         then: Box<Exp>,
-        /// The value if not.
+        /// The value if the condition is false.
         otherwise: Box<Exp>,
     },
     /// A loop.
     Loop {
-        /// Sizes that vary from iteration to iteration, bound by the pattern's type.
+        /// The sizes that vary between iterations, bound by the pattern's type.
         sizes: Vec<VarId>,
         /// The loop parameters.
         pat: Box<Pat>,
         /// Their initial values.
         init: Box<Exp>,
-        /// What drives it.
+        /// The form: `for` or `while`.
         form: LoopForm,
         /// The next values.
         body: Box<Exp>,
     },
-    /// A `match`; exhaustive.
+    /// A `match`; its cases are exhaustive.
     Match {
-        /// The value looked at.
+        /// The value that is matched.
         scrutinee: Box<Exp>,
-        /// The cases; the first that fits is taken.
+        /// The cases; the first that matches is taken.
         cases: Vec<Case>,
     },
     /// `#label args`.
     Constr(Name, Vec<Exp>),
-    /// `a && b`, control flow.
+    /// `a && b`, short-circuiting.
     And(Box<Exp>, Box<Exp>),
-    /// `a || b`, control flow.
+    /// `a || b`, short-circuiting.
     Or(Box<Exp>, Box<Exp>),
-    /// `exp :> ty`: check at run time that the shape is that of this node's type.
+    /// `exp :> ty`: checks at run time that the shape is that of this node's type.
     Coerce(Box<Exp>),
     /// `assert cond exp`.
     Assert {
-        /// What must hold.
+        /// The condition.
         cond: Box<Exp>,
         /// The condition as written, for the message.
         text: Arc<str>,
-        /// The value.
+        /// The result.
         exp: Box<Exp>,
     },
     /// `#[attrs] exp`.
@@ -304,8 +301,7 @@ pub enum ExpKind {
     Hole,
 }
 
-/// The built-in overloaded operators of the source language, before their type
-/// is known.
+/// The built-in overloaded operators of the source language, before their type is known.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SourceOp {
     /// `+`
@@ -350,30 +346,30 @@ pub enum SourceOp {
     Not,
 }
 
-/// How the bound of a range is meant.
+/// The forms of a range's bound.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RangeKind {
-    /// `...`: including the bound.
+    /// `...`: inclusive.
     Inclusive,
-    /// `..<`: upwards, without the bound.
+    /// `..<`: upwards, exclusive.
     UpTo,
-    /// `..>`: downwards, without the bound.
+    /// `..>`: downwards, exclusive.
     DownTo,
 }
 
-/// One position of an index path.
+/// The index of one dimension.
 #[derive(Clone, PartialEq, Debug)]
 #[allow(clippy::large_enum_variant, reason = "few, and made once")]
 pub enum Index {
-    /// `[i]`: integers of any type.
+    /// `[i]`: an integer of any type.
     At(Exp),
     /// `[from:to:step]`, all `i64`.
     Slice {
-        /// Start, if written.
+        /// The start, if written.
         from: Option<Exp>,
-        /// End, if written.
+        /// The end, if written.
         to: Option<Exp>,
-        /// Step, if written.
+        /// The step, if written.
         step: Option<Exp>,
     },
 }
@@ -384,19 +380,19 @@ pub enum Index {
 pub enum Bind {
     /// `let [sizes] pat = rhs`.
     Pat {
-        /// Sizes that the pattern's type binds, as far as they were written.
+        /// The sizes bound by the pattern's type, as far as they were written.
         sizes: Vec<VarId>,
         /// The pattern, irrefutable.
         pat: Pat,
         /// The bound expression.
         rhs: Exp,
     },
-    /// `let f [n] 't params = ...`: a local function, possibly polymorphic. It
-    /// may mention values of the scope around it, not itself.
+    /// `let f [n] 't params = ...`: a local function, possibly polymorphic. It may mention values
+    /// of outer scopes, but not itself.
     Fun(Arc<Def>),
 }
 
-/// What drives a loop.
+/// The forms of a loop.
 #[derive(Clone, PartialEq, Debug)]
 pub enum LoopForm {
     /// `for i < bound`: `i` counts from 0 in the bound's type.
@@ -410,9 +406,9 @@ pub enum LoopForm {
 /// One case of a `match`.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Case {
-    /// The pattern, may fail.
+    /// The pattern, possibly refutable.
     pub pat: Pat,
-    /// Its value.
+    /// The result.
     pub body: Exp,
 }
 
@@ -430,27 +426,27 @@ pub struct Lambda {
 /// A pattern with its type.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Pat {
-    /// What it is.
+    /// The form.
     pub kind: PatKind,
-    /// The type of what it matches.
+    /// The type of the values that it matches.
     pub ty: Ty,
-    /// Which parts of the value are consumed by (parameters) or owned in
-    /// (bindings) its scope: `*` in the type as written.
+    /// The parts of the value that are consumed by (parameters) or owned in (bindings) its scope:
+    /// `*` in the type as written.
     pub consumes: Uniq,
-    /// Where it stands.
+    /// The source span.
     pub span: Span,
 }
 
 /// The forms of a pattern.
 #[derive(Clone, PartialEq, Debug)]
 pub enum PatKind {
-    /// Anything, bound to a name.
+    /// Any value, bound to a variable.
     Var(VarId),
-    /// Anything.
+    /// Any value.
     Wildcard,
-    /// A tuple; `()` too.
+    /// A tuple, including `()`.
     Tuple(Vec<Pat>),
-    /// A record: every field of the type, as written.
+    /// A record: every field of the type, in source order.
     Record(Vec<(Name, Pat)>),
     /// Exactly this value.
     Lit(Scalar, ScalarType),
@@ -465,7 +461,7 @@ pub enum PatKind {
 pub struct Def {
     /// The value it defines.
     pub var: VarId,
-    /// Where its name stands.
+    /// The span of its name.
     pub span: Span,
     /// Its attributes.
     pub attrs: Vec<Attr>,
@@ -473,36 +469,36 @@ pub struct Def {
     pub ty_params: Vec<TyVarId>,
     /// Size parameters, written and inferred; values of type `i64` in the body.
     pub size_params: Vec<VarId>,
-    /// Parameters; none for a constant. (The body may be a function all the same.)
+    /// Parameters; none for a constant. (The body may still be a function.)
     pub params: Vec<Pat>,
     /// The type of the body.
     pub ret: RetType,
     /// The body.
     pub body: Exp,
-    /// Whether it is an entry point.
+    /// True for an entry point.
     pub entry: bool,
-    /// Whether it stands in the prelude.
+    /// True for a definition of the prelude.
     pub is_prelude: bool,
 }
 
-/// A type as an entry point shows it to the outside.
+/// A type of an entry point, as callers see it.
 #[derive(Clone, PartialEq, Debug)]
 pub struct EntryType {
     /// The type, in full.
     pub ty: Ty,
-    /// The type as written (the name of an abbreviation, `[n]f32`, ...), without
-    /// `*`; `None` where it was inferred.
+    /// The type as written (the name of an abbreviation, `[n]f32`, ...), without `*`; `None` if it
+    /// was inferred.
     pub text: Option<Arc<str>>,
-    /// How users know the type and its parts, where it was written.
+    /// The external spelling, if the type was written.
     pub spelled: Option<Arc<Spelled>>,
-    /// Whether it carries `*` as a whole (consumed parameter, alias-free result).
+    /// True if it has a `*` as a whole (consumed parameter, alias-free result).
     pub unique: bool,
 }
 
 /// One parameter of an entry point.
 #[derive(Clone, PartialEq, Debug)]
 pub struct EntryParam {
-    /// Its name; empty where the pattern has none.
+    /// The name; empty if the pattern has none.
     pub name: Name,
     /// Its type.
     pub ty: EntryType,
@@ -513,18 +509,17 @@ pub struct EntryParam {
 pub struct Entry {
     /// The name, as written.
     pub name: Name,
-    /// The definition; it may have fewer `params` than the entry point when its
-    /// body is a function.
+    /// The definition; it may have fewer `params` than the entry point if its body is a function.
     pub var: VarId,
     /// All parameters of the (uncurried) type.
     pub params: Vec<EntryParam>,
-    /// The result. A tuple result is one component per output.
+    /// The results. A tuple is one result per component.
     pub results: Vec<EntryType>,
-    /// Where its name stands.
+    /// The span of its name.
     pub span: Span,
 }
 
-/// What is known of a value apart from its use.
+/// The stored facts about a value.
 #[derive(Clone, PartialEq, Debug)]
 pub struct VarInfo {
     /// The name as written (without module qualifiers).
@@ -534,9 +529,9 @@ pub struct VarInfo {
 /// A checked program.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Program {
-    /// Definitions, each after those it mentions.
+    /// The definitions, each after all others that it mentions.
     pub defs: Vec<Arc<Def>>,
-    /// Entry points of the root file, in source order.
+    /// The entry points of the root file, in source order.
     pub entries: Vec<Entry>,
     /// The table of values, indexed by [`VarId`].
     pub vars: Vec<VarInfo>,
@@ -552,8 +547,8 @@ impl Program {
 }
 
 impl Drop for Exp {
-    /// Long chains of operators nest as deeply as they are long, so dropping
-    /// grows the stack where little is left.
+    /// Long chains of operators nest as deeply as they are long, so dropping grows the stack when
+    /// little of it is left.
     fn drop(&mut self) {
         if matches!(self.kind, ExpKind::Lit(..) | ExpKind::Var { .. } | ExpKind::Hole) {
             return;
@@ -566,7 +561,7 @@ impl Drop for Exp {
 }
 
 impl Ty {
-    /// The type `i64`, that of sizes and indices.
+    /// The type `i64`, of sizes and indices.
     pub const I64: Self = Self::Scalar(ScalarType::I64);
     /// The type `bool`.
     pub const BOOL: Self = Self::Scalar(ScalarType::Bool);
@@ -581,12 +576,12 @@ impl Ty {
         Self::Tuple(Arc::from([]))
     }
 
-    /// `param -> ret`, consuming nothing.
+    /// `param -> ret`, which consumes nothing.
     pub fn arrow(param: Self, ret: Self) -> Self {
         Self::Arrow(Arc::new(ArrowTy { name: None, param, consumes: Uniq::None, ret: RetType::plain(ret) }))
     }
 
-    /// The number of outer array dimensions and the type under them.
+    /// The number of outer array dimensions, and the element type under them.
     pub fn peel(&self) -> (usize, &Self) {
         let (mut rank, mut ty) = (0, self);
         while let Self::Array(array) = ty {
@@ -596,7 +591,7 @@ impl Ty {
         (rank, ty)
     }
 
-    /// The type of a field of a record or component of a tuple.
+    /// The type of a field of a record, or of a component of a tuple.
     pub fn field(&self, label: &str) -> Option<&Self> {
         match self {
             Self::Tuple(parts) => parts.get(label.parse::<usize>().ok()?),

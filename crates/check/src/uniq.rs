@@ -4,7 +4,7 @@ use crate::tast::Uniq;
 use std::sync::Arc;
 
 impl Uniq {
-    /// Whether some part is unique.
+    /// Returns true if some part is unique.
     pub fn any(&self) -> bool {
         *self != Self::None
     }
@@ -17,12 +17,12 @@ impl Uniq {
         }
     }
 
-    /// That of a compound from those of its components.
+    /// The uniqueness of a compound value from those of its components.
     pub(crate) fn of_parts(parts: Vec<Self>) -> Self {
         if parts.iter().any(Self::any) { Self::Parts(Arc::from(parts)) } else { Self::None }
     }
 
-    /// What is unique by one or the other.
+    /// The parts that are unique in `self` or `other`.
     pub(crate) fn or(&self, other: &Self) -> Self {
         match (self, other) {
             (Self::All, _) | (_, Self::All) => Self::All,

@@ -1,8 +1,8 @@
-//! Local names that nothing uses, and parameters of modules: warned of, unless they
-//! begin with an underscore.
+//! Detection of unused local names and module parameters, for warnings. Names that begin with an
+//! underscore are exempt (in [`crate::context`]).
 //!
-//! A name is known by the place that binds it. A loop body or a parametric module
-//! may be checked several times, and its names are the same ones each time.
+//! A name is identified by the span that binds it. A loop body or a parametric module may be
+//! checked several times, and its names are the same each time.
 
 use rustc_hash::FxHashSet;
 use syntax::ast::Ident;
@@ -12,24 +12,24 @@ use syntax::symbol::Symbol;
 /// The local names of a definition.
 #[derive(Default)]
 pub(crate) struct LocalNames {
-    /// With whether the name is bound by `let x[i] = v`.
+    /// The bindings, each with true if it is by `let x[i] = v`.
     bound: Vec<(Ident, bool)>,
-    /// Where names that are used are bound.
+    /// The binding spans of used names.
     used: FxHashSet<Span>,
 }
 
 impl LocalNames {
-    /// Notes that a local name is bound; `update`: by `let x[i] = v`.
+    /// Records a local name. `update` is true if it is bound by `let x[i] = v`.
     pub(crate) fn bind(&mut self, name: &Ident, update: bool) {
         self.bound.push((*name, update));
     }
 
-    /// Notes that the name bound at a place is used.
+    /// Records a use of the name bound at a span.
     pub(crate) fn use_name(&mut self, place: Span) {
         self.used.insert(place);
     }
 
-    /// The names that nothing uses, in order and each once.
+    /// The unused names, by position and each once.
     pub(crate) fn unused(self) -> Vec<(Ident, bool)> {
         let Self { mut bound, used } = self;
         bound.retain(|(ident, _)| !used.contains(&ident.span));
@@ -39,23 +39,23 @@ impl LocalNames {
     }
 }
 
-/// Names of modules that are used.
+/// The names of used modules.
 #[derive(Default)]
 pub(crate) struct UsedModules(FxHashSet<Symbol>);
 
 impl UsedModules {
-    /// Notes that a module of this name is used.
+    /// Records a use of a module.
     pub(crate) fn use_name(&mut self, name: Symbol) {
         self.0.insert(name);
     }
 
-    /// Begins the body of a parametric module; whether a module with the name of
-    /// this parameter was used before.
+    /// Begins the body of a parametric module; returns true if a module with the name of this
+    /// parameter was used before.
     pub(crate) fn enter(&mut self, parameter: Symbol) -> bool {
         self.0.remove(&parameter)
     }
 
-    /// Ends the body of a parametric module; whether it used this parameter.
+    /// Ends the body of a parametric module; returns true if it used this parameter.
     pub(crate) fn leave(&mut self, parameter: Symbol, used_before: bool) -> bool {
         let used = self.0.contains(&parameter);
         if used_before {

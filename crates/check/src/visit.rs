@@ -1,13 +1,12 @@
-//! Walks over the typed tree.
+//! Traversals of the typed tree.
 //!
 //! [`children`] and [`children_mut`] call a function on every direct subexpression of a node,
-//! [`patterns_mut`] on every pattern that the node itself has. Whoever recurses
-//! through them grows the stack.
+//! [`patterns_mut`] on every pattern of the node itself. Recursive callers must grow the stack.
 
 use crate::tast::{Bind, Exp, ExpKind, Index, Lambda, LoopForm, Pat, PatKind, Ty};
 use std::sync::Arc;
 
-/// Defines a walk over direct subexpressions, to look or (with `mut`) to change.
+/// Defines a traversal of direct subexpressions, by shared or (with `mut`) mutable reference.
 macro_rules! walk {
     ($(#[$doc:meta])* $vis:vis $name:ident, $index:ident, $lambda:ident $(, $mutable:ident)?) => {
         $(#[$doc])*
@@ -115,13 +114,14 @@ macro_rules! walk {
 }
 
 walk! {
-    /// Calls `f` on each direct subexpression, in evaluation order. Definitions
-    /// of local functions are not entered; lambda bodies are.
+    /// Calls `f` on each direct subexpression, in source order, but on the arguments of an
+    /// application before its function. Lambda bodies are visited, bodies of local functions are
+    /// not.
     pub children, children_of_index, lambda_body
 }
 
 walk! {
-    /// As [`children`], to change them.
+    /// As [`children`], with mutable references.
     pub(crate) children_mut, children_of_index_mut, lambda_body_mut, mut
 }
 
@@ -182,7 +182,8 @@ pub(crate) fn pattern_mut(pat: &mut Pat, f: &mut dyn FnMut(&mut Pat)) {
     }
 }
 
-/// Whether any part of a type does, parts of tuples, records and sums.
+/// Returns true if `does` holds for a part of the type, where tuples, records and sums are split
+/// into parts.
 pub(crate) fn any_part(ty: &Ty, does: &dyn Fn(&Ty) -> bool) -> bool {
     stacker::maybe_grow(crate::RED_ZONE, crate::STACK_STEP, || match ty {
         Ty::Tuple(parts) => parts.iter().any(|ty| any_part(ty, does)),
@@ -195,8 +196,8 @@ pub(crate) fn any_part(ty: &Ty, does: &dyn Fn(&Ty) -> bool) -> bool {
     })
 }
 
-/// Calls `f` on an expression and on all within it, the bodies of local functions
-/// included, from the outside in.
+/// Calls `f` on an expression and all its subexpressions, including the bodies of local functions,
+/// in pre-order.
 pub(crate) fn each(exp: &Exp, f: &mut dyn FnMut(&Exp)) {
     stacker::maybe_grow(crate::RED_ZONE, crate::STACK_STEP, || {
         f(exp);
@@ -211,7 +212,7 @@ pub(crate) fn each(exp: &Exp, f: &mut dyn FnMut(&Exp)) {
     });
 }
 
-/// Every variable that a pattern binds, from left to right.
+/// Calls `f` on every variable that a pattern binds, from left to right.
 pub(crate) fn bound_vars(pat: &Pat, f: &mut dyn FnMut(crate::tast::VarId, &Pat)) {
     match &pat.kind {
         PatKind::Var(id) => f(*id, pat),

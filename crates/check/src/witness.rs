@@ -1,9 +1,9 @@
-//! Which sizes a value carries.
+//! The sizes that values carry.
 //!
-//! A size parameter gets its value from the shape of an argument: it must be the
-//! whole size of an array somewhere in the argument. A size that stands only in
-//! an arithmetic expression, only in the type of a function, or only in an
-//! argument of an abstract type, cannot be read off the value.
+//! A size parameter gets its value from the shape of an argument: it must be the whole size of an
+//! array, or a size argument of an abstract type, somewhere in the argument. A size that occurs
+//! only in an arithmetic expression, only in a function type, or only in a type argument of an
+//! abstract type, cannot be read off the value.
 
 use crate::subst::TyMap;
 use crate::tast::{Dim, Ty, TyVarId, VarId};
@@ -11,9 +11,9 @@ use crate::tast::{Dim, Ty, TyVarId, VarId};
 /// The sizes in a type.
 #[derive(Default)]
 pub(crate) struct Witness {
-    /// Those that values of the type carry.
+    /// The sizes that values of the type carry.
     pub(crate) carried: Vec<VarId>,
-    /// Those mentioned in another way.
+    /// The sizes that are mentioned in other ways.
     pub(crate) other: Vec<VarId>,
 }
 
@@ -30,7 +30,7 @@ impl Witness {
         self.ty(ty, true);
     }
 
-    /// Whether the size is mentioned and no value of the type carries it.
+    /// Returns true if the size is mentioned, but values of the type do not carry it.
     pub(crate) fn lacks(&self, var: VarId) -> bool {
         self.other.contains(&var) && !self.carried.contains(&var)
     }
@@ -82,8 +82,8 @@ impl TyMap for Mentioned<'_> {
     }
 }
 
-/// The sizes, of whatever form, that a value of a resolved type carries, with those of
-/// payloads, which only some values have.
+/// Collects the sizes, of any form, that a value of a resolved type carries. Those of payloads are
+/// included, although only some values have them.
 pub(crate) fn carried_sizes(ty: &Ty, found: &mut Vec<Dim>) {
     let mut part = |ty: &Ty| carried_sizes(ty, found);
     match ty {
@@ -102,7 +102,7 @@ pub(crate) fn carried_sizes(ty: &Ty, found: &mut Vec<Dim>) {
     }
 }
 
-/// The sizes of a resolved type that are sizes of payloads and of nothing else.
+/// The sizes of a resolved type that occur only as sizes of payloads.
 pub(crate) fn only_in_payloads(ty: &Ty) -> Vec<VarId> {
     fn walk(ty: &Ty, in_sum: bool, payloads: &mut Vec<VarId>, others: &mut Vec<VarId>) {
         let mut part = |ty: &Ty| walk(ty, in_sum, payloads, others);
@@ -134,8 +134,8 @@ pub(crate) fn only_in_payloads(ty: &Ty) -> Vec<VarId> {
     payloads
 }
 
-/// The sizes that stand in types of parameters inside of a type, without those
-/// that come with the function itself: whoever is to apply it must know them.
+/// The sizes in the parameter types of functions inside a type, without those that the function
+/// itself carries: a caller must know them to apply it.
 pub(crate) fn in_parameters(ty: &Ty) -> Vec<VarId> {
     fn walk(ty: &Ty, found: &mut Vec<VarId>) {
         match ty {

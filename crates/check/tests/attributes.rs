@@ -1,5 +1,5 @@
-//! Attributes are accepted wherever they may stand, whatever their names, and
-//! stand in the typed tree where they stood in the program.
+//! Attributes are accepted wherever the grammar allows them, with any name, and are kept at the
+//! same position in the typed tree.
 
 use check::tast::{Attr, Bind, Def, Exp, ExpKind, Pat, PatKind, Program};
 use check::{Loader, check_program, children};

@@ -1,6 +1,6 @@
-//! Tests in Markdown: each program stands under a heading and is followed by
-//! what the checker must say of it. A `types` block lists some of its definitions
-//! with their types; an `errors` block lists all its errors, as line, column and id.
+//! Tests in Markdown: each program is under a heading and is followed by the expected result. A
+//! `types` block lists some of its definitions with their types; an `errors` block lists all its
+//! errors, as line, column and id.
 
 use check::{Loader, check_program};
 use std::fmt::Write;
@@ -19,7 +19,7 @@ impl Loader for Text<'_> {
     }
 }
 
-/// What the checker says, in the form of the block.
+/// The checker's result, in the form of the block.
 fn answer(program: &str, kind: &str, expected: &str) -> String {
     let mut sources = SourceMap::new();
     let interner = Interner::new();

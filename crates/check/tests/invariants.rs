@@ -1,6 +1,6 @@
-//! What the typed tree promises, held against the trees of the prelude and of
-//! programs that use every form of expression: each variable is bound where it
-//! is used, each type parameter too, and nothing is left to be inferred.
+//! Checks the invariants of the typed tree on the prelude and on programs with every form of
+//! expression: variables and type parameters are bound where they are used, and nothing is left to
+//! be inferred.
 
 use check::tast::{Bind, Def, Dim, Exp, ExpKind, Index, LoopForm, Pat, PatKind, Program, Ty, TyVarId, VarId};
 use check::{Loader, check_program};
@@ -115,7 +115,7 @@ impl Scope {
 
     fn dim(dim: &Dim) {
         match dim {
-            // Sizes are claims: a size of an inner scope is legal in them.
+            // Sizes are claims: one may mention a variable of an inner scope.
             Dim::Any | Dim::Const(_) | Dim::Var(_) => {}
             Dim::Op(_, args) => {
                 Self::dim(&args.0);
@@ -276,7 +276,7 @@ fn modules() {
 
 #[test]
 fn deep_chains() {
-    // As long as it is deep: neither checking nor dropping overflows the stack.
+    // Neither checking nor dropping a long chain, which is as deep, overflows the stack.
     let sum = format!("entry main (x: i32): i32 = {}x", "x + ".repeat(50_000));
     let lets = format!("entry main (x: i32): i32 = {}in x", "let x = x + 1 ".repeat(20_000));
     let nested = format!("entry main (x: i32): i32 = {}x{}", "(x - ".repeat(1_500), ")".repeat(1_500));

@@ -1,5 +1,5 @@
-//! Programs that are short and ask for much: types of exponential size, deep
-//! types, many parameters, many errors. Each is answered soon, by a few messages.
+//! Short programs that need many resources: types of exponential size, deep types, many parameters,
+//! many errors. Each is answered quickly, with few messages.
 
 use check::{Loader, check_program};
 use std::time::{Duration, Instant};
@@ -14,7 +14,7 @@ impl Loader for OneFile {
     }
 }
 
-/// The errors of a program, at most `most` and in few words.
+/// The errors of a program; asserts that there are at most `most`, and that they are short.
 #[track_caller]
 fn errors(text: String, most: usize) -> Vec<&'static str> {
     let mut sources = SourceMap::new();

@@ -1,6 +1,5 @@
-//! Whole messages, as users read them: each program of `messages.md` stands under a
-//! heading and is followed by all that is said of it. `UPDATE_EXPECT=1` writes the
-//! file anew.
+//! Complete rendered messages: each program of `messages.md` is under a heading and is followed by
+//! all its diagnostics. `UPDATE_EXPECT=1` rewrites the file.
 
 use check::{Loader, check_program};
 use std::path::Path;
@@ -19,7 +18,7 @@ impl Loader for Text<'_> {
     }
 }
 
-/// All that is said of a program.
+/// The rendered diagnostics of a program.
 fn answer(program: &str) -> String {
     let mut sources = SourceMap::new();
     let names = Interner::new();

@@ -1,5 +1,5 @@
-//! The pages about errors and warnings: each has one, and its examples are what it says.
-//! The first program of a page has the error or warning of its title, the second has none.
+//! Tests of the documentation pages of errors and warnings: each id has a page, whose first program
+//! has the error or warning of its title and whose second program has none.
 
 use check::{Loader, check_program};
 use std::collections::BTreeSet;
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use syntax::span::SourceMap;
 use syntax::symbol::Interner;
 
-/// Limits, of which an example would fill pages, and what no text can show.
+/// Pages without examples: limits that would need huge programs, and errors that no text can show.
 const WITHOUT_EXAMPLES: [&str; 10] = [
     "file-too-large",
     "invalid-utf8",
@@ -22,7 +22,7 @@ const WITHOUT_EXAMPLES: [&str; 10] = [
     "README",
 ];
 
-/// Warnings of the optimiser, whose pages are `driver`'s to test.
+/// Warnings of the optimiser; `driver` tests their pages.
 const LATER: [&str; 2] = ["safety-check", "unroll"];
 
 struct Text<'t>(&'t str);
@@ -41,7 +41,7 @@ fn folder(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
 }
 
-/// The files below a folder, in order; a file itself.
+/// The files below a folder, sorted; for a file, itself.
 fn files(folder: &Path) -> Vec<PathBuf> {
     if folder.is_file() {
         return vec![folder.to_owned()];
@@ -63,7 +63,7 @@ fn read(path: &Path) -> String {
     std::fs::read_to_string(path).expect("the file can be read")
 }
 
-/// The ids of the errors of a program.
+/// The ids of the diagnostics of a program.
 fn errors(program: &str) -> Vec<&'static str> {
     let mut sources = SourceMap::new();
     let checked = check_program(&mut sources, &Interner::new(), &mut Text(program), "main.fut");
@@ -103,8 +103,8 @@ fn examples() {
     assert!(failures.is_empty(), "\n{failures}");
 }
 
-/// The ids that a source file gives to errors and warnings: the first literal in the calls that
-/// report, and in the list of reasons for a mismatch.
+/// The ids of errors and warnings in a source file: the first literal in calls that report, and in
+/// the table of reasons for a mismatch.
 fn ids(source: &str) -> Vec<&str> {
     const CALLS: [&str; 5] =
         ["Diagnostic::error(", "Diagnostic::warning(", ".error(", ".complain(", "Mismatch::"];

@@ -1,13 +1,13 @@
-//! What may be behind types that do not fit, beside the types themselves.
+//! Notes and hints on type errors: likely causes that the two types alone do not show.
 //!
-//! - A number type was chosen by default, since nothing said which is meant.
-//! - A local function is used at two types; it has one for all its uses.
-//! - A function of the program hides one of the standard library.
-//! - A literal with a fraction stands where an integer is needed.
-//! - Numbers of two types meet: one of them is to be converted.
-//! - An abstract type is no other type, whatever it stands for.
+//! - A number type was chosen by default, because nothing determined it.
+//! - A local function is used at two types, but is monomorphic.
+//! - A function of the program shadows one of the prelude.
+//! - A literal with a fraction is used where an integer is needed.
+//! - Two number types meet: one value must be converted.
+//! - An abstract type differs from every other type, also from its representation.
 //!
-//! Looked for only where there is an error to tell.
+//! Computed only when there is an error to report.
 
 use crate::define::Definer;
 use crate::env::{Entry, Scheme, Target};
@@ -18,15 +18,16 @@ use rustc_hash::FxHashMap;
 use syntax::diag::Diagnostic;
 use syntax::span::Span;
 
-/// Longer expressions are not written into advice.
+/// The maximum length of an expression that is quoted in a hint, in bytes.
 const MAX_EXCERPT: usize = 30;
 
-/// Local functions whose types their uses find out; whether it is a type of numbers.
+/// Local functions whose types are inferred from their uses; true if the open type is a number
+/// type.
 #[derive(Default)]
 pub(super) struct LocalFunctions(FxHashMap<VarId, bool>);
 
 impl LocalFunctions {
-    /// Notes that a local function may get its type from its uses.
+    /// Records a local function with an open type, which its uses will determine.
     pub(super) fn note(&mut self, tables: &Tables, var: VarId, scheme: &Scheme) {
         let mut types = Mentions::of(&tables.resolve(&scheme.ty)).types.into_iter();
         let open = types.find(|var| tables.is_open_ty(*var));
@@ -39,7 +40,7 @@ impl LocalFunctions {
 }
 
 impl Definer<'_, '_> {
-    /// Adds what the types themselves tell.
+    /// Adds notes and hints that follow from the mismatched types.
     pub(super) fn advise(
         &self,
         mut diag: Diagnostic,
@@ -76,7 +77,7 @@ impl Definer<'_, '_> {
         diag
     }
 
-    /// How to make a number of one type one of another.
+    /// Adds a hint that converts a number to the expected type.
     fn advise_conversion(
         &self,
         diag: Diagnostic,
@@ -101,7 +102,7 @@ impl Definer<'_, '_> {
         diag.hint(format!("convert it: `{to}.{from} {value}`"))
     }
 
-    /// Names the literal that makes a type one of floats.
+    /// Points at the literal that makes a type a float type.
     fn advise_float(
         &self,
         mut diag: Diagnostic,
@@ -134,7 +135,7 @@ impl Definer<'_, '_> {
         })
     }
 
-    /// Adds what is known of a function and the argument that it does not take.
+    /// Adds notes and hints about the function of a call or its mismatched argument.
     pub(super) fn advise_call(
         &mut self,
         mut diag: Diagnostic,
@@ -180,7 +181,7 @@ impl Definer<'_, '_> {
         self.advise_shadowing(diag, fun)
     }
 
-    /// Says that a function hides one of the standard library.
+    /// Adds a note if a function shadows one of the prelude.
     pub(super) fn advise_shadowing(&self, diag: Diagnostic, fun: &Exp) -> Diagnostic {
         let Some(var) = head(fun) else { return diag };
         let data = self.infer.tables.var(var);
@@ -209,7 +210,7 @@ fn head(exp: &Exp) -> Option<VarId> {
     }
 }
 
-/// Whether a scalar type is one of those that do not fit.
+/// Returns true if the scalar type is one of the mismatched types.
 fn is_about(why: &Mismatch, ty: ScalarType) -> bool {
     let is = |other: &Ty| *other == Ty::Scalar(ty);
     match why {

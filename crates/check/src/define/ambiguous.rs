@@ -1,8 +1,7 @@
-//! Sizes that nothing determines.
+//! Reports ambiguous sizes.
 //!
-//! A size that stands for a size parameter at a use, for an anonymous size in an
-//! ascribed type, or for a name that a pattern binds, must become known by
-//! inference, or be a parameter of the definition around it.
+//! A size that instantiates a size parameter, an anonymous size of an ascribed type, and a size
+//! bound by a pattern must be inferred, or be a parameter of the enclosing definition.
 
 use crate::context::Context;
 use crate::define::Definer;
@@ -12,35 +11,35 @@ use crate::tast::{Def, Dim, Ty, VarId};
 use syntax::diag::Diagnostic;
 use syntax::span::Span;
 
-/// A size that must be determined.
+/// A size that must be inferred.
 pub(super) struct Wanted {
     size: VarId,
     span: Span,
     reason: Reason,
 }
 
-/// Where it comes from.
+/// The origin of such a size.
 #[derive(Clone, Copy)]
 pub(super) enum Reason {
-    /// A size parameter of this function.
+    /// The instance of a size parameter of this function.
     Instance(Target),
-    /// An anonymous size in a type that stands in an expression.
+    /// An anonymous size of an ascribed type.
     Anonymous,
-    /// A size that a pattern binds.
+    /// A size bound by a pattern.
     Pattern,
-    /// A size coercion.
+    /// A size of a coercion.
     Coercion,
 }
 
 impl Definer<'_, '_> {
-    /// Notes a size that must be determined.
+    /// Records a size that must be inferred. Nothing is recorded in the prelude.
     pub(super) fn want(&mut self, size: VarId, span: Span, reason: Reason) {
         if !self.cx.place.is_prelude() {
             self.wanted.push(Wanted { size, span, reason });
         }
     }
 
-    /// Notes all open sizes of a type.
+    /// Records all open sizes of a type.
     pub(super) fn want_all(&mut self, ty: &Ty, span: Span, reason: Reason) {
         if !self.infer.is_sizing() {
             return;
@@ -53,7 +52,7 @@ impl Definer<'_, '_> {
     }
 }
 
-/// Reports the sizes that nothing determined.
+/// Reports the recorded sizes that were not inferred.
 pub(super) fn check(wanted: Vec<Wanted>, def: &Def, tables: &Tables, cx: &mut Context<'_>) {
     let mut seen = Vec::new();
     for wanted in wanted {

@@ -1,4 +1,4 @@
-//! Records, arrays, ranges, indexing, updates.
+//! Records, arrays, ranges, indexing and updates.
 
 use crate::define::Definer;
 use crate::define::types::{record, sort_labels};
@@ -30,7 +30,7 @@ impl<'a> Definer<'_, 'a> {
         node(ExpKind::Record(parts), record(tys), span)
     }
 
-    /// `exp.label`.
+    /// Checks `exp.label`.
     pub(super) fn project(&mut self, exp: Exp, label: &Ident) -> Exp {
         let name = self.cx.name(label.name);
         let span = exp.span.to(label.span);
@@ -38,7 +38,7 @@ impl<'a> Definer<'_, 'a> {
         node(ExpKind::Project(Box::new(exp), name), ty, span)
     }
 
-    /// The type of a field; an open type gets the field.
+    /// The type of a field. An open type is constrained to have the field.
     fn field_ty(&mut self, ty: &Ty, label: &Name, span: Span) -> Ty {
         if let Some(field) = self.infer.tables.field_ty(ty, label, span) {
             return field;
@@ -50,7 +50,7 @@ impl<'a> Definer<'_, 'a> {
 
     pub(super) fn array(&mut self, elems: &'a [ast::Exp], span: Span) -> Exp {
         let mut out = Vec::with_capacity(elems.len());
-        // The type of the first element is that of all; only an empty array leaves it to
+        // The type of the first element is the element type; only an empty array leaves it to
         // inference.
         let mut elem = match elems {
             [] => {
@@ -70,7 +70,7 @@ impl<'a> Definer<'_, 'a> {
         if let Some(first) = out.first() {
             let what = "the elements of an array may not be of a lifted type";
             self.require_lifted(&elem, Liftedness::Unlifted, first.span, what);
-            // What is not known yet is looked at in the second walk.
+            // A type that is still open is checked in the second walk.
             let ty = self.infer.tables.shallow(&elem);
             self.infer.tables.sized |= matches!(ty, Ty::Var(_));
         }
@@ -95,14 +95,13 @@ impl<'a> Definer<'_, 'a> {
         }
     }
 
-    /// `array[indices]`.
+    /// Checks `array[indices]`.
     pub(super) fn index(&mut self, array: Exp, indices: &'a [DimIndex], span: Span) -> Exp {
         let (indices, ty) = self.indices(&array.ty, indices, span);
         node(ExpKind::Index { array: Box::new(array), indices }, ty, span)
     }
 
-    /// Checks indices against an array type: the typed indices and the type of
-    /// what they select.
+    /// Checks indices into an array type. Returns the typed indices and the type of the selection.
     pub(super) fn indices(&mut self, ty: &Ty, indices: &'a [DimIndex], span: Span) -> (Vec<Index>, Ty) {
         self.ensure_rank(ty, indices.len(), span);
         let mut out = Vec::new();
@@ -200,7 +199,7 @@ impl<'a> Definer<'_, 'a> {
         self.update(base, path, value, span)
     }
 
-    /// `base with path = value`.
+    /// Checks `base with path = value`.
     pub(super) fn update(
         &mut self,
         base: Exp,
@@ -227,7 +226,7 @@ impl<'a> Definer<'_, 'a> {
                 field = self.field_ty(&field, name, label.span);
             }
             let value = self.exp(value);
-            // The sizes of a field may change.
+            // The sizes of the field may change.
             let field = self.infer.tables.resolve(&field);
             let any_size = self.infer.with_open_sizes(&field);
             let result = self.infer.unifying(Sizes::Strict, span, |u| u.unify(&any_size, &value.ty));
@@ -269,7 +268,7 @@ impl<'a> Definer<'_, 'a> {
         let (indices, slot) = self.indices(&ty, indices, *at);
         if rest.is_empty() {
             let value = self.exp(value);
-            // Whether a slice and what replaces it are of one size is found at run time.
+            // The equality of the sizes of a slice and of the new value is checked at run time.
             let sliced = indices.iter().any(|i| matches!(i, Index::Slice { .. }));
             let slot = if sliced {
                 let slot = self.infer.tables.resolve(&slot);
@@ -305,7 +304,7 @@ impl<'a> Definer<'_, 'a> {
     }
 }
 
-/// The record type with the field at a path replaced.
+/// The record type with the type of the field at `path` replaced.
 fn replace_field(ty: &Ty, path: &[Name], new: &Ty) -> Ty {
     let Some((first, rest)) = path.split_first() else {
         return new.clone();
@@ -329,7 +328,7 @@ fn replace_field(ty: &Ty, path: &[Name], new: &Ty) -> Ty {
                 })
                 .collect(),
         ),
-        // Nothing is known of the sizes of an open type yet.
+        // An open type has no known sizes.
         _ => ty.clone(),
     }
 }
@@ -339,7 +338,7 @@ fn difference(a: &Exp, b: &Exp) -> Option<Dim> {
     Some(crate::dims::simple_op(BinOp::Sub, a, b))
 }
 
-/// The size of a slice where the parts tell.
+/// The size of a slice, if it can be computed from the parts; `None` otherwise.
 fn slice_size(dim: &Dim, from: Option<&Exp>, to: Option<&Exp>, step: Option<&Exp>) -> Option<Dim> {
     let step = match step.map(|e| &e.kind) {
         None => 1,

@@ -1,4 +1,4 @@
-//! Why two types do not fit, in words.
+//! Explains type mismatches in diagnostics.
 
 use crate::define::Definer;
 use crate::infer::{Labels, Mentions, Mismatch, Tables, VarState, show_scalars};
@@ -8,18 +8,18 @@ use syntax::ast::Liftedness;
 use syntax::diag::Diagnostic;
 use syntax::span::Span;
 
-/// So many labels are listed.
+/// The maximum number of labels listed.
 const MAX_LABELS: usize = 10;
 
 impl Definer<'_, '_> {
-    /// Explains why two types do not fit.
+    /// Reports that two types do not match.
     pub(crate) fn mismatch(&mut self, expected: &Ty, found: &Ty, why: &Mismatch, span: Span, what: &str) {
         if let Some(diag) = self.explained(expected, found, why, span, what) {
             self.cx.report(diag);
         }
     }
 
-    /// The error that two types do not fit, if it is worth telling.
+    /// The error for a type mismatch; `None` if it is suppressed.
     pub(super) fn explained(
         &mut self,
         expected: &Ty,
@@ -32,7 +32,7 @@ impl Definer<'_, '_> {
             self.cx.reports.note_too_large(self.infer.tables, span);
             return None;
         }
-        // Where something in it is wrong, its type is no surprise.
+        // An error within the expression makes its type unreliable.
         if self.cx.reports.is_known_wrong(span) {
             return None;
         }
@@ -41,7 +41,7 @@ impl Definer<'_, '_> {
     }
 }
 
-/// The error for a failed unification, without its place.
+/// The error for a failed unification, without its span.
 fn mismatch(tables: &Tables, expected: &Ty, found: &Ty, why: &Mismatch, what: &str) -> Diagnostic {
     let sizes: &[&Dim] = match why {
         Mismatch::Sizes(a, b) => &[a, b],
@@ -151,7 +151,7 @@ fn mismatch(tables: &Tables, expected: &Ty, found: &Ty, why: &Mismatch, what: &s
     diag
 }
 
-/// What records do not share, and sums.
+/// Adds a note with the fields or constructors that only one of two types has.
 fn differing_parts(diag: Diagnostic, a: &Ty, b: &Ty) -> Diagnostic {
     let unshared = |x: Vec<String>, y: Vec<String>| {
         let mut labels = [x.clone(), y.clone()].concat();
@@ -183,13 +183,13 @@ fn differing_parts(diag: Diagnostic, a: &Ty, b: &Ty) -> Diagnostic {
     }
 }
 
-/// Where sizes come from.
+/// Adds labels at the origins of sizes.
 fn origins(tables: &Tables, labels: &Labels<'_>, mut diag: Diagnostic, dims: &[&Dim]) -> Diagnostic {
     let mut mentions = Mentions::default();
     for dim in dims {
         crate::subst::map_dim(&tables.resolve_dim(dim), &mut mentions);
     }
-    // Sizes of what one expression gives are told of together.
+    // Sizes that come from one expression share a label.
     let mut given: Vec<(Span, Vec<&str>)> = Vec::new();
     for var in mentions.dims {
         let data = tables.var(var);

@@ -1,7 +1,7 @@
 //! Expressions.
 //!
-//! Each form gives its typed node. Sizes that a node's type mentions and that
-//! came into being inside it are listed in its `ext` ([`Definer::exp`]).
+//! Each form yields its typed node. The sizes that a node's type mentions and that were created
+//! inside it are listed in its `ext` ([`Definer::exp`]).
 
 use crate::define::Anonymous;
 use crate::define::ambiguous::Reason;
@@ -37,9 +37,9 @@ impl<'a> Definer<'_, 'a> {
                 node(ExpKind::String(Arc::from(text.as_bytes())), ty, span)
             }
             ast::ExpKind::Lit(lit) => {
-                let (value, ty) = literals::value(&mut self.infer, lit, span);
+                let ((value, parsed), ty) = literals::value(&mut self.infer, lit, span);
                 self.literals.note(lit, false, &ty, span);
-                node(ExpKind::Lit(value, ScalarType::I64), ty, span)
+                node(ExpKind::Lit(value, parsed), ty, span)
             }
             ast::ExpKind::Var(name) => self.variable(name, span),
             ast::ExpKind::Hole => {
@@ -180,8 +180,8 @@ impl<'a> Definer<'_, 'a> {
 
     // --------------------------------------------------------------- branches
 
-    /// The type of either of two values: where sizes differ, an unknown one. Anonymous sizes
-    /// from before `since` are not made equal for it.
+    /// The type of the result of two branches: sizes that differ become unknown. Anonymous sizes
+    /// older than `since` are not unified for it.
     pub(super) fn join(&mut self, (a, b): (&Ty, &Ty), since: VarId, at: Span, span: Span, what: &str) -> Ty {
         let before = self.infer.deferred();
         let result = self.infer.unifying(Sizes::Join(since), at, |u| u.unify(a, b));
@@ -193,7 +193,8 @@ impl<'a> Definer<'_, 'a> {
         if self.infer.is_sizing() { self.infer.join(a, b, span) } else { a.clone() }
     }
 
-    /// `#label args`: the sizes of what is not there are those of the context.
+    /// Checks `#label args`. The sizes of the other constructors' payloads are taken from the
+    /// context.
     fn constructor(&mut self, label: Name, args: Vec<Exp>, span: Span) -> Exp {
         let payload = args.iter().map(|e| e.ty.clone()).collect();
         let (ty, expected) = (self.infer).fresh_sum(&label, payload, Origin::ABSORBING, span);

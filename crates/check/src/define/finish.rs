@@ -1,5 +1,5 @@
-//! The end of a definition: what its types left open is decided, what was noted on the
-//! way is looked at, and the finished definition is judged.
+//! The end of a definition: open types get defaults, recorded facts are checked, and the checks of
+//! [`crate::finished`] are made.
 
 use crate::define::Definer;
 use crate::finished::{causality, consume, exhaust, recursion, warnings};
@@ -10,9 +10,9 @@ use syntax::ast::ValBind;
 use syntax::diag::Diagnostic;
 
 impl Definer<'_, '_> {
-    /// Scalar types that nothing determines get their defaults; other open types
-    /// that a whole definition leaves open are reported. Defaults of `public` ones,
-    /// which the definition's type mentions, are warned of; gives one of them.
+    /// Gives defaults to the scalar types that nothing determines, and reports the other types that
+    /// the definition leaves open. Warns of defaults of `public` types, which the definition's type
+    /// mentions, and returns one of them.
     pub(super) fn default_types(
         &mut self,
         from: usize,
@@ -59,15 +59,14 @@ impl Definer<'_, '_> {
         chosen
     }
 
-    /// Returns the shapes for the second walk, or `None` if this is the last walk. `problems`
-    /// and `mark` are the numbers of problems and variables at its start.
+    /// Returns the shapes for the second walk, or `None` if this is the last walk. `problems` and
+    /// `mark` are the numbers of errors and variables at its start.
     pub(crate) fn shapes(&mut self, problems: usize, mark: TablesMark) -> Option<Shapes> {
         let sound = self.cx.reports.is_sound_since(problems);
         sound.then(|| self.infer.shapes(mark)).flatten()
     }
 
-    /// Returns the shapes for another second walk, if one in another manner may succeed where
-    /// this one did not.
+    /// Returns the shapes for another second walk, if one with other settings may succeed.
     pub(crate) fn shapes_again(&self, problems: usize) -> Option<Shapes> {
         let sound = self.cx.reports.is_sound_since(problems);
         let mut manner = self.infer.manner();
@@ -81,13 +80,12 @@ impl Definer<'_, '_> {
         self.infer.shapes_again(manner)
     }
 
-    /// The end of a type or module type: its literals have the types that they ever will.
+    /// Ends the walk over a type or module type: checks its literals against their types.
     pub(crate) fn finish_types(self) {
         self.literals.check(self.infer.tables, self.cx);
     }
 
-    /// The end of a definition, which began when there were so many problems, and is
-    /// called what stands at a place.
+    /// Ends a definition whose walk began with `problems` errors: checks it and makes `def` final.
     pub(crate) fn finish(self, def: &mut Def, bind: &ValBind, problems: usize) {
         let Self {
             infer,
@@ -130,7 +128,7 @@ impl Definer<'_, '_> {
         if !cx.place.is_prelude() {
             consume::check(def, tables, cx);
         }
-        // What follows sees through abstract types.
+        // The following checks see through abstract types.
         if kept {
             tables.finish_def(def, false);
         }

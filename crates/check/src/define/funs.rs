@@ -14,7 +14,7 @@ use syntax::ast::{self, Ident, LetKind, TypeExp};
 use syntax::diag::Diagnostic;
 use syntax::span::Span;
 
-/// The parts of a function definition, local or not.
+/// The parts of a function definition, local or at top level.
 pub(crate) struct FunSource<'a> {
     pub(crate) name: &'a Ident,
     pub(crate) type_params: &'a [ast::TypeParam],
@@ -23,12 +23,12 @@ pub(crate) struct FunSource<'a> {
     pub(crate) body: &'a ast::Exp,
     pub(crate) attrs: &'a [ast::Attr],
     pub(crate) top: bool,
-    /// Whether it is in scope of itself, if it has parameters.
+    /// True if the function, if it has parameters, is in scope of itself.
     pub(crate) recursive: bool,
 }
 
 impl<'a> Definer<'_, 'a> {
-    /// `\params: ret -> body`.
+    /// Checks `\params: ret -> body`.
     pub(super) fn lambda(
         &mut self,
         params: &'a [ast::Pat],
@@ -49,8 +49,7 @@ impl<'a> Definer<'_, 'a> {
         node(ExpKind::Lambda(Arc::new(Lambda { params, ret, body })), ty, span)
     }
 
-    /// The patterns of parameters. The types of each may mention those before it,
-    /// and nothing that comes after it.
+    /// Checks parameter patterns. Each type may mention earlier parameters, but no later ones.
     fn param_patterns(&mut self, sources: &'a [ast::Pat], bound: &mut Bound) -> Vec<Pat> {
         let mut out = Vec::with_capacity(sources.len());
         for source in self.cx.reports.params(sources) {
@@ -60,8 +59,8 @@ impl<'a> Definer<'_, 'a> {
         out
     }
 
-    /// The declared type of a result. Components of parameters have no name for
-    /// the caller, so it may not mention them.
+    /// Checks the declared type of a result. It may not mention components of parameters, which
+    /// have no name for the caller.
     fn result_type(&mut self, te: &'a TypeExp, params: &[Pat]) -> RetType {
         let ret = self.declared_ret(te);
         let mut inner = Vec::new();
@@ -86,7 +85,7 @@ impl<'a> Definer<'_, 'a> {
         ret
     }
 
-    /// Holds the body against the declared result, or makes the result from it.
+    /// Unifies the body with the declared result, or infers the result from the body.
     fn finish_ret(&mut self, ret: Option<RetType>, body: &Exp, mark: usize) -> RetType {
         let Some(ret) = ret else {
             return self.infer.tables.inferred_ret(&body.ty, mark);
@@ -103,7 +102,7 @@ impl<'a> Definer<'_, 'a> {
 
     // -------------------------------------------------------------------- let
 
-    /// `let ... in body`.
+    /// Checks `let ... in body`.
     pub(super) fn let_exp(&mut self, binds: &'a [ast::LetBind], body: &'a ast::Exp, span: Span) -> Exp {
         let outer = self.infer.depth;
         let mark = self.cx.env.enter();
@@ -200,7 +199,7 @@ impl<'a> Definer<'_, 'a> {
             }
             known.insert(*var, &self.infer.tables.resolve_dim(dim));
         }
-        // The value of a single `i64` variable is what it was bound to.
+        // A variable of type `i64` stands for the size expression that it is bound to.
         if let PatKind::Var(id) = pat.kind
             && self.infer.tables.shallow(&pat.ty) == Ty::I64
             && let Some(dim) = crate::dims::from_exp(&rhs)
@@ -210,7 +209,7 @@ impl<'a> Definer<'_, 'a> {
         Bind::Pat { sizes: vars, pat, rhs }
     }
 
-    /// `let a[i] = v`, which binds a new `a`.
+    /// Checks `let a[i] = v`, which binds a new `a`.
     fn let_update(
         &mut self,
         name: &'a Ident,
@@ -242,7 +241,7 @@ impl<'a> Definer<'_, 'a> {
 
     // ------------------------------------------------------------ definitions
 
-    /// A function or constant and its type, generalised.
+    /// Checks a function or constant. Returns the definition and its generalised type.
     pub(crate) fn function(&mut self, source: &FunSource<'a>) -> (Def, Scheme) {
         let mark = self.infer.tables.vars.len();
         let ty_mark = self.infer.tables.ty_vars.len();
@@ -329,7 +328,8 @@ impl<'a> Definer<'_, 'a> {
         (def, scheme)
     }
 
-    /// A definition that gives a function makes no size that its parameters need.
+    /// Reports a definition that returns a function with a parameter whose type has a size that the
+    /// definition computes.
     fn check_unknown_parameters(&mut self, name: &str, ret: &RetType, ty: &Ty, span: Span) {
         if ret.ext.is_empty() {
             return;
@@ -355,11 +355,12 @@ impl<'a> Definer<'_, 'a> {
         );
     }
 
-    /// Puts a function in scope of itself, at the types of its parameters. With a declared
-    /// result, with its size parameters, and anonymous sizes of parameters if all uses agree
-    /// with what the body needs of them. Without, nothing is known of the sizes of the
-    /// result yet: each use has sizes of its own, which are inferred there, or are unknown
-    /// where these were found to be others than the function's.
+    /// Binds a function in its own scope, at the types of its parameters.
+    ///
+    /// With a declared result, it has its size parameters, and also the anonymous sizes of its
+    /// parameters if all uses agree with the body's demands on them. Without one, nothing is known
+    /// yet of the sizes of the result: each use has its own sizes, which are inferred there, or are
+    /// unknown if an earlier walk found that they differ from those of the function.
     fn bind_self(
         &mut self,
         name: &Ident,
@@ -371,7 +372,7 @@ impl<'a> Definer<'_, 'a> {
         let mut named = self.infer.tables.named_params(params);
         let mut size_params = sizes_of(type_params);
         let ret = match ret {
-            // Sizes that the declaration leaves to the body are those of each call.
+            // Sizes that the declaration leaves to the body may differ from call to call.
             Some(ret) if self.infer.is_sizing() => {
                 if !self.infer.manner().unknown_results {
                     for (_, ty, _) in &mut named {
@@ -414,7 +415,7 @@ impl<'a> Definer<'_, 'a> {
         self.cx.env.bind_term(name.name, Entry::Value(Rc::new(entry)));
     }
 
-    /// Whether the sizes that were inferred for recursive uses are those of the function.
+    /// Records if the sizes inferred at a recursive use are not those of the function.
     fn check_uses_of_self(&mut self, var: VarId, scheme: &Scheme, body: &Exp) {
         let mut uses = Vec::new();
         crate::visit::each(body, &mut |exp| {
@@ -424,7 +425,7 @@ impl<'a> Definer<'_, 'a> {
                 uses.push((exp.ty.clone(), exp.span));
             }
         });
-        // The sizes of a use are those of its scope.
+        // The sizes of a use belong to its own scope.
         let outer = std::mem::replace(&mut self.infer.depth, crate::infer::INNERMOST);
         for (ty, span) in uses {
             let mut subst = Subst::default();
@@ -438,7 +439,7 @@ impl<'a> Definer<'_, 'a> {
         self.infer.depth = outer;
     }
 
-    /// The result that recursive calls were given is that of the body.
+    /// Unifies the result type assumed for recursive calls with the type of the body.
     fn tie_self(&mut self, ty: &Ty, arity: usize, body: &Exp) {
         let mut ty = ty.clone();
         for _ in 0..arity {
@@ -456,7 +457,7 @@ impl<'a> Definer<'_, 'a> {
     }
 }
 
-/// Where the value of an expression comes from, past its bindings.
+/// The span of the expression that yields the value, past bindings and attributes.
 fn tail_span(exp: &Exp) -> Span {
     let mut exp = exp;
     while let ExpKind::Let { body, .. } | ExpKind::Attr(_, body) = &exp.kind {

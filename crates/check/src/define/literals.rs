@@ -1,5 +1,4 @@
-//! Literals of a definition: their values, and whether the types that are found for them
-//! can hold these.
+//! The literals of a definition: their values, and the check that their types can represent them.
 
 use crate::context::Context;
 use crate::infer::{Infer, Scalars, Tables};
@@ -8,15 +7,15 @@ use prim::{Scalar, ScalarType};
 use syntax::ast::Lit;
 use syntax::span::Span;
 
-/// The literals whose types are not known yet.
+/// Literals whose types are still inferred.
 #[derive(Default)]
 pub(super) struct Literals(Vec<Literal>);
 
 /// A literal without a suffix, whose type is to be inferred.
 struct Literal {
-    /// Its size; exact for integers up to 2 to the power of 53.
+    /// The magnitude, without the sign.
     value: Number,
-    /// Whether a minus stands before it.
+    /// True if a minus precedes the literal.
     negative: bool,
     ty: Ty,
     span: Span,
@@ -28,7 +27,7 @@ enum Number {
 }
 
 impl Literals {
-    /// Notes a literal whose type is not known yet.
+    /// Records a literal, unless it has a suffix.
     pub(super) fn note(&mut self, lit: &Lit, negative: bool, ty: &Ty, span: Span) {
         let value = match lit {
             Lit::Int(n, None) => Number::Int(*n),
@@ -39,20 +38,19 @@ impl Literals {
         self.0.push(Literal { value, negative, ty, span });
     }
 
-    /// How many there are so far.
+    /// The number of literals recorded.
     pub(super) const fn count(&self) -> usize {
         self.0.len()
     }
 
-    /// Notes that a minus stands before the literal that came after `count` others, if
-    /// there is one.
+    /// Marks the literal at index `count` as negated, if there is one.
     pub(super) fn negate(&mut self, count: usize) {
         if let Some(literal) = self.0.get_mut(count) {
             literal.negative = true;
         }
     }
 
-    /// A literal with a fraction or an exponent whose type is this variable.
+    /// The span of a literal with a fraction or an exponent whose type is this variable.
     pub(super) fn float(&self, tables: &Tables, var: TyVarId) -> Option<Span> {
         let mut literals = self.0.iter();
         let found = literals.find(|literal| {
@@ -61,7 +59,7 @@ impl Literals {
         found.map(|literal| literal.span)
     }
 
-    /// Reports the literals that do not fit their types.
+    /// Reports the literals that are out of range for their types.
     pub(super) fn check(self, tables: &Tables, cx: &mut Context<'_>) {
         for literal in self.0 {
             let Ty::Scalar(ty) = tables.resolve(&literal.ty) else {
@@ -106,9 +104,9 @@ impl Literal {
     }
 }
 
-/// The value and type of a scalar literal. The value is an `i64`, `f64` or
-/// `bool` until the type is known.
-pub(super) fn value(infer: &mut Infer<'_>, lit: &Lit, span: Span) -> (Scalar, Ty) {
+/// The value of a scalar literal with the type that it is parsed at, and its type. The value is an
+/// `i64`, `u64`, `f64` or `bool` until the type is known.
+pub(super) fn value(infer: &mut Infer<'_>, lit: &Lit, span: Span) -> ((Scalar, ScalarType), Ty) {
     match lit {
         Lit::Int(n, suffix) => {
             let ty = match suffix {
@@ -117,8 +115,9 @@ pub(super) fn value(infer: &mut Infer<'_>, lit: &Lit, span: Span) -> (Scalar, Ty
             };
             // An integer too large for 64 bits can only become a float.
             let value = match u64::try_from(*n) {
-                Ok(n) => Scalar::I64(n as i64),
-                Err(_) => Scalar::F64(*n as f64),
+                Ok(n) if n > i64::MAX as u64 => (Scalar::I64(n as i64), ScalarType::U64),
+                Ok(n) => (Scalar::I64(n as i64), ScalarType::I64),
+                Err(_) => (Scalar::F64(*n as f64), ScalarType::F64),
             };
             (value, ty)
         }
@@ -127,13 +126,25 @@ pub(super) fn value(infer: &mut Infer<'_>, lit: &Lit, span: Span) -> (Scalar, Ty
                 Some(ty) => Ty::Scalar(*ty),
                 None => infer.fresh_scalar(Scalars::FLOATS, span),
             };
-            (Scalar::F64(*x), ty)
+            ((Scalar::F64(*x), ScalarType::F64), ty)
         }
-        Lit::Bool(b) => (Scalar::Bool(*b), Ty::BOOL),
+        Lit::Bool(b) => ((Scalar::Bool(*b), ScalarType::Bool), Ty::BOOL),
         Lit::Char(c) => {
             let ty = infer.fresh_scalar(Scalars::NUMBERS, span);
-            (Scalar::I64(i64::from(u32::from(*c))), ty)
+            ((Scalar::I64(i64::from(u32::from(*c))), ScalarType::I64), ty)
         }
-        Lit::String(_) => (Scalar::I64(0), Ty::Scalar(ScalarType::U8)),
+        Lit::String(_) => ((Scalar::I64(0), ScalarType::I64), Ty::Scalar(ScalarType::U8)),
+    }
+}
+
+/// A literal negated. One below the least `i64` is a float.
+pub(super) fn negated((value, ty): (Scalar, ScalarType)) -> (Scalar, ScalarType) {
+    match value {
+        Scalar::I64(n) if ty == ScalarType::U64 && n != i64::MIN => {
+            (Scalar::F64(-(n as u64 as f64)), ScalarType::F64)
+        }
+        Scalar::I64(n) => (Scalar::I64(n.wrapping_neg()), ScalarType::I64),
+        Scalar::F64(x) => (Scalar::F64(-x), ty),
+        other => (other, ty),
     }
 }

@@ -1,19 +1,18 @@
-//! Loops, and which sizes of their parameters vary.
+//! Loops, and the inference of their loop-variant sizes.
 //!
-//! A loop `loop p = init ... do body` is a function `f p = body` that is called on what it
-//! gave before. For each size of the parameter's type it is inferred whether it stays the
-//! same in all iterations (*invariant*: it is a size from outside) or may change
-//! (*variant*: a size of the iteration, and an unknown one of the result). As in the
-//! reference's checker:
+//! A loop `loop p = init ... do body` is a function `f p = body` that is applied to its own
+//! results. Each size of the parameter's type is inferred to be *invariant* (the same in all
+//! iterations: a size from outside) or *variant* (a size of the iteration, and an unknown size of
+//! the result). As in the reference's checker:
 //!
-//! 1. Each size in the type of the initial value is replaced by an open one of its own.
-//!    Positions with the same initial size get different ones.
-//! 2. The body is checked with the parameter at that type. Where a pattern or the body
-//!    says what an open size is, it is that. Of the others, one is *fresh* if the body
-//!    gives another size at its position; it *reproduces* its initial size if the body
-//!    gives that, or the current size of another position that began with the same one.
-//!    Variant are the fresh ones, and those that reproduce the size of a variant one.
-//! 3. The body's type must fit the parameter's, for any variant sizes.
+//! 1. Each size in the type of the initial value is replaced by an open one of its own. Positions
+//!    with the same initial size get different ones.
+//! 2. The body is checked with the parameter at that type. Open sizes that a pattern or the body
+//!    determines are solved. Of the others, one is *fresh* if the body yields another size at its
+//!    position; it *reproduces* its initial size if the body yields that, or the current size of
+//!    another position with the same initial size. The variant sizes are the fresh ones, and those
+//!    that reproduce the size of a variant one.
+//! 3. The body's type must match the parameter's, for any values of the variant sizes.
 //! 4. So must the type of the initial value. Variant sizes are unknown in the loop's type.
 
 use crate::define::Definer;
@@ -28,7 +27,7 @@ use syntax::ast::{self, Liftedness};
 use syntax::diag::Diagnostic;
 use syntax::span::Span;
 
-/// What drives the loop, as far as it is checked outside of it.
+/// The form of the loop, with the parts that are checked outside of its scope.
 enum Driver<'a> {
     For(&'a ast::Ident, Exp),
     ForIn(&'a ast::Pat, Exp),
@@ -38,23 +37,23 @@ enum Driver<'a> {
 /// A size of the parameter that is to be inferred.
 struct Position {
     size: VarId,
-    /// The size of the initial value in its place.
+    /// The size of the initial value at this position.
     initial: Dim,
 }
 
-/// How the body gives the size at a position.
+/// The size that the body yields at a position.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Given {
-    /// Another one.
+    /// A new size.
     Fresh,
-    /// The initial one.
+    /// The initial size.
     Initial,
-    /// That of another position, which began with the same size.
+    /// The size of another position with the same initial size.
     Copied(VarId),
 }
 
 impl<'a> Definer<'_, 'a> {
-    /// `loop pat = init form do body`.
+    /// Checks `loop pat = init form do body`.
     pub(super) fn loop_exp(&mut self, source: &'a ast::Loop, span: Span) -> Exp {
         let init = match &source.init {
             Some(init) => self.exp(init),
@@ -98,7 +97,7 @@ impl<'a> Definer<'_, 'a> {
         node(ExpKind::Loop { sizes, pat, init, form, body }, ty, span)
     }
 
-    /// The type of the initial value with an open size for each size, and these.
+    /// The type of the initial value with each size replaced by an open one, and these positions.
     fn open_sizes(&mut self, start: &Ty) -> (Ty, Vec<Position>) {
         let mut positions = Vec::new();
         if !self.infer.is_sizing() {
@@ -118,8 +117,8 @@ impl<'a> Definer<'_, 'a> {
         (param, positions)
     }
 
-    /// Binds what the body of the loop sees. A parameter of the name of the index or of
-    /// the element is the inner one.
+    /// Binds the names that the body sees. A parameter shadows an index or element variable of the
+    /// same name.
     fn loop_scope(&mut self, source: &'a ast::Loop, driver: Driver<'a>, param: &Ty) -> (Pat, LoopForm) {
         let form = match driver {
             Driver::For(name, bound) => {
@@ -157,15 +156,15 @@ impl<'a> Definer<'_, 'a> {
         (pat, form)
     }
 
-    /// The pattern's types against those of the parameters.
+    /// Unifies the pattern's types with the parameter's.
     fn unify_loop_pattern(&mut self, pat: &Pat, param: &Ty) {
         let ty = self.infer.tables.resolve(&pat.ty);
         let what = "Initial loop values do not have expected type. The pattern asks for another";
         self.fit_pattern(pat, &ty, (param, pat.span), what);
     }
 
-    /// Unifies the type of a pattern with one found at a place. A size in the pattern that
-    /// is itself a loop parameter is left to the running program.
+    /// Unifies the type of a pattern with a type found at a span. If the pattern's type mentions
+    /// one of its own variables as a size, sizes are ignored here and checked at run time.
     fn fit_pattern(&mut self, pat: &Pat, expected: &Ty, (found, at): (&Ty, Span), what: &str) {
         let mut own = Vec::new();
         crate::visit::bound_vars(pat, &mut |id, _| own.push(id));
@@ -177,7 +176,7 @@ impl<'a> Definer<'_, 'a> {
         }
     }
 
-    /// Holds the body against the parameter: which sizes vary.
+    /// Unifies the body with the parameter, and returns the variant sizes.
     fn fit_body(
         &mut self,
         pat: &Pat,
@@ -195,7 +194,7 @@ impl<'a> Definer<'_, 'a> {
         let own = positions.iter().filter_map(|p| self.open_position(p));
         let own: Vec<VarId> = own.collect();
         self.check_possible(pat, before);
-        // First whatever sizes the parameter has, to learn what the body gives.
+        // First for any sizes of the parameter, to learn the sizes that the body yields.
         self.fit(pat, &own, body, what);
         if !self.cx.reports.is_sound_since(errors) {
             return Vec::new();
@@ -222,7 +221,7 @@ impl<'a> Definer<'_, 'a> {
         variant
     }
 
-    /// The open size at a position, if it is open.
+    /// The open size at a position, if it is still open.
     fn open_position(&self, position: &Position) -> Option<VarId> {
         match self.infer.tables.resolve_dim(&Dim::Var(position.size)) {
             Dim::Var(var) if self.infer.tables.is_open(var) => Some(var),
@@ -230,7 +229,7 @@ impl<'a> Definer<'_, 'a> {
         }
     }
 
-    /// An expression fits the parameter, whatever the variant sizes are.
+    /// Unifies an expression with the parameter's type, for any values of the variant sizes.
     fn fit(&mut self, pat: &Pat, variant: &[VarId], exp: &Exp, what: &str) {
         let ty = self.infer.tables.resolve(&pat.ty);
         let open = variant.iter().map(|v| {
@@ -244,7 +243,7 @@ impl<'a> Definer<'_, 'a> {
         self.fit_pattern(pat, &expected, (&exp.ty, exp.span), what);
     }
 
-    /// The parameter has no size that the body computes.
+    /// Reports a parameter whose type has a size that the body computes.
     fn check_possible(&mut self, pat: &Pat, before: VarId) {
         let ty = self.infer.tables.resolve(&pat.ty);
         let inner = |v: &VarId| *v >= before && matches!(self.infer.tables.var(*v).state, VarState::Unknown);
@@ -265,8 +264,8 @@ impl<'a> Definer<'_, 'a> {
         });
     }
 
-    /// A size that varies, as far as its form tells, is no size of anything outside of the
-    /// loop.
+    /// Reports variant sizes that occur in the types of values outside of the loop. `variant` are
+    /// those that differ by form.
     fn check_escape(&mut self, variant: &[VarId], span: Span) {
         let outer = self.infer.depth - 3;
         let escaped = |v: &&VarId| self.infer.tables.var(**v).depth < outer;
@@ -281,7 +280,7 @@ impl<'a> Definer<'_, 'a> {
         }
     }
 
-    /// The sizes that vary from iteration to iteration, where sizes are the `same`.
+    /// The sizes that vary between iterations, where `same` compares sizes.
     fn variant(
         &self,
         param: &Ty,
@@ -344,7 +343,7 @@ impl<'a> Definer<'_, 'a> {
         sizes
     }
 
-    /// The type of the loop: what varies is unknown.
+    /// The type of the loop: its variant sizes are unknown.
     fn result_of_loop(&mut self, pat: &Pat, variant: &[VarId], span: Span) -> Ty {
         let ty = self.infer.tables.resolve(&pat.ty);
         let unknown = variant.iter().map(|v| {

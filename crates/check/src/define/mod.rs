@@ -1,13 +1,12 @@
-//! The state of the definition that is being checked, and its checking.
+//! The checking of one definition, and its state.
 //!
-//! A [`Definer`] is made for each walk over a definition (and over each type and each
-//! module type that a declaration writes), and gone with it: what it notes of sections, sizes, literals
-//! and local names cannot be taken for another definition's. It infers types with
-//! [`Infer`], looks up names in the [`Context`] that it borrows, and says there what is
-//! wrong; at its end ([`finish`]) the definition is complete.
+//! A [`Definer`] is made for each walk over a definition (and over each type and module type in a
+//! declaration) and dropped after it, so its records of sections, sizes, literals and local names
+//! cannot leak into another definition. It infers types with [`Infer`], looks up names in the
+//! [`Context`] that it borrows, and reports errors there. [`finish`] completes the definition.
 //!
-//! Never known here: files, imports, applications of modules, entry points, and the
-//! definitions before as more than what the context says of them.
+//! It has no access to files, imports, applications of modules or entry points. Earlier definitions
+//! are visible through the context only.
 
 mod advice;
 mod ambiguous;
@@ -40,52 +39,52 @@ use syntax::ast::{Ident, Liftedness};
 use syntax::diag::Diagnostic;
 use syntax::span::Span;
 
-/// The checking of one definition.
+/// The state of a walk over one definition.
 pub(crate) struct Definer<'d, 'a> {
     pub(crate) infer: Infer<'d>,
     pub(crate) cx: &'d mut Context<'a>,
-    /// Sections with a left operand.
+    /// The spans of sections with a left operand.
     sections: FxHashSet<Span>,
-    /// Sizes that must be found out.
+    /// Sizes that must be inferred.
     wanted: Vec<Wanted>,
-    /// Literals, until their types are known.
+    /// Literals whose types are still inferred.
     literals: Literals,
-    /// Local names, for those that nothing uses.
+    /// Local names, for warnings about unused ones.
     names: LocalNames,
-    /// Local functions, for advice.
+    /// Local functions, for hints.
     functions: LocalFunctions,
-    /// Functions whose result is declared.
+    /// Functions with a declared result.
     declared: Vec<VarId>,
-    /// The definition that is checked, once it has begun.
+    /// The definition being checked, from its beginning on.
     own: Option<VarId>,
-    /// Which judgements of the finished definition there is reason for.
+    /// The checks that the finished definition needs.
     judge: Judge,
-    /// Whether a recursive function without a declared result was used in itself at other
-    /// sizes than it has.
+    /// True if a recursive function without a declared result is used in itself at sizes that
+    /// differ from its own.
     misused: bool,
-    /// Holes with their types.
+    /// Holes, with their types.
     holes: Vec<(Span, Ty)>,
     /// Anonymous sizes that are arguments of types.
     size_args: Vec<VarId>,
-    /// Variables of patterns with a declared type that is not unique.
+    /// Pattern variables with a declared type that is not unique.
     lent: Vec<VarId>,
 }
 
-/// The properties of a definition that decide which checks of the finished one are made.
+/// The properties of a definition that determine the checks of the finished one.
 #[derive(Clone, Copy, Default)]
 struct Judge {
-    /// How many unknown sizes there were before.
+    /// The number of unknown sizes before the definition.
     unknowns: u32,
-    /// Whether it mentions itself.
+    /// True if it mentions itself.
     recursive: bool,
-    /// Whether it has patterns that may fail, or a `match`.
+    /// True if it has refutable patterns or a `match`.
     refutable: bool,
-    /// Whether it compares with `==` or `!=`.
+    /// True if it uses `==` or `!=`.
     equality: bool,
 }
 
 impl<'d, 'a> Definer<'d, 'a> {
-    /// The beginning of a walk over a definition.
+    /// The state at the start of a walk.
     pub(crate) fn new(tables: &'d mut Tables, cx: &'d mut Context<'a>, walk: Walk) -> Self {
         let unknowns = tables.unknowns;
         Self {
@@ -106,7 +105,7 @@ impl<'d, 'a> Definer<'d, 'a> {
         }
     }
 
-    /// Runs `f` one scope deeper; bindings made by it are gone afterwards.
+    /// Runs `f` one scope deeper and removes its bindings afterwards.
     pub(crate) fn scoped<T>(&mut self, f: impl FnOnce(&mut Self) -> T) -> T {
         let (mark, depth) = (self.cx.env.enter(), self.infer.depth);
         self.infer.depth += 1;
@@ -116,14 +115,14 @@ impl<'d, 'a> Definer<'d, 'a> {
         result
     }
 
-    /// Notes that a local name is bound; `update`: by `let x[i] = v`.
+    /// Records a local name. `update` is true if it is bound by `let x[i] = v`.
     fn note_bound(&mut self, name: &Ident, update: bool) {
         if !self.cx.place.is_prelude() {
             self.names.bind(name, update);
         }
     }
 
-    /// Notes that the name bound at a place is used.
+    /// Records a use of the name bound at a span.
     fn note_used(&mut self, place: Option<Span>) {
         if let Some(place) = place
             && !self.cx.place.is_prelude()
@@ -132,8 +131,8 @@ impl<'d, 'a> Definer<'d, 'a> {
         }
     }
 
-    /// Makes `found` fit `expected`, or says why it does not. `what` opens the
-    /// message: "the argument has the wrong type".
+    /// Unifies `found` with `expected`, or reports a mismatch; returns true on success. `what`
+    /// opens the message: "the argument has the wrong type".
     pub(crate) fn unify(&mut self, expected: &Ty, found: &Ty, span: Span, what: &str) -> bool {
         match self.infer.unifying(Sizes::Strict, span, |u| u.unify(expected, found)) {
             Ok(()) => true,
@@ -144,14 +143,14 @@ impl<'d, 'a> Definer<'d, 'a> {
         }
     }
 
-    /// Demands a scalar type.
+    /// Requires a scalar type of the set.
     pub(super) fn require_scalar(&mut self, ty: &Ty, set: Scalars, span: Span, what: &str) {
         if let Err(mismatch) = self.infer.unifying(Sizes::Strict, span, |u| u.require_scalar(ty, set)) {
             self.mismatch(ty, ty, &mismatch, span, what);
         }
     }
 
-    /// Demands a type of at most this liftedness.
+    /// Requires a type of at most this liftedness.
     pub(crate) fn require_lifted(&mut self, ty: &Ty, lifted: Liftedness, span: Span, what: &str) {
         let ty = self.infer.tables.resolve(ty);
         if let Err(mismatch) = self.infer.unifying(Sizes::Strict, span, |u| u.require_lifted(&ty, lifted)) {
@@ -159,9 +158,8 @@ impl<'d, 'a> Definer<'d, 'a> {
         }
     }
 
-    /// Looks again at sizes that could not be decided since `from`; reports
-    /// those that are wrong, and at the end of a definition (`last`) those that
-    /// remain.
+    /// Unifies the pairs of sizes deferred since `from` again, and reports mismatches. At the end
+    /// of a definition (`last`), also reports the pairs that remain undecided.
     pub(super) fn settle(&mut self, from: usize, last: bool) {
         loop {
             let todo = self.infer.take_deferred(from);

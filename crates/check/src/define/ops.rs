@@ -40,8 +40,8 @@ impl<'a> Definer<'_, 'a> {
         exp
     }
 
-    /// Whether an operator stands after a function, which it cannot be applied to:
-    /// `reduce + 0 xs`. Reports it.
+    /// Reports an operator after a function, to which it cannot be applied: `reduce + 0 xs`.
+    /// Returns true if so.
     pub(super) fn is_bare_operator(&mut self, op: &ast::Operator, fun: &Exp, operand: &ast::Exp) -> bool {
         let entry = (op.name.quals.is_empty()).then(|| self.cx.env.term(op.name.name.name));
         let built_in = matches!(entry.flatten(), Some(Entry::Operator(_) | Entry::Logical { .. }));
@@ -76,7 +76,7 @@ impl<'a> Definer<'_, 'a> {
         self.apply(fun, vec![operand], span)
     }
 
-    /// `&&` or `||` as a function, perhaps with one operand.
+    /// `&&` or `||` as a function, with up to two operands given.
     pub(super) fn logical_section(
         &mut self,
         and: bool,
@@ -103,7 +103,7 @@ impl<'a> Definer<'_, 'a> {
         self.section(params, node(kind, Ty::BOOL, span), mark, span)
     }
 
-    /// `(op e)`: the operand is evaluated once.
+    /// Checks `(op e)`. The operand is evaluated once.
     pub(super) fn right_section(&mut self, op: &'a ast::Operator, operand: &'a ast::Exp, span: Span) -> Exp {
         let operand = self.exp(operand);
         let entry = self.cx.find_term(&op.name).map(|(entry, _)| entry);
@@ -144,7 +144,7 @@ impl<'a> Definer<'_, 'a> {
             body = match step {
                 ast::PathStep::Field(label) => self.project(body, label),
                 ast::PathStep::Index(indices, at) => {
-                    // The rank must be known: open types get just enough dimensions.
+                    // Open types get as many dimensions as there are indices.
                     let depth = indices.len();
                     self.ensure_rank(&body.ty, depth, *at);
                     self.index(body, indices, *at)
@@ -154,7 +154,7 @@ impl<'a> Definer<'_, 'a> {
         self.section(vec![pat], body, mark, span)
     }
 
-    /// A function that the source does not spell out. Variables since `mark` are its own.
+    /// A lambda for a section. Variables since `mark` belong to it.
     fn section(&mut self, params: Vec<Pat>, body: Exp, mark: usize, span: Span) -> Exp {
         let ret = self.infer.tables.inferred_ret(&body.ty, mark);
         let (ret, ty) = self.infer.function_ty(&params, ret, span);
@@ -164,7 +164,7 @@ impl<'a> Definer<'_, 'a> {
 
     // ------------------------------------------------------------ application
 
-    /// Applies a function to arguments that are checked already.
+    /// Applies a function to arguments that have been checked.
     pub(super) fn apply(&mut self, fun: Exp, args: Vec<Exp>, span: Span) -> Exp {
         let mark = self.infer.tables.vars.len();
         let mut ty = fun.ty.clone();
@@ -187,8 +187,8 @@ impl<'a> Definer<'_, 'a> {
         Exp { kind: ExpKind::Apply { fun: Box::new(fun), args, infix: false }, ty, ext, span }
     }
 
-    /// An application that gives a function makes no size that its parameters
-    /// need: nobody could make an argument for it.
+    /// Reports an application that returns a function with a parameter whose type has a size
+    /// unknown to every caller: no argument could have that type.
     fn check_function_result(&mut self, ty: &Ty, sizes: &[VarId], fun: &Exp, args: &[Exp], span: Span) {
         if sizes.is_empty() || !matches!(self.infer.tables.shallow(ty), Ty::Arrow(_)) {
             return;
@@ -214,14 +214,14 @@ impl<'a> Definer<'_, 'a> {
         }
     }
 
-    /// The type of applying something of type `ty` to `arg`; the `i`-th argument
-    /// of `fun`.
+    /// The type of the application of a value of type `ty` to `arg`, which is argument `i` of
+    /// `fun`.
     pub(super) fn apply_ty(&mut self, ty: &Ty, arg: &Exp, fun: &Exp, i: usize) -> Option<Ty> {
         match self.infer.tables.shallow(ty) {
             Ty::Arrow(arrow) => {
                 let result = self.infer.unifying(Sizes::Strict, arg.span, |u| u.unify(&arrow.param, &arg.ty));
                 if let Err(mismatch) = result {
-                    // Go on as if it had fitted.
+                    // Continue as if the argument had matched.
                     let what = self.argument_message(fun, arg, i);
                     let diag = self.explained(&arrow.param, &arg.ty, &mismatch, arg.span, &what);
                     if let Some(diag) = diag {
@@ -267,7 +267,7 @@ impl<'a> Definer<'_, 'a> {
                     format!("too many arguments: the function takes {i} argument{plural} only")
                 };
                 let place = if i == 0 { fun.span } else { arg.span };
-                // After a wrong argument, what the function gives is no surprise.
+                // After an argument with an error, this error is suppressed.
                 if !self.cx.reports.is_known_wrong(fun.span.to(arg.span)) {
                     let diag = Diagnostic::error("not-a-function", message)
                         .at(place, "")
@@ -280,7 +280,7 @@ impl<'a> Definer<'_, 'a> {
         }
     }
 
-    /// The message for an argument that does not fit.
+    /// The message for an argument of the wrong type.
     fn argument_message(&self, fun: &Exp, arg: &Exp, i: usize) -> String {
         let arg = self.cx.reports.excerpt(arg.span);
         let n = i + 1;
@@ -293,7 +293,7 @@ impl<'a> Definer<'_, 'a> {
     }
 }
 
-/// What a function is called, if it has a name.
+/// The name of a function, if it has one.
 fn function_name(tables: &Tables, fun: &Exp) -> Option<String> {
     match &fun.kind {
         ExpKind::Var { id, .. } => Some(tables.var(*id).name.to_string()),

@@ -1,26 +1,25 @@
-//! Patterns: types of what they match, names that they bind.
+//! Patterns: their types, and the names that they bind.
 
 use crate::define::types::{Anonymous, record, sort_labels};
 use crate::define::{Definer, literals};
 use crate::infer::Origin;
 use crate::tast::{Name, Pat, PatKind, Ty, Uniq};
-use prim::{Scalar, ScalarType};
 use std::sync::Arc;
 use syntax::ast::{self, Lit};
 use syntax::span::Span;
 use syntax::symbol::Symbol;
 
-/// The names that a pattern has bound so far, each with its place.
+/// The names bound by a pattern so far, each with its span.
 pub(super) type Bound = Vec<(Symbol, Span)>;
 
 impl<'a> Definer<'_, 'a> {
-    /// A pattern that stands alone; binds its names in the current scope.
+    /// Checks a pattern on its own, and binds its names in the current scope.
     pub(super) fn pattern(&mut self, pat: &'a ast::Pat, expected: Option<&Ty>) -> Pat {
         self.pat(pat, expected, &mut Vec::new())
     }
 
-    /// A pattern; names already in `bound` may not be bound again. Variables have the type
-    /// of the value that is `expected` where it is known.
+    /// Checks a pattern; names in `bound` may not be bound again. Variables have the type of the
+    /// value, `expected`, if it is given.
     pub(super) fn pat(&mut self, pat: &'a ast::Pat, expected: Option<&Ty>, bound: &mut Bound) -> Pat {
         stacker::maybe_grow(crate::RED_ZONE, crate::STACK_STEP, || self.pat_inner(pat, expected, bound))
     }
@@ -154,7 +153,7 @@ impl<'a> Definer<'_, 'a> {
                 }
                 ty
             }
-            // The constructor is not one of the type, or has another payload.
+            // The type does not have the constructor, or has it with another payload.
             (_, _) => match place {
                 Some(place) => self.infer.open_sum(&label, found(), place, span),
                 None => {
@@ -190,11 +189,7 @@ impl<'a> Definer<'_, 'a> {
         self.judge.refutable = true;
         let (value, ty) = literals::value(&mut self.infer, lit, span);
         self.literals.note(lit, negative, &ty, span);
-        let value = match value {
-            Scalar::I64(n) if negative => Scalar::I64(n.wrapping_neg()),
-            Scalar::F64(x) if negative => Scalar::F64(-x),
-            other => other,
-        };
-        Pat { kind: PatKind::Lit(value, ScalarType::I64), ty, consumes: Uniq::None, span }
+        let (value, parsed) = if negative { literals::negated(value) } else { value };
+        Pat { kind: PatKind::Lit(value, parsed), ty, consumes: Uniq::None, span }
     }
 }

@@ -1,7 +1,7 @@
-//! Size parameters: each that is written must be the size of something.
+//! Explicit size parameters: each must be the size of something.
 //!
-//! Nobody gives sizes in calls. A size parameter gets its value from the shape of
-//! an argument, or from what the result is used as.
+//! Calls do not pass sizes. A size parameter gets its value from the shape of an argument, or from
+//! the use of the result.
 
 use crate::define::Definer;
 use crate::define::FunSource;
@@ -13,7 +13,8 @@ use syntax::ast;
 use syntax::diag::Diagnostic;
 
 impl<'a> Definer<'_, 'a> {
-    /// Every explicit size parameter must be the size of something.
+    /// Reports explicit size parameters that the types of parameters and result do not mention, and
+    /// size-polymorphic constants whose type has an existential size.
     pub(super) fn check_size_params(
         &mut self,
         params: &[TypeParam],

@@ -1,4 +1,4 @@
-//! Rules that types as written must keep beside being well formed.
+//! Rules for type expressions beyond well-formedness.
 
 use crate::context::Context;
 use crate::define::types::strip;
@@ -32,7 +32,7 @@ impl Context<'_> {
         }
     }
 
-    /// Whether the element type of an array is declared to be lifted; reports it.
+    /// Reports an array whose element type is declared lifted. Returns true if so.
     pub(super) fn check_element(&mut self, te: &TypeExp) -> bool {
         let mut elem = strip(te);
         if let TypeExpKind::Apply(head, _) = &elem.kind {
@@ -62,8 +62,8 @@ impl Context<'_> {
         true
     }
 
-    /// How lifted a type is by the declarations of the names in it. Elements of
-    /// arrays are held to be unlifted on their own.
+    /// The liftedness of a type by the declarations of the names in it. Element types of arrays are
+    /// checked separately.
     pub(super) fn lifted_as_written(&self, te: &TypeExp) -> Liftedness {
         stacker::maybe_grow(crate::RED_ZONE, crate::STACK_STEP, || match &te.kind {
             TypeExpKind::Parens(inner) | TypeExpKind::Unique(inner) => self.lifted_as_written(inner),
@@ -94,7 +94,7 @@ impl Context<'_> {
         })
     }
 
-    /// What the named type was declared as.
+    /// The declared liftedness of the named type.
     fn declared_lifted(&self, name: &QualName) -> Liftedness {
         let abbr = if name.quals.is_empty() {
             self.env.ty(name.name.name).cloned()
@@ -108,7 +108,7 @@ impl Context<'_> {
         abbr.map_or(Liftedness::Lifted, |abbr| abbr.lifted)
     }
 
-    /// A size may be computed any number of times, so it consumes nothing.
+    /// Reports consumption in a size expression, which may be evaluated any number of times.
     pub(super) fn check_size_exp(&mut self, exp: &Exp) {
         stacker::maybe_grow(crate::RED_ZONE, crate::STACK_STEP, || {
             if let ExpKind::Apply { fun, args, .. } = &exp.kind {
@@ -132,17 +132,17 @@ impl Context<'_> {
     }
 }
 
-/// The less strict of the two.
+/// The more lifted of the two.
 fn higher(a: Liftedness, b: Liftedness) -> Liftedness {
     if lower(a, b) == a { b } else { a }
 }
 
-/// Whether values of a type parameter are elements of arrays in the finished type.
+/// Returns true if the type parameter occurs below an array in the finished type.
 pub(super) fn is_in_array(ty: &Ty, var: TyVarId) -> bool {
     in_array(ty, var, false)
 }
 
-/// Whether the variable stands below an array, or anywhere if `inside` one.
+/// Returns true if the variable occurs below an array, or anywhere if `inside` one.
 fn in_array(ty: &Ty, var: TyVarId, inside: bool) -> bool {
     match ty {
         Ty::Var(own) => inside && *own == var,
@@ -159,7 +159,7 @@ fn in_array(ty: &Ty, var: TyVarId, inside: bool) -> bool {
     }
 }
 
-/// Whether an expression is a variable or a part of one.
+/// Returns true if an expression is a variable or a part of one.
 fn is_path(exp: &Exp) -> bool {
     match &exp.kind {
         ExpKind::Var { .. } => true,
@@ -168,7 +168,7 @@ fn is_path(exp: &Exp) -> bool {
     }
 }
 
-/// The error for a size that a type mentions and its values do not carry.
+/// The error for a size that a type mentions but its values do not carry.
 pub(super) fn not_carried(message: String, span: Span, name: &str) -> Diagnostic {
     Diagnostic::error("size-not-carried", message)
         .at(span, "")

@@ -1,7 +1,7 @@
-//! Type expressions to types.
+//! Type expressions.
 //!
-//! What an anonymous size `[]` becomes depends on where it stands: something to
-//! infer in patterns and ascriptions, an existential size in results.
+//! The meaning of an anonymous size `[]` depends on the context: a size to be inferred in patterns
+//! and ascriptions, an existential size in results.
 
 use crate::define::Definer;
 use crate::define::type_rules::{is_in_array, not_carried};
@@ -16,24 +16,23 @@ use syntax::ast::{self, Liftedness, QualName, TypeArg, TypeExp, TypeExpKind};
 use syntax::diag::Diagnostic;
 use syntax::span::Span;
 
-/// Sum types have no more constructors.
+/// The maximum number of constructors of a sum type.
 const MAX_CONSTRUCTORS: usize = 256;
 
-/// What anonymous and existential sizes become.
+/// The treatment of anonymous and existential sizes.
 pub(super) enum Anonymous {
-    /// Open sizes.
+    /// They are open sizes.
     Infer,
-    /// Existential sizes, collected here.
+    /// They are existential sizes, collected here.
     Collect(Vec<VarId>),
-    /// In the result of a definition: anonymous ones are open, existential ones
-    /// are collected here.
+    /// In the result of a definition: anonymous ones are open, existential ones are collected here.
     Result(Vec<VarId>),
-    /// An error: they must be named.
+    /// They are an error: sizes must be named.
     Forbid,
 }
 
 impl<'a> Definer<'_, 'a> {
-    /// A type with its uniqueness.
+    /// Checks a type expression. Returns the type and its uniqueness.
     pub(super) fn type_exp(&mut self, te: &'a TypeExp, anon: &mut Anonymous) -> (Ty, Uniq) {
         stacker::maybe_grow(crate::RED_ZONE, crate::STACK_STEP, || self.type_exp_inner(te, anon))
     }
@@ -170,7 +169,7 @@ impl<'a> Definer<'_, 'a> {
         }
     }
 
-    /// The type of a result: sizes that nobody names are existential.
+    /// The type of a result; its anonymous sizes are existential.
     pub(super) fn ret_type(&mut self, te: &'a TypeExp) -> RetType {
         let mut anon = Anonymous::Collect(Vec::new());
         let (ty, unique) = self.type_exp(te, &mut anon);
@@ -208,7 +207,7 @@ impl<'a> Definer<'_, 'a> {
         }
     }
 
-    /// `[e]` or `[]` in a type.
+    /// Checks `[e]` or `[]` in a type.
     pub(super) fn size(&mut self, size: &'a ast::SizeExp, anon: &mut Anonymous) -> Dim {
         let Some(exp) = &size.size else {
             if let Anonymous::Result(_) = anon {
@@ -269,8 +268,8 @@ impl<'a> Definer<'_, 'a> {
                 }
                 (TypeParam::Type(var, lifted), TypeArg::Type(te)) => {
                     let (ty, _) = self.type_exp(te, anon);
-                    // Elsewhere than in arrays, an argument makes the type as
-                    // lifted as it is itself.
+                    // An argument that is not used in an array only makes the type as lifted as
+                    // itself.
                     let limit = if is_in_array(&self.infer.tables.finish_ty(&abbr.ty), *var) {
                         *lifted
                     } else {
@@ -298,7 +297,7 @@ impl<'a> Definer<'_, 'a> {
         subst.ty(&abbr.ty)
     }
 
-    /// Makes size and type parameters, visible from here on.
+    /// Makes size and type parameters, and binds them in the current scope.
     pub(crate) fn type_params(&mut self, params: &[ast::TypeParam]) -> Vec<TypeParam> {
         let mut seen: Vec<(syntax::symbol::Symbol, bool)> = Vec::new();
         let mut out = Vec::new();
@@ -354,7 +353,7 @@ impl<'a> Definer<'_, 'a> {
         })
     }
 
-    /// The type that a module type is to have in place of an abstract one.
+    /// The type that replaces an abstract one of a module type (`with`).
     pub(crate) fn with_type(&mut self, with: &'a ast::TypeRef) -> TypeAbbr {
         self.scoped(|c| {
             let params = c.type_params(&with.params);
@@ -374,7 +373,7 @@ impl<'a> Definer<'_, 'a> {
         })
     }
 
-    /// `type t [n] 'a = te`.
+    /// Checks `type t [n] 'a = te`.
     pub(crate) fn type_bind(&mut self, bind: &'a ast::TypeBind) -> TypeAbbr {
         let abbr = self.scoped(|c| {
             let params = c.type_params(&bind.params);
@@ -385,8 +384,8 @@ impl<'a> Definer<'_, 'a> {
                 Anonymous::Collect(ext) => ext,
                 Anonymous::Infer | Anonymous::Forbid | Anonymous::Result(_) => Vec::new(),
             };
-            // What a name was declared as holds, even where more is known by now of
-            // what it stands for.
+            // The declared liftedness of a name counts, also if its definition is known and less
+            // lifted.
             let written = c.cx.lifted_as_written(&bind.body);
             if lower(written, bind.lifted) != written {
                 let what = if written == Liftedness::SizeLifted {
@@ -410,7 +409,8 @@ impl<'a> Definer<'_, 'a> {
             );
         }
         let carried = Witness::of(&abbr.ty).carried;
-        // As in the reference, an anonymous argument may stand anywhere in the other type.
+        // As in the reference, an anonymous size argument is exempt: it may occur anywhere in the
+        // other type.
         let is_lost = |var: &VarId| {
             let anonymous = abbr.ext.contains(var) || self.infer.tables.is_open(*var);
             anonymous && !carried.contains(var) && !self.size_args.contains(var)
@@ -449,12 +449,12 @@ pub(super) fn strip(te: &TypeExp) -> &TypeExp {
     te
 }
 
-/// Whether a resolved type mentions a size.
+/// Returns true if a resolved type mentions a size.
 pub(super) fn mentions(ty: &Ty, var: VarId) -> bool {
     Mentions::of(ty).dims.contains(&var)
 }
 
-/// Orders by label: numbers by value, before names.
+/// Sorts by label: numbers by value, before names.
 pub(super) fn sort_labels<T>(parts: &mut [T], label: impl Fn(&T) -> &Name) {
     parts.sort_by(|a, b| {
         let key = |l: &str| l.parse::<u64>().map_or((1, 0), |n| (0, n));
@@ -463,7 +463,8 @@ pub(super) fn sort_labels<T>(parts: &mut [T], label: impl Fn(&T) -> &Name) {
     });
 }
 
-/// A record type from its sorted fields; a tuple if the labels are `0..n`.
+/// A record type from its sorted fields; a tuple if the labels are `0..n` and there is not exactly
+/// one.
 pub(super) fn record(fields: Vec<(Name, Ty)>) -> Ty {
     let numbered = fields.iter().enumerate().all(|(i, (l, _))| **l == *i.to_string());
     if numbered && fields.len() != 1 {

@@ -28,7 +28,7 @@ impl<'a> Definer<'_, 'a> {
         exp
     }
 
-    /// A use of what a name refers to.
+    /// A use of the entry that a name refers to.
     pub(super) fn reference(&mut self, entry: &Entry<'a>, span: Span) -> Exp {
         match entry {
             Entry::Value(value) => self.instantiate(value, span),
@@ -69,7 +69,7 @@ impl<'a> Definer<'_, 'a> {
         exp
     }
 
-    /// A use of a value: its parameters replaced by open variables.
+    /// A use of a value: its parameters are instantiated with open variables.
     pub(super) fn instantiate(&mut self, entry: &ValueEntry, span: Span) -> Exp {
         self.note_used(entry.span);
         if let (Target::Var(var), Some(own)) = (entry.target, self.own) {

@@ -1,17 +1,16 @@
-//! Sizes that are needed before they are known.
+//! Causality check: a size cannot be needed before the value that determines it is computed.
 //!
-//! Evaluation computes sizes: what `filter` gives has a size that is known after
-//! the call. One walk over a finished definition, in the order of evaluation,
-//! holds what needs a size against what is known by then. These need all sizes of
-//! their types: parameters of anonymous functions, sections, holes, empty arrays,
-//! constructors, and functions with size parameters that no argument carries.
+//! Evaluation computes sizes: the size of the result of `filter` is known after the call. One walk
+//! over a finished definition, in evaluation order, reports expressions that need a size that is
+//! not known yet. The following need all sizes of their types: parameters of anonymous functions,
+//! sections, holes, empty arrays, constructors, and functions with size parameters that no argument
+//! carries.
 //!
-//! The order: arguments before the function, the last argument first; bindings before
-//! the body; the left operand before the right. What is computed in one branch is not
-//! known in another.
+//! Evaluation order: arguments before the function, the last argument first; bindings before the
+//! body; the left operand before the right. Sizes computed in one branch are not known in another.
 //!
-//! A size that was absorbed by an instantiated type ([`VarState::Existential`]) where the
-//! program computes it is known nowhere: nothing outside of the function that computes it
+//! A size that was absorbed by an instantiated type ([`VarState::Existential`]) at the point where
+//! the program computes it is never known: no expression outside of the function that computes it
 //! can have it.
 
 use crate::context::Context;
@@ -23,8 +22,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use syntax::diag::Diagnostic;
 use syntax::span::Span;
 
-/// Reports sizes that are needed too early in a finished definition, in which these are
-/// the sections with a left operand.
+/// Reports sizes that are needed too early in a finished definition. `sections` are its sections
+/// with a left operand.
 pub(crate) fn check(def: &Def, tables: &Tables, sections: &FxHashSet<Span>, cx: &mut Context<'_>) {
     let mut walk = Causality {
         tables,
@@ -47,16 +46,16 @@ pub(crate) fn check(def: &Def, tables: &Tables, sections: &FxHashSet<Span>, cx: 
 struct Causality<'t> {
     tables: &'t Tables,
     sections: &'t FxHashSet<Span>,
-    /// Sizes that the definition computes, and where.
+    /// The sizes that the definition computes, each with the span of its origin.
     born: FxHashMap<VarId, Span>,
     known: FxHashSet<VarId>,
-    /// What came to be known, in order.
+    /// The sizes that became known, in order.
     trail: Vec<VarId>,
     found: Vec<Diagnostic>,
 }
 
 impl Causality<'_> {
-    /// Finds what sizes come into being, and where first.
+    /// Collects the sizes that are created, each with the first span.
     fn collect(&mut self, exp: &Exp) {
         stacker::maybe_grow(crate::RED_ZONE, crate::STACK_STEP, || {
             children(exp, &mut |child| self.collect(child));
@@ -146,7 +145,7 @@ impl Causality<'_> {
         }
     }
 
-    /// Walks what may not be evaluated: what it computes is not known after it.
+    /// Walks code that may not be evaluated: sizes computed in it are not known after it.
     fn apart(&mut self, f: impl FnOnce(&mut Self)) {
         let mark = self.trail.len();
         f(self);
@@ -165,7 +164,7 @@ impl Causality<'_> {
         self.need(&pat.ty, pat.span, "this parameter");
     }
 
-    /// All sizes of a type must be known.
+    /// Requires that all sizes of a type are known.
     fn need(&mut self, ty: &Ty, span: Span, what: &str) {
         self.need_sizes(&Mentions::of(ty).dims, span, what);
     }
@@ -191,14 +190,14 @@ impl Causality<'_> {
                     "bind the value that has the size \"{name}\" with `let` before this expression"
                 ));
             self.found.push(diag);
-            // Once is enough.
+            // Report each size once.
             self.learn(*var);
         }
     }
 }
 
 impl Causality<'_> {
-    /// Where an existential size that the program computes is computed.
+    /// The span at which the program computes an existential size, if it does.
     fn absorbed(&self, var: VarId) -> Option<Span> {
         match self.tables.var(var).state {
             VarState::Existential { computed, .. } => computed,
@@ -208,7 +207,7 @@ impl Causality<'_> {
     }
 }
 
-/// The sizes in a function type that arguments carry.
+/// The sizes of a function type that its arguments carry.
 fn carried_by_arguments(ty: &Ty) -> Vec<VarId> {
     let mut sizes = Witness::default();
     let mut ty = ty;

@@ -1,13 +1,11 @@
-//! Whether the cases of every `match` fit every value, and each of them one that
-//! no case before it fits; whether the patterns of bindings and parameters always
-//! fit.
+//! Exhaustiveness and reachability: the cases of a `match` must cover all values, a case covered by
+//! earlier ones is reported, and patterns of bindings and parameters must be irrefutable.
 //!
-//! By matrices of patterns (Maranget, "Warnings for pattern matching", 2007):
-//! of the first column, either every constructor of the type occurs, and the
-//! rows that fit each are looked at further, or some value fits the rows with a
-//! wildcard only, so that these alone decide. What no row fits is shown. With one
-//! more row, which the value must fit, the same search tells whether a case is
-//! ever reached.
+//! The algorithm works on pattern matrices (Maranget, "Warnings for pattern matching", 2007). If
+//! every constructor of the type occurs in the first column, the rows of each constructor are
+//! searched further; otherwise some value matches only rows with a wildcard in that column, and
+//! these decide. A value that no row matches is shown as a witness. With one more row, which the
+//! value must match, the same search determines if a case is reachable.
 //!
 //! Needs a finished definition. Guarantees nothing but the errors and warnings.
 
@@ -20,11 +18,11 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 use syntax::diag::Diagnostic;
 
-/// How many rows may be looked at for one `match`.
+/// The maximum number of rows visited for one `match`.
 const MAX_ROWS: usize = 1_000_000;
 
-/// Reports the matches of a definition that some value does not fit, and
-/// patterns that may fail where they must not.
+/// Reports the non-exhaustive matches of a definition, and refutable patterns where only
+/// irrefutable ones are allowed.
 pub(crate) fn check(def: &Def, cx: &mut Context<'_>) {
     for pat in &def.params {
         irrefutable(pat, cx);
@@ -74,7 +72,7 @@ fn matches_in(exp: &Exp, cx: &mut Context<'_>) {
     });
 }
 
-/// Warns of cases that no value reaches.
+/// Warns of unreachable cases.
 fn unreachable(ty: &Ty, cases: &[Case], cx: &mut Context<'_>) {
     let mut search = Search { fuel: MAX_ROWS };
     let mut before: Vec<Row<'_>> = Vec::new();
@@ -103,7 +101,7 @@ fn irrefutable(pat: &Pat, cx: &mut Context<'_>) {
     }
 }
 
-/// A value of the type that none of the patterns fits, as a pattern.
+/// A value of the type that no pattern matches, as a pattern.
 fn unmatched<'p>(ty: &Ty, pats: impl Iterator<Item = &'p Pat>) -> Option<String> {
     let rows: Vec<Row<'_>> = pats.map(|pat| vec![Some(bare(pat))]).collect();
     let mut search = Search { fuel: MAX_ROWS };
@@ -115,7 +113,7 @@ fn unmatched<'p>(ty: &Ty, pats: impl Iterator<Item = &'p Pat>) -> Option<String>
     Some(out)
 }
 
-/// Patterns for some values side by side; `None` fits everything.
+/// Patterns for several values; `None` matches every value.
 type Row<'p> = Vec<Option<&'p Pat>>;
 
 /// The pattern without attributes.
@@ -126,17 +124,17 @@ fn bare(mut pat: &Pat) -> &Pat {
     pat
 }
 
-/// What one pattern looks like to the search, apart from its components.
+/// The head of a pattern: its form without its components.
 #[derive(Clone, PartialEq)]
 enum Head {
-    /// Anything.
+    /// A wildcard or variable.
     Any,
-    /// The only form of its type.
+    /// The only form of its type: a tuple or record.
     Only,
-    /// One of a sum type's constructors.
+    /// A constructor of a sum type.
     Constr(Name),
     Bool(bool),
-    /// One of very many.
+    /// A literal of a type with many values.
     Literal(Scalar),
 }
 
@@ -150,8 +148,7 @@ fn head(cell: Option<&Pat>) -> Head {
     }
 }
 
-/// The components of a cell, in the order of the type's; of one that fits
-/// everything, as many that do.
+/// The components of a cell, in the order of the type's; for a wildcard, `n` wildcards.
 fn components<'p>(cell: Option<&'p Pat>, ty: &Ty, n: usize) -> Row<'p> {
     match cell.map(|pat| &pat.kind) {
         Some(PatKind::Tuple(parts) | PatKind::Constr(_, parts)) => {
@@ -170,15 +167,15 @@ fn components<'p>(cell: Option<&'p Pat>, ty: &Ty, n: usize) -> Row<'p> {
     }
 }
 
-/// Rows to look at by their first cells.
+/// A pattern matrix, split at its first column.
 struct Column<'c, 'p> {
     rows: &'c [Row<'p>],
     heads: Vec<Head>,
-    /// What the value must fit.
+    /// The row that the value must match.
     must: &'c Row<'p>,
-    /// The type of the first cells.
+    /// The type of the first column.
     ty: &'c Ty,
-    /// The types of the others.
+    /// The types of the other columns.
     rest: &'c [&'c Ty],
 }
 
@@ -187,8 +184,8 @@ struct Search {
 }
 
 impl Search {
-    /// Values of the types that `must` fits and no row does. None too once too
-    /// much was looked at: then no fuel is left.
+    /// Values of the types that `must` matches and no row does. Also `None` when the fuel is used
+    /// up.
     fn missing(&mut self, rows: &[Row<'_>], must: &Row<'_>, types: &[&Ty]) -> Option<Vec<Witness>> {
         stacker::maybe_grow(crate::RED_ZONE, crate::STACK_STEP, || self.missing_inner(rows, must, types))
     }
@@ -261,13 +258,12 @@ impl Search {
         Some(found)
     }
 
-    /// Values with the first of this form: its components, of types `parts`, then
-    /// the rest.
+    /// Values whose first has the head `wanted`: its components, of types `parts`, then the rest.
     fn inside<'p>(&mut self, column: &Column<'_, 'p>, wanted: &Head, parts: &[&Ty]) -> Option<Vec<Witness>> {
         let inner = |row: &Row<'p>, head: &Head| {
             (head == wanted || *head == Head::Any).then(|| {
                 let mut cells = components(first(row), column.ty, parts.len());
-                // Of another length only where an error was reported.
+                // The number differs only if an error was reported.
                 cells.resize(parts.len(), None);
                 cells.extend(row.iter().skip(1));
                 cells
@@ -280,7 +276,7 @@ impl Search {
         self.missing(&rows, &must, &types)
     }
 
-    /// Values with a first that no pattern but `_` fits: the rest.
+    /// Values whose first matches wildcards only: the rest.
     fn others<'p>(&mut self, column: &Column<'_, 'p>) -> Option<Vec<Witness>> {
         let rest = |row: &Row<'p>| -> Row<'p> { row.iter().skip(1).copied().collect() };
         let rows = column.rows.iter().zip(&column.heads);
@@ -294,13 +290,13 @@ fn first<'p>(row: &Row<'p>) -> Option<&'p Pat> {
     row.first().copied().flatten()
 }
 
-/// The first `n` as one.
+/// Replaces the first `n` witnesses by one.
 fn folded(mut found: Vec<Witness>, n: usize, make: impl FnOnce(Vec<Witness>) -> Witness) -> Vec<Witness> {
     let rest = found.split_off(n.min(found.len()));
     std::iter::once(make(found)).chain(rest).collect()
 }
 
-/// A value that no pattern fits, as far as it matters.
+/// A value that no pattern matches, as far as it is determined.
 #[derive(Clone)]
 enum Witness {
     Any,
@@ -311,7 +307,7 @@ enum Witness {
 }
 
 impl Witness {
-    /// Writes it as a pattern, in parentheses where it is an argument.
+    /// Prints it as a pattern, in parentheses if it is an argument.
     fn show(&self, argument: bool, out: &mut String) {
         let _ = match self {
             Self::Any => write!(out, "_"),

@@ -1,10 +1,8 @@
-//! Judgements of finished definitions: all types are known, everything that the walks over
-//! expressions say is in the tree.
+//! Checks of finished definitions: all types are known, and the typed tree is complete.
 //!
-//! Each is a function of the definition, the tables and what it needs besides; none of
-//! them changes the definition or infers anything. The first four report and warn, and
-//! know nothing of inference but how types are shown; [`consume`] also leaves behind what
-//! it found out of functions, for the definitions after.
+//! Each is a function of the definition, the tables and the context. None changes the definition or
+//! infers types. All report errors or warnings; [`consume`] also records facts about functions, for
+//! later definitions.
 
 pub(crate) mod causality;
 pub(crate) mod consume;

@@ -1,6 +1,5 @@
-//! What a finished definition may not do beside having the wrong types: compare values
-//! of types that it does not know, and recursion that cannot be compiled to first-order
-//! calls.
+//! Restrictions on finished definitions beyond their types: no equality on values of unknown types,
+//! and no recursion that cannot be compiled to first-order calls.
 
 use crate::context::Context;
 use crate::infer::Mentions;
@@ -31,8 +30,8 @@ pub(crate) fn check_equality(def: &Def, cx: &mut Context<'_>) {
     }
 }
 
-/// Reports recursion with other functions as arguments than the definition's
-/// own, and functions as results of recursive functions.
+/// Reports recursive calls whose function arguments are not the definition's own parameters, and
+/// recursive functions that return functions.
 pub(crate) fn check_recursion(def: &Def, bind: &ast::ValBind, cx: &mut Context<'_>) {
     let lifted: Vec<TyVarId> = bind
         .type_params
@@ -63,8 +62,8 @@ pub(crate) fn check_recursion(def: &Def, bind: &ast::ValBind, cx: &mut Context<'
     }
 }
 
-/// The uses of `==` and `!=` on values that hold one of the type parameters or a value of
-/// an abstract type, and whether it is the latter.
+/// Collects the uses of `==` and `!=` on values that contain a type parameter or an abstract type;
+/// true for an abstract type.
 fn equality(exp: &Exp, params: &[TyVarId], out: &mut Vec<(Span, bool)>) {
     each(exp, &mut |exp| {
         if let ExpKind::Intrinsic { fun: Intrinsic::Equal { .. }, ty_args, .. } = &exp.kind {
@@ -80,7 +79,7 @@ fn equality(exp: &Exp, params: &[TyVarId], out: &mut Vec<(Span, bool)>) {
 
 struct Recursion<'d> {
     def: &'d Def,
-    /// Which parameters may be functions.
+    /// True for each parameter that may contain a function.
     functions: Vec<bool>,
     found: Vec<(Span, String)>,
     mentioned: bool,
@@ -157,7 +156,7 @@ fn same(param: Option<VarId>, arg: &Exp) -> bool {
     }
 }
 
-/// Whether values of the type hold some of an abstract type.
+/// Returns true if values of the type contain values of an abstract type.
 fn holds_abstract(ty: &Ty) -> bool {
     any_part(ty, &|part| match part {
         Ty::Array(array) => holds_abstract(&array.elem),
@@ -165,7 +164,7 @@ fn holds_abstract(ty: &Ty) -> bool {
     })
 }
 
-/// Whether values of the type may hold functions.
+/// Returns true if values of the type may contain functions.
 fn holds_function(ty: &Ty, lifted: &[TyVarId]) -> bool {
     match ty {
         Ty::Arrow(_) => true,

@@ -1,14 +1,12 @@
-//! Warnings about a finished definition: what is right, and not what one would
-//! write who knew.
+//! Warnings about a finished definition that is correct but unusual.
 //!
-//! - Arrays are compared with `==`, which the language is about to lose.
+//! - Arrays are compared with `==`, which is deprecated.
 //! - The first two elements of a range are the same: the range is invalid.
-//! - A size is given by an expression that binds names: it cannot stand in a type,
-//!   so that nothing is known of the size.
+//! - A size is given by an expression that binds names: it cannot occur in a type, so the size
+//!   becomes unknown.
 //!
-//! Needs a finished definition without errors. Cases that are never reached come
-//! from the search for missing ones, what is odd about types from where they are
-//! read.
+//! Needs a finished definition without errors. Warnings about unreachable cases come from
+//! [`super::exhaust`], warnings about types from the code that checks them.
 
 use crate::context::Context;
 use crate::infer::Mentions;
@@ -18,17 +16,17 @@ use crate::visit::{any_part, children, each};
 use syntax::diag::Diagnostic;
 use syntax::span::Span;
 
-/// So many parts of a size are looked at: sizes in sizes make no long walks.
+/// The maximum number of parts of a size expression that are visited.
 const MAX_PARTS: u32 = 1000;
 
-/// Warns of what is odd in a definition.
+/// Warns of unusual expressions in a definition.
 pub(crate) fn check(def: &Def, cx: &mut Context<'_>) {
     if !cx.place.is_prelude() {
         each(&def.body, &mut |exp| warn_about(exp, cx));
     }
 }
 
-/// Warns of what is odd in one node.
+/// Warns of one node.
 fn warn_about(exp: &Exp, cx: &mut Context<'_>) {
     match &exp.kind {
         ExpKind::Intrinsic { fun: Intrinsic::Equal { .. }, ty_args, .. }
@@ -94,7 +92,7 @@ fn warn_of_binding(size: &Exp, cx: &mut Context<'_>) {
     }
 }
 
-/// Whether two expressions are evidently one value.
+/// Returns true if two expressions evidently have the same value.
 fn same(a: &Exp, b: &Exp) -> bool {
     match (&a.kind, &b.kind) {
         (ExpKind::Lit(a, _), ExpKind::Lit(b, _)) => a == b,
@@ -103,7 +101,7 @@ fn same(a: &Exp, b: &Exp) -> bool {
     }
 }
 
-/// Where one of the first `fuel` parts of an expression binds names.
+/// The span of a binding among the first `fuel` parts of an expression.
 fn binding(exp: &Exp, fuel: &mut u32) -> Option<Span> {
     *fuel = fuel.checked_sub(1)?;
     stacker::maybe_grow(crate::RED_ZONE, crate::STACK_STEP, || match &exp.kind {
@@ -122,7 +120,7 @@ fn binding(exp: &Exp, fuel: &mut u32) -> Option<Span> {
     })
 }
 
-/// Whether a value of this type may be or contain an array.
+/// Returns true if a value of this type may be or contain an array.
 pub(crate) fn may_hold_array(ty: &Ty) -> bool {
     any_part(ty, &|part| !matches!(part, Ty::Scalar(_) | Ty::Arrow(_)))
 }

@@ -1,4 +1,4 @@
-//! What inference begins with: open types and sizes, and uses of values that have a type.
+//! The starting points of inference: open types and sizes, and instances of type schemes.
 
 use crate::env::{Target, ValueEntry};
 use crate::infer::shapes::may_be_existential;
@@ -10,8 +10,8 @@ use syntax::ast::Liftedness;
 use syntax::span::Span;
 
 impl Infer<'_> {
-    /// A type to be inferred, of this liftedness. In the second walk it is known, with
-    /// sizes of the given origin to be inferred.
+    /// A type to be inferred, of this liftedness. In the second walk it is known, with open sizes
+    /// of the given origin.
     pub(crate) fn infer_ty(&mut self, name: &str, lifted: Liftedness, origin: Origin, span: Span) -> Ty {
         if let Some(known) = self.recall(origin) {
             return known;
@@ -21,25 +21,24 @@ impl Infer<'_> {
         ty
     }
 
-    /// An open type of this liftedness, of which the second walk need know nothing.
+    /// An open type of this liftedness that is not recorded for the second walk.
     pub(crate) fn open_ty(&mut self, name: &str, lifted: Liftedness, span: Span) -> Ty {
         let id = self.tables.new_ty_var(Arc::from(name), false, lifted, self.depth);
         self.tables.ty_var_mut(id).span = Some(span);
         Ty::Var(id)
     }
 
-    /// A type to be inferred of a value that is bound here.
+    /// A type to be inferred for a value that is bound here.
     pub(crate) fn fresh(&mut self, span: Span) -> Ty {
         self.infer_ty("t", Liftedness::Lifted, Origin::BOUND, span)
     }
 
-    /// A type to be inferred that is whatever its context takes: its sizes may be
-    /// existential there.
+    /// A type to be inferred from its context; its sizes may be existential there.
     pub(crate) fn fresh_absorbing(&mut self, span: Span) -> Ty {
         self.infer_ty("t", Liftedness::Lifted, Origin::ABSORBING, span)
     }
 
-    /// A type to be inferred that must be one of some scalar types.
+    /// A type to be inferred that must be one of a set of scalar types.
     pub(crate) fn fresh_scalar(&mut self, set: Scalars, span: Span) -> Ty {
         if let Some(known) = self.recall(Origin::Plain) {
             return known;
@@ -52,9 +51,9 @@ impl Infer<'_> {
         ty
     }
 
-    /// A sum type to be inferred with this constructor, and the types of its payload: in
-    /// the second walk with sizes of this origin, to be unified with those of the payload
-    /// that is there.
+    /// A sum type to be inferred with this constructor, and the expected types of its payload. In
+    /// the second walk these have sizes of this origin, to be unified with those of the actual
+    /// payload.
     pub(crate) fn fresh_sum(
         &mut self,
         label: &Name,
@@ -75,7 +74,7 @@ impl Infer<'_> {
         (ty, Arc::from(payload))
     }
 
-    /// An open sum type with this constructor, of which the place to record it is known.
+    /// An open sum type with this constructor, recorded in the given slot.
     pub(crate) fn open_sum(&mut self, label: &Name, payload: Vec<Ty>, place: usize, span: Span) -> Ty {
         let ty = self.open_ty("sum", Liftedness::Lifted, span);
         if let Ty::Var(id) = ty {
@@ -91,17 +90,17 @@ impl Infer<'_> {
         self.open_size(name, Origin::Plain)
     }
 
-    /// A size to be inferred of this origin.
+    /// A size to be inferred, of this origin.
     pub(crate) fn open_size(&mut self, name: &str, origin: Origin) -> Dim {
         Dim::Var(self.tables.new_open(Arc::from(name), origin, self.depth))
     }
 
-    /// A size that only the running program knows.
+    /// A size unknown until run time.
     pub(crate) fn unknown(&mut self, name: Name, span: Span) -> Dim {
         Dim::Var(self.tables.new_unknown(name, self.depth, Some(span)))
     }
 
-    /// A new value of the current scope, without a name in it.
+    /// A new value of the current scope; its name is not bound.
     pub(crate) fn new_value(&mut self, name: Name, span: Span) -> VarId {
         self.tables.new_value(name, self.depth, span)
     }
@@ -114,7 +113,8 @@ impl Infer<'_> {
         (pat, node(kind, ty, span))
     }
 
-    /// A variable for the value of an expression that is used several times.
+    /// Binds the value of an expression that is used several times to a variable, unless it is a
+    /// literal or variable already.
     pub(crate) fn bind_once(&mut self, exp: Exp, binds: &mut Vec<Bind>) -> Exp {
         if matches!(exp.kind, ExpKind::Lit(..) | ExpKind::Var { .. }) {
             return exp;
@@ -124,8 +124,8 @@ impl Infer<'_> {
         var
     }
 
-    /// A use of a value: its parameters replaced by open variables. The sizes among
-    /// these are the variables that are new afterwards.
+    /// A use of a value: its parameters are instantiated with open variables. The sizes among these
+    /// are the variables created by this call.
     pub(crate) fn instantiate(&mut self, entry: &ValueEntry, span: Span) -> Exp {
         let scheme = &entry.scheme;
         let mut subst = Subst::default();
@@ -168,8 +168,8 @@ impl Infer<'_> {
         node(kind, ty, span)
     }
 
-    /// The instance of a type in which each occurrence but the first of these parameters
-    /// has copies of the sizes of the first.
+    /// The instance of a type in which the first occurrence of each of these type parameters has
+    /// its own sizes, and each further occurrence copies of them.
     fn with_copies(&mut self, ty: &Ty, subst: &mut Subst, seen: Vec<(TyVarId, bool)>) -> Ty {
         struct Occurrences<'c, 't> {
             infer: &'c mut Infer<'t>,
@@ -225,8 +225,8 @@ impl Infer<'_> {
 }
 
 impl Tables {
-    /// The type of a field, if there can be one of this name; an open type gets the
-    /// field.
+    /// The type of a field; `None` if the type cannot have one of this name. An open type is
+    /// constrained to have the field.
     pub(crate) fn field_ty(&mut self, ty: &Ty, label: &Name, span: Span) -> Option<Ty> {
         let ty = self.shallow(ty);
         if let Some(field) = ty.field(label) {

@@ -1,4 +1,4 @@
-//! Types of functions: as they are seen from outside, from parameters and a result.
+//! Function types: built from parameters and a result, as callers see them.
 
 use crate::infer::{Infer, Mentions, Origin, Tables, VarState};
 use crate::subst::Subst;
@@ -7,8 +7,8 @@ use std::sync::Arc;
 use syntax::span::Span;
 
 impl Infer<'_> {
-    /// A declared result as the body is held against: with open sizes for existential
-    /// ones, which are given too.
+    /// A declared result for unification with the body: its existential sizes are open. Returns
+    /// these too.
     pub(crate) fn open_ret(&mut self, ret: &RetType) -> (Ty, Subst) {
         let mut open = Subst::default();
         for ext in &ret.ext {
@@ -19,8 +19,8 @@ impl Infer<'_> {
         (open.ty(&ret.ty), open)
     }
 
-    /// A declared result after the body was held against it: its existential sizes are
-    /// those of the body. Unknown sizes since `mark` are existential.
+    /// A declared result after unification with the body: existential sizes that were determined
+    /// are those of the body. Unknown sizes since `mark` are existential.
     pub(crate) fn close_ret(&mut self, mut ret: RetType, open: Subst, mark: usize) -> RetType {
         let mut known = Subst::default();
         for (ext, dim) in open.dims {
@@ -36,8 +36,8 @@ impl Infer<'_> {
         ret
     }
 
-    /// Sizes of payloads in a declared result that neither the body nor a parameter tells,
-    /// since the payload is never there, are unknown.
+    /// Makes sizes of payloads in a declared result existential if neither the body nor a parameter
+    /// determines them, because the payload is never constructed.
     pub(crate) fn close_anonymous(&mut self, params: &[Pat], ret: &mut RetType) {
         ret.ty = self.tables.resolve(&ret.ty);
         let mut of_params = Mentions::default();
@@ -55,8 +55,8 @@ impl Infer<'_> {
         }
     }
 
-    /// Whether a size is made of values that have names, unknown sizes, and sizes to be
-    /// inferred that belong to parameters or to what is outside.
+    /// Returns true if a size consists of named values, unknown sizes, and open sizes of parameters
+    /// or outer scopes.
     fn is_determined(&self, dim: &Dim) -> bool {
         let is_value = |var: &VarId| {
             let data = self.tables.var(*var);
@@ -69,8 +69,8 @@ impl Infer<'_> {
         *dim != Dim::Any && crate::dims::variables(dim).iter().all(is_value)
     }
 
-    /// The type of a function seen from outside, and its result: what the result
-    /// mentions of the inside becomes existential.
+    /// The type of a function as callers see it, and its result: sizes of the result that mention
+    /// inner names become existential.
     pub(crate) fn function_ty(&mut self, params: &[Pat], mut ret: RetType, span: Span) -> (RetType, Ty) {
         let named = self.tables.named_params(params);
         ret.ty = self.tables.resolve(&ret.ty);
@@ -100,20 +100,20 @@ impl Infer<'_> {
 }
 
 impl Tables {
-    /// The result that a body of this type gives, where none was declared.
+    /// The inferred result of a function with a body of this type.
     pub(crate) fn inferred_ret(&self, body: &Ty, mark: usize) -> RetType {
         let ty = self.resolve(body);
         RetType { ext: self.unknowns_since(&ty, mark), ty, unique: Uniq::None }
     }
 
-    /// The parameters of a function as its type has them.
+    /// The parameters of a function, as its type has them.
     pub(crate) fn named_params(&self, params: &[Pat]) -> Vec<(Option<VarId>, Ty, Uniq)> {
         let one = |p: &Pat| (simple_name(p), self.resolve(&p.ty), p.consumes.clone());
         params.iter().map(one).collect()
     }
 }
 
-/// The type of a function with these parameters. `resolve`d types only.
+/// The type of a function with these parameters. All types must be resolved.
 pub(crate) fn arrow(params: &[(Option<VarId>, Ty, Uniq)], ret: RetType) -> Ty {
     let mut ret = ret;
     for (name, param, consumes) in params.iter().rev() {

@@ -1,5 +1,5 @@
-//! The end of a definition: what nothing determined gets a default, what is
-//! still open becomes a parameter.
+//! The end of a definition: undetermined types get defaults, remaining open types and sizes become
+//! parameters.
 
 use crate::env::{Scheme, TypeParam};
 use crate::infer::{Constraint, Infer, Mentions, Origin, Tables, TyState, VarState};
@@ -8,21 +8,20 @@ use prim::ScalarType;
 use std::sync::Arc;
 use syntax::span::Span;
 
-/// A type that nothing determined, and that began at a place.
+/// A type that nothing determined, with its span.
 pub(crate) enum Undetermined {
-    /// It is mentioned by the definition's type, and became this one.
+    /// A number type that the definition's type mentions; it has become this one.
     Number(Span, ScalarType),
-    /// It is a record with at least these fields.
+    /// A record with at least these fields.
     Record(Span, Vec<Name>),
-    /// It is a sum with at least these constructors.
+    /// A sum with at least these constructors.
     Sum(Span, Vec<Name>),
 }
 
 impl Tables {
-    /// Types since `from` that nothing determines get their defaults: scalar types one
-    /// of their set, records and sums the type `()`. Tells of those that are worth
-    /// telling, among scalar types of the `public` ones, which the definition's type
-    /// mentions.
+    /// Solves the open types since `from` by their defaults: scalar types by one of their set,
+    /// records and sums by `()`. Returns those to be reported: records, sums, and scalar types
+    /// among `public`, the types that the definition's type mentions.
     pub(crate) fn default_types(&mut self, from: usize, public: &[TyVarId]) -> Vec<Undetermined> {
         let mut found = Vec::new();
         for i in from..self.ty_vars.len() {
@@ -60,8 +59,8 @@ impl Tables {
 }
 
 impl Tables {
-    /// Instantiated sizes since `mark`, of deeper scopes than this, are sizes like others
-    /// from here on, and their copies those sizes, unless they are existential.
+    /// Makes instantiated sizes since `mark`, of scopes deeper than `depth`, plain open sizes, and
+    /// their copies equal to them, unless they are existential.
     fn settle_instances(&mut self, mark: usize, depth: u32) {
         for i in mark..self.vars.len() {
             let var = VarId(i as u32);
@@ -83,9 +82,9 @@ impl Tables {
 }
 
 impl Infer<'_> {
-    /// Makes what is open in a type of a finished definition parameters. Sizes made since
-    /// `mark` are the definition's own: those of instantiated types that are not
-    /// existential by now are the same in all occurrences.
+    /// Makes the open types and sizes in the type of a finished definition its parameters. Sizes
+    /// created since `mark` are its own: those of instantiated types that are not existential by
+    /// now are the same in all occurrences.
     pub(crate) fn generalise(&mut self, explicit: &[TypeParam], ty: &Ty, top: bool, mark: usize) -> Scheme {
         self.tables.settle_instances(mark, self.depth);
         let ty = self.tables.resolve(ty);
@@ -99,8 +98,8 @@ impl Infer<'_> {
         let mut size_params = sizes_of(explicit);
         let mentions = Mentions::of(&ty);
         if !top {
-            // The types of a local function are found out by its uses, apart from
-            // its explicit parameters.
+            // The types of a local function, except for its explicit parameters, are inferred from
+            // its uses.
             let mut fixed: Vec<TyVarId> = mentions.types.clone();
             fixed.retain(|v| {
                 let data = self.tables.ty_var(*v);
@@ -156,7 +155,7 @@ pub(crate) fn sizes_of(params: &[TypeParam]) -> Vec<VarId> {
         .collect()
 }
 
-/// A name for an inferred type parameter.
+/// The name of an inferred type parameter.
 fn type_name(i: usize) -> Arc<str> {
     let letter = char::from(b'a' + (i % 26) as u8);
     if i < 26 { Arc::from(format!("{letter}")) } else { Arc::from(format!("{letter}{}", i / 26)) }

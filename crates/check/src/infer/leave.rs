@@ -1,4 +1,4 @@
-//! Types on their way out of a scope: what they mention of it is replaced.
+//! Types that leave a scope: sizes that mention its local values are replaced.
 
 use crate::infer::{Infer, Mentions, VarState, has_sizes};
 use crate::tast::{ArrowTy, Dim, Ty, TyVarId, TypeArgs, VarId};
@@ -6,13 +6,12 @@ use rustc_hash::FxHashMap;
 use std::sync::Arc;
 use syntax::span::Span;
 
-/// Local values of type `i64` and what they were bound to, in terms of values of
-/// the scope around.
+/// The sizes that local values of type `i64` are bound to, in terms of values of the outer scope.
 #[derive(Default)]
 pub(crate) struct Known(FxHashMap<VarId, Dim>);
 
 impl Known {
-    /// Notes what a variable was bound to; sizes that grow large are forgotten.
+    /// Records the size that a variable is bound to, unless it is too large.
     pub(crate) fn insert(&mut self, var: VarId, dim: &Dim) {
         let dim = crate::subst::map_dim(dim, self).unwrap_or_else(|| dim.clone());
         if crate::dims::is_small(&dim) {
@@ -32,9 +31,8 @@ impl crate::subst::TyMap for Known {
 }
 
 impl Infer<'_> {
-    /// Takes a type out of the scopes deeper than the current one: sizes that it
-    /// mentions and that are gone there are replaced, by what they were bound to
-    /// (`bound`) or else by an unknown size.
+    /// Moves a type out of the scopes deeper than the current one. Sizes that mention their values
+    /// are replaced by the sizes bound to these (`bound`), or else by unknown sizes.
     pub(crate) fn leave_ty(&mut self, ty: &Ty, bound: &mut Known, span: Span) -> Ty {
         let mut ty = self.tables.resolve(ty);
         if !self.is_sizing() {
@@ -53,8 +51,7 @@ impl Infer<'_> {
                 continue;
             }
             match data.state {
-                // An unknown size is known by number alone: it lives on, as the size of
-                // this value.
+                // An unknown size is independent of names: it remains, as the size of this value.
                 VarState::Open(_)
                 | VarState::Copy { .. }
                 | VarState::Existential { .. }
@@ -73,8 +70,7 @@ impl Infer<'_> {
 }
 
 impl Infer<'_> {
-    /// Takes the open types in a resolved type out of the scopes deeper than the current
-    /// one.
+    /// Moves the open types in a resolved type out of the scopes deeper than the current one.
     fn leave_types(&mut self, ty: &Ty) {
         for var in Mentions::of(ty).types {
             if self.tables.ty_var(var).depth > self.depth && self.tables.is_open_ty(var) {
@@ -90,7 +86,7 @@ struct Hide<'c, 't> {
     span: Span,
     done: Vec<(Dim, Dim)>,
     bound: Vec<VarId>,
-    /// Sizes that the value itself tells, so that others may mention them.
+    /// Sizes that the value itself carries, so that others may mention them.
     carried: Vec<Dim>,
 }
 
@@ -102,7 +98,7 @@ impl Hide<'_, '_> {
         })
     }
 
-    /// Whether all that is local in an operation is a size of the value.
+    /// Returns true if all local operands of an operation are sizes that the value carries.
     fn is_told(&self, dim: &Dim) -> bool {
         match dim {
             Dim::Op(_, args) => self.is_told(&args.0) && self.is_told(&args.1),

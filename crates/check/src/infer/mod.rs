@@ -1,15 +1,14 @@
-//! The core of inference: what works on types and sizes, and on nothing else.
+//! The core of inference, on types and sizes only.
 //!
-//! [`Tables`] hold the variables of the whole program and what is known of them.
-//! [`Infer`] infers on them for one walk over a definition ([`shapes`]: the first infers
-//! types, the second sizes): it knows how deep in scopes that is, and which sizes it could
-//! not compare yet. It makes open types ([`fresh`]), makes types equal ([`unify`]), brings
-//! them out of scopes ([`leave`]), gives them other sizes ([`resize`]: the rules for joins
-//! are there), and generalises them ([`generalise`]).
+//! [`Tables`] hold the variables of the whole program and their solutions. [`Infer`] is the state
+//! of one walk over a definition ([`shapes`]: the first infers types, the second sizes): the scope
+//! depth, and the size equations that could not be decided yet. It creates open types ([`fresh`]),
+//! unifies types ([`unify`]), moves them out of scopes ([`leave`]), replaces their sizes
+//! ([`resize`], which has the rules for joins), and generalises them ([`generalise`]).
 //!
-//! Never known here: names and what they mean, the syntax tree, places in files other
-//! than to note them, errors (a type that does not fit is a [`Mismatch`], which others
-//! put into words), and whose definition it is.
+//! It has no access to names and their meaning, the syntax tree, or the definition being checked;
+//! spans are only recorded. It reports no errors: failed unification returns a [`Mismatch`], which
+//! callers report.
 
 mod fresh;
 mod functions;
@@ -38,24 +37,24 @@ pub(crate) use zonk::operator;
 use syntax::span::Span;
 use unify::Deferred;
 
-/// The inference of one definition.
+/// The inference state of one walk over a definition.
 pub(crate) struct Infer<'t> {
     pub(crate) tables: &'t mut Tables,
-    /// How many scopes enclose what is being inferred.
+    /// The number of scopes that enclose the current expression.
     pub(crate) depth: u32,
-    /// Sizes that must be equal and could not be compared yet, and for what place.
+    /// Pairs of sizes that must be equal but could not be compared yet, each with its span.
     deferred: Vec<(Deferred, Span)>,
     walk: Walk,
 }
 
 impl<'t> Infer<'t> {
-    /// The beginning of a walk over a definition.
+    /// The state at the start of a walk.
     pub(crate) const fn new(tables: &'t mut Tables, walk: Walk) -> Self {
         Self { tables, depth: 0, deferred: Vec::new(), walk }
     }
 
-    /// Runs a unification, which ignores sizes in the first walk; sizes that it could not
-    /// decide are kept for later.
+    /// Runs a unification, which ignores sizes in the first walk. Undecided pairs of sizes are
+    /// deferred.
     pub(crate) fn unifying<T>(
         &mut self,
         sizes: Sizes,
@@ -76,17 +75,17 @@ impl<'t> Infer<'t> {
         result
     }
 
-    /// How many pairs of sizes could not be compared so far.
+    /// The number of deferred pairs of sizes.
     pub(crate) const fn deferred(&self) -> usize {
         self.deferred.len()
     }
 
-    /// Takes out the pairs of sizes that could not be compared since there were `from`.
+    /// Removes and returns the pairs of sizes deferred since there were `from`.
     pub(crate) fn take_deferred(&mut self, from: usize) -> Vec<(Deferred, Span)> {
         self.deferred.split_off(from)
     }
 
-    /// Forgets the pairs of sizes that could not be compared since there were `from`.
+    /// Drops the pairs of sizes deferred since there were `from`.
     pub(crate) fn forget_deferred(&mut self, from: usize) {
         self.deferred.truncate(from);
     }

@@ -1,4 +1,4 @@
-//! Types and sizes as messages show them.
+//! Types and sizes as text, for messages.
 
 use crate::infer::{Constraint, Mentions, Scalars, Tables, TyState, arrow, simple_name};
 use crate::intrinsics::Intrinsic;
@@ -10,11 +10,11 @@ use prim::{BinOp, ScalarType};
 use rustc_hash::FxHashMap;
 use std::fmt::Write;
 
-/// Where the names of variables and abstract types are found.
+/// A source of the names of variables and abstract types.
 trait Names {
     fn var(&self, var: VarId) -> &str;
     fn ty_var(&self, var: TyVarId) -> &str;
-    /// The path of the module that it is from, and its name there.
+    /// The path of the module that the type comes from, and its name there.
     fn abstract_ty(&self, id: TypeId) -> (&str, &str);
 }
 
@@ -39,7 +39,7 @@ impl Names for Tables {
     }
 }
 
-/// The names of a table, seen from inside of modules.
+/// The names of a table without the module paths of abstract types.
 struct Inside<'t>(&'t Tables);
 
 impl Names for Inside<'_> {
@@ -78,8 +78,8 @@ impl Program {
         printer.out
     }
 
-    /// The name, parameters and type of a definition, as a module type would
-    /// specify it: `f [n] 'a : [n]a -> a`.
+    /// The name, parameters and type of a definition, as a module type would specify it:
+    /// `f [n] 'a : [n]a -> a`.
     pub fn show_def(&self, def: &Def) -> String {
         let mut out = self.name(def.var).to_owned();
         for size in &def.size_params {
@@ -100,18 +100,18 @@ impl Program {
     }
 }
 
-/// Messages show so many bytes of a type, and a little more.
+/// The approximate number of bytes of a type that messages show.
 const MAX_SHOWN: usize = 200;
 
 /// Prints types with the names of a table.
 struct Printer<'t> {
     names: &'t dyn Names,
     out: String,
-    /// After so many bytes, parts are left out.
+    /// The number of bytes after which parts are left out.
     limit: usize,
 }
 
-/// How tightly the place binds in which a type stands.
+/// The precedence of the context of a type.
 #[derive(Clone, Copy, PartialEq, PartialOrd)]
 enum Prec {
     Any,
@@ -120,7 +120,7 @@ enum Prec {
 }
 
 impl Tables {
-    /// The type as text; of a large one the beginning.
+    /// The type as text; large types are cut.
     pub(crate) fn show(&self, ty: &Ty) -> String {
         let ty = self.resolve(ty);
         let mut printer = Printer { names: self, out: String::new(), limit: MAX_SHOWN };
@@ -128,7 +128,7 @@ impl Tables {
         printer.out
     }
 
-    /// As [`Tables::show`], with the types of modules as the modules call them.
+    /// As [`Tables::show`], with abstract types named as in their modules.
     pub(crate) fn show_inside(&self, ty: &Ty) -> String {
         let ty = self.resolve(ty);
         let mut printer = Printer { names: &Inside(self), out: String::new(), limit: MAX_SHOWN };
@@ -144,15 +144,15 @@ impl Tables {
     }
 }
 
-/// Names for messages in which several sizes of one name must be told apart.
+/// Names for messages in which sizes with the same name must be distinguished.
 pub(crate) struct Labels<'t> {
     tables: &'t Tables,
-    /// Names for those that share theirs with another.
+    /// Names for sizes that share theirs with another.
     names: FxHashMap<VarId, String>,
 }
 
 impl<'t> Labels<'t> {
-    /// Names for what these sizes mention.
+    /// Names for the variables that these sizes mention.
     pub(crate) fn of(tables: &'t Tables, dims: &[&Dim]) -> Self {
         let mut mentions = Mentions::default();
         for dim in dims {
@@ -193,7 +193,7 @@ impl<'t> Labels<'t> {
         printer.out
     }
 
-    /// What a size is called.
+    /// The name of a size.
     pub(crate) fn name(&self, var: VarId) -> &str {
         Names::var(self, var)
     }
@@ -257,7 +257,7 @@ impl Printer<'_> {
         }
     }
 
-    /// Whether nothing more is to be shown; says so.
+    /// Returns true if the limit is reached, and then appends an ellipsis.
     fn is_full(&mut self) -> bool {
         let full = self.out.len() > self.limit;
         if full && !self.out.ends_with("...") {
@@ -371,7 +371,7 @@ impl Printer<'_> {
         }
     }
 
-    /// A size; `prec` 0 takes anything, 1 products, 2 atoms.
+    /// Prints a size; `prec` 0 allows any form, 1 products, 2 atoms.
     fn dim(&mut self, dim: &Dim, prec: u8) {
         if self.is_full() {
             return;
@@ -399,7 +399,7 @@ impl Printer<'_> {
         }
     }
 
-    /// An expression that stands for a size, roughly as it was written.
+    /// Prints a size expression, approximately as it was written.
     fn exp(&mut self, exp: &Exp, prec: u8) {
         if self.is_full() {
             return;
@@ -477,7 +477,7 @@ fn operator(fun: &Exp) -> Option<&'static str> {
 }
 
 impl SourceOp {
-    /// As programs write it.
+    /// The spelling in source text.
     pub(crate) const fn spelling(self) -> &'static str {
         match self {
             Self::Add => "+",

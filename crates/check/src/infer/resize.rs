@@ -1,21 +1,21 @@
-//! Types in which sizes are replaced: at joins, in coercions, in results of applications.
+//! Replacement of sizes in types: at joins, in coercions, in results of applications.
 //!
-//! **Joins.** Two values of one type but for its sizes meet where control flow does. One
-//! place decides what becomes of the sizes, [`Infer::join`], and all constructs use it:
+//! **Joins.** Where control flow joins, two values may have types that differ in sizes.
+//! [`Infer::join`] alone decides about these sizes, and all constructs use it:
 //!
 //! | construct | what is unified | what becomes existential | where the size is bound |
 //! |---|---|---|---|
-//! | `if`, `match` | the branches, in pairs; open sizes are solved where their scope sees the other, but for anonymous ones from before | sizes that differ then; the same pair of sizes gives the same new one | the `ext` of the expression |
+//! | `if`, `match` | the branches, in pairs; open sizes are solved if their scope sees the other size, except for anonymous ones from before | sizes that differ then; the same pair of sizes gives the same new one | the `ext` of the expression |
 //! | `loop` | each size of the parameter, made open, with that of the body | sizes that the body does not reproduce (`define/loops.rs`) | the loop's `sizes`, inside; the `ext` of the loop, outside |
-//! | body of a function | the declared result, its anonymous and existential sizes made open | what the body leaves unknown | the result's `ext` |
+//! | body of a function | the declared result, its anonymous and existential sizes made open | sizes that the body leaves unknown | the result's `ext` |
 //! | application | parameter and argument; existential sizes of the result are new unknown ones | instantiated sizes that met a bound one, in the innermost result that can bind them | the `ext` of the application, or of a function's result |
 //! | scope (`let`, case) | nothing | sizes that mention a local value, unless it was bound to an `i64` expression | the `ext` of the expression |
-//! | record update of a field | the new value with the field, its sizes made open | nothing: the new value's sizes stand | |
+//! | record update of a field | the new value with the field, its sizes made open | nothing: the new value's sizes are kept | |
 //! | `e :> t` | named sizes ignored, anonymous ones of `t` with those of `e` | nothing | |
-//! | constructor | the payload that is there; the sizes of the others are open and taken from the context | | |
+//! | constructor | the given payload; the sizes of the other payloads are open and taken from the context | | |
 //!
-//! Sizes of arrays stand in all types of a value: in payloads of sums, and in the size and
-//! type arguments of abstract types, as well as in tuples, records and arrays.
+//! Array sizes occur in all types of a value: in payloads of sums, and in the size and type
+//! arguments of abstract types, as well as in tuples, records and arrays.
 
 use crate::dims::{Cmp, compare};
 use crate::infer::{Infer, Mentions, Origin, Sizes, Tables, VarState};
@@ -24,12 +24,12 @@ use crate::tast::{ArrowTy, Dim, RetType, Ty, TyVarId, TypeArgs, VarId};
 use std::sync::Arc;
 use syntax::span::Span;
 
-/// Pairs of sizes that differ at a join, each with the unknown size for both.
+/// Pairs of sizes that differ at a join, each with the unknown size that replaces them.
 type Differing = Vec<(Dim, Dim, Dim)>;
 
 impl Infer<'_> {
-    /// The type of either of two values that were unified with [`Sizes::Join`]: sizes that
-    /// differ are unknown.
+    /// The type of a value that is one of two whose types were unified with [`Sizes::Join`]: sizes
+    /// that differ become unknown.
     pub(crate) fn join(&mut self, a: &Ty, b: &Ty, span: Span) -> Ty {
         let (a, b) = (self.tables.resolve(a), self.tables.resolve(b));
         self.merge(&a, &b, span, &mut Vec::new())
@@ -73,7 +73,7 @@ impl Infer<'_> {
         if compare(a, b) == Cmp::Equal {
             return a.clone();
         }
-        // Sizes that only the values tell may all be different.
+        // Sizes that only the values determine may all differ.
         let told = *a == Dim::Any || *b == Dim::Any;
         let known = seen.iter().find(|(x, y, _)| x == a && y == b);
         if let Some((.., dim)) = known.filter(|_| !told) {
@@ -84,9 +84,9 @@ impl Infer<'_> {
         dim
     }
 
-    /// Infers the sizes of `e :> target`: anonymous ones of the target, which are open, are
-    /// those of the expression. Gives the open sizes in place of the named ones, which the
-    /// expression must determine.
+    /// Infers the sizes of `e :> target`: its anonymous sizes, which are open, are those of the
+    /// expression. Returns open sizes in place of the named ones, which the expression must
+    /// determine.
     pub(crate) fn coerce(&mut self, target: &Ty, source: &Ty, span: Span) -> Vec<VarId> {
         let mut sizes = Vec::new();
         let target = self.tables.resolve(target);
@@ -99,15 +99,15 @@ impl Infer<'_> {
                 Dim::Var(var)
             }
         });
-        // The types were found to agree in the first walk, and an anonymous size that
-        // cannot be that of the value stays open.
+        // The types agreed in the first walk; an anonymous size that cannot be that of the value
+        // stays open.
         drop(self.unifying(Sizes::Strict, span, |u| u.unify(&shape, source)));
         sizes
     }
 
-    /// The result of an application in which sizes of instantiated types that turned out
-    /// to be existential are bound: by the innermost function type in whose result they
-    /// stand, else they are unknown sizes of this application.
+    /// The result type of an application in which existential sizes of instantiated types are
+    /// bound: by the innermost function type in whose result they occur, else as unknown sizes of
+    /// this application.
     pub(crate) fn bind_existential(&mut self, ty: &Ty, span: Span) -> Ty {
         let resolved = self.tables.resolve(ty);
         let mut mentions = Mentions::default();
@@ -120,12 +120,12 @@ impl Infer<'_> {
     }
 }
 
-/// Replaces every size that mentions an existential one of an instantiated type.
+/// Replaces every size that mentions an existential size of an instantiated type.
 struct Bind<'c, 't> {
     infer: &'c mut Infer<'t>,
     span: Span,
     done: Vec<(Dim, VarId)>,
-    /// Copies by occurrence and source.
+    /// Copies, by occurrence and source.
     copies: Vec<(u32, VarId, VarId)>,
 }
 
@@ -153,7 +153,7 @@ impl Bind<'_, '_> {
         new
     }
 
-    /// The size with copies of one occurrence and one source made the same.
+    /// The size with the copies of one occurrence and one source identified.
     fn represented(&mut self, dim: &Dim) -> Dim {
         struct Represent<'r>(&'r Tables, &'r mut Vec<(u32, VarId, VarId)>);
         impl TyMap for Represent<'_> {
@@ -221,8 +221,8 @@ impl Bind<'_, '_> {
     }
 }
 
-/// Whether a type has sizes, or parameter names to which sizes may be linked; also if it is
-/// too large to tell.
+/// Returns true if a type has sizes, or parameter names to which sizes may be linked; also if it is
+/// too large to be visited.
 pub(crate) fn has_sizes(ty: &Ty) -> bool {
     fn walk(ty: &Ty, budget: &mut u32) -> bool {
         let Some(left) = budget.checked_sub(1) else {
@@ -248,11 +248,11 @@ pub(crate) fn has_sizes(ty: &Ty) -> bool {
     walk(ty, &mut budget)
 }
 
-/// How many parts of a type are looked at before it is taken to have sizes.
+/// The number of parts of a type after which it is assumed to have sizes.
 const MAX_VISITS: u32 = 1000;
 
-/// The type with each size of its values, in order, replaced: of arrays, and size
-/// arguments of abstract types, but not of functions.
+/// The type with each size of its values replaced, in order: sizes of arrays and size arguments of
+/// abstract types, but not sizes in function types.
 pub(crate) fn replace_dims(ty: &Ty, f: &mut dyn FnMut(&Dim) -> Dim) -> Ty {
     match ty {
         Ty::Scalar(_) | Ty::Var(_) | Ty::Arrow(_) => ty.clone(),
@@ -279,8 +279,8 @@ pub(crate) fn replace_dims(ty: &Ty, f: &mut dyn FnMut(&Dim) -> Dim) -> Ty {
 }
 
 impl Infer<'_> {
-    /// The resolved type with an existential size, added to `ext`, for each open size of its
-    /// values.
+    /// The resolved type with each open size of its values replaced by an existential size, which
+    /// is added to `ext`.
     pub(crate) fn parametric_open(&mut self, ty: &Ty, ext: &mut Vec<VarId>) -> Ty {
         let mut done: Vec<(VarId, VarId)> = Vec::new();
         replace_dims(ty, &mut |dim| match dim {
@@ -298,9 +298,8 @@ impl Infer<'_> {
         })
     }
 
-    /// The result of a function of an inferred type that is known to depend on its
-    /// argument, before it is known how: sizes that may be linked to the parameter's name
-    /// later are unknown ones.
+    /// The result of a function of inferred type that depends on its argument in an unknown way:
+    /// sizes that may be linked to the parameter's name later become unknown.
     pub(crate) fn without_open(&mut self, ty: &Ty, span: Span) -> Ty {
         let ty = self.tables.resolve(ty);
         replace_dims(&ty, &mut |dim| match dim {
@@ -309,7 +308,8 @@ impl Infer<'_> {
         })
     }
 
-    /// The type with a size parameter, added to `params`, for each size of its values.
+    /// The type with each size of its values replaced by a size parameter, which is added to
+    /// `params`.
     pub(crate) fn parametric(&mut self, ty: &Ty, params: &mut Vec<VarId>) -> Ty {
         let ty = self.tables.resolve(ty);
         replace_dims(&ty, &mut |dim| {
@@ -323,7 +323,7 @@ impl Infer<'_> {
         })
     }
 
-    /// The type in which sizes that have grown beyond measure are unknown ones.
+    /// The type with sizes beyond the limits of [`crate::dims`] replaced by unknown ones.
     pub(crate) fn bound_sizes(&mut self, ty: &Ty, span: Span) -> Ty {
         let compound = |dim: &Dim| matches!(dim, Dim::Op(..) | Dim::Exp(_));
         let mut large = false;
@@ -338,7 +338,7 @@ impl Infer<'_> {
         if large { checked } else { resolved }
     }
 
-    /// The resolved type with an open size for each size of its values.
+    /// The resolved type with each size of its values replaced by an open one.
     pub(crate) fn with_open_sizes(&mut self, ty: &Ty) -> Ty {
         replace_dims(ty, &mut |_| self.fresh_dim("d"))
     }

@@ -1,35 +1,34 @@
-//! Types with what was found out put in: solutions in place of variables, and at the
-//! end of a definition what abstract types stand for.
+//! Resolution of types: variables are replaced by their solutions, and at the end of a definition
+//! abstract types by their representations.
 
 use crate::infer::{Tables, TyState, VarState};
 use crate::subst::{TyMap, map_dim, map_ty};
 use crate::tast::{Dim, Exp, RetType, Ty, TyVarId, TypeArgs, TypeId, VarId};
 use rustc_hash::FxHashMap;
 
-/// Types with more parts are refused: a short program can have types that are
-/// exponentially large.
+/// The maximum number of parts of a type: a short program can have types of exponential size.
 pub(crate) const MAX_PARTS: u32 = 50_000;
 
-/// Types that nest more deeply are refused, so functions with more parameters too.
+/// The maximum nesting of a type. Each parameter of a function is a level.
 pub(crate) const MAX_DEPTH: u32 = 500;
 
-/// Sizes with more operations are unknown, and so are those that nest more deeply.
+/// The maximum number of operations and the maximum nesting of a size; larger sizes are unknown.
 const MAX_SIZE: (u32, u32) = (2000, 200);
 
-/// How much of a type was walked.
+/// The extent of a type walked so far.
 #[derive(Debug, Default)]
 pub(crate) struct Extent {
-    /// Operations in the size that is being walked, and how deep it is there.
+    /// The number of operations and the current nesting of the size being walked.
     size: (u32, u32),
     parts: u32,
     depth: u32,
     deepest: u32,
-    /// Whether the type is too large, and part of it was left out.
+    /// True if the type is too large, and parts of it were left out.
     over: bool,
 }
 
 impl Extent {
-    /// Goes into a compound type, unless there is too much of it.
+    /// Enters a compound type; returns false if the type is too large.
     pub(crate) fn enter(&mut self, parts: usize, limit: u32) -> bool {
         let parts = u32::try_from(parts).unwrap_or(u32::MAX);
         self.add(parts.saturating_add(1), 1, limit);
@@ -39,12 +38,12 @@ impl Extent {
         !self.over
     }
 
-    /// The compound type last gone into is done.
+    /// Leaves the compound type entered last.
     pub(crate) const fn leave(&mut self) {
         self.depth -= 1;
     }
 
-    /// Goes into an operation on sizes, unless there is too much of it.
+    /// Enters an operation on sizes; returns false if the size is too large.
     pub(crate) const fn enter_size(&mut self) -> bool {
         if self.size.1 == 0 {
             self.size.0 = 0;
@@ -57,12 +56,12 @@ impl Extent {
         small
     }
 
-    /// The operation on sizes last gone into is done.
+    /// Leaves the operation entered last.
     pub(crate) const fn leave_size(&mut self) {
         self.size.1 -= 1;
     }
 
-    /// Passes over something of which the extent is known.
+    /// Adds a part of known extent.
     fn add(&mut self, parts: u32, depth: u32, limit: u32) {
         self.parts = self.parts.saturating_add(parts);
         self.deepest = self.deepest.max(self.depth + depth);
@@ -71,8 +70,8 @@ impl Extent {
 }
 
 impl Tables {
-    /// The type with all solved variables replaced. One that is too large is
-    /// noted and becomes `()`.
+    /// The type with all solved variables replaced. A type that is too large is recorded and
+    /// becomes `()`.
     pub(crate) fn resolve(&self, ty: &Ty) -> Ty {
         let mut resolve = Resolve::new(self);
         let new = map_ty(ty, &mut resolve);
@@ -129,16 +128,16 @@ impl TyMap for Resolve<'_> {
     }
 }
 
-/// Replaces solved variables, and abstract types by what they stand for. What it
-/// found for a variable it gives again, so that equal types share their parts.
+/// Replaces solved variables, and abstract types by their representations. The result for a
+/// variable is cached, so that equal types share their parts.
 pub(crate) struct Reveal<'t> {
     tables: &'t Tables,
     extent: Extent,
     /// Solutions, with their number of parts and their depth.
     known: FxHashMap<TyVarId, (Ty, u32, u32)>,
-    /// Whether abstract types and existential sizes that the program computes stay.
+    /// True if abstract types and existential sizes that the program computes are kept.
     keep: bool,
-    /// Whether any did.
+    /// True if any were kept.
     kept: bool,
 }
 
@@ -147,13 +146,14 @@ impl<'t> Reveal<'t> {
         Self::keeping(tables, false)
     }
 
-    /// One that may keep abstract types and existential sizes that the program computes.
+    /// As [`Reveal::new`], but with `keep`, abstract types and existential sizes that the program
+    /// computes are kept.
     pub(crate) fn keeping(tables: &'t Tables, keep: bool) -> Self {
         Self { tables, keep, kept: false, extent: Extent::default(), known: FxHashMap::default() }
     }
 
-    /// The type with everything replaced; `None` if nothing changed. One that is
-    /// too large is noted and becomes `()`.
+    /// The type with everything replaced; `None` if nothing changed. A type that is too large is
+    /// recorded and becomes `()`.
     pub(crate) fn ty(&mut self, ty: &Ty) -> Option<Ty> {
         self.extent = Extent::default();
         let new = map_ty(ty, self);
@@ -171,7 +171,7 @@ impl<'t> Reveal<'t> {
         }
     }
 
-    /// Whether it kept anything so far.
+    /// Returns true if anything was kept so far.
     pub(crate) const fn kept(&self) -> bool {
         self.kept
     }
@@ -218,13 +218,13 @@ impl TyMap for Reveal<'_> {
         match &tables.var(var).state {
             VarState::Solved(dim) => Some(map_dim(dim, self).unwrap_or_else(|| dim.clone())),
             VarState::Copy { of, .. } => self.dim_var(*of),
-            // What needs it is reported (`finished::causality`).
+            // Expressions that need it are reported (`finished::causality`).
             VarState::Existential { computed: Some(_), .. } if self.keep => {
                 self.kept = true;
                 None
             }
-            // Nothing determined it, or it is bound in a function's type: it is read off
-            // a value where it is needed.
+            // Nothing determined it, or it is bound in a function's type: it is read off a value
+            // where it is needed.
             VarState::Open(_) | VarState::Existential { .. } => Some(Dim::Any),
             VarState::Value | VarState::Unknown => None,
         }

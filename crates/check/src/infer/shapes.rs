@@ -1,21 +1,20 @@
-//! The two walks over a definition, and what the second knows from the first.
+//! The two walks over a definition, and the results of the first that the second uses.
 //!
-//! Types and sizes are inferred one after the other, as the reference's checker does since
-//! 0.27: the *first walk* infers types and ignores sizes; the *second walk* goes over the
-//! same syntax again with all types known, and infers their sizes. Wherever a join
-//! (`if`, `match`, `loop`), a constructor or a use of a polymorphic function needs the
-//! sizes of a type, the whole type is known by then, and no size is lost in a type that is
-//! still open.
+//! Types and sizes are inferred one after the other, as in the reference's checker since 0.27: the
+//! *first walk* infers types and ignores sizes; the *second walk* visits the same syntax again with
+//! all types known, and infers their sizes. Where a join (`if`, `match`, `loop`), a constructor or
+//! a use of a polymorphic function needs the sizes of a type, the whole type is known by then, and
+//! no size is lost in a type that is still open.
 //!
-//! The first walk records each type that it leaves to inference, in the order in which it
-//! asks for them; the second asks in the same order and gets the *shape* (the type without
-//! sizes) with new open sizes. A definition in which no size came up needs no second walk.
+//! The first walk records each type that it leaves to inference, in the order of the requests. The
+//! second makes the same requests in the same order and gets the *shape* (the type without sizes)
+//! with new open sizes. A definition without sizes needs no second walk.
 //!
-//! A recursive function without a declared result has any sizes at its uses in the second
-//! walk, as in the reference ([`crate::define`]). Where these are not those of the function
-//! that comes out, the second walk is made once more ([`Manner`]).
+//! A recursive function without a declared result has any sizes at its uses in the second walk, as
+//! in the reference ([`crate::define`]). If these differ from those of the resulting function, the
+//! second walk is repeated with other settings ([`Manner`]).
 //!
-//! Needs: both walks ask for inferred types in the same order, whatever the types are.
+//! Needs: both walks request inferred types in the same order, whatever the types are.
 
 use crate::infer::tables::{TablesMark, TyVarData};
 use crate::infer::{Infer, MAX_DEPTH, Origin, Tables, TyState, VarState};
@@ -25,41 +24,41 @@ use std::rc::Rc;
 use std::sync::Arc;
 use syntax::ast::Liftedness;
 
-/// Which walk is being made, and what it has of the types that it infers.
+/// The walk being made, with its record of inferred types.
 pub(crate) enum Walk {
-    /// The first: types are inferred, sizes ignored.
+    /// The first walk: types are inferred, sizes ignored.
     Types(Recorded),
-    /// The second: sizes are inferred.
+    /// The second walk: sizes are inferred.
     Sizes(Shapes),
 }
 
 /// The types that the first walk left to inference.
 #[derive(Default)]
 pub(crate) struct Recorded {
-    /// Types, in the order in which they were asked for.
+    /// Types, in the order of the requests.
     types: Vec<Ty>,
     /// Explicit type parameters, in order.
     params: Vec<TyVarId>,
 }
 
-/// A type whose sizes say nothing.
+/// A type whose sizes have no meaning.
 struct Shape {
     ty: Ty,
-    /// Whether it has neither sizes nor variables of the first walk.
+    /// True if it has neither sizes nor variables of the first walk.
     complete: bool,
 }
 
-/// The results of the first walk, and how far the second walk has read them.
+/// The results of the first walk, and the positions of the second walk in them.
 #[derive(Default)]
 pub(crate) struct Shapes {
     found: Rc<Found>,
-    /// How many of the recorded types were asked for.
+    /// The number of recorded types requested so far.
     asked: usize,
-    /// How many of the explicit type parameters were made again.
+    /// The number of explicit type parameters created so far.
     made: usize,
-    /// How this walk differs from a first attempt.
+    /// The settings of this walk.
     manner: Manner,
-    /// Variables of the second walk by those of the first.
+    /// Variables of the second walk, by those of the first.
     renamed: FxHashMap<TyVarId, TyVarId>,
 }
 
@@ -74,43 +73,44 @@ struct Found {
     open: FxHashMap<TyVarId, TyVarData>,
 }
 
-/// How a second walk is made, where the first attempt was not right.
+/// The settings of a second walk. The first attempt has the default; another may follow if it
+/// fails.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Manner {
-    /// Recursive uses of a function without a declared result give unknown sizes; those of
-    /// one with a declared result have the anonymous sizes of its parameters.
+    /// Recursive uses of a function without a declared result have unknown sizes in their results;
+    /// uses of one with a declared result have the anonymous sizes of its parameters.
     pub(crate) unknown_results: bool,
-    /// Sizes of loop parameters are not made equal to others where branches join, so that
-    /// they may vary.
+    /// Sizes of loop parameters are not unified with others where branches join, so that they may
+    /// vary.
     pub(crate) loose_loops: bool,
 }
 
 impl Shapes {
-    /// The same results for another second walk in this manner.
+    /// The same results, for another second walk with these settings.
     fn again(&self, manner: Manner) -> Self {
         Self { found: Rc::clone(&self.found), manner, ..Self::default() }
     }
 }
 
 impl Walk {
-    /// The beginning of a first walk.
+    /// The start of a first walk.
     pub(crate) fn first() -> Self {
         Self::Types(Recorded::default())
     }
 
-    /// A second walk that asks for no inferred types.
+    /// A second walk that requests no inferred types.
     pub(crate) fn known() -> Self {
         Self::Sizes(Shapes::default())
     }
 }
 
 impl Infer<'_> {
-    /// Whether this is the second walk.
+    /// Returns true in the second walk.
     pub(crate) const fn is_sizing(&self) -> bool {
         matches!(self.walk, Walk::Sizes(_))
     }
 
-    /// How this walk is made.
+    /// The settings of this walk.
     pub(crate) fn manner(&self) -> Manner {
         match &self.walk {
             Walk::Types(_) => Manner::default(),
@@ -118,7 +118,7 @@ impl Infer<'_> {
         }
     }
 
-    /// The results of the first walk, for another second walk in this manner.
+    /// The results of the first walk, for another second walk with these settings.
     pub(crate) fn shapes_again(&self, manner: Manner) -> Option<Shapes> {
         match &self.walk {
             Walk::Types(_) => None,
@@ -126,7 +126,7 @@ impl Infer<'_> {
         }
     }
 
-    /// In the first walk, records a type that the second will ask for; gives its place.
+    /// In the first walk, records a type that the second will request, and returns its slot.
     pub(crate) fn record(&mut self, ty: &Ty) -> usize {
         match &mut self.walk {
             Walk::Types(recorded) => {
@@ -137,7 +137,7 @@ impl Infer<'_> {
         }
     }
 
-    /// Puts another type at a place that was recorded.
+    /// Replaces the type in a recorded slot.
     pub(crate) fn record_at(&mut self, place: usize, ty: &Ty) {
         if let Walk::Types(recorded) = &mut self.walk
             && let Some(slot) = recorded.types.get_mut(place)
@@ -146,8 +146,8 @@ impl Infer<'_> {
         }
     }
 
-    /// Passes over a type that is known without inference: the second walk will know it,
-    /// too, even if the first does not.
+    /// Skips a type that is known without inference, so that both walks count it even if only the
+    /// second knows it.
     pub(crate) fn pass_over(&mut self) {
         match &mut self.walk {
             Walk::Types(recorded) => recorded.types.push(Ty::BOOL),
@@ -169,7 +169,7 @@ impl Infer<'_> {
         Some(self.sized(&ty, &mut Fresh::Open(origin)))
     }
 
-    /// Notes an explicit type parameter, which both walks make.
+    /// Records an explicit type parameter, which both walks create.
     pub(crate) fn note_param(&mut self, param: TyVarId) {
         match &mut self.walk {
             Walk::Types(recorded) => recorded.params.push(param),
@@ -182,8 +182,7 @@ impl Infer<'_> {
         }
     }
 
-    /// An instantiated type at another occurrence of its type parameter: each size is a
-    /// copy.
+    /// An instantiated type at a further occurrence of its type parameter: each size is a copy.
     pub(crate) fn copy_of(&mut self, ty: &Ty) -> Ty {
         self.tables.occurrences += 1;
         let occurrence = self.tables.occurrences;
@@ -283,9 +282,9 @@ impl Infer<'_> {
         new
     }
 
-    /// Ends the first walk: the shapes of the types that it left to inference.
-    /// Variables from `mark` on are its own. `None` if there is no need of a second walk:
-    /// no size came up, or a type is too large.
+    /// Ends the first walk: returns the shapes of the types that it left to inference. Variables
+    /// from `mark` on are its own. `None` if no second walk is needed: there are no sizes, or a
+    /// type is too large.
     pub(crate) fn shapes(&mut self, mark: TablesMark) -> Option<Shapes> {
         let Walk::Types(recorded) = &mut self.walk else {
             return None;
@@ -316,29 +315,29 @@ impl Infer<'_> {
     }
 }
 
-/// The name of sizes that nothing names; where they meet one with a name, they take that.
+/// The name of unnamed sizes; unified with a named size, they take its name.
 pub(crate) const UNNAMED: &str = "d";
 
-/// The replacement of sizes.
+/// The kind of replacement of sizes.
 enum Fresh {
-    /// New open ones.
+    /// New open sizes.
     Open(Origin),
-    /// Copies of what they are, for this occurrence.
+    /// Copies, for this occurrence.
     Copies(u32),
 }
 
-/// Takes solved types apart from their sizes.
+/// Removes the sizes from solved types.
 struct Erase<'t> {
     tables: &'t Tables,
     /// The first variable of the walk.
     own: TyVarId,
     known: FxHashMap<TyVarId, Erased>,
     open: FxHashMap<TyVarId, TyVarData>,
-    /// How many parts of the type may still be visited.
+    /// The number of parts of the type that may still be visited.
     budget: u32,
 }
 
-/// A type without sizes, and how large it is.
+/// A type without sizes, and its extent.
 #[derive(Clone)]
 struct Erased {
     ty: Ty,
@@ -348,7 +347,7 @@ struct Erased {
 }
 
 impl Erased {
-    /// A type of these parts, `sized` if it has sizes of its own.
+    /// A type with these parts; `sized` is true if it has sizes of its own.
     fn of(ty: Ty, sized: bool, parts: &[Self]) -> Self {
         let count = |sum: u32, part: &Self| sum.saturating_add(part.parts);
         Self {
@@ -361,7 +360,7 @@ impl Erased {
 }
 
 impl Erase<'_> {
-    /// As [`Erase::ty`]; a type that is too large is noted and becomes `()`.
+    /// As [`Erase::ty`]; a type that is too large is recorded and becomes `()`.
     fn checked(&mut self, ty: &Ty) -> Erased {
         let limit = self.tables.max_parts();
         self.budget = limit;
@@ -455,7 +454,7 @@ impl Erase<'_> {
     }
 }
 
-/// Whether sizes of a type parameter of this liftedness may be existential, so that each
+/// Returns true if sizes of a type parameter of this liftedness may be existential, so that each
 /// occurrence needs sizes of its own.
 pub(crate) const fn may_be_existential(lifted: Liftedness) -> bool {
     !matches!(lifted, Liftedness::Unlifted)

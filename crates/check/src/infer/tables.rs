@@ -1,11 +1,10 @@
 //! The tables of inference: type variables, values and sizes, and their solutions.
 //!
-//! A type variable is *open* (still to be inferred), *solved* or *rigid* (a
-//! parameter). A size variable likewise: open sizes are solved by unification;
-//! values, size parameters and unknown sizes are rigid. Every variable knows the
-//! *depth* of the scope it belongs to: an open variable may be solved only by
-//! what its scope can see, and those deeper than a definition are what the
-//! definition is generalised over.
+//! A type variable is *open* (to be inferred), *solved* or *rigid* (a parameter). Likewise for size
+//! variables: open sizes are solved by unification; values, size parameters and unknown sizes are
+//! rigid. Every variable has the *depth* of its scope: an open variable may be solved only by types
+//! and sizes visible in its scope, and a definition is generalised over the open variables deeper
+//! than itself.
 
 use crate::env::{TypeAbbr, TypeParam};
 use crate::infer::MAX_PARTS;
@@ -34,7 +33,7 @@ impl Scalars {
         self.0 & (1 << ty as u16) != 0
     }
 
-    /// What a literal or operator becomes that nothing else determines.
+    /// The type of a literal or operator that nothing else determines.
     pub(crate) fn default_type(self) -> Option<ScalarType> {
         let order = [ScalarType::I32, ScalarType::F64, ScalarType::I64, ScalarType::Bool];
         let other = ScalarType::ALL.iter().copied();
@@ -42,17 +41,17 @@ impl Scalars {
     }
 }
 
-/// What is known of an open type variable.
+/// A constraint on an open type variable.
 #[derive(Clone, Debug, Default)]
 pub(crate) enum Constraint {
-    /// Nothing.
+    /// No constraint.
     #[default]
     None,
-    /// It is one of these scalar types.
+    /// One of these scalar types.
     Scalars(Scalars),
-    /// It is a record with at least these fields.
+    /// A record with at least these fields.
     Fields(Vec<(Name, Ty)>),
-    /// It is a sum with at least these constructors.
+    /// A sum with at least these constructors.
     Constrs(Vec<(Name, Vec<Ty>)>),
 }
 
@@ -72,25 +71,26 @@ pub(crate) struct TyVarData {
     pub(crate) lifted: Liftedness,
     pub(crate) constraint: Constraint,
     pub(crate) span: Option<Span>,
-    /// Bounds the length of chains of variables that stand for each other.
+    /// The union-find rank: bounds the length of chains of solved variables.
     pub(crate) rank: u8,
 }
 
-/// Where an open size comes from, which decides whether it may turn out to be existential.
+/// The origin of an open size, which determines if it may become existential.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Origin {
-    /// An anonymous size, or one to be found for a loop: it must be a size in scope.
+    /// An anonymous size, or an open size in place of an existential one: it must be a size in
+    /// scope.
     Plain,
     /// A size of a loop parameter.
     Loop,
-    /// A size of an inferred type, or of what a type parameter of this liftedness or a
-    /// size parameter stands for. It may be linked to a parameter name of its own type;
-    /// where it is lifted, it may be existential.
+    /// A size of an inferred type, of the instance of a type parameter of this liftedness, or the
+    /// instance of a size parameter. It may be linked to a parameter name of its own type; if it is
+    /// lifted, it may be existential.
     Instance(Liftedness),
 }
 
 impl Origin {
-    /// A size that becomes existential where it meets one that is bound in a type.
+    /// A size that becomes existential if it is unified with one bound in a type.
     pub(crate) const ABSORBING: Self = Self::Instance(Liftedness::Lifted);
     /// A size of a bound value, which is never existential.
     pub(crate) const BOUND: Self = Self::Instance(Liftedness::Unlifted);
@@ -98,29 +98,29 @@ impl Origin {
 
 #[derive(Clone, Debug)]
 pub(crate) enum VarState {
-    /// A value, size parameter: itself.
+    /// A value or size parameter.
     Value,
-    /// A size that only the running program knows.
+    /// A size unknown until run time.
     Unknown,
     /// A size to be inferred.
     Open(Origin),
-    /// The size `of` in another occurrence of an instantiated type parameter: equal to
-    /// it, unless it is existential, when each occurrence has a size of its own.
+    /// The size `of`, at another occurrence of an instantiated type parameter. The two are equal,
+    /// unless `of` is existential: then each occurrence has a size of its own.
     Copy {
-        /// The size in the first occurrence.
+        /// The size at the first occurrence.
         of: VarId,
         /// The occurrence, a number unique in the program.
         occurrence: u32,
     },
-    /// An instantiated size that turned out to be existential.
+    /// An instantiated size that became existential.
     Existential {
-        /// The bound size that it met; sizes of one occurrence with the same source are
-        /// the same.
+        /// The bound size that it was unified with; sizes of one occurrence with the same source
+        /// are the same.
         source: Option<VarId>,
-        /// Where the program computes it, if it does before the type is complete.
+        /// The span at which the program computes it, if it does before the type is complete.
         computed: Option<Span>,
     },
-    /// A size that was inferred.
+    /// An inferred size.
     Solved(Dim),
 }
 
@@ -130,10 +130,10 @@ pub(crate) struct VarData {
     pub(crate) name: Name,
     pub(crate) state: VarState,
     pub(crate) depth: u32,
-    /// Of an open size: whether it met one that only the value tells.
+    /// For open sizes: true if unified with [`Dim::Any`], a size that only the value has.
     pub(crate) told: bool,
-    /// Whether it is the parameter name of an instantiated function type, to which sizes
-    /// of that type may be linked.
+    /// True if it is the parameter name of an instantiated function type, to which sizes of that
+    /// type may be linked.
     pub(crate) binder: bool,
     pub(crate) span: Option<Span>,
 }
@@ -142,42 +142,40 @@ pub(crate) struct VarData {
 #[derive(Clone, Debug)]
 pub(crate) struct AbstractData {
     pub(crate) name: Name,
-    /// The module that it is from, as messages write it before the name: `M.`.
+    /// The path of its module, as a prefix of its name in messages: `M.`.
     pub(crate) path: String,
-    /// What its values may hold.
+    /// The liftedness of the type.
     pub(crate) lifted: Liftedness,
-    /// Its representation, where the module behind it is known.
+    /// Its representation, if the module that defines it is known.
     pub(crate) repr: Option<Arc<TypeAbbr>>,
 }
 
-/// How many variables there were at a point.
+/// The numbers of variables at a point in time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TablesMark {
     pub(crate) vars: usize,
     pub(crate) ty_vars: usize,
 }
 
-/// The tables.
+/// The tables of inference.
 #[derive(Debug, Default)]
 pub(crate) struct Tables {
     pub(crate) ty_vars: Vec<TyVarData>,
     pub(crate) vars: Vec<VarData>,
     pub(crate) abstracts: Vec<AbstractData>,
-    /// Number of unknown sizes made so far.
+    /// The number of unknown sizes created so far.
     pub(crate) unknowns: u32,
-    /// Number of occurrences of instantiated type parameters so far.
+    /// The number of occurrences of instantiated type parameters so far.
     pub(crate) occurrences: u32,
-    /// Whether sizes came up, since this was last reset, that the second walk must infer.
+    /// True if there have been sizes, since the last reset, that the second walk must infer.
     pub(crate) sized: bool,
-    /// Whether an instantiated size absorbed one that the program computes, since this was
-    /// last reset.
+    /// True if an instantiated size absorbed one that the program computes, since the last reset.
     pub(crate) absorbed: bool,
-    /// Whether a size of a loop parameter was made equal to another at a join, since this
-    /// was last reset.
+    /// True if a size of a loop parameter was unified with another at a join, since the last reset.
     pub(crate) joined_loop: bool,
-    /// Whether a type was too large to be resolved since this was last reset.
+    /// True if a type was too large to be resolved, since the last reset.
     pub(crate) too_large: Cell<bool>,
-    /// The functions that `**` means at float types, once the prelude has defined them.
+    /// The functions that `**` denotes at float types, once the prelude has defined them.
     pub(crate) float_powers: FxHashMap<ScalarType, VarId>,
 }
 
@@ -191,7 +189,7 @@ impl Tables {
         id
     }
 
-    /// The next value or size to be made.
+    /// The id of the next value or size.
     pub(crate) fn next_var(&self) -> VarId {
         VarId(self.vars.len() as u32)
     }
@@ -233,12 +231,12 @@ impl Tables {
         &mut self.vars[id.0 as usize]
     }
 
-    /// A point to which [`Tables::truncate`] can return.
+    /// A mark for [`Tables::truncate`].
     pub(crate) const fn mark(&self) -> TablesMark {
         TablesMark { vars: self.vars.len(), ty_vars: self.ty_vars.len() }
     }
 
-    /// Removes all variables made since the mark; nothing may mention them any more.
+    /// Removes all variables created since the mark; nothing may mention them any more.
     pub(crate) fn truncate(&mut self, mark: TablesMark) {
         self.vars.truncate(mark.vars);
         self.ty_vars.truncate(mark.ty_vars);
@@ -256,13 +254,13 @@ impl Tables {
         ty.clone()
     }
 
-    /// How many parts a type may have. Where one was too large already, little
-    /// more is spent.
+    /// The maximum number of parts of a type. After a type was too large, the limit is lower.
     pub(crate) const fn max_parts(&self) -> u32 {
         if self.too_large.get() { MAX_PARTS / 100 } else { MAX_PARTS }
     }
 
-    /// What a type that is put where it may not stand is declared as.
+    /// The declared liftedness of a type variable or abstract type; [`Liftedness::Lifted`] for any
+    /// other type. Used to explain a violated requirement.
     pub(crate) fn lifted(&self, ty: &Ty) -> Liftedness {
         match ty {
             Ty::Var(var) => self.ty_var(*var).lifted,
@@ -274,7 +272,7 @@ impl Tables {
         }
     }
 
-    /// A new abstract type, and the name for it.
+    /// A new abstract type, and its named form.
     pub(crate) fn new_abstract(
         &mut self,
         name: Name,
@@ -295,26 +293,26 @@ impl Tables {
         (id, TypeAbbr { params, ext: Vec::new(), ty, lifted, spelled: None })
     }
 
-    /// A new value of a scope, without a name in it.
+    /// A new value of a scope; its name is not bound.
     pub(crate) fn new_value(&mut self, name: Name, depth: u32, span: Span) -> VarId {
         let id = self.new_var(name, VarState::Value, depth);
         self.var_mut(id).span = Some(span);
         id
     }
 
-    /// The unknown sizes in a type that were made since `from`.
+    /// The unknown sizes in a type that were created since `from`.
     pub(crate) fn unknowns_since(&self, ty: &Ty, from: usize) -> Vec<VarId> {
         let mut dims = Mentions::of(&self.resolve(ty)).dims;
         dims.retain(|v| v.0 as usize >= from && matches!(self.var(*v).state, VarState::Unknown));
         dims
     }
 
-    /// Whether the type variable is still open.
+    /// Returns true if the type variable is open.
     pub(crate) fn is_open_ty(&self, var: TyVarId) -> bool {
         matches!(self.ty_var(var).state, TyState::Open)
     }
 
-    /// Whether the size variable is still open.
+    /// Returns true if the size variable is open.
     pub(crate) fn is_open(&self, var: VarId) -> bool {
         match self.var(var).state {
             VarState::Open(_) => true,
@@ -323,13 +321,12 @@ impl Tables {
         }
     }
 
-    /// Whether the size was inferred.
+    /// Returns true if the size was inferred.
     pub(crate) fn is_solved(&self, var: VarId) -> bool {
         matches!(self.var(var).state, VarState::Solved(_))
     }
 
-    /// Whether the size is existential: of an instantiated type in which it is bound, or a
-    /// copy of such a size.
+    /// Returns true if the size is existential, or a copy of an existential size.
     pub(crate) fn is_existential(&self, var: VarId) -> bool {
         match self.var(var).state {
             VarState::Existential { .. } => true,
@@ -338,7 +335,7 @@ impl Tables {
         }
     }
 
-    /// The variable that an open size is inferred by: for a copy the size that it copies.
+    /// The representative of an open size: for a copy, the size that it copies.
     pub(crate) fn canonical(&self, var: VarId) -> VarId {
         match self.var(var).state {
             VarState::Copy { of, .. } if !self.is_existential(of) => of,
@@ -347,8 +344,8 @@ impl Tables {
     }
 }
 
-/// The variables that a type depends on. Those that appear only in the types of parts of a
-/// size expression are left out: the size's value does not depend on them.
+/// The variables that a type depends on. Variables that occur only in the types of parts of a size
+/// expression are left out: the size's value does not depend on them.
 #[derive(Default)]
 pub(crate) struct Mentions {
     pub(crate) types: Vec<TyVarId>,
@@ -379,7 +376,7 @@ impl TyMap for Mentions {
 }
 
 impl Mentions {
-    /// The variables of a resolved type, in order of appearance.
+    /// The variables of a resolved type, in order of occurrence.
     pub(crate) fn of(ty: &Ty) -> Self {
         let mut found = Self::default();
         map_ty(ty, &mut found);

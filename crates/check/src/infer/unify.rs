@@ -1,17 +1,15 @@
 //! Unification of types and sizes.
 //!
-//! [`Unifier::unify`] makes an expected and a found type equal by solving open
-//! variables. The first walk over a definition solves types and ignores sizes
-//! ([`Sizes::Ignore`]); in the second, types are known and sizes are solved. The two
-//! sides differ for functions with existential results only: a function that promises
-//! nothing about a size may not stand where one with a definite result is expected.
-//! What cannot be decided about sizes yet is deferred and looked at again by
-//! [`Unifier::settle`].
+//! [`Unifier::unify`] makes an expected and a found type equal by solving open variables. The first
+//! walk over a definition solves types and ignores sizes ([`Sizes::Ignore`]); in the second, types
+//! are known and sizes are solved. The two sides differ for functions with existential results
+//! only: a function that promises nothing about a size cannot replace one with a definite result.
+//! Equations of sizes that cannot be decided yet are deferred and retried by [`Unifier::settle`].
 //!
-//! A size that is bound in a function's type (a parameter name, an existential size) is no
-//! size of a scope. Where one meets an open size of an instantiated type
-//! ([`Origin::Instance`]), that size is linked to it if it is a parameter name of the
-//! instantiated type itself, and else becomes existential (the reference's "absorption").
+//! A size that is bound in a function's type (a parameter name, an existential size) does not
+//! belong to a scope. If an open size of an instantiated type ([`Origin::Instance`]) is unified
+//! with one, it is linked to it if it is a parameter name of the instantiated type itself, and else
+//! becomes existential (the reference's "absorption").
 
 mod sizes;
 
@@ -22,30 +20,30 @@ use std::sync::Arc;
 use syntax::ast::Liftedness;
 use syntax::span::Span;
 
-/// Deeper than every scope: sees the values of all.
+/// A depth below every scope: the values of all scopes are visible.
 pub(crate) const INNERMOST: u32 = u32::MAX - 1;
 
-/// Deeper than every scope: what is bound in a type.
+/// A depth below every scope, for variables bound in types.
 pub(super) const BOUND_DEPTH: u32 = u32::MAX;
 
-/// Why two types do not fit.
+/// The reason why two types do not match.
 #[derive(Clone, Debug)]
 pub(crate) enum Mismatch {
-    /// These two parts: expected, found.
+    /// These parts differ: expected, found.
     Types(Ty, Ty),
-    /// These two sizes: expected, found.
+    /// These sizes differ: expected, found.
     Sizes(Dim, Dim),
     /// The variable would have to contain itself.
     Infinite(TyVarId, Ty),
-    /// The size is not visible where the type belongs.
+    /// The size is not visible in the scope of the type.
     Escapes(Dim),
-    /// The rigid type is not visible where the type belongs.
+    /// The rigid type variable is not visible in the scope of the type.
     TypeEscapes(TyVarId),
-    /// Functions (or existential sizes) may not stand here.
+    /// Functions (or existential sizes) are not allowed here.
     Functional(Ty),
-    /// A scalar of these types was needed.
+    /// A scalar type of the set is required.
     NotScalar(Scalars, Ty),
-    /// No scalar type meets both needs.
+    /// No scalar type is in both sets.
     Scalars(Scalars, Scalars),
     /// The type has no such field.
     NoField(Name, Ty),
@@ -53,7 +51,7 @@ pub(crate) enum Mismatch {
     NoConstr(Name, Ty),
     /// The type has too many parts or is nested too deeply.
     TooLarge,
-    /// The result's size varies from call to call.
+    /// The size of the result varies from call to call.
     Existential,
 }
 
@@ -62,35 +60,34 @@ type Result<T = ()> = std::result::Result<T, Mismatch>;
 /// Two sizes that must be equal and could not be compared yet.
 pub(crate) type Deferred = (Dim, Dim);
 
-/// How unification treats sizes.
+/// The treatment of sizes in unification.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Sizes {
     /// They must be equal.
     Strict,
-    /// They may differ; none is solved for.
+    /// They may differ; none is solved.
     Ignore,
-    /// They may differ; open ones are solved for where they can be, but for anonymous sizes
-    /// that are older than this: that branches differ in the sizes of parameters does not
-    /// make these equal.
+    /// They may differ. Open sizes are solved where possible, except for anonymous sizes older than
+    /// this variable: branches that differ in the sizes of parameters do not make these equal.
     Join(VarId),
-    /// The same, but sizes of loop parameters stay apart from others, too.
+    /// As [`Sizes::Join`], but sizes of loop parameters are not solved either.
     LooseJoin(VarId),
 }
 
-/// A unification with its mode and what it deferred.
+/// The state of a unification: its mode and deferred equations.
 pub(crate) struct Unifier<'t> {
     tables: &'t mut Tables,
     sizes: Sizes,
-    /// The place that it is made for.
+    /// The span that it is made for.
     span: Span,
     pub(super) deferred: Vec<Deferred>,
-    /// How many parts of types may still be visited.
+    /// The number of parts of types that may still be visited.
     budget: u32,
-    /// How deep in a type the walk is.
+    /// The current nesting in a type.
     nesting: u32,
-    /// Whether the walk is in the element type of an array.
+    /// True in the element type of an array.
     in_array: bool,
-    /// Whether it looks at what a type variable stands for.
+    /// True in a type that solves a type variable.
     instance: bool,
 }
 
@@ -111,14 +108,14 @@ impl<'t> Unifier<'t> {
 }
 
 impl Unifier<'_> {
-    /// Makes `found` fit `expected`.
+    /// Unifies `found` with `expected`.
     pub(crate) fn unify(&mut self, expected: &Ty, found: &Ty) -> Result {
         let a = self.tables.shallow(expected);
         let b = self.tables.shallow(found);
         self.within(|u| u.unify_parts(&a, &b))
     }
 
-    /// Goes one level deeper into types, unless there is too much of them.
+    /// Enters a type one level deeper; fails if there are too many parts or levels.
     fn within(&mut self, f: impl FnOnce(&mut Self) -> Result) -> Result {
         if self.budget == 0 || self.nesting > MAX_DEPTH {
             return Err(Mismatch::TooLarge);
@@ -198,7 +195,7 @@ impl Unifier<'_> {
             let rigid = self.tables.new_var(name, VarState::Unknown, BOUND_DEPTH);
             right.dims.push((*ext, Dim::Var(rigid)));
         }
-        // Sizes that were solved may mention what is replaced.
+        // Solved sizes may mention the replaced variables.
         let replaced = |u: &Self, subst: &mut Subst, ty: &Ty| {
             if subst.is_empty() { ty.clone() } else { subst.ty(&u.tables.resolve(ty)) }
         };
@@ -214,10 +211,10 @@ impl Unifier<'_> {
         Ok(())
     }
 
-    /// One name for the parameters of two function types, if either has one.
+    /// A common name for the parameters of two function types, if either has one.
     fn common_name(&mut self, x: Option<VarId>, y: Option<VarId>) -> Option<VarId> {
         let name = Arc::clone(&self.tables.var(x.or(y)?).name);
-        // What has no name for its parameter has no size that depends on it.
+        // A type without a parameter name has no size that depends on the parameter.
         let is_binder = |v: VarId| self.tables.var(v).binder;
         let binder = matches!((x, y), (Some(x), Some(y)) if is_binder(x) || is_binder(y));
         let common = self.tables.new_var(name, VarState::Value, BOUND_DEPTH);
@@ -225,8 +222,8 @@ impl Unifier<'_> {
         Some(common)
     }
 
-    /// Sizes that were linked to the common name of a parameter are linked to the name
-    /// that it has in the type in which they stand.
+    /// Links sizes that were solved by the common parameter name to the parameter name of their own
+    /// type.
     fn relink(&mut self, sides: &[(Option<VarId>, &Ty)], common: VarId) {
         let mut links = Vec::new();
         for (name, ty) in sides {
@@ -248,8 +245,8 @@ impl Unifier<'_> {
         }
     }
 
-    /// A declared existential size that was inferred to be a size which may be existential
-    /// makes that so.
+    /// If a declared existential size was unified with a size that may be existential, makes that
+    /// existential.
     fn absorb_declared(&mut self, ext: VarId, open: VarId) {
         if let Dim::Var(var) = self.tables.resolve_dim(&Dim::Var(open)) {
             let computed = match self.tables.var(ext).state {
@@ -260,7 +257,7 @@ impl Unifier<'_> {
         }
     }
 
-    /// Makes an open size existential, if it may be. Whether it is then.
+    /// Makes an open size existential, if it may be; returns true if it is existential then.
     fn absorb(&mut self, var: VarId, source: Option<VarId>, computed: Option<Span>) -> bool {
         if self.tables.is_existential(var) {
             return true;
@@ -277,12 +274,12 @@ impl Unifier<'_> {
         may
     }
 
-    /// Makes two open variables one.
+    /// Unifies two open variables.
     fn join_vars(&mut self, x: TyVarId, y: TyVarId) -> Result {
         let a = self.tables.ty_var(x).clone();
         let b = self.tables.ty_var(y).clone();
         let constraint = self.join_constraints(a.constraint, b.constraint)?;
-        // The one that more others stand for stays, so that chains are short.
+        // Union by rank, so that chains are short.
         let (keep, gone) = if a.rank >= b.rank { (x, y) } else { (y, x) };
         let data = self.tables.ty_var_mut(keep);
         data.constraint = constraint;
@@ -384,8 +381,7 @@ impl Unifier<'_> {
         Ok(())
     }
 
-    /// Checks that `ty` may solve `var`, and makes what is open in it belong to
-    /// the scope of `var`.
+    /// Checks that `ty` may solve `var`, and moves its open variables to the scope of `var`.
     fn adjust(&mut self, var: TyVarId, ty: &Ty, depth: u32, lifted: Liftedness) -> Result {
         self.within(|u| u.adjust_parts(var, ty, depth, lifted))
     }
@@ -451,9 +447,9 @@ impl Unifier<'_> {
         }
     }
 
-    /// Whether an abstract type of a liftedness may not stand where one of at most another
-    /// is needed. A size-lifted one may stand for a type parameter that is not lifted
-    /// (`copy`): where its values are put in an array, their sizes are compared.
+    /// Returns true if an abstract type of liftedness `own` is not allowed where at most `limit`
+    /// is. A size-lifted type may instantiate a type parameter that is not lifted (`copy`): if its
+    /// values are put in an array, their sizes are compared.
     fn is_too_lifted(&self, own: Liftedness, limit: Liftedness) -> bool {
         let sizes = own == Liftedness::SizeLifted && !self.in_array && self.instance;
         lower(own, limit) != own && !sizes
@@ -478,7 +474,7 @@ impl Unifier<'_> {
         }
     }
 
-    /// Looks again at sizes that were deferred; those still undecided remain.
+    /// Retries deferred equations of sizes; undecided ones remain deferred.
     pub(crate) fn settle(&mut self) -> Result {
         loop {
             let todo = std::mem::take(&mut self.deferred);
@@ -492,7 +488,7 @@ impl Unifier<'_> {
         }
     }
 
-    /// Demands a scalar type of the set.
+    /// Requires a scalar type of the set.
     pub(crate) fn require_scalar(&mut self, ty: &Ty, set: Scalars) -> Result {
         match self.tables.shallow(ty) {
             Ty::Scalar(scalar) if set.contains(scalar) => Ok(()),
@@ -506,7 +502,7 @@ impl Unifier<'_> {
         }
     }
 
-    /// Demands a type that may be put in arrays (no functions).
+    /// Requires a type of at most this liftedness.
     pub(crate) fn require_lifted(&mut self, ty: &Ty, lifted: Liftedness) -> Result {
         let ty = self.tables.shallow(ty);
         if let Ty::Var(var) = ty
@@ -520,7 +516,7 @@ impl Unifier<'_> {
     }
 }
 
-/// The stricter of the two.
+/// The less lifted of the two.
 pub(crate) const fn lower(a: Liftedness, b: Liftedness) -> Liftedness {
     match (a, b) {
         (Liftedness::Unlifted, _) | (_, Liftedness::Unlifted) => Liftedness::Unlifted,
@@ -529,7 +525,7 @@ pub(crate) const fn lower(a: Liftedness, b: Liftedness) -> Liftedness {
     }
 }
 
-/// An example of a type that meets the constraint, for messages.
+/// An example of a type that satisfies the constraint, for messages.
 fn describe(constraint: &Constraint) -> Ty {
     match constraint {
         Constraint::Fields(fields) => Ty::Record(Arc::from(fields.clone())),

@@ -1,5 +1,5 @@
-//! The end of checking a definition: solutions go into the tree, overloading is
-//! resolved, abstract types are replaced by what they stand for.
+//! Zonking, the end of checking a definition: solutions are substituted in the tree, overloading is
+//! resolved, abstract types are replaced by their representations.
 
 use crate::infer::{Reveal, Tables};
 use crate::intrinsics::{self, Intrinsic};
@@ -11,8 +11,8 @@ use prim::{ConvOp, MathFun, Scalar, ScalarType};
 use std::sync::Arc;
 
 impl Tables {
-    /// The finished form of a definition; `keep`: but for abstract types and existential
-    /// sizes that the program computes. Whether any were kept.
+    /// Substitutes solutions in a definition. With `keep`, abstract types and existential sizes
+    /// that the program computes are kept; returns true if any were.
     pub(crate) fn finish_def(&self, def: &mut Def, keep: bool) -> bool {
         let mut zonk = Zonk {
             reveal: Reveal::keeping(self, keep),
@@ -28,13 +28,13 @@ impl Tables {
         Reveal::new(self).ty(ty).unwrap_or_else(|| ty.clone())
     }
 
-    /// The finished form of a size: unknown if nothing determines it.
+    /// The finished form of a size: [`Dim::Any`] if nothing determines it.
     pub(crate) fn finish_dim(&self, dim: &Dim) -> Dim {
         Reveal::new(self).dim(dim).unwrap_or_else(|| dim.clone())
     }
 
-    /// The type of a definition for its users: solved, overloading in sizes
-    /// resolved, abstract types kept.
+    /// The type of a definition for its users: solved, overloading in sizes resolved, abstract
+    /// types kept.
     pub(crate) fn settled_ty(&self, ty: &Ty) -> Ty {
         struct Settle<'t>(&'t Tables);
         impl TyMap for Settle<'_> {
@@ -83,7 +83,7 @@ impl Zonk<'_> {
         if let PatKind::Lit(value, ty) = &mut pat.kind
             && let Ty::Scalar(scalar) = pat.ty
         {
-            *value = literal(*value, scalar);
+            *value = literal(*value, *ty, scalar);
             *ty = scalar;
         }
     }
@@ -136,8 +136,8 @@ impl Zonk<'_> {
         }
     }
 
-    /// A use of a definition in itself has the definition's own type parameters, and the
-    /// sizes that it was given; others are those of the arguments.
+    /// A recursive use has the definition's own type parameters, and the size arguments inferred
+    /// for it; other sizes are determined by the arguments.
     fn recursive(&self, ty_args: &mut Vec<(TyVarId, Ty)>, size_args: &mut Vec<(VarId, Dim)>) {
         *ty_args = self.own.1.iter().map(|v| (*v, Ty::Var(*v))).collect();
         let mut given = Subst { types: Vec::new(), dims: std::mem::take(size_args) };
@@ -145,8 +145,8 @@ impl Zonk<'_> {
     }
 }
 
-/// Resolves what only the type decides, where the type is known. Whether it
-/// changed anything.
+/// Resolves a literal, operator or comparison whose meaning depends on its type, if the type is
+/// known. Returns true if anything changed.
 pub(crate) fn finish_node(exp: &mut Exp, tables: &Tables) -> bool {
     match &mut exp.kind {
         ExpKind::Lit(value, ty) => {
@@ -154,7 +154,7 @@ pub(crate) fn finish_node(exp: &mut Exp, tables: &Tables) -> bool {
                 return false;
             };
             let changed = *ty != scalar || value.ty() != scalar.prim();
-            *value = literal(*value, scalar);
+            *value = literal(*value, *ty, scalar);
             *ty = scalar;
             changed
         }
@@ -222,16 +222,16 @@ pub(crate) fn operator(op: SourceOp, ty: ScalarType) -> Option<Intrinsic> {
     Some(Intrinsic::Binary(intrinsics::binary(name, ty)?, ty))
 }
 
-/// A literal, read as an `i64` or `f64`, at its type.
-fn literal(value: Scalar, ty: ScalarType) -> Scalar {
+/// A literal, parsed as an `i64`, `u64` or `f64`, at its type.
+fn literal(value: Scalar, parsed: ScalarType, ty: ScalarType) -> Scalar {
     let prim = ty.prim();
     if value.ty() == prim {
         return value;
     }
     match value {
-        // Literals are not negative: what does not fit `i64` is a large `u64`.
-        Scalar::I64(n) if prim.is_float() && n < 0 && ty.is_float() => {
-            eval::convert(ConvOp::FConv, Scalar::F64(n as f64), prim).unwrap_or(Scalar::F64(n as f64))
+        Scalar::I64(_) if prim.is_float() => {
+            let op = if parsed == ScalarType::U64 { ConvOp::UToF } else { ConvOp::SToF };
+            eval::convert(op, value, prim).unwrap_or(value)
         }
         Scalar::I64(n) => Scalar::int(prim, n),
         Scalar::F64(_) if prim.is_float() => eval::convert(ConvOp::FConv, value, prim).unwrap_or(value),

@@ -1,8 +1,8 @@
 //! Modules, module types, declarations.
 //!
-//! A parametric module is checked once where it is defined, its parameters
-//! abstract, and again at each application with the actual arguments: so its
-//! definitions come out once per application, with types that are known.
+//! A parametric module is checked once at its definition, with abstract parameters, and again at
+//! each application with the actual arguments: so each application yields its own definitions,
+//! whose types are known.
 
 use crate::context::Context;
 use crate::define::{Definer, FunSource};
@@ -21,21 +21,22 @@ use syntax::diag::Diagnostic;
 use syntax::span::Span;
 use syntax::symbol::Symbol;
 
-/// Parametric modules that apply others twice can ask for exponentially many.
+/// The maximum number of applications of parametric modules: modules that apply others twice can
+/// request exponentially many.
 const MAX_APPLICATIONS: u32 = 50_000;
 
-/// Paths of modules in messages grow no longer than this, in bytes, and one name.
+/// The maximum length, in bytes, of module paths in messages; a last name may exceed it.
 const MAX_PATH: usize = 60;
 
 impl<'a> Context<'a> {
-    /// Reports a name that is declared for the second time in a list of declarations.
+    /// Reports a name that is declared twice in a list of declarations.
     fn check_duplicate(&mut self, decl: &Decl, seen: &mut FxHashMap<(Symbol, u8), Span>) {
         let (ident, space) = match &decl.kind {
             DeclKind::Val(bind) => (bind.name, 0),
             DeclKind::Mod(bind) => (bind.name, 0),
             DeclKind::Type(bind) => (bind.name, 1),
             DeclKind::ModType(bind) => (bind.name, 2),
-            // Nobody else sees a local name, so it may hide another or be hidden.
+            // A local name is not exported, so it may shadow another or be shadowed.
             DeclKind::Local(_) | DeclKind::Open(_) | DeclKind::Import(_) => return,
         };
         if let Some(first) = seen.get(&(ident.name, space)).copied() {
@@ -53,7 +54,7 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Makes the names of a module visible, here and perhaps in what exports them.
+    /// Binds the names of a module in the current scope, and adds them to `exports`.
     fn open(&mut self, module: &Module<'a>, span: Span, exports: Option<&mut Struct<'a>>) {
         let Module::Struct(module) = module else {
             self.error("not-a-struct", span, "a parametric module cannot be opened");
@@ -71,7 +72,7 @@ impl<'a> Context<'a> {
 impl<'a> Elaborator<'a> {
     // ----------------------------------------------------------- declarations
 
-    /// Checks declarations in order; gives what they make visible.
+    /// Checks declarations in order; returns their exports.
     pub(crate) fn decls(&mut self, decls: &'a [Decl]) -> Struct<'a> {
         let mut exports = Struct::default();
         let mut seen = FxHashMap::default();
@@ -143,9 +144,9 @@ impl<'a> Elaborator<'a> {
         }
     }
 
-    /// A definition. Since release 0.27 of the language a function is in scope of
-    /// itself; before, its name meant what it meant outside. Where that alone makes
-    /// sense, a program may still rely on it.
+    /// Checks a definition. Since release 0.27 of the language a function is in scope of itself;
+    /// before, its name referred to an outer definition. If a program is correct only under the old
+    /// rule, it is accepted under that rule.
     fn val_bind(&mut self, bind: &'a ast::ValBind, attrs: &'a [ast::Attr]) -> ValueEntry {
         let text = self.cx.name(bind.name.name);
         if matches!(&*text, "&&" | "||") {
@@ -170,7 +171,7 @@ impl<'a> Elaborator<'a> {
         let ty = self.tables.settled_ty(&scheme.ty);
         let scheme = Arc::new(Scheme { ty, ..scheme });
         let def = Arc::new(def);
-        // A body that could not be read says nothing of the type.
+        // The type of a body with a syntax error is unknown.
         let read = !matches!(bind.body.kind, ast::ExpKind::Error);
         if def.entry && read && self.cx.reports.is_sound_since(errors) {
             let entry = entry_point(bind, &def, &scheme, &self.tables, &mut self.cx);
@@ -182,8 +183,8 @@ impl<'a> Elaborator<'a> {
         entry
     }
 
-    /// A definition and its type, by itself, in two walks if sizes come up in it;
-    /// `recursive`: in scope of itself if it is a function.
+    /// Checks a definition, in two walks if it has sizes. If `recursive`, a function is in scope of
+    /// itself.
     fn definition(
         &mut self,
         bind: &'a ast::ValBind,
@@ -204,8 +205,7 @@ impl<'a> Elaborator<'a> {
         let is_entry = bind.keyword == ast::ValKeyword::Entry || self.more_entries.contains(&bind.name.name);
         let mark = self.tables.mark();
         let mut walk = Walk::first();
-        // What the second walk found at first; where it fails in other manners, too, that
-        // is told.
+        // The errors of the first attempt at the second walk; reported if later attempts fail too.
         let mut found = None;
         loop {
             self.tables.sized = false;
@@ -252,7 +252,8 @@ impl<'a> Elaborator<'a> {
         self.functor(body)
     }
 
-    /// Abstract types made since there were `from` are known by the module's name.
+    /// Prefixes the paths of the abstract types created since there were `from` with the module's
+    /// name.
     fn name_abstract(&mut self, from: usize, module: Symbol) {
         if self.tables.abstracts.len() > from {
             let name = self.cx.name(module);
@@ -294,7 +295,7 @@ impl<'a> Elaborator<'a> {
         Module::Functor(Rc::new(Functor { body, env }))
     }
 
-    /// A module expression.
+    /// Checks a module expression.
     pub(super) fn mod_exp(&mut self, me: &'a ModExp) -> Module<'a> {
         stacker::maybe_grow(crate::RED_ZONE, crate::STACK_STEP, || self.mod_exp_inner(me))
     }
@@ -348,7 +349,7 @@ impl<'a> Elaborator<'a> {
     fn import(&mut self, import: &'a Import) -> Module<'a> {
         let key = (import.path_span.file, import.path.clone());
         let file = self.imports.get(&key).and_then(|path| self.files.get(path));
-        // A file that could not be read was reported when it was looked for.
+        // An unreadable file was reported by the search for imports.
         file.map_or_else(empty_module, |module| Module::Struct(Rc::clone(module)))
     }
 
@@ -402,7 +403,7 @@ impl<'a> Elaborator<'a> {
     }
 }
 
-/// A module without anything in it, where there was an error.
+/// An empty module, the result of an error.
 pub(super) fn empty_module<'a>() -> Module<'a> {
     Module::Struct(Rc::default())
 }

@@ -1,5 +1,4 @@
-//! Modules as text: the names that they make visible, with their types, in the
-//! form of module types.
+//! Prints modules: their names with types, in the form of module types.
 
 use crate::context::{Context, Names};
 use crate::env::{Entry, Module, Scheme, Struct, TypeAbbr, TypeParam};
@@ -9,11 +8,11 @@ use crate::tast::Ty;
 use std::fmt::Write as _;
 use syntax::ast::Liftedness;
 
-/// How deeply modules in modules are shown.
+/// The maximum nesting of modules shown.
 const MAX_DEPTH: usize = 8;
 
 impl Elaborator<'_> {
-    /// What is known of a module from outside.
+    /// The type of a module, as text.
     pub(crate) fn describe(&self, module: &Module<'_>) -> String {
         let describe = Describe { tables: &self.tables, names: &self.cx.names };
         let mut out = String::new();
@@ -23,7 +22,7 @@ impl Elaborator<'_> {
 }
 
 impl Context<'_> {
-    /// The names in scope, sorted, a line each, with those in modules.
+    /// The names in scope and in modules, sorted, one a line.
     pub(crate) fn visible_names(&self) -> String {
         let mut names = Vec::new();
         for name in self.env.term_names() {
@@ -59,7 +58,7 @@ impl Context<'_> {
     }
 }
 
-/// Writes modules.
+/// Prints modules.
 struct Describe<'d> {
     tables: &'d Tables,
     names: &'d Names<'d>,
@@ -146,7 +145,7 @@ impl Describe<'_> {
     }
 }
 
-/// A name as a specification writes it: operators stand in parentheses.
+/// A name as written in a specification: operators are in parentheses.
 fn operator(name: &str) -> String {
     if name.starts_with(|c: char| c.is_alphabetic() || c == '_') {
         name.to_owned()

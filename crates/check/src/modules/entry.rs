@@ -1,4 +1,4 @@
-//! Entry points: their rules, and their types as the outside sees them.
+//! Entry points: their restrictions, and their external types.
 
 use super::spelled::spelled;
 use crate::context::Context;
@@ -11,7 +11,7 @@ use std::sync::Arc;
 use syntax::ast::{self, Liftedness, PatKind, TypeExp, TypeExpKind};
 use syntax::diag::Diagnostic;
 
-/// A definition as an entry point.
+/// Makes an entry point of a definition, and reports violated restrictions.
 pub(super) fn entry_point(
     bind: &ast::ValBind,
     def: &Def,
@@ -82,14 +82,14 @@ pub(super) fn entry_point(
         );
         cx.error("bad-entry-point", span, message);
     }
-    // The declared result belongs to what is left after the parameters.
+    // The declared result is that of the function after its parameters.
     let ret = bind.ret.as_ref().filter(|_| patterns.len() == 0);
     let results = results(cx, &ty, &unique, ret);
     Entry { name, var: def.var, params, results, span }
 }
 
-/// Whoever calls an entry point gives arguments, not sizes: these must be
-/// sizes of the arguments.
+/// Reports size parameters that are not sizes of arguments: callers of an entry point pass
+/// arguments, not sizes.
 fn check_entry_sizes(bind: &ast::ValBind, scheme: &Scheme, tables: &Tables, cx: &mut Context<'_>) {
     let mut sizes = Witness::default();
     let mut ty = &scheme.ty;
@@ -181,7 +181,7 @@ fn type_text(cx: &Context<'_>, te: &TypeExp) -> Arc<str> {
     Arc::from(cx.reports.snippet(bare(te).span))
 }
 
-/// The type expression without parentheses and uniqueness.
+/// The type expression without parentheses, uniqueness and existential quantifiers.
 fn bare(te: &TypeExp) -> &TypeExp {
     let mut te = te;
     while let TypeExpKind::Parens(inner) | TypeExpKind::Unique(inner) | TypeExpKind::Exists(_, inner) =
@@ -200,7 +200,7 @@ fn ascribed(pat: &ast::Pat) -> Option<&TypeExp> {
     }
 }
 
-/// Whether a type mentions an abstract type that may stand for functions.
+/// Returns true if a type mentions an abstract type whose values may contain functions.
 fn is_lifted(ty: &Ty, tables: &Tables) -> bool {
     struct Lifted<'t>(&'t Tables, bool);
     impl TyMap for Lifted<'_> {

@@ -1,4 +1,4 @@
-//! Abstract types of module types: what may stand for them.
+//! The abstract types of module types, and the types that implement them.
 
 use crate::env::{Hole, Struct, TypeAbbr, TypeParam};
 use crate::modules::instances::TypeSubst;
@@ -12,8 +12,8 @@ use syntax::diag::Diagnostic;
 use syntax::symbol::Symbol;
 
 impl<'a> Matcher<'_, 'a> {
-    /// Finds the type of a module that stands for an abstract one, and holds it
-    /// against what is specified. `actual` gets it, `seen` what others see of it.
+    /// Finds the type of a module that implements an abstract one, and checks it against the
+    /// specification. Adds it to `actual`, and its external view to `seen`.
     pub(super) fn fill_hole(
         &mut self,
         module: &Struct<'a>,
@@ -110,8 +110,8 @@ impl<'a> Matcher<'_, 'a> {
         seen.types.insert(hole.id, shown);
     }
 
-    /// A value that is not a function cannot have a type whose definition has
-    /// sizes that only the value itself knows.
+    /// Reports a value specification, not of a function, whose type is implemented by a type with
+    /// existential sizes.
     pub(super) fn check_hidden_sizes(&mut self, symbol: Symbol, spec: &Ty, actual: &TypeSubst) {
         struct Hidden<'s>(&'s TypeSubst, bool);
         impl TyMap for Hidden<'_> {

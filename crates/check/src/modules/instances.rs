@@ -1,5 +1,5 @@
-//! Abstract types replaced: module types with abstract types of their own, modules known
-//! by their types, and what a module type says once abstract types are known.
+//! Instances of module types: with new abstract types, with abstract types replaced by definitions,
+//! and as modules of which only the type is known.
 
 use crate::env::{
     Entry, Env, Functor, FunctorBody, Module, Scheme, Sig, Struct, StructSig, Target, TypeAbbr, ValueEntry,
@@ -11,14 +11,14 @@ use rustc_hash::FxHashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// What stands for abstract types.
+/// A substitution for the abstract types and placeholders of a module type.
 #[derive(Default)]
 pub(crate) struct TypeSubst {
     /// Definitions of abstract types.
     pub(crate) types: FxHashMap<TypeId, Rc<TypeAbbr>>,
-    /// Values for the values that a module type specifies, where sizes mention them.
+    /// Sizes for the specified values that sizes mention.
     pub(crate) dims: FxHashMap<VarId, Dim>,
-    /// Other placeholders for values that a module type specifies.
+    /// New placeholders for specified values.
     targets: FxHashMap<VarId, VarId>,
 }
 
@@ -34,7 +34,7 @@ impl TyMap for TypeSubst {
     fn abstract_ty(&mut self, id: TypeId, args: &TypeArgs) -> Option<Ty> {
         let abbr = self.types.get(&id)?;
         let mut subst = abbr.subst(&args.types, &args.dims);
-        // Sizes that the representation hides stay unknown.
+        // Existential sizes of the representation stay unknown.
         subst.dims.extend(abbr.ext.iter().map(|var| (*var, Dim::Any)));
         Some(subst.ty(&abbr.ty))
     }
@@ -63,7 +63,7 @@ impl TypeSubst {
         }
     }
 
-    /// The module type with abstract types replaced; the holes stay listed.
+    /// The module type with abstract types replaced; its list of holes is unchanged.
     pub(super) fn struct_sig<'a>(&mut self, sig: &StructSig<'a>) -> StructSig<'a> {
         StructSig { holes: sig.holes.clone(), body: self.body(&sig.body) }
     }
@@ -105,12 +105,12 @@ impl TypeSubst {
     }
 }
 
-/// A module of which nothing but its type is known: new abstract types.
+/// A module of which only the type is known, with new abstract types.
 pub(super) fn skeleton<'a>(tables: &mut Tables, sig: &Sig<'a>) -> Module<'a> {
     instance(&refresh(tables, sig))
 }
 
-/// The module that a module type describes, with its own abstract types.
+/// The module that a module type describes, with the abstract types of that module type.
 pub(super) fn instance<'a>(sig: &Sig<'a>) -> Module<'a> {
     match sig {
         Sig::Struct(sig) => Module::Struct(Rc::new(sig.body.clone())),
@@ -121,7 +121,7 @@ pub(super) fn instance<'a>(sig: &Sig<'a>) -> Module<'a> {
     }
 }
 
-/// The same module type with abstract types and placeholders for sizes of its own.
+/// A copy of a module type with new abstract types and placeholders for sizes.
 pub(super) fn refresh<'a>(tables: &mut Tables, sig: &Sig<'a>) -> Sig<'a> {
     match sig {
         Sig::Functor { .. } => sig.clone(),

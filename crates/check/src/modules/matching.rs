@@ -1,10 +1,9 @@
-//! Modules against module types.
+//! Matching of modules with module types.
 //!
-//! To *match* a module with a module type is to find for each abstract type of
-//! the module type what stands for it in the module, then to hold each value
-//! against its specification. The result is a *view*: the same values, seen at
-//! the specified types, which for ascription mention new abstract types and for
-//! the argument of a parametric module the actual ones.
+//! To *match* a module with a module type is to find the type of the module that implements each
+//! abstract type, then to check each value against its specification. The result is a *view*: the
+//! same values at the specified types. These mention new abstract types for an ascription, and the
+//! actual types for the argument of a parametric module.
 
 use crate::context::Context;
 use crate::define::Definer;
@@ -20,22 +19,21 @@ use syntax::diag::Diagnostic;
 use syntax::span::Span;
 use syntax::symbol::Symbol;
 
-/// A module that is held against a module type.
+/// The state of matching a module with a module type.
 pub(super) struct Matcher<'m, 'a> {
     pub(super) tables: &'m mut Tables,
     pub(super) cx: &'m mut Context<'a>,
-    /// The place of the module.
+    /// The span of the module.
     pub(super) span: Span,
 }
 
 impl<'a> Matcher<'_, 'a> {
-    /// The checking of types that are known.
+    /// A definer for types that are known without inference.
     pub(super) fn definer(&mut self) -> Definer<'_, 'a> {
         Definer::new(self.tables, self.cx, Walk::known())
     }
 
-    /// The view of a module through a module type; `opaque` makes its abstract
-    /// types new ones.
+    /// The view of a module through a module type; if `opaque`, its abstract types are new ones.
     pub(super) fn match_sig(&mut self, module: &Module<'a>, sig: &Sig<'a>, opaque: bool) -> Module<'a> {
         match (module, sig) {
             (Module::Struct(module), Sig::Struct(sig)) => {
@@ -63,8 +61,7 @@ impl<'a> Matcher<'_, 'a> {
         }
     }
 
-    /// Matches a module and gives what stands for the abstract types and sizes
-    /// of the module type.
+    /// Matches a module and returns the definitions of the module type's abstract types and sizes.
     pub(super) fn actual_types(&mut self, module: &Module<'a>, sig: &Sig<'a>) -> TypeSubst {
         self.match_sig(module, sig, false);
         let mut actual = TypeSubst::default();
@@ -138,7 +135,7 @@ impl<'a> Matcher<'_, 'a> {
         out
     }
 
-    /// A type specified with its definition must have that definition.
+    /// Checks that a type specified with a definition has that definition.
     fn check_abbr(&mut self, module: &Struct<'a>, symbol: Symbol, spec: &TypeAbbr) {
         let name = self.cx.name(symbol);
         let Some(found) = module.types.get(&symbol).cloned() else {
@@ -168,8 +165,8 @@ impl<'a> Matcher<'_, 'a> {
         self.definer().unify(&expected, &actual, span, &what);
     }
 
-    /// A value against its specification: what its own parameters are in terms
-    /// of those of the specification.
+    /// Checks a value against its specification. Returns the arguments for its own parameters, in
+    /// terms of the parameters of the specification.
     fn match_value(&mut self, symbol: Symbol, spec: &ValueEntry, value: &ValueEntry) -> Option<Arc<Subst>> {
         let (wanted, own) = (&spec.scheme, &value.scheme);
         if own.ty_params.is_empty() && own.size_params.is_empty() && own.ty == wanted.ty {
@@ -201,7 +198,7 @@ impl<'a> Matcher<'_, 'a> {
             ExpKind::Var { ty_args, size_args, .. } => {
                 Subst { types: ty_args.clone(), dims: size_args.clone() }
             }
-            // Of the parameters of an intrinsic only the order counts.
+            // Only the order of an intrinsic's parameters matters.
             ExpKind::Intrinsic { ty_args, size_args, fun: _ } => Subst {
                 types: ty_args.iter().map(|ty| (TyVarId(0), ty.clone())).collect(),
                 dims: size_args.iter().map(|dim| (VarId(0), dim.clone())).collect(),
@@ -211,7 +208,7 @@ impl<'a> Matcher<'_, 'a> {
         for (_, ty) in &mut via.types {
             *ty = self.tables.resolve(ty);
         }
-        // Sizes that the specification does not name, those in abstract types, are read off
+        // Sizes that the specification does not name (those hidden in abstract types) are read off
         // the arguments at each use.
         for (_, dim) in &mut via.dims {
             *dim = self.tables.finish_dim(dim);
@@ -221,7 +218,7 @@ impl<'a> Matcher<'_, 'a> {
 }
 
 impl Matcher<'_, '_> {
-    /// A use of a value at a type: first its types are inferred, then their sizes.
+    /// A use of a value at a type: first its types are inferred, then its sizes.
     fn used_as(&mut self, wanted: &Ty, value: &ValueEntry) -> (Exp, Result<(), Mismatch>) {
         let mark = self.tables.mark();
         let mut walk = Walk::first();
@@ -243,7 +240,7 @@ impl Matcher<'_, '_> {
     }
 }
 
-/// For each specified value of type `i64`, the value itself.
+/// Collects the value itself for each specified value of type `i64`.
 fn specified_sizes(module: &Struct<'_>, sig: &Struct<'_>, out: &mut FxHashMap<VarId, Dim>) {
     for (symbol, spec) in &sig.terms {
         match (spec, module.terms.get(symbol)) {
@@ -262,7 +259,7 @@ fn specified_sizes(module: &Struct<'_>, sig: &Struct<'_>, out: &mut FxHashMap<Va
     }
 }
 
-/// The type at the end of a path of modules.
+/// The type at the end of a module path.
 pub(super) fn find_path(module: &Struct<'_>, path: &[Symbol]) -> Option<Rc<TypeAbbr>> {
     match path {
         [] => None,

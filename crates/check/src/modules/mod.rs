@@ -1,12 +1,11 @@
-//! The elaborator of modules: declarations and files, in order, until nothing is left but
-//! a flat list of definitions.
+//! The module elaborator: checks declarations and files in order, and reduces them to a flat list
+//! of definitions.
 //!
-//! It owns what lasts as long as the program is checked: the tables of inference, the
-//! context, the files that imports may mean, and the definitions and entry points that
-//! come out. For each walk over something that has a type, a [`Definer`] is made anew.
+//! It owns all that lives as long as the program is checked: the inference tables, the context, the
+//! checked files, and the resulting definitions and entry points. For each walk over typed syntax
+//! it makes a new [`Definer`].
 //!
-//! Never known here: how an expression is checked, the scopes within a definition, and
-//! how types are found.
+//! It has no access to the checking of expressions, the scopes within a definition, or inference.
 
 mod decls;
 mod describe;
@@ -30,27 +29,27 @@ use std::sync::Arc;
 use syntax::span::{FileId, Span};
 use syntax::symbol::Symbol;
 
-/// For each file and import path as written, the path that it means.
+/// For each file and import path as written, the resolved path.
 pub(crate) type Imports = FxHashMap<(FileId, String), String>;
 
 /// The elaboration of a program.
 pub(crate) struct Elaborator<'a> {
     pub(crate) tables: Tables,
     pub(crate) cx: Context<'a>,
-    /// What checked files make visible, by the path that imports mean.
+    /// The exports of checked files, by resolved path.
     pub(crate) files: FxHashMap<String, Rc<Struct<'a>>>,
     imports: &'a Imports,
-    /// How many times a parametric module has been applied.
+    /// The number of applications of parametric modules so far.
     applications: u32,
     /// The definitions so far, each after all that it mentions.
     pub(crate) defs: Vec<Arc<Def>>,
     pub(crate) entries: Vec<Entry>,
-    /// Names of what is an entry point of the root though its definition does not say so.
+    /// Names of root definitions that are entry points without the keyword `entry`.
     pub(crate) more_entries: FxHashSet<Symbol>,
 }
 
 impl<'a> Elaborator<'a> {
-    /// Before the first file.
+    /// The state before the first file.
     pub(crate) fn new(cx: Context<'a>, imports: &'a Imports) -> Self {
         Self {
             tables: Tables::default(),
@@ -64,7 +63,7 @@ impl<'a> Elaborator<'a> {
         }
     }
 
-    /// Checks a type or module type, in two walks if sizes come up in it.
+    /// Checks a type or module type, in two walks if it has sizes.
     fn checked<T>(&mut self, check: impl Fn(&mut Definer<'_, 'a>) -> T) -> T {
         let (errors, mark) = (self.cx.reports.problems(), self.tables.mark());
         let mut walk = Walk::first();
@@ -83,12 +82,12 @@ impl<'a> Elaborator<'a> {
         }
     }
 
-    /// The checking of types that are known.
+    /// A definer for types that are known without inference.
     fn definer(&mut self) -> Definer<'_, 'a> {
         Definer::new(&mut self.tables, &mut self.cx, Walk::known())
     }
 
-    /// The matching of the module at a place.
+    /// A matcher for the module at a span.
     fn matcher(&mut self, span: Span) -> Matcher<'_, 'a> {
         Matcher { tables: &mut self.tables, cx: &mut self.cx, span }
     }

@@ -1,4 +1,4 @@
-//! Module types: their specifications, abstract types, and `with`.
+//! Module types: specifications, abstract types, and `with`.
 
 use crate::env::{Entry, Hole, Module, Scheme, Sig, StructSig, Target, TypeAbbr, TypeParam, ValueEntry};
 use crate::infer::lower;
@@ -11,7 +11,7 @@ use syntax::diag::Diagnostic;
 use syntax::symbol::Symbol;
 
 impl<'a> Elaborator<'a> {
-    /// A module type expression; its abstract types are new ones.
+    /// Checks a module type expression; its abstract types are new ones.
     pub(super) fn sig_exp(&mut self, mte: &'a ModTypeExp) -> Sig<'a> {
         stacker::maybe_grow(crate::RED_ZONE, crate::STACK_STEP, || self.sig_exp_inner(mte))
     }
@@ -133,7 +133,8 @@ impl<'a> Elaborator<'a> {
             }
             SpecKind::Include(mte) => match self.sig_exp(mte) {
                 Sig::Struct(inner) => {
-                    // Types that `with` has made one with those outside hide nothing.
+                    // A type that `with` has made equal to an outer one is no hole and shadows
+                    // nothing.
                     for hole in &inner.holes {
                         if let [name] = hole.path.as_slice()
                             && self.cx.env.ty(*name).is_some()
@@ -219,7 +220,8 @@ impl<'a> Elaborator<'a> {
         }
         if abbr.params.is_empty() {
             let what = "the type cannot stand for this abstract type";
-            // What is known of the type afterwards includes sizes that vary.
+            // If `with` gives a definition, the abstract type's users know it, including
+            // existential sizes.
             let limit = match hole.lifted {
                 Liftedness::Unlifted | Liftedness::SizeLifted => Liftedness::SizeLifted,
                 Liftedness::Lifted => Liftedness::Lifted,

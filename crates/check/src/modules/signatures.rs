@@ -1,4 +1,4 @@
-//! Reading the signatures of the built-in module's functions.
+//! Loads the signatures of the built-in module's functions.
 
 use crate::intrinsics::ArrayFun;
 use crate::modules::Elaborator;

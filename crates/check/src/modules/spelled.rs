@@ -1,6 +1,6 @@
-//! How types are spelled for the outside: names of records, tuples, sums and arrays
-//! as those know them who call a program from other languages. They are the names of
-//! the reference compiler's manifests, from which it makes the names of C types:
+//! External spellings of types: names of records, tuples, sums and arrays for callers in other
+//! languages. They are the names in the reference compiler's manifests, from which it derives the
+//! names of C types:
 //!
 //! | written | name |
 //! |---|---|
@@ -11,15 +11,15 @@
 //! | `{x: t, y: u}` | `{x: t, y: u}` |
 //! | `#a t u \| #b` | `a:t u \| b:` |
 //!
-//! The parts of a name are those of what it stands for, if it was declared at the top
-//! of a file as a record or sum.
+//! A named type has the parts of its definition, if it was declared at the top level of a file as a
+//! record or sum.
 
 use crate::context::Context;
 use crate::tast::{Spelled, SpelledParts};
 use std::sync::Arc;
 use syntax::ast::{TypeArg, TypeExp, TypeExpKind};
 
-/// How a type is spelled that was checked without errors.
+/// The external spelling of a type that was checked without errors.
 pub(super) fn spelled(te: &TypeExp, cx: &mut Context<'_>) -> Arc<Spelled> {
     stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
         let te = root(te);
@@ -28,7 +28,7 @@ pub(super) fn spelled(te: &TypeExp, cx: &mut Context<'_>) -> Arc<Spelled> {
                 let name = Arc::from(cx.reports.snippet(te.span));
                 let before = cx.reports.problems();
                 let known = cx.find_type(var).and_then(|abbr| abbr.spelled.clone());
-                // What is wrong was said when the type was checked.
+                // Errors were reported when the type was checked.
                 cx.reports.take_since(before);
                 let parts = match known.as_deref().map(|known| &known.parts) {
                     Some(parts @ (SpelledParts::Fields(_) | SpelledParts::Constrs(_))) => parts.clone(),
@@ -90,7 +90,8 @@ pub(super) fn spelled(te: &TypeExp, cx: &mut Context<'_>) -> Arc<Spelled> {
     })
 }
 
-/// The type expression without parentheses, uniqueness, sizes.
+/// The type expression without parentheses, uniqueness, existential quantifiers and arguments that
+/// are only sizes.
 fn root(te: &TypeExp) -> &TypeExp {
     let mut te = te;
     loop {
@@ -102,7 +103,7 @@ fn root(te: &TypeExp) -> &TypeExp {
     }
 }
 
-/// How many arguments there are up to the last one that is no size.
+/// The number of arguments up to the last type argument.
 fn typed(args: &[TypeArg]) -> usize {
     let last = args.iter().rposition(|arg| matches!(arg, TypeArg::Type(_)));
     last.map_or(0, |last| last + 1)

@@ -1,40 +1,39 @@
-//! What memory a value may share.
+//! Alias sets: the memory that a value may share.
 //!
-//! A *root* is a piece of memory that the program can tell from others: what a
-//! parameter holds, what a fresh array is bound to, what a call gives that may
-//! share parts. A value's aliases are roots, component by component. So two
-//! values may share memory if they have a root in common, and consuming one
-//! consumes its roots.
+//! A *root* is an abstract memory location: the memory of a parameter, of a variable bound to a
+//! fresh array, or of a call's result that may share parts. The aliases of a value are sets of
+//! roots, one per component. Two values may share memory if their roots intersect; consuming a
+//! value consumes its roots.
 
 use crate::tast::{Ty, Uniq};
 use crate::visit::any_part;
 use std::rc::Rc;
 
-/// A piece of memory.
+/// An abstract memory location.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub(super) struct Root(pub(super) u32);
 
-/// The roots of a value.
+/// The alias sets of a value.
 #[derive(Clone, Debug)]
 pub(super) enum Aliases {
-    /// Of a value that is not taken apart, in order.
+    /// Of a value that is not split into components; sorted.
     Roots(Rc<[Root]>),
     /// Of the components of a tuple or record, in the order of its type.
     Parts(Rc<[Aliases]>),
 }
 
 impl Aliases {
-    /// Those of a value that shares with nobody.
+    /// The aliases of a value that shares no memory.
     pub(super) fn none() -> Self {
         Self::Roots(Rc::from([]))
     }
 
-    /// Of a type: the same roots for each component that holds memory.
+    /// The same roots for each component of the type that holds memory.
     pub(super) fn spread(roots: &Rc<[Root]>, ty: &Ty) -> Self {
         Self::build(ty, &mut |_| Self::Roots(Rc::clone(roots)))
     }
 
-    /// Of a type, component by component.
+    /// Aliases in the structure of a type; `leaf` gives those of each component that holds memory.
     pub(super) fn build(ty: &Ty, leaf: &mut dyn FnMut(&Ty) -> Self) -> Self {
         match ty {
             Ty::Tuple(parts) => Self::Parts(parts.iter().map(|ty| Self::build(ty, leaf)).collect()),
@@ -44,7 +43,7 @@ impl Aliases {
         }
     }
 
-    /// Of something that is either of two values.
+    /// The union, component by component: the aliases of a value that is one of two.
     pub(super) fn or(&self, other: &Self) -> Self {
         match (self, other) {
             (Self::Parts(x), Self::Parts(y)) if x.len() == y.len() => {
@@ -60,7 +59,7 @@ impl Aliases {
         }
     }
 
-    /// Calls `f` on each root, perhaps several times.
+    /// Calls `f` on each root, possibly several times.
     pub(super) fn each(&self, f: &mut dyn FnMut(Root)) {
         match self {
             Self::Roots(roots) => roots.iter().for_each(|root| f(*root)),
@@ -68,14 +67,14 @@ impl Aliases {
         }
     }
 
-    /// All roots, in any order.
+    /// All roots, unordered, with repetitions.
     pub(super) fn all(&self) -> Vec<Root> {
         let mut out = Vec::new();
         self.each(&mut |root| out.push(root));
         out
     }
 
-    /// Those of a component.
+    /// The aliases of a component.
     pub(super) fn part(&self, i: usize) -> Self {
         match self {
             Self::Roots(_) => self.clone(),
@@ -83,7 +82,7 @@ impl Aliases {
         }
     }
 
-    /// With those of a component replaced.
+    /// The aliases with those of the component at `path` replaced.
     pub(super) fn with(&self, path: &[usize], new: Self) -> Self {
         let Some((first, rest)) = path.split_first() else {
             return new;
@@ -100,8 +99,7 @@ impl Aliases {
         }
     }
 
-    /// The roots of each component that is not taken apart, and whether it is
-    /// unique.
+    /// Appends the roots of each leaf component, with true if it is unique.
     pub(super) fn leaves(&self, unique: &Uniq, out: &mut Vec<(Rc<[Root]>, bool)>) {
         match self {
             Self::Roots(roots) => out.push((Rc::clone(roots), unique.any())),
@@ -113,7 +111,7 @@ impl Aliases {
         }
     }
 
-    /// Taken apart as far as `shape` is.
+    /// The aliases, split into components as `shape` is.
     pub(super) fn shaped(&self, shape: &Self) -> Self {
         match (self, shape) {
             (Self::Parts(x), Self::Parts(y)) if x.len() == y.len() => {
@@ -127,8 +125,7 @@ impl Aliases {
         }
     }
 
-    /// With the roots of each component that is not taken apart, in order,
-    /// replaced.
+    /// The aliases with the roots of each leaf component replaced, in order.
     pub(super) fn map_leaves(&self, f: &mut dyn FnMut(&Rc<[Root]>) -> Rc<[Root]>) -> Self {
         match self {
             Self::Roots(roots) => Self::Roots(f(roots)),
@@ -137,24 +134,24 @@ impl Aliases {
     }
 }
 
-/// Roots in order, each once.
+/// A set of roots: sorted, without repetitions.
 pub(super) fn set(mut roots: Vec<Root>) -> Rc<[Root]> {
     roots.sort_unstable();
     roots.dedup();
     Rc::from(roots)
 }
 
-/// Whether values of the type can share memory.
+/// Returns true if values of the type can share memory.
 pub(super) fn holds_memory(ty: &Ty) -> bool {
     any_part(ty, &|part| !matches!(part, Ty::Scalar(_)))
 }
 
-/// Whether values of the type are sure to share memory if they share anything.
+/// Returns true if values of the type certainly contain memory: an array.
 pub(super) fn holds_array(ty: &Ty) -> bool {
     any_part(ty, &|part| matches!(part, Ty::Array(_)))
 }
 
-/// The place of a component in a type.
+/// The index of a component in a type.
 pub(super) fn position(ty: &Ty, label: &str) -> usize {
     let found = match ty {
         Ty::Record(fields) => fields.iter().position(|(l, _)| &**l == label),

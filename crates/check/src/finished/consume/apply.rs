@@ -1,5 +1,4 @@
-//! Application: arguments that are consumed, functions as arguments, what the
-//! result may share.
+//! Application: consumption of arguments, functions as arguments, and the aliases of the result.
 
 use super::alias::{Aliases, Root, holds_memory, set};
 use super::{Consume, Functions, Origin, Owner};
@@ -11,8 +10,8 @@ use std::sync::Arc;
 use syntax::diag::Diagnostic;
 
 impl Functions {
-    /// Returns the arity of the function that an expression names, and the unique parts of
-    /// its result.
+    /// Returns the arity of the function that an expression names, and the unique parts of its
+    /// result.
     pub(super) fn known(&self, exp: &Exp) -> Option<(usize, Uniq)> {
         match &exp.kind {
             ExpKind::Var { id, .. } => self.inferred.get(id).cloned(),
@@ -26,8 +25,8 @@ impl Functions {
         }
     }
 
-    /// Whether a function consumes no more and shares no more than what is
-    /// specified says.
+    /// Returns true if a function consumes no more and shares no more than its specification
+    /// allows.
     pub(crate) fn fit(&self, function: Target, specified: &Ty, found: &Ty) -> bool {
         if consumes_more(specified, found) {
             return false;
@@ -60,8 +59,8 @@ impl Consume<'_> {
         }
     }
 
-    /// An application; `exp` is the whole. Arguments are evaluated from the last to the
-    /// first, the operands of an `infix` operator from left to right.
+    /// Checks the application `exp`. Arguments are evaluated from the last to the first, the
+    /// operands of an `infix` operator from left to right.
     pub(super) fn apply(&mut self, fun: &Exp, args: &[Exp], infix: bool, exp: &Exp) -> Aliases {
         let closure = self.exp(fun);
         let mut ty = &fun.ty;
@@ -91,7 +90,7 @@ impl Consume<'_> {
             ty = &arrow.ret.ty;
         }
         self.consume_arguments(args, &values, matches!(ty, Ty::Arrow(_)));
-        // What the result may share: all that is not consumed.
+        // The result may share memory with all that is not consumed.
         let mut roots = closure.all();
         for (aliases, consumes) in &values {
             let mut leaves = Vec::new();
@@ -122,12 +121,12 @@ impl Consume<'_> {
         result(&exp.ty, &unique, &set(roots))
     }
 
-    /// Consumes what the parameters ask for.
+    /// Consumes the arguments of unique parameters.
     fn consume_arguments(&mut self, args: &[Exp], values: &[(Aliases, Uniq)], partial: bool) {
         if !values.iter().any(|(_, consumes)| consumes.any()) {
             return;
         }
-        // In which component of which argument each root was met.
+        // The argument and component in which each root was first found.
         let mut met: FxHashMap<Root, (usize, usize)> = FxHashMap::default();
         let mut consumed: Vec<(Root, usize)> = Vec::new();
         let mut clashes: Vec<(Root, usize, bool)> = Vec::new();
@@ -174,7 +173,7 @@ impl Consume<'_> {
         }
     }
 
-    /// A result that is a function may consume no more than its declared type says.
+    /// Reports a function-typed result that consumes more than its declared type allows.
     pub(super) fn fits(&mut self, expected: &Ty, body: &Exp) {
         if consumes_more(expected, &body.ty) {
             let message =
@@ -184,8 +183,8 @@ impl Consume<'_> {
         }
     }
 
-    /// A function as an argument may consume no more than the parameter says, and
-    /// must give what is unique where the parameter says so.
+    /// Reports a function argument that consumes more than the parameter's type allows, or whose
+    /// result is not unique where that type requires it.
     fn argument(&mut self, expected: &Ty, arg: &Exp) {
         let lambda = self.lambda.take();
         let Some((arity, wanted, found)) = last_results(expected, &arg.ty) else {
@@ -221,8 +220,7 @@ impl Consume<'_> {
     }
 }
 
-/// What is left of two function types after all parameters that both have, and
-/// how many these are.
+/// The number of parameters that two function types share, and their results after these.
 fn last_results<'t>(x: &'t Ty, y: &'t Ty) -> Option<(usize, &'t RetType, &'t RetType)> {
     let (Ty::Arrow(x), Ty::Arrow(y)) = (x, y) else {
         return None;
@@ -234,7 +232,7 @@ fn last_results<'t>(x: &'t Ty, y: &'t Ty) -> Option<(usize, &'t RetType, &'t Ret
     Some((arity, x, y))
 }
 
-/// The aliases of a result in which `unique` parts share nothing.
+/// The aliases of a result whose `unique` parts share nothing.
 fn result(ty: &Ty, unique: &Uniq, roots: &Rc<[Root]>) -> Aliases {
     if *unique == Uniq::All {
         return Aliases::build(ty, &mut |_| Aliases::none());
@@ -249,7 +247,7 @@ fn result(ty: &Ty, unique: &Uniq, roots: &Rc<[Root]>) -> Aliases {
     Aliases::Parts(parts.collect())
 }
 
-/// Whether all that is wanted to be unique is.
+/// Returns true if all parts that must be unique are.
 fn covers(known: &Uniq, wanted: &Uniq, ty: &Ty) -> bool {
     let parts: Vec<&Ty> = match ty {
         _ if *known == Uniq::All || !wanted.any() || !holds_memory(ty) => return true,
@@ -261,7 +259,7 @@ fn covers(known: &Uniq, wanted: &Uniq, ty: &Ty) -> bool {
     parts.all(|(i, ty)| covers(known.part(i), wanted.part(i), ty))
 }
 
-/// Whether a function consumes what one of the expected type does not.
+/// Returns true if a function consumes an argument that the expected type does not consume.
 fn consumes_more(expected: &Ty, found: &Ty) -> bool {
     let (Ty::Arrow(x), Ty::Arrow(y)) = (expected, found) else {
         return false;

@@ -1,11 +1,10 @@
-//! Loops: which parameters are consumed, and what comes out.
+//! Loops: consumed parameters, and the aliases of the result.
 //!
-//! A parameter is consumed if its type says so (unless it is one of several arrays,
-//! its next value is new, and the body does not consume it: the reference compiler
-//! takes such programs), if the body consumes it, or if the body gives it as the
-//! next value of one that is. Its initial value is then
-//! consumed before the loop, so neither the rest of the loop nor what follows may
-//! use it, and the body must give a value that shares with nothing else.
+//! A parameter is consumed if its type is unique (unless it is one of several arrays, its next
+//! value is new, and the body does not consume it: the reference compiler accepts such programs),
+//! if the body consumes it, or if the body yields it as the next value of a consumed parameter. Its
+//! initial value is then consumed before the loop, so neither the rest of the loop nor the code
+//! after it may use it, and the body must yield a value that shares memory with nothing else.
 
 use super::alias::{Aliases, Root, position, set};
 use super::{Consume, Owner, Used};
@@ -13,7 +12,7 @@ use crate::tast::{Exp, LoopForm, Pat, PatKind, Uniq};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
 
-/// A component of the value that goes round.
+/// A component of the loop-carried value.
 struct Part {
     /// The parameter's root, if it holds memory and has a name.
     own: Option<Root>,
@@ -52,13 +51,12 @@ impl Consume<'_> {
         self.barrier = barrier;
         self.inside = inside;
         self.consume_init(&parts, init, used);
-        // What comes out.
         let results = out(&parts);
         let mut at = results.into_iter();
         param.map_leaves(&mut |_| at.next().unwrap_or_else(|| Rc::from([])))
     }
 
-    /// The roots of the parameters, in the shape of the pattern's type.
+    /// The roots of the parameters, in the structure of the pattern's type.
     fn loop_param(&mut self, pat: &Pat) -> Aliases {
         match &pat.kind {
             PatKind::Var(var) => {
@@ -110,7 +108,7 @@ impl Consume<'_> {
             .collect()
     }
 
-    /// The next value of a consumed parameter shares with nothing.
+    /// Reports next values of consumed parameters that share memory.
     fn check_next(&mut self, parts: &[Part], body: &Exp) {
         let mut count: FxHashMap<Root, u32> = FxHashMap::default();
         for root in parts.iter().flat_map(|part| part.next.iter()) {
@@ -137,7 +135,7 @@ impl Consume<'_> {
         }
     }
 
-    /// Consumes the initial values; the loop may not use them otherwise.
+    /// Consumes the initial values of consumed parameters, and reports other uses in the loop.
     fn consume_init(&mut self, parts: &[Part], init: &Exp, used: usize) {
         let mut count: FxHashMap<Root, u32> = FxHashMap::default();
         for root in parts.iter().flat_map(|part| part.init.iter()) {
@@ -166,7 +164,7 @@ impl Consume<'_> {
     }
 }
 
-/// What becomes a consumed parameter is consumed.
+/// Marks parameters as consumed that become the next value of a consumed one.
 fn spread_consumption(parts: &mut [Part]) {
     let at: FxHashMap<Root, usize> =
         parts.iter().enumerate().filter_map(|(i, part)| Some((part.own?, i))).collect();
@@ -187,8 +185,8 @@ fn spread_consumption(parts: &mut [Part]) {
     }
 }
 
-/// The roots of each component after the loop: those of its initial value and of
-/// what the body gives, where a parameter stands for its own.
+/// The roots of each component after the loop: those of its initial value and of its next value,
+/// with the roots of other parameters replaced by theirs. Empty for consumed components.
 fn out(parts: &[Part]) -> Vec<Rc<[Root]>> {
     let at: FxHashMap<Root, usize> =
         parts.iter().enumerate().filter_map(|(i, part)| Some((part.own?, i))).collect();

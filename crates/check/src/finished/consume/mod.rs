@@ -1,19 +1,17 @@
-//! Consumption: what was consumed is not used any more, only what one owns is
-//! consumed, and results that are declared unique share with nobody.
+//! Consumption check: consumed values are not used afterwards, only owned values are consumed, and
+//! results declared unique share no memory.
 //!
-//! One walk over a finished definition, in the order of evaluation, that knows of
-//! every variable what memory it may share ([`alias`]) and of every piece of
-//! memory whether it was consumed: by an application to a parameter with `*`, by
-//! an update in place, or as the initial value of a loop parameter that the
-//! loop consumes. Branches are walked one after the other from the same state,
-//! of which the union remains. The bodies of functions and loops are walked
-//! once; what stands outside of them cannot be consumed there.
+//! One walk over a finished definition, in evaluation order. It knows the alias sets of every
+//! variable ([`alias`]), and which roots were consumed: by an application to a parameter with `*`,
+//! by an in-place update, or as the initial value of a consumed loop parameter. Branches are walked
+//! from the same state, and their consumptions are united. The bodies of functions and loops are
+//! walked once; roots from outside cannot be consumed there.
 //!
-//! Functions without a declared result get theirs from what their bodies give:
-//! what shares with no parameter and no other component is unique.
+//! For functions without a declared result, uniqueness is inferred from the body: a component of
+//! the result that shares memory with no parameter and no other component is unique.
 //!
-//! Needs a finished definition without errors. Guarantees nothing but the
-//! errors: `lower` proves by itself what is updated in place.
+//! Needs a finished definition without errors. Guarantees nothing but the errors: `lower` proves by
+//! itself which arrays are updated in place.
 
 mod alias;
 mod apply;
@@ -30,20 +28,20 @@ use std::rc::Rc;
 use syntax::diag::Diagnostic;
 use syntax::span::Span;
 
-/// What is known of functions beside their types.
+/// Facts about functions that their types do not have.
 #[derive(Default)]
 pub(crate) struct Functions {
-    /// Those whose result was declared.
+    /// Functions with a declared result.
     pub(crate) declared: FxHashSet<VarId>,
-    /// Variables of patterns with a type that is not unique.
+    /// Pattern variables with a declared type that is not unique.
     pub(crate) lent: FxHashSet<VarId>,
-    /// Of others how many parameters they have and what is unique in the result.
+    /// Of functions without a declared result: the arity, and the unique parts of the result.
     inferred: FxHashMap<VarId, (usize, Uniq)>,
-    /// What is unique in what the bodies of the declared ones give.
+    /// Of functions with a declared result: the unique parts of the body's value.
     given: FxHashMap<VarId, Uniq>,
 }
 
-/// Reports wrong consumption in a definition.
+/// Reports invalid consumption in a definition.
 pub(crate) fn check(def: &Def, tables: &Tables, cx: &mut Context<'_>) {
     let mut consume = Consume {
         tables,
@@ -60,7 +58,7 @@ pub(crate) fn check(def: &Def, tables: &Tables, cx: &mut Context<'_>) {
     };
     consume.definition(def);
     let diags = consume.diags;
-    // A parametric module is judged once, with its parameters' types abstract.
+    // A parametric module is checked once, with abstract types for its parameters.
     if !cx.place.is_application() {
         for diag in diags {
             cx.report(diag);
@@ -68,27 +66,27 @@ pub(crate) fn check(def: &Def, tables: &Tables, cx: &mut Context<'_>) {
     }
 }
 
-/// Where memory comes from.
+/// The origin of memory.
 #[derive(Clone)]
 enum Origin {
-    /// It was first bound to this variable.
+    /// First bound to this variable.
     Var(VarId),
-    /// A call of this function gave it.
+    /// Returned by a call of this function.
     Result(Name),
 }
 
-/// Who may consume memory.
+/// The owner of memory, who may consume it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Owner {
-    /// The code that made it, or a function whose parameter consumes it.
+    /// The code that allocated it, or the function whose unique parameter it is.
     Mine,
-    /// Nobody here: it belongs to the caller.
+    /// The caller; not consumable here.
     Lent,
-    /// Nobody at all.
+    /// A constant; never consumable.
     Global,
 }
 
-/// What is known of a root.
+/// Facts about a root.
 struct RootInfo {
     origin: Origin,
     owner: Owner,
@@ -100,7 +98,7 @@ struct RootInfo {
 #[derive(Clone)]
 struct Used {
     root: Root,
-    /// By this variable.
+    /// The variable used.
     var: Option<VarId>,
     span: Span,
 }
@@ -112,15 +110,15 @@ struct Consume<'c> {
     roots: Vec<RootInfo>,
     vars: FxHashMap<VarId, Aliases>,
     globals: FxHashMap<VarId, Root>,
-    /// Roots before this one belong to the code around the function or loop.
+    /// Roots before this one belong to code around the function or loop.
     barrier: u32,
-    /// Whose code that is, for messages.
+    /// Description of that function or loop, for messages.
     inside: &'static str,
-    /// What was consumed, in order.
+    /// The consumed roots, in order.
     consumed: Vec<Root>,
-    /// What was used, in order.
+    /// The uses, in order.
     used: Vec<Used>,
-    /// What is unique in the result of the lambda that was walked last.
+    /// The unique parts of the result of the lambda walked last.
     lambda: Option<Uniq>,
     diags: Vec<Diagnostic>,
 }
@@ -144,7 +142,7 @@ impl Consume<'_> {
         self.function_def(def);
     }
 
-    /// A definition with parameters; the roots that it captures.
+    /// Checks a definition with parameters. Returns the roots that it captures.
     fn function_def(&mut self, def: &Def) -> Aliases {
         let declared = self.functions.declared.contains(&def.var);
         let declared = declared.then_some(&def.ret.unique);
@@ -159,7 +157,7 @@ impl Consume<'_> {
         captured
     }
 
-    /// A function: the roots that it captures, what is unique in its result.
+    /// Checks a function. Returns the roots that it captures and the unique parts of its result.
     fn function(&mut self, params: &[Pat], declared: Option<&Uniq>, body: &Exp) -> (Aliases, Uniq) {
         let (barrier, inside) = (self.barrier, self.inside);
         self.barrier = self.roots.len() as u32;
@@ -181,8 +179,7 @@ impl Consume<'_> {
         (Aliases::Roots(captured), unique)
     }
 
-    /// Holds the result of a function against what it may share with; what is
-    /// unique in it.
+    /// Reports forbidden sharing of a function's result. Returns its unique parts.
     fn result(&mut self, result: &Aliases, declared: Option<&Uniq>, body: &Exp) -> Uniq {
         let span = body.span;
         let mut leaves = Vec::new();
@@ -238,7 +235,7 @@ impl Consume<'_> {
 
     // ------------------------------------------------------------ consumption
 
-    /// Uses memory.
+    /// Records a use of memory, and reports it if the memory was consumed.
     fn observe(&mut self, aliases: &Aliases, var: Option<VarId>, span: Span) {
         aliases.each(&mut |root| {
             let used = Used { root, var, span };
@@ -249,7 +246,7 @@ impl Consume<'_> {
         });
     }
 
-    /// Consumes memory.
+    /// Consumes a root, or reports why it cannot be consumed.
     fn consume(&mut self, root: Root, span: Span) {
         let Some(info) = self.roots.get(root.0 as usize) else {
             return;
@@ -273,7 +270,7 @@ impl Consume<'_> {
         }
     }
 
-    /// Takes back what was consumed since; one branch of several.
+    /// Undoes the consumptions since `mark` and returns them, at the end of a branch.
     fn take_back(&mut self, mark: usize) -> Vec<(Root, Span)> {
         let roots = self.consumed.split_off(mark);
         let take = |root: Root| {
@@ -283,7 +280,7 @@ impl Consume<'_> {
         roots.into_iter().filter_map(take).collect()
     }
 
-    /// One of several values, each found from the same state.
+    /// Walks branches, each from the same state; returns the union of their aliases.
     fn branches<'e>(
         &mut self,
         arms: impl Iterator<Item = (Option<(&'e Pat, &'e Aliases)>, &'e Exp)>,
@@ -303,7 +300,7 @@ impl Consume<'_> {
         if all.is_empty() {
             return result;
         }
-        // What one branch consumes and another gives is the result's own.
+        // A root consumed by one branch and returned by another belongs to the result.
         let gone: FxHashSet<Root> = all.iter().map(|(root, _)| *root).collect();
         for (root, span) in all {
             self.mark(root, span);
@@ -319,7 +316,7 @@ impl Consume<'_> {
 
     // ------------------------------------------------------------ expressions
 
-    /// What the value of an expression may share.
+    /// Walks an expression and returns its aliases.
     fn exp(&mut self, exp: &Exp) -> Aliases {
         stacker::maybe_grow(crate::RED_ZONE, crate::STACK_STEP, || self.exp_inner(exp))
     }
@@ -385,7 +382,7 @@ impl Consume<'_> {
                 if let ExpKind::Var { id, .. } = &array.kind
                     && self.is_hidden(*id)
                 {
-                    // What the value consumes of the array is what it replaces.
+                    // The value may consume the element that it replaces.
                     self.take_back(mark);
                 }
                 let old = set(self.exp(array).all());
@@ -487,7 +484,7 @@ impl Consume<'_> {
         Aliases::Parts(Rc::from(parts))
     }
 
-    /// A component of a variable, without looking at the others.
+    /// The aliases of a component of a variable; the other components are not used.
     fn path(&mut self, exp: &Exp) -> Option<(VarId, Aliases)> {
         match &exp.kind {
             ExpKind::Var { id, .. } => Some((*id, self.variable(*id, exp))),
@@ -499,12 +496,12 @@ impl Consume<'_> {
         }
     }
 
-    /// What a variable may share.
+    /// The aliases of a variable.
     fn variable(&mut self, var: VarId, exp: &Exp) -> Aliases {
         if let Some(aliases) = self.vars.get(&var) {
             return aliases.clone();
         }
-        // A definition; one with size parameters gives something else at each use.
+        // A global. One with size parameters has another value at each use.
         let parameters = match &exp.kind {
             ExpKind::Var { size_args, .. } => !size_args.is_empty(),
             _ => false,
@@ -528,7 +525,7 @@ impl Consume<'_> {
         })
     }
 
-    /// Whether the checker made the variable to take an expression apart.
+    /// Returns true if the checker made the variable to name a subexpression.
     fn is_hidden(&self, var: VarId) -> bool {
         let data = self.tables.vars.get(var.0 as usize);
         data.is_some_and(|data| data.span.is_none())

@@ -1,4 +1,4 @@
-//! Patterns: which roots their variables have.
+//! Patterns: the roots of their variables.
 
 use super::alias::{Aliases, Root, holds_memory, position, set};
 use super::{Consume, Origin, Owner, RootInfo};
@@ -12,8 +12,8 @@ impl Consume<'_> {
         root
     }
 
-    /// A parameter: its own root for each component, consumable where it is
-    /// unique by its own type or by one around it.
+    /// Binds a parameter: each component gets its own root, which is consumable if the component is
+    /// unique by its own type or an enclosing one.
     pub(super) fn bind_param(&mut self, pat: &Pat, outer: &Uniq) {
         let unique = pat.consumes.or(outer);
         match &pat.kind {
@@ -58,7 +58,7 @@ impl Consume<'_> {
         Aliases::Parts(parts.collect())
     }
 
-    /// A pattern for a value: what shares with nobody gets a root of its own.
+    /// Binds a pattern to a value. Components that share no memory get a root of their own.
     pub(super) fn bind(&mut self, pat: &Pat, aliases: &Aliases) {
         match &pat.kind {
             PatKind::Var(var) => {

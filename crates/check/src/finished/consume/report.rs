@@ -1,4 +1,4 @@
-//! What is said of consumption that is not allowed.
+//! Diagnostics about invalid consumption.
 
 use super::alias::Root;
 use super::{Consume, Origin, Owner, Used};
@@ -8,13 +8,13 @@ use syntax::diag::Diagnostic;
 use syntax::span::Span;
 
 impl Consume<'_> {
-    /// Who may consume a root.
+    /// The owner of a root.
     pub(super) fn owner(&self, root: Root) -> Owner {
         let info = self.roots.get(root.0 as usize);
         info.map_or(Owner::Mine, |info| info.owner)
     }
 
-    /// What a root is called.
+    /// The name of a root, for messages.
     pub(super) fn root_name(&self, root: Root) -> String {
         match self.roots.get(root.0 as usize).map(|info| &info.origin) {
             Some(Origin::Var(var)) => format!("\"{}\"", self.var_name(*var)),
@@ -27,7 +27,7 @@ impl Consume<'_> {
         self.tables.vars.get(var.0 as usize).map_or("?", |data| &data.name)
     }
 
-    /// What to call a function in messages.
+    /// The name of a function, for messages.
     pub(super) fn function_name(&self, fun: &Exp) -> Name {
         match &fun.kind {
             ExpKind::Var { id, .. } => Arc::from(self.var_name(*id)),
@@ -36,13 +36,13 @@ impl Consume<'_> {
         }
     }
 
-    /// Where a variable is bound.
+    /// The span that binds a variable.
     fn place(&self, var: VarId) -> Option<Span> {
         let data = self.tables.vars.get(var.0 as usize)?;
         data.span
     }
 
-    /// The place where a root's memory got its name.
+    /// Adds a label at the span that binds the root's variable.
     fn from(&self, root: Root, diag: Diagnostic) -> Diagnostic {
         let Some(info) = self.roots.get(root.0 as usize) else {
             return diag;
@@ -57,7 +57,7 @@ impl Consume<'_> {
         }
     }
 
-    /// Something whose memory was consumed is used.
+    /// Reports a use of consumed memory.
     pub(super) fn used_after(&mut self, used: &Used, consumed: Span) {
         if !self.first_report(used.root) {
             return;
@@ -84,7 +84,7 @@ impl Consume<'_> {
         self.diags.push(diag);
     }
 
-    /// Something is consumed that does not belong to the code that does so.
+    /// Reports consumption of memory that the code does not own.
     pub(super) fn not_consumable(&mut self, root: Root, span: Span) {
         if !self.first_report(root) {
             return;
@@ -113,7 +113,7 @@ impl Consume<'_> {
         self.diags.push(diag);
     }
 
-    /// An error about a root with one place.
+    /// Reports an error about a root at one span, once per root.
     pub(super) fn complain(&mut self, id: &'static str, root: Root, span: Span, message: String) {
         if self.first_report(root) {
             let diag = Diagnostic::error(id, message).at(span, "");
@@ -124,7 +124,7 @@ impl Consume<'_> {
         }
     }
 
-    /// Whether nothing was said about the root yet.
+    /// Returns true at the first report about the root.
     fn first_report(&mut self, root: Root) -> bool {
         match self.roots.get_mut(root.0 as usize) {
             Some(info) => !std::mem::replace(&mut info.reported, true),

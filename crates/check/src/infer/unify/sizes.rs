@@ -1,7 +1,7 @@
-//! Unification of sizes: equal as polynomials, or one of them is solved.
+//! Unification of sizes: they are equal as polynomials, or one of them is solved.
 //!
-//! Sizes that cannot be compared yet are put off; [`Unifier::settle`] looks at
-//! them again when everything around them is known.
+//! Sizes that cannot be compared yet are deferred; [`Unifier::settle`] retries them when their
+//! context is known.
 
 use super::{BOUND_DEPTH, Mismatch, Result, Sizes, Unifier};
 use crate::dims::{self, Cmp, Poly};
@@ -12,14 +12,14 @@ use crate::tast::{Dim, Exp, ExpKind, Ty, TyVarId, VarId};
 use std::sync::Arc;
 
 impl Unifier<'_> {
-    /// Makes two sizes equal.
+    /// Unifies two sizes, as the mode requires.
     pub(crate) fn unify_dims(&mut self, expected: &Dim, found: &Dim) -> Result {
         self.tables.sized = true;
         match self.sizes {
             Sizes::Strict => self.equal_dims(expected, found),
             Sizes::Ignore => Ok(()),
             Sizes::Join(since) | Sizes::LooseJoin(since) => {
-                // Where they differ, the caller makes an unknown size.
+                // If they differ, the caller creates an unknown size.
                 let a = self.canonical_dim(expected);
                 let b = self.canonical_dim(found);
                 if !self.link(&a, &b, since) {
@@ -30,7 +30,7 @@ impl Unifier<'_> {
         }
     }
 
-    /// Links an open size to another, if all that the other mentions is in its scope.
+    /// Solves an open size by another, if all variables of the other are visible in its scope.
     fn link(&mut self, open: &Dim, dim: &Dim, since: VarId) -> bool {
         let Dim::Var(var) = open else { return false };
         if !self.tables.is_open(*var) {
@@ -55,7 +55,7 @@ impl Unifier<'_> {
         true
     }
 
-    /// The size with solutions in place, and sizes in place of their copies.
+    /// The size with solutions substituted, and copies replaced by their sources.
     fn canonical_dim(&self, dim: &Dim) -> Dim {
         struct Canonical<'t>(&'t crate::infer::Tables);
         impl TyMap for Canonical<'_> {
@@ -104,7 +104,7 @@ impl Unifier<'_> {
         }
     }
 
-    /// Makes two open sizes one: the found one, unless it is bound in a type.
+    /// Unifies two open sizes. The found one remains, unless it is bound in a type.
     fn join_open(&mut self, expected: VarId, found: VarId) {
         let depth = |var| self.tables.var(var).depth;
         let (keep, gone) = if depth(found) == BOUND_DEPTH { (expected, found) } else { (found, expected) };
@@ -120,7 +120,7 @@ impl Unifier<'_> {
         self.assign(gone, &Dim::Var(keep));
     }
 
-    /// Solves an open size, which stood in a type as `own`, by one that is not open.
+    /// Solves an open size by one that is not open. `own` is the size as it occurs in the type.
     fn solve_dim(&mut self, var: VarId, dim: &Dim, own: &Dim) -> Result {
         if mentions_dim(dim, var) {
             return self.compare_dims(Dim::Var(var), dim.clone());
@@ -137,12 +137,12 @@ impl Unifier<'_> {
         self.tables.var_mut(var).state = VarState::Solved(dim.clone());
     }
 
-    /// An open size meets one that is bound in the other type.
+    /// Unifies an open size with one that is bound in the other type.
     fn meet_bound(&mut self, var: VarId, dim: &Dim, own: &Dim) -> Result {
         let bound = self.bound(dim);
         let instance = matches!(self.tables.var(var).state, VarState::Open(Origin::Instance(_)));
         if instance && bound.iter().all(|v| self.tables.var(*v).binder) {
-            // The link is that of this occurrence alone: others have names of their own.
+            // The link holds for this occurrence only: others have their own names.
             let own = match own {
                 Dim::Var(own) if self.tables.canonical(*own) == var => *own,
                 _ => var,
@@ -175,8 +175,8 @@ impl Unifier<'_> {
         }
     }
 
-    /// Checks that a scope can see a size, and makes what is open or unknown in it belong
-    /// to that scope.
+    /// Checks that a size is visible in a scope, and moves its open and unknown variables to that
+    /// scope.
     fn adjust_dim(&mut self, dim: &Dim, depth: u32) -> Result {
         for var in mentioned(dim) {
             let data = self.tables.var(var);
@@ -219,7 +219,7 @@ impl Unifier<'_> {
         {
             return Ok(());
         }
-        // Of what an unknown size is made, nothing is known.
+        // An unknown size cannot be decomposed.
         let unknown = |dim: &Dim| match dim {
             Dim::Var(var) => matches!(self.tables.var(*var).state, VarState::Unknown),
             Dim::Any | Dim::Const(_) | Dim::Op(..) | Dim::Exp(_) => false,
@@ -238,8 +238,8 @@ impl Unifier<'_> {
         Ok(())
     }
 
-    /// Matches two expressions that stand for sizes part by part, solving for
-    /// open variables. Whether they are the same then.
+    /// Matches two size expressions part by part and solves open variables; returns true if they
+    /// are the same then.
     fn match_exps(&mut self, a: &Exp, b: &Exp) -> bool {
         for (x, y) in [(a, b), (b, a)] {
             if let ExpKind::Var { id, .. } = &x.kind
@@ -259,8 +259,8 @@ impl Unifier<'_> {
         }
     }
 
-    /// Whether matching operand by operand is sure to be what is meant: on one
-    /// side the operands are open variables.
+    /// Returns true if two operations may be unified operand by operand: on one side an operand is
+    /// an open variable or compound.
     fn matches_shape(&self, a: &Dim, b: &Dim) -> bool {
         let open_side = |dim: &Dim| match dim {
             Dim::Op(_, args) => [&args.0, &args.1].into_iter().any(|d| match d {
@@ -279,7 +279,7 @@ fn mentioned(dim: &Dim) -> Vec<VarId> {
     dims::variables(dim)
 }
 
-/// Whether a size mentions a variable.
+/// Returns true if the value of a size depends on a variable.
 pub(super) fn mentions_dim(dim: &Dim, var: VarId) -> bool {
     match dim {
         Dim::Any | Dim::Const(_) => false,
