@@ -1,6 +1,7 @@
-//! Reads every `.fut` file under the directories given and reports which have
-//! errors, which of those say themselves that they are syntax errors, and how
-//! fast it went: `parse_corpus DIR...`. With `--errors` it prints the messages.
+//! Parses every `.fut` file under the given directories: `parse_corpus DIR...`.
+//!
+//! Prints the files with errors, each with the `-- error:` line by which it declares its expected
+//! error, and the parsing speed. With `--errors` it prints full messages.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;

@@ -1,14 +1,12 @@
 //! The syntax tree.
 //!
-//! The tree says what was written: names are not resolved, types not known,
-//! parentheses kept, and every node carries its [`Span`]. Operators are already
-//! grouped by precedence. Shapes that real programs make long are flat: a run of
-//! operators of one precedence is one [`ExpKind::BinOp`], a sequence of `let`s
-//! is one [`ExpKind::Let`], all arguments of a call are in one
-//! [`ExpKind::Apply`]. Everything else nests, at most
-//! [`crate::MAX_NESTING`] levels of brackets, branches or bodies deep, with at
-//! most [`crate::MAX_SUFFIXES`] suffixes on a path. A walk that recurses must
-//! still grow its stack (crate `stacker`), as dropping an [`Exp`] does.
+//! The tree mirrors the source: names are not resolved, types are not known, parentheses are kept,
+//! and every node carries its [`Span`]. Operators are already grouped by precedence. Shapes that
+//! are long in real programs are flat: a run of operators of one precedence is one
+//! [`ExpKind::BinOp`], a sequence of `let`s is one [`ExpKind::Let`], all arguments of a call are in
+//! one [`ExpKind::Apply`]. Everything else nests, at most [`crate::MAX_NESTING`] levels of
+//! brackets, branches or bodies deep, with at most [`crate::MAX_SUFFIXES`] suffixes on a path. A
+//! recursive walk must still grow its stack (crate `stacker`), as dropping an [`Exp`] does.
 
 use prim::ScalarType;
 
@@ -20,13 +18,12 @@ use crate::symbol::Symbol;
 pub struct Ident {
     /// The text, without `#` or backticks.
     pub name: Symbol,
-    /// Where it stands.
+    /// The source span.
     pub span: Span,
 }
 
-/// `M.N.x` or `x`. In expressions `x.y` may turn out to be a projection of
-/// field `y` from the value `x`: modules and values share one name space, and
-/// only name resolution can tell.
+/// `M.N.x` or `x`. In expressions `x.y` may be a projection of field `y` from the value `x`:
+/// modules and values share one name space, and only name resolution can tell them apart.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct QualName {
     /// The module path, outermost first; mostly empty.
@@ -36,7 +33,7 @@ pub struct QualName {
 }
 
 impl QualName {
-    /// From the first qualifier to the name.
+    /// The span from the first qualifier to the name.
     pub fn span(&self) -> Span {
         match self.quals.first() {
             Some(first) => first.span.to(self.name.span),
@@ -54,10 +51,10 @@ impl From<Ident> for QualName {
 /// A whole file.
 #[derive(Debug)]
 pub struct Prog {
-    /// A documentation comment that opens the file and stands before another one
-    /// or before a declaration with one.
+    /// The documentation comment of the file: one that opens it and is followed by another
+    /// documentation comment or by an empty line.
     pub doc: Option<Doc>,
-    /// The declarations, in order. Those that could not be read are absent, or
+    /// The declarations, in source order. A declaration that could not be parsed is absent, or
     /// present with [`ExpKind::Error`] as body.
     pub decls: Vec<Decl>,
 }
@@ -67,16 +64,16 @@ pub struct Prog {
 pub struct Doc {
     /// The text, without the dashes and the bar, lines joined by newlines.
     pub text: String,
-    /// The comment.
+    /// The span of the whole comment.
     pub span: Span,
 }
 
 /// `#[attr]`.
 #[derive(Clone, Debug)]
 pub struct Attr {
-    /// What it says.
+    /// The content.
     pub kind: AttrKind,
-    /// The attribute, without `#[` and `]`.
+    /// The span of the attribute, without `#[` and `]`.
     pub span: Span,
 }
 
@@ -96,13 +93,13 @@ pub enum AttrKind {
 /// A declaration with its attributes and its documentation.
 #[derive(Debug)]
 pub struct Decl {
-    /// Which one.
+    /// The form.
     pub kind: DeclKind,
     /// `#[attr]`s in front, outermost first.
     pub attrs: Vec<Attr>,
     /// The documentation comment in front.
     pub doc: Option<Doc>,
-    /// The declaration, with attributes, without documentation.
+    /// The span of the declaration, with attributes, without documentation.
     pub span: Span,
 }
 
@@ -130,7 +127,7 @@ pub enum DeclKind {
 pub struct Import {
     /// The path, as written, without `.fut`.
     pub path: String,
-    /// The string literal.
+    /// The span of the string literal.
     pub path_span: Span,
 }
 
@@ -152,7 +149,7 @@ pub struct ValBind {
     pub keyword: ValKeyword,
     /// The name or operator.
     pub name: Ident,
-    /// Whether it was written infix: `def x +^ y = e`.
+    /// True if it was written infix: `def x +^ y = e`.
     pub infix: bool,
     /// `[n]`, `'a`, ...
     pub type_params: Vec<TypeParam>,
@@ -164,7 +161,7 @@ pub struct ValBind {
     pub body: Exp,
 }
 
-/// What a type parameter or abstract type may stand for.
+/// The kinds of type that a type parameter or abstract type may stand for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Liftedness {
     /// `'t`, `type t`: may be put in arrays.
@@ -175,7 +172,7 @@ pub enum Liftedness {
     Lifted,
 }
 
-/// The two sorts of type parameter.
+/// The two kinds of type parameter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TypeParamKind {
     /// `[n]`
@@ -191,7 +188,7 @@ pub struct TypeParam {
     pub kind: TypeParamKind,
     /// The name.
     pub name: Ident,
-    /// With its brackets or quote.
+    /// The span, with brackets or quote.
     pub span: Span,
 }
 
@@ -215,7 +212,7 @@ pub struct ModParam {
     pub name: Ident,
     /// Its module type.
     pub ty: ModTypeExp,
-    /// With the parentheses.
+    /// The span, with the parentheses.
     pub span: Span,
 }
 
@@ -246,9 +243,9 @@ pub struct ModTypeBind {
 /// A module expression.
 #[derive(Debug)]
 pub struct ModExp {
-    /// Which one.
+    /// The form.
     pub kind: ModExpKind,
-    /// Where.
+    /// The source span.
     pub span: Span,
 }
 
@@ -274,9 +271,9 @@ pub enum ModExpKind {
 /// A module type expression.
 #[derive(Debug)]
 pub struct ModTypeExp {
-    /// Which one.
+    /// The form.
     pub kind: ModTypeExpKind,
-    /// Where.
+    /// The source span.
     pub span: Span,
 }
 
@@ -298,26 +295,26 @@ pub enum ModTypeExpKind {
 /// The part after `with` in a module type: `M.t [n] 'a = te`.
 #[derive(Debug)]
 pub struct TypeRef {
-    /// The type that gets a definition.
+    /// The type that is given a definition.
     pub name: QualName,
     /// Its parameters.
     pub params: Vec<TypeParam>,
     /// The definition.
     pub body: TypeExp,
-    /// The whole.
+    /// The span of the whole part.
     pub span: Span,
 }
 
 /// A specification in a module type.
 #[derive(Debug)]
 pub struct Spec {
-    /// Which one.
+    /// The form.
     pub kind: SpecKind,
     /// `#[attr]`s in front, outermost first.
     pub attrs: Vec<Attr>,
     /// The documentation comment in front.
     pub doc: Option<Doc>,
-    /// The specification, without documentation.
+    /// The span of the specification, without documentation.
     pub span: Span,
 }
 
@@ -355,9 +352,9 @@ pub enum SpecKind {
 /// A type expression.
 #[derive(Debug)]
 pub struct TypeExp {
-    /// Which one.
+    /// The form.
     pub kind: TypeExpKind,
-    /// Where.
+    /// The source span.
     pub span: Span,
 }
 
@@ -389,20 +386,20 @@ pub enum TypeExpKind {
 /// `[e]` or `[]` in a type.
 #[derive(Debug)]
 pub struct SizeExp {
-    /// The size; `None` where anonymous.
+    /// The size; `None` if anonymous.
     pub size: Option<Box<Exp>>,
-    /// With the brackets.
+    /// The span, with the brackets.
     pub span: Span,
 }
 
 /// One alternative of a sum type: `#c t1 t2`.
 #[derive(Debug)]
 pub struct TypeConstr {
-    /// The name, without `#`; its span has it.
+    /// The name, without `#`; its span includes the `#`.
     pub name: Ident,
     /// The payload.
     pub payload: Vec<TypeExp>,
-    /// The whole.
+    /// The span of the whole alternative.
     pub span: Span,
 }
 
@@ -420,9 +417,9 @@ pub enum TypeArg {
 /// A pattern.
 #[derive(Debug)]
 pub struct Pat {
-    /// Which one.
+    /// The form.
     pub kind: PatKind,
-    /// Where.
+    /// The source span.
     pub span: Span,
 }
 
@@ -441,7 +438,7 @@ pub enum PatKind {
     Record(Vec<PatField>),
     /// `p: te`
     Ascript(Box<Pat>, Box<TypeExp>),
-    /// `1`, `-1.0f32`, `true`, `'c'`; the flag says that a minus is in front
+    /// `1`, `-1.0f32`, `true`, `'c'`; the flag is true if a minus precedes the literal
     Lit(bool, Lit),
     /// `#c p q`
     Constr(Ident, Vec<Pat>),
@@ -454,10 +451,10 @@ pub enum PatKind {
 pub struct PatField {
     /// The field.
     pub name: Ident,
-    /// What it is matched with. For `{x}` this is the name `x`, for `{x: t}` the
+    /// The pattern that the field is matched with: for `{x}` the name `x`, for `{x: t}` the
     /// ascription `x: t`.
     pub pat: Pat,
-    /// Whether the pattern was left out (`{x}`, `{x: t}`).
+    /// True if the pattern was left out (`{x}`, `{x: t}`).
     pub punned: bool,
 }
 
@@ -466,19 +463,20 @@ pub struct PatField {
 /// An expression.
 #[derive(Debug)]
 pub struct Exp {
-    /// Which one.
+    /// The form.
     pub kind: ExpKind,
-    /// Where.
+    /// The source span.
     pub span: Span,
 }
 
 /// A literal.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Lit {
-    /// `42`, `0xFFi64`, `0b1_0u8`, `0rXIV`: the value, not yet held against the type.
+    /// `42`, `0xFFi64`, `0b1_0u8`, `0rXIV`: the value, not yet checked against the range of its
+    /// type.
     Int(u128, Option<ScalarType>),
-    /// `1.5`, `1e3f32`, `2f64`, `0x1.8p3`. The value is rounded once, to `f64`,
-    /// or to `f32` where that is the suffix.
+    /// `1.5`, `1e3f32`, `2f64`, `0x1.8p3`. A decimal value is rounded once, to `f64`, or to `f32`
+    /// if that is the suffix; a hexadecimal one is rounded to `f64` whatever its suffix.
     Float(f64, Option<ScalarType>),
     /// `true`, `false`
     Bool(bool),
@@ -488,14 +486,14 @@ pub enum Lit {
     String(Box<str>),
 }
 
-/// An infix operator where it is used: `+`, `M.+`, `` `f` ``, `` `M.f` ``.
+/// A use of an infix operator: `+`, `M.+`, `` `f` ``, `` `M.f` ``.
 #[derive(Clone, Debug)]
 pub struct Operator {
     /// The name, without backticks.
     pub name: QualName,
-    /// With backticks.
+    /// The span, with backticks.
     pub span: Span,
-    /// Whether it was written in backticks.
+    /// True if it was written in backticks.
     pub backtick: bool,
 }
 
@@ -504,7 +502,7 @@ pub struct Operator {
 pub enum ExpKind {
     /// `1`, `true`, `"s"`
     Lit(Lit),
-    /// `x`, `M.x` (perhaps a projection; see [`QualName`])
+    /// `x`, `M.x` (possibly a projection; see [`QualName`])
     Var(QualName),
     /// `???`
     Hole,
@@ -528,8 +526,8 @@ pub enum ExpKind {
     Apply(Box<Exp>, Vec<Exp>),
     /// `#c a b`
     Constr(Ident, Vec<Exp>),
-    /// `a + b - c`: first operand, then at least one operator with its right
-    /// operand; groups to the left: `(a + b) - c`
+    /// `a + b - c`: first operand, then at least one operator with its right operand; groups to the
+    /// left: `(a + b) - c`
     BinOp(Box<Exp>, Vec<(Operator, Exp)>),
     /// `-e`; the span is the operator's
     Negate(Span, Box<Exp>),
@@ -563,7 +561,7 @@ pub enum ExpKind {
     Assert(Box<Exp>, Box<Exp>),
     /// `#[attr] e`
     Attr(Box<Attr>, Box<Exp>),
-    /// Stands for text that could not be read; an error was reported.
+    /// Stands for text that could not be parsed; an error was reported.
     Error,
 }
 
@@ -574,7 +572,7 @@ pub struct Field {
     pub name: Ident,
     /// Its value; for `{x}` this is the variable `x`.
     pub value: Exp,
-    /// Whether the value was left out.
+    /// True if the value was left out.
     pub punned: bool,
 }
 
@@ -592,27 +590,27 @@ pub enum DimIndex {
 pub enum PathStep {
     /// `.x`
     Field(Ident),
-    /// `[i, j:k]`; the span has the brackets
+    /// `[i, j:k]`; the span includes the brackets
     Index(Vec<DimIndex>, Span),
 }
 
-/// How a range ends.
+/// The forms of a range's end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RangeEnd {
-    /// `...e`: up or down to `e`, with it
+    /// `...e`: up or down to `e`, inclusive
     Inclusive,
-    /// `..<e`: up to `e`, without it
+    /// `..<e`: up to `e`, exclusive
     UpTo,
-    /// `..>e`: down to `e`, without it
+    /// `..>e`: down to `e`, exclusive
     DownTo,
 }
 
 /// One binding of a sequence of `let`s.
 #[derive(Debug)]
 pub struct LetBind {
-    /// Which one.
+    /// The form.
     pub kind: LetKind,
-    /// From `let` to the end of the right-hand side.
+    /// The span from `let` to the end of the right-hand side.
     pub span: Span,
 }
 
@@ -649,13 +647,13 @@ pub struct Loop {
     pub pat: Pat,
     /// Their initial values; `None` means variables of the same names.
     pub init: Option<Exp>,
-    /// What drives it.
+    /// The form: `for` or `while`.
     pub form: LoopForm,
     /// The body.
     pub body: Exp,
 }
 
-/// What drives a loop.
+/// The forms of a loop.
 #[derive(Debug)]
 pub enum LoopForm {
     /// `for i < n`
@@ -673,12 +671,12 @@ pub struct Case {
     pub pat: Pat,
     /// The result.
     pub body: Exp,
-    /// From `case` to the end of the result.
+    /// The span from `case` to the end of the result.
     pub span: Span,
 }
 
 impl Exp {
-    /// The expression without the parentheses around it.
+    /// Returns the expression without the parentheses around it.
     pub fn strip_parens(&self) -> &Self {
         let mut exp = self;
         while let ExpKind::Parens(inner) = &exp.kind {
@@ -690,7 +688,7 @@ impl Exp {
 
 impl Drop for Exp {
     fn drop(&mut self) {
-        // Leaves are most nodes; only what has children can be deep.
+        // Most nodes are leaves; only nodes with children can be deep.
         if matches!(self.kind, ExpKind::Lit(_) | ExpKind::Var(_) | ExpKind::Hole | ExpKind::Error) {
             return;
         }

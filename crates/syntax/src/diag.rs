@@ -1,25 +1,24 @@
 //! Diagnostics as data.
 //!
-//! Every stage of the front end reports through [`Diagnostic`]: a stable id (one
-//! kebab-case word per kind of problem, for documentation and tests), a message,
-//! labelled places in the source, and further prose. Nothing here prints; see
-//! [`crate::render`].
+//! Every stage of the front end reports through [`Diagnostic`]: a stable id (one kebab-case word
+//! per kind of problem, for documentation and tests), a message, labelled source spans, notes and
+//! hints. Nothing here prints; see [`crate::render`].
 
 use crate::span::Span;
 
-/// How bad it is.
+/// The severity of a diagnostic.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Severity {
-    /// Compilation goes on.
+    /// Compilation continues.
     Warning,
-    /// No program comes out.
+    /// Compilation fails.
     Error,
 }
 
-/// A place in the source and what is to be said about it.
+/// A source span with the text that explains it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Label {
-    /// The place.
+    /// The source span.
     pub span: Span,
     /// Shown beside the underlined text; may be empty.
     pub text: String,
@@ -28,24 +27,24 @@ pub struct Label {
 /// One problem found in a program.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Diagnostic {
-    /// Kind of problem, in kebab case; one id has one meaning for ever.
+    /// The kind of problem, in kebab case. An id never changes its meaning.
     pub id: &'static str,
     /// Error or warning.
     pub severity: Severity,
-    /// One sentence, without the place and without a full stop.
+    /// One sentence, without the source location and without a full stop.
     pub message: String,
-    /// The place at fault; `None` only for problems of a whole file.
+    /// The span at fault; `None` only for problems of a whole file.
     pub primary: Option<Label>,
-    /// Other places that help to understand.
+    /// Further spans that help to understand the problem.
     pub secondary: Vec<Label>,
-    /// Facts: what was expected, where a rule comes from.
+    /// Facts: what was expected, or where a rule comes from.
     pub notes: Vec<String>,
     /// Advice: what to write instead.
     pub hints: Vec<String>,
 }
 
 impl Diagnostic {
-    /// An error without a place yet.
+    /// An error without a span.
     pub fn error(id: &'static str, message: impl Into<String>) -> Self {
         Self {
             id,
@@ -58,19 +57,19 @@ impl Diagnostic {
         }
     }
 
-    /// A warning without a place yet.
+    /// A warning without a span.
     pub fn warning(id: &'static str, message: impl Into<String>) -> Self {
         Self { severity: Severity::Warning, ..Self::error(id, message) }
     }
 
-    /// Sets the place at fault and the text beside it (may be empty).
+    /// Sets the span at fault and its label text (may be empty).
     #[must_use]
     pub fn at(mut self, span: Span, text: impl Into<String>) -> Self {
         self.primary = Some(Label { span, text: text.into() });
         self
     }
 
-    /// Adds another place.
+    /// Adds another labelled span.
     #[must_use]
     pub fn also(mut self, span: Span, text: impl Into<String>) -> Self {
         self.secondary.push(Label { span, text: text.into() });
@@ -91,7 +90,7 @@ impl Diagnostic {
         self
     }
 
-    /// Whether this stops the compilation.
+    /// Returns true if this is an error.
     pub fn is_error(&self) -> bool {
         self.severity == Severity::Error
     }

@@ -1,7 +1,7 @@
-//! The syntax tree as text, fully bracketed, for tests and for looking at.
+//! Prints the syntax tree as text, fully bracketed, for tests and debugging.
 //!
-//! One declaration a line. A form is `(keyword parts...)`, lists are in square
-//! brackets, and what is left out prints as `-`. Spans are not shown.
+//! One declaration a line. A form is `(keyword parts...)`, lists are in square brackets, and absent
+//! parts print as `-`. Spans are not shown.
 
 use std::fmt::Write as _;
 
@@ -14,7 +14,7 @@ use crate::ast::{
 use crate::symbol::Interner;
 use crate::{RED_ZONE, STACK_STEP};
 
-/// A whole file.
+/// Prints a whole file.
 pub fn prog(prog: &Prog, names: &Interner) -> String {
     let mut dump = Dump::new(names);
     if let Some(doc) = &prog.doc {
@@ -27,7 +27,7 @@ pub fn prog(prog: &Prog, names: &Interner) -> String {
     dump.out
 }
 
-/// One expression.
+/// Prints one expression.
 pub fn exp(exp: &Exp, names: &Interner) -> String {
     let mut dump = Dump::new(names);
     dump.exp(exp);
@@ -48,7 +48,7 @@ impl<'a> Dump<'a> {
         self.out.push_str(text);
     }
 
-    /// `(keyword` and what `parts` prints, with spaces between, and `)`.
+    /// `(keyword`, the output of `parts`, `)`.
     fn form(&mut self, keyword: &str, parts: impl FnOnce(&mut Self)) {
         self.put("(");
         self.put(keyword);
@@ -68,7 +68,7 @@ impl<'a> Dump<'a> {
         self.put("]");
     }
 
-    /// ` a`, or ` -` where there is none.
+    /// ` a`, or ` -` if absent.
     fn option<T>(&mut self, item: Option<&T>, print: impl FnOnce(&mut Self, &T)) {
         self.put(" ");
         match item {

@@ -1,13 +1,11 @@
-//! From text to tokens.
+//! The lexer: from text to tokens.
 //!
-//! Works on bytes, in one pass, always takes the longest token. Comments are set
-//! aside; documentation comments also remember which token they precede. What is
-//! no token becomes [`Tok::Invalid`] and an error, so the parser need not say it
-//! again.
+//! It works on bytes, in one pass, and always takes the longest token. Comments are kept apart from
+//! the tokens; a documentation comment records the token that it precedes. Text that is no token
+//! becomes [`Tok::Invalid`] and an error, so the parser need not report it again.
 //!
-//! Two things depend on more than the token itself: a bracket right after a name,
-//! number or closing bracket indexes ([`Tok::IndexBracket`]), and digits after a
-//! dot are a field, so that `x.0.1` is two projections.
+//! Two rules depend on context: a bracket directly after a name, number or closing bracket indexes
+//! ([`Tok::IndexBracket`]), and digits after a dot are a field, so that `x.0.1` is two projections.
 
 use crate::ast::{Ident, Lit, QualName};
 use crate::diag::Diagnostic;
@@ -15,13 +13,13 @@ use crate::span::{FileId, Span};
 use crate::symbol::Table;
 use crate::token::{Comment, DocToken, Lexed, Tok, Token, prec};
 
-/// At most this many errors are reported for one file.
+/// The maximum number of errors reported for one file.
 pub(crate) const MAX_ERRORS: usize = 100;
 
 const SPACE: u8 = 1;
 const LETTER: u8 = 2;
 const DIGIT: u8 = 4;
-/// `_` and `'`: inside names.
+/// `_` and `'`, which may occur in names.
 const MARK: u8 = 8;
 const OPERATOR: u8 = 16;
 const NAME: u8 = LETTER | DIGIT | MARK;
@@ -77,19 +75,19 @@ pub(crate) struct Lexer<'a> {
     pub(crate) bytes: &'a [u8],
     pub(crate) pos: usize,
     names: &'a mut Table,
-    /// No name that starts before this offset begins a qualified operator; keeps
-    /// long paths `a.b.c...` from being searched again at every name.
+    /// No name that starts before this offset begins a qualified operator. It keeps long paths
+    /// `a.b.c...` from being scanned again at every name, which would be quadratic.
     plain_names_until: usize,
     pub(crate) out: Lexed,
 }
 
 impl Lexer<'_> {
-    /// The byte `ahead` of the position; zero past the end.
+    /// Returns the byte `ahead` of the position; zero past the end.
     pub(crate) fn peek(&self, ahead: usize) -> u8 {
         self.bytes.get(self.pos + ahead).copied().unwrap_or(0)
     }
 
-    /// Moves over bytes of a class (see [`CLASS`]).
+    /// Skips bytes of a class (see [`CLASS`]).
     fn skip(&mut self, class: u8) {
         self.pos = self.end_of(self.pos, class);
     }
@@ -131,7 +129,7 @@ impl Lexer<'_> {
         self.push(kind, start, 0, 0);
     }
 
-    /// Reads one token or comment; false at the end.
+    /// Reads one token or comment. Returns false at the end.
     fn token(&mut self) -> bool {
         self.skip(SPACE);
         let start = self.pos;
@@ -183,7 +181,7 @@ impl Lexer<'_> {
         true
     }
 
-    /// Whether a bracket at `start` follows what can be indexed.
+    /// Returns true if a bracket at `start` directly follows a token that can be indexed.
     fn indexes(&self, start: usize) -> bool {
         self.out.tokens.last().is_some_and(|last| {
             last.end as usize == start
@@ -208,8 +206,8 @@ impl Lexer<'_> {
         self.push(Tok::Id, start, 0, symbol.raw());
     }
 
-    /// Reads `M.N.+`, of which the first name has just been passed; false, and
-    /// nothing moved, where there is no operator at the end of the path.
+    /// Reads `M.N.+`, whose first name has just been read. Returns false, with the position
+    /// unchanged, if no operator ends the path.
     fn qual_op(&mut self, start: usize) -> bool {
         let mut dot = self.pos;
         let op = loop {
@@ -290,15 +288,15 @@ impl Lexer<'_> {
         }
     }
 
-    /// Where the next line's comment starts, if that line is a comment; the
-    /// position is at the end of a line.
+    /// Returns the start of the next line's comment, if that line is a comment. The position is at
+    /// the end of a line.
     fn next_comment_line(&self) -> Option<usize> {
         let line = self.bytes.get(self.pos + 1..)?;
         let indent = line.iter().position(|b| !matches!(b, b' ' | b'\t' | 0x0b | 0x0c))?;
         line[indent..].starts_with(b"--").then_some(self.pos + 1 + indent)
     }
 
-    /// Passes a run of bytes that start no token.
+    /// Skips a run of bytes that start no token, and reports it.
     fn invalid(&mut self, start: usize) {
         let first = self.source[start..].chars().next().unwrap_or('\0');
         self.pos += first.len_utf8();
@@ -325,14 +323,14 @@ impl Lexer<'_> {
         self.push_invalid(start);
     }
 
-    /// `'c'`, or the quote before a type parameter.
+    /// Reads `'c'`, or the quote before a type parameter.
     fn quote(&mut self) {
         let start = self.pos;
         let rest = &self.source[start + 1..];
         let mut chars = rest.chars();
         match chars.next() {
             Some('\\') => {
-                // An escape is at most a backslash, a caret and some digits.
+                // The length of an escape is bounded: a backslash, a caret and some digits.
                 let len = rest.bytes().take(16).skip(2).position(|b| b == b'\'');
                 if let Some(len) = len {
                     let end = start + 1 + 2 + len;

@@ -1,4 +1,4 @@
-//! Number and string literals: the part of the lexer that knows their forms.
+//! The lexer's part for number and string literals.
 
 use prim::ScalarType;
 
@@ -7,7 +7,7 @@ use crate::diag::Diagnostic;
 use crate::lexer::Lexer;
 use crate::token::Tok;
 
-/// Names of control characters in escapes, by code.
+/// Names of control characters in escape sequences, by code.
 const CONTROL_NAMES: [&str; 33] = [
     "NUL", "SOH", "STX", "ETX", "EOT", "ENQ", "ACK", "BEL", "BS", "HT", "LF", "VT", "FF", "CR", "SO", "SI",
     "DLE", "DC1", "DC2", "DC3", "DC4", "NAK", "SYN", "ETB", "CAN", "EM", "SUB", "ESC", "FS", "GS", "RS",
@@ -25,7 +25,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// Reads a number; the position is at its first digit.
+    /// Reads a number. The position is at its first digit.
     pub(crate) fn number(&mut self) {
         let start = self.pos;
         if self.peek(0) == b'0' && matches!(self.peek(1), b'r' | b'R') && roman_digit(self.peek(2)) != 0 {
@@ -82,14 +82,14 @@ impl Lexer<'_> {
         self.integer(start, u128::from_str_radix(digits, radix).ok(), kind);
     }
 
-    /// The name characters at the position.
+    /// Returns the name characters at the position.
     fn peek_suffix(&self) -> &str {
         let rest = &self.source[self.pos..];
         let len = rest.bytes().take_while(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'\'')).count();
         &rest[..len]
     }
 
-    /// Passes the suffix and gives its type; the error says what is wrong.
+    /// Reads the suffix and returns its type; the error is the message.
     fn suffix(&mut self) -> Result<Option<ScalarType>, String> {
         let suffix = self.peek_suffix();
         let len = suffix.len();
@@ -105,8 +105,8 @@ impl Lexer<'_> {
         ty
     }
 
-    /// Reads the suffix of an integer whose digits, up to the position, mean
-    /// `value`; `None` means too much. Without a suffix it is of the kind given.
+    /// Reads the suffix of an integer whose digits end at the position and denote `value` (`None`
+    /// if they need more than 128 bits). Without a suffix, the token is of the given kind.
     fn integer(&mut self, start: usize, value: Option<u128>, kind: Tok) {
         let ty = match self.suffix() {
             Ok(Some(ty)) if is_float(ty) => Err(format!("an integer of this form cannot be of type `{ty}`")),
@@ -124,7 +124,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// Reads the suffix of a number that is `text` without its underscores.
+    /// Reads the suffix of a float. `text` is the number without its underscores.
     fn float(&mut self, start: usize, text: &str, radix: u32) {
         let ty = match self.suffix() {
             Ok(Some(ty)) if !is_float(ty) => {
@@ -155,8 +155,8 @@ impl Lexer<'_> {
         self.push_invalid(start);
     }
 
-    /// The end of `.8p3`, of which the position is at the dot; `None` where that
-    /// is not what follows.
+    /// Returns the end of `.8p3`, whose dot is at the position; `None` if the text has another
+    /// form.
     fn end_of_hex_float(&self) -> Option<usize> {
         let rest = &self.bytes[self.pos + 1..];
         let is_fraction = |&b: &u8| b.is_ascii_hexdigit() || b == b'_';
@@ -172,11 +172,11 @@ impl Lexer<'_> {
         starts_well.then_some(self.pos + 1 + fraction + 1 + sign + digits)
     }
 
-    /// Reads a string; the position is at its opening quote.
+    /// Reads a string. The position is at its opening quote.
     pub(crate) fn string(&mut self) {
         let start = self.pos;
         self.pos += 1;
-        // Where it ends, before anything is made of the escapes.
+        // Find the closing quote before decoding escapes.
         let mut end = self.pos;
         loop {
             match self.bytes.get(end) {
@@ -203,7 +203,7 @@ impl Lexer<'_> {
             }
             let escape_start = self.pos;
             if self.peek(1) == b'&' {
-                // Stands for nothing; it separates a number from digits.
+                // Denotes no character; separates a numeric escape from digits.
                 self.pos += 2;
             } else if let Some(c) = self.escape(end) {
                 text.push(c);
@@ -222,9 +222,8 @@ impl Lexer<'_> {
         self.push_lit(Tok::Str, start, Lit::String(text.into_boxed_str()));
     }
 
-    /// Reads an escape sequence that ends at `end` or before it: `\n`, `\"`,
-    /// `\65`, `\x41`, `\o101`, `\^A`, `\NUL`. `None`, with no defined position,
-    /// where there is none.
+    /// Reads an escape sequence that ends at or before `end`: `\n`, `\"`, `\65`, `\x41`, `\o101`,
+    /// `\^A`, `\NUL`. `None` if there is none; the position is then unspecified.
     pub(crate) fn escape(&mut self, end: usize) -> Option<char> {
         let body = self.source.get(self.pos + 1..end)?;
         let first = body.chars().next()?;
@@ -245,7 +244,7 @@ impl Lexer<'_> {
                 _ => return None,
             },
             _ if body.starts_with("DEL") => (3, '\x7f'),
-            // Of two names that fit the longer one is meant.
+            // Of two matching names, the longer one.
             _ => CONTROL_NAMES
                 .iter()
                 .enumerate()
@@ -272,7 +271,7 @@ const fn roman_digit(byte: u8) -> u128 {
     }
 }
 
-/// The value of Roman digits: one before a larger one counts against it.
+/// The value of Roman digits; a digit before a larger one is subtracted.
 fn roman(digits: &[u8]) -> u128 {
     let mut value: u128 = 0;
     let mut last = 0;
@@ -286,7 +285,7 @@ fn roman(digits: &[u8]) -> u128 {
     value
 }
 
-/// The character whose code the digits in front give, and how many they are.
+/// The character whose code is given by the leading digits, and their number.
 fn code(text: &str, radix: u32) -> Option<(usize, char)> {
     let len = text.bytes().take_while(|b| (*b as char).is_digit(radix)).count();
     let value = u32::from_str_radix(text.get(..len)?, radix).ok()?;
@@ -297,8 +296,7 @@ fn code(text: &str, radix: u32) -> Option<(usize, char)> {
 fn hex_float(text: &str) -> Option<f64> {
     let (mantissa, exponent) = text.get(2..)?.split_once(['p', 'P'])?;
     let (whole, fraction) = mantissa.split_once('.')?;
-    // Digits past the 31st cannot be told apart after rounding; a lasting bit
-    // stands for all of them.
+    // Digits after the 31st only affect rounding: a sticky bit stands for all of them.
     let mut bits: u128 = 0;
     let mut dropped = 0_i64;
     for c in whole.chars().chain(fraction.chars()) {

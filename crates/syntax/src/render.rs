@@ -1,9 +1,8 @@
-//! Diagnostics as text.
+//! Renders diagnostics as text.
 //!
-//! [`render`] shows the place with its source lines, the labelled text
-//! underlined, then notes and advice; [`render_line`] puts it all in one line for
-//! editors and scripts. Both show only a window of very long lines, and of a
-//! label that spans lines only the first one.
+//! [`render`] shows source excerpts with the labelled spans underlined, then notes and hints;
+//! [`render_line`] prints one line, for editors and scripts. Both show only a window of very long
+//! lines, and only the first line of a label that spans several.
 
 use std::ops::Range;
 
@@ -13,14 +12,14 @@ use annotate_snippets::{AnnotationKind, Element, Level, Origin, Renderer, Snippe
 use crate::diag::{Diagnostic, Label, Severity};
 use crate::span::{FileId, LineCol, SourceFile, SourceMap};
 
-/// Lines longer than this, in bytes, are cut.
+/// The length, in bytes, above which a line is cut to a window.
 const LONG_LINE: usize = 240;
-/// How much of a long line is shown before and from a label.
+/// The window of a long line: bytes shown before and after the start of a label.
 const WINDOW: (usize, usize) = (60, 120);
-/// Labels this many lines apart still share an excerpt.
+/// The maximum distance, in lines, from the first label at which a label shares its excerpt.
 const FAR: usize = 30;
 
-/// A label's place, within one line.
+/// A label's span, clipped to one line.
 struct Place<'a> {
     label: &'a Label,
     kind: AnnotationKind,
@@ -30,7 +29,7 @@ struct Place<'a> {
     range: Range<usize>,
 }
 
-/// A multi-line report that ends with a newline, with colours if `colour`.
+/// Renders a multi-line report that ends with a newline, with colours if `colour`.
 pub fn render(diagnostic: &Diagnostic, sources: &SourceMap, colour: bool) -> String {
     let level = match diagnostic.severity {
         Severity::Error => Level::ERROR,
@@ -71,7 +70,7 @@ pub fn render(diagnostic: &Diagnostic, sources: &SourceMap, colour: bool) -> Str
     text
 }
 
-/// `file:line:column: error: message [id]`, without a newline.
+/// Renders `file:line:column: error: message [id]`, without a newline.
 pub fn render_line(diagnostic: &Diagnostic, sources: &SourceMap) -> String {
     let level = match diagnostic.severity {
         Severity::Error => "error",
@@ -101,7 +100,8 @@ fn place<'a>(file: &SourceFile, label: &'a Label, primary: bool) -> Place<'a> {
     }
 }
 
-/// The source lines around the places, in as few excerpts as make sense.
+/// Adds excerpts of the source lines around the labels: one for the labels near the first, one for
+/// each of the others.
 fn excerpts<'a>(file: &'a SourceFile, places: Vec<Place<'a>>, elements: &mut Vec<Element<'a>>) {
     let Some(first) = places.first() else {
         return;
@@ -142,7 +142,7 @@ fn text_of<'a>(place: &Place<'a>) -> Option<&'a str> {
     Some(place.label.text.as_str()).filter(|text| !text.is_empty())
 }
 
-/// A window of a long line.
+/// Adds a window of a long line.
 fn long_line<'a>(file: &'a SourceFile, place: &Place<'a>, elements: &mut Vec<Element<'a>>) {
     let text = file.text();
     let mut from = place.range.start.saturating_sub(WINDOW.0).max(place.line_range.start);

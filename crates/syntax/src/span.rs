@@ -1,17 +1,16 @@
-//! Source files and places in them.
+//! Source files and spans.
 //!
-//! A [`Span`] is a file and a half-open range of byte offsets; it is twelve
-//! bytes and says nothing on its own. The [`SourceMap`] owns the text of every
-//! file and turns offsets into lines and columns. Text enters the map as bytes,
-//! and only valid UTF-8 below 4 GiB gets in, so every offset fits a `u32` and
-//! every span that the lexer makes lies on character boundaries.
+//! A [`Span`] is a file id and a half-open range of byte offsets, twelve bytes in all. The
+//! [`SourceMap`] owns the text of every file and turns offsets into lines and columns. Text enters
+//! the map as bytes, and only valid UTF-8 below 4 GiB is accepted, so every offset fits a `u32` and
+//! every span made by the lexer lies on character boundaries.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use crate::diag::Diagnostic;
 
-/// A file of a [`SourceMap`].
+/// The id of a file of a [`SourceMap`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct FileId(pub u32);
 
@@ -27,7 +26,7 @@ pub struct Span {
 }
 
 impl Span {
-    /// The bytes `start..end` of `file`.
+    /// The span of the bytes `start..end` of `file`.
     pub const fn new(file: FileId, start: u32, end: u32) -> Self {
         Self { file, start, end }
     }
@@ -50,7 +49,7 @@ impl Span {
         Self { start: self.end, ..self }
     }
 
-    /// The same range as indices into the text.
+    /// The range as indices into the text.
     pub const fn range(self) -> std::ops::Range<usize> {
         self.start as usize..self.end as usize
     }
@@ -71,7 +70,7 @@ pub struct LineCol {
     pub column: usize,
 }
 
-/// One source file: its name as messages show it, and its text.
+/// One source file: the name shown in messages, and the text.
 #[derive(Debug)]
 pub struct SourceFile {
     name: String,
@@ -98,7 +97,7 @@ impl SourceFile {
         })
     }
 
-    /// The line, counted from zero, that holds the byte at `offset`.
+    /// The line, counted from zero, that contains the byte at `offset`.
     fn line_index(&self, offset: u32) -> usize {
         self.line_starts().partition_point(|&start| start <= offset).saturating_sub(1)
     }
@@ -137,8 +136,10 @@ impl SourceMap {
         Self::default()
     }
 
-    /// Adds a file. An error where there are 2^32 files already or the text has
-    /// 4 GiB or more.
+    /// Adds a file.
+    ///
+    /// # Errors
+    /// If there are 2^32 files already or the text has 4 GiB or more.
     pub fn add(
         &mut self,
         name: impl Into<String>,
@@ -158,8 +159,11 @@ impl SourceMap {
         Ok(FileId(id))
     }
 
-    /// Adds a file as it was read. An error as in [`SourceMap::add`], and where
-    /// the bytes are not UTF-8: it names the position of the first wrong byte.
+    /// Adds a file, given as its bytes.
+    ///
+    /// # Errors
+    /// As for [`SourceMap::add`], and if the bytes are not UTF-8; the message has the position of
+    /// the first invalid byte.
     pub fn add_bytes(&mut self, name: impl Into<String>, bytes: Vec<u8>) -> Result<FileId, Box<Diagnostic>> {
         let name = name.into();
         match String::from_utf8(bytes) {
@@ -185,12 +189,12 @@ impl SourceMap {
         self.files.get(file.0 as usize)
     }
 
-    /// The text under a span; empty where the span is of no file of this map.
+    /// The text of a span; empty if the span's file is not in this map.
     pub fn snippet(&self, span: Span) -> &str {
         self.get(span.file).and_then(|file| file.text.get(span.range())).unwrap_or("")
     }
 
-    /// Ids of all files, in the order in which they were added.
+    /// The ids of all files, in the order in which they were added.
     pub fn ids(&self) -> impl Iterator<Item = FileId> + use<> {
         (0..self.files.len() as u32).map(FileId)
     }

@@ -1,9 +1,8 @@
 //! Interned names.
 //!
-//! A [`Symbol`] stands for a string of an [`Interner`]; equal strings have equal
-//! symbols. Interners are shared between threads, so numbers depend on the order
-//! in which threads came by: symbols have no order, and nothing that is printed
-//! may depend on their numbers.
+//! A [`Symbol`] stands for a string of an [`Interner`]; equal strings have equal symbols. Interners
+//! are shared between threads, so the numbers depend on scheduling: symbols have no order, and no
+//! output may depend on their numbers.
 
 use std::fmt;
 use std::sync::{Arc, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -35,7 +34,7 @@ impl fmt::Debug for Symbol {
     }
 }
 
-/// The table behind an [`Interner`], while locked.
+/// The locked table of an [`Interner`].
 #[derive(Debug, Default)]
 pub(crate) struct Table {
     ids: FxHashMap<Arc<str>, Symbol>,
@@ -55,7 +54,7 @@ impl Table {
     }
 }
 
-/// The set of all names of a session, shared between threads.
+/// All names of a session, shared between threads.
 #[derive(Debug, Default)]
 pub struct Interner {
     table: RwLock<Table>,
@@ -71,12 +70,12 @@ impl Interner {
         self.table.read().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
-    /// Locks the table for a run of insertions.
+    /// Locks the table for several insertions.
     pub(crate) fn lock(&self) -> RwLockWriteGuard<'_, Table> {
         self.table.write().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
-    /// The symbol of `text`, new or known.
+    /// The symbol of `text`, interned if it is new.
     pub fn intern(&self, text: &str) -> Symbol {
         if let Some(symbol) = self.get(text) {
             return symbol;
@@ -84,23 +83,23 @@ impl Interner {
         self.lock().intern(text)
     }
 
-    /// The symbol of `text` if it was interned before.
+    /// The symbol of `text`, if it has been interned.
     pub fn get(&self, text: &str) -> Option<Symbol> {
         self.read().ids.get(text).copied()
     }
 
-    /// The text of a symbol of this interner; cheap (a reference count). Empty
-    /// for a symbol of another interner.
+    /// The text of a symbol of this interner; cheap (a reference count). Empty for a symbol of
+    /// another interner with a number that is unknown here.
     pub fn resolve(&self, symbol: Symbol) -> Arc<str> {
         self.read().texts.get(symbol.index()).map_or_else(|| Arc::from(""), Arc::clone)
     }
 
-    /// How many names there are.
+    /// The number of names.
     pub fn len(&self) -> usize {
         self.read().texts.len()
     }
 
-    /// Whether there is no name yet.
+    /// Returns true if there are no names.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

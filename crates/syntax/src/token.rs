@@ -1,4 +1,4 @@
-//! Tokens.
+//! Tokens, and the precedences of operators.
 
 use crate::span::{FileId, Span};
 
@@ -29,7 +29,7 @@ pub(crate) enum Tok {
     Char,
     Str,
 
-    // Symbols with a role in the grammar; data of those that are operators is the symbol.
+    // Symbols with a role in the grammar; for operators among them, data is the symbol.
     Star, Minus, Bang, Less, Hat, Pipe,
     Equals, Arrow, Tilde, Colon, ColonGreater, Comma, Dot, Dots2, Dots3, DotsLess, DotsGreater,
     LParen, RParen, LCurly, RCurly, RBracket, HashBracket,
@@ -45,7 +45,7 @@ pub(crate) enum Tok {
 }
 
 impl Tok {
-    /// The keyword spelled so.
+    /// Returns the keyword with this spelling.
     pub(crate) fn keyword(text: &[u8]) -> Option<Self> {
         Some(match text {
             b"true" => Self::True,
@@ -76,8 +76,8 @@ impl Tok {
         })
     }
 
-    /// Whether it can stand between two expressions or alone in parentheses:
-    /// every operator but `!` and those in backticks.
+    /// Returns true if the token can be between two expressions or alone in parentheses: any
+    /// operator but `!` and functions in backticks.
     pub(crate) const fn is_infix(self) -> bool {
         matches!(
             self,
@@ -85,7 +85,7 @@ impl Tok {
         )
     }
 
-    /// Whether an atom of an expression begins with it.
+    /// Returns true if an atom of an expression can begin with the token.
     pub(crate) const fn starts_atom(self) -> bool {
         matches!(
             self,
@@ -105,14 +105,14 @@ impl Tok {
         )
     }
 
-    /// Either kind of opening bracket.
+    /// Returns true for either kind of opening bracket.
     pub(crate) const fn is_bracket(self) -> bool {
         matches!(self, Self::LBracket | Self::IndexBracket)
     }
 }
 
-/// Precedences of infix forms, from loose to tight. All group to the left but
-/// [`PIPE_LEFT`]; ranges do not group.
+/// Precedences of infix forms, from loose to tight. All are left-associative but [`PIPE_LEFT`];
+/// ranges are not associative.
 pub(crate) mod prec {
     /// `a..b...c`
     pub(crate) const RANGE: u8 = 1;
@@ -120,11 +120,11 @@ pub(crate) mod prec {
     pub(crate) const BACKTICK: u8 = 2;
     /// `a with [i] = b`
     pub(crate) const WITH: u8 = 3;
-    /// Right of the `=` of a `with`
+    /// The value after the `=` of a `with`
     pub(crate) const WITH_VALUE: u8 = 4;
     /// `|>`
     pub(crate) const PIPE_RIGHT: u8 = 5;
-    /// `<|`, to the right
+    /// `<|`, right-associative
     pub(crate) const PIPE_LEFT: u8 = 6;
     /// `||`
     pub(crate) const OR: u8 = 7;
@@ -143,8 +143,7 @@ pub(crate) mod prec {
     /// `**`
     pub(crate) const POWER: u8 = 14;
 
-    /// The precedence of an operator: that of the longest built-in operator that
-    /// it starts with.
+    /// The precedence of an operator: that of the longest built-in operator that is a prefix of it.
     pub(crate) const fn of(op: &[u8]) -> u8 {
         match op {
             [b'*', b'*', ..] => POWER,
@@ -165,32 +164,31 @@ pub(crate) mod prec {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Token {
     pub(crate) kind: Tok,
-    /// Of an infix operator: its precedence.
+    /// For infix operators: the precedence.
     pub(crate) prec: u8,
     pub(crate) start: u32,
     pub(crate) end: u32,
-    /// See [`Tok`].
+    /// The payload; see [`Tok`].
     pub(crate) data: u32,
 }
 
 /// A comment, kept for the formatter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Comment {
-    /// From `--` to the end of the line, or of the last line of a documentation
-    /// comment.
+    /// The span from `--` to the end of the line, or of the last line of a documentation comment.
     pub span: Span,
-    /// Whether it is a documentation comment (`-- |`).
+    /// True for a documentation comment (`-- |`).
     pub doc: bool,
 }
 
-/// A documentation comment and the token before which it stands.
+/// A documentation comment and the index of the token that it precedes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DocToken {
     pub(crate) before: usize,
     pub(crate) span: Span,
 }
 
-/// What the lexer makes of a file.
+/// The lexer's result for a file.
 #[derive(Debug)]
 pub(crate) struct Lexed {
     pub(crate) file: FileId,

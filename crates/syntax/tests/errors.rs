@@ -1,4 +1,4 @@
-//! Wrong programs: what is said, and that reading goes on.
+//! Malformed programs: messages and error recovery.
 
 #![allow(clippy::needless_raw_string_hashes, reason = "expect-test writes its strings so")]
 
@@ -177,7 +177,7 @@ fn odd_texts() {
     for text in ["", "\n", "\u{feff}", "-- only a comment", "\u{feff}def x = 1\r\n"] {
         assert_eq!(rendered(text), "", "{text:?}");
     }
-    // No text makes it crash; every error has a place inside the text.
+    // No text causes a panic; every error has a span inside the text.
     let base = "def f [n] 't (x: t) = let (a, b) = #c \"s\" in \\y -> (.x[1:2]) ..< 'a' -- | d\n";
     let inserts = ["\0", "ß", "(", "}", "\"", "'\\", "#[", "..", "`", "0x", "\u{202e}", "1e", "-- |"];
     for (i, _) in base.char_indices() {
@@ -209,7 +209,7 @@ fn files_that_are_not_text() {
 #[test]
 fn characters_that_start_nothing_are_passed() {
     for code in (0..=0xffu8).map(char::from) {
-        // Ends, whatever the character is.
+        // Terminates for every character.
         rendered(&format!("def a = 1 {code} 2"));
     }
     let text = rendered("def a = \u{7f}\u{0} 2");

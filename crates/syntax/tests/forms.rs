@@ -1,4 +1,4 @@
-//! Every form of the grammar, as the tree it gives.
+//! Every form of the grammar, with the tree that it parses to.
 
 #![allow(clippy::needless_raw_string_hashes, reason = "expect-test writes its strings so")]
 

@@ -1,11 +1,11 @@
-//! Input that is deep or long: it is read, or refused with an error.
+//! Deep or long input is parsed, or rejected with an error.
 
 use syntax::ast::{DeclKind, ExpKind, Prog};
 use syntax::span::FileId;
 use syntax::symbol::Interner;
 use syntax::{MAX_NESTING, MAX_SUFFIXES, SAFE_NESTING, STACK_PER_LEVEL, dump};
 
-/// Reads a file that must be well formed.
+/// Parses a file that must be well formed.
 fn read(text: &str) -> (Prog, Interner) {
     let names = Interner::new();
     let parse = syntax::parse(text, FileId(0), &names);
@@ -13,7 +13,7 @@ fn read(text: &str) -> (Prog, Interner) {
     (parse.prog, names)
 }
 
-/// The pieces before, in and after a nest of a form.
+/// The text before, the repeated opening text and the repeated closing text of a nested form.
 const NESTS: [(&str, &str, &str); 22] = [
     ("def x = ", "(", ")"),
     ("def x = ", "[", "]"),
@@ -50,10 +50,10 @@ fn nests() {
             };
             format!("{start}{}{core}{}{end}", open.repeat(depth), close.repeat(depth))
         };
-        // What is allowed can also be walked and dropped on a small stack.
+        // A depth allowed on every stack can also be walked and dropped on a small one.
         let (prog, names) = read(&text(SAFE_NESTING as usize / 4));
         assert!(dump::prog(&prog, &names).len() > 500);
-        // A large stack takes more, but not all; some forms show it.
+        // A large stack allows deeper nesting, up to the limit; tested for a quarter of the forms.
         if number % 4 == 0 {
             stacker::grow(MAX_NESTING as usize * STACK_PER_LEVEL + (1 << 20), || {
                 read(&text(MAX_NESTING as usize / 4 - 10));
@@ -82,12 +82,12 @@ fn suffixes_nest_too() {
         read(&text(MAX_SUFFIXES));
         let parse = syntax::parse(&text(MAX_SUFFIXES + 1), FileId(0), &names);
         assert_eq!(parse.errors[0].id, "nesting-too-deep", "{suffix}");
-        // Those beside one another are not counted together.
+        // Suffixes of siblings are not added up.
         let one = format!("(a){}", suffix.repeat(1000));
         read(&format!("def x = [{}{one}]", format!("{one}, ").repeat(200)));
         read(&format!("def x = (a){} + b.y", " + b.x".repeat(200_000)));
     }
-    // The deepest tree that any stack takes.
+    // The deepest tree that every stack allows.
     let depth = SAFE_NESTING as usize - 10;
     let suffix = ".0".repeat(MAX_SUFFIXES as usize / SAFE_NESTING as usize);
     let text = format!("def x = {}a{}", "(".repeat(depth), format!("){suffix}").repeat(depth));

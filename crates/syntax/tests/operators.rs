@@ -1,4 +1,4 @@
-//! How operators group.
+//! Precedence and associativity of operators.
 
 #![allow(clippy::needless_raw_string_hashes, reason = "expect-test writes its strings so")]
 
@@ -9,8 +9,7 @@ use expect_test::expect;
 
 #[test]
 fn precedence() {
-    // From loose to tight; each line has an operator and the next tighter one on
-    // both sides.
+    // From loose to tight; each line has an operator with the next tighter one on both sides.
     let text = "
         a `f` b ... c `f` d
         a |> b `f` c |> d

@@ -1,5 +1,5 @@
-//! Atoms of expressions: names, literals, brackets, sections, and the suffixes
-//! that project and index.
+//! Atoms of expressions: names, literals, brackets, sections, and projections and indices after
+//! them.
 
 use super::{Parser, Res};
 use crate::ast::{DimIndex, Exp, ExpKind, Field, Lit, PathStep, QualName};
@@ -8,7 +8,7 @@ use crate::span::Span;
 use crate::token::Tok;
 
 impl Parser<'_> {
-    /// An atom with its suffixes.
+    /// Parses an atom with its suffixes.
     pub(super) fn atom(&mut self) -> Res<Exp> {
         self.spine(Self::atom_inner)
     }
@@ -103,7 +103,7 @@ impl Parser<'_> {
         Ok(Exp { kind, span: self.since(start) })
     }
 
-    /// Everything that begins with `(`.
+    /// Parses any form that begins with `(`.
     fn parens(&mut self) -> Res<ExpKind> {
         let open = self.bump();
         let kind = match self.kind() {
@@ -128,7 +128,7 @@ impl Parser<'_> {
         Ok(kind)
     }
 
-    /// `(e)`, `(a, b)` or `(e +)`, after the parenthesis.
+    /// Parses `(e)`, `(a, b)` or `(e +)`, after the opening parenthesis.
     fn exp_in_parens(&mut self, open: Span) -> Res<ExpKind> {
         let first = self.exp()?;
         if self.eat(Tok::Comma) {
@@ -157,7 +157,7 @@ impl Parser<'_> {
         Ok(Field { name, value: self.exp()?, punned: false })
     }
 
-    /// `[i, j:k]`, with the span of the brackets.
+    /// Parses `[i, j:k]` and returns it with the span of the brackets.
     fn index(&mut self) -> Res<(Vec<DimIndex>, Span)> {
         let open = self.bump();
         let dims = self.comma_separated(Tok::RBracket, |p| p.nested(Self::dim_index))?;
@@ -165,8 +165,8 @@ impl Parser<'_> {
         Ok((dims, self.since(open)))
     }
 
-    /// `i`, or `i:j:s` with any part left out. No part has a type at its outside:
-    /// that colon would be the slice's.
+    /// Parses `i`, or `i:j:s` with any part absent. No part has an unparenthesised ascription: its
+    /// colon would be the slice's.
     fn dim_index(&mut self) -> Res<DimIndex> {
         let start = self.span();
         let first = if self.at(Tok::Colon) { None } else { Some(self.op_exp(0)?) };
@@ -188,8 +188,7 @@ impl Parser<'_> {
         Ok(Some(Box::new(self.op_exp(0)?)))
     }
 
-    /// What stands between `with`, or a variable after `let`, and `=`:
-    /// `[i].x[j]`, `x.y`.
+    /// Parses the path between `with`, or a variable after `let`, and `=`: `[i].x[j]`, `x.y`.
     pub(super) fn update_path(&mut self) -> Res<Vec<PathStep>> {
         let mut path = Vec::new();
         loop {
@@ -207,7 +206,7 @@ impl Parser<'_> {
         }
     }
 
-    /// `.x.y[i]` or `.[i]` in a section.
+    /// Parses `.x.y[i]` or `.[i]` in a section.
     fn section_path(&mut self) -> Res<Vec<PathStep>> {
         let mut path = Vec::new();
         loop {

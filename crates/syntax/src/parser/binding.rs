@@ -6,8 +6,8 @@ use crate::diag::Diagnostic;
 use crate::token::Tok;
 
 impl Parser<'_> {
-    /// `let`s, with or without `in` between them, and the body; a loop, as
-    /// programs make these long.
+    /// Parses `let`s, with or without `in` between them, and the body. It is a loop, not a
+    /// recursion, because programs have long sequences of them.
     pub(super) fn let_exp(&mut self) -> Res<ExpKind> {
         let mut binds = Vec::new();
         let body = loop {

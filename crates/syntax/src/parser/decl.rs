@@ -1,4 +1,4 @@
-//! Declarations, attributes, documentation, and what happens after an error.
+//! Declarations, attributes, documentation comments, and error recovery.
 
 use super::{Failed, Parser, Res};
 use crate::ast::{
@@ -17,8 +17,8 @@ impl Parser<'_> {
         Prog { doc, decls }
     }
 
-    /// Declarations up to the end, or to the brace that closes the module they
-    /// are in. Those that cannot be read are left out.
+    /// Parses declarations up to the end of the file, or to the closing brace of their module.
+    /// Those that cannot be parsed are left out.
     pub(super) fn decls(&mut self, in_module: bool) -> Vec<Decl> {
         let mut decls = Vec::new();
         let braces = self.braces;
@@ -35,9 +35,9 @@ impl Parser<'_> {
         decls
     }
 
-    /// Skips to what may be the next declaration or specification, or to the
-    /// brace that closes the module; `before` is where the one that failed
-    /// began. False at the end of the file.
+    /// Error recovery: skips to a token that may start the next declaration or specification, or to
+    /// the brace that closes the module. `before` is the start of the declaration that failed.
+    /// Returns false at the end of the file.
     pub(super) fn recover(&mut self, before: usize, braces: u32, in_module: bool) -> bool {
         if self.pos == before && !(in_module && self.at(Tok::RCurly)) {
             self.bump();
@@ -68,7 +68,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Whether the current token stands in the first column.
+    /// Returns true if the current token is in the first column.
     fn starts_line(&self) -> bool {
         let start = self.token().start as usize;
         start == 0 || self.source.as_bytes().get(start - 1) == Some(&b'\n')
@@ -186,13 +186,13 @@ impl Parser<'_> {
                 self.lost = true;
             }
             Ok(body) => bind.body = body,
-            // The name stays known to what follows.
+            // The name remains bound for later declarations.
             Err(Failed) => self.lost = true,
         }
         Ok(bind)
     }
 
-    /// `: t`, if it is there.
+    /// Parses `: t`, if present.
     pub(super) fn return_type(&mut self) -> Res<Option<TypeExp>> {
         if self.eat(Tok::Colon) {
             return self.type_exp().map(Some);
@@ -200,9 +200,9 @@ impl Parser<'_> {
         Ok(None)
     }
 
-    // ---------------------------------------------------- names that are bound
+    // ------------------------------------------------------------ bound names
 
-    /// `f` or `(+)`, and in specifications also `+`.
+    /// Parses `f` or `(+)`; with `bare` (in specifications) also `+`.
     pub(super) fn binding_name(&mut self, bare: bool) -> Res<Ident> {
         if self.at(Tok::Id) {
             return Ok(self.take_ident());
@@ -216,7 +216,7 @@ impl Parser<'_> {
         self.expected("a name, or an operator in parentheses")
     }
 
-    /// Whether `(+)` or the start of `` (`f`) `` is next.
+    /// Returns true if `(+)` or the start of `` (`f`) `` is next.
     fn operator_in_parens_here(&self) -> bool {
         let operator = self.kind_at(1);
         self.at(Tok::LParen)
@@ -224,7 +224,7 @@ impl Parser<'_> {
                 || (operator.is_infix() || operator == Tok::Bang) && self.kind_at(2) == Tok::RParen)
     }
 
-    /// `(+)`, if it is next.
+    /// Parses `(+)`, if it is next.
     pub(super) fn operator_in_parens(&mut self) -> Res<Option<Ident>> {
         if !self.operator_in_parens_here() {
             return Ok(None);
@@ -235,7 +235,7 @@ impl Parser<'_> {
         Ok(Some(name))
     }
 
-    /// An operator that is given a meaning.
+    /// Parses an operator that is being defined.
     fn binding_operator(&mut self) -> Res<Ident> {
         let span = self.span();
         if self.at(Tok::Bang) {
@@ -255,7 +255,7 @@ impl Parser<'_> {
 
     // -------------------------------------------------------------- attributes
 
-    /// `#[attr]`, any number of them.
+    /// Parses zero or more `#[attr]`.
     pub(super) fn attrs(&mut self) -> Res<Vec<Attr>> {
         let mut attrs = Vec::new();
         while self.at(Tok::HashBracket) {
@@ -301,8 +301,8 @@ impl Parser<'_> {
 
     // ----------------------------------------------------------- documentation
 
-    /// The comment that documents the file: the first of several before the
-    /// first declaration, or the only one if an empty line follows it.
+    /// Returns the documentation of the file: the first of several documentation comments before
+    /// the first declaration, or the only one if an empty line follows it.
     fn file_doc(&mut self) -> Option<Doc> {
         let &first = self.lexed.docs.first().filter(|doc| doc.before == 0)?;
         let more = self.lexed.docs.get(1).is_some_and(|doc| doc.before == 0);
@@ -316,8 +316,8 @@ impl Parser<'_> {
         Some(self.doc(first))
     }
 
-    /// The documentation before the current token, which starts a declaration
-    /// or specification; what was written elsewhere is an error.
+    /// Returns the documentation before the current token, which starts a declaration or
+    /// specification. Skipped documentation comments are reported as misplaced.
     pub(super) fn take_doc(&mut self) -> Option<Doc> {
         let mut found = None;
         while let Some(&doc) = self.lexed.docs.get(self.next_doc) {
@@ -337,7 +337,8 @@ impl Parser<'_> {
         found.map(|doc| self.doc(doc))
     }
 
-    /// Reports documentation up to the current token, which closes something.
+    /// Reports documentation comments up to the current token, which closes a file, module or
+    /// module type.
     pub(super) fn drop_docs(&mut self) {
         if let Some(doc) = self.take_doc() {
             self.misplaced_doc_at(doc.span);

@@ -7,7 +7,7 @@ use crate::span::Span;
 use crate::token::{Tok, prec};
 
 impl Parser<'_> {
-    /// An expression, types after `:` and `:>` included.
+    /// Parses an expression, with `:` and `:>` ascriptions.
     pub(super) fn exp(&mut self) -> Res<Exp> {
         self.nested(Self::exp_inner)
     }
@@ -30,8 +30,8 @@ impl Parser<'_> {
         }
     }
 
-    /// Operands and the operators between them that bind at least as tightly as
-    /// `min` (see [`prec`]).
+    /// Parses operands and the operators between them that bind at least as tightly as `min` (see
+    /// [`prec`]).
     pub(super) fn op_exp(&mut self, min: u8) -> Res<Exp> {
         self.spine(|p| p.op_exp_inner(min))
     }
@@ -39,7 +39,7 @@ impl Parser<'_> {
     fn op_exp_inner(&mut self, min: u8) -> Res<Exp> {
         let start = self.span();
         let mut left = self.operand()?;
-        // The precedence of `left` if it is a run of operators that can go on.
+        // The precedence of `left`, if it is a run of operators that can be extended.
         let mut run = None;
         loop {
             let token = self.token();
@@ -80,7 +80,7 @@ impl Parser<'_> {
                 return Ok(left);
             }
             if self.section_ends_here() {
-                // `(a + b *)` would hide which part is the operand.
+                // In `(a + b *)` it would be unclear which part is the operand.
                 if min == 0 {
                     return Ok(left);
                 }
@@ -119,7 +119,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Whether the operator here is followed by `)`.
+    /// Returns true if the operator at the position is followed by `)`.
     fn section_ends_here(&self) -> bool {
         if !self.at(Tok::Backtick) {
             return self.kind_at(1) == Tok::RParen;
@@ -131,7 +131,7 @@ impl Parser<'_> {
         self.kind_at(ahead) == Tok::Backtick && self.kind_at(ahead + 1) == Tok::RParen
     }
 
-    /// An infix operator.
+    /// Parses an infix operator.
     pub(super) fn operator(&mut self) -> Res<Operator> {
         let start = self.span();
         let backtick = self.at(Tok::Backtick);
@@ -155,7 +155,7 @@ impl Parser<'_> {
         Ok(Operator { name, span: self.since(start), backtick })
     }
 
-    /// `..b...c`, `...c`, `..<c` or `..>c` after the first element.
+    /// Parses `..b...c`, `...c`, `..<c` or `..>c` after the first element.
     fn range(&mut self, first: Exp, start: Span) -> Res<Exp> {
         let dots = self.span();
         let second = if self.eat(Tok::Dots2) { Some(Box::new(self.op_exp(prec::RANGE + 1)?)) } else { None };
@@ -179,7 +179,7 @@ impl Parser<'_> {
         })
     }
 
-    /// What stands between infix operators.
+    /// Parses an operand of infix operators.
     fn operand(&mut self) -> Res<Exp> {
         let start = self.span();
         let kind = match self.kind() {
@@ -218,8 +218,7 @@ impl Parser<'_> {
         Ok(Exp { kind, span: self.since(start) })
     }
 
-    /// A function and its arguments, of which the last may be a lambda without
-    /// parentheses.
+    /// Parses a function and its arguments, of which the last may be a lambda without parentheses.
     fn application(&mut self) -> Res<Exp> {
         let start = self.span();
         if self.at(Tok::Backslash) {

@@ -1,9 +1,9 @@
-//! Recursive descent over the tokens of one file.
+//! A recursive-descent parser over the tokens of one file.
 //!
-//! A function that fails has reported why, or the lexer has, and returns
-//! [`Failed`]; the declaration it was in is given up, and reading goes on at what
-//! looks like the next one ([`decl`]). Recursion goes through
-//! [`Parser::nested`], which bounds it and grows the stack.
+//! A function that fails returns [`Failed`]; it or the lexer has then reported the error. The
+//! enclosing declaration is dropped, and parsing continues at the next token that may start one
+//! ([`decl`]). Recursion goes through [`Parser::nested`], which bounds its depth and grows the
+//! stack.
 
 mod atom;
 mod binding;
@@ -21,19 +21,18 @@ use crate::symbol::{Interner, Symbol};
 use crate::token::{Comment, Lexed, Tok, Token};
 use crate::{MAX_NESTING, MAX_SUFFIXES, RED_ZONE, SAFE_NESTING, STACK_PER_LEVEL, STACK_STEP};
 
-/// What comes of a file.
+/// The result of parsing a file.
 #[derive(Debug)]
 pub struct Parse {
-    /// What could be read.
+    /// The parts that could be parsed.
     pub prog: Prog,
-    /// Empty if and only if the file is well formed; in order of position.
+    /// The errors, by position; empty if and only if the file is well formed. At most 100.
     pub errors: Vec<Diagnostic>,
-    /// All comments, in order.
+    /// All comments, in source order.
     pub comments: Vec<Comment>,
 }
 
-/// Reads a source file of fewer than 4 GiB (as every file of a
-/// [`crate::span::SourceMap`] is).
+/// Parses a source file of fewer than 4 GiB (which every file of a [`crate::span::SourceMap`] is).
 pub fn parse(source: &str, file: FileId, names: &Interner) -> Parse {
     let lexed = lex(source, file, &mut names.lock());
     let mut parser = Parser::new(source, lexed, names);
@@ -42,8 +41,7 @@ pub fn parse(source: &str, file: FileId, names: &Interner) -> Parse {
     Parse { prog, errors, comments }
 }
 
-/// Reads a text that is one expression. Without an expression there is at least
-/// one error.
+/// Parses a text that is one expression. If the expression is `None`, there is at least one error.
 pub fn parse_expr(source: &str, file: FileId, names: &Interner) -> (Option<Exp>, Vec<Diagnostic>) {
     let lexed = lex(source, file, &mut names.lock());
     let mut parser = Parser::new(source, lexed, names);
@@ -54,13 +52,13 @@ pub fn parse_expr(source: &str, file: FileId, names: &Interner) -> (Option<Exp>,
     (exp.ok(), parser.finish().0)
 }
 
-/// Reading failed, and an error has been reported.
+/// Parsing failed, and an error has been reported.
 #[derive(Clone, Copy, Debug)]
 struct Failed;
 
 type Res<T> = Result<T, Failed>;
 
-/// How deep a tree may be for the stack of this thread.
+/// The maximum nesting depth for the remaining stack of this thread.
 fn max_nesting() -> u32 {
     let room = stacker::remaining_stack().unwrap_or(0) / STACK_PER_LEVEL;
     u32::try_from(room).map_or(MAX_NESTING, |room| room.clamp(SAFE_NESTING, MAX_NESTING))
@@ -72,19 +70,18 @@ struct Parser<'a> {
     lexed: Lexed,
     pos: usize,
     depth: u32,
-    /// How deep brackets, branches and bodies may nest.
+    /// The maximum nesting depth of brackets, branches and bodies.
     max_depth: u32,
-    /// At most so many suffixes stand on a path through what was read of the
+    /// An upper bound on the number of suffixes on one path through the text parsed so far at the
     /// innermost level.
     suffixes: u32,
-    /// Braces that are open at `pos`.
+    /// The number of braces open at `pos`.
     braces: u32,
-    /// The next entry of `lexed.docs` that was not looked at.
+    /// Index of the next unread entry of `lexed.docs`.
     next_doc: usize,
-    /// The right-hand side of a declaration could not be read and must be
-    /// skipped.
+    /// True if the right-hand side of a declaration could not be parsed and must be skipped.
     lost: bool,
-    /// The file is nested too deeply, which was reported: nothing else is.
+    /// True after `nesting-too-deep` was reported: later errors are suppressed.
     given_up: bool,
     errors: Vec<Diagnostic>,
 }
@@ -107,7 +104,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Errors by position, and the comments.
+    /// Returns the errors by position, and the comments.
     fn finish(mut self) -> (Vec<Diagnostic>, Vec<Comment>) {
         self.errors.append(&mut self.lexed.errors);
         self.errors.sort_by_key(|error| {
@@ -119,7 +116,7 @@ impl<'a> Parser<'a> {
 
     // ------------------------------------------------------------------ tokens
 
-    /// The token `ahead` of the position; the end of the file, if past it.
+    /// Returns the token `ahead` of the position; `Eof` past the end.
     fn peek(&self, ahead: usize) -> Token {
         let eof = Token {
             kind: Tok::Eof,
@@ -151,12 +148,12 @@ impl<'a> Parser<'a> {
         Span::new(self.lexed.file, token.start, token.end)
     }
 
-    /// The place of the current token.
+    /// The span of the current token.
     fn span(&self) -> Span {
         self.span_of(self.token())
     }
 
-    /// The place from the start of `from` to the end of the last token.
+    /// The span from the start of `from` to the end of the last token read.
     fn since(&self, from: Span) -> Span {
         let end = self
             .pos
@@ -166,7 +163,7 @@ impl<'a> Parser<'a> {
         Span { end: end.max(from.start), ..from }
     }
 
-    /// Passes the current token and gives its place.
+    /// Advances past the current token and returns its span.
     fn bump(&mut self) -> Span {
         let token = self.token();
         match token.kind {
@@ -179,7 +176,7 @@ impl<'a> Parser<'a> {
         self.span_of(token)
     }
 
-    /// Passes a token of the kind if it is the current one.
+    /// Advances past the current token if it is of the kind, and returns true if so.
     fn eat(&mut self, kind: Tok) -> bool {
         let found = self.at(kind);
         if found {
@@ -188,12 +185,12 @@ impl<'a> Parser<'a> {
         found
     }
 
-    /// Passes a token of the kind, or fails; `what` says what it is.
+    /// Advances past a token of the kind, or fails with `what` as the expected item.
     fn expect(&mut self, kind: Tok, what: &str) -> Res<Span> {
         if self.at(kind) { Ok(self.bump()) } else { self.expected(what) }
     }
 
-    /// Passes the bracket that closes the one at `open`.
+    /// Advances past the bracket that closes the one at `open`.
     fn close(&mut self, kind: Tok, open: Span, what: &str) -> Res<Span> {
         if self.at(kind) {
             return Ok(self.bump());
@@ -213,8 +210,7 @@ impl<'a> Parser<'a> {
 
     // ------------------------------------------------------------------ errors
 
-    /// The error that the current token is not `what`; `None` where the lexer
-    /// has reported it.
+    /// The error that the current token is not `what`; `None` if the lexer has reported the token.
     fn unexpected(&self, what: &str) -> Option<Diagnostic> {
         let token = self.token();
         let span = self.span_of(token);
@@ -233,7 +229,7 @@ impl<'a> Parser<'a> {
                 let error =
                     Diagnostic::error("unexpected-token", format!("expected {what}, but found `{shown}`"))
                         .at(span, format!("expected {what}"));
-                // Where names are bound, `=` and `->` are no comparison and no function.
+                // Where a name is bound, `=` is not meant as a comparison, nor `->` as a function.
                 let binds = ["name", "parameter", "pattern"];
                 let binds = binds.iter().any(|word| what.contains(word));
                 Some(match token.kind {
@@ -264,8 +260,8 @@ impl<'a> Parser<'a> {
         self.fail(error)
     }
 
-    /// Reports the nest and passes all that follows: from inside of it, its levels
-    /// would look like as many mistakes.
+    /// Reports too deep nesting and skips the rest of the file: from inside the nest, each open
+    /// level would be reported as an error.
     fn too_deep<T>(&mut self, span: Span) -> Res<T> {
         self.pos = self.lexed.tokens.len();
         let failed = self.fail(Some(
@@ -282,7 +278,7 @@ impl<'a> Parser<'a> {
         failed
     }
 
-    /// Runs a recursive step.
+    /// Runs a recursive step, one level deeper.
     fn nested<T>(&mut self, step: impl FnOnce(&mut Self) -> Res<T>) -> Res<T> {
         if self.depth >= self.max_depth {
             return self.too_deep(self.span());
@@ -293,8 +289,8 @@ impl<'a> Parser<'a> {
         result
     }
 
-    /// Reads something that suffixes may follow: those inside it and inside of what
-    /// stands beside it are not on one path.
+    /// Parses something that suffixes may follow. Its suffixes and those of earlier siblings lie on
+    /// different paths, so the maximum of the two counts is kept, not their sum.
     fn spine<T>(&mut self, step: impl FnOnce(&mut Self) -> Res<T>) -> Res<T> {
         let beside = std::mem::take(&mut self.suffixes);
         let result = step(self);
@@ -302,7 +298,7 @@ impl<'a> Parser<'a> {
         result
     }
 
-    /// Counts a suffix of what was read in this [`Parser::spine`].
+    /// Counts a suffix of the expression parsed in this [`Parser::spine`].
     fn suffix(&mut self) -> Res<()> {
         self.suffixes += 1;
         if self.suffixes > MAX_SUFFIXES {
@@ -317,7 +313,7 @@ impl<'a> Parser<'a> {
         Ident { name: Symbol::from_raw(token.data), span: self.span_of(token) }
     }
 
-    /// The current token, which has a symbol, as a name.
+    /// Takes the current token, which has a symbol, as a name.
     fn take_ident(&mut self) -> Ident {
         let ident = self.ident_of(self.token());
         self.bump();
@@ -328,7 +324,7 @@ impl<'a> Parser<'a> {
         if self.at(Tok::Id) { Ok(self.take_ident()) } else { self.expected(what) }
     }
 
-    /// `M.N.x`
+    /// Parses `M.N.x`.
     fn qual_name(&mut self, what: &str) -> Res<QualName> {
         let mut name = QualName::from(self.ident(what)?);
         while self.at(Tok::Dot) && self.kind_at(1) == Tok::Id {
@@ -339,12 +335,12 @@ impl<'a> Parser<'a> {
         Ok(name)
     }
 
-    /// Whether a field name is the current token.
+    /// Returns true if the current token is a field name.
     fn at_field(&self) -> bool {
         matches!(self.kind(), Tok::Id | Tok::Nat)
     }
 
-    /// `x` or `0`.
+    /// Parses `x` or `0`.
     fn field_name(&mut self) -> Res<Ident> {
         match self.kind() {
             Tok::Id => Ok(self.take_ident()),
@@ -357,7 +353,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// The literal of the current token, which must have one; passes it.
+    /// Takes the literal of the current token, which must have one.
     fn take_lit(&mut self) -> Lit {
         let index = self.token().data as usize;
         self.bump();
@@ -367,8 +363,8 @@ impl<'a> Parser<'a> {
             .map_or(Lit::Bool(false), |lit| std::mem::replace(lit, Lit::Bool(false)))
     }
 
-    /// The rest of a tuple, after its first element and a comma: more elements
-    /// and the closing parenthesis.
+    /// Parses the rest of a tuple after its first element and a comma: more elements and the
+    /// closing parenthesis.
     fn tuple_rest<T>(&mut self, open: Span, first: T, item: impl FnMut(&mut Self) -> Res<T>) -> Res<Vec<T>> {
         if self.at(Tok::RParen) {
             self.bump();
@@ -384,8 +380,8 @@ impl<'a> Parser<'a> {
         Ok(items)
     }
 
-    /// Items between commas, the last of which may be trailing, up to the token
-    /// `end`, which stays.
+    /// Parses items separated by commas, with an optional trailing comma, up to the token `end`,
+    /// which is not consumed.
     fn comma_separated<T>(&mut self, end: Tok, mut item: impl FnMut(&mut Self) -> Res<T>) -> Res<Vec<T>> {
         let mut items = Vec::new();
         while !self.at(end) {

@@ -11,7 +11,7 @@ const fn starts_mod_atom(kind: Tok) -> bool {
 }
 
 impl Parser<'_> {
-    /// A module expression.
+    /// Parses a module expression.
     pub(super) fn mod_exp(&mut self) -> Res<ModExp> {
         self.nested(Self::mod_exp_inner)
     }
@@ -67,7 +67,7 @@ impl Parser<'_> {
         Ok(ModExp { kind, span: self.since(start) })
     }
 
-    /// `import "path"`; the keyword is the current token.
+    /// Parses `import "path"`; the keyword is the current token.
     pub(super) fn import(&mut self) -> Res<Import> {
         self.bump();
         if !self.at(Tok::Str) {
@@ -81,7 +81,7 @@ impl Parser<'_> {
         Ok(Import { path, path_span })
     }
 
-    /// `(P: MT)`
+    /// Parses `(P: MT)`.
     pub(super) fn mod_param(&mut self) -> Res<ModParam> {
         let open = self.expect(Tok::LParen, "a module parameter, like `(M: mt)`")?;
         let name = self.ident("the name of a module parameter")?;
@@ -91,7 +91,7 @@ impl Parser<'_> {
         Ok(ModParam { name, ty, span: self.since(open) })
     }
 
-    /// A module type expression.
+    /// Parses a module type expression.
     pub(super) fn mod_type_exp(&mut self) -> Res<ModTypeExp> {
         self.nested(Self::mod_type_exp_inner)
     }
@@ -152,8 +152,7 @@ impl Parser<'_> {
         Ok(ModTypeExp { kind, span: self.since(start) })
     }
 
-    /// Specifications up to the closing brace; those that cannot be read are
-    /// left out.
+    /// Parses specifications up to the closing brace. Those that cannot be parsed are left out.
     fn specs(&mut self) -> Vec<Spec> {
         let mut specs = Vec::new();
         let braces = self.braces;

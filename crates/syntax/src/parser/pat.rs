@@ -6,7 +6,7 @@ use crate::diag::Diagnostic;
 use crate::token::Tok;
 
 impl Parser<'_> {
-    /// A pattern, with attribute, payload or type.
+    /// Parses a pattern, with attribute, payload or type ascription.
     pub(super) fn pat(&mut self) -> Res<Pat> {
         self.nested(Self::pat_inner)
     }
@@ -39,7 +39,7 @@ impl Parser<'_> {
         Ok(pat)
     }
 
-    /// Whether a parameter begins here.
+    /// Returns true if the current token starts a parameter.
     pub(super) fn starts_param(&self) -> bool {
         matches!(
             self.kind(),
@@ -57,7 +57,7 @@ impl Parser<'_> {
         )
     }
 
-    /// Parameters, at least `min` (zero or one) of them.
+    /// Parses parameters, at least `min` (zero or one) of them.
     pub(super) fn params(&mut self, min: usize) -> Res<Vec<Pat>> {
         let mut params = Vec::new();
         while params.len() < min || self.starts_param() {
@@ -66,7 +66,7 @@ impl Parser<'_> {
         Ok(params)
     }
 
-    /// One parameter: a pattern without loose ends.
+    /// Parses one parameter: an atomic pattern.
     pub(super) fn param(&mut self) -> Res<Pat> {
         if self.starts_param() {
             return self.pat_atom();
@@ -74,7 +74,7 @@ impl Parser<'_> {
         self.expected("a parameter")
     }
 
-    /// A pattern that needs no parentheses as a payload; a negative number too.
+    /// Parses a pattern that needs no parentheses as a payload; also a negative number.
     fn pat_atom(&mut self) -> Res<Pat> {
         let start = self.span();
         let kind = match self.kind() {

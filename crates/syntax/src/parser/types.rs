@@ -11,7 +11,7 @@ const fn starts_atom(kind: Tok) -> bool {
 }
 
 impl Parser<'_> {
-    /// A type, arrows and quantifiers included.
+    /// Parses a type, with arrows and existential quantifiers.
     pub(super) fn type_exp(&mut self) -> Res<TypeExp> {
         self.nested(Self::type_exp_inner)
     }
@@ -44,7 +44,7 @@ impl Parser<'_> {
         Ok(TypeExp { kind, span: self.since(start) })
     }
 
-    /// A type without an arrow on its outside.
+    /// Parses a type without an unparenthesised arrow.
     pub(super) fn type_term(&mut self) -> Res<TypeExp> {
         self.nested(Self::type_term_inner)
     }
@@ -131,7 +131,7 @@ impl Parser<'_> {
         Ok(TypeExp { kind, span: self.since(start) })
     }
 
-    /// `[e]` or `[]`.
+    /// Parses `[e]` or `[]`.
     fn size_exp(&mut self) -> Res<SizeExp> {
         let open = self.bump();
         let size = if self.at(Tok::RBracket) { None } else { Some(Box::new(self.exp()?)) };
@@ -139,7 +139,7 @@ impl Parser<'_> {
         Ok(SizeExp { size, span: self.since(open) })
     }
 
-    /// `[n]`, where `n` is bound.
+    /// Parses `[n]`, a binding of `n`.
     pub(super) fn size_binder(&mut self) -> Res<Ident> {
         if !self.kind().is_bracket() {
             return self.expected("a size in brackets, like `[n]`");
@@ -150,7 +150,7 @@ impl Parser<'_> {
         Ok(name)
     }
 
-    /// `[n]`, `'a`, `'~a` and `'^a`, any number of them.
+    /// Parses any number of `[n]`, `'a`, `'~a` and `'^a`.
     pub(super) fn type_params(&mut self) -> Res<Vec<TypeParam>> {
         let mut params = Vec::new();
         loop {
@@ -173,7 +173,7 @@ impl Parser<'_> {
         }
     }
 
-    /// What follows the keyword `type`: nothing, `~` or `^`.
+    /// Parses the liftedness after the keyword `type`: nothing, `~` or `^`.
     pub(super) fn liftedness(&mut self) -> Liftedness {
         match self.kind() {
             Tok::Tilde => {

@@ -1,11 +1,11 @@
-//! What the tests share: reading text and printing what came out.
+//! Shared helpers: parsing text and printing the result.
 
 use syntax::dump;
 use syntax::render::render_line;
 use syntax::span::SourceMap;
 use syntax::symbol::Interner;
 
-/// Reads every line as an expression; the tree, or the errors, of each.
+/// Parses every line as an expression; prints the tree, or the errors, of each.
 #[allow(dead_code, reason = "not every test file reads expressions")]
 pub fn exps(text: &str) -> String {
     let mut out = String::new();
@@ -26,7 +26,7 @@ pub fn exps(text: &str) -> String {
     out
 }
 
-/// Reads a file; its tree and then its errors, one a line.
+/// Parses a file; prints its tree and then its errors, one a line.
 #[allow(dead_code, reason = "not every test file reads files")]
 pub fn prog(text: &str) -> String {
     let names = Interner::new();
