@@ -1,6 +1,6 @@
-//! Converts a stream of values on standard input, text and binary mixed, to
-//! one format on standard output: `convert text` or `convert binary`. With
-//! `convert none` it only reads, and says on standard error how long it took.
+//! Converts a stream of values on standard input, text and binary mixed, to one format on standard
+//! output: `convert text` or `convert binary`. `convert none` only reads, and prints the time of
+//! each value on standard error.
 
 use std::io::{self, BufWriter, Write};
 use std::time::Instant;

@@ -1,9 +1,9 @@
 //! The binary format.
 //!
-//! A value is the byte `b`, a version byte, the rank as one byte, the type as
-//! four characters, each dimension as a little-endian `u64`, and the elements
-//! in row-major order, little-endian. Reading checks the header against the
-//! expected type and the bytes that remain before any memory is taken.
+//! A value is the byte `b`, a version byte, the rank as one byte, the type as four characters, each
+//! dimension as a little-endian `u64`, and the elements in row-major order, little-endian. Before
+//! memory is allocated, the header is checked against the expected type and, if the length of the
+//! input is known, against the bytes that remain.
 
 use crate::error::{ErrorKind, ReadError};
 use crate::input::Input;
@@ -15,10 +15,10 @@ use std::io::{self, Read, Write};
 /// The version of the format that is read and written.
 pub const BINARY_VERSION: u8 = 2;
 
-/// Elements are copied as they are in memory.
+/// Elements are copied as they are in memory, so the byte orders must agree.
 const _: () = assert!(cfg!(target_endian = "little"));
 
-/// The type as the header has it: its name, padded on the left.
+/// The type as in the header: its name, padded with blanks on the left.
 fn type_tag(ty: ScalarType) -> [u8; 4] {
     let mut tag = *b"    ";
     let name = ty.name().as_bytes();
@@ -28,7 +28,7 @@ fn type_tag(ty: ScalarType) -> [u8; 4] {
     tag
 }
 
-/// Writes what stands before the elements of an array of type `ty` and `shape`.
+/// Writes the header of an array of type `ty` and `shape`: everything before the elements.
 pub fn write_binary_header(out: &mut dyn Write, ty: ScalarType, shape: &[i64]) -> io::Result<()> {
     let rank = u8::try_from(shape.len()).map_err(io::Error::other)?;
     let mut header = Vec::with_capacity(7 + 8 * shape.len());
@@ -46,7 +46,7 @@ pub fn write_binary(out: &mut dyn Write, value: &Value) -> io::Result<()> {
     out.write_all(value.bytes())
 }
 
-/// Reads the value whose `b` is the next byte of `input`.
+/// Reads a binary value; its `b` is the next byte of `input`.
 pub fn read<R: Read>(input: &mut Input<R>, expected: Option<ValueType>) -> Result<Value, ReadError> {
     let start = input.position();
     let fail = |kind, message| ReadError { kind, position: start, message };

@@ -1,9 +1,8 @@
-//! Growable byte buffer with cache-line alignment.
+//! A growable byte buffer with cache-line alignment.
 //!
-//! Elements of every type sit at their natural alignment and vector loads of
-//! any width are aligned at the start. Allocation failure is an error value,
-//! never an abort, because sizes come from input files. Memory that has been
-//! reserved but not yet filled costs address space only.
+//! Elements of every type are naturally aligned, and vector loads of any width are aligned at the
+//! start. Allocation failure is an error value, never an abort, because sizes come from input
+//! files. Memory that is reserved but not yet filled costs address space only.
 
 use std::alloc::{Layout, alloc, dealloc};
 use std::fmt;
@@ -13,29 +12,29 @@ use std::ptr::NonNull;
 /// Alignment of every buffer, in bytes.
 pub const ALIGNMENT: usize = 64;
 
-/// Bytes in front of the first byte that belong to the allocation of every
-/// buffer with a capacity. Whoever takes the buffer by
-/// [`Buffer::into_raw_parts`] may write a header there.
+/// Bytes before the first byte that belong to the allocation of every buffer with a capacity. After
+/// [`Buffer::into_raw_parts`], the caller may write a header there.
 pub const HEADROOM: usize = 64;
 
-/// Size of the pages that large buffers ask the system for. To fill fresh
-/// memory takes about a third of the time that small pages cost.
+/// The page size requested from the system for large buffers. Filling fresh memory then takes about
+/// a third of the time that small pages take.
 const LARGE_PAGE: usize = 2 << 20;
 
-/// From this size on, allocations are aligned for large pages.
+/// The allocation size from which allocations are aligned for large pages.
 const LARGE: usize = 2 * LARGE_PAGE;
 
-/// How much of the buffer [`Buffer::fill_from`] hands to one `read` call. The
-/// piece is cleared first; at this size it stays in the level-2 cache.
+/// The size of one `read` call of [`Buffer::fill_from`]. The target is cleared first; at this size
+/// it stays in the level-2 cache.
 const PIECE: usize = 256 * 1024;
 
-/// How much [`Buffer::fill_from`] reserves on the word of a header alone.
+/// The maximum number of bytes that [`Buffer::fill_from`] reserves on the strength of a header
+/// alone.
 const RESERVE_UNSEEN: usize = 1 << 30;
 
-/// The allocator had no room.
+/// A failed allocation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct OutOfMemory {
-    /// How many bytes were asked for.
+    /// The number of bytes requested.
     pub bytes: usize,
 }
 
@@ -47,11 +46,11 @@ impl fmt::Display for OutOfMemory {
 
 impl std::error::Error for OutOfMemory {}
 
-/// Owned bytes whose first is at an address divisible by [`ALIGNMENT`].
+/// Owned bytes; the address of the first is divisible by [`ALIGNMENT`].
 pub struct Buffer {
     ptr: NonNull<u8>,
     len: usize,
-    /// Fills its `layout`, headroom aside; 0 means that `ptr` dangles.
+    /// The size of the allocation without the headroom; 0 means that `ptr` dangles.
     capacity: usize,
 }
 
@@ -60,21 +59,20 @@ unsafe impl Send for Buffer {}
 // SAFETY: shared access only reads.
 unsafe impl Sync for Buffer {}
 
-/// Layout of an allocation for a headroom and at least `capacity` bytes. A
-/// capacity that fills its layout gives the same layout again.
+/// The layout of an allocation for the headroom and at least `capacity` bytes. A capacity that
+/// fills its layout gives the same layout again.
 fn layout(capacity: usize) -> Option<Layout> {
     let wanted = capacity.checked_add(HEADROOM)?;
     let alignment = if wanted >= LARGE { LARGE_PAGE } else { ALIGNMENT };
     Layout::from_size_align(wanted.checked_next_multiple_of(alignment)?, alignment).ok()
 }
 
-/// Asks for large pages behind a fresh allocation. A wish: nothing is lost if
-/// the system does not grant it.
+/// Requests large pages for a fresh allocation. This is only advice: the system may ignore it.
 fn advise_large_pages(start: NonNull<u8>, layout: Layout) {
     #[cfg(target_os = "linux")]
     if layout.align() == LARGE_PAGE {
-        // SAFETY: the range is one allocation that starts and ends on page
-        // boundaries, and the advice does not change its contents.
+        // SAFETY: the range is one allocation that starts and ends on page boundaries, and the
+        // advice does not change its contents.
         unsafe { libc::madvise(start.as_ptr().cast(), layout.size(), libc::MADV_HUGEPAGE) };
     }
     #[cfg(not(target_os = "linux"))]
@@ -82,14 +80,14 @@ fn advise_large_pages(start: NonNull<u8>, layout: Layout) {
 }
 
 impl Buffer {
-    /// A buffer of no bytes; allocates nothing.
+    /// An empty buffer; allocates nothing.
     pub const fn new() -> Self {
         // SAFETY: `ALIGNMENT` is not 0.
         let ptr = unsafe { NonNull::new_unchecked(std::ptr::without_provenance_mut(ALIGNMENT)) };
         Self { ptr, len: 0, capacity: 0 }
     }
 
-    /// An empty buffer with room for `capacity` bytes.
+    /// An empty buffer with space for `capacity` bytes.
     pub fn with_capacity(capacity: usize) -> Result<Self, OutOfMemory> {
         let mut buffer = Self::new();
         if capacity > 0 {
@@ -101,8 +99,8 @@ impl Buffer {
     /// A buffer of `len` zero bytes.
     pub fn zeroed(len: usize) -> Result<Self, OutOfMemory> {
         let mut buffer = Self::with_capacity(len)?;
-        // SAFETY: the capacity is at least `len`, and the bytes are written
-        // before they count as part of the buffer.
+        // SAFETY: the capacity is at least `len`, and the bytes are written before they count as
+        // part of the buffer.
         unsafe {
             buffer.ptr.as_ptr().write_bytes(0, len);
             buffer.len = len;
@@ -117,35 +115,36 @@ impl Buffer {
         Ok(buffer)
     }
 
-    /// Number of bytes held.
+    /// The number of bytes.
     pub const fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether there are no bytes.
+    /// Returns true if there are no bytes.
     pub const fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Number of bytes there is room for.
+    /// The number of bytes that fit without another allocation.
     pub const fn capacity(&self) -> usize {
         self.capacity
     }
 
     /// The bytes.
     pub const fn as_slice(&self) -> &[u8] {
-        // SAFETY: the first `len` bytes are allocated and written; a dangling
-        // pointer goes with length 0.
+        // SAFETY: the first `len` bytes are allocated and written; a dangling pointer goes with
+        // length 0.
         unsafe { std::slice::from_raw_parts(self.ptr.as_ptr(), self.len) }
     }
 
-    /// The bytes, to be changed.
+    /// The bytes, mutable.
     pub const fn as_mut_slice(&mut self) -> &mut [u8] {
         // SAFETY: as in `as_slice`, and `self` is borrowed exclusively.
         unsafe { std::slice::from_raw_parts_mut(self.ptr.as_ptr(), self.len) }
     }
 
-    /// Makes room for `additional` more bytes; grows at least by half.
+    /// Makes space for `additional` more bytes. At least doubles the capacity, or grows it exactly
+    /// as far as needed if there is no memory for that.
     pub fn reserve(&mut self, additional: usize) -> Result<(), OutOfMemory> {
         let wanted = self.len.checked_add(additional).ok_or(OutOfMemory { bytes: usize::MAX })?;
         if wanted <= self.capacity {
@@ -158,8 +157,8 @@ impl Buffer {
         self.grow_to(wanted)
     }
 
-    /// Moves the bytes to a new allocation of at least `capacity` bytes, which
-    /// is more than the present one.
+    /// Moves the bytes to a new allocation of at least `capacity` bytes, which must exceed the
+    /// present capacity.
     fn grow_to(&mut self, capacity: usize) -> Result<(), OutOfMemory> {
         let failure = OutOfMemory { bytes: capacity };
         let new_layout = layout(capacity).ok_or(failure)?;
@@ -190,8 +189,8 @@ impl Buffer {
     /// Appends `bytes`.
     pub fn extend(&mut self, bytes: &[u8]) -> Result<(), OutOfMemory> {
         self.reserve(bytes.len())?;
-        // SAFETY: `reserve` made the room, and the borrowed source cannot
-        // overlap the exclusively borrowed buffer.
+        // SAFETY: `reserve` made the space, and the borrowed source cannot overlap the exclusively
+        // borrowed buffer.
         unsafe {
             let end = self.ptr.as_ptr().add(self.len);
             end.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len());
@@ -206,8 +205,7 @@ impl Buffer {
         if self.capacity - self.len < N {
             self.reserve(N.max(ALIGNMENT))?;
         }
-        // SAFETY: there is room for `N` bytes after `len`; the type `[u8; N]`
-        // has alignment 1.
+        // SAFETY: there is space for `N` bytes after `len`; the type `[u8; N]` has alignment 1.
         unsafe {
             self.ptr.as_ptr().add(self.len).cast::<[u8; N]>().write(bytes);
         };
@@ -215,10 +213,10 @@ impl Buffer {
         Ok(())
     }
 
-    /// Appends up to `count` bytes from `source`, straight into place. The
-    /// number appended is smaller only where the source ended. With `trusted`
-    /// the source is known to hold `count` bytes, and room for all is made at
-    /// once; otherwise room grows as bytes arrive.
+    /// Appends up to `count` bytes from `source`, read directly into the buffer, and returns their
+    /// number, which is smaller than `count` only if the source ended. With `trusted`, the source
+    /// is known to hold `count` bytes, and space for all is reserved at once; otherwise at most 1
+    /// GiB is reserved at first and the buffer grows as bytes arrive.
     pub fn fill_from(&mut self, source: &mut dyn Read, count: usize, trusted: bool) -> io::Result<usize> {
         let oom = |e: OutOfMemory| io::Error::new(io::ErrorKind::OutOfMemory, e);
         let first = if trusted { count } else { count.min(RESERVE_UNSEEN) };
@@ -227,8 +225,8 @@ impl Buffer {
         while done < count {
             let piece = PIECE.min(count - done);
             self.reserve(piece).map_err(oom)?;
-            // SAFETY: there is room for `piece` bytes after `len`; they are
-            // cleared before a slice of them is made.
+            // SAFETY: there is space for `piece` bytes after `len`; they are cleared before a slice
+            // of them is made.
             let target = unsafe {
                 let start = self.ptr.as_ptr().add(self.len);
                 start.write_bytes(0, piece);
@@ -248,20 +246,19 @@ impl Buffer {
         Ok(done)
     }
 
-    /// Gives the allocation away as address, length and capacity. It is freed
-    /// by rebuilding the buffer with [`Buffer::from_raw_parts`].
+    /// Releases the allocation to the caller as address, length and capacity. It is freed by
+    /// rebuilding the buffer with [`Buffer::from_raw_parts`].
     pub fn into_raw_parts(self) -> (NonNull<u8>, usize, usize) {
         let parts = (self.ptr, self.len, self.capacity);
         std::mem::forget(self);
         parts
     }
 
-    /// Takes back what [`Buffer::into_raw_parts`] gave away.
+    /// Rebuilds a buffer from the parts that [`Buffer::into_raw_parts`] returned.
     ///
     /// # Safety
-    /// The three must come from one call of `into_raw_parts` and be used once;
-    /// `len` may have changed to another number of initialised bytes within
-    /// the capacity.
+    /// The three must come from one call of `into_raw_parts` and be used once; `len` may have
+    /// changed to another number of initialised bytes within the capacity.
     pub const unsafe fn from_raw_parts(ptr: NonNull<u8>, len: usize, capacity: usize) -> Self {
         Self { ptr, len, capacity }
     }

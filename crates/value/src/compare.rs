@@ -1,17 +1,16 @@
 //! Compares an actual result with the expected one, floats within a tolerance.
 //!
-//! The tolerance is that of the reference's test tool: the difference of two
-//! elements may be as large as the tolerance itself, or the tolerance times
-//! the largest finite magnitude among the expected elements if that is more.
-//! NaN equals NaN, and an infinity equals itself only.
+//! The tolerance is that of the reference's test tool: the difference of two elements may be as
+//! large as the tolerance itself, or the tolerance times the largest finite magnitude among the
+//! expected elements if that is more. NaN equals NaN, and an infinity equals only itself.
 
 use crate::{Element, Value, ValueType};
 use half::f16;
 use prim::ScalarType;
 use std::fmt;
 
-/// How far floats may lie apart, relative to the largest expected element (or
-/// absolute where that is below 1).
+/// The tolerance for floats, relative to the largest magnitude of the expected elements (absolute
+/// if that is below 1).
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Tolerance(pub f64);
 
@@ -46,7 +45,7 @@ pub enum Mismatch {
         expected: String,
         /// Text of the actual element.
         actual: String,
-        /// The largest difference allowed, for floats.
+        /// For floats, the largest difference allowed.
         tolerance: Option<f64>,
     },
 }
@@ -76,8 +75,8 @@ impl fmt::Display for Mismatch {
 
 impl std::error::Error for Mismatch {}
 
-/// Checks that `actual` is `expected`: type and shape exactly, integers and
-/// bools exactly, floats within `tolerance`.
+/// Checks that `actual` is `expected`: type and shape exactly, integers and bools exactly, floats
+/// within `tolerance`.
 pub fn compare(expected: &Value, actual: &Value, tolerance: Tolerance) -> Result<(), Mismatch> {
     if expected.value_type() != actual.value_type() {
         return Err(Mismatch::Type { expected: expected.value_type(), actual: actual.value_type() });
@@ -103,7 +102,7 @@ pub fn compare(expected: &Value, actual: &Value, tolerance: Tolerance) -> Result
     })
 }
 
-/// The index of the first pair too far apart, and how far they might be.
+/// The index of the first pair of elements that differ too much, and the difference allowed.
 fn floats<T: Element>(
     expected: &Value,
     actual: &Value,

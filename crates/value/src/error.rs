@@ -1,15 +1,15 @@
-//! What can go wrong while a value is read.
+//! Errors of reading values.
 
 use std::fmt;
 use std::io;
 
-/// A place in the input.
+/// A position in the input.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Position {
-    /// Bytes before the place.
+    /// The offset in bytes.
     pub offset: u64,
-    /// Line and column of the place, from 1, columns in bytes. Absent after
-    /// binary data, where lines mean nothing.
+    /// Line and column, from 1; columns count bytes. `None` after binary data, where lines have no
+    /// meaning.
     pub line_column: Option<(u64, u64)>,
 }
 
@@ -24,16 +24,16 @@ impl fmt::Display for Position {
     }
 }
 
-/// The sort of a [`ReadError`].
+/// The kind of a [`ReadError`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ErrorKind {
-    /// The input ended where more was needed.
+    /// The input ended early.
     End,
-    /// What stands there is no value, or an irregular array.
+    /// Text that is no value, or an irregular array.
     Malformed,
     /// A value of another type than the one expected.
     Type,
-    /// A number outside the range of its type, or a size that cannot be.
+    /// A number outside the range of its type, or an impossible size.
     Range,
     /// Not enough memory for the value.
     Memory,
@@ -41,14 +41,14 @@ pub enum ErrorKind {
     Io,
 }
 
-/// One error, with its place.
+/// An error with its position.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ReadError {
-    /// The sort of error.
+    /// The kind of error.
     pub kind: ErrorKind,
-    /// Where the offending text or data starts.
+    /// The start of the offending text or data.
     pub position: Position,
-    /// What was expected and what came, without the position.
+    /// The expected and the actual input, without the position.
     pub message: String,
 }
 

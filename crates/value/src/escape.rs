@@ -1,18 +1,18 @@
-//! Escape sequences in strings: those of Haskell, without gaps.
+//! Escape sequences in strings: those of Haskell, without string gaps.
 
-/// The longest sequence, with its backslash. What is longer ends there, as it
-/// does in the reference compiler.
+/// The maximum length of a sequence, with its backslash. Longer ones are cut there, as in the
+/// reference compiler.
 pub(crate) const LONGEST: usize = 10;
 
-/// The names of the control characters, by their codes; 32 is the blank.
+/// The names of the control characters, by code; 32 is the blank.
 const NAMES: [&str; 33] = [
     "NUL", "SOH", "STX", "ETX", "EOT", "ENQ", "ACK", "BEL", "BS", "HT", "LF", "VT", "FF", "CR", "SO", "SI",
     "DLE", "DC1", "DC2", "DC3", "DC4", "NAK", "SYN", "ETB", "CAN", "EM", "SUB", "ESC", "FS", "GS", "RS",
     "US", "SP",
 ];
 
-/// The character that the sequence at the start of `text`, which is a backslash,
-/// denotes, and the length of the sequence. `\&` denotes no character.
+/// The character denoted by the escape sequence at the start of `text`, and the length of the
+/// sequence. `text` begins with a backslash. `\&` denotes no character.
 pub(crate) fn escape(text: &[u8]) -> Option<(Option<char>, usize)> {
     let text = text.get(..LONGEST).unwrap_or(text);
     let (&first, rest) = text.strip_prefix(b"\\")?.split_first()?;
@@ -38,20 +38,19 @@ pub(crate) fn escape(text: &[u8]) -> Option<(Option<char>, usize)> {
     }
 }
 
-/// The character whose code in this base follows the first `start` bytes.
+/// The character whose code, in this base, follows the first `start` bytes.
 fn number(text: &[u8], start: usize, base: u32) -> Option<(Option<char>, usize)> {
     let digits = text.get(start..)?.iter();
     let mut digits = digits.map_while(|&c| char::from(c).to_digit(base));
     let first = digits.next()?;
     let (code, n) = digits.fold((first, 1), |(code, n), digit| (code * base + digit, n + 1));
-    // Halves of surrogate pairs are no characters of their own.
+    // Surrogates are no characters.
     let is_half = (0xd800..0xe000).contains(&code);
     let c = if is_half { char::REPLACEMENT_CHARACTER } else { char::from_u32(code)? };
     Some((Some(c), start + n))
 }
 
-/// The control character whose name follows the backslash; of `SO` and `SOH` the
-/// longer one.
+/// The control character whose name follows the backslash; for `SO` and `SOH` the longer match.
 fn name(text: &[u8]) -> Option<(Option<char>, usize)> {
     let after = text.get(1..)?;
     if after.starts_with(b"DEL") {
@@ -63,8 +62,11 @@ fn name(text: &[u8]) -> Option<(Option<char>, usize)> {
     Some((char::from_u32(code as u32), 1 + name.len()))
 }
 
-/// The string whose opening quote precedes `text`, and its length with the closing
-/// quote; an error is the reason.
+/// Reads a string whose opening quote precedes `text`. Returns it with its length in `text`,
+/// including the closing quote.
+///
+/// # Errors
+/// The reason, as text.
 pub fn read_string(text: &str) -> Result<(String, usize), &'static str> {
     let mut string = String::new();
     let mut at = 0;
@@ -133,7 +135,7 @@ mod tests {
             assert_eq!(escape(longer.as_bytes()), expected, "{longer}");
         }
         assert_eq!(escape(br"\&7"), Some((None, 2)));
-        // Ten characters are looked at.
+        // Only ten characters are read.
         assert_eq!(escape(br"\0000000065"), Some((Some('\x06'), 10)));
         let none = [r"\", r"\q", r"\x", r"\xg", r"\o8", r"\^", r"\^a", r"\1114112", r"\x110000", r"\S"];
         for text in none {

@@ -1,17 +1,16 @@
-//! Hexadecimal floats, correctly rounded to any binary format of IEEE 754.
+//! Hexadecimal floats, correctly rounded to any IEEE 754 binary format.
 
-/// Bit layout of a binary interchange format.
+/// The bit layout of a binary interchange format.
 #[derive(Clone, Copy)]
 pub struct Format {
-    /// Bits of the stored fraction.
+    /// The number of bits of the stored fraction.
     pub fraction: u32,
-    /// Bits of the exponent.
+    /// The number of bits of the exponent.
     pub exponent: u32,
 }
 
-/// The bits of the unsigned number `text`, which begins with `0x`, has at
-/// least one digit, perhaps a point, and perhaps `p` and a decimal exponent.
-/// `None` where `text` has another form.
+/// The bits of the unsigned number `text`: `0x`, at least one digit, optionally a point, and
+/// optionally `p` with a decimal exponent. `None` for text of another form.
 pub fn parse(text: &[u8], format: Format) -> Option<u64> {
     let digits = text.strip_prefix(b"0x").or_else(|| text.strip_prefix(b"0X"))?;
     let p = digits.iter().position(|c| matches!(c, b'p' | b'P')).unwrap_or(digits.len());
@@ -42,7 +41,7 @@ pub fn parse(text: &[u8], format: Format) -> Option<u64> {
     seen_digit.then(|| round(mantissa, sticky, exponent, format))
 }
 
-/// A signed decimal number, clamped far outside every exponent range.
+/// Parses a signed decimal number, clamped far outside every exponent range.
 fn decimal_exponent(text: &[u8]) -> Option<i64> {
     const HUGE: i64 = 1 << 40;
     let (negative, digits) = match text {
@@ -59,8 +58,8 @@ fn decimal_exponent(text: &[u8]) -> Option<i64> {
     Some(if negative { -value } else { value })
 }
 
-/// The bits of `mantissa * 2^exponent`, plus a little if `sticky`, rounded to
-/// nearest, ties to even.
+/// The bits of `mantissa * 2^exponent`, slightly more if `sticky`, rounded to nearest, ties to
+/// even.
 fn round(mantissa: u64, sticky: bool, exponent: i64, format: Format) -> u64 {
     if mantissa == 0 {
         return 0;
@@ -85,8 +84,8 @@ fn round(mantissa: u64, sticky: bool, exponent: i64, format: Format) -> u64 {
     let remainder = wide & ((1 << shift) - 1);
     let half = 1u128 << (shift - 1);
     let up = remainder > half || (remainder == half && (sticky || quotient & 1 == 1));
-    // The leading one adds 1 to the exponent field, and so does a carry out
-    // of the fraction, up to infinity.
+    // The leading one adds 1 to the exponent field, and so does a carry out of the fraction, up to
+    // infinity.
     let field = (top + bias - 1).max(0) as u64;
     (field << format.fraction) + quotient + u64::from(up)
 }

@@ -1,10 +1,9 @@
-//! The window over the byte stream that is being read.
+//! A window over the byte stream that is being read.
 //!
-//! The scanner works on a window of bytes in memory. When it runs into the end
-//! of the window, [`Input::refill`] drops what has been consumed and reads
-//! more; nothing is read ahead of need, so that input typed by hand is taken as
-//! soon as it is complete. The newlines of dropped bytes are counted, which
-//! gives line and column at any time without a cost per byte scanned.
+//! The scanner works on a window of bytes in memory. At the end of the window, [`Input::refill`]
+//! drops the consumed bytes and reads more. Nothing is read ahead of need, so interactive input is
+//! processed as soon as it is complete. Newlines are counted when bytes are dropped, which gives
+//! line and column without a cost per scanned byte.
 
 use crate::error::{ErrorKind, Position, ReadError};
 use crate::{Buffer, OutOfMemory};
@@ -12,32 +11,33 @@ use std::io::{self, Read};
 
 const WINDOW: usize = 256 * 1024;
 
-/// Bytes of one literal that are looked at together.
+/// The maximum length of a number or word, in bytes.
 pub const LONGEST_TOKEN: usize = 1 << 20;
 
 pub struct Input<R> {
     source: R,
     window: Vec<u8>,
-    /// Next byte to look at, within `window[..end]`.
+    /// The next byte to read, within `window[..end]`.
     pub pos: usize,
     end: usize,
     ended: bool,
-    /// Stream offset of `window[0]`.
+    /// The stream offset of `window[0]`.
     base: u64,
-    /// Newlines before `window[0]`, and the offset just after the last of them.
+    /// The number of newlines before `window[0]`; `line_start` is the offset just after the last of
+    /// them.
     lines: u64,
     line_start: u64,
     only_text: bool,
-    /// Length of the whole stream, where it is known.
+    /// The length of the whole stream, if known.
     total: Option<u64>,
 }
 
-/// Whether `c` separates tokens, as C's `isspace` has it.
+/// Returns true if `c` is white space, as defined by C's `isspace`.
 pub const fn is_space(c: u8) -> bool {
     matches!(c, b' ' | b'\t' | b'\n' | b'\r' | 0x0b | 0x0c)
 }
 
-/// Whether `c` belongs to a number or a word.
+/// Returns true if `c` can be part of a number or word.
 pub const fn is_constituent(c: u8) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, b'.' | b'-' | b'+' | b'_')
 }
@@ -58,13 +58,13 @@ impl<R: Read> Input<R> {
         }
     }
 
-    /// The bytes in memory from the current place on.
+    /// The bytes of the window from the current position on.
     #[inline]
     pub fn rest(&self) -> &[u8] {
         self.window.get(self.pos..self.end).unwrap_or_default()
     }
 
-    /// The next byte, `None` at the end of the input.
+    /// The next byte; `None` at the end of the input.
     #[inline]
     pub fn peek(&mut self) -> Result<Option<u8>, ReadError> {
         loop {
@@ -77,7 +77,7 @@ impl<R: Read> Input<R> {
         }
     }
 
-    /// Drops the consumed bytes and reads more. `false` at the end.
+    /// Drops the consumed bytes and reads more. Returns false at the end.
     #[cold]
     pub fn refill(&mut self) -> Result<bool, ReadError> {
         if self.ended {
@@ -147,8 +147,8 @@ impl<R: Read> Input<R> {
         Ok(())
     }
 
-    /// Length of the number or word at the current place, all of it in memory
-    /// on return; 0 if another character stands there or the input ends.
+    /// The length of the number or word at the current position, which is in the window as a whole
+    /// on return; 0 at another character or the end of the input.
     pub fn token_len(&mut self) -> Result<usize, ReadError> {
         let mut n = 0;
         loop {
@@ -166,18 +166,18 @@ impl<R: Read> Input<R> {
         }
     }
 
-    /// Marks what follows as binary data: lines no longer count.
+    /// Marks the following input as binary data: lines are no longer counted.
     pub fn leave_text(&mut self) {
         self.only_text = false;
     }
 
-    /// Bytes not yet consumed, where the length of the stream is known.
+    /// The number of bytes not yet consumed, if the length of the stream is known.
     pub fn remaining(&self) -> Option<u64> {
         let here = self.base + self.pos as u64;
         self.total.map(|total| total.saturating_sub(here))
     }
 
-    /// The next `N` bytes, consumed; `None` where the input ends before.
+    /// Consumes the next `N` bytes; `None` if the input ends before.
     pub fn take<const N: usize>(&mut self) -> Result<Option<[u8; N]>, ReadError> {
         loop {
             if let Some(&bytes) = self.rest().first_chunk::<N>() {
@@ -190,8 +190,8 @@ impl<R: Read> Input<R> {
         }
     }
 
-    /// The next `count` bytes as a buffer: what is in the window is copied, the
-    /// others are read straight into place. Shorter where the input ends.
+    /// Consumes the next `count` bytes into a buffer: bytes in the window are copied, the others
+    /// are read directly into the buffer. Shorter if the input ends.
     pub fn take_buffer(&mut self, count: usize) -> Result<Buffer, ReadError> {
         let have = self.rest().len().min(count);
         let trusted = self.remaining().is_some_and(|n| count as u64 <= n);
@@ -208,14 +208,14 @@ impl<R: Read> Input<R> {
         self.pos += have;
         let beyond = buffer.len() - have;
         if beyond > 0 || buffer.len() < count {
-            // The window is used up; the stream went on behind it.
+            // The window is used up; the other bytes were read past it.
             self.drop_consumed();
             self.base += beyond as u64;
         }
         Ok(buffer)
     }
 
-    /// The current place.
+    /// The current position.
     pub fn position(&self) -> Position {
         let offset = self.base + self.pos as u64;
         let line_column = self.only_text.then(|| {
@@ -227,7 +227,7 @@ impl<R: Read> Input<R> {
         Position { offset, line_column }
     }
 
-    /// An error at the current place.
+    /// An error at the current position.
     #[cold]
     pub fn error(&self, kind: ErrorKind, message: String) -> ReadError {
         ReadError { kind, position: self.position(), message }
@@ -246,7 +246,7 @@ impl<R: Read> Input<R> {
         self.error(ErrorKind::Io, format!("the input could not be read: {e}"))
     }
 
-    /// What stands at the current place, for a message.
+    /// The text at the current position, for a message.
     pub fn found(&mut self) -> String {
         const LONGEST: usize = 40;
         let n = self.token_len().unwrap_or(0);

@@ -1,13 +1,12 @@
 //! Futhark values and their text and binary formats.
 //!
-//! A [`Value`] is a scalar or a regular array: an element type, a shape and the
-//! elements in row-major order in one 64-byte aligned [`Buffer`]. Values are
-//! read by [`Reader`] from any byte stream that may mix both formats, written
-//! by [`write_text`] and [`write_binary`], and compared by [`compare()`].
+//! A [`Value`] is a scalar or a regular array: an element type, a shape and the elements in
+//! row-major order in one 64-byte aligned [`Buffer`]. Values are read by [`Reader`] from any byte
+//! stream that may mix both formats, written by [`write_text`] and [`write_binary`], and compared
+//! by [`compare()`].
 //!
-//! This crate knows the data formats only. It knows nothing of the compiler or
-//! of the memory of running programs; those take the bytes of a value as they
-//! are ([`Value::into_parts`]).
+//! This crate contains the data formats only. It depends neither on the compiler nor on the memory
+//! of running programs, which takes over the bytes of a value ([`Value::into_parts`]).
 
 mod binary;
 mod buffer;

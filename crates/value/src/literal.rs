@@ -1,15 +1,14 @@
 //! Number literals of the text format.
 //!
-//! Each element type has a quick way, for plain decimal literals that lie in
-//! memory as a whole, and all share a general way, which knows every form and
-//! says what is wrong with the others.
+//! Each element type has a fast path, for plain decimal literals that are in the window as a whole.
+//! All share a general path, which accepts every form and reports malformed literals.
 
 use crate::hexfloat::{self, Format};
 use crate::input::is_constituent;
 use half::f16;
 use prim::{ScalarType, f16_from_f64};
 
-/// Why a token is no literal of the type.
+/// The reason why a token is no literal of the type.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fault {
     /// Not a literal of any number type, or of a kind that the type lacks.
@@ -20,13 +19,12 @@ pub enum Fault {
     Range,
 }
 
-/// An element type as the array reader uses it.
+/// An element type of the array reader.
 pub trait Literal: Copy {
     /// The element type.
     const TYPE: ScalarType;
-    /// Reads a plain literal from the start of `text` and gives its length;
-    /// `None` for a literal of another form, and for one that may go on after
-    /// the end of `text`.
+    /// The fast path: reads a plain literal at the start of `text` and returns its length. `None`
+    /// for a literal of another form, and for one that may continue after the end of `text`.
     fn quick(text: &[u8]) -> Option<(Self, usize)>;
     /// The value whose low bits are `bits`.
     fn from_bits(bits: u64) -> Self;
@@ -34,8 +32,8 @@ pub trait Literal: Copy {
     fn push(self, buffer: &mut crate::Buffer) -> Result<(), crate::OutOfMemory>;
 }
 
-/// The digits of a decimal number below 10^18 at the start of `text`, as value
-/// and length. Longer ones, and those that may be hexadecimal, give `None`.
+/// The value and length of the decimal number at the start of `text`, if it has at most 18 digits.
+/// Longer numbers give `None`.
 #[inline]
 fn quick_digits(text: &[u8]) -> Option<(u64, usize)> {
     let mut value = 0u64;
@@ -47,8 +45,8 @@ fn quick_digits(text: &[u8]) -> Option<(u64, usize)> {
     (n > 0 && n <= 18).then_some((value, n))
 }
 
-/// The length of `text`'s token, given that `n` bytes of it are a number: the
-/// suffix `name` may follow, then the token must end within `text`.
+/// The length of the token at the start of `text`, whose first `n` bytes are a number: the suffix
+/// `name` may follow, then the token must end within `text`.
 #[inline]
 fn quick_end(text: &[u8], mut n: usize, name: &str) -> Option<usize> {
     let mut next = *text.get(n)?;
@@ -147,8 +145,8 @@ impl Literal for bool {
     }
 }
 
-/// The suffix type of a literal and the text before it. Hexadecimal digits
-/// include `f`, so that `0x1f32` has no suffix, but `0x1p3f32` has one.
+/// Splits a literal into its number and the type of its suffix. Hexadecimal digits include `f`, so
+/// `0x1f32` has no suffix, but `0x1p3f32` has one.
 fn split_suffix(token: &[u8]) -> (&[u8], Option<ScalarType>) {
     let unsigned = token.strip_prefix(b"-").unwrap_or(token);
     let hex = unsigned.starts_with(b"0x") || unsigned.starts_with(b"0X");
@@ -164,8 +162,8 @@ fn split_suffix(token: &[u8]) -> (&[u8], Option<ScalarType>) {
     (token, None)
 }
 
-/// The type of a literal that stands for itself: that of its suffix, else
-/// `i32` for an integer, `f64` for a float. `None` if it is no literal.
+/// The type of a literal without an expected type: that of its suffix, else `i32` for an integer
+/// and `f64` for a float. `None` if the token is no literal.
 pub fn own_type(token: &[u8]) -> Option<ScalarType> {
     if matches!(token, b"true" | b"false") {
         return Some(ScalarType::Bool);
@@ -187,7 +185,7 @@ pub fn own_type(token: &[u8]) -> Option<ScalarType> {
     }
 }
 
-/// The bits of `token` as a literal of type `ty`, whatever its form.
+/// The general path: the bits of `token` as a literal of type `ty`.
 pub fn general(token: &[u8], ty: ScalarType) -> Result<u64, Fault> {
     if ty == ScalarType::Bool {
         return match token {
@@ -238,14 +236,14 @@ fn int(token: &[u8], ty: ScalarType) -> Result<u64, Fault> {
     let bits = ty.prim().bits();
     let mask = u64::MAX >> (64 - bits);
     let sign_bit = 1u64 << (bits - 1);
-    // A literal that spells out bits, in base 16 or 2, may fill the width of a
-    // signed type; a negative one may stand for an unsigned number.
+    // A literal in base 16 or 2 spells out bits and may use the full width of a signed type; a
+    // negative one may denote an unsigned number.
     let limit = match (negative, ty.is_signed(), radix) {
         (true, _, _) => sign_bit,
         (false, true, 10) => mask >> 1,
         (false, _, _) => mask,
     };
-    // One that names its type is meant as it is: it wraps, as in the reference.
+    // A literal with a suffix wraps, as in the reference.
     if suffix.is_none() && !(fits && magnitude <= limit) {
         return Err(Fault::Range);
     }

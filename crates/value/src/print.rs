@@ -1,16 +1,15 @@
 //! Writes values in the text format, as programs of the reference compiler do.
 //!
-//! Every number has its suffix. Floats have 9 significant digits for `f16` and
-//! `f32`, 17 for `f64`, without trailing zeros and in C's `%g` layout, which is
-//! enough for reading to give back the same bits. Elements are separated by a
-//! comma and a space, also between rows.
+//! Every number has its suffix. Floats have 9 significant digits for `f16` and `f32`, 17 for `f64`,
+//! without trailing zeros and in C's `%g` layout, which is enough to read back the same bits.
+//! Elements are separated by a comma and a space, also between rows.
 
 use crate::Value;
 use half::f16;
 use prim::ScalarType;
 use std::io::{self, Write};
 
-/// Text is handed on in pieces of about this size.
+/// The size, in bytes, at which the text is flushed to the writer.
 const PIECE: usize = 64 * 1024;
 
 /// Writes `value` in the text format, without a newline.
@@ -18,8 +17,8 @@ pub fn write_text(out: &mut dyn Write, value: &Value) -> io::Result<()> {
     write_text_array(out, value.scalar_type(), value.shape(), value.bytes())
 }
 
-/// Writes the array of type `ty` and `shape` whose elements are `bytes`,
-/// row-major. Bytes beyond the shape are not written.
+/// Writes the array of type `ty` and `shape` whose elements are `bytes`, in row-major order. Bytes
+/// beyond the shape are not written.
 pub fn write_text_array(out: &mut dyn Write, ty: ScalarType, shape: &[i64], bytes: &[u8]) -> io::Result<()> {
     let mut text = Vec::with_capacity(64);
     let size = ty.size() as usize;
@@ -37,7 +36,7 @@ pub fn write_text_array(out: &mut dyn Write, ty: ScalarType, shape: &[i64], byte
     }
     text.resize(shape.len(), b'[');
     let mut elements = bytes.chunks_exact(size);
-    // Rows left to write in the row's array, and that array's in its own, ...
+    // For each level, the number of items left to write in the array open at that level.
     let mut left: Vec<i64> = shape.to_vec();
     loop {
         for i in 0..row {
@@ -50,7 +49,7 @@ pub fn write_text_array(out: &mut dyn Write, ty: ScalarType, shape: &[i64], byte
                 text.clear();
             }
         }
-        // Close all arrays that end here, then open as many again.
+        // Close all arrays that end here, then open the same number of arrays.
         let mut level = shape.len() - 1;
         text.push(b']');
         loop {
@@ -75,8 +74,8 @@ pub fn write_text_array(out: &mut dyn Write, ty: ScalarType, shape: &[i64], byte
     }
 }
 
-/// Appends the text of the element of type `ty` at the start of `bytes`; fewer
-/// bytes than the type has count as 0.
+/// Appends the text of the element of type `ty` at the start of `bytes`. If there are too few
+/// bytes, the element is 0.
 pub fn push_element(text: &mut Vec<u8>, ty: ScalarType, bytes: &[u8]) {
     macro_rules! int {
         ($rust:ty) => {
@@ -200,7 +199,7 @@ fn push_general(text: &mut Vec<u8>, x: f64, precision: usize) {
     }
 }
 
-/// The digits with `before` of them, zeros added if need be, before the point.
+/// Appends the digits with `before` of them, padded with zeros, before the point.
 fn push_with_point(text: &mut Vec<u8>, digits: &[u8], before: usize) {
     if digits.len() <= before {
         text.extend_from_slice(digits);

@@ -7,11 +7,10 @@ use std::fs::{File, Metadata};
 use std::io::{self, Read, Seek};
 use std::path::Path;
 
-/// Reads values from a byte stream. Before each value, white space and
-/// comments are skipped; a `b` then announces a binary value, anything else a
-/// text value.
+/// Reads values from a byte stream. Before each value, white space and comments are skipped; a `b`
+/// then starts a binary value, anything else a text value.
 ///
-/// After an error the place in the stream is unspecified.
+/// After an error the position in the stream is unspecified.
 pub struct Reader<R> {
     input: Input<R>,
 }
@@ -29,9 +28,8 @@ impl Reader<File> {
         Ok(Self::from_file(File::open(path)?))
     }
 
-    /// A reader of an open file, from its present place on. The length of a
-    /// regular file is used to refuse binary headers that promise more than
-    /// there is.
+    /// A reader of an open file, from its current position on. The length of a regular file is used
+    /// to reject binary headers that promise more than there is.
     pub fn from_file(mut file: File) -> Self {
         let length = file.metadata().ok().filter(Metadata::is_file).map(|m| m.len());
         let start = if length.is_some() { file.stream_position().ok() } else { None };
@@ -70,8 +68,8 @@ impl<R: Read> Reader<R> {
         }
     }
 
-    /// The next value, of whatever type it says it is; a number without a
-    /// suffix is an `i32` or `f64`. `None` at the end of the input.
+    /// The next value, of the type that its text or header says; a number without a suffix is an
+    /// `i32` or `f64`. `None` at the end of the input.
     pub fn read_any(&mut self) -> Result<Option<Value>, ReadError> {
         self.input.skip_blanks()?;
         match self.input.peek()? {
@@ -86,7 +84,7 @@ impl<R: Read> Reader<R> {
         text::read_unit(&mut self.input)
     }
 
-    /// Reads `()` if it comes next; says whether it did.
+    /// Reads `()` if it comes next; returns true if so.
     pub fn skip_unit(&mut self) -> Result<bool, ReadError> {
         self.input.skip_blanks()?;
         if self.input.peek()? != Some(b'(') {
@@ -96,7 +94,7 @@ impl<R: Read> Reader<R> {
         Ok(true)
     }
 
-    /// Whether only white space and comments are left; they are skipped.
+    /// Skips white space and comments; returns true if nothing else is left.
     pub fn at_end(&mut self) -> Result<bool, ReadError> {
         self.input.skip_blanks()?;
         Ok(self.input.peek()?.is_none())

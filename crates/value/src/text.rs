@@ -1,9 +1,8 @@
 //! The text format: scalars, nested arrays, strings with escape sequences and `empty(...)`.
 //!
-//! An array is read in one pass without recursion: `counts` holds how many
-//! items each open bracket has so far, `shape` what each level's size was found
-//! to be when its first row was closed. The innermost rows, where the time
-//! goes, are read by a loop of their own for each element type.
+//! An array is read in one pass without recursion: `counts` has the number of items read so far in
+//! each open row, `shape` the sizes known so far, each from the first row closed at its level. The
+//! innermost rows, where the time is spent, have a loop specialised for each element type.
 
 use crate::error::{ErrorKind, Position, ReadError};
 use crate::escape::{self, NO_QUOTE};
@@ -15,7 +14,7 @@ use half::f16;
 use prim::ScalarType;
 use std::io::Read;
 
-/// Reads the text value that begins at the current, not blank, place.
+/// Reads the text value at the current position, which is not white space.
 pub fn read<R: Read>(input: &mut Input<R>, expected: Option<ValueType>) -> Result<Value, ReadError> {
     let start = input.position();
     if let Some(b'[' | b'"') = input.peek()? {
@@ -34,7 +33,7 @@ pub fn read_unit<R: Read>(input: &mut Input<R>) -> Result<(), ReadError> {
     punctuation(input, b')', "`)`")
 }
 
-/// Skips blanks and then the character `wanted`.
+/// Skips white space and comments, then reads the character `wanted`.
 fn punctuation<R: Read>(input: &mut Input<R>, wanted: u8, name: &str) -> Result<(), ReadError> {
     input.skip_blanks()?;
     if input.peek()? == Some(wanted) {
@@ -63,7 +62,7 @@ fn article(ty: ScalarType) -> &'static str {
     }
 }
 
-/// Reads one literal of type `ty`, in any form, and gives its bits.
+/// Reads one literal of type `ty`, in any form, and returns its bits.
 fn element<R: Read>(input: &mut Input<R>, ty: ScalarType) -> Result<u64, ReadError> {
     let n = input.token_len()?;
     let wanted = format!("{} {ty}", article(ty));
@@ -88,7 +87,7 @@ fn element<R: Read>(input: &mut Input<R>, ty: ScalarType) -> Result<u64, ReadErr
     Err(input.error(kind, message))
 }
 
-/// The type that the literal at the current place has by itself.
+/// The type of the literal at the current position if no type is expected.
 fn own_type<R: Read>(input: &mut Input<R>) -> Result<ScalarType, ReadError> {
     let n = input.token_len()?;
     literal::own_type(input.rest().get(..n).unwrap_or_default()).ok_or_else(|| unexpected(input, "a value"))
@@ -167,13 +166,13 @@ fn empty<R: Read>(
     value(scalar, shape, Buffer::new(), start)
 }
 
-/// An array that is being read.
+/// The state of reading an array.
 struct Array<'a, R> {
     input: &'a mut Input<R>,
     ty: ScalarType,
-    /// Sizes as far as they are known, outermost first; -1 where not yet.
+    /// The sizes known so far, outermost first; -1 if unknown.
     shape: Vec<i64>,
-    /// Items seen so far in each open row, outermost first.
+    /// The number of items read so far in each open row, outermost first.
     counts: Vec<i64>,
     data: Buffer,
 }
@@ -231,7 +230,7 @@ impl<'a, R: Read> Array<'a, R> {
         value(ty, shape, data, start)
     }
 
-    /// Reads what follows the opening brackets.
+    /// Reads everything after the opening brackets.
     fn items(&mut self) -> Result<(), ReadError> {
         let rank = self.shape.len();
         let mut item_allowed = true;
@@ -284,7 +283,7 @@ impl<'a, R: Read> Array<'a, R> {
     fn close(&mut self) -> Result<(), ReadError> {
         let count = self.counts.pop().unwrap_or_default();
         let level = self.counts.len();
-        // The rows of an array without rows have no size to go by.
+        // Without rows, the sizes of the inner dimensions are unknown.
         if count == 0 && self.shape.get(level + 1).is_some_and(|&n| n < 0) {
             return Err(self.input.error(
                 ErrorKind::Malformed,
@@ -336,8 +335,8 @@ impl<'a, R: Read> Array<'a, R> {
         let mut count = 0;
         loop {
             count += self.quick_elements::<T>()?;
-            // Here is a literal of another form, a comment, the end of the
-            // window, an error, or the end of the row.
+            // Next is a literal of another form, a comment, the end of the window, an error, or the
+            // end of the row.
             self.input.skip_blanks()?;
             if self.input.peek()? == Some(b']') {
                 break;
@@ -359,8 +358,8 @@ impl<'a, R: Read> Array<'a, R> {
         self.close()
     }
 
-    /// Reads elements, each with the comma after it, as long as they are plain
-    /// literals in memory. Gives their number.
+    /// Reads elements, each with the comma after it, as long as they are plain literals in the
+    /// window. Returns their number.
     fn quick_elements<T: Literal>(&mut self) -> Result<i64, ReadError> {
         let text = self.input.rest();
         let mut at = 0;
@@ -422,9 +421,9 @@ impl<'a, R: Read> Array<'a, R> {
         self.close()
     }
 
-    /// Reads an escape sequence as the bytes of its character in UTF-8.
+    /// Reads an escape sequence and appends its character in UTF-8.
     fn escape(&mut self) -> Result<(), ReadError> {
-        // As much as the longest sequence takes, but nothing after the string.
+        // Fill the window with the longest possible sequence, but read nothing after the string.
         let is_end = |c: &u8| matches!(c, b'"' | b'\n');
         while self.input.rest().len() < escape::LONGEST
             && !self.input.rest().iter().skip(2).any(is_end)

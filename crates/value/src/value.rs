@@ -1,9 +1,8 @@
 //! Values and their types.
 //!
-//! Invariants of a [`Value`]: the number of bytes is the product of the shape
-//! and the element size, all dimensions are at least 0, the rank is at most
-//! [`MAX_RANK`], and every byte of a `bool` value is 0 or 1. All constructors
-//! check them, so that native code and typed views can rely on them.
+//! Invariants of a [`Value`]: the number of bytes is the product of the shape and the element size,
+//! all dimensions are at least 0, the rank is at most [`MAX_RANK`], and every byte of a `bool`
+//! value is 0 or 1. All constructors check them, so native code and typed views can rely on them.
 
 use crate::{Buffer, OutOfMemory};
 use half::f16;
@@ -13,7 +12,7 @@ use std::fmt;
 /// The largest rank that the binary format can express.
 pub const MAX_RANK: usize = 127;
 
-/// Type of a value: element type and number of dimensions (0 for a scalar).
+/// The type of a value: element type and number of dimensions (0 for a scalar).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct ValueType {
     /// Element type.
@@ -38,11 +37,11 @@ impl fmt::Display for ValueType {
     }
 }
 
-/// A Rust type whose values are stored in a [`Value`] as they are.
+/// A Rust type whose values have the representation of elements of a [`Value`].
 ///
 /// # Safety
-/// The type must have no padding and the size of `TYPE`; every bit pattern
-/// that a value of `TYPE` may hold must be valid for it.
+/// The type must have no padding and the size of `TYPE`; every bit pattern that a value of `TYPE`
+/// may hold must be valid for it.
 pub unsafe trait Element: Copy + 'static {
     /// The element type.
     const TYPE: ScalarType;
@@ -51,9 +50,8 @@ pub unsafe trait Element: Copy + 'static {
 macro_rules! elements {
     ($($rust:ty => $ty:ident,)*) => {
         $(
-            // SAFETY: the number types have no padding and no invalid
-            // patterns; `bool` has the patterns 0 and 1, which are all that a
-            // value of that type holds.
+            // SAFETY: the number types have no padding and no invalid patterns; `bool` has the
+            // patterns 0 and 1, which are the only ones that a value of that type holds.
             unsafe impl Element for $rust {
                 const TYPE: ScalarType = ScalarType::$ty;
             }
@@ -67,7 +65,7 @@ elements! {
     f16 => F16, f32 => F32, f64 => F64, bool => Bool,
 }
 
-/// Why bytes and shape do not make a value.
+/// The reason why bytes and shape do not make a value.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ShapeError {
     /// A dimension below 0.
@@ -76,16 +74,16 @@ pub enum ShapeError {
     Rank(usize),
     /// The size in bytes does not fit in 63 bits.
     Overflow,
-    /// The shape needs another number of bytes than there are.
+    /// The number of bytes is not the one that the shape requires.
     Bytes {
-        /// What the shape needs.
+        /// The number of bytes that the shape requires.
         expected: u64,
-        /// What there are.
+        /// The number of bytes given.
         found: u64,
     },
     /// A `bool` byte that is neither 0 nor 1, with its index.
     Bool(u64),
-    /// The allocator had no room.
+    /// A failed allocation.
     Memory(OutOfMemory),
 }
 
@@ -112,7 +110,7 @@ impl From<OutOfMemory> for ShapeError {
     }
 }
 
-/// Number of bytes of an array, or why there is none.
+/// The number of bytes of an array, or the reason why the shape is invalid.
 pub(crate) fn byte_count(ty: ScalarType, shape: &[i64]) -> Result<u64, ShapeError> {
     if shape.len() > MAX_RANK {
         return Err(ShapeError::Rank(shape.len()));
@@ -130,8 +128,7 @@ pub(crate) fn byte_count(ty: ScalarType, shape: &[i64]) -> Result<u64, ShapeErro
         .ok_or(ShapeError::Overflow)
 }
 
-/// A scalar (rank 0) or a regular array in row-major order. Equality is of
-/// type, shape and bits.
+/// A scalar (rank 0) or a regular array in row-major order. Equality compares type, shape and bits.
 #[derive(PartialEq, Eq, Debug)]
 pub struct Value {
     ty: ScalarType,
@@ -174,9 +171,8 @@ impl Value {
         Self::from_slice(&[], &[x])
     }
 
-    /// The scalar with the bits of `x`, read as type `ty`: a core integer has
-    /// no sign, the source type adds it. `None` if `x` is not of `ty`'s core
-    /// type or there is no memory.
+    /// The scalar with the bits of `x`, as type `ty`: a core integer has no sign, the source type
+    /// adds it. `None` if `x` is not of `ty`'s core type or there is no memory.
     pub fn from_scalar(ty: ScalarType, x: Scalar) -> Option<Self> {
         if ty.prim() != x.ty() {
             return None;
@@ -185,7 +181,7 @@ impl Value {
         Self::from_bytes(ty, Vec::new(), bytes.get(..ty.size() as usize)?).ok()
     }
 
-    /// A string as the `[n]u8` that it stands for.
+    /// A string as an array of type `[n]u8`, its bytes in UTF-8.
     pub fn from_string(text: &str) -> Result<Self, ShapeError> {
         Self::from_slice(&[text.len() as i64], text.as_bytes())
     }
@@ -215,20 +211,20 @@ impl Value {
         self.data.len() / self.ty.size() as usize
     }
 
-    /// Whether this is an array without elements.
+    /// Returns true for an array without elements.
     pub const fn is_empty(&self) -> bool {
         self.data.is_empty()
     }
 
-    /// The elements as bytes, row-major, in the byte order of the machine.
+    /// The elements as bytes, in row-major order and native byte order.
     pub const fn bytes(&self) -> &[u8] {
         self.data.as_slice()
     }
 
     /// The elements, if they are of type `T`.
     pub fn elements<T: Element>(&self) -> Option<&[T]> {
-        // SAFETY: type and size agree, the buffer is aligned to 64 bytes, and
-        // bools were checked when the value was made.
+        // SAFETY: type and size agree, the buffer is aligned to 64 bytes, and bools were checked
+        // when the value was made.
         (T::TYPE == self.ty).then(|| unsafe {
             std::slice::from_raw_parts(self.data.as_slice().as_ptr().cast::<T>(), self.len())
         })
@@ -249,18 +245,18 @@ impl Value {
         if self.rank() == 0 { self.get(0) } else { None }
     }
 
-    /// Takes the value apart: element type, shape, elements as bytes.
+    /// The element type, the shape and the elements as bytes.
     pub fn into_parts(self) -> (ScalarType, Vec<i64>, Buffer) {
         (self.ty, self.shape, self.data)
     }
 
-    /// A copy, or an error where memory is short.
+    /// A copy, or an error if there is no memory.
     pub fn try_clone(&self) -> Result<Self, OutOfMemory> {
         Ok(Self { ty: self.ty, shape: self.shape.clone(), data: Buffer::copy_of(self.bytes())? })
     }
 }
 
-/// The text format.
+/// Displays the text format.
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut text = Vec::new();

@@ -1,4 +1,4 @@
-//! Round trips through both formats, and what is said about wrong input.
+//! Round trips through both formats, and messages about malformed input.
 
 use prim::ScalarType;
 use proptest::prelude::*;
@@ -8,7 +8,7 @@ use value::{
     write_text,
 };
 
-/// Hands out a few bytes at a time, so that values cross the window's end.
+/// A reader that returns a few bytes at a time, so that values cross the window's end.
 struct Trickle<'a>(&'a [u8], usize);
 
 impl Read for Trickle<'_> {
@@ -29,7 +29,7 @@ fn arbitrary_value() -> impl Strategy<Value = Value> {
                     *b &= 1;
                 }
             }
-            // Text has one NaN per type only; keep its payload out of the way.
+            // Text has only one NaN per type; avoid NaN payloads.
             if ty.is_float() {
                 let size = ty.size() as usize;
                 bytes.chunks_exact_mut(size).for_each(|x| x[size - 1] &= 0xbf);
@@ -113,7 +113,7 @@ fn forms_of_text() {
     let cases: [(&str, ValueType, &str); 20] = [
         ("-271733879u32", ty(U32, 0), "4023233417u32"),
         ("0xFFFFFFFF", ty(I32, 0), "-1i32"),
-        // A suffix makes numbers wrap, as the reference compiler's programs do.
+        // Numbers with a suffix wrap, as in the reference compiler's programs.
         ("[255i8, 32767i8]", ty(I8, 1), "[-1i8, -1i8]"),
         ("[300u8, -300u8]", ty(U8, 1), "[44u8, 212u8]"),
         ("[0xd4u8, 0x1d,0x8c,0xff]", ty(U8, 1), "[212u8, 29u8, 140u8, 255u8]"),
@@ -293,7 +293,7 @@ fn messages_about_binary() {
     for (bytes, ty, message) in cases {
         assert_eq!(read(bytes, ty).err().as_deref(), Some(message));
     }
-    // A size that cannot be checked is not believed either.
+    // A size that cannot be checked against the input's length is not trusted either.
     let kind = Reader::new(huge.as_slice()).read(ints).map_err(|e| e.kind);
     assert_eq!(kind, Err(ErrorKind::End));
     assert_eq!(Reader::from_slice(&huge).read(ints).map_err(|e| e.kind), Err(ErrorKind::End));

@@ -1,5 +1,5 @@
-//! Both formats against files that other programs wrote: futhark-data, C's
-//! printf and exact rational arithmetic (see `tests/oracle/value/make.py`).
+//! Both formats against files that other programs wrote: futhark-data, C's printf and exact
+//! rational arithmetic (see `tests/oracle/value/make.py`).
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -39,7 +39,7 @@ fn text_of_futhark_data() -> Outcome {
     let from_text = read_all(&fs::read(file("values.txt"))?)?;
     assert_eq!(from_text.len(), from_binary.len());
     for (x, y) in from_binary.iter().zip(&from_text) {
-        // It writes floats with 6 digits after the point.
+        // futhark-data writes floats with 6 digits after the point.
         compare(x, y, Tolerance(6e-7))?;
         let again = read_all(x.to_string().as_bytes())?;
         assert_eq!(again.as_slice(), std::slice::from_ref(x));
@@ -47,7 +47,7 @@ fn text_of_futhark_data() -> Outcome {
     Ok(())
 }
 
-/// Lines of type, bits and text.
+/// Test cases, one a line: type, bits and text.
 fn cases(name: &str) -> Result<Vec<(Value, String)>, Box<dyn std::error::Error>> {
     let mut cases = Vec::new();
     for line in fs::read_to_string(file(name))?.lines() {
@@ -77,7 +77,7 @@ fn literals_of_all_forms() -> Outcome {
         let ValueType { scalar, .. } = value.value_type();
         let back = Reader::from_slice(text.as_bytes()).read(value.value_type())?;
         assert_eq!(back, value, "{text} as {scalar}");
-        // Within an array the quick way is taken where there is one.
+        // In an array, the fast path is taken where it applies.
         let row = format!("[{text},{text} ,\n{text}]");
         let back = Reader::from_slice(row.as_bytes()).read(ValueType::new(scalar, 1))?;
         let expected = Value::from_bytes(scalar, vec![3], &value.bytes().repeat(3))?;
