@@ -1,9 +1,9 @@
-//! Which arrays share storage, and what becomes of that storage.
+//! Alias classes of arrays, and the consumption of their storage.
 //!
-//! Names that may alias fall into one class (a union-find over the whole
-//! function, without regard to order). For each class: whether any of it is
-//! ever consumed, and whether any of it is a result of the function. What is
-//! not consumed may be shared freely; the rest is left alone.
+//! Names that may alias fall into one class (a union-find over the whole function, insensitive to
+//! control flow). For each class it is known whether a member is ever consumed, whether a member is
+//! a result of the function, and whether a member is a parameter that the function does not
+//! consume. Storage that is never consumed may be shared freely; other storage is left alone.
 
 use crate::passes::Signatures;
 use ir::syntax::{Atom, BasicOp, Body, Exp, Function, Level, Param, Stm};
@@ -18,14 +18,14 @@ struct Flags {
     param: bool,
 }
 
-/// The classes of a function's names; see the module's header.
+/// The alias classes of a function's names; see the module's header.
 pub(crate) struct Aliases {
     parent: Vec<u32>,
     flags: Vec<Flags>,
 }
 
 impl Aliases {
-    /// The classes of all names bound in the function.
+    /// Computes the classes of all names bound in the function.
     pub(crate) fn of<L: Level>(function: &Function<L>, types: &TypeEnv, sigs: &Signatures) -> Self {
         let n = function.names.len();
         let mut collect = Collect {
@@ -63,7 +63,8 @@ impl Aliases {
         root
     }
 
-    /// Makes one class of two names' classes. (Names made since are in none.)
+    /// Merges the classes of two names. Names created after the analysis belong to no class and are
+    /// ignored.
     pub(crate) fn union(&mut self, a: Name, b: Name) {
         if a.index().max(b.index()) >= self.parent.len() {
             return;
@@ -84,7 +85,7 @@ impl Aliases {
     }
 
     fn flags(&self, name: Name) -> Flags {
-        // A name made since is unknown: the worst is assumed.
+        // Names created after the analysis are unknown: the worst case is assumed.
         self.flags.get(self.find(name)).copied().unwrap_or(Flags {
             consumed: true,
             result: true,
@@ -92,17 +93,17 @@ impl Aliases {
         })
     }
 
-    /// Whether the array or an alias is consumed anywhere.
+    /// Returns true if the array or an alias of it is consumed anywhere.
     pub(crate) fn consumed(&self, name: Name) -> bool {
         self.flags(name).consumed
     }
 
-    /// Whether the array or an alias is a result of the function.
+    /// Returns true if the array or an alias of it is a result of the function.
     pub(crate) fn is_result(&self, name: Name) -> bool {
         self.flags(name).result
     }
 
-    /// The class of a name, for comparison.
+    /// The representative of a name's class, for comparison.
     pub(crate) fn class(&self, name: Name) -> usize {
         self.find(name)
     }
@@ -224,7 +225,7 @@ impl<L: Level> Visit<L> for Collect<'_> {
                     self.consume(*name);
                 }
                 if op.runs_once() {
-                    // What a body that runs once gives back may be anything in it.
+                    // The results of a body that runs once may alias anything in it.
                     for (bound, name) in pat.iter().zip(&consumed) {
                         self.alias(bound.name, *name);
                     }

@@ -1,13 +1,14 @@
-//! Dead code: what no result of the function needs is removed.
+//! Dead-code elimination: removes all code that no result of the function depends on.
 //!
-//! One walk builds the graph of needs (a name needs the operands of what binds
-//! it; a result of a loop its parameter, which needs its initial and next
-//! values; a component of a reduction its operator's results; and so on), one
-//! search from the function's results marks, one walk sweeps. So cycles die
-//! too, and unused loop parameters, branches' results, inputs and results of
-//! combinators, with the checks that only they needed. Linear in the function.
+//! One walk builds the dependency graph (a name depends on the operands of its binding; a result of
+//! a loop on its parameter, which depends on its initial and next values; a component of a
+//! reduction on its operator's results; and so on), one search from the function's results marks
+//! the live nodes, and one walk sweeps. Dead cycles therefore disappear too, as do unused loop
+//! parameters, results of branches, and inputs and results of combinators, with the checks that
+//! only they needed. Linear in the size of the function.
 //!
-//! Needs: a well-scoped function. Guarantees: as before; names are kept as they are.
+//! Needs: a well-scoped function. Guarantees: a well-scoped function with the same meaning; names
+//! are unchanged.
 
 mod accs;
 mod ops;
@@ -19,7 +20,8 @@ use ir::walk::{Visit, with_stack};
 use ir::{Fuel, Name};
 use rustc_hash::FxHashMap;
 
-/// Who needs whom: nodes are names and, beside them, statements and parts.
+/// The dependency graph. Its nodes are the names, and further ones for statements and parts of
+/// operations.
 pub struct Graph {
     next: u32,
     edges: Vec<(u32, u32)>,
@@ -28,13 +30,13 @@ pub struct Graph {
 }
 
 impl Graph {
-    /// A new node that is no name.
+    /// Adds a node that stands for no name.
     pub(crate) fn node(&mut self) -> u32 {
         self.next += 1;
         self.next - 1
     }
 
-    /// `from` needs `to`.
+    /// Adds a dependency of `from` on `to`.
     pub(crate) fn need(&mut self, from: u32, to: u32) {
         self.edges.push((from, to));
     }
@@ -59,7 +61,8 @@ impl Graph {
         }
     }
 
-    /// A bound name needs what its type and annotation mention, and the statement that binds it.
+    /// Makes a bound name depend on the names in its type and annotation, and on the statement that
+    /// binds it.
     pub(crate) fn binding<L: Level>(&mut self, param: &Param<L>, stm: u32) {
         let from = param.name.0;
         if from != stm {
@@ -70,7 +73,7 @@ impl Graph {
         Visit::<L>::ann(&mut needs, &param.ann);
     }
 
-    /// The needs inside a body; its results are the caller's.
+    /// Adds the dependencies inside a body. Those of its results are added by the caller.
     pub(crate) fn body<L: OptLevel>(&mut self, body: &Body<L>) {
         with_stack(|| {
             for stm in &body.stms {
@@ -79,7 +82,7 @@ impl Graph {
         });
     }
 
-    /// A lambda of which nothing can be left out.
+    /// Adds a lambda none of whose parts can be removed.
     pub(crate) fn whole_lambda<L: OptLevel>(&mut self, lambda: &Lambda<L>, stm: u32) {
         for param in &lambda.params {
             self.binding(param, stm);
@@ -154,7 +157,7 @@ impl<L: Level> Visit<L> for Needs<'_> {
     }
 }
 
-/// What is needed.
+/// The set of live nodes.
 pub struct Live(Vec<bool>);
 
 impl Live {
@@ -169,7 +172,7 @@ impl Live {
         Self(reachable(&graph, root))
     }
 
-    /// Whether the name is needed.
+    /// Returns true if the name is live.
     pub(crate) fn name(&self, name: Name) -> bool {
         self.0[name.index()]
     }
@@ -178,7 +181,7 @@ impl Live {
         pat.iter().any(|param| self.name(param.name))
     }
 
-    /// Removes what is not needed from a body; its results are the caller's.
+    /// Removes dead code from a body. Its dead results are removed by the caller.
     pub(crate) fn sweep<L: OptLevel>(&self, body: &mut Body<L>) {
         with_stack(|| {
             body.stms.retain_mut(|stm| {
@@ -255,7 +258,7 @@ fn reachable(graph: &Graph, root: u32) -> Vec<bool> {
     seen
 }
 
-/// Removes dead code from a function, all of it as one rewrite.
+/// Removes dead code from a function; the whole removal counts as one rewrite.
 pub(crate) fn remove<L: OptLevel>(function: &mut Function<L>, fuel: &mut Fuel) {
     if fuel.take() {
         let live = Live::of(function);

@@ -1,5 +1,5 @@
-//! Fused multiply-adds: a product whose only use is one sum or difference in
-//! the same body is computed with it, rounded once.
+//! Fused multiply-adds: a product whose only use is one sum or difference in the same body is
+//! computed with it, rounded once.
 //!
 //! ```text
 //! let p = fmul a b                   let s = fma a b c
@@ -9,13 +9,12 @@
 //! let s = fsub c p                   let m = fneg a, let s = fma m b c
 //! ```
 //!
-//! Likewise a power of 2.0 becomes a product.
+//! Likewise a power with exponent 2.0 becomes a product.
 //!
-//! This is the one place where the compiler changes how floats round (design
-//! contract 2): `--fp=strict` leaves the pass out. Of two products in a sum the
-//! first is taken. It runs before flattening and once more after it, when
-//! reductions inside a segop have become loops: the operator then stands beside
-//! the product that it adds. Needs nothing; guarantees that nothing else changes.
+//! This is the only pass that changes floating-point rounding (design contract 2); `--fp=strict`
+//! skips it. Of two products in a sum the first is fused. The pass runs before flattening and once
+//! more after it: reductions inside a segop are loops by then, and the operator is next to the
+//! product that it adds. Needs nothing. Guarantees that nothing else changes.
 
 use crate::passes::Signatures;
 use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Function, Level, Param, Stm};
@@ -25,7 +24,7 @@ use ir::{Context, Fuel, Name, NameTable, PassError};
 use prim::{BinOp, MathFun, PrimType, Scalar, UnOp};
 use rustc_hash::FxHashMap;
 
-/// Fuses products with the sums that they go to.
+/// Fuses products with the sums that use them.
 pub(crate) fn fuse_products<L: Level>(
     mut function: Function<L>,
     _: &Signatures,
@@ -63,7 +62,7 @@ impl<L: Level> VisitMut<L> for Products<'_> {
 
 impl Products<'_> {
     fn in_body<L: Level>(&mut self, body: &mut Body<L>) {
-        // Products of this body that are used once: where they stand, their factors.
+        // Products of this body that are used once: their positions and factors.
         let mut products: FxHashMap<Name, (usize, Atom, Atom)> = FxHashMap::default();
         let stms = std::mem::take(&mut body.stms);
         let mut out: Vec<Option<Stm<L>>> = Vec::with_capacity(stms.len());
@@ -118,7 +117,7 @@ impl Products<'_> {
         body.stms = out.into_iter().flatten().collect();
     }
 
-    /// A power of 2.0 as a product.
+    /// Rewrites a power with exponent 2.0 to a product.
     fn square<L: Level>(&mut self, stm: &mut Stm<L>) {
         let Exp::Basic(BasicOp::Math(MathFun::Pow, ty, args)) = &stm.exp else {
             return;
@@ -150,7 +149,7 @@ impl Products<'_> {
     }
 }
 
-/// Half precision has no such instruction on most machines.
+/// Most machines have no such instruction for half precision.
 fn fusable(ty: PrimType) -> bool {
     matches!(ty, PrimType::F32 | PrimType::F64)
 }

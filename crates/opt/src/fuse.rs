@@ -1,4 +1,4 @@
-//! Fusion: combinators that feed each other, or read the same, become one.
+//! Fusion: combinators become one if one reads the other's results, or if both read the same array.
 //!
 //! ```text
 //! let ys = map w (x <- xs) -> f x
@@ -6,29 +6,29 @@
 //!                                                 op 0
 //! ```
 //!
-//! Each body is a dependency graph ([`graph`]); a fusion makes two of its nodes one
-//! where no path leads between them through a third. Nothing is computed twice but what
-//! is cheaper so: the two are gone, and results of the producer that others use come out
-//! of the fused combinator. The ways, each with its conditions in its own module:
+//! Each body is a dependency graph ([`graph`]). A fusion merges two nodes if no path leads from one
+//! to the other through a third. Nothing is computed twice, except where recomputation is cheaper:
+//! both combinators are replaced, and results of the producer with other uses become results of the
+//! fused combinator. The kinds of fusion, each with its conditions in a module:
 //!
-//! - a producer into the consumer that reads its results element by element, in the
-//!   map lambda or, after a scan, in the `post` lambda ([`merge`]);
-//! - a producer into a `withacc`, where one combinator in there alone reads it, and
-//!   two `withacc`s or two histograms over the same elements ([`accs`]);
-//! - two combinators that read the same array, side by side ([`beside`]);
-//! - a producer that is read through a view, or at the own index, after the view went
-//!   to what the producer reads ([`views`]), or the reads became inputs ([`own`]);
-//! - what would be stored for several readers, which cannot become one, is computed
-//!   again in each where that is cheaper ([`again`]);
-//! - a reduction of arrays, which becomes a map of reductions ([`interchange`]);
-//! - a loop of maps, which becomes a map of loops ([`loops`]);
-//! - where the last element of a scan is read too, a reduction gives it ([`totals`]).
+//! - a producer into a consumer that reads its results element by element, in the map lambda or,
+//!   after a scan, in the `post` lambda ([`merge`]);
+//! - a producer into a `withacc` in which only one combinator reads it, and two `withacc`s or two
+//!   histograms over the same elements ([`accs`]);
+//! - two combinators that read the same array: horizontal fusion ([`beside`]);
+//! - a producer that is read through a view, or at the map's own index, after the view is moved to
+//!   the producer's inputs ([`views`]), or after the reads became inputs ([`own`]);
+//! - recomputation: an array that would be stored for several readers, which cannot be merged, is
+//!   recomputed in each reader where that is cheaper ([`again`]);
+//! - interchange of a reduction of arrays to a map of reductions ([`interchange`]);
+//! - interchange of a loop of maps to a map of loops ([`loops`]);
+//! - a reduction that returns the last element of a scan, where that is read too ([`totals`]).
 //!
-//! Bodies are fused innermost first. A fusion brings what lies in two lambdas together,
-//! which the next walk finds, after simplification; walks go on until there is nothing
-//! left to fuse, as each has fewer combinators. Combinators go side by side, and maps
-//! to reductions before them, when nothing else fuses any more: before that they might
-//! still go to a scan after them.
+//! Bodies are fused innermost first. A fusion brings contents of two lambdas together, which the
+//! next walk fuses after simplification. The walks are repeated until nothing fuses; each has fewer
+//! combinators. Horizontal fusion, and fusion of maps with later reductions over the same inputs,
+//! wait until nothing else fuses: until then these combinators might still be fused into a later
+//! scan.
 //!
 //! Needs: no dead code. Guarantees: each fusion takes one unit of fuel.
 
@@ -61,7 +61,7 @@ use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 use std::sync::Arc;
 use stored::Stored;
 
-/// Fuses what can be in a function, and simplifies what that makes.
+/// Fuses the combinators of a function, and simplifies the results.
 pub(crate) fn fuse(
     mut function: Function<Soacs>,
     signatures: &Signatures,
@@ -112,17 +112,16 @@ pub(crate) fn fuse(
     Ok(function)
 }
 
-/// What is done, each beside what was done before.
+/// The phases of fusion. Each includes the fusions of the one before.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Phase {
-    /// Producers go into consumers.
+    /// Vertical fusion: producers into consumers.
     Through,
-    /// Combinators go side by side, and where nothing fuses any more, what would be
-    /// stored for several is computed again.
+    /// Horizontal fusion, and recomputation of arrays with several readers once nothing else fuses.
     Beside,
 }
 
-/// One walk; whether something was fused.
+/// One walk over the function. Returns true if anything fused.
 fn walk(
     function: &mut Function<Soacs>,
     signatures: &Signatures,
@@ -165,7 +164,7 @@ fn walk(
     fused
 }
 
-/// How often each name is used.
+/// The number of uses of each name.
 struct Uses(Vec<u32>);
 
 impl Uses {
@@ -183,64 +182,63 @@ impl Visit<Soacs> for Uses {
 }
 
 struct Fuser<'a> {
-    /// How often each name is used in the whole function.
+    /// The number of uses of each name in the whole function.
     uses: Vec<u32>,
     names: &'a mut NameTable,
     provs: &'a mut ProvTable,
     types: TypeEnv,
     aliases: Aliases,
     signatures: &'a Signatures,
-    /// The statements that are being visited, outermost first.
+    /// The statements being visited, outermost first.
     open: Vec<Open>,
-    /// The tokens of accumulators whose values meet by an operator that rounds.
+    /// The tokens of accumulators with an operator that rounds.
     rounding: FxHashSet<Name>,
-    /// Names that are one less than others.
+    /// Names `x - 1`, with the `x` that each is one less than.
     less: FxHashMap<Name, Name>,
-    /// For each name the statement that was visited when it was used last, and when it
-    /// was bound.
+    /// For each name, the ids of the visited statements that used it last and that bound it.
     marks: Vec<(u32, u32)>,
-    /// How many statements were visited by themselves.
+    /// The number of statements visited.
     visited: u32,
     fuel: &'a mut Fuel,
     phase: Phase,
-    /// What reads elements of its choice, where somebody wants to know.
+    /// The readers that index arrays freely, if remarks are requested.
     stored: &'a mut Option<Stored>,
-    /// For each pair that was looked at, what became of it.
+    /// The outcome for each pair of combinators considered.
     fates: &'a mut Fates,
-    /// Loops that became maps of loops: what they bind first, and where they come from.
+    /// Loops that became maps of loops: the first bound name and the provenance.
     turned: &'a mut Vec<(Name, Prov)>,
     fused: bool,
-    /// Whether loops in maps are left to flattening, which makes versions of them.
+    /// True if loops in maps are left to flattening, which makes versions of them.
     versions: bool,
-    /// How many lambdas there are around.
+    /// The number of enclosing lambdas.
     lambdas: u32,
 }
 
-/// A statement that is being visited.
+/// A statement being visited.
 struct Open {
     id: u32,
     needs: Needs,
 }
 
-/// What became of two combinators, in the last walk that saw them.
+/// The outcome for two combinators, in the last walk that considered them.
 #[derive(Clone, Copy)]
 enum Fate {
-    /// The one went into the other, which reads it.
+    /// The producer was fused into its consumer.
     Fused,
-    /// The one's result is computed again in the other.
+    /// The producer's result is recomputed in the consumer.
     Again,
-    /// They went side by side.
+    /// Fused horizontally.
     Together,
-    /// They stay apart.
+    /// Not fused.
     Apart(Apart),
 }
 
-/// One of two combinators: its first result, what it is, where it comes from.
+/// One of two combinators: its first result, its classification and its provenance.
 type Side = (Option<Name>, decision::Operation, Prov);
 
 type Fates = IndexMap<(Option<Name>, Option<Name>), (Side, Side, Fate), FxBuildHasher>;
 
-/// Collects what a statement needs, and fuses the bodies in it.
+/// Collects the dependencies of a statement, and fuses the bodies in it.
 impl VisitMut<Soacs> for Fuser<'_> {
     fn name(&mut self, name: &mut Name) {
         self.used(*name);
@@ -271,7 +269,7 @@ impl VisitMut<Soacs> for Fuser<'_> {
 }
 
 impl Fuser<'_> {
-    /// Fuses what is in a body.
+    /// Fuses the combinators of a body.
     fn fuse_body(&mut self, body: &mut Body<Soacs>) {
         with_stack(|| {
             for stm in &mut body.stms {
@@ -309,12 +307,12 @@ impl Fuser<'_> {
         });
     }
 
-    /// What a statement needs; the bodies in it are fused.
+    /// Returns the dependencies of a statement, after fusing the bodies in it.
     fn needs(&mut self, stm: &mut Stm<Soacs>) -> Needs {
         self.visited += 1;
         let id = self.visited;
         self.open.push(Open { id, needs: Needs::default() });
-        // Inputs are no needs of the inside.
+        // Inputs are not dependencies of the inside.
         let held = inputs_mut(&mut stm.exp).map(std::mem::take);
         self.stm(stm);
         if let (Some(place), Some(held)) = (inputs_mut(&mut stm.exp), held) {
@@ -327,7 +325,7 @@ impl Fuser<'_> {
         needs
     }
 
-    /// Notes that the statement at hand uses a name.
+    /// Records that the current statement uses a name.
     fn used(&mut self, name: Name) {
         let Some(open) = self.open.last_mut() else {
             return;
@@ -339,7 +337,7 @@ impl Fuser<'_> {
         }
     }
 
-    /// Notes that the statement at hand binds a name.
+    /// Records that the current statement binds a name.
     fn bound(&mut self, name: Name) {
         if let Some(open) = self.open.last() {
             self.marks[name.index()].1 = open.id;
@@ -348,7 +346,7 @@ impl Fuser<'_> {
 
     fn fuse_graph(&mut self, stms: Vec<(Stm<Soacs>, Needs)>) -> Vec<Stm<Soacs>> {
         let uses = &self.uses;
-        // An array that was made here for one use alone has no other names.
+        // An array created here for a single use has no other names.
         let alone = |graph: &Graph, name: Name| {
             uses[name.index()] == 1 && graph.binder(name).and_then(|id| graph.stm(id)).is_some_and(makes)
         };
@@ -389,7 +387,7 @@ impl Fuser<'_> {
         }
     }
 
-    /// Fuses one producer into the consumer that reads it; false if there is none.
+    /// Fuses one producer into the consumer that reads it. Returns false if there is none.
     fn take_producer(&mut self, graph: &mut Graph, consumer: usize) -> bool {
         let Some(stm) = graph.stm(consumer) else {
             return false;
@@ -425,7 +423,7 @@ impl Fuser<'_> {
         self.unite(graph, producer, consumer, way)
     }
 
-    /// How a producer goes into a consumer.
+    /// The way to fuse a producer into a consumer.
     fn way(&mut self, graph: &Graph, producer: usize, consumer: usize) -> Result<Way, Apart> {
         let (Some(first), Some(second)) = (graph.stm(producer), graph.stm(consumer)) else {
             return Err(Apart::ReadOtherwise);
@@ -442,7 +440,7 @@ impl Fuser<'_> {
         Ok(way)
     }
 
-    /// Whether two nodes may become one, as far as the others go; takes fuel.
+    /// Checks that no other node forbids merging two nodes; takes fuel.
     fn may_unite(&mut self, graph: &Graph, first: usize, second: usize) -> Result<(), Apart> {
         if graph.collide(first, second) {
             return Err(Apart::Overwritten);
@@ -456,7 +454,7 @@ impl Fuser<'_> {
         Ok(())
     }
 
-    /// What a statement is in decisions; its name is its first result's.
+    /// A statement's description for remarks. Its name is that of its first result.
     fn side(stm: &Stm<Soacs>) -> Side {
         let name = stm.pat.first().map(|param| param.name);
         let what = match &stm.exp {
@@ -468,23 +466,23 @@ impl Fuser<'_> {
         (name, what, stm.aux.prov)
     }
 
-    /// Notes what became of two combinators.
+    /// Records the outcome for two combinators.
     fn note_fate(&mut self, (first, second): (Side, Side), fate: Fate) {
         let pair = (first.0, second.0);
         self.fates.insert(pair, (first, second, fate));
     }
 
-    /// How often an array is among the inputs.
+    /// The number of times an array occurs among the inputs.
     fn among(name: Name, inputs: &[Name]) -> u32 {
         inputs.iter().filter(|input| **input == name).count() as u32
     }
 
-    /// Whether a producer's result is used beside these inputs.
+    /// Returns true if a producer's result has uses other than these inputs.
     fn is_kept(&self, name: Name, inputs: &[Name]) -> bool {
         self.uses[name.index()] > Self::among(name, inputs)
     }
 
-    /// Makes two combinators one, in a way that is possible.
+    /// Merges two combinators in a way that is possible.
     fn unite(&mut self, graph: &mut Graph, first: usize, second: usize, way: Way) -> bool {
         let (Some(producer), Some(mut consumer)) = (graph.take(first).pop(), graph.take(second).pop()) else {
             return false;
@@ -495,7 +493,7 @@ impl Fuser<'_> {
         let uses = &self.uses;
         let kept = |name: Name| uses[name.index()] > Self::among(name, &read);
         let fused = merge::merge(way, producer, consumer, &kept, self.names, &mut self.types);
-        // The inputs are no uses any more.
+        // The inputs are no longer uses.
         for name in results {
             self.uses[name.index()] -= Self::among(name, &read);
         }
@@ -505,18 +503,18 @@ impl Fuser<'_> {
     }
 }
 
-/// Whether the statement may fuse with others.
+/// Returns true if the statement can fuse with others.
 fn is_candidate(stm: &Stm<Soacs>) -> bool {
     matches!(stm.exp, Exp::Op(Soac::Screma(_) | Soac::Hist { .. } | Soac::WithAcc { .. }))
 }
 
-/// Whether the statement gives a slice of an array.
+/// Returns true if the statement indexes an array and its results are arrays.
 fn is_slice(stm: &Stm<Soacs>) -> bool {
     let slice = matches!(stm.exp, Exp::Basic(BasicOp::Index { .. }));
     slice && stm.pat.iter().all(|param| param.ty.is_array())
 }
 
-/// The inputs of a combinator, to change them.
+/// The inputs of a combinator, mutably.
 fn inputs_mut(exp: &mut Exp<Soacs>) -> Option<&mut Vec<Name>> {
     use ir::soac::Screma;
     match exp {
@@ -525,7 +523,7 @@ fn inputs_mut(exp: &mut Exp<Soacs>) -> Option<&mut Vec<Name>> {
     }
 }
 
-/// Whether a statement makes a new array.
+/// Returns true if a statement creates an array.
 fn makes(stm: &Stm<Soacs>) -> bool {
     matches!(stm.exp, Exp::Basic(BasicOp::Replicate { .. } | BasicOp::Scratch { .. } | BasicOp::Copy(_)))
 }

@@ -1,25 +1,21 @@
-//! Inlining: calls replaced by bodies.
+//! Inlining: replaces calls by function bodies.
 //!
-//! Functions are visited callees first, so that a body that is copied has its
-//! own calls replaced already. A call is replaced where the callee is small,
-//! called once, asked for (`#[inline]`), holds combinators or takes arrays (so that it
-//! can fuse with its caller), or is called from within a combinator (whose points can
-//! go side by side in lanes then), as long as neither the callee nor the caller has
-//! grown too far; never where it is recursive or asked not to be
-//! (`#[noinline]`). Constants are inlined where they are constants; others are called
-//! once ([`constants`]).
-//! Functions that no entry point reaches are removed, each for a unit of fuel.
+//! Functions are visited callees first, so that calls in a copied body are already processed. A
+//! call is inlined if the callee is small, is called once, has `#[inline]`, contains combinators or
+//! takes arrays (so that it can fuse with its caller), or is called from within a combinator (whose
+//! iterations can then be vectorised), as long as neither the callee nor the caller has grown too
+//! large. Recursive functions and functions with `#[noinline]` are never inlined. Constants are
+//! inlined if they are literal values; others are called once ([`constants`]). Functions that no
+//! entry point reaches are removed, all of them for one unit of fuel.
 //!
-//! What is small enough depends on the program: before any call is replaced, sizes
-//! are added up as if it had been done, and of a few limits the largest is taken
-//! with which the program stays within its budget ([`plan`]). Small functions are
-//! copied in any case.
+//! The size limit depends on the program: before any call is inlined, sizes are added up as if the
+//! inlining had been done, and of a few limits the largest is chosen that keeps the program within
+//! its budget ([`plan`]). Small functions are copied in any case.
 //!
-//! `#[inline]` and `#[noinline]` on a call hold for that call, whatever the function
-//! says.
+//! `#[inline]` and `#[noinline]` on a call override the function's attributes for that call.
 //!
-//! The call's certificates go to the callee's outermost statements, its
-//! provenance below each of theirs, its attributes to those that inherit them.
+//! The call's certificates are added to the callee's outermost statements, its provenance is
+//! stacked below each of theirs, and its attributes go to the statements that inherit them.
 
 mod constants;
 mod plan;
@@ -31,22 +27,21 @@ use ir::walk::{Import, Substitution, Visit, VisitMut, import_body};
 use ir::{Context, Fuel, FunName, NameTable, PassError, Prov, ProvTable};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Statements of a function that is copied wherever it is called.
+/// The size in statements up to which a function is always inlined.
 const SMALL: usize = 60;
-/// Statements of a function of scalars that is copied although no combinator calls it.
+/// The size limit of a function of scalars that no combinator calls.
 const SCALAR: usize = 400;
-/// Statements of a function with arrays or combinators, or called within one, that is
-/// copied.
+/// The size limit of a function with arrays or combinators, or called within one.
 const MEDIUM: usize = 4000;
-/// Statements that a caller may have after inlining what is not small.
+/// The size of a caller up to which functions that are not small are inlined into it.
 const CALLER: usize = 20_000;
 
-/// Limits for functions with arrays or around combinators that are tried in turn; other
-/// functions of scalars are copied up to the same limit, or [`SCALAR`] if that is less.
+/// Limits for functions with arrays or within combinators, tried in turn. The limit of other
+/// functions of scalars is the chosen one, or [`SCALAR`] if that is less.
 const LIMITS: [usize; 9] = [MEDIUM, 2800, 2000, 1400, 1000, 700, 400, 200, 100];
-/// Statements that a program may come to by inlining, whatever it had.
+/// The size up to which any program may grow by inlining.
 const PROGRAM: usize = 24_000;
-/// Times the statements that it had, if that is more.
+/// The factor by which a program may grow by inlining, if that is more.
 const GROWTH: usize = 2;
 
 /// Inlines calls, callees first.
@@ -107,7 +102,7 @@ pub(crate) fn inline<L: Level>(program: Program<L>, context: &mut Context) -> Re
     Ok(drop_unreachable(program, &mut context.fuel))
 }
 
-/// What is known of a function when calls of it are looked at.
+/// The facts about a function that decide whether its calls are inlined.
 #[derive(Clone)]
 struct Callee {
     size: usize,
@@ -115,7 +110,7 @@ struct Callee {
     unwanted: bool,
     forbidden: bool,
     calls: usize,
-    /// Whether there may be combinators that gain by a copy: around its calls, or in it.
+    /// True if combinators may gain by a copy: those around its calls, or those in it.
     combinators: bool,
 }
 
@@ -125,7 +120,7 @@ impl Callee {
         let params = function.params.iter().map(|p| &p.param.ty);
         let results = function.ret.iter().map(|r| &r.ty);
         let arrays = params.chain(results).any(|ty| !ty.is_prim());
-        // A constant is computed once, unless it is one already.
+        // A constant is computed once, unless it is a literal value.
         let operations = has_operations(&function.body);
         let plain = size <= 2 && results_are_scalars(function) && !operations;
         let computed = function.kind == FunKind::Constant && !plain;
@@ -139,12 +134,12 @@ impl Callee {
         }
     }
 
-    /// Whether calls stay, unless one of them asks otherwise.
+    /// Returns true if calls are never inlined. `#[inline]` on a call overrides only `#[noinline]`.
     fn never(&self) -> bool {
         self.forbidden || self.unwanted
     }
 
-    /// The same for a call with these attributes.
+    /// The facts for a call with these attributes.
     fn asked(&self, call: &Attrs) -> Self {
         let mut facts = self.clone();
         if call.has(&Attr::Inline) {
@@ -154,8 +149,8 @@ impl Callee {
         facts
     }
 
-    /// Whether a call is replaced in a caller of this size, where so many
-    /// statements with combinators are few enough.
+    /// Returns true if a call is inlined into a caller of size `caller`, where `limit` is the size
+    /// limit of functions with combinators.
     fn pays(&self, caller: usize, limit: usize) -> bool {
         if self.never() {
             return false;
@@ -186,7 +181,7 @@ struct Inliner<'a, L: Level> {
 }
 
 impl<'a, L: Level> Inliner<'a, L> {
-    /// The function to put in place of a call.
+    /// Returns the function to inline for a call, if it is inlined, and records the decision.
     fn callee(&mut self, fun: &FunName, aux: &Aux) -> Option<&'a Function<L>> {
         let i = *self.index.get(fun)?;
         let facts = self.facts[i].as_ref().map(|facts| facts.asked(&aux.attrs));
@@ -293,9 +288,9 @@ impl<L: Level> VisitMut<L> for Inliner<'_, L> {
 struct Calls<'a> {
     index: &'a FxHashMap<FunName, usize>,
     all: Vec<usize>,
-    /// Those from within combinators.
+    /// The callees called within combinators.
     inside: Vec<usize>,
-    /// Combinators around.
+    /// The number of enclosing combinators.
     depth: usize,
 }
 
@@ -321,12 +316,13 @@ impl<'a> Calls<'a> {
     }
 }
 
-/// What a function calls.
+/// The functions that a function calls, once per call.
 fn calls_of<L: Level>(function: &Function<L>, index: &FxHashMap<FunName, usize>) -> Vec<usize> {
     Calls::of(function, index).all
 }
 
-/// Which functions are called within combinators, by others or through others.
+/// Returns, for each function, whether it is called within combinators, directly or through other
+/// functions.
 fn inside_combinators<L: Level>(
     functions: &[Function<L>],
     index: &FxHashMap<FunName, usize>,
@@ -343,17 +339,18 @@ fn inside_combinators<L: Level>(
     inside
 }
 
-/// How many statements there are, at any depth.
+/// The number of statements of a body, at any depth.
 pub(crate) fn size_of<L: Level>(body: &Body<L>) -> usize {
     counted(body, usize::MAX)
 }
 
-/// Whether there are so many statements at most, at any depth; looks at no more than these.
+/// Returns true if a body has at most `most` statements, at any depth. Visits no more statements
+/// than that.
 pub(crate) fn is_at_most<L: Level>(body: &Body<L>, most: usize) -> bool {
     counted(body, most) <= most
 }
 
-/// How many statements there are, or more than `most`.
+/// The number of statements of a body, or a number greater than `most`.
 fn counted<L: Level>(body: &Body<L>, most: usize) -> usize {
     struct Size {
         count: usize,
@@ -391,13 +388,14 @@ fn has_operations<L: Level>(body: &Body<L>) -> bool {
 }
 
 struct Order {
-    /// What the roots reach, callees before callers where there is no cycle.
+    /// The functions reachable from the roots, callees before callers except within cycles.
     order: Vec<usize>,
-    /// Whether a function can reach itself.
+    /// True if a function can reach itself.
     recursive: Vec<bool>,
 }
 
-/// Depth-first from the roots (Tarjan's strongly connected components), without recursion.
+/// Orders functions depth-first from the roots (Tarjan's strongly connected components), with an
+/// explicit stack.
 fn callees_first(calls: &[Vec<usize>], roots: &[usize]) -> Order {
     const NONE: usize = usize::MAX;
     let n = calls.len();
@@ -458,7 +456,7 @@ fn drop_unreachable<L: Level>(mut program: Program<L>, fuel: &mut Fuel) -> Progr
             pending.extend(calls_of(&program.functions[i], &index));
         }
     }
-    // All or none: what is dropped may be called by others that nobody reaches.
+    // All or none: an unreachable function may be called by other unreachable ones.
     if reached.len() < program.functions.len() && fuel.take() {
         let mut at = 0;
         program.functions.retain(|_| {

@@ -1,24 +1,24 @@
-//! Several turns of a loop share a reduction: where each turn reduces in lanes and needs
-//! nothing of the turn before for it, the reductions of some turns become one with as many
-//! operators (unroll and jam).
+//! Unroll and jam: if each iteration of a loop contains a lane reduction that needs nothing of the
+//! previous iteration, the reductions of a few iterations become one with as many operators.
 //!
 //! ```text
-//! loop (*out = ..) for i < n do              loop (*out = ..) for g < n / 4 do
-//!   let r = segred level 0 (j < m)             let (r0, .., r3) = segred level 0 (j < m)
-//!             { x[j] * y[i, j] } (+)     =>             { let x = x[j]
-//!   let out' = out with [i] = r                           x * y[4g, j], .., x * y[4g + 3, j] } (+) .. (+)
-//!   in (out')                                  let out' = out with [4g] = r0
-//!                                              ..
-//!                                            loop (*out = ..) for i < n % 4 do ..
+//! loop (*out = ..) for i < n do          loop (*out = ..) for g < n / 4 do
+//!   let r = segred level 0 (j < m)         let (r0, .., r3) = segred level 0 (j < m)
+//!             { x[j] * y[i, j] } (+)  =>             { let x = x[j]
+//!   let out' = out with [i] = r                        x * y[4g, j],
+//!   in (out')                                          .., x * y[4g + 3, j] } (+) .. (+)
+//!                                          let out' = out with [4g] = r0
+//!                                          ..
+//!                                        loop (*out = ..) for i < n % 4 do ..
 //! ```
 //!
-//! What the points of all turns read is read once, and the steps that fold one turn's lanes
-//! stand beside those of the others, which wait for nothing of each other. Each operator
-//! folds as before, so all values stay to the last bit.
+//! Values that are invariant across the iterations are read once, and the combining steps of
+//! different iterations are independent of each other, so they overlap. Each operator combines in
+//! the same order as before, so all values are bit-identical.
 //!
-//! Before: the reduction is there, alone or as one arm of a branch that all turns take alike
-//! (lanes or none, by the size). Needs nothing; guarantees that all values stay, and that the
-//! rest of each turn goes in order.
+//! Before: the reduction is a statement of the loop, alone or as one arm of a branch on a
+//! loop-invariant condition (lanes or not, by the size). Needs nothing. Guarantees that all values
+//! are unchanged, and that the rest of each iteration runs in order.
 
 use crate::inline::is_at_most;
 use crate::passes::Signatures;
@@ -36,12 +36,12 @@ use prim::{BinOp, PrimType};
 use rustc_hash::FxHashSet;
 use target::levels;
 
-/// Statements that a turn may have, as it is there several times afterwards.
+/// The largest number of statements of an iteration, which is replicated.
 const MOST_STATEMENTS: usize = 48;
-/// Values that a reduction may fold: each has accumulators in registers.
+/// The largest number of values of a reduction: each has accumulators in registers.
 const MOST_VALUES: usize = 2;
 
-/// Shares reductions between turns, where level 0 is lanes.
+/// Merges the reductions of neighbouring iterations, where level 0 is lanes.
 pub(crate) fn jam(
     mut function: Function<Segs>,
     _: &Signatures,
@@ -58,8 +58,8 @@ pub(crate) fn jam(
     Ok(function)
 }
 
-/// How many turns go together on a machine with vectors of so many bytes: the accumulators
-/// of all of them stay in registers, of which those with the longest have twice as many.
+/// Returns the unroll factor for a machine with vectors of `bytes` bytes. The accumulators of all
+/// iterations stay in registers; machines with 64-byte vectors have twice as many.
 fn turns(bytes: u32) -> Option<i64> {
     match bytes {
         64 => Some(4),
@@ -90,17 +90,17 @@ impl VisitMut<Segs> for Jam<'_> {
     }
 }
 
-/// What turns of a loop share.
+/// The reduction to merge, and its dependencies in the loop's body.
 struct Shared {
-    /// The place of the reduction in the loop's body.
+    /// The position of the reduction in the loop's body.
     at: usize,
-    /// Of the statements before it: whether the reduction needs it.
+    /// For each statement before the reduction, true if the reduction needs it.
     early: Vec<bool>,
-    /// What differs from turn to turn, of what the reduction needs.
+    /// The names that the reduction depends on and that vary between iterations.
     varying: FxHashSet<Name>,
 }
 
-/// A loop with a counter of 64 bits.
+/// A loop with a 64-bit counter.
 struct Counted {
     pat: Vec<Param<Segs>>,
     aux: Aux,
@@ -111,7 +111,7 @@ struct Counted {
 }
 
 impl Jam<'_> {
-    /// Whether, and which, reduction the turns of a loop can share.
+    /// Returns the reduction that the iterations of a loop can share, if there is one.
     fn shared(&self, stm: &Stm<Segs>) -> Option<Shared> {
         let Exp::Loop { params, form: LoopForm::For { var, ty: PrimType::I64, bound }, body } = &stm.exp
         else {
@@ -149,7 +149,7 @@ impl Jam<'_> {
         (alike && needed.is_disjoint(&carried)).then_some(Shared { at, early, varying })
     }
 
-    /// The loop over groups of turns, and that of the turns which are left.
+    /// Emits the loop over groups of iterations and the loop over the remaining iterations.
     fn together(&mut self, stm: Stm<Segs>, shared: &Shared, out: &mut Vec<Stm<Segs>>) {
         let Stm { pat, aux, exp } = stm;
         let Exp::Loop { params, form: LoopForm::For { var, bound, .. }, body } = exp else {
@@ -179,7 +179,7 @@ impl Jam<'_> {
         out.push(Stm { pat, aux, exp });
     }
 
-    /// The loop over groups of turns.
+    /// Builds the loop over groups of iterations.
     fn groups(&mut self, whole: &Counted, shared: &Shared) -> Stm<Segs> {
         let Counted { pat, aux, params, var, bound, body } = whole;
         let group = self.names.fresh("group");
@@ -230,8 +230,8 @@ impl Jam<'_> {
         }
     }
 
-    /// The reduction of all turns; `copies` say what each turn has in place of names, and
-    /// learn what it has in place of the reduction's results.
+    /// Builds the reduction of all iterations of a group. `copies` hold each iteration's
+    /// substitution, and are extended by the names of its results.
     fn folded(
         &mut self,
         stm: &Stm<Segs>,
@@ -272,7 +272,7 @@ impl Jam<'_> {
         Stm { pat, aux, exp }
     }
 
-    /// One reduction for those of all turns.
+    /// Merges the reductions of all iterations of a group into one.
     fn merged(&mut self, seg: &Seg<Segs>, varying: &FxHashSet<Name>, copies: &[Substitution]) -> Seg<Segs> {
         let (mut shared, mut own) = (Vec::new(), Vec::new());
         let mut varying = varying.clone();
@@ -325,7 +325,7 @@ impl Jam<'_> {
     }
 }
 
-/// What stands for a value in a turn.
+/// The value of an atom under an iteration's substitution.
 fn of(copy: &Substitution, atom: Atom) -> Atom {
     let known = atom.var().and_then(|name| copy.get(&name));
     known.copied().unwrap_or(atom)
@@ -338,7 +338,8 @@ fn uses_of(stm: &Stm<Segs>) -> impl Iterator<Item = Name> {
     names.into_iter()
 }
 
-/// Whether a statement may go ahead of what earlier turns do: it makes scalars or views.
+/// Returns true if a statement may move ahead of the effects of earlier iterations: it computes
+/// scalars or views, or checks.
 fn goes_ahead(stm: &Stm<Segs>) -> bool {
     match &stm.exp {
         Exp::Basic(op) => is_arithmetic(op) || matches!(op, BasicOp::Index { .. } | BasicOp::Assert { .. }),
@@ -346,8 +347,7 @@ fn goes_ahead(stm: &Stm<Segs>) -> bool {
     }
 }
 
-/// Whether a statement is a reduction that turns may share, or takes one of two ways that
-/// is one.
+/// Returns true if a statement is a mergeable reduction, or a branch whose first arm is one.
 fn is_fold(stm: &Stm<Segs>) -> bool {
     match &stm.exp {
         Exp::Op(SegOp::Seg(seg)) => is_small(seg),
@@ -363,7 +363,7 @@ fn is_fold(stm: &Stm<Segs>) -> bool {
     }
 }
 
-/// Whether a segop reduces little in lanes, and gives nothing else.
+/// Returns true if a segop is a lane reduction of few scalars and has no other results.
 fn is_small(seg: &Seg<Segs>) -> bool {
     let SegKind::Folds(folds) = &seg.kind else {
         return false;
@@ -380,7 +380,8 @@ fn is_small(seg: &Seg<Segs>) -> bool {
         && seg.body.stms.iter().all(|stm| matches!(stm.exp, Exp::Basic(_)))
 }
 
-/// The names that must be the same in all turns: of the condition, of sizes and operators.
+/// The names that must be invariant across iterations: those in the condition, in sizes and in
+/// operators.
 fn fixed(stm: &Stm<Segs>) -> Vec<Name> {
     match &stm.exp {
         Exp::Op(SegOp::Seg(seg)) => {

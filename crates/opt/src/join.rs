@@ -1,5 +1,5 @@
-//! Loops in order that follow one another become one, where the second reads what the
-//! first has just made.
+//! Sequential loop fusion: two consecutive loops become one if the second reads, in iteration `i`,
+//! the element that the first wrote in iteration `i`.
 //!
 //! ```text
 //! let (ys, _) =                                    let (ys, _, r) =
@@ -13,13 +13,13 @@
 //!     in (s)
 //! ```
 //!
-//! A scan whose results are reduced is two loops where it runs in order; combinators cannot
-//! be fused so, as a scan's results are there only after all of it. What the simplifier finds
-//! then is an array that nobody reads, which goes, and its memory with it.
+//! A scan whose results are reduced becomes two loops when it runs sequentially. Combinators cannot
+//! be fused that way, as a scan's results exist only after the whole scan. The simplifier then
+//! finds an array that is never read, and removes it with its memory.
 //!
-//! The second loop carries scalars alone, does little, and cannot fail, so nothing fails
-//! earlier than it did. The first one carries a scalar, too: a loop whose iterations are
-//! independent is left to the lanes. Needs nothing; guarantees that all values stay.
+//! The second loop carries only scalars, does little work and cannot fail, so no failure moves
+//! forward. The first loop carries a scalar too: a loop with independent iterations is left to the
+//! vectoriser. Needs nothing. Guarantees that all values are unchanged.
 
 use crate::passes::Signatures;
 use crate::simplify::add_certs;
@@ -33,13 +33,13 @@ use ir::{Context, Fuel, Name, PassError, Segs, cost};
 use rustc_hash::FxHashMap;
 use target::time;
 
-/// What an iteration of the second loop may cost: about what it saves, a store, a load and a
-/// turn of a loop.
+/// The cost limit of an iteration of the second loop: about what fusion saves, which is a store,
+/// two loads and a loop iteration.
 const LITTLE: i64 = time::STORE + 2 * time::LOAD + time::LOOP;
-/// A loop with more parameters takes no others along, so that none is looked at too often.
+/// A loop with more parameters absorbs no further loop, which bounds the time spent on it.
 const MANY: usize = 32;
 
-/// Joins loops wherever they follow one another.
+/// Fuses consecutive sequential loops.
 pub(crate) fn join(
     mut function: Function<Segs>,
     _: &Signatures,
@@ -74,8 +74,9 @@ impl VisitMut<Segs> for Join<'_> {
     }
 }
 
-/// The loop that a statement can be joined with, with nothing but views and arithmetic
-/// between that neither needs; and what the loop makes in each iteration, by the arrays.
+/// Finds the loop that a statement can be fused with: only views and arithmetic that use none of
+/// its results may stand in between. Also returns the value that this loop writes in each
+/// iteration, by array.
 fn last_loop(before: &[Stm<Segs>], stm: &Stm<Segs>) -> Option<(usize, Substitution)> {
     let second = in_order(stm)?;
     if !is_little(&second) {
@@ -112,14 +113,15 @@ fn last_loop(before: &[Stm<Segs>], stm: &Stm<Segs>) -> Option<(usize, Substituti
     (reads > 0 && uses(stm) == reads).then_some((at, made))
 }
 
-/// Whether a statement may go before a loop that it does not need: it makes scalars or views.
+/// Returns true if a statement that does not use a loop's results may move before the loop: it
+/// computes a scalar or a view and has no certificates.
 fn goes_before(stm: &Stm<Segs>) -> bool {
     let views = |op: &BasicOp| matches!(op, BasicOp::Index { .. } | BasicOp::Rearrange { .. });
     let plain = matches!(&stm.exp, Exp::Basic(op) if is_arithmetic(op) || views(op));
     plain && stm.aux.certs.is_empty()
 }
 
-/// A loop with a counter.
+/// A `for` loop.
 struct InOrder<'a> {
     counter: Name,
     /// The counter's type and bound.
@@ -137,7 +139,7 @@ fn in_order(stm: &Stm<Segs>) -> Option<InOrder<'_>> {
     }
 }
 
-/// Whether a loop carries scalars alone, does little in an iteration and cannot fail.
+/// Returns true if a loop carries only scalars, does little work per iteration and cannot fail.
 fn is_little(second: &InOrder<'_>) -> bool {
     let mut total = 0;
     let plain = second.body.stms.iter().all(|stm| match &stm.exp {
@@ -152,7 +154,8 @@ fn is_little(second: &InOrder<'_>) -> bool {
 }
 
 impl InOrder<'_> {
-    /// What each iteration puts at its own index of an array that it does nothing else with.
+    /// Returns the value that each iteration writes at its own index of an array, if the loop uses
+    /// the array in no other way.
     fn made(&self, result: usize) -> Option<Atom> {
         let (array, next) = (&self.params[result].param, self.body.result[result]);
         let scalars = matches!(&array.ty, Type::Array { .. }) && array.ty.rank() == 1;
@@ -180,7 +183,7 @@ impl InOrder<'_> {
     }
 }
 
-/// The array whose element at the counter's index a statement reads.
+/// Returns the array whose element at the counter's index the statement reads.
 fn own_read(stm: &Stm<Segs>, counter: Name) -> Option<Name> {
     match &stm.exp {
         Exp::Basic(BasicOp::Index { array, slice }) if slice[..] == [DimIndex::Fix(counter.into())] => {
@@ -190,7 +193,7 @@ fn own_read(stm: &Stm<Segs>, counter: Name) -> Option<Name> {
     }
 }
 
-/// Makes the first of two loops both of them; whether they are loops.
+/// Moves the second loop into the first. Returns false if one of them is no `for` loop.
 fn join_into(
     first: &mut Stm<Segs>,
     second: &mut Stm<Segs>,

@@ -1,20 +1,27 @@
-//! The optimiser: inlining, simplification, fusion.
+//! The optimiser: inlining, simplification, fusion and the passes that build on them.
 //!
-//! Before: a verified program of any level; after: a verified program of the
-//! same level with the same meaning that does less. Nothing here knows hardware.
+//! Before: a verified program of any level. After: a verified program of the same level with the
+//! same meaning that does less work. The target machine enters only through `target`: its cost
+//! constants, its stack of levels and its vector width.
 //!
 //! - [`passes`]: the pipelines, as data.
-//! - `inline`: calls replaced by bodies where that pays.
-//! - `simplify`: folding, copy propagation, common subexpressions, hoisting,
+//! - `inline`: replaces calls by function bodies where that pays.
+//! - `simplify`: constant folding, copy propagation, common subexpressions, hoisting, removal of
 //!   bounds checks that cannot fail, conditionals to selections.
-//! - `dce`: what no result needs is removed.
-//! - `fuse`: combinators that feed each other become one.
+//! - `dce`: dead-code elimination.
+//! - `fuse`: vertical and horizontal fusion of combinators.
+//! - `picks`: gather forwarding: elements gathered from rows are read from the rows' own arrays.
+//! - `tables`: precomputes lookup tables of values that depend on a map's index alone.
 //! - `fma`: products that are added become fused multiply-adds.
-//! - `migrate`: scalars that stay on a device, where reading them would wait for it.
-//! - `survey`: checks and copies that are left, for an account of what was done.
+//! - `unroll`: expands loops under `#[unroll]`.
+//! - `join`: sequential loop fusion, after flattening.
+//! - `jam`: unroll and jam of loops around lane reductions.
+//! - `sink`: moves reads into the only branch arm that uses them.
+//! - `migrate`: keeps scalars on a device where reading them back would wait for it.
+//! - `survey`: optimisation remarks about the checks and copies that are left.
 //!
-//! Passes work on one function at a time but for inlining; what they need to
-//! know of others is in [`passes::Signatures`].
+//! All passes but inlining and `migrate` work on one function at a time; the facts they need about
+//! other functions are in [`passes::Signatures`].
 
 #![warn(clippy::wildcard_enum_match_arm)]
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used))]

@@ -1,5 +1,5 @@
-//! The pass `migrate`: scalars that are computed from elements stay on the device where
-//! that saves reading them back, which would wait for all that the device was told to do.
+//! The pass `migrate`: scalars computed from array elements stay on the device where that avoids
+//! reading them back, as a read waits for all work enqueued on the device.
 //!
 //! ```text
 //! let x = xs[0]                             let s: [1]f32 = segmap level 1 (_ < 1) {
@@ -9,21 +9,22 @@
 //!                                           let z = s[0]  in (z)
 //! ```
 //!
-//! A segmap of one point computes such scalars, and gives arrays of one element: their
-//! *storage*. Kernels and other such segmaps read from there, updates and copies copy from
-//! there, branches and loops pass it on; whatever else needs the scalar reads it, once.
+//! A segmap with one iteration computes such scalars and returns one-element arrays: their
+//! *storage*. Kernels and other such segmaps read the storage, updates and copies copy from it,
+//! branches and loops pass it on; any other use of the scalar reads it back, once.
 //!
-//! 1. What is computed where is a least cut ([`weigh`], [`flow`]): a read costs 1, in each
-//!    loop around it 16 times as much. Of equal cuts the one that moves least is taken.
-//!    Branches and loops move as a whole where only that keeps their conditions on the
-//!    device. Literals of scalars move in any case: each element would be a copy.
-//! 2. Statements that move come together in as few segmaps as data and consumption allow
-//!    ([`rewrite`], [`storage`], [`groups`]); kernels read storage ([`kernels`]).
+//! 1. The partition is a minimum cut ([`weigh`], [`flow`]): a read costs 1, multiplied by 16 for
+//!    each enclosing loop. Of equal cuts the one that moves least is taken. Branches and loops move
+//!    as a whole only if that keeps their conditions on the device. Literals of scalars always
+//!    move: each element would be a copy.
+//! 2. Statements that move are grouped into as few segmaps as data dependencies and consumption
+//!    allow ([`rewrite`], [`storage`], [`groups`]); kernels read storage ([`kernels`]).
 //!
-//! Before and after: level `segs`. It stands behind `sink`, so that what one arm alone reads
-//! is read in that arm, and behind simplification, which would not know what storage is for.
-//! What one thread cannot do does not move, so `place` finds nothing more to refuse. Does
-//! nothing on machines without a device, nor in functions that kernels call.
+//! Before and after: level `segs`. Runs after `sink`, so that reads that only one arm uses happen
+//! in that arm, and after simplification, which would undo storage. Statements that a single thread
+//! cannot run do not move, so the `place` pass of `mem` rejects nothing more. Does nothing for
+//! target machines without a device, nor in functions that kernels call or that run on the host
+//! alone.
 
 mod callable;
 mod flow;
@@ -38,7 +39,7 @@ use callable::Callable;
 use ir::version::Place;
 use ir::{Context, PassError, Program, Segs};
 
-/// Moves scalars to the device where that saves reading them.
+/// Moves scalars to the device where that avoids reading them back.
 pub(crate) fn migrate(mut program: Program<Segs>, context: &mut Context) -> Result<Program<Segs>, PassError> {
     if !program.stack.has_device() {
         return Ok(program);

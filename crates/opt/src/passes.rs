@@ -1,7 +1,7 @@
-//! The pipelines, as data: what runs at each level, in order.
+//! The pipelines, as data: the passes of each level, in execution order.
 //!
-//! The driver runs them one by one (to time, dump and verify after each) or
-//! all by [`run`].
+//! The driver runs the passes one by one (to time, dump and verify after each) or all of them by
+//! [`run`].
 
 use crate::level::OptLevel;
 use crate::{fma, fuse, inline, jam, join, migrate, picks, simplify, sink, tables};
@@ -9,14 +9,14 @@ use ir::syntax::Function;
 use ir::{Context, FunName, Level, PassError, Program, Segs, Soacs};
 use rustc_hash::FxHashMap;
 
-/// One step of a pipeline.
+/// One pass of a pipeline.
 #[derive(Clone, Copy, Debug)]
 pub struct Pass<L: Level> {
-    /// Its name on the command line, in logs and dumps.
+    /// The pass's name on the command line, in logs and in dumps.
     pub name: &'static str,
-    /// What it does, in one line.
+    /// One-line description of the pass.
     pub description: &'static str,
-    /// The step.
+    /// Transforms a program.
     pub run: fn(Program<L>, &mut Context) -> Result<Program<L>, PassError>,
 }
 
@@ -85,7 +85,7 @@ pub const SEGS: &[Pass<Segs>] = &[
     },
 ];
 
-/// Runs passes in order.
+/// Runs passes one after another.
 pub fn run<L: Level>(
     passes: &[Pass<L>],
     program: Program<L>,
@@ -94,12 +94,12 @@ pub fn run<L: Level>(
     passes.iter().try_fold(program, |program, pass| (pass.run)(program, context))
 }
 
-/// What callers may know of a function.
+/// The interface of a function as its callers see it.
 #[derive(Clone, Debug)]
 pub struct Signature {
-    /// For each parameter, whether a call consumes the argument.
+    /// For each parameter, true if a call consumes the argument.
     pub consumed: Vec<bool>,
-    /// For each result, the parameters that it may alias.
+    /// For each result, the indices of the parameters that it may alias.
     pub aliases: Vec<Vec<u32>>,
 }
 
@@ -108,7 +108,7 @@ pub struct Signature {
 pub struct Signatures(FxHashMap<FunName, Signature>);
 
 impl Signatures {
-    /// Those of all functions of a program.
+    /// Returns the signatures of all functions of a program.
     pub fn of<L: Level>(program: &Program<L>) -> Self {
         let signature = |function: &Function<L>| {
             let signature = Signature {
@@ -120,13 +120,13 @@ impl Signatures {
         Self(program.functions.iter().map(signature).collect())
     }
 
-    /// Whether a function consumes an argument; so does one that nothing is known of.
+    /// Returns true if the function may consume this argument; true for unknown functions.
     pub(crate) fn consumes(&self, fun: &FunName, argument: usize) -> bool {
         let signature = self.get(fun);
         signature.is_none_or(|signature| signature.consumed.get(argument) != Some(&false))
     }
 
-    /// The signature of a function.
+    /// Returns the signature of a function, if it is known.
     pub fn get(&self, fun: &FunName) -> Option<&Signature> {
         self.0.get(fun)
     }
@@ -139,7 +139,7 @@ fn simplify_program<L: OptLevel>(
     per_function(program, context, simplify::simplify)
 }
 
-/// Runs a pass over each function by itself.
+/// Runs a pass over each function separately.
 pub(crate) fn per_function<L: Level>(
     mut program: Program<L>,
     context: &mut Context,

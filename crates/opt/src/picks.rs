@@ -1,5 +1,5 @@
-//! Elements that a map picks from rows are read where the rows lie, if they are read
-//! together.
+//! Gather forwarding: elements that a map projects out of rows are read from the rows themselves
+//! where several of a row are read together.
 //!
 //! ```text
 //! let (xs, ys) = map n (row <- rows) { in (row[0], row[1]) }
@@ -9,14 +9,13 @@
 //!   ..                                   ..
 //! ```
 //!
-//! An element at a place that memory tells comes with its line of the cache: of arrays of
-//! elements that is a line each, of a row one or two. So it is where all that is read of such
-//! an array is read at such places, and somewhere at least half of a row at one place; a
-//! column that is searched alone stays a column. Nothing is stored then that is in memory
-//! already.
+//! An element at a data-dependent index costs a cache line. Separate arrays of elements cost one
+//! line each, a row costs one or two. The rewrite is therefore made if all reads of such an array
+//! are at data-dependent indices, and if some body reads at least half of a row at one index; a
+//! column that is searched alone stays a column. The projected arrays are then dead, so data that
+//! is in memory already is not stored again.
 //!
-//! Runs after fusion. Rows that somebody consumes stay. Guarantees that all values stay, bit
-//! for bit.
+//! Runs after fusion. Rows that are consumed stay. Guarantees that all values are bit-identical.
 
 use crate::alias::Aliases;
 use crate::dce;
@@ -28,10 +27,10 @@ use ir::walk::{Visit, VisitMut, used_names, with_stack};
 use ir::{Context, Name, PassError, Soacs, TypeEnv};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// A lambda of more statements does more than pick.
+/// The largest number of statements of a lambda that is analysed as a projection.
 const MOST: usize = 256;
 
-/// Reads picked elements where the rows lie, wherever that pays.
+/// Forwards gathers to the arrays of rows wherever that pays.
 pub(crate) fn picks(
     mut function: Function<Soacs>,
     signatures: &Signatures,
@@ -65,17 +64,17 @@ pub(crate) fn picks(
     Ok(function)
 }
 
-/// Where the elements of an array are.
+/// The origin of a projected array's elements.
 struct Pick {
     /// The array of rows.
     rows: Name,
-    /// How many dimensions the two have in common.
+    /// The number of leading dimensions that the two arrays share.
     depth: usize,
-    /// Where in a row.
+    /// The constant index within a row.
     at: Vec<Atom>,
 }
 
-/// The maps that pick elements.
+/// The projected arrays, by name.
 struct Found(FxHashMap<Name, Pick>);
 
 impl Visit<Soacs> for Found {
@@ -95,8 +94,8 @@ impl Visit<Soacs> for Found {
     }
 }
 
-/// Of which parameter a result of a lambda is an element, at which depth, and where in its
-/// rows.
+/// If a lambda's result is an element of one of its parameters: returns the parameter's position,
+/// the depth and the index within its rows.
 fn picked(lambda: &Lambda<Soacs>, result: Atom) -> Option<(usize, usize, Vec<Atom>)> {
     let stms = &lambda.body.stms;
     let name = result.var().filter(|_| stms.len() <= MOST)?;
@@ -122,22 +121,23 @@ fn picked(lambda: &Lambda<Soacs>, result: Atom) -> Option<(usize, usize, Vec<Ato
     }
 }
 
-/// How such arrays are read.
+/// The uses of projected arrays.
 struct Reads<'a> {
     picks: &'a FxHashMap<Name, Pick>,
     types: &'a TypeEnv,
-    /// How often they are used otherwise than read at places that memory tells.
+    /// The number of uses that are not reads at data-dependent indices.
     uses: FxHashMap<Name, u64>,
-    /// Arrays that consist of indices.
+    /// Arrays of consecutive indices (iotas).
     indices: FxHashSet<Name>,
-    /// Integers that memory tells, or a loop.
+    /// Scalars loaded from memory, computed from such, or carried by a loop.
     scattered: FxHashSet<Name>,
-    /// Those of which somewhere at least half of a row is read.
+    /// Arrays that some body reads together with others for at least half of a row.
     together: FxHashSet<Name>,
 }
 
 impl Reads<'_> {
-    /// Whether a statement reads an array of the picks at a place that memory tells.
+    /// If a statement reads a projected array at a data-dependent index: returns the array, its
+    /// origin and the index.
     fn read(&self, stm: &Stm<Soacs>) -> Option<(Name, &Pick, Vec<Atom>)> {
         let Exp::Basic(BasicOp::Index { array, slice }) = &stm.exp else {
             return None;
@@ -154,7 +154,7 @@ impl Reads<'_> {
         places.iter().any(tells).then_some((*array, pick, places))
     }
 
-    /// The elements of a row, if their number is known.
+    /// The number of elements of a row, if it is known.
     fn elements(&self, pick: &Pick) -> Option<u64> {
         let shape = self.types.get(pick.rows)?.shape();
         let row = shape.get(pick.depth..pick.depth + pick.at.len())?;
@@ -164,7 +164,7 @@ impl Reads<'_> {
         })
     }
 
-    /// Notes what a body itself reads together.
+    /// Adds the arrays that a body itself reads together.
     fn note(&mut self, body: &Body<Soacs>) {
         let mut places: FxHashMap<(Name, Vec<Atom>), (Option<u64>, FxHashSet<Name>)> = FxHashMap::default();
         for stm in &body.stms {
@@ -236,7 +236,7 @@ impl Visit<Soacs> for Reads<'_> {
     }
 }
 
-/// Reads of the picks become reads of the rows.
+/// Rewrites reads of projected arrays to reads of the rows.
 struct Rewrite<'a>(&'a FxHashMap<Name, Pick>);
 
 impl VisitMut<Soacs> for Rewrite<'_> {

@@ -1,28 +1,25 @@
-//! Simplification: one forward walk that knows what each name stands for,
-//! then removal of dead code; repeated while something changes, a few times.
+//! Simplification: one forward walk that tracks the definitions and known values of names, then
+//! removal of dead code; repeated for a few rounds while something changes.
 //!
-//! The walk keeps, for each name, what binds it, what may stand in its place,
-//! and how its value compares to others (`range`). A statement's operands are
-//! rewritten first; then rules look at it; what remains is emitted, at the
-//! outermost place where its operands are known and where it may run
-//! (`emit`). Tables are scoped: what was learnt in a body is
-//! forgotten at its end.
+//! For each name the walk keeps its definition, its replacement, and the known relations of its
+//! value to others (`range`). A statement's operands are rewritten first, then the rules are
+//! applied, and the result is emitted at the outermost position where its operands are in scope and
+//! where it may run (`emit`). All tables are scoped: facts learnt in a body are dropped at its end.
 //!
-//! **Certificates.** A value may be replaced by another that needs more checks:
-//! then those checks' certificates go along to every statement that uses it.
-//! Sizes in types and in telescopes take only replacements without certificates.
-//! A check that holds because others did is replaced by them.
+//! **Certificates.** A value may be replaced by another that depends on more checks: their
+//! certificates are then added to every statement that uses it. Sizes in types and in telescopes
+//! are only replaced without certificates. A check implied by others is replaced by their
+//! certificates.
 //!
-//! **Hoisting.** What cannot fail leaves loops and lambdas; a check leaves
-//! what certainly runs, and what may not run with a guard (`guard`); loads and
-//! divisions that rest on checks or facts stay. Nothing else leaves a
-//! conditional's branch.
+//! **Hoisting.** Operations that cannot fail are hoisted out of loops and lambdas; a check is
+//! hoisted out of bodies that certainly run, and out of others with a guard (`guard`); loads and
+//! divisions that depend on checks or facts stay. Nothing else is hoisted out of a conditional's
+//! branch.
 //!
-//! **Loops.** What holds of a loop's parameters in every iteration is found before
-//! its body is walked (`invariant`).
+//! **Loops.** Invariants of a loop's parameters are found before its body is walked (`invariant`).
 //!
-//! Needs: a verified program. Guarantees: a verified program. See
-//! `dce` for what follows each walk.
+//! Needs: a verified program. Guarantees: a verified program. Dead code is removed after each walk
+//! by `dce`.
 
 mod accs;
 mod array;
@@ -70,23 +67,23 @@ use shared::Known;
 use smallvec::SmallVec;
 use std::rc::Rc;
 
-/// How often the walk is repeated at most.
+/// The largest number of walks.
 const MAX_ROUNDS: usize = 6;
 
 /// Certificates.
 pub(crate) type Certs = SmallVec<[Name; 2]>;
 
-/// Whether a function's parameters stay parameters.
+/// The treatment of a function's parameters.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Params {
-    /// Calls may be replaced by the body, and the parameters by what never exists as
-    /// a whole.
+    /// Calls may still be inlined, which may replace the parameters by values that are never
+    /// stored.
     Replaced,
-    /// Array parameters lie in memory.
+    /// Array parameters are stored in memory.
     Stored,
 }
 
-/// Simplifies a function whose calls may still be replaced by its body.
+/// Simplifies a function whose calls may still be inlined.
 pub(crate) fn before_inlining<L: OptLevel>(
     function: Function<L>,
     signatures: &Signatures,
@@ -122,15 +119,14 @@ fn rounds<L: OptLevel>(
     Ok(function)
 }
 
-/// One walk, with what it leaves dead removed, after inlining.
+/// One walk, with dead code removed before and after; for functions after inlining.
 pub(crate) fn once<L: OptLevel>(function: &mut Function<L>, signatures: &Signatures, context: &mut Context) {
     remove(function, context);
     walk(function, signatures, context, Params::Stored);
     remove(function, context);
 }
 
-/// Removes what nothing needs, and notes which combinators that were, where somebody
-/// wants to know.
+/// Removes dead code, and records a remark for each combinator removed, if remarks are requested.
 fn remove<L: OptLevel>(function: &mut Function<L>, context: &mut Context) {
     let before = context.options.account.then(|| Combinators::of(function));
     dce::remove(function, &mut context.fuel);
@@ -139,11 +135,11 @@ fn remove<L: OptLevel>(function: &mut Function<L>, context: &mut Context) {
     }
 }
 
-/// What a walk leaves to do.
+/// The outcome of a walk.
 struct Seen {
-    /// Whether something was rewritten.
+    /// True if something was rewritten.
     changed: bool,
-    /// Whether there are loops to unroll.
+    /// True if there are loops to unroll.
     to_unroll: bool,
 }
 
@@ -207,50 +203,50 @@ fn walk<L: OptLevel>(
     seen
 }
 
-/// What may stand for a name, and the checks that this rests on.
+/// A replacement for a name, and the certificates that it depends on.
 #[derive(Clone)]
 struct Sub {
     atom: Atom,
     certs: Certs,
 }
 
-/// What binds a name.
+/// The definition of a name.
 pub(crate) struct Def {
     pub(crate) op: BasicOp,
     pub(crate) certs: Certs,
-    /// Where its statement stands in its scope.
+    /// The position of its statement in its scope.
     pub(crate) at: usize,
 }
 
-/// What kind of body a scope is.
+/// The kind of body of a scope.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ScopeKind {
     /// The function's body.
     Root,
     /// A branch of a conditional.
     Branch,
-    /// The body of a loop or of an operation; whether it certainly runs.
+    /// The body of a loop or of an operation. `runs` is true if it certainly runs.
     Inner { runs: bool },
 }
 
 struct Scope<L: Level> {
     out: Vec<Stm<L>>,
     kind: ScopeKind,
-    /// Whether the body runs as often as what is around it.
+    /// True if the body runs exactly as often as the enclosing one.
     once: bool,
     cse: Vec<(u64, Name)>,
-    /// Conditionals and calls that stand here.
+    /// The hashes of conditionals and calls emitted in this scope.
     exps: Vec<u64>,
     facts: Vec<(u32, bool)>,
-    /// Names that became known as sizes here, and what was known before.
+    /// Names that became known as sizes here, with their previous entries.
     sizes: Vec<(Name, u32)>,
-    /// When the body runs.
+    /// The condition under which the body runs.
     guard: Guard,
-    /// The indices that count from 0 in the body, and how far.
+    /// The counters that start from 0 in the body, with their bounds.
     counters: SmallVec<[(Name, Atom); 1]>,
-    /// Whether it is the body of a segop.
+    /// True for the body of a segop.
     parallel: bool,
-    /// Names under which disjunctions wait since here.
+    /// The names under which disjunctions were added to `waiting` in this scope.
     waiting: Vec<Name>,
 }
 
@@ -277,64 +273,65 @@ pub struct Simplifier<'a, L: Level> {
     names: &'a mut NameTable,
     types: TypeEnv,
     aliases: Aliases,
-    /// How often names were used before the walk.
+    /// The number of uses of each name before the walk.
     uses: Vec<u32>,
-    /// How many of these read one scalar of an array.
+    /// The number of these uses that read one scalar of an array.
     element_reads: Vec<u32>,
     /// Arrays that alias nothing that was bound before them.
     own: Vec<bool>,
     defs: Vec<Option<Rc<Def>>>,
     subs: Vec<Option<Sub>>,
-    /// What stands for a certificate: others, or nothing.
+    /// The replacement of a certificate: others, or none.
     cert_subs: FxHashMap<Name, Certs>,
     /// The index of the scope that binds a name.
     depth: Vec<u32>,
-    /// The outermost scope in which a name is certainly a size, not negative.
+    /// The outermost scope in which a name is certainly a valid size, that is, not negative.
     known_size: Vec<u32>,
     scopes: Vec<Scope<L>>,
     cse: FxHashMap<u64, SmallVec<[Name; 1]>>,
     /// Conditionals and calls, by their hashes.
     known_exps: FxHashMap<u64, Vec<Known>>,
     ranges: Ranges,
-    /// Truth values that are false where the first does not hold, and the second where it does.
+    /// Conjunctions: a name that is equal to the second operand if the first holds, and false
+    /// otherwise.
     both: FxHashMap<Name, (Atom, Atom)>,
-    /// Disjunctions that hold, by the names that decide their sides.
+    /// Disjunctions that hold, by the names that determine their operands.
     waiting: FxHashMap<Name, Vec<(Atom, Atom, Certs)>>,
     /// The neutral elements of accumulators with an operator, by their tokens.
     neutrals: FxHashMap<Name, Vec<Atom>>,
     fuel: &'a mut Fuel,
-    /// What was decided about checks, where that is wanted.
+    /// The decisions about checks, if remarks are requested.
     decided: Option<Vec<(Prov, Kind)>>,
-    /// Provenance of the statement at hand.
+    /// The provenance of the current statement.
     prov: Prov,
     changed: bool,
     to_unroll: bool,
 }
 
-/// What a rule makes of a basic operation.
+/// The result of applying rules to a basic operation.
 pub(crate) enum Folded {
-    /// An operand does it, given these checks.
+    /// Replaced by an operand, given these certificates.
     Atom(Atom, Certs),
-    /// Another operation does it, given these checks.
+    /// Replaced by another operation, given these certificates.
     Op(BasicOp, Certs),
 }
 
 impl<L: OptLevel> Simplifier<'_, L> {
-    /// Takes fuel for one rewrite; false if it must not be made.
+    /// Takes fuel for one rewrite. Returns false if it must not be made.
     pub(crate) fn rewrite(&mut self) -> bool {
         let may = self.fuel.take();
         self.changed |= may;
         may
     }
 
-    /// Notes what became of a check, where somebody wants to know.
+    /// Records the outcome for a check, if remarks are requested.
     fn decide(&mut self, aux: &Aux, op: &BasicOp, kind: fn(Check) -> Kind) {
         if let (Some(decided), BasicOp::Assert { cond: _, msg }) = (&mut self.decided, op) {
             decided.push((aux.prov, kind(Check::of(msg))));
         }
     }
 
-    /// Notes that an operation other than a check and its condition has left a loop.
+    /// Records that an operation other than a check or its condition was hoisted.
     fn decide_hoisted(&mut self, param: &Param<L>, aux: &Aux, op: &BasicOp) {
         if let Some(decided) = &mut self.decided
             && !matches!(op, BasicOp::Assert { .. })
@@ -344,12 +341,12 @@ impl<L: OptLevel> Simplifier<'_, L> {
         }
     }
 
-    /// What binds a name.
+    /// The definition of a name.
     pub(crate) fn def(&self, name: Name) -> Option<&Rc<Def>> {
         self.defs.get(name.index())?.as_ref()
     }
 
-    /// What binds an operand.
+    /// The definition of an operand.
     pub(crate) fn def_of(&self, atom: Atom) -> Option<&Rc<Def>> {
         self.def(atom.var()?)
     }
@@ -362,7 +359,8 @@ impl<L: OptLevel> Simplifier<'_, L> {
         self.depth.get(name.index()).map_or(0, |d| *d as usize)
     }
 
-    /// Whether an operand is known in the current scope (and not only further in).
+    /// Returns true if an operand is bound in the current scope or an enclosing one, not further
+    /// inside.
     pub(crate) fn in_scope(&self, atom: Atom) -> bool {
         atom.var().is_none_or(|name| self.depth_of(name) <= self.current())
     }
@@ -378,7 +376,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         }
     }
 
-    /// A fresh parameter.
+    /// Creates a fresh parameter.
     pub(crate) fn fresh(&mut self, hint: &str, ty: Type) -> Param<L> {
         let name = self.names.fresh(hint);
         self.types.set(name, ty.clone());
@@ -396,19 +394,19 @@ impl<L: OptLevel> Simplifier<'_, L> {
         self.types.type_of_atom(atom)
     }
 
-    /// A parameter or element of a pattern comes into scope, its type rewritten already.
+    /// Brings a parameter or pattern element into scope. Its type is already rewritten.
     fn bind(&mut self, param: &Param<L>, depth: usize) {
         self.types.set(param.name, param.ty.clone());
         self.grow();
         self.depth[param.name.index()] = depth as u32;
     }
 
-    /// The type of a parameter that comes into scope later.
+    /// Registers the type of a parameter that comes into scope later.
     pub(crate) fn announce(&mut self, param: &Param<L>) {
         self.types.set(param.name, param.ty.clone());
     }
 
-    /// A parameter comes into scope: sizes in its type are sizes.
+    /// Brings a parameter into scope and registers the sizes in its type as valid.
     pub(crate) fn enter_param(&mut self, param: &Param<L>) {
         self.bind(param, self.current());
         let depth = self.current() as u32;
@@ -424,7 +422,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         }
     }
 
-    /// From here on there is a value of this type, given certificates.
+    /// Records that a value of this type exists, given certificates.
     pub(crate) fn there_is(&mut self, ty: &Type, certs: &Certs) {
         if ty.is_array() {
             let depth = self.current();
@@ -432,7 +430,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         }
     }
 
-    /// Learns facts that hold until the scope with this index ends.
+    /// Adds facts that hold until the scope with this index ends.
     pub(crate) fn ranges_at(&mut self, depth: usize, f: impl FnOnce(&mut Ranges)) {
         self.ranges.depth = depth as u32;
         f(&mut self.ranges);
@@ -440,7 +438,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         self.scopes[depth].facts.extend(touched);
     }
 
-    /// The size is not negative wherever the scope with this index is.
+    /// Returns true if the size is known to be non-negative throughout the scope with this index.
     fn size_known(&self, dim: Dim, depth: usize) -> bool {
         match dim {
             Dim::Const(n) => n >= 0,
@@ -453,7 +451,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         self.scopes.push(Scope::new(kind));
     }
 
-    /// Ends the innermost scope; its statements.
+    /// Ends the innermost scope and returns its statements.
     pub(crate) fn leave(&mut self) -> Vec<Stm<L>> {
         let depth = self.current() as u32;
         let Some(scope) = self.scopes.pop() else {
@@ -477,12 +475,12 @@ impl<L: OptLevel> Simplifier<'_, L> {
         scope.out
     }
 
-    /// A body in the scope entered last; the scope ends.
+    /// Simplifies a body in the innermost scope, and ends the scope.
     pub(crate) fn body_inside(&mut self, body: Body<L>) -> Body<L> {
         self.body_inside_and(body, |_, _| {})
     }
 
-    /// As [`Simplifier::body_inside`]; `last` sees the results before the scope ends.
+    /// As [`Simplifier::body_inside`]; `last` is called with the results before the scope ends.
     pub(crate) fn body_inside_and(&mut self, body: Body<L>, last: impl FnOnce(&Self, &[Atom])) -> Body<L> {
         with_stack(|| {
             for stm in body.stms {
@@ -495,7 +493,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         })
     }
 
-    /// A lambda's body, its parameters bound to nothing in particular.
+    /// Simplifies a lambda. Its parameters are unknown except for the facts added by `learn`.
     pub(crate) fn lambda(
         &mut self,
         lambda: Lambda<L>,
@@ -516,7 +514,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         Lambda { params, body, ret }
     }
 
-    /// One statement.
+    /// Simplifies one statement.
     pub(crate) fn stm(&mut self, stm: Stm<L>) {
         let Stm { pat, mut aux, exp } = stm;
         aux.certs = self.rewrite_certs(&aux.certs);

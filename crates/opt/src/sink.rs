@@ -1,5 +1,5 @@
-//! What one arm alone uses is computed in that arm: for machines whose threads wait for
-//! memory longer than for branches.
+//! Sinking: values used by one branch arm alone are computed in that arm, for machines whose
+//! threads wait longer for memory than for branches.
 //!
 //! ```text
 //! let x = xs[i]                          let r = if c then { in (0) } else {
@@ -7,9 +7,9 @@
 //! let r = select c 0 y                     let y = fadd x 1  in (y) }
 //! ```
 //!
-//! Reads of elements sink, with what is computed from them and used nowhere else, into
-//! arms of branches and into selections, which become branches where they take one along.
-//! Checks stay where they are, and so do reads of what may be consumed on the way. Needs nothing; guarantees that
+//! Reads of elements sink, with the arithmetic on them that is used nowhere else, into arms of
+//! branches and into selections, which become branches where an arm receives a read. Checks stay in
+//! place, as do reads of arrays that may be consumed in between. Needs nothing. Guarantees that
 //! nothing is computed twice.
 
 use crate::passes::Signatures;
@@ -20,7 +20,7 @@ use ir::walk::{Visit, VisitMut, binders, used_names, with_stack};
 use ir::{Context, Fuel, Name, PassError, Segs};
 use rustc_hash::FxHashSet;
 
-/// Sinks reads into arms, where the machine wants it.
+/// Sinks reads into branch arms, on machines whose stack of levels does not nest.
 pub(crate) fn sink(
     mut function: Function<Segs>,
     _: &Signatures,
@@ -45,9 +45,9 @@ impl<L: Level> Visit<L> for Uses {
 }
 
 struct Sink<'a> {
-    /// How often names are used in the function.
+    /// The number of uses of each name in the function.
     uses: Vec<u32>,
-    /// What is bound in the segop around, if there is one: it consumes nothing else.
+    /// The names bound in the enclosing segop, if there is one. A segop consumes no other names.
     own: Option<FxHashSet<Name>>,
     fuel: &'a mut Fuel,
 }
@@ -70,7 +70,7 @@ impl VisitMut<Segs> for Sink<'_> {
     }
 }
 
-/// Whether arrays may be consumed in a statement.
+/// Returns true if the statement may consume an array.
 fn may_consume(stm: &Stm<Segs>) -> bool {
     match &stm.exp {
         Exp::Basic(op) => {
@@ -80,7 +80,7 @@ fn may_consume(stm: &Stm<Segs>) -> bool {
     }
 }
 
-/// How often an expression uses names.
+/// The names that a statement's expression uses, once per use.
 fn uses_of(stm: &Stm<Segs>) -> Vec<Name> {
     let mut names = Vec::new();
     used_names(&stm.exp, |name| names.push(name));
@@ -92,7 +92,7 @@ fn is_read(stm: &Stm<Segs>) -> bool {
         if slice.iter().all(|at| matches!(at, DimIndex::Fix(_))))
 }
 
-/// Whether an operation is arithmetic on scalars, which does not fail.
+/// Returns true if an operation is arithmetic on scalars, which cannot fail.
 pub(crate) fn is_arithmetic(op: &BasicOp) -> bool {
     matches!(
         op,
@@ -106,7 +106,7 @@ pub(crate) fn is_arithmetic(op: &BasicOp) -> bool {
     )
 }
 
-/// Whether a statement is one that sinks: a read of an element, or arithmetic.
+/// Returns true if a statement can sink: a read of an element, or arithmetic.
 fn sinks(stm: &Stm<Segs>) -> bool {
     let arithmetic = matches!(&stm.exp, Exp::Basic(op) if is_arithmetic(op));
     let scalar = matches!(stm.pat.as_slice(), [param] if param.ty.is_prim());
@@ -126,7 +126,7 @@ impl Sink<'_> {
         body.stms = stms.into_iter().flatten().collect();
     }
 
-    /// Takes what the arms of a statement alone use along.
+    /// Moves values that one arm of the statement alone uses into that arm.
     fn arms(&mut self, stm: &mut Stm<Segs>, stms: &mut [Option<Stm<Segs>>], at: usize) {
         match &mut stm.exp {
             Exp::If { then_body, else_body, .. } => {
@@ -162,7 +162,7 @@ impl Sink<'_> {
         }
     }
 
-    /// Whether nothing that a statement reads is consumed in the segop around.
+    /// Returns true if the statement reads no array that the enclosing segop may consume.
     fn stays(&self, stm: &Stm<Segs>) -> bool {
         let Exp::Basic(BasicOp::Index { array, .. }) = &stm.exp else {
             return true;
@@ -170,8 +170,8 @@ impl Sink<'_> {
         (self.own.as_ref()).is_some_and(|own| !own.contains(array))
     }
 
-    /// The statements before one that nothing but an arm uses, in order, if there is a
-    /// read among them; `count` says how often the arm uses names.
+    /// Removes and returns the statements before `at` that only the arm uses, in execution order,
+    /// if one of them is a read. `count` holds the arm's number of uses of each name.
     fn taken(&mut self, mut count: Vec<u32>, stms: &mut [Option<Stm<Segs>>], at: usize) -> Vec<Stm<Segs>> {
         let mut found = Vec::new();
         let (mut reads, mut consumed) = (false, false);

@@ -1,8 +1,8 @@
-//! Statements of a body that come in the place of the statement that ran it: the
-//! call of a function, the iterations of a loop.
+//! Replaces a statement by the statements of a body that it ran: a call by the function's body, a
+//! loop by its iterations.
 //!
-//! The statement's certificates go to all of them, its attributes to those that
-//! inherit them ([`ir::attrs`]).
+//! The statement's certificates are added to all of them, its attributes to those that inherit them
+//! ([`ir::attrs`]).
 
 use crate::simplify::add_certs;
 use ir::attrs::Heir;
@@ -11,7 +11,7 @@ use ir::types::Type;
 use ir::walk::{Substitution, VisitMut, substitute_param};
 use prim::Scalar;
 
-/// The statements, with what `aux` asks for.
+/// Appends the statements to `out` with the certificates and inherited attributes of `aux`.
 pub(crate) fn statements<L: Level>(stms: Vec<Stm<L>>, aux: &Aux, out: &mut Vec<Stm<L>>) {
     let mut heirs = Heirs::of(aux);
     for mut stm in stms {
@@ -21,12 +21,12 @@ pub(crate) fn statements<L: Level>(stms: Vec<Stm<L>>, aux: &Aux, out: &mut Vec<S
     }
 }
 
-/// What a statement hands down to those that come in its place.
+/// The attributes that a statement passes on to the statements that replace it.
 pub(crate) struct Heirs {
     check: Attrs,
     call: Attrs,
     operation: Attrs,
-    /// Whether the current statement stands in an operation.
+    /// True inside of an operation.
     inside: bool,
 }
 
@@ -74,9 +74,10 @@ impl<L: Level> VisitMut<L> for Heirs {
     }
 }
 
-/// Gives the names of the pattern these values: in `map`, or by the statement
-/// that comes back where the value alone would not tell what was checked. (A
-/// size must stand in types by itself; what made it was checked.)
+/// Binds the names of the pattern to these values: by an entry in `map`, or by a returned statement
+/// where the value alone would lose the statement's certificates. An `i64` always goes by `map`:
+/// sizes occur in types as plain atoms, and the statements that computed them carry the
+/// certificates.
 pub(crate) fn results<L: Level>(
     pat: Vec<Param<L>>,
     aux: &Aux,

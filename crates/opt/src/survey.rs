@@ -1,11 +1,12 @@
-//! What is left when the optimiser is done, for an account of it: checks and what they
-//! stand in, copies and why they are not gone.
+//! Optimisation remarks about what the optimiser left: the remaining checks with their enclosing
+//! loops, and the remaining copies with the reason that each is needed.
 //!
-//! A look at the program that changes nothing, and is taken only where somebody asks.
-//! A copy is blamed on what keeps it: a parameter that the caller keeps, a later use of
-//! what is copied, or that it comes from around the loop that the copy is in.
+//! An analysis that changes nothing, run only when remarks are requested. A copy is attributed to
+//! its cause: a parameter that the caller keeps, a later use of the copied array, or an array bound
+//! outside the loop that contains the copy; otherwise the program requests it.
 //!
-//! And which combinators removal of dead code has removed, by a look before and after.
+//! The combinators removed as dead code are reported too, by comparing a function before and after
+//! ([`Combinators`]).
 //!
 //! Needs: a verified program at level `segs`, as the optimiser leaves it.
 
@@ -19,7 +20,7 @@ use ir::walk::Visit;
 use ir::{Context, FunName, Name, Program, Prov, Segs, TypeEnv};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Records what is left.
+/// Records remarks for the remaining checks and copies of a program.
 pub fn survey(program: &Program<Segs>, context: &mut Context) {
     let signatures = Signatures::of(program);
     let inside = called_inside(program);
@@ -32,7 +33,7 @@ pub fn survey(program: &Program<Segs>, context: &mut Context) {
     }
 }
 
-/// The functions that parallel loops call, directly or not.
+/// Returns the functions that parallel loops call, directly or transitively.
 fn called_inside(program: &Program<Segs>) -> FxHashSet<FunName> {
     let mut calls: FxHashMap<&FunName, Calls> = FxHashMap::default();
     let mut todo = Vec::new();
@@ -53,7 +54,7 @@ fn called_inside(program: &Program<Segs>) -> FxHashSet<FunName> {
     found
 }
 
-/// The functions that one calls.
+/// The functions called by one function, inside and outside of its segops.
 #[derive(Default)]
 struct Calls {
     depth: u32,
@@ -127,18 +128,18 @@ fn look(function: &Function<Segs>, signatures: &Signatures, inside: bool) -> Vec
     found
 }
 
-/// The combinators of a function: what each binds, where it comes from, what it is.
+/// The combinators of a function: the names each binds, its provenance and its classification.
 pub(crate) struct Combinators(Vec<(Vec<Name>, Prov, Operation)>);
 
 impl Combinators {
-    /// Those that are there now.
+    /// Collects the combinators of a function.
     pub(crate) fn of<L: OptLevel>(function: &Function<L>) -> Self {
         let mut all = Self(Vec::new());
         Visit::<L>::body(&mut all, &function.body);
         all
     }
 
-    /// Records which of them are gone from the function.
+    /// Records a remark for each of these combinators that the function no longer contains.
     pub(crate) fn removed<L: OptLevel>(self, function: &Function<L>, context: &mut Context) {
         let after: FxHashSet<Name> = Self::of(function).0.into_iter().flat_map(|c| c.0).collect();
         for (names, prov, what) in self.0 {
@@ -160,7 +161,7 @@ impl<L: OptLevel> Visit<L> for Combinators {
     }
 }
 
-/// What an operation stands in.
+/// The loop that encloses an operation.
 #[derive(Clone, Copy)]
 enum Stands {
     Nowhere,
@@ -170,22 +171,22 @@ enum Stands {
 
 struct Look<'a> {
     aliases: &'a Aliases,
-    /// In how many loops each name is bound.
+    /// The number of loops that enclose each name's binding.
     depth: Vec<u32>,
     loops: u32,
-    /// The outermost parallel loop around.
+    /// The outermost enclosing parallel loop.
     parallel: Option<Prov>,
-    /// The innermost sequential loop around.
+    /// The innermost enclosing sequential loop.
     sequential: Option<Prov>,
-    /// The statement at hand.
+    /// The provenance of the current statement.
     prov: Prov,
-    /// How many statements have begun or ended.
+    /// A clock: the number of statement starts and ends so far.
     at: u32,
-    /// For each class of arrays that share storage, where it is used last, and as what.
+    /// For each alias class, the time, name and provenance of its last use.
     last: FxHashMap<usize, (u32, Name, Prov)>,
     checks: Vec<(Prov, Check, Stands)>,
-    /// For each copy its place, what it copies, when, and whether that comes from
-    /// around a loop that the copy is in.
+    /// For each copy: its provenance, the copied array, the time, and true if the array is bound
+    /// outside of a loop that contains the copy.
     copies: Vec<(Prov, Name, u32, bool)>,
 }
 

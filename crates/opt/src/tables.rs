@@ -1,5 +1,5 @@
-//! What a combinator inside of a map computes of its own index alone is computed once, into
-//! a table, for all points of the map.
+//! Lookup-table precomputation: values that a combinator inside of a map computes from its own
+//! index alone are computed once, into a table, for all iterations of the map.
 //!
 //! ```text
 //! let zs = map n (y <- ys) {               let ts = map m (x <- xs) { in (cos x) }
@@ -10,12 +10,12 @@
 //!   } ..                                     } ..
 //! ```
 //!
-//! This undoes a fusion, or what the program says: a value is stored where it costs much
-//! more to compute than to read again. Only what cannot fail goes, and only out of combinators
-//! that each point of the map comes to, so what is computed is computed anyway wherever the
-//! map has a point. Where it has none, the combinator's size need not be one: a table of
-//! what indices alone say has no elements then, and is read by index. The table stands as far
-//! outside as all that it needs; counted loops may lie between, branches may not.
+//! This undoes a fusion, or what the program says: a value is stored if it is much more expensive
+//! to compute than to read. Only computations that cannot fail are moved, and only out of
+//! combinators that every iteration of the map executes, so the table's elements would be computed
+//! anyway unless the map is empty. If it is empty, the combinator's size may not be a valid size: a
+//! table computed from indices alone then has no elements, and is read by index. The table is
+//! placed as far outside as its operands allow; counted loops may lie in between, branches may not.
 //!
 //! ```text
 //! let size = if n <= 0 then 0 else m
@@ -23,8 +23,8 @@
 //! let zs = map n (y <- ys) { redomap m (i <- iota m) { let t = ts[i] .. } .. }
 //! ```
 //!
-//! Runs after fusion, which would take the table back. Needs unique names; guarantees that all
-//! values stay, bit for bit.
+//! Runs after fusion, which would fuse the table into its reader again. Needs unique names.
+//! Guarantees that all values are bit-identical.
 
 mod whole;
 
@@ -44,14 +44,14 @@ use prim::{BinOp, CmpOp, PrimType, Scalar};
 use rustc_hash::{FxHashMap, FxHashSet};
 use target::time;
 
-/// What a value costs at least for a table of it: a good many times what it takes to read it.
+/// The least cost of a value that is worth a table: a multiple of the cost of reading it.
 const DEAR: i64 = 10 * time::LOAD;
-/// Tables of one combinator at most: each is an array of its size.
+/// The largest number of tables of one combinator: each is an array of its size.
 const MOST: usize = 4;
-/// A body with more values that may go is left as it is, so that none is looked at too often.
+/// A body with more candidate values is left as it is, which bounds the time of the analysis.
 const MANY: usize = 64;
 
-/// Makes tables wherever that pays.
+/// Precomputes tables wherever that pays.
 pub(crate) fn tables(
     mut function: Function<Soacs>,
     signatures: &Signatures,
@@ -84,24 +84,26 @@ pub(crate) fn tables(
 #[derive(Clone, Copy)]
 struct Around {
     level: usize,
-    /// How often its body runs, of this type.
+    /// The type and number of its body's iterations.
     turns: (PrimType, Atom),
     is_map: bool,
 }
 
-/// Bodies around each other, by level: 0 is the function's.
+/// The pass, with the stack of enclosing bodies. A level is a position in it: 0 is the function's
+/// body.
 struct Tables<'a> {
-    /// The statements of each so far.
+    /// The statements of each enclosing body so far.
     levels: Vec<Vec<Stm<Soacs>>>,
-    /// Which of them are bodies of combinators and counted loops.
+    /// The enclosing bodies that belong to combinators and counted loops.
     around: Vec<Around>,
-    /// The level that nothing leaves: that of the branch around.
+    /// The outermost level for tables: the body of the innermost enclosing branch, `while` loop or
+    /// operation other than a map.
     floor: usize,
-    /// The level that binds a name.
+    /// The level at which each name is bound.
     known: FxHashMap<Name, usize>,
-    /// The indices that inputs consist of, by name.
+    /// The iotas among possible inputs, by name.
     iotas: FxHashMap<Name, Stm<Soacs>>,
-    /// Where values come from that have a table.
+    /// The provenance of values that got a table.
     made: Vec<Prov>,
     aliases: Aliases,
     types: TypeEnv,
@@ -110,7 +112,7 @@ struct Tables<'a> {
 }
 
 impl Tables<'_> {
-    /// A body's statements, with the tables that come to stand among them.
+    /// Processes a body and returns its statements, with the tables placed among them.
     fn statements(&mut self, stms: Vec<Stm<Soacs>>) -> Vec<Stm<Soacs>> {
         with_stack(|| {
             let level = self.levels.len();
@@ -130,7 +132,7 @@ impl Tables<'_> {
         })
     }
 
-    /// The bodies of a statement that stands at a level.
+    /// Processes the bodies of a statement at a level.
     fn inside(&mut self, exp: &mut Exp<Soacs>, level: usize) {
         let (below, floor, outside) = (level + 1, self.floor, self.around.len());
         let mut enter = |turns, is_map| {
@@ -170,7 +172,7 @@ impl Tables<'_> {
         self.around.truncate(outside);
     }
 
-    /// Gives a combinator tables, where that pays.
+    /// Moves values of a combinator to tables where that pays.
     fn split(&mut self, screma: &mut Screma) {
         let map = self.around.iter().rfind(|around| around.is_map);
         let Some(map) = map.map(|map| map.level).filter(|map| *map > self.floor) else {
@@ -199,7 +201,7 @@ impl Tables<'_> {
             .filter(|(param, _)| used.contains(&param.name))
             .map(|(param, input)| (param.clone(), *input))
             .collect();
-        // Whether the elements of an array say that the size is one.
+        // True if an input array bound outside shows that the width is a valid size.
         let sized = inputs.iter().any(|(_, input)| !self.iotas.contains_key(input));
         let index = inputs.iter().find(|(_, input)| self.counts(*input));
         let index = index.map(|(param, _)| param.name);
@@ -261,8 +263,8 @@ impl Tables<'_> {
         Param { name: self.names.fresh_like(like), ty, ann: () }
     }
 
-    /// The level for a table that needs one, outside of a map: how often the bodies around
-    /// that it leaves run is known there.
+    /// Returns the level for a table that needs level `to`: outside of the map, and where the trip
+    /// counts of all bodies that it leaves are bound. `None` if there is no such level.
     fn place(&self, mut to: usize, map: usize) -> Option<usize> {
         for around in self.around.iter().rev() {
             if around.level <= to {
@@ -276,14 +278,15 @@ impl Tables<'_> {
         (to < map).then_some(to)
     }
 
-    /// Whether an array has the indices of its elements.
+    /// Returns true if an array is `iota` from 0 with stride 1.
     fn counts(&self, array: Name) -> bool {
         let iota = self.iotas.get(&array).map(|stm| &stm.exp);
         matches!(iota, Some(Exp::Basic(BasicOp::Iota { ty: PrimType::I64, start, stride, .. }))
             if *start == Atom::i64(0) && *stride == Atom::i64(1))
     }
 
-    /// Whether something around does not run that stands below a level, if that may be; there.
+    /// Emits, at a level, the condition that one of the enclosing bodies below it has no
+    /// iterations. `None` if that cannot happen.
     fn none(&mut self, level: usize) -> Option<Atom> {
         let below = self.around.iter().filter(|around| around.level > level);
         let turns: Vec<(PrimType, Atom)> = below.map(|around| around.turns).collect();
@@ -305,7 +308,7 @@ impl Tables<'_> {
         none
     }
 
-    /// A size, or 0 where something around does not run; at a level.
+    /// Emits, at a level, a size that is 0 if the condition `none` holds.
     fn size_if_any(&mut self, size: Dim, none: Option<Atom>, level: usize) -> Dim {
         let (Some(cond), Some(if_false @ Atom::Var(_))) = (none, size.atom()) else {
             return size;
@@ -315,7 +318,7 @@ impl Tables<'_> {
         size.var().map_or(Dim::Const(0), Dim::Var)
     }
 
-    /// A scalar at a level.
+    /// Emits a scalar at a level.
     fn scalar(&mut self, level: usize, hint: &str, ty: PrimType, op: BasicOp) -> Atom {
         let name = self.names.fresh(hint);
         self.known.insert(name, level);
@@ -324,7 +327,8 @@ impl Tables<'_> {
         name.into()
     }
 
-    /// A table's parameters and inputs, with indices of its size, at a level.
+    /// Returns a table's parameters and inputs, after emitting iotas of the table's size at a
+    /// level.
     fn inputs_of(
         &mut self,
         from: Vec<(Param<Soacs>, Name)>,
@@ -355,20 +359,21 @@ impl Tables<'_> {
     }
 }
 
-/// What a combinator computes that does not need the map around it.
+/// The computations of a combinator that are invariant in the map around it.
 struct Free {
-    /// The level that a value needs.
+    /// The outermost level at which each value can be computed.
     levels: FxHashMap<Name, usize>,
-    /// The statement that binds it; parameters have none.
+    /// The statement that binds each value. Parameters have none.
     bound: FxHashMap<Name, usize>,
-    /// What each of these statements needs of the others, and what it costs.
+    /// For each of these statements, the others that it uses and its cost.
     stms: FxHashMap<usize, (Vec<usize>, i64)>,
-    /// The level that the width needs.
+    /// The level at which the width is bound.
     width: usize,
 }
 
 impl Free {
-    /// What is free of the map whose body has a level; `None` if the size is not.
+    /// Analyses a combinator for the map whose body is level `map`. `None` if the width varies in
+    /// the map, or if there are no invariant values.
     fn of(tables: &Tables<'_>, screma: &Screma, map: usize) -> Option<Self> {
         let level = |name: &Name| tables.known.get(name).copied().filter(|it| *it < map);
         let width = match screma.width {
@@ -410,7 +415,7 @@ impl Free {
         (!free.bound.is_empty()).then_some(free)
     }
 
-    /// The values that the rest of the body reads and that are worth a table.
+    /// The values that the rest of the body reads and that are expensive enough for a table.
     fn dear(&self, body: &Body<Soacs>) -> Vec<Name> {
         let mut read: Vec<Name> = Vec::new();
         let mut seen = FxHashSet::default();
@@ -435,7 +440,7 @@ impl Free {
         read
     }
 
-    /// The statements that values are computed by.
+    /// The backward slice of values: the statements that compute them.
     fn slice(&self, names: &[Name]) -> FxHashSet<usize> {
         let mut open: Vec<usize> = names.iter().map(|name| self.bound[name]).collect();
         let mut found = FxHashSet::default();
@@ -454,7 +459,7 @@ impl Free {
     }
 }
 
-/// The level that a statement needs, if all that it uses has one.
+/// The level that a statement needs, if all names that it uses have one.
 fn needs(stm: &Stm<Soacs>, level: impl Fn(Name) -> Option<usize>) -> Option<usize> {
     let own = bound_inside(&stm.exp);
     let mut most = Some(0);
@@ -466,14 +471,14 @@ fn needs(stm: &Stm<Soacs>, level: impl Fn(Name) -> Option<usize>) -> Option<usiz
     most
 }
 
-/// What the branches of a statement bind.
+/// The names bound in the branches of a statement.
 fn bound_inside(exp: &Exp<Soacs>) -> FxHashSet<Name> {
     let mut names = FxHashSet::default();
     sub_bodies(exp, |body| names.extend(binders(body)));
     names
 }
 
-/// What a statement costs that computes scalars and cannot fail; `None` of others.
+/// The cost of a statement that computes scalars and cannot fail; `None` for others.
 fn cost_of(stm: &Stm<Soacs>) -> Option<i64> {
     let scalars = stm.pat.iter().all(|param| param.ty.is_prim());
     match &stm.exp {
@@ -486,7 +491,7 @@ fn cost_of(stm: &Stm<Soacs>) -> Option<i64> {
     }
 }
 
-/// Whether an operation may end the program where its operands are not checked.
+/// Returns true if an operation traps for some operands.
 fn may_trap(op: &BasicOp) -> bool {
     matches!(
         op,
@@ -497,7 +502,7 @@ fn may_trap(op: &BasicOp) -> bool {
     )
 }
 
-/// Drops those of these statements of a body whose values nothing reads any more.
+/// Drops the statements among `of` whose values are no longer read.
 fn drop_unused(body: &mut Body<Soacs>, of: &FxHashSet<usize>) {
     let mut read: FxHashSet<Name> = body.result.iter().filter_map(|it| it.var()).collect();
     let mut kept = Vec::with_capacity(body.stms.len());

@@ -1,10 +1,9 @@
-//! Loops under `#[unroll]` whose number of iterations is known become these
-//! iterations, one after the other.
+//! Full unrolling of loops under `#[unroll]` whose trip count is known.
 //!
-//! Before: simplification, which finds out the number. After: simplification
-//! again, for which counters and sizes are constants now; loops inside may have
-//! got a known number by that. A loop that would become more than
-//! [`MAX_STATEMENTS`] stays. Loops with one iteration or none are simplified anyway.
+//! Before: simplification, which finds constant trip counts. After: simplification again, as
+//! counters and sizes are constants now; inner loops may have a known trip count as a result. A
+//! loop that would expand to more than [`MAX_STATEMENTS`] statements stays. Loops with one
+//! iteration or none are removed by simplification anyway.
 //!
 //! Needs and guarantees: a well-scoped function.
 
@@ -15,10 +14,10 @@ use ir::walk::{Substitution, refresh_body, sub_bodies_mut, substitute_stm, with_
 use ir::{Fuel, NameTable};
 use prim::Scalar;
 
-/// So many statements one loop may become.
+/// The largest number of statements that one loop may expand to.
 pub const MAX_STATEMENTS: usize = 1 << 13;
 
-/// Unrolls what can be; whether there was something.
+/// Unrolls the eligible loops of a function. Returns true if any was unrolled.
 pub(crate) fn unroll<L: Level>(function: &mut Function<L>, fuel: &mut Fuel) -> bool {
     let mut unroller = Unroller { names: &mut function.names, fuel, changed: false };
     unroller.body(&mut function.body);
@@ -55,7 +54,7 @@ impl Unroller<'_> {
         }
     }
 
-    /// How many iterations the loop has that is to be unrolled here.
+    /// Returns the trip count of a loop that is to be unrolled.
     fn iterations<L: Level>(&mut self, stm: &Stm<L>) -> Option<i64> {
         if !stm.aux.attrs.has(&Attr::Unroll) {
             return None;

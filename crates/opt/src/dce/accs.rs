@@ -1,9 +1,9 @@
-//! What the results of histograms and accumulators need: they fall apart into
-//! components, too.
+//! Dependencies of the results of histograms and accumulators, which are split into components as
+//! well.
 //!
-//! An array of a histogram or of an accumulator is needed if its result is, or if the
-//! operator computes another component from it; without that its values and its
-//! neutral element go, from each update.
+//! An array of a histogram or of an accumulator is live if its result is, or if the operator
+//! computes another live component from it. If it is dead, its values are removed from every
+//! update, and its neutral element from the operator.
 
 use super::ops::{Values, node_for, operator};
 use super::{Graph, Live, retain};
@@ -50,7 +50,7 @@ pub(super) fn histograms<L: OptLevel>(
     }
 }
 
-/// Which components of an operator, whose results these are, are needed.
+/// Returns the liveness of each component of an operator with these results.
 fn needed<L: OptLevel>(op: &Operator<L>, results: &[Param<L>], live: &Live) -> Vec<bool> {
     let k = results.len();
     let params = &op.op.params;
@@ -59,7 +59,7 @@ fn needed<L: OptLevel>(op: &Operator<L>, results: &[Param<L>], live: &Live) -> V
     each.map(|(j, result)| live.name(result.name) || own(j)).collect()
 }
 
-/// Keeps these components of an operator.
+/// Keeps the flagged components of an operator.
 fn keep_components<L: OptLevel>(op: &mut Operator<L>, keep: &[bool], live: &Live) {
     let both = [keep, keep].concat();
     retain(&mut op.op.params, &both);
@@ -97,7 +97,7 @@ pub(super) fn sweep_histograms<L: OptLevel>(
     retain(pat, &keep_pat);
 }
 
-/// An update needs its accumulator and its places; its values are the components'.
+/// An update depends on its accumulator and its indices; its values belong to the components.
 pub(super) fn update<L: OptLevel>(
     param: &Param<L>,
     acc: Name,
@@ -124,7 +124,8 @@ pub(super) fn update<L: OptLevel>(
     }
 }
 
-/// `apart`: whether components may go one by one.
+/// Adds a `withacc`. If `apart` is true, dead components may be removed one by one; otherwise one
+/// live component keeps all of its accumulator's.
 pub(super) fn with_acc<L: OptLevel>(
     inputs: &[AccInput<L>],
     lambda: &Lambda<L>,
@@ -217,7 +218,7 @@ pub(super) fn sweep_with_acc<L: OptLevel>(
     }
 }
 
-/// Takes components out of the types and updates of accumulators, by their tokens.
+/// Removes components from the types and updates of accumulators, by their tokens.
 #[derive(Default)]
 struct Less(FxHashMap<Name, Vec<bool>>);
 

@@ -1,8 +1,7 @@
-//! What the results of combinators and segmented operations need.
+//! Dependencies of the results of combinators and segmented operations.
 //!
-//! Scans, reductions and maps fall apart into components: component `j` of an
-//! operator is its result `j`, its parameters `j` and `k + j`, its neutral
-//! element and the value that it starts from.
+//! Scans, reductions and maps are split into components: component `j` of an operator is its result
+//! `j`, its parameters `j` and `k + j`, its neutral element and its input value.
 
 use super::accs::{histograms, sweep_histograms, sweep_with_acc, with_acc};
 use super::{Graph, Live, retain};
@@ -17,7 +16,7 @@ use ir::types::Type;
 use ir::walk::{Substitution, substitute_body};
 use ir::{Segs, Soacs};
 
-/// The values that operators start from and that are mapped out.
+/// The values that a body passes to operators or maps out, with their types.
 pub(super) struct Values<'a> {
     pub(super) results: &'a [Atom],
     pub(super) ret: &'a [Type],
@@ -34,7 +33,7 @@ pub(super) fn node_for(values: &Values<'_>, stm: u32, graph: &mut Graph) -> Vec<
     nodes
 }
 
-/// The components of an operator over these values, as nodes.
+/// Adds the components of an operator over these values, and returns their nodes.
 pub(super) fn operator<L: OptLevel>(
     op: &Operator<L>,
     values: &[u32],
@@ -104,8 +103,8 @@ fn fold_dependencies<L: OptLevel>(
     }
 }
 
-/// Drops dead components; `from` are the names that show that a component is
-/// needed, beside its parameters. Returns which are kept.
+/// Drops dead components. A component is live if `needed` says so or if one of its parameters is.
+/// Returns a flag per component, true if it is kept.
 fn sweep_operators<L: OptLevel>(ops: &mut Vec<Operator<L>>, needed: &[bool], live: &Live) -> Vec<bool> {
     let mut keep = Vec::with_capacity(needed.len());
     let mut at = 0;
@@ -164,8 +163,8 @@ fn sweep_folds<L: OptLevel>(
     retain(pat, &keep_pat);
 }
 
-/// A post lambda behind no scan is the end of the body, from the values that are mapped out on.
-/// Whether that is so.
+/// Appends a post lambda that follows no scan to the body, as a continuation of the mapped-out
+/// values. Returns true if it did.
 fn join_post<L: OptLevel>(body: &mut Body<L>, ret: &mut Vec<Type>, folds: &mut Folds<L>) -> bool {
     if !folds.scans.is_empty() {
         return false;
@@ -175,7 +174,7 @@ fn join_post<L: OptLevel>(body: &mut Body<L>, ret: &mut Vec<Type>, folds: &mut F
     };
     let mapped = body.result.split_off(folds.n_reduced());
     ret.truncate(folds.n_reduced());
-    // It overwrites nothing of what it takes.
+    // The post lambda consumes none of its parameters.
     let params = post.params.iter().map(|param| param.name);
     let same: Substitution = params.zip(mapped).collect();
     let mut rest = post.body;
@@ -186,7 +185,7 @@ fn join_post<L: OptLevel>(body: &mut Body<L>, ret: &mut Vec<Type>, folds: &mut F
     true
 }
 
-/// A flat map's arrays need the size, and each its own value.
+/// A flat map's arrays depend on the size, and each on its own value.
 fn flat_map<L: OptLevel>(values: &Values<'_>, pat: &[Param<L>], stm: u32, graph: &mut Graph) {
     let nodes = node_for(values, stm, graph);
     if let Some(size) = nodes.first() {
@@ -260,7 +259,7 @@ impl OptLevel for Soacs {
 
     fn is_fresh(op: &Soac, result: usize) -> bool {
         match op {
-            // A reduction of nothing gives its neutral element back.
+            // A reduction of an empty array returns its neutral element itself.
             Soac::Screma(screma) => result >= screma.folds.n_reduced(),
             Soac::Hist { .. } | Soac::Stream { .. } | Soac::FlatMap { .. } => true,
             Soac::WithAcc { inputs, lambda: _ } => result < consumed(inputs),
@@ -295,7 +294,7 @@ impl OptLevel for Soacs {
     }
 }
 
-/// The width, the inputs and the parameters that take their rows.
+/// Adds the width, the inputs and the parameters bound to their rows.
 fn bucket(width: ir::Dim, inputs: &[ir::Name], map: &Lambda<Soacs>, stm: u32, graph: &mut Graph) {
     if let Some(width) = width.atom() {
         graph.need_atom(stm, width);
@@ -342,7 +341,7 @@ fn seg_dependencies<L: OptLevel>(op: &SegOp<L>, pat: &[Param<L>], stm: u32, grap
                 SegKind::FlatMap => flat_map(&values, pat, stm, graph),
             }
         }
-        // Decompositions know the arrays of accumulators: all of them stay.
+        // Decompositions refer to the arrays of accumulators: all of them stay.
         SegOp::WithAcc { inputs, lambda } => with_acc(inputs, lambda, pat, stm, false, graph),
     }
 }
@@ -354,7 +353,7 @@ fn seg_sweep<L: OptLevel>(op: &mut SegOp<L>, pat: &mut Vec<Param<L>>, live: &Liv
                 SegKind::Folds(folds) => {
                     sweep_folds(&mut body.result, ret, folds, pat, live);
                     if join_post(body, ret, folds) && folds.is_map() {
-                        // Points of a map have nothing to do with each other.
+                        // Iterations of a map are independent of each other.
                         (decomp.width, decomp.streams, decomp.depth) = (1, 1, 1);
                     }
                 }

@@ -1,5 +1,5 @@
-//! Fusion with what updates arrays: producers that go into a `withacc`, and two
-//! `withacc`s or histograms that become one.
+//! Fusion with array updates: producers that are fused into a `withacc`, and two `withacc`s or
+//! histograms that become one.
 //!
 //! ```text
 //! let is = map n (x <- xs) -> f x         withacc (ys) \acc ->
@@ -7,13 +7,13 @@
 //!   map n (i <- is, acc) ..                 map n (i <- is, acc) ..
 //! ```
 //!
-//! The producer fuses with the combinator in there in the next walk. Two `withacc`s go
-//! side by side where combinators directly in both read the same array over one width;
-//! those fuse in the next walk, too.
+//! The next walk fuses the producer with the combinator in the `withacc`. Two `withacc`s are fused
+//! horizontally if combinators directly in both read the same array over the same width; the next
+//! walk fuses those too.
 //!
-//! Two combinators that update the same accumulator one after the other are producer
-//! and consumer. As one they update it in another order, which is the same where values
-//! are written or meet by an exact operator.
+//! Two combinators that update the same accumulator one after the other are a producer and a
+//! consumer. Their fusion changes the order of the updates, which gives the same result if the
+//! updates are writes or the operator is exact.
 
 use super::graph::{Graph, inputs};
 use super::nest::fresh;
@@ -28,7 +28,7 @@ use ir::{Name, Soacs};
 use rustc_hash::FxHashSet;
 
 impl Fuser<'_> {
-    /// Whether a producer's updates may go between the consumer's.
+    /// Checks that a producer's updates may be interleaved with the consumer's.
     pub(super) fn may_reorder(&self, producer: &Stm<Soacs>, consumer: &Stm<Soacs>) -> Result<(), Apart> {
         if !merge::passes_accumulators(producer) {
             return Ok(());
@@ -38,7 +38,7 @@ impl Fuser<'_> {
             Type::Acc { token, .. } => read.contains(&param.name) && self.rounding.contains(token),
             Type::Prim(_) | Type::Array { .. } | Type::Cert | Type::Mem(_) => false,
         });
-        // Only what they update in common is no reason.
+        // Sharing only the accumulator is not enough.
         let meet = read.iter().any(|input| {
             let array = matches!(self.types.type_of(*input), Type::Array { .. });
             let made = producer.pat.iter().any(|param| param.name == *input);
@@ -50,9 +50,9 @@ impl Fuser<'_> {
         Ok(())
     }
 
-    /// Moves a map or scan that combinators inside a `withacc` alone read into it (a scan
-    /// that only one reads), or a map that others read, too, whose results come out of
-    /// it; false if there is none.
+    /// Moves a map or scan into the `withacc` if only combinators inside read it (for a scan, only
+    /// one), or a map that has other readers too, whose results are then returned from the
+    /// `withacc`. Returns false if there is none.
     pub(super) fn sink(&mut self, graph: &mut Graph, id: usize) -> bool {
         let Some((producer, at)) = self.for_sinking(graph, id) else {
             return false;
@@ -68,7 +68,7 @@ impl Fuser<'_> {
                 if here || !self.is_kept(param.name, &inner) {
                     continue;
                 }
-                // Inside it has another name.
+                // The result has another name inside.
                 let hint = self.names.hint(param.name).to_string();
                 let own = fresh(&hint, param.ty.clone(), self.names, &mut self.types);
                 if let Some(inputs) = inputs_mut(&mut lambda.body.stms[at].exp) {
@@ -87,7 +87,7 @@ impl Fuser<'_> {
         true
     }
 
-    /// Whether these are used as inputs of combinators directly in the lambda only.
+    /// Returns true if these names are used only as inputs of combinators directly in the lambda.
     fn all_in(&self, lambda: &Lambda<Soacs>, pat: &[Param<Soacs>]) -> bool {
         pat.iter().all(|param| {
             let stms = lambda.body.stms.iter();
@@ -96,7 +96,7 @@ impl Fuser<'_> {
         })
     }
 
-    /// A node that can go into this `withacc`, and before which statement.
+    /// Finds a node that can be moved into this `withacc`, and the statement to put it before.
     fn for_sinking(&mut self, graph: &Graph, id: usize) -> Option<(usize, usize)> {
         let whole = &graph.stm(id)?.exp;
         let Exp::Op(Soac::WithAcc { lambda, .. }) = whole else {
@@ -139,7 +139,7 @@ impl Fuser<'_> {
     }
 }
 
-/// The tokens of accumulators whose values meet by an operator that rounds.
+/// The tokens of accumulators whose operator rounds.
 pub(super) fn rounding(function: &Function<Soacs>) -> FxHashSet<Name> {
     struct Tokens(FxHashSet<Name>);
     impl Visit<Soacs> for Tokens {
@@ -163,8 +163,8 @@ pub(super) fn rounding(function: &Function<Soacs>) -> FxHashSet<Name> {
     tokens.0
 }
 
-/// Whether a `withacc` reads these as inputs of this statement in it only: if it updates
-/// one of them, that is made before it.
+/// Returns true if a `withacc` uses these results only as inputs of the statement `inner` in it. An
+/// array that the `withacc` updates must be created before it.
 fn reads_only(whole: &Exp<Soacs>, inner: &Stm<Soacs>, pat: &[Param<Soacs>]) -> bool {
     let mut count = Count { pat, found: 0 };
     count.exp(whole);
@@ -184,7 +184,8 @@ impl Visit<Soacs> for Count<'_> {
     }
 }
 
-/// Whether two `withacc`s, or two histograms, that read the same array go side by side.
+/// Checks that two `withacc`s, or two histograms, read the same array and can be fused
+/// horizontally.
 pub(super) fn beside(one: &Stm<Soacs>, other: &Stm<Soacs>) -> Result<(), Apart> {
     let widths = |stm: &Stm<Soacs>| -> Vec<(Dim, Vec<Name>)> {
         match &stm.exp {
@@ -211,7 +212,7 @@ pub(super) fn beside(one: &Stm<Soacs>, other: &Stm<Soacs>) -> Result<(), Apart> 
     if meet { Ok(()) } else { Err(Apart::Widths) }
 }
 
-/// Width and inputs of a combinator that passes accumulators on.
+/// The width and inputs of a combinator that passes on accumulators.
 fn over_accumulators(stm: &Stm<Soacs>) -> Option<(Dim, Vec<Name>)> {
     let Exp::Op(Soac::Screma(Screma { width, inputs, .. })) = &stm.exp else {
         return None;
@@ -219,7 +220,7 @@ fn over_accumulators(stm: &Stm<Soacs>) -> Option<(Dim, Vec<Name>)> {
     merge::passes_accumulators(stm).then(|| (*width, inputs.clone()))
 }
 
-/// Two `withacc`s, or two histograms, as one.
+/// Merges two `withacc`s, or two histograms.
 pub(super) fn unite(one: Stm<Soacs>, other: Stm<Soacs>) -> Stm<Soacs> {
     let aux = merge::merge_aux(&one.aux, other.aux);
     let (mut pat, mut behind) = (one.pat, other.pat);
@@ -265,7 +266,7 @@ pub(super) fn unite(one: Stm<Soacs>, other: Stm<Soacs>) -> Stm<Soacs> {
     Stm { pat, aux, exp }
 }
 
-/// The first `n` of the one and `m` of the other, then the rest of both.
+/// The first `n` elements of `one` and `m` of `other`, then the rest of both.
 fn interleave<T>(mut one: Vec<T>, mut other: Vec<T>, n: usize, m: usize) -> Vec<T> {
     let rest = one.split_off(n);
     let rest_other = other.split_off(m);
@@ -275,7 +276,7 @@ fn interleave<T>(mut one: Vec<T>, mut other: Vec<T>, n: usize, m: usize) -> Vec<
     one
 }
 
-/// The lambdas of `withacc`s with `n` and `m` inputs as one.
+/// Merges the lambdas of `withacc`s with `n` and `m` inputs.
 fn one_after_the_other(one: Lambda<Soacs>, other: Lambda<Soacs>, n: usize, m: usize) -> Lambda<Soacs> {
     Lambda {
         params: interleave(one.params, other.params, n, m),

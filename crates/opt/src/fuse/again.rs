@@ -1,5 +1,5 @@
-//! What is computed again rather than stored: an array that combinators write only for
-//! others to read element by element, where these cannot become one.
+//! Recomputation: an array written only for combinators that read it element by element, and that
+//! cannot be merged with its producer, is recomputed in each of them.
 //!
 //! ```text
 //! let (s, ys) = redomap n (x <- xs) -> let y = f x in (y, y)  op
@@ -9,10 +9,10 @@
 //! let zs = scanomap n (x <- xs) -> f x  op'
 //! ```
 //!
-//! The rule of cost: what computes an element is a few cheap operations
-//! ([`target::memory::AGAIN`]) on elements of arrays that take no more bytes than the
-//! element does. So no more is read than before, and nothing is written. All who read
-//! the array must be combinators of this body, or it is stored anyway.
+//! The cost rule: an element is computed by a few cheap operations ([`target::memory::AGAIN`]) from
+//! elements of arrays that take no more bytes than the element. So no more is read than before, and
+//! nothing is written. All readers of the array must be combinators of this body, as it is stored
+//! otherwise.
 
 use super::graph::{Graph, inputs};
 use super::merge::{self, Way};
@@ -27,7 +27,7 @@ use rustc_hash::FxHashSet;
 use target::memory::AGAIN;
 
 impl Fuser<'_> {
-    /// Has readers compute what combinators of the body write for them alone.
+    /// Recomputes arrays in their readers where that pays.
     pub(super) fn compute_again(&mut self, graph: &mut Graph) {
         for id in graph.nodes() {
             let Some(stm) = graph.stm(id).filter(|_| graph.is_whole(id)) else {
@@ -45,7 +45,8 @@ impl Fuser<'_> {
         }
     }
 
-    /// A map that gives a result of the node, and all who read that, where it pays.
+    /// Returns a map that computes a result of the node, and all readers of the result, if
+    /// recomputation pays.
     fn again(
         &mut self,
         graph: &Graph,
@@ -57,7 +58,7 @@ impl Fuser<'_> {
         let Exp::Op(Soac::Screma(screma)) = &stm.exp else {
             return None;
         };
-        // What is mapped alone is no result of a scan, nor a map to fuse as a whole.
+        // Only a plain mapped result: neither the result of a scan nor one of a post lambda.
         let folds = &screma.folds;
         let mapped = at >= folds.n_reduced() + folds.n_scanned() && folds.post.is_none();
         if !mapped || stm.pat[at].ty.row().is_none_or(|row| row.rank() != 0) {
@@ -80,8 +81,7 @@ impl Fuser<'_> {
         (pays && kept && possible && self.fuel.take()).then_some((maker, readers))
     }
 
-    /// The nodes that read the array, if all do element by element and none in this
-    /// node.
+    /// The nodes that read the array, if all of them read it element by element only.
     fn readers(&self, graph: &Graph, id: usize, array: Name) -> Option<Vec<usize>> {
         let mut readers: Vec<usize> = Vec::new();
         let mut found = 0;
@@ -97,7 +97,7 @@ impl Fuser<'_> {
         (found > 0 && found == self.uses[array.index()]).then_some(readers)
     }
 
-    /// Puts the map into a reader.
+    /// Fuses a copy of the map into a reader.
     fn give(&mut self, graph: &mut Graph, maker: &Stm<Soacs>, reader: usize, array: Name) {
         let Some(consumer) = graph.take(reader).pop() else {
             return;
@@ -118,7 +118,7 @@ impl Fuser<'_> {
     }
 }
 
-/// The map that gives a mapped result alone, if it is cheap.
+/// Builds the map that computes a mapped result alone, if it is cheap.
 fn maker(screma: &Screma, stm: &Stm<Soacs>, at: usize, value: usize) -> Option<Stm<Soacs>> {
     let map = &screma.map;
     let result = *map.body.result.get(value)?;
@@ -152,7 +152,7 @@ fn maker(screma: &Screma, stm: &Stm<Soacs>, at: usize, value: usize) -> Option<S
     })
 }
 
-/// Whether a statement computes a scalar from scalars, and fast.
+/// Returns true if a statement computes a scalar from scalars at low cost.
 fn is_cheap(stm: &Stm<Soacs>) -> bool {
     let scalars = stm.aux.certs.is_empty() && stm.pat.iter().all(|param| param.ty.is_prim());
     let Exp::Basic(op) = &stm.exp else {

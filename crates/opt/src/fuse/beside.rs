@@ -1,15 +1,14 @@
-//! Combinators side by side: two that read the same array become one, so that it is
-//! read once.
+//! Horizontal fusion: two combinators that read the same array become one, so that it is read once.
 //!
 //! ```text
 //! let s  = reduce w (x <- xs) op 0        let (s, ys) = redomap w (x <- xs) -> (x, f x)
 //! let ys = map w (x <- xs) -> f x                       op 0
 //! ```
 //!
-//! They have one width, neither depends on the other, and both read an array that is
-//! somewhere in memory; where that is an `iota`, both have to be cheap, as nothing is
-//! saved but the loop. Maps beside a scan go to its `post` lambda, so that they are
-//! computed once. `withacc`s and histograms: see [`super::accs`].
+//! They have the same width, neither depends on the other, and both read an array in memory. If
+//! that array is an `iota`, both must be cheap, as only the loop is saved. Maps fused with a scan
+//! go to its `post` lambda, so that they are computed once. `withacc`s and histograms: see
+//! [`super::accs`].
 
 use super::graph::{Graph, inputs};
 use super::merge::{self, Way};
@@ -25,20 +24,20 @@ use std::collections::BTreeMap;
 /// Arrays that several nodes read element by element, with these nodes in order.
 type Shared = IndexMap<Name, Vec<usize>, FxBuildHasher>;
 
-/// A node of those that stay apart, which may be part of another by now.
+/// A node that has not been fused with an earlier one. It may be part of another node by now.
 #[derive(Clone, Copy)]
 struct Head {
     id: usize,
-    /// So many of the heads before it lead to it, the first ones.
+    /// An upper bound: paths to this node come only from the first `led` heads.
     led: usize,
 }
 
 impl Fuser<'_> {
     /// Fuses combinators of the body that read the same arrays.
     ///
-    /// Those that stand at the same level cannot lead to one another, and most that fuse
-    /// do: they become one by pairs of pairs, so that the cost is n log n. What is left
-    /// goes to the first that it can go to.
+    /// Nodes of the same level are not connected by a path, and most nodes that fuse have the same
+    /// level. They are fused pairwise in rounds, in n log n time. Each remaining node is fused with
+    /// the first one that accepts it.
     pub(super) fn side_by_side(&mut self, graph: &mut Graph) {
         let shared = shared(graph);
         let levels = graph.levels(is_candidate);
@@ -56,7 +55,7 @@ impl Fuser<'_> {
         }
     }
 
-    /// Fuses neighbours of a level, and again those, as long as some do.
+    /// Fuses neighbours of a level in rounds, as long as some fuse.
     fn in_pairs(&mut self, graph: &mut Graph, array: Name, group: Vec<usize>) {
         let mut group = group;
         loop {
@@ -79,7 +78,7 @@ impl Fuser<'_> {
         }
     }
 
-    /// Fuses each with the first before it that it can fuse with.
+    /// Fuses each node with the first earlier one that it can fuse with.
     fn one_by_one(&mut self, graph: &mut Graph, array: Name, readers: Vec<usize>) {
         let mut heads: Vec<Head> = Vec::new();
         for id in readers {
@@ -103,11 +102,11 @@ impl Fuser<'_> {
         }
     }
 
-    /// Makes two nodes that read the array one; nothing if they stay apart.
+    /// Merges two nodes that read the array. Returns `None` if they are not fused.
     fn pair(&mut self, graph: &mut Graph, a: usize, b: usize, array: Name) -> Option<usize> {
         let (first, second) = if graph.place(a) < graph.place(b) { (a, b) } else { (b, a) };
         let (one, other) = (graph.stm(first)?, graph.stm(second)?);
-        // What reads the other's results was looked at before.
+        // Vertical fusion of these has been tried before.
         if graph.depends(second, first) {
             return None;
         }
@@ -154,7 +153,7 @@ impl Fuser<'_> {
     }
 }
 
-/// Arrays that several combinators read.
+/// The arrays that several combinators read.
 fn shared(graph: &Graph) -> Shared {
     let mut readers = Shared::default();
     for id in graph.nodes() {
@@ -172,7 +171,7 @@ fn shared(graph: &Graph) -> Shared {
     readers
 }
 
-/// Which heads do not lead to the node, in order.
+/// The heads from which no path leads to the node, in order.
 fn free(graph: &Graph, heads: &[Head], id: usize) -> Vec<usize> {
     let (mut free, mut led) = (Vec::new(), 0);
     for (at, head) in heads.iter().enumerate().rev() {
@@ -190,17 +189,17 @@ fn free(graph: &Graph, heads: &[Head], id: usize) -> Vec<usize> {
     free
 }
 
-/// How two statements go side by side.
+/// The way to fuse two statements horizontally.
 #[derive(Clone, Copy)]
 enum Beside {
-    /// As combinators; `turned` if the second of them is the producer of this way.
+    /// As combinators. `turned` is true if the second acts as the producer.
     Combinators { way: Way, turned: bool },
     /// As `withacc`s or histograms.
     Accumulators,
 }
 
-/// How two statements that read the same array go side by side; nothing if they are of
-/// kinds that never do.
+/// The way to fuse two statements that read the same array horizontally; `None` if their kinds
+/// never do.
 fn way_beside(one: &Stm<Soacs>, other: &Stm<Soacs>) -> Option<Result<Beside, Apart>> {
     let combinators = |(way, turned)| Beside::Combinators { way, turned };
     match (&one.exp, &other.exp) {
@@ -215,8 +214,8 @@ fn way_beside(one: &Stm<Soacs>, other: &Stm<Soacs>) -> Option<Result<Beside, Apa
     }
 }
 
-/// What a statement reads element by element: inputs of the combinator, or of those
-/// that a `withacc` is about.
+/// The arrays that a statement reads element by element: inputs of the combinator, or of those
+/// directly in a `withacc`.
 fn read_elementwise(stm: &Stm<Soacs>) -> Vec<Name> {
     let mut read = inputs(&stm.exp).to_vec();
     if let Exp::Op(Soac::WithAcc { lambda, .. }) = &stm.exp {
@@ -227,7 +226,7 @@ fn read_elementwise(stm: &Stm<Soacs>) -> Vec<Name> {
     read
 }
 
-/// Whether both keep their attributes as one.
+/// Returns true if the fusion of both keeps all their attributes.
 fn keep_attributes(one: &Stm<Soacs>, other: &Stm<Soacs>) -> bool {
     let (one, other) = (&one.aux.attrs, &other.aux.attrs);
     let both = Attrs::fused(one, other);
@@ -238,7 +237,7 @@ fn is_iota(stm: &Stm<Soacs>) -> bool {
     matches!(stm.exp, Exp::Basic(BasicOp::Iota { .. }))
 }
 
-/// Whether what the combinator computes for an element is next to nothing.
+/// Returns true if the combinator's computation per element is almost free.
 fn is_light(stm: &Stm<Soacs>) -> bool {
     matches!(&stm.exp, Exp::Op(Soac::Screma(screma)) if merge::is_cheap(&screma.map))
 }

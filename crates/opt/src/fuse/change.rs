@@ -1,24 +1,24 @@
-//! What views do to the index space of a nest of maps, and to what it reads.
+//! The effect of views on the index space of a nest of maps, and on the arrays that it reads.
 
 use super::nest::Read;
 use ir::Name;
 use ir::syntax::{Atom, BasicOp, DimIndex, ReshapeKind};
 use ir::types::{Dim, Type};
 
-/// What a view does to the levels of a nest.
+/// The effect of a view on the levels of a nest.
 pub(super) enum Change {
-    /// New level `i` is level `order[i]`.
+    /// A permutation: new level `i` is level `order[i]`.
     Order(Vec<usize>),
-    /// The outermost level becomes several.
+    /// The outermost level is split into several.
     Split(Vec<Dim>),
-    /// Other names for the widths of so many levels.
+    /// Replaces the widths of the outer levels by equal ones.
     Rename(Vec<Dim>),
-    /// Slices of so many levels.
+    /// Slices the outer levels.
     Slices(Vec<DimIndex>),
 }
 
 impl Change {
-    /// What a view does, if it is one, to an array of this type.
+    /// Returns the effect of a view on an array of this type, or `None` if it is not supported.
     pub(super) fn of(op: &BasicOp, of: &Type) -> Option<Self> {
         let dims = of.shape();
         if let BasicOp::Rearrange { perm, .. } = op {
@@ -47,7 +47,7 @@ impl Change {
         (!rows).then_some(Self::Slices(slices))
     }
 
-    /// How deep a nest has to be.
+    /// The nest depth that the change requires.
     pub(super) fn depth(&self) -> usize {
         match self {
             Self::Order(order) => order.len(),
@@ -73,8 +73,8 @@ impl Change {
         }
     }
 
-    /// The levels at which an array is indexed after the change, and the view of it
-    /// that this needs, if it needs one; `dims` are its own.
+    /// The levels that index an array after the change, and the view of the array that this
+    /// requires, if any. `dims` is the array's shape.
     pub(super) fn read(&self, read: &Read, dims: &[Dim]) -> (Vec<usize>, Option<BasicOp>) {
         let array = read.array;
         let rest = || dims[read.levels.len()..].iter().copied();
@@ -124,7 +124,7 @@ impl Change {
     }
 }
 
-/// All of a dimension.
+/// The slice of a whole dimension.
 fn whole(dim: Dim) -> DimIndex {
     DimIndex::Slice { start: Atom::i64(0), count: dim, stride: Atom::i64(1) }
 }
@@ -140,7 +140,7 @@ pub(super) fn viewed(op: &BasicOp) -> Option<Name> {
     }
 }
 
-/// Whether two views differ at most in their arrays.
+/// Returns true if two views are equal except for their arrays.
 pub(super) fn alike(one: &BasicOp, other: &BasicOp) -> bool {
     let mut one = one.clone();
     if let (

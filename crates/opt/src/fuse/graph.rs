@@ -1,14 +1,13 @@
-//! The dependency graph of a body, in which statements that fuse become one node.
+//! The dependency graph of a body, in which fused statements become one node.
 //!
-//! An edge leads from a statement to one that must stay behind it: one that uses what
-//! it binds, one that consumes an array that it reads, one that reads what it
-//! consumed. Two nodes may become one if no path between them leads through a third
-//! (T2 reducibility, design §4): then some order of the statements has them side by
-//! side. The graph keeps such an order, which is the program's own but for what had
-//! to step aside.
+//! An edge leads from a statement to one that must stay after it: one that uses its results, one
+//! that consumes an array that it reads, or one that reads an array that it consumed. Two nodes may
+//! be merged if no path between them leads through a third (T2 reducibility, design §4): then some
+//! order of the statements has them adjacent. The graph maintains such an order, which is the
+//! program's own except for statements that had to be moved aside.
 //!
-//! Cost: an edge for each name that a statement uses; a question, and a fusion, looks
-//! at what stands between the two nodes.
+//! Cost: one edge per name that a statement uses; a query or a fusion visits the nodes between the
+//! two.
 
 use crate::alias::Aliases;
 use ir::syntax::{Exp, Stm};
@@ -16,28 +15,27 @@ use ir::types::Type;
 use ir::{Name, Soacs, TypeEnv};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// What a statement needs of the body around it.
+/// The dependencies of a statement on the enclosing body.
 #[derive(Clone, Default, Debug)]
 pub(super) struct Needs {
-    /// Names that it uses, with those that it binds inside; inputs of a combinator
-    /// are left out.
+    /// The names that it uses and does not bind itself, except for inputs of a combinator.
     pub(super) inside: Vec<Name>,
-    /// Arrays that it consumes.
+    /// The arrays that it consumes.
     pub(super) consumed: Vec<Name>,
 }
 
 struct Node {
-    /// Statements in order; the last is what the node is about.
+    /// Statements in order. The last is the combinator; the others precede it.
     stms: Vec<Stm<Soacs>>,
     needs: Needs,
-    /// Classes of arrays that are read, and consumed.
+    /// The alias classes of the arrays that are read, and of those that are consumed.
     reads: Vec<usize>,
     consumes: Vec<usize>,
-    /// Nodes that must stay behind, also such as are part of others by now.
+    /// The nodes that must stay after this one. They may be part of others by now.
     after: Vec<usize>,
-    /// Where the node stands in the order.
+    /// The node's position in the order.
     at: usize,
-    /// The node that it is part of by now.
+    /// The node into which this one was merged.
     part_of: Option<usize>,
 }
 
@@ -45,15 +43,15 @@ struct Node {
 pub(super) struct Graph {
     nodes: Vec<Node>,
     order: Vec<usize>,
-    /// The node that bound a name first.
+    /// The node that first bound each name.
     binders: FxHashMap<Name, usize>,
-    /// Classes of arrays that some node consumes.
+    /// The alias classes of arrays that some node consumes.
     consumed: FxHashSet<usize>,
 }
 
 impl Graph {
-    /// The graph of statements in their order. `alone` says of an array that nothing
-    /// else denotes it or a part of it, so that consuming it concerns nobody.
+    /// Builds the graph of statements in their order. `alone` returns true for an array that no
+    /// other name refers to, even in part, so that consuming it affects no other statement.
     pub(super) fn new(
         stms: Vec<(Stm<Soacs>, Needs)>,
         types: &TypeEnv,
@@ -106,7 +104,7 @@ impl Graph {
         graph
     }
 
-    /// An edge to a node that is added later than all that have edges so far.
+    /// Adds an edge to the node that was added last.
     fn add_edge(&mut self, from: usize, to: usize) {
         let after = &mut self.nodes[from].after;
         if after.last() != Some(&to) {
@@ -123,7 +121,7 @@ impl Graph {
         stms
     }
 
-    /// The node that a node is part of by now.
+    /// The node that contains a node by now.
     pub(super) fn find(&self, id: usize) -> usize {
         let mut id = id;
         while let Some(whole) = self.nodes[id].part_of {
@@ -137,56 +135,56 @@ impl Graph {
         self.order.clone()
     }
 
-    /// Whether the node is not part of another.
+    /// Returns true if the node is not part of another.
     pub(super) fn is_whole(&self, id: usize) -> bool {
         self.nodes[id].part_of.is_none()
     }
 
-    /// Where the node stands.
+    /// The node's position in the order.
     pub(super) fn place(&self, id: usize) -> usize {
         self.nodes[id].at
     }
 
-    /// The statement that the node is about.
+    /// The combinator of the node.
     pub(super) fn stm(&self, id: usize) -> Option<&Stm<Soacs>> {
         self.nodes[id].stms.last()
     }
 
-    /// The node that binds a name, if this body does.
+    /// The node that binds a name, if this body binds it.
     pub(super) fn binder(&self, name: Name) -> Option<usize> {
         self.binders.get(&name).map(|id| self.find(*id))
     }
 
-    /// What the node needs.
+    /// The node's dependencies.
     pub(super) fn needs(&self, id: usize) -> &Needs {
         &self.nodes[id].needs
     }
 
-    /// Whether some node consumes arrays of this class.
+    /// Returns true if some node consumes arrays of this class.
     pub(super) fn is_consumed(&self, class: usize) -> bool {
         self.consumed.contains(&class)
     }
 
-    /// Whether one node consumes what the other reads, or both consume the same.
+    /// Returns true if one node consumes an array that the other reads or consumes.
     pub(super) fn collide(&self, a: usize, b: usize) -> bool {
         let (a, b) = (&self.nodes[a], &self.nodes[b]);
         let hits = |consumes: &[usize], reads: &[usize]| consumes.iter().any(|class| reads.contains(class));
         hits(&a.consumes, &b.reads) || hits(&b.consumes, &a.reads) || hits(&a.consumes, &b.consumes)
     }
 
-    /// Whether the node must stay behind the other one, by an edge.
+    /// Returns true if an edge requires the node to stay after the other one.
     pub(super) fn depends(&self, id: usize, on: usize) -> bool {
         self.nodes[on].after.iter().any(|next| self.find(*next) == id)
     }
 
-    /// Whether no path between the two leads through a third node.
+    /// Returns true if no path between the two nodes leads through a third.
     pub(super) fn apart_from_others(&self, first: usize, second: usize) -> bool {
         self.behind(first, second).is_some()
     }
 
-    /// For each node how many statements that count stand on the longest path to it.
-    /// One that counts does not lead to others of its level, and nodes of one level may
-    /// become one without leading to others of it.
+    /// For each node, the largest number of counted statements on a path to it. No path leads from
+    /// a counted statement to another one of its level, and that still holds after nodes of one
+    /// level are merged.
     pub(super) fn levels(&self, counts: impl Fn(&Stm<Soacs>) -> bool) -> Vec<u32> {
         let mut levels = vec![0; self.nodes.len()];
         for id in &self.order {
@@ -201,13 +199,13 @@ impl Graph {
         levels
     }
 
-    /// Whether a path leads from a node to one that stands behind it.
+    /// Returns true if a path leads from a node to a later one.
     pub(super) fn leads(&self, from: usize, to: usize) -> bool {
         self.depends(to, from) || !self.apart_from_others(from, to)
     }
 
-    /// The nodes between the two that must stay behind the first; nothing if the
-    /// second must stay behind one of them.
+    /// The nodes between the two that must stay after the first. `None` if the second must stay
+    /// after one of them.
     fn behind(&self, first: usize, second: usize) -> Option<FxHashSet<usize>> {
         let end = self.nodes[second].at;
         let mut found: FxHashSet<usize> = FxHashSet::default();
@@ -227,8 +225,8 @@ impl Graph {
         Some(found)
     }
 
-    /// Makes the first node part of the second, whose statements are these now, where
-    /// no path leads through a third.
+    /// Merges the first node into the second and replaces its statements. No path may lead through
+    /// a third node.
     pub(super) fn unite(&mut self, first: usize, second: usize, stms: Vec<Stm<Soacs>>) {
         let aside = self.behind(first, second).unwrap_or_default();
         let (from, to) = (self.nodes[first].at, self.nodes[second].at);
@@ -237,7 +235,7 @@ impl Graph {
         let mut order: Vec<usize> = window.iter().filter(stays).copied().collect();
         order.push(second);
         order.extend(window.iter().filter(|id| aside.contains(*id)));
-        // The first's place goes: the order gets shorter by a part that is no node.
+        // The first node's slot in the order is left to a merged node.
         order.push(first);
         for (at, id) in (from..).zip(&order) {
             self.order[at] = *id;
@@ -259,21 +257,21 @@ impl Graph {
         whole.consumes.extend(consumes);
     }
 
-    /// As [`Graph::unite`], where the first goes into a lambda of the second: what it
-    /// reads is needed inside from now on.
+    /// As [`Graph::unite`], where the first statement is moved into a lambda of the second: the
+    /// arrays that it reads become dependencies of the inside.
     pub(super) fn sink(&mut self, first: usize, second: usize, stms: Vec<Stm<Soacs>>, read: &[Name]) {
         self.unite(first, second, stms);
         self.nodes[second].needs.inside.extend(read);
     }
 
-    /// The nodes that must stay behind this one, by an edge, each once.
+    /// The direct successors of a node, each once.
     pub(super) fn behind_at_once(&self, id: usize) -> Vec<usize> {
         let after = &self.nodes[id].after;
         distinct(after.iter().map(|next| self.find(*next)).collect())
     }
 
-    /// Changes the node's statement so that it uses the names that one node binds instead
-    /// of these that another one does; if there are none, it uses that one's, too.
+    /// Changes the node's statement so that it uses the names `used`, bound by node `new`, instead
+    /// of `dropped`, bound by node `old`. If `dropped` is empty, it keeps its dependence on `old`.
     pub(super) fn use_instead(
         &mut self,
         id: usize,
@@ -293,8 +291,7 @@ impl Graph {
         self.add_edge(new, id);
     }
 
-    /// Puts a statement that the node needs, and no other node so far, in front of it; its
-    /// node.
+    /// Inserts a statement, which only this node depends on, before the node. Returns its node.
     pub(super) fn insert_before(&mut self, id: usize, stm: Stm<Soacs>) -> usize {
         let (new, at) = (self.nodes.len(), self.nodes[id].at);
         ir::walk::used_names(&stm.exp, |name| {
@@ -316,8 +313,8 @@ impl Graph {
         new
     }
 
-    /// Puts a statement that gives the node's results other names behind it: what had to
-    /// stay behind the node stays behind this.
+    /// Inserts a statement that renames the node's results after the node. The node's successors
+    /// become successors of that statement too.
     pub(super) fn insert_behind(&mut self, id: usize, stm: Stm<Soacs>) {
         let (new, at) = (self.nodes.len(), self.nodes[id].at + 1);
         self.binders.extend(stm.pat.iter().map(|param| (param.name, new)));
@@ -334,7 +331,7 @@ impl Graph {
         self.put(at, new);
     }
 
-    /// Changes the node's statement so that it reads the array as an input alone.
+    /// Changes the node's statement so that it reads the array only as an input.
     pub(super) fn change(&mut self, id: usize, array: Name, change: impl FnOnce(&mut Stm<Soacs>)) {
         let node = &mut self.nodes[id];
         node.needs.inside.retain(|name| *name != array);
@@ -343,7 +340,7 @@ impl Graph {
         }
     }
 
-    /// The node's statement from now on.
+    /// Replaces the node's statement.
     pub(super) fn replace(&mut self, id: usize, stm: Stm<Soacs>) {
         self.binders.extend(stm.pat.iter().map(|param| (param.name, id)));
         self.nodes[id].stms = vec![stm];
@@ -356,7 +353,7 @@ impl Graph {
         }
     }
 
-    /// Takes a node's statements, which are given back by [`Graph::unite`].
+    /// Takes a node's statements. [`Graph::unite`] sets them again.
     pub(super) fn take(&mut self, id: usize) -> Vec<Stm<Soacs>> {
         std::mem::take(&mut self.nodes[id].stms)
     }
@@ -368,15 +365,15 @@ fn distinct(mut classes: Vec<usize>) -> Vec<usize> {
     classes
 }
 
-/// The last accesses to a class of arrays.
+/// The last accesses to an alias class.
 #[derive(Default)]
 struct Access {
     consumed: Option<usize>,
-    /// Since then.
+    /// The reads since then.
     read: Vec<usize>,
 }
 
-/// Both, the shorter appended to the longer.
+/// Both lists, the shorter appended to the longer.
 fn join(mut a: Vec<usize>, mut b: Vec<usize>) -> Vec<usize> {
     if a.len() < b.len() {
         std::mem::swap(&mut a, &mut b);

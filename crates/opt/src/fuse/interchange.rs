@@ -1,5 +1,6 @@
-//! Reductions of arrays that a map reads element by element: rule G4 of incremental
-//! flattening (Henriksen et al., PPoPP 2019, §3), where it lets the two fuse.
+//! Interchange of a reduction of arrays to a map of reductions, where that lets it fuse with a map
+//! that reads the result element by element: rule G4 of incremental flattening (Henriksen et al.,
+//! PPoPP 2019, §3).
 //!
 //! ```text
 //! let zs = reduce n (map m op) nes            let cs = transpose xss
@@ -7,9 +8,9 @@
 //! let ys = map m (z <- zs) -> g z        =>                reduce n op ne (map n f c)
 //! ```
 //!
-//! The rows may be read as they are, or be a nest of maps ([`super::nest`]). There must be
-//! a known number of them, so few that they are read as streams side by side
-//! ([`target::memory::STREAMS`]): what is parallel then are the columns.
+//! The reduction's inputs may be plain rows or a nest of maps ([`super::nest`]). The number of rows
+//! must be a constant so small that they can be read as concurrent streams
+//! ([`target::memory::STREAMS`]): the parallelism is then in the columns.
 
 use super::Fuser;
 use super::change::Change;
@@ -23,7 +24,7 @@ use ir::types::Dim;
 use ir::{Name, Soacs};
 
 impl Fuser<'_> {
-    /// Makes a map of reductions of a reduction of arrays that the node reads; false if
+    /// Turns a reduction of arrays that the node reads into a map of reductions. Returns false if
     /// there is none.
     pub(super) fn interchange(&mut self, graph: &mut Graph, id: usize) -> bool {
         let Some(stm) = graph.stm(id) else {
@@ -83,7 +84,8 @@ impl Fuser<'_> {
         Some(())
     }
 
-    /// The innermost of two maps reduces what it maps by these operators on rows.
+    /// Makes the innermost of two maps reduce its values by the element operators of these
+    /// operators on rows.
     fn reduce_inside(&mut self, made: &mut Stm<Soacs>, reduces: Vec<Operator<Soacs>>) -> Option<()> {
         let Exp::Op(Soac::Screma(outer)) = &mut made.exp else {
             return None;

@@ -1,5 +1,5 @@
-//! Loops of maps: loop and map change places, so that each element takes all its turns at
-//! once and nothing is stored from one turn to the next.
+//! Interchange of a loop of maps to a map of loops: each element runs all iterations at once, and
+//! no array is stored between iterations.
 //!
 //! ```text
 //! loop (ys = xs) for i < k do            map n (x <- xs, w <- ws) ->
@@ -8,11 +8,11 @@
 //!     f s y w                                f s y w
 //! ```
 //!
-//! The maps of all turns fuse that way, and the one that is left with what is around the
-//! loop. Of scalars only: a turn over rows may have more that is parallel in it. Arrays
-//! that the loop changes are read as inputs of its map alone, and few scalars beside it
-//! are computed for each element. In maps, machines whose levels do not contain
-//! themselves have versions of both (rule G7).
+//! This fuses the maps of all iterations, and the remaining map with the code around the loop. Only
+//! maps of scalars qualify: an iteration over rows may contain more parallelism. Arrays that the
+//! loop changes are read only as inputs of its map, and the loop's few other scalars are recomputed
+//! for each element. Inside maps, machines whose levels do not nest get versions of both forms by
+//! flattening instead (rule G7).
 
 use super::Fuser;
 use super::nest::{FEW, Used, fresh, is_scalar};
@@ -26,7 +26,7 @@ use ir::{Name, Soacs};
 use rustc_hash::FxHashSet;
 
 impl Fuser<'_> {
-    /// Makes a loop of one map a map of loops.
+    /// Interchanges a loop whose body is one map.
     pub(super) fn turn_inside(&mut self, stm: &mut Stm<Soacs>) {
         if self.fuel.is_gone() {
             return;
@@ -106,8 +106,8 @@ impl Fuser<'_> {
     }
 }
 
-/// Which results of the map are the next values of the parameters, if a statement is a
-/// loop that does nothing but map the elements of arrays that it changes.
+/// If a statement is a loop that only maps elements of the arrays that it changes: returns, for
+/// each parameter, the result of the map that is its next value.
 fn changing(stm: &Stm<Soacs>) -> Option<Vec<usize>> {
     let Exp::Loop { params, form, body } = &stm.exp else {
         return None;
@@ -130,7 +130,7 @@ fn changing(stm: &Stm<Soacs>) -> Option<Vec<usize>> {
     }
     let results: Option<Vec<usize>> =
         body.result.iter().map(|result| map.pat.iter().position(|p| Atom::Var(p.name) == *result)).collect();
-    // What the loop binds, but for its arrays as inputs, is used in its body only.
+    // Names bound by the loop, except for its arrays as inputs, are used only in its body.
     let mut bound: FxHashSet<Name> = params.iter().map(|param| param.param.name).collect();
     let mut used = Used::default();
     before.iter().for_each(|stm| used.stm(stm));

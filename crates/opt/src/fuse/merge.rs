@@ -1,17 +1,17 @@
-//! Two combinators as one.
+//! Vertical fusion of two combinators into one.
 //!
-//! With the producer's and the consumer's map lambdas `p` and `c`, the fused
-//! one is `p` then `c`, the consumer's parameters bound to the producer's
-//! results. Values and results come in the order
+//! With the producer's and the consumer's map lambdas `p` and `c`, the fused lambda is `p` followed
+//! by `c`, with the consumer's parameters bound to the producer's results. The order of values and
+//! results is
 //!
 //! ```text
 //! values   scans of p, of c | reductions of p, of c | mapped of c | kept of p
 //! results  reduced p, c | scanned p, c | mapped c | kept p
 //! ```
 //!
-//! Where the consumer reads what the producer scanned, `c` follows the scan
-//! instead: it becomes the end of the `post` lambda, and inputs of the consumer
-//! from elsewhere pass through the map lambda to it.
+//! If the consumer reads scanned results of the producer, `c` follows the scan instead: it becomes
+//! the end of the `post` lambda, and the consumer's other inputs are passed through the map lambda
+//! to it.
 
 use crate::simplify::add_certs;
 use ir::decision::Apart;
@@ -22,10 +22,10 @@ use ir::syntax::{Atom, Attrs, Aux, BasicOp, Body, Exp, Lambda, Param, Stm};
 use ir::types::Type;
 use ir::{Name, NameTable, Soacs, TypeEnv};
 
-/// Statements of a lambda that is cheap enough to be computed once more.
+/// The largest number of statements of a lambda that is cheap enough to be computed twice.
 const CHEAP: usize = 24;
 
-/// Whether the statement only maps, or scans by exact operators, which may go
+/// Returns true if the statement only maps, or scans by exact operators. These scans may run
 /// element by element as well as in blocks.
 pub(super) fn maps_or_scans(stm: &Stm<Soacs>) -> bool {
     matches!(
@@ -35,23 +35,23 @@ pub(super) fn maps_or_scans(stm: &Stm<Soacs>) -> bool {
     )
 }
 
-/// Whether the statement only maps.
+/// Returns true if the statement is a plain map.
 pub(super) fn is_map(stm: &Stm<Soacs>) -> bool {
     matches!(&stm.exp, Exp::Op(Soac::Screma(screma)) if screma.folds.is_map())
 }
 
-/// How many results of a statement are reduced, which come first.
+/// The number of reduced results of a statement, which come first.
 pub(super) fn reduced(stm: &Stm<Soacs>) -> usize {
     if let Exp::Op(Soac::Screma(screma)) = &stm.exp { screma.folds.n_reduced() } else { 0 }
 }
 
-/// Whether a reduction would take in a map that reads what it maps out.
+/// Returns true if this would fuse a map into a reduction whose mapped-out results it reads.
 pub(super) fn is_beside(producer: &Stm<Soacs>, consumer: &Stm<Soacs>) -> bool {
     matches!(&producer.exp, Exp::Op(Soac::Screma(screma)) if !screma.folds.reduces.is_empty())
         && is_map(consumer)
 }
 
-/// Whether the statement is a combinator that scans nothing.
+/// Returns true if the statement is a combinator without scans.
 fn no_scans(stm: &Stm<Soacs>) -> bool {
     matches!(&stm.exp, Exp::Op(Soac::Screma(screma)) if screma.folds.scans.is_empty())
 }
@@ -60,26 +60,26 @@ pub(super) fn passes_accumulators(stm: &Stm<Soacs>) -> bool {
     stm.pat.iter().any(|param| matches!(param.ty, Type::Acc { .. }))
 }
 
-/// Whether a lambda takes nothing but scalars and accumulators: what comes after
-/// a scan keeps no arrays beside accumulators.
+/// Returns true if a lambda has no array parameters: a combinator with accumulators after a scan
+/// keeps no arrays.
 fn reads_scalars(map: &Lambda<Soacs>) -> bool {
     map.params.iter().all(|param| !param.ty.is_array())
 }
 
-/// Whether the consumer reads results of the producer that come after a scan.
+/// Returns true if the consumer reads results of the producer that come after a scan.
 fn reads_scanned(producer: &Stm<Soacs>, folds: &Folds<Soacs>, inputs: &[Name]) -> bool {
     let (_, elements) = folds.results(&producer.pat);
     let n_scanned = if folds.post.is_some() { elements.len() } else { folds.n_scanned() };
     elements[..n_scanned].iter().any(|param| inputs.contains(&param.name))
 }
 
-/// Whether a histogram updates its bins one after the other, as it meets arrays in them:
-/// what is computed there runs on one worker.
+/// Returns true if a histogram updates its bins one after another because they are arrays: its map
+/// runs on one worker.
 pub(super) fn in_turn(ops: &[HistOp<Soacs>]) -> bool {
     !ops.iter().all(|op| op.op.is_scalar())
 }
 
-/// Whether a lambda computes few scalars from scalars and memory.
+/// Returns true if a lambda computes few scalars from scalars and memory.
 pub(super) fn is_cheap(map: &Lambda<Soacs>) -> bool {
     let stms = &map.body.stms;
     stms.len() <= CHEAP
@@ -90,8 +90,8 @@ pub(super) fn is_cheap(map: &Lambda<Soacs>) -> bool {
         })
 }
 
-/// How two combinators of which none reads the other go side by side, and whether the
-/// second is the producer of that way.
+/// The way to fuse two independent combinators horizontally, and true if the second acts as the
+/// producer.
 pub(super) fn beside(one: &Stm<Soacs>, other: &Stm<Soacs>) -> Result<(Way, bool), Apart> {
     let (Exp::Op(Soac::Screma(p)), Exp::Op(Soac::Screma(c))) = (&one.exp, &other.exp) else {
         return Err(Apart::ReadOtherwise);
@@ -99,7 +99,7 @@ pub(super) fn beside(one: &Stm<Soacs>, other: &Stm<Soacs>) -> Result<(Way, bool)
     if p.width != c.width {
         return Err(Apart::Widths);
     }
-    // To the elements that come out of a scan, or to its map, which is computed twice.
+    // Joins the elements after the scan, or the scan's map, which is computed twice.
     let to_scan = |stm: &Stm<Soacs>, screma: &Screma, scan_first: bool| {
         if screma.folds.is_map() {
             let scalars = !passes_accumulators(stm) || reads_scalars(&screma.map);
@@ -123,17 +123,17 @@ pub(super) fn beside(one: &Stm<Soacs>, other: &Stm<Soacs>) -> Result<(Way, bool)
     }
 }
 
-/// Where the consumer's lambda comes to stand.
+/// The position of the consumer's lambda.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Way {
-    /// After the producer's, in the map.
+    /// After the producer's lambda, in the map.
     InMap,
-    /// After the producer's scans.
+    /// After the producer's scans, in the `post` lambda.
     AfterScan,
 }
 
-/// How the producer can be fused into the consumer, which reads its results
-/// elementwise only; `kept` are results that others use.
+/// The way to fuse the producer into the consumer, which reads its results only element by element.
+/// `kept` returns true for results with other uses.
 pub(super) fn possible(
     producer: &Stm<Soacs>,
     consumer: &Stm<Soacs>,
@@ -143,7 +143,7 @@ pub(super) fn possible(
         return Err(Apart::ReadOtherwise);
     };
     let or = |holds: bool, why: Apart| if holds { Ok(()) } else { Err(why) };
-    // A scan computes its map twice, which must not update anything.
+    // A scan computes its map twice, so the map must not update anything.
     let once = is_map(producer) && no_scans(consumer);
     or(once || !passes_accumulators(producer), Apart::Accumulators)?;
     match &consumer.exp {
@@ -156,7 +156,7 @@ pub(super) fn possible(
         }
         Exp::Op(Soac::Screma(Screma { width: other, inputs, map: own_map, folds: own })) => {
             or(width == other, Apart::Widths)?;
-            // A reduced array is there only after all iterations.
+            // A reduced array exists only after all iterations.
             let (reduced, _) = folds.results(&producer.pat);
             let reads_reduced = reduced.iter().any(|param| inputs.contains(&param.name));
             or(!reads_reduced, Apart::Reduced)?;
@@ -178,7 +178,7 @@ pub(super) fn possible(
     }
 }
 
-/// The producer and the consumer as one statement, in the way that is [`possible`].
+/// Fuses the producer and the consumer in a way that is [`possible`].
 pub(super) fn merge(
     way: Way,
     producer: Stm<Soacs>,
@@ -216,8 +216,8 @@ pub(super) fn merge(
     }
 }
 
-/// Certificates and attributes of both. The consumer's provenance is both's already;
-/// statements inside keep their own.
+/// The certificates and attributes of both. The consumer's provenance is joined already; statements
+/// inside keep their own.
 pub(super) fn merge_aux(producer: &Aux, consumer: Aux) -> Aux {
     let mut aux = consumer;
     add_certs(&mut aux.certs, &producer.certs);
@@ -229,9 +229,9 @@ fn bind(param: Param<Soacs>, value: Atom, aux: &Aux) -> Stm<Soacs> {
     Stm { pat: vec![param], aux: Aux::at(aux.prov), exp: Exp::Basic(BasicOp::Atom(value)) }
 }
 
-/// Appends the consumer's lambda to the producer's: parameters over the
-/// producer's results (`pat`, in the iteration `values`) are bound to these,
-/// others are added with their inputs. Results are the consumer's.
+/// Appends the consumer's lambda to the producer's. Parameters that read the producer's results
+/// (`pat`, with the values `values` in an iteration) are bound to these; others are added with
+/// their inputs. The results are the consumer's.
 fn append(
     fused: &mut Lambda<Soacs>,
     outer: &mut Vec<Name>,
@@ -273,7 +273,7 @@ fn in_map(
     let mut inputs = p.inputs;
     let values = std::mem::take(&mut map.body.result);
     let ret = std::mem::take(&mut map.ret);
-    // Only mapped results are read: values and pattern agree from there on.
+    // Only mapped results are read: from there on, values and pattern correspond.
     let first = p.folds.n_folded();
     append(&mut map, &mut inputs, &pat_p[first..], &values[first..], &c.inputs, c.map, aux);
     let own = std::mem::take(&mut map.body.result);

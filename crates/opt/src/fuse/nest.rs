@@ -1,13 +1,13 @@
-//! Nests of maps, and other index spaces for them.
+//! Nests of maps, and changes of their index spaces.
 //!
 //! ```text
 //! map n (xs <- xss) ->                 one level over n, one over m;
 //!   map m (x <- xs, y <- ys) -> f x y  x: xss at levels 0 and 1, y: ys at level 1
 //! ```
 //!
-//! A nest says of each value that its innermost body reads which array it is an element
-//! of, and at which levels. So other levels are easily made: swapped, split, sliced, as
-//! views of the arrays (`views`); then the maps are built anew.
+//! A nest records, for each value that its innermost body reads, the array and the levels that
+//! index it. Levels can therefore be permuted, split or sliced by views of the arrays (`views`);
+//! then the maps are rebuilt.
 
 use ir::folds::Folds;
 use ir::soac::{Screma, Soac};
@@ -17,26 +17,26 @@ use ir::walk::Visit;
 use ir::{Name, NameTable, Soacs, TypeEnv};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// How many statements in front of an inner map go into it.
+/// The largest number of statements before an inner map that are moved into it.
 pub(super) const FEW: usize = 4;
 
-/// A nest of maps, each the last statement of the one around it; others compute few
-/// scalars, which is done in the innermost then.
+/// A nest of maps, each the last statement of the one around it. The other statements compute a few
+/// scalars and are moved into the innermost map.
 pub(super) struct Nest {
-    /// Widths, outermost first.
+    /// The widths, outermost first.
     pub(super) levels: Vec<Dim>,
-    /// The maps' statements but for the outermost: what is known of them.
+    /// The auxiliary data of the maps' statements, except for the outermost.
     inner: Vec<Aux>,
-    /// What the innermost body reads of arrays.
+    /// The array reads of the innermost body.
     pub(super) reads: Vec<Read>,
     /// The innermost body.
     pub(super) body: Body<Soacs>,
     ret: Vec<Type>,
 }
 
-/// An element, or a row, of an array.
+/// A read of an element, or a row, of an array.
 pub(super) struct Read {
-    /// What the innermost body calls it.
+    /// The parameter of the innermost body.
     pub(super) param: Param<Soacs>,
     /// The array, bound outside of the nest.
     pub(super) array: Name,
@@ -45,7 +45,7 @@ pub(super) struct Read {
 }
 
 impl Nest {
-    /// A map as a nest of this depth; nothing if it is none.
+    /// Returns a map as a nest of this depth, or `None` if it is not one.
     pub(super) fn of(screma: &Screma, depth: usize) -> Option<Self> {
         let mut found: FxHashMap<Name, Read> = FxHashMap::default();
         let mut order: Vec<Name> = Vec::new();
@@ -98,7 +98,7 @@ impl Nest {
             nest.inner.push(stm.aux.clone());
             screma = inner;
         }
-        // A width that a level brings is another in each iteration.
+        // A width bound in the nest varies between iterations.
         let varies = |dim: &Dim| matches!(dim, Dim::Var(name) if found.contains_key(name));
         if nest.levels.iter().any(varies) {
             return None;
@@ -110,7 +110,8 @@ impl Nest {
         Some(nest)
     }
 
-    /// A map that gives rows of arrays as they are, as a nest of two; nothing if it is none.
+    /// Returns a map that returns rows of arrays unchanged, as a nest of depth two, or `None` if it
+    /// is not one.
     pub(super) fn of_rows(
         screma: &Screma,
         width: Dim,
@@ -142,8 +143,8 @@ impl Nest {
         })
     }
 
-    /// The maps, over these levels now: results get the names of `pat`, whose types are
-    /// set. Nothing if a level reads no array.
+    /// Builds the maps over the current levels. Results get the names of `pat`, whose types are
+    /// set. `None` if a level reads no array.
     pub(super) fn build(
         self,
         mut pat: Vec<Param<Soacs>>,
@@ -218,20 +219,20 @@ impl Nest {
     }
 }
 
-/// Whether a statement computes a scalar by next to nothing.
+/// Returns true if a statement computes a scalar at almost no cost.
 pub(super) fn is_scalar(stm: &Stm<Soacs>) -> bool {
     let scalars = stm.pat.iter().all(|param| param.ty.is_prim());
     scalars && matches!(&stm.exp, Exp::Basic(op) if !matches!(op, BasicOp::Math(..) | BasicOp::Index { .. }))
 }
 
-/// A parameter with a new name.
+/// Creates a parameter with a fresh name.
 pub(super) fn fresh(hint: &str, ty: Type, names: &mut NameTable, types: &mut TypeEnv) -> Param<Soacs> {
     let name = names.fresh(hint);
     types.set(name, ty.clone());
     Param { name, ty, ann: () }
 }
 
-/// The names that are used.
+/// Collects the names that are used.
 #[derive(Default)]
 pub(super) struct Used(pub(super) FxHashSet<Name>);
 

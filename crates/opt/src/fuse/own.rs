@@ -1,5 +1,5 @@
-//! Reads at the own index: what a map over numbers reads of another combinator's
-//! results at its number becomes an input.
+//! Own-index reads: if a map over `iota` reads another combinator's result at its own index, that
+//! result becomes an input.
 //!
 //! ```text
 //! let ys = map n (x <- xs) -> f x         let ys = map n (x <- xs) -> f x
@@ -7,8 +7,7 @@
 //!            g (ys[i])                               g y
 //! ```
 //!
-//! So the other combinator fuses with it. All reads of the array in the map must be of
-//! this form.
+//! The other combinator can then be fused. All reads of the array in the map must have this form.
 
 use super::Fuser;
 use super::graph::{Graph, inputs};
@@ -21,7 +20,7 @@ use ir::{Name, Soacs};
 use prim::PrimType;
 
 impl Fuser<'_> {
-    /// Makes inputs of what the node reads at its own index of combinators before it.
+    /// Turns the node's own-index reads of earlier combinators' results into inputs.
     pub(super) fn own_index(&mut self, graph: &mut Graph, id: usize) {
         let Some((width, index)) = graph.stm(id).and_then(|stm| own_number(graph, stm)) else {
             return;
@@ -40,7 +39,7 @@ impl Fuser<'_> {
             };
             let mut reads = Reads { array, index, own: 0, all: 0 };
             Visit::<Soacs>::exp(&mut reads, &stm.exp);
-            // The array's name is seen in each read, and in each input.
+            // The array's name occurs once in each read and once in each input.
             let others = reads.all - Self::among(array, inputs(&stm.exp)) - reads.own;
             if reads.own == 0 || others > 0 || !self.fuel.take() {
                 continue;
@@ -64,7 +63,7 @@ impl Fuser<'_> {
     }
 }
 
-/// A combinator's width and the parameter that counts its iterations, if one does.
+/// A combinator's width, and its parameter that is the iteration's index, if there is one.
 fn own_number(graph: &Graph, stm: &Stm<Soacs>) -> Option<(Dim, Name)> {
     let Exp::Op(Soac::Screma(Screma { width, inputs, map, .. })) = &stm.exp else {
         return None;
@@ -81,12 +80,12 @@ fn own_number(graph: &Graph, stm: &Stm<Soacs>) -> Option<(Dim, Name)> {
     Some((*width, map.params[at].name))
 }
 
-/// Whether an index says: the row of this number, all of it.
+/// Returns true if the array is `wanted` and its first index is `index`.
 fn is_own(array: Name, slice: &[DimIndex], wanted: Name, index: Name) -> bool {
     array == wanted && slice.first() == Some(&DimIndex::Fix(Atom::Var(index)))
 }
 
-/// How often an array is read at the own index, and how often its name occurs.
+/// Counts the reads of an array at the own index, and all occurrences of its name.
 struct Reads {
     array: Name,
     index: Name,

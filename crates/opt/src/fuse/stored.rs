@@ -1,9 +1,9 @@
-//! Which combinators stay apart since one reads elements of its choice of what the other
-//! makes, so that this is stored; noted only for an account of what was done.
+//! Pairs of combinators that cannot fuse because one indexes the other's result freely, so that it
+//! is stored; recorded only for optimisation remarks.
 //!
-//! Such a pair never comes up as one that may fuse. Where it stands in the source is
-//! known before anything has fused, and whether it is still there, in the end: so the
-//! pairs of the first walk are told of whose arrays are read so in the last.
+//! Such a pair is never considered for fusion. Its provenance in the source is known before
+//! anything has fused, its presence only at the end. So the pairs of the first walk are reported
+//! whose arrays are still read that way in the last.
 
 use super::graph::Graph;
 use super::{Apart, Fate, Fuser, Side, is_candidate, merge};
@@ -13,22 +13,22 @@ use ir::soac::Soac;
 use ir::syntax::Exp;
 use rustc_hash::{FxBuildHasher, FxHashSet};
 
-/// An array and what reads it: who made it, who reads it, why they stay apart.
+/// By array and reader: the producer, the reader and the reason why they are not fused.
 type Pairs = IndexMap<(Name, Name), (Side, Side, Apart), FxBuildHasher>;
 
-/// What is known of such pairs.
+/// The pairs before and after fusion.
 #[derive(Default)]
 pub(super) struct Stored {
-    /// Whether something has fused.
+    /// True if the first walk is over.
     pub(super) begun: bool,
-    /// As they were before anything fused.
+    /// The pairs found in the first walk.
     early: Pairs,
-    /// As they are in the end.
+    /// The pairs at the end.
     late: Pairs,
 }
 
 impl Stored {
-    /// The pairs that are there in the end, as the source has them where that is known.
+    /// The pairs present at the end, as recorded from the source where possible.
     pub(super) fn fates(self) -> Vec<(Side, Side, Fate)> {
         let arrays = |pairs: &Pairs| -> FxHashSet<Name> { pairs.keys().map(|key| key.0).collect() };
         let (before, after) = (arrays(&self.early), arrays(&self.late));
@@ -40,7 +40,7 @@ impl Stored {
 }
 
 impl Fuser<'_> {
-    /// Notes pairs before anything has fused.
+    /// Records pairs in the first walk, before the body's combinators fuse.
     pub(super) fn note_read(&mut self, graph: &Graph) {
         if self.stored.as_ref().is_some_and(|stored| !stored.begun) {
             let pairs = self.pairs(graph);
@@ -50,7 +50,7 @@ impl Fuser<'_> {
         }
     }
 
-    /// Notes pairs when nothing fuses any more.
+    /// Records pairs when nothing fuses any more.
     pub(super) fn note_stored(&mut self, graph: &Graph) {
         if self.stored.is_some() {
             let pairs = self.pairs(graph);

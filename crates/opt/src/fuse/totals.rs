@@ -1,5 +1,5 @@
-//! The last element of a scan as a reduction of its own, where nothing but a
-//! scatter wants the others.
+//! Computes the last element of a scan by a separate reduction, if all other elements are used only
+//! by a scatter.
 //!
 //! ```text
 //! let (ys, zs) = scanomap n (x <- xs)        let t = redomap n (x <- xs) -> f x op ne
@@ -10,9 +10,9 @@
 //!   map n (y <- ys, z <- zs, acc) ..           map n (y <- ys, z <- zs, acc) ..
 //! ```
 //!
-//! The scan then goes to the scatter ([`super::accs`]), so that `ys` and `zs` are never
-//! written and read: for that `f` is computed once more, which must be cheap. What the
-//! operator computes must be exact, as the reduction groups it in another way.
+//! The scan is then fused into the scatter ([`super::accs`]), so that `ys` and `zs` are never
+//! stored. `f` is computed twice and must be cheap. The operator must be exact, as the reduction
+//! associates differently.
 
 use super::graph::{Graph, inputs};
 use super::nest::fresh;
@@ -27,8 +27,7 @@ use prim::BinOp;
 use rustc_hash::FxHashMap;
 
 impl Fuser<'_> {
-    /// Makes reductions of the last elements of scans that a `withacc` could take in but
-    /// for those, and fuses these.
+    /// Adds such reductions where a `withacc` could then absorb the scan, and fuses the scan.
     pub(super) fn totals(&mut self, graph: &mut Graph) {
         for id in graph.nodes() {
             while let Some(scan) = self.scan_before(graph, id) {
@@ -41,7 +40,8 @@ impl Fuser<'_> {
         }
     }
 
-    /// A scan that combinators in this `withacc` read, others its last elements alone.
+    /// Returns a scan that combinators in this `withacc` read, and all other readers only at the
+    /// last element.
     fn scan_before(&self, graph: &Graph, id: usize) -> Option<usize> {
         let Exp::Op(Soac::WithAcc { lambda, .. }) = &graph.stm(id)?.exp else {
             return None;
@@ -60,8 +60,8 @@ impl Fuser<'_> {
         })
     }
 
-    /// Whether others than this node, where its results are these inputs, read the last
-    /// elements of what a scan gives and nothing else, and there are any.
+    /// Returns true if every other use of the scan's results reads only their last element, and
+    /// there is one. `read` are the inputs of the reader in node `id`.
     fn only_lasts(&self, graph: &Graph, scan: usize, id: usize, read: &[Name]) -> bool {
         let Some(stm) = graph.stm(scan) else {
             return false;
@@ -85,8 +85,8 @@ impl Fuser<'_> {
         all && lasts.counts.values().any(|count| *count > 0)
     }
 
-    /// Puts the reduction that gives the last elements in front of a scan, for all that
-    /// read those.
+    /// Inserts the reduction that computes the last elements before a scan, and redirects their
+    /// readers to it.
     fn total(&mut self, graph: &mut Graph, scan: usize, id: usize) -> Option<()> {
         let stm = graph.stm(scan)?.clone();
         let Exp::Op(Soac::Screma(Screma { width, inputs, mut map, folds })) = stm.exp else {
@@ -125,7 +125,7 @@ impl Fuser<'_> {
     }
 }
 
-/// Whether a statement scans by exact operators what is computed again at next to no cost.
+/// Returns true if a statement is a scan by exact operators whose map is cheap to compute twice.
 fn is_cheap_scan(stm: &Stm<Soacs>) -> bool {
     let Exp::Op(Soac::Screma(Screma { map, folds, .. })) = &stm.exp else {
         return false;
@@ -134,7 +134,7 @@ fn is_cheap_scan(stm: &Stm<Soacs>) -> bool {
     scans && merge::maps_or_scans(stm) && merge::is_cheap(map)
 }
 
-/// Names that are one less than others.
+/// Names `x - 1`, with the `x` that each is one less than.
 pub(super) fn one_less(function: &Function<Soacs>) -> FxHashMap<Name, Name> {
     struct Less(FxHashMap<Name, Name>);
     impl Visit<Soacs> for Less {
@@ -175,7 +175,7 @@ impl Visit<Soacs> for Lasts<'_> {
     }
 }
 
-/// Takes a name for what is read of an array.
+/// Replaces the counted reads by names.
 struct Take<'a> {
     last_of: FxHashMap<Name, Name>,
     uses: &'a mut [u32],

@@ -1,4 +1,4 @@
-//! Producers that are read through a view: the view goes to what the producer reads.
+//! Producers that are read through a view: the view is moved to the producer's inputs.
 //!
 //! ```text
 //! let ys = map n (xs <- xss) ->           let ts = transpose xss
@@ -6,11 +6,10 @@
 //! let zs = transpose ys                              map n (c <- cs) -> f c
 //! ```
 //!
-//! So the producer fuses with what reads the view. It must be a perfect nest of maps
-//! ([`super::nest`]) as deep as the view looks, and every result of it must be read
-//! through this one view alone, so that nothing is computed twice. The views: dimensions
-//! in another order, under other names, an outer dimension as several, slices (of which
-//! what is not in them is not computed any more).
+//! The producer can then fuse with the reader of the view. It must be a perfect nest of maps
+//! ([`super::nest`]) as deep as the view reaches, and every result must be used by this one view
+//! only, so that nothing is computed twice. Supported views: permutations, coercions of sizes,
+//! splits of the outer dimension, and slices (elements outside of a slice are no longer computed).
 
 use super::change::{Change, alike, view_type, viewed};
 use super::graph::{Graph, inputs};
@@ -24,8 +23,8 @@ use ir::{Name, Soacs};
 use prim::{BinOp, PrimType, Scalar};
 
 impl Fuser<'_> {
-    /// Takes a producer that the node reads through a view to read views itself; false
-    /// if there is none.
+    /// Moves a view, through which the node reads a producer, to the producer's inputs. Returns
+    /// false if there is none.
     pub(super) fn pull(&mut self, graph: &mut Graph, id: usize) -> bool {
         let Some(stm) = graph.stm(id) else {
             return false;
@@ -34,8 +33,8 @@ impl Fuser<'_> {
         read.into_iter().any(|input| self.pull_input(graph, id, input).is_some())
     }
 
-    /// Slices of what maps give, which nothing else reads, become slices of what the maps
-    /// read: the rest need not be computed, whoever reads the slice.
+    /// Moves slices of maps' results that have no other use to the maps' inputs: the other elements
+    /// need not be computed, whatever reads the slice.
     pub(super) fn slices(&mut self, graph: &mut Graph) {
         for id in graph.nodes() {
             let Some(stm) = graph.stm(id).filter(|stm| is_slice(stm)) else {
@@ -56,7 +55,7 @@ impl Fuser<'_> {
     fn pull_input(&mut self, graph: &mut Graph, id: usize, input: Name) -> Option<()> {
         let first = graph.binder(input).filter(|view| *view != id)?;
         let (array, change) = self.change(graph, first)?;
-        // A view of a view: the first of them goes first.
+        // A view of a view: the inner view is moved first.
         if self.change(graph, graph.binder(array)?).is_some() {
             self.pull_input(graph, first, array)?;
         }
@@ -65,7 +64,7 @@ impl Fuser<'_> {
         let Exp::Op(Soac::Screma(screma)) = &stm.exp else {
             return None;
         };
-        // Each result is read through this view only.
+        // Each result is read only through this view.
         let Exp::Basic(wanted) = &graph.stm(first)?.exp else {
             return None;
         };
@@ -105,8 +104,8 @@ impl Fuser<'_> {
         Some(())
     }
 
-    /// Takes a map over a view that makes one dimension of several, which a nest of maps
-    /// gives, to the dimensions of that nest; false if it reads none.
+    /// If the node is a map over a flattened result of a nest of maps, gives the map the nest's
+    /// dimensions. Returns false if it is not.
     pub(super) fn push(&mut self, graph: &mut Graph, id: usize) -> bool {
         let Some(stm) = graph.stm(id) else {
             return false;
@@ -221,7 +220,7 @@ impl Fuser<'_> {
         Some((made, before))
     }
 
-    /// Start and stride, if what is read are numbers.
+    /// The start and stride, if the array read is an `iota`.
     fn counted(&self, graph: &Graph, read: &Read) -> Option<(Atom, Atom)> {
         let stm = graph.binder(read.array).and_then(|id| graph.stm(id))?;
         if let Exp::Basic(BasicOp::Iota { ty: PrimType::I64, start, stride, .. }) = &stm.exp {
@@ -231,7 +230,7 @@ impl Fuser<'_> {
         }
     }
 
-    /// Numbers over two levels: `start + (i * m + j) * stride`.
+    /// Builds an `iota` over two levels: `start + (i * m + j) * stride`.
     fn recount(
         &mut self,
         param: Param<Soacs>,
@@ -271,7 +270,7 @@ impl Fuser<'_> {
     }
 }
 
-/// Whether the rows of an array that a statement gives are combinators' results.
+/// Returns true if the rows of an array bound by a statement are results of combinators.
 fn gives_nest(stm: &Stm<Soacs>, array: Name) -> bool {
     let Exp::Op(Soac::Screma(screma)) = &stm.exp else {
         return false;

@@ -1,12 +1,12 @@
-//! Constants that stay functions leave loops and lambdas, and are called once.
+//! Hoists calls of constants that are not inlined out of loops and lambdas, and merges equal calls.
 //!
-//! A call that is not replaced hides what it gives, and a loop with calls in it is
-//! nothing for lanes. A constant that cannot fail, ends, and is small may be computed
-//! although nobody comes to need it; so its call stands before the outermost loop or
-//! combinator around it, up to the nearest arm of a conditional, and stands for the
-//! others below.
+//! A call hides its result from simplification, and a loop with calls in it cannot be vectorised. A
+//! constant that is small, terminates and cannot fail may be computed speculatively. Its call is
+//! therefore moved before the outermost loop or combinator around it, within the nearest arm of a
+//! conditional, and replaces the other calls below.
 //!
-//! Needs what each function is and calls, callees first. Guarantees the same values.
+//! Needs the bodies of the called functions first, callees before callers. Guarantees the same
+//! values.
 
 use super::Function;
 use ir::syntax::{Atom, BasicOp, Body, Exp, FunKind, Level, LoopForm, Stm};
@@ -16,16 +16,15 @@ use ir::walk::{Substitution, Visit, VisitMut, substitute_body};
 use ir::{Fuel, FunName, Name};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Elements that an array in a constant may have.
+/// The largest number of elements of an array in such a constant.
 const ELEMENTS: u64 = 1 << 16;
 
-/// The constants that may be computed anywhere, of functions in an order in which callees
-/// come first.
+/// The constants that may be computed speculatively. Functions are added callees first.
 #[derive(Default)]
 pub(super) struct Sure(FxHashSet<FunName>);
 
 impl Sure {
-    /// Looks at the next function.
+    /// Adds the function if it is such a constant.
     pub(super) fn learn<L: Level>(&mut self, function: &Function<L>) {
         let mut quiet = Quiet { sure: self, holds: function.kind == FunKind::Constant };
         Visit::<L>::body(&mut quiet, &function.body);
@@ -34,7 +33,7 @@ impl Sure {
         }
     }
 
-    /// Moves calls of them in a function outwards.
+    /// Hoists and merges the calls of these constants in a function.
     pub(super) fn hoist<L: Level>(&self, function: &mut Function<L>, fuel: &mut Fuel) {
         if self.0.is_empty() {
             return;
@@ -54,7 +53,8 @@ impl Sure {
     }
 }
 
-/// Whether nothing fails, reads where there may be nothing, goes on for ever or is large.
+/// Checks that a body cannot fail, accesses no array out of bounds, terminates and computes no
+/// large array.
 struct Quiet<'a> {
     sure: &'a Sure,
     holds: bool,
@@ -92,26 +92,26 @@ impl<L: Level> Visit<L> for Quiet<'_> {
 struct Hoist<'a, L: Level> {
     sure: &'a Sure,
     fuel: &'a mut Fuel,
-    /// Whether calls may stand in the body that comes next.
+    /// True if calls may be placed in the next body.
     lands: bool,
-    /// What the calls bind that stand around here.
+    /// The results of the calls in scope, by function.
     called: FxHashMap<FunName, Vec<Name>>,
-    /// Their functions, in the order of the calls.
+    /// The functions in `called`, in the order of the calls.
     order: Vec<FunName>,
-    /// Calls that are to stand before the current statement of a body where they may.
+    /// Calls to place before the current statement of the nearest body that accepts them.
     leaving: Vec<Stm<L>>,
-    /// What stands for the results of other calls.
+    /// Replacements for the results of removed calls.
     twins: Substitution,
 }
 
 impl<L: Level> Hoist<'_, L> {
-    /// Whether a statement calls a constant that may be computed anywhere.
+    /// Returns true if a statement calls a constant that may be computed speculatively.
     fn is_sure(&self, stm: &Stm<L>) -> bool {
         let certain = stm.aux.certs.is_empty();
         matches!(&stm.exp, Exp::Apply { fun, .. } if certain && self.sure.0.contains(fun))
     }
 
-    /// A call of a constant: it stands here already, is to stand further out, or stays.
+    /// Processes a call of a constant: replaced by a call in scope, hoisted, or kept (returned).
     fn call(&mut self, stm: Stm<L>, lands: bool) -> Option<Stm<L>> {
         let Exp::Apply { fun, .. } = &stm.exp else {
             return Some(stm);
@@ -135,7 +135,7 @@ impl<L: Level> Hoist<'_, L> {
         Some(stm)
     }
 
-    /// An arm of a conditional, in which calls may stand.
+    /// Processes an arm of a conditional, which accepts hoisted calls.
     fn arm(&mut self, arm: &mut Body<L>) {
         let leaving = std::mem::take(&mut self.leaving);
         let around = self.order.len();

@@ -1,25 +1,24 @@
-//! How large a function may be that is copied wherever it is called.
+//! Chooses the size limit of inlined functions for a program.
 //!
-//! Needs what is known of each function, its calls and the order, callees first.
-//! Guarantees that the choice depends on the program alone, and takes time linear
-//! in its functions and calls.
+//! Needs the facts about each function, its calls, and the order, callees first. Guarantees that
+//! the choice depends on the program alone. Time is linear in functions and calls.
 
 use super::{Callee, GROWTH, LIMITS, PROGRAM};
 
-/// The functions of a program.
+/// The call graph of a program.
 pub(super) struct Functions<'a> {
-    /// What is known of each before inlining.
+    /// The facts about each function before inlining.
     pub(super) known: &'a [Callee],
-    /// What each calls, as often as it does.
+    /// The callees of each function, once per call.
     pub(super) calls: &'a [Vec<usize>],
-    /// Those that are reached, callees first.
+    /// The reachable functions, callees first.
     pub(super) order: &'a [usize],
-    /// Those of the entry points.
+    /// The functions of the entry points.
     pub(super) roots: &'a [usize],
 }
 
-/// The largest of the limits with which the program stays within its budget; the
-/// least, if none does.
+/// Returns the largest limit that keeps the program within its budget, or the least limit if none
+/// does.
 pub(super) fn limit(functions: &Functions<'_>) -> usize {
     let sizes = functions.order.iter().map(|i| functions.known[*i].size);
     let budget = PROGRAM.max(GROWTH * sizes.sum::<usize>());
@@ -29,7 +28,7 @@ pub(super) fn limit(functions: &Functions<'_>) -> usize {
 }
 
 impl Functions<'_> {
-    /// Statements of the program after inlining with a limit.
+    /// The number of statements of the program after inlining with a limit.
     fn after(&self, limit: usize) -> usize {
         let mut known = self.known.to_vec();
         let mut stays = vec![false; known.len()];
@@ -57,7 +56,7 @@ mod tests {
         Callee { size, wanted: false, unwanted: false, forbidden: false, calls, combinators: true }
     }
 
-    /// So many entry points that each call one function of this size so often.
+    /// The limit for `count` entry points that each call one function of this size `times` times.
     fn callers(count: usize, times: usize, size: usize) -> usize {
         let known: Vec<Callee> = std::iter::once(function(size, count * times))
             .chain((0..count).map(|_| function(10, 2)))

@@ -1,4 +1,4 @@
-//! Which functions a thread can call, and which are called by threads already.
+//! The functions that a device thread can call, and those that kernels call already.
 
 use ir::seg::SegOp;
 use ir::syntax::{BasicOp, Exp, FunKind, Function, Param};
@@ -7,14 +7,14 @@ use ir::walk::{Visit, callees};
 use ir::{FunName, Program, Segs};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// What is known of a program's functions.
+/// Facts about a program's functions.
 pub(super) struct Callable {
     by_threads: FxHashSet<FunName>,
     in_kernels: FxHashSet<FunName>,
 }
 
 impl Callable {
-    /// Looks at all functions of a program.
+    /// Analyses all functions of a program.
     pub(super) fn of(program: &Program<Segs>) -> Self {
         let mut calls: FxHashMap<&FunName, Vec<FunName>> = FxHashMap::default();
         let mut called = Kernels::default();
@@ -36,19 +36,19 @@ impl Callable {
         Self { by_threads: by_threads(program, &calls), in_kernels }
     }
 
-    /// Whether a thread can call the function.
+    /// Returns true if a device thread can call the function.
     pub(super) fn by_threads(&self, name: &FunName) -> bool {
         self.by_threads.contains(name)
     }
 
-    /// Whether kernels call the function.
+    /// Returns true if kernels call the function, directly or transitively.
     pub(super) fn in_kernels(&self, name: &FunName) -> bool {
         self.in_kernels.contains(name)
     }
 }
 
-/// Functions on scalars that call such functions alone, and not themselves: beginning with
-/// those that call none, each follows when the last one that it calls is known.
+/// Functions on scalars that call only such functions, and are not recursive. Found from those
+/// without calls: a caller follows when its last callee is known.
 fn by_threads(program: &Program<Segs>, calls: &FxHashMap<&FunName, Vec<FunName>>) -> FxHashSet<FunName> {
     let mut callers: FxHashMap<&FunName, Vec<&FunName>> = FxHashMap::default();
     let mut waits: FxHashMap<&FunName, usize> = FxHashMap::default();
@@ -78,7 +78,8 @@ fn by_threads(program: &Program<Segs>, calls: &FxHashMap<&FunName, Vec<FunName>>
     found
 }
 
-/// Whether a function works on scalars alone and asks nothing of the context.
+/// Returns true if a function works on scalars only and reads no tuning parameters or size
+/// thresholds.
 fn on_scalars(function: &Function<Segs>) -> bool {
     struct Scalars(bool);
     impl Visit<Segs> for Scalars {
@@ -97,7 +98,7 @@ fn on_scalars(function: &Function<Segs>) -> bool {
     scalars.0 && function.ret.iter().all(|ret| ret.ty.is_prim())
 }
 
-/// What is called inside of segops.
+/// The functions called inside of segops.
 #[derive(Default)]
 struct Kernels {
     called: Vec<FunName>,

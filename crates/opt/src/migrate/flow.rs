@@ -1,36 +1,36 @@
-//! The least cut of a network: which nodes stay on the source's side.
+//! Minimum cut of a network, by Dinic's method: while the sink is reachable, a blocking flow along
+//! all shortest paths is added.
 //!
-//! By Dinic's method: as long as the sink can be reached, all shortest ways are filled at
-//! once. The side is the smallest of all least cuts: what the source still reaches.
+//! The result is the smallest source side of all minimum cuts: the nodes that the source still
+//! reaches.
 
-/// What is never cut.
+/// The capacity of an arc that is never cut.
 pub(super) const UNCUT: u64 = u64::MAX / 4;
 
-/// So many rounds are made at most, each in about linear time.
+/// The largest number of rounds. Each takes about linear time.
 const MOST_ROUNDS: usize = 64;
 
 const NONE: u32 = u32::MAX;
 
-/// Nodes and arcs between them that carry so much. An arc and its reverse are
-/// neighbours in the tables.
+/// Nodes, and arcs with residual capacities. An arc and its reverse are neighbours in the tables.
 pub(super) struct Network {
     /// The first arc of each node.
     first: Vec<u32>,
-    /// The arc after each arc of the same node.
+    /// The next arc of the same node, for each arc.
     next: Vec<u32>,
-    /// Where each arc leads.
+    /// The target node of each arc.
     to: Vec<u32>,
-    /// How much more each arc carries.
+    /// The residual capacity of each arc.
     left: Vec<u64>,
 }
 
 impl Network {
-    /// So many nodes, and no arcs.
+    /// Creates a network without arcs.
     pub(super) fn new(nodes: usize) -> Self {
         Self { first: vec![NONE; nodes], next: Vec::new(), to: Vec::new(), left: Vec::new() }
     }
 
-    /// Adds an arc that carries so much.
+    /// Adds an arc with capacity `carries`.
     pub(super) fn arc(&mut self, from: u32, to: u32, carries: u64) {
         for (from, to, carries) in [(from, to, carries), (to, from, 0)] {
             let arc = self.to.len() as u32;
@@ -41,8 +41,8 @@ impl Network {
         }
     }
 
-    /// Which nodes are on the source's side of the least cut; nothing if finding out
-    /// takes too long.
+    /// Returns, for each node, whether it is on the source's side of the minimum cut. `None` if the
+    /// rounds do not suffice.
     pub(super) fn source_side(&mut self, source: u32, sink: u32) -> Option<Vec<bool>> {
         for _ in 0..MOST_ROUNDS {
             let levels = self.levels(source);
@@ -54,7 +54,7 @@ impl Network {
         None
     }
 
-    /// How many arcs that carry more lie between the source and each node.
+    /// The number of arcs with residual capacity between the source and each node (breadth-first).
     fn levels(&self, source: u32) -> Vec<u32> {
         let mut levels = vec![NONE; self.first.len()];
         levels[source as usize] = 0;
@@ -75,9 +75,10 @@ impl Network {
         levels
     }
 
-    /// Fills ways to the sink that go up by a level with each arc, until there are none.
+    /// Adds a blocking flow: saturates paths to the sink whose arcs each go up by a level, until
+    /// there are none.
     fn fill(&mut self, source: u32, sink: u32, levels: &[u32]) {
-        // The arc that is tried next at each node.
+        // The arc to try next at each node.
         let mut current = self.first.clone();
         let mut way: Vec<u32> = Vec::new();
         loop {
@@ -104,7 +105,7 @@ impl Network {
         }
     }
 
-    /// Sends as much along a way as it carries, and goes back to where it is full.
+    /// Sends as much along a path as it carries, and backtracks to its first saturated arc.
     fn push(&mut self, way: &mut Vec<u32>) {
         let carries = way.iter().map(|arc| self.left[*arc as usize]).min();
         let carries = carries.unwrap_or(0);
@@ -126,7 +127,7 @@ mod tests {
 
     #[test]
     fn the_cut_that_costs_least_is_found() {
-        // Two values that are read, one that is made of both.
+        // Two values that are read, and one computed from both.
         let mut network = Network::new(8);
         for (from, to, carries) in [
             (0, 2, UNCUT),

@@ -1,12 +1,12 @@
-//! Segmaps of one point that are being put together, and where they stand among the
-//! host's statements.
+//! Groups of statements for one-iteration segmaps, and their positions among the host's statements.
 //!
 //! ```text
 //! items of a scope   host  host  GROUP  host  GROUP  host  ..       open group
 //! ```
 //!
-//! The open group is placed when the host needs what it gives, or consumes what it reads.
-//! A statement that moves joins the first group behind all that it uses, else the open one.
+//! The open group is placed when the host needs one of its results or consumes an array that it
+//! reads. A statement that moves joins the first group after all of its operands, or else the open
+//! one.
 
 use ir::name::NameTable;
 use ir::seg::{Decomp, Seg, SegKind, SegOp, SegSpace};
@@ -16,7 +16,8 @@ use ir::walk::Substitution;
 use ir::{Name, Prov, Segs};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Where a name is bound: in which scope, and behind how many of its items.
+/// The site of a binding: the scope, and the number of its items up to and including the binding
+/// one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Site {
     pub(super) scope: usize,
@@ -25,16 +26,16 @@ pub(super) struct Site {
 
 /// Bound before all items.
 pub(super) const START: usize = 0;
-/// Bound in the group that has no place yet.
+/// Bound in the open group, which has no position yet.
 pub(super) const OPEN: usize = usize::MAX;
 
-/// What a group gives.
+/// A result of a group.
 pub(super) struct Given {
-    /// What that is called in the group.
+    /// Its name in the group.
     pub(super) inner: Name,
-    /// Whether that is a scalar.
+    /// True if it is a scalar.
     pub(super) scalar: bool,
-    /// What it is called outside: storage of a scalar, an array of the same shape of an array.
+    /// Its name and type outside: storage for a scalar, an array of the same shape for an array.
     pub(super) outer: Param<Segs>,
 }
 
@@ -42,36 +43,36 @@ pub(super) struct Given {
 #[derive(Default)]
 pub(super) struct Group {
     pub(super) stms: Vec<Stm<Segs>>,
-    /// What names from outside, and of statements, are called in here.
+    /// The names in this group of outside names and of the results of its statements.
     pub(super) inner: Substitution,
-    /// What it gives.
+    /// The group's results.
     pub(super) results: Vec<Given>,
-    /// What it binds, for outside.
+    /// The names that it binds for uses outside.
     pub(super) bound: Vec<Name>,
-    /// Scalars that the host reads as soon as they are there.
+    /// Scalars that the host reads right after the group.
     pub(super) reads: Vec<Param<Segs>>,
-    /// The classes of arrays that it reads.
+    /// The alias classes of the arrays that it reads.
     pub(super) arrays: FxHashSet<usize>,
 }
 
-/// A statement or several.
+/// A host statement or a group of device statements.
 #[allow(clippy::large_enum_variant, reason = "nearly all items are the host's statements")]
 pub(super) enum Item {
     Host(Stm<Segs>),
     Group(Group),
 }
 
-/// A body of the host's.
+/// A body that the host runs.
 pub(super) struct Scope {
     pub(super) items: Vec<Item>,
-    /// The places of groups, ascending.
+    /// The positions of placed groups, ascending.
     placed: Vec<usize>,
     pub(super) open: Group,
-    /// Whether something inside of the statement at hand needs the open group.
+    /// True if something inside the current statement needs the open group.
     pub(super) must_place: bool,
-    /// Storage that was made of the host's scalars.
+    /// Storage created from the host's scalars.
     pub(super) stores: FxHashMap<Atom, Name>,
-    /// Whether it is a loop's.
+    /// True if this is the body of a loop.
     pub(super) is_loop: bool,
 }
 
@@ -87,13 +88,13 @@ impl Scope {
         }
     }
 
-    /// The first group that stands at an item or behind it; else the open one.
+    /// Returns the first group at or after an item, or else the open one.
     pub(super) fn first_behind(&self, item: usize) -> usize {
         let at = self.placed.partition_point(|group| *group < item);
         self.placed.get(at).copied().unwrap_or(OPEN)
     }
 
-    /// The group at an item.
+    /// Returns the group at an item, or else the open one.
     pub(super) fn group(&mut self, item: usize) -> &mut Group {
         let placed = item.checked_sub(1).filter(|_| item != OPEN);
         match placed.and_then(|at| self.items.get_mut(at)) {
@@ -102,19 +103,19 @@ impl Scope {
         }
     }
 
-    /// Whether a group stands at an item.
+    /// Returns true if a group is placed at an item.
     pub(super) fn is_group(&self, item: usize) -> bool {
         self.placed.binary_search(&item).is_ok()
     }
 
-    /// Appends a statement of the host's; which item it is.
+    /// Appends a host statement and returns its item.
     pub(super) fn push(&mut self, stm: Stm<Segs>) -> usize {
         self.items.push(Item::Host(stm));
         self.items.len()
     }
 
-    /// Gives the open group the next place; which item it is, what it binds, and what is to
-    /// be read now.
+    /// Places the open group. Returns its item, the names that it binds, and the scalars to read
+    /// now. `None` if it is empty.
     pub(super) fn place(&mut self) -> Option<(usize, Vec<Name>, Vec<Param<Segs>>)> {
         self.must_place = false;
         if self.open.stms.is_empty() {
@@ -128,7 +129,7 @@ impl Scope {
         Some((item, bound, reads))
     }
 
-    /// The statements, with a segmap for each group.
+    /// Returns the statements, with a segmap for each group.
     pub(super) fn finish(self, level: u8, names: &mut NameTable) -> Vec<Stm<Segs>> {
         let mut stms = Vec::with_capacity(self.items.len());
         for item in self.items {
@@ -155,7 +156,7 @@ impl Group {
                 pat.push(outer);
                 continue;
             }
-            // There is an array for each point; of the only one there is a view.
+            // A segmap's results have a leading dimension of its one iteration; a view removes it.
             ret.push(outer.ty.clone());
             let whole = param(names.fresh_like(outer.name), outer.ty.array_of(Dim::Const(1)));
             views.push(reshaped(whole.name, outer, prov));
@@ -171,7 +172,7 @@ impl Group {
             kind: SegKind::map(),
             body: Body { stms: self.stms, result },
             ret,
-            // One point is the work of one thread.
+            // One iteration is the work of one thread.
             decomp: Decomp::WHOLE,
             keeps: None,
         };
@@ -180,12 +181,11 @@ impl Group {
     }
 }
 
-/// A name and its type.
 pub(super) fn param(name: Name, ty: Type) -> Param<Segs> {
     Param { name, ty, ann: () }
 }
 
-/// `param = array`, in the shape of the former.
+/// `param = array`, reshaped to the type of `param`.
 pub(super) fn reshaped(array: Name, param: Param<Segs>, prov: Prov) -> Stm<Segs> {
     let op = BasicOp::Reshape {
         kind: ReshapeKind::Arbitrary,

@@ -1,7 +1,7 @@
-//! Kernels that read what stays on the device, and reductions that leave it there.
+//! Kernels that read scalars kept on the device, and reductions that leave their results there.
 //!
-//! A thread reads storage before it does anything else, and so does each operator. A
-//! reduction to scalars becomes one of a single segment: its results are arrays then, of one
+//! A kernel's body reads storage before anything else, and so does each operator. A reduction to
+//! scalars becomes a segmented one with a single segment: its results are then arrays of one
 //! element.
 
 use super::groups::{read, reshaped};
@@ -43,7 +43,7 @@ impl Rewrite<'_> {
         if !is_whole_reduction(seg) || !stm.pat.iter().any(stays) {
             return self.push(stm);
         }
-        // The only segment of several: what it comes to stays where it was computed.
+        // One segment: the results stay on the device, as arrays.
         let one = self.names.fresh("one");
         self.types.set(one, Type::I64);
         seg.space.dims.insert(0, (one, Dim::Const(1)));
@@ -62,7 +62,7 @@ impl Rewrite<'_> {
         }
     }
 
-    /// A thread reads what it uses of the device's scalars first.
+    /// Prepends reads of the device scalars that a body uses.
     pub(super) fn in_body(&mut self, body: &mut Body<Segs>, touched: &mut Vec<Name>) {
         let (reads, instead) = self.reads(free_names(body), touched);
         substitute_body(body, &instead);

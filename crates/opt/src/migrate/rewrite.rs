@@ -1,9 +1,9 @@
-//! Moves statements as the plan says, in one walk over the host's statements.
+//! Moves statements to the device according to the plan, in one walk over the host's statements.
 //!
-//! A scalar of the device's has *storage*, an array of one element, as soon as something
-//! outside of its group asks for it. Inside of kernels and groups it is read from there
-//! where it is used; branches and loops pass storage in its place. What the host needs, too,
-//! is read behind the group. Names of the host's own stay what they were.
+//! A device scalar gets *storage*, an array of one element, when a statement outside of its group
+//! needs it. Kernels and groups read the storage where they use the scalar; branches and loops pass
+//! storage instead of the scalar. A scalar that the host needs too is read back after its group.
+//! Names that belong to the host are unchanged.
 
 use super::groups::{Given, OPEN, START, Scope, Site, basic, param, read, reshaped};
 use super::weigh::{Plan, is_literal};
@@ -16,7 +16,7 @@ use ir::walk::{Substitution, consumed_by, stm_names, substitute_stm, with_stack}
 use ir::{Name, NameTable, Prov, Segs, TypeEnv};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Moves what the plan says to segmaps of one point, at a level.
+/// Moves the statements chosen by the plan to one-iteration segmaps at a level.
 pub(super) fn rewrite(
     mut function: Function<Segs>,
     signatures: &Signatures,
@@ -43,7 +43,7 @@ pub(super) fn rewrite(
     function
 }
 
-/// A function whose statements are being moved.
+/// The rewriting of a function's statements.
 pub(super) struct Rewrite<'a> {
     pub(super) names: &'a mut NameTable,
     pub(super) types: TypeEnv,
@@ -51,19 +51,20 @@ pub(super) struct Rewrite<'a> {
     signatures: &'a Signatures,
     pub(super) plan: &'a Plan,
     level: u8,
-    /// The bodies around, the outermost first.
+    /// The enclosing bodies, the outermost first.
     pub(super) scopes: Vec<Scope>,
-    /// Where names are bound, but parameters of the function and what is bound in kernels.
+    /// The binding sites of names, except for parameters of the function and names bound in
+    /// kernels.
     pub(super) sites: FxHashMap<Name, Site>,
-    /// The storage of scalars of the device's.
+    /// The storage of device scalars.
     pub(super) storage: FxHashMap<Name, Name>,
-    /// Scalars and certificates of the device's.
+    /// Scalars and certificates that are computed on the device.
     pub(super) moved: FxHashSet<Name>,
     /// The checks that have moved, by their certificates.
     pub(super) checks: FxHashMap<Name, Stm<Segs>>,
 }
 
-/// A parameter of a loop that is storage: of which scalar, and of what type.
+/// A loop parameter that became storage: the scalar that it replaces, and the new parameter.
 type Stored = (Name, Param<Segs>);
 
 impl Rewrite<'_> {
@@ -81,13 +82,13 @@ impl Rewrite<'_> {
         param(name, ty)
     }
 
-    /// Storage for a scalar.
+    /// Creates storage for a scalar.
     pub(super) fn fresh_storage(&mut self, of: Name) -> Param<Segs> {
         let ty = self.scalar_of(of).array_of(Dim::Const(1));
         self.fresh(of, ty)
     }
 
-    /// A body of the host's. `device` says which results are storage.
+    /// Rewrites a body that the host runs. `device` flags the results to return as storage.
     fn body(&mut self, body: Body<Segs>, is_loop: bool, stored: &[Stored], device: &[bool]) -> Body<Segs> {
         with_stack(|| {
             self.scopes.push(Scope::new(is_loop));
@@ -153,7 +154,7 @@ impl Rewrite<'_> {
         }
     }
 
-    /// Names that the next inner body begins with.
+    /// Registers names bound at the start of the next inner body.
     fn bind_inside(&mut self, names: &[Name]) {
         let site = Site { scope: self.scopes.len(), item: START };
         for name in names {
@@ -203,7 +204,7 @@ impl Rewrite<'_> {
         self.push_stored(stm, &device);
     }
 
-    /// Which scalars are to be storage.
+    /// Flags the scalars that become storage.
     fn device(&self, pat: &[Param<Segs>]) -> Vec<bool> {
         let each = pat
             .iter()
@@ -211,7 +212,7 @@ impl Rewrite<'_> {
         each.collect()
     }
 
-    /// Appends a statement some of whose results have become storage.
+    /// Appends a statement, turning its flagged results into storage.
     pub(super) fn push_stored(&mut self, mut stm: Stm<Segs>, device: &[bool]) {
         let mut stored = Vec::new();
         for (param, device) in stm.pat.iter_mut().zip(device) {
@@ -230,14 +231,14 @@ impl Rewrite<'_> {
         }
     }
 
-    /// A scalar of the device's has storage.
+    /// Registers the storage of a device scalar.
     fn hold(&mut self, of: Name, storage: Name, site: Site) {
         self.moved.insert(of);
         self.storage.insert(of, storage);
         self.sites.insert(storage, site);
     }
 
-    /// The host reads a scalar that it needs.
+    /// Reads back a scalar that the host needs.
     fn read_if_needed(&mut self, of: Name, storage: Name) {
         if !self.plan.stays(of) {
             let param = param(of, self.scalar_of(of));
@@ -245,11 +246,11 @@ impl Rewrite<'_> {
         }
     }
 
-    /// Appends a statement of the host's, behind what it needs.
+    /// Appends a host statement after its operands.
     pub(super) fn push(&mut self, mut stm: Stm<Segs>) {
         let mut names = Vec::new();
         match &stm.exp {
-            // What stands inside has been looked at.
+            // The bodies inside are rewritten already.
             Exp::If { cond, .. } => names.extend(cond.var()),
             Exp::Loop { params, form, .. } => {
                 names.extend(params.iter().filter_map(|it| it.init.var()));
@@ -305,15 +306,15 @@ impl Rewrite<'_> {
         }
     }
 
-    /// The host needs a name: the group that binds it has to be placed before.
+    /// Records that the host needs a name: the group that binds it must be placed before.
     pub(super) fn touch(&mut self, name: Name) {
         if let Some(Site { scope, item: OPEN }) = self.sites.get(&name).copied() {
             self.scopes[scope].must_place = true;
         }
     }
 
-    /// Reads a scalar that only the device has, which the plan does not ask for; what it is
-    /// called then.
+    /// Reads back a scalar that only the device has, though the plan does not require a read, and
+    /// returns its new name.
     fn read_now(&mut self, name: Name) -> Option<Name> {
         if !self.moved.contains(&name) || !self.plan.stays(name) || !self.scalar_of(name).is_prim() {
             return None;
@@ -326,7 +327,7 @@ impl Rewrite<'_> {
         Some(own)
     }
 
-    /// Groups that read an array have to be placed before it is consumed.
+    /// Records that an array is consumed: groups that read it must be placed before.
     fn consume(&mut self, array: Name) {
         let class = self.aliases.class(array);
         for scope in &mut self.scopes {
@@ -334,7 +335,7 @@ impl Rewrite<'_> {
         }
     }
 
-    /// Gives the open group its place.
+    /// Places the open group.
     fn place(&mut self) {
         let at = self.at();
         let Some((item, bound, reads)) = self.scopes[at].place() else {
@@ -350,7 +351,7 @@ impl Rewrite<'_> {
         }
     }
 
-    /// An operation whose operand may be storage.
+    /// Rewrites a host operation, one operand of which may be replaced by storage.
     fn basic(&mut self, mut stm: Stm<Segs>) {
         if let Exp::Basic(BasicOp::Update { slice, value, .. }) = &mut stm.exp
             && let Some(name) = value.var().filter(|name| self.has_storage(*name))
@@ -381,12 +382,12 @@ impl Rewrite<'_> {
         self.push(stm);
     }
 
-    /// Whether storage is asked for in place of the scalar.
+    /// Returns true if the name is a device scalar, so that its storage must be used.
     pub(super) fn has_storage(&self, name: Name) -> bool {
         self.moved.contains(&name) && self.scalar_of(name).is_prim()
     }
 
-    /// A literal of scalars: a thread writes them.
+    /// Rewrites a literal of scalars: a device thread writes its elements.
     fn literal(&mut self, stm: Stm<Segs>) {
         if let (Exp::Basic(BasicOp::ArrayLit { elems, .. }), [bound]) = (&stm.exp, &stm.pat[..])
             && let [Atom::Var(element)] = elems[..]
@@ -400,7 +401,7 @@ impl Rewrite<'_> {
         self.join(self.at(), stm);
     }
 
-    /// An array of one element, which is a scalar's value.
+    /// Builds an array of one element, with a scalar's value.
     fn single(&mut self, bound: Param<Segs>, element: Name, prov: Prov) {
         let ty = self.scalar_of(element);
         let copy = self.fresh(element, ty);
@@ -411,7 +412,7 @@ impl Rewrite<'_> {
         self.sites.insert(name, Site { scope: at, item });
     }
 
-    /// A group gives a scalar, under a name.
+    /// Adds a scalar to a group's results, under an outer name.
     pub(super) fn give(&mut self, at: usize, item: usize, inner: Name, outer: Param<Segs>) {
         let group = self.scopes[at].group(item);
         let inner = match group.inner.get(&inner) {

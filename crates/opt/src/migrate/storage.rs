@@ -1,8 +1,7 @@
-//! How statements join groups, and what groups give.
+//! Adding statements to groups, and the groups' inputs and results.
 //!
-//! A group learns of each name from outside what it is called inside: what the host has is
-//! what it is, what another group has computed is read from its storage, and a check that
-//! another group has made is made again.
+//! A group maps each outside name to a name of its own: host values keep their names, values
+//! computed by other groups are read from storage, and checks made by other groups are repeated.
 
 use super::groups::{Given, Group, OPEN, START, Site, basic, param, read};
 use super::rewrite::Rewrite;
@@ -12,7 +11,7 @@ use ir::walk::{stm_names, substitute_stm};
 use ir::{Name, Prov, Segs};
 
 impl Rewrite<'_> {
-    /// The storage of a scalar of the device's.
+    /// Returns the storage of a device scalar, creating it if there is none.
     pub(super) fn storage_of(&mut self, name: Name) -> Name {
         if let Some(storage) = self.storage.get(&name) {
             return *storage;
@@ -27,8 +26,8 @@ impl Rewrite<'_> {
         own
     }
 
-    /// Storage with a value; that of the host's is made once, outside of loops in which it
-    /// does not change.
+    /// Returns storage with the value of an atom. Storage of a host value is created once, outside
+    /// of the loops in which it is invariant.
     pub(super) fn storage_of_atom(&mut self, atom: Atom) -> Name {
         if let Some(name) = atom.var()
             && self.moved.contains(&name)
@@ -71,7 +70,7 @@ impl Rewrite<'_> {
         storage
     }
 
-    /// A statement joins a group of a scope: which one.
+    /// Adds a statement to a group of a scope, and returns the group's site.
     pub(super) fn join(&mut self, at: usize, mut stm: Stm<Segs>) -> (usize, usize) {
         let mut names = Vec::new();
         stm_names(&stm, |name| names.push(name));
@@ -94,14 +93,14 @@ impl Rewrite<'_> {
         (at, item)
     }
 
-    /// The first item at which a group of a scope may stand that uses a name.
+    /// Returns the first item at which a group of a scope may be placed that uses a name.
     pub(super) fn earliest(&self, at: usize, name: Name) -> usize {
         let is_moved = self.moved.contains(&name);
         let held = self.storage.get(&name).filter(|_| is_moved);
         let name = held.copied().unwrap_or(name);
         match self.sites.get(&name) {
             Some(site) if site.scope == at && site.item == OPEN => OPEN,
-            // A group may use what it binds itself.
+            // A group may use names that it binds itself.
             Some(site) if site.scope == at && (is_moved || self.is_given(*site)) => site.item,
             Some(site) if site.scope == at => site.item + 1,
             Some(_) | None => START,
@@ -113,7 +112,7 @@ impl Rewrite<'_> {
         scope.is_some_and(|scope| scope.is_group(site.item))
     }
 
-    /// A group comes to know a name from outside.
+    /// Makes a name from outside available in a group.
     pub(super) fn resolve(&mut self, at: usize, item: usize, name: Name) {
         if self.scopes[at].group(item).inner.contains_key(&name) {
             return;
@@ -147,14 +146,14 @@ impl Rewrite<'_> {
         group.stms.push(read(storage, own, Prov::NONE));
     }
 
-    /// A group of a scope uses a name of another scope.
+    /// Records that a group of a scope uses a name of another scope.
     pub(super) fn touch_outside(&mut self, at: usize, name: Name) {
         if self.sites.get(&name).is_some_and(|site| site.scope != at) {
             self.touch(name);
         }
     }
 
-    /// Another group has made a check: this one makes it, too.
+    /// Repeats in this group a check that another group has made.
     pub(super) fn check_again(&mut self, at: usize, item: usize, cert: Name, mut check: Stm<Segs>) {
         let mut names = Vec::new();
         stm_names(&check, |name| names.push(name));
@@ -169,7 +168,7 @@ impl Rewrite<'_> {
         group.stms.push(check);
     }
 
-    /// A group binds a name; what the host needs has another one in it.
+    /// Binds a name in a group. A result that the host needs gets another name inside.
     pub(super) fn bind(&mut self, at: usize, item: usize, bound: &mut Param<Segs>) {
         let name = bound.name;
         let site = Site { scope: at, item };

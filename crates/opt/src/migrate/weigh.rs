@@ -1,14 +1,17 @@
-//! What is computed where: the least cut between elements that are read and what the
-//! host needs.
+//! Partitions computations between device and host: the minimum cut between the elements that are
+//! read and the values that the host needs.
 //!
-//! Each scalar that the host's statements bind is two nodes: it is computed on the device
-//! (the node before is on the source's side), and the host does not have it (the node
-//! behind is). The arc from one to the other is what reading it costs. Arcs that are never
-//! cut say what follows: what is computed on the host has its operands there; what is needed
-//! there (sizes, places, neutral elements, results, arguments of functions that threads
-//! cannot call) is read. A condition that the host does not have takes its whole branch or
-//! loop along, so its results are computed on the device; where that cannot be, the host
-//! needs it. A certificate cannot be read.
+//! Each scalar bound by a host statement is two nodes: it is computed on the device if the first is
+//! on the source's side, and the host does not have it if the second is. The arc from the first to
+//! the second has the cost of reading the scalar back as capacity. Arcs that are never cut express
+//! the constraints:
+//!
+//! - a value computed on the host has its operands there;
+//! - values that the host needs (sizes, indices of updates, neutral elements, results, arguments of
+//!   functions that threads cannot call) are read back;
+//! - a condition that the host does not have moves its whole branch or loop, so the results are
+//!   computed on the device; if that cannot move, the host needs the condition;
+//! - a certificate cannot be read back.
 
 use super::callable::Callable;
 use super::flow::{Network, UNCUT};
@@ -20,39 +23,39 @@ use ir::walk::{Visit, free_names_lambda, stm_names, used_names, with_stack};
 use ir::{Name, Segs, TypeEnv};
 use rustc_hash::FxHashSet;
 
-/// How much more often what stands in a loop is taken to run.
+/// The assumed trip count of a loop.
 const TURNS: u64 = 16;
-/// Loops around that count.
+/// The largest number of enclosing loops that count.
 const MOST_LOOPS: u32 = 8;
-/// Literals of more variables stay: each is a parameter of a kernel.
+/// The largest number of variables in a literal that moves: each is a parameter of a kernel.
 pub(super) const MOST_ELEMENTS: usize = 32;
 
-/// What is computed where.
+/// The partition of a function between device and host.
 pub(super) struct Plan {
     side: Vec<bool>,
     /// Branches and loops that can move as a whole, by their first results.
     movable: FxHashSet<Name>,
-    /// Names that types mention.
+    /// For each name, true if a type mentions it.
     sizes: Vec<bool>,
 }
 
 impl Plan {
-    /// Whether it is computed on the device.
+    /// Returns true if the value is computed on the device.
     pub(super) fn moves(&self, name: Name) -> bool {
         self.on_side(before(name))
     }
 
-    /// Whether it is, and the host does not need it.
+    /// Returns true if the value is computed on the device and the host does not need it.
     pub(super) fn stays(&self, name: Name) -> bool {
         self.on_side(behind(name))
     }
 
-    /// Whether types mention it.
+    /// Returns true if types mention the name.
     pub(super) fn is_size(&self, name: Name) -> bool {
         self.sizes.get(name.index()).copied().unwrap_or(false)
     }
 
-    /// Whether a statement moves as a whole.
+    /// Returns true if a statement moves as a whole.
     pub(super) fn moves_stm(&self, stm: &Stm<Segs>) -> bool {
         let Some(first) = stm.pat.first() else {
             return false;
@@ -60,7 +63,7 @@ impl Plan {
         let stays = |name: Name| self.stays(name);
         match &stm.exp {
             Exp::Basic(op @ BasicOp::Index { slice, .. }) if is_element(op) => {
-                // A read that the host needs is the host's, unless it lacks the place.
+                // The host itself makes a read whose result it needs, unless it lacks the index.
                 let place = slice.iter().filter_map(|at| match at {
                     DimIndex::Fix(at) => at.var(),
                     DimIndex::Slice { .. } => None,
@@ -86,24 +89,25 @@ impl Plan {
     }
 }
 
-/// Whether an operation reads an element.
+/// Returns true if an operation reads an element.
 pub(super) fn is_element(op: &BasicOp) -> bool {
     matches!(op, BasicOp::Index { slice, .. }
         if slice.iter().all(|at| matches!(at, DimIndex::Fix(_))))
 }
 
-/// Whether this is a literal of scalars that moves in any case.
+/// Returns true if an operation is a literal of scalars that always moves.
 pub(super) fn is_literal(op: &BasicOp) -> bool {
     matches!(op, BasicOp::ArrayLit { row, elems } if row.is_prim()
         && (1..=MOST_ELEMENTS).contains(&elems.iter().filter(|it| it.var().is_some()).count()))
 }
 
-/// Whether an array has one element, and is known to.
+/// Returns true if an array is known to have one element.
 pub(super) fn is_single(ty: &Type) -> bool {
     ty.is_array() && ty.shape().iter().all(|dim| *dim == Dim::Const(1))
 }
 
-/// Whether a segop gives scalars that could stay on the device: it would be one segment.
+/// Returns true if a segop is a reduction of scalars whose results could stay on the device, as
+/// those of a single segment.
 pub(super) fn is_whole_reduction(seg: &Seg<Segs>) -> bool {
     let SegKind::Folds(folds) = &seg.kind else {
         return false;
@@ -127,7 +131,7 @@ fn behind(name: Name) -> u32 {
     2 * name.0 + 3
 }
 
-/// What is computed where in a function; nothing if nothing moves.
+/// Computes the partition of a function. `None` if nothing moves.
 pub(super) fn weigh(function: &Function<Segs>, callable: &Callable) -> Option<Plan> {
     let types = TypeEnv::of_function(function);
     let mut sizes = Sizes(vec![false; function.names.len()]);
@@ -167,18 +171,18 @@ struct Weigh<'a> {
     callable: &'a Callable,
     sizes: Vec<bool>,
     movable: FxHashSet<Name>,
-    /// Whether there is anything that could move.
+    /// True if anything could move.
     moves: bool,
 }
 
-/// What reading a scalar costs inside of so many loops.
+/// The cost of reading a scalar back inside of `loops` loops.
 fn weight(loops: u32) -> u64 {
     TURNS.pow(loops.min(MOST_LOOPS))
 }
 
 impl Weigh<'_> {
-    /// Something that the host's statements bind; sizes that come with other results are
-    /// the host's.
+    /// Adds a name bound by a host statement. A size bound together with other results cannot be
+    /// read back.
     fn bound(&mut self, param: &Param<Segs>, loops: u32, alone: bool) {
         let size = self.sizes[param.name.index()];
         let costs = match &param.ty {
@@ -196,7 +200,7 @@ impl Weigh<'_> {
         matches!(self.types.get(name), Some(Type::Prim(_) | Type::Cert))
     }
 
-    /// The host needs an operand.
+    /// Records that the host needs an operand.
     fn needed(&mut self, atom: Atom) {
         if let Some(name) = atom.var()
             && self.is_tracked(name)
@@ -205,7 +209,7 @@ impl Weigh<'_> {
         }
     }
 
-    /// The host needs all operands of a statement but one, and its certificates.
+    /// Records that the host needs a statement's certificates and all of its operands except `but`.
     fn all_needed(&mut self, stm: &Stm<Segs>, but: Option<Atom>) {
         let mut names = Vec::new();
         used_names(&stm.exp, |name| names.push(name));
@@ -216,7 +220,7 @@ impl Weigh<'_> {
         }
     }
 
-    /// What is computed on the host has this operand there.
+    /// Adds the constraint that a result computed on the host has this operand there.
     fn follows(&mut self, operand: Atom, result: Name) {
         if let Some(name) = operand.var()
             && self.is_tracked(name)
@@ -230,7 +234,7 @@ impl Weigh<'_> {
         self.network.arc(SOURCE, before(name), UNCUT);
     }
 
-    /// Whether a thread can do all that a body does.
+    /// Adds a body. Returns true if a thread can run all of it.
     fn body(&mut self, body: &Body<Segs>, loops: u32) -> bool {
         with_stack(|| {
             let mut movable = true;
@@ -242,7 +246,7 @@ impl Weigh<'_> {
         })
     }
 
-    /// Whether a thread can do what a statement does.
+    /// Adds a statement. Returns true if a thread can run it.
     fn stm(&mut self, stm: &Stm<Segs>, loops: u32) -> bool {
         let alone = matches!(stm.exp, Exp::Basic(_));
         for param in &stm.pat {
@@ -295,7 +299,7 @@ impl Weigh<'_> {
         }
     }
 
-    /// A body's result becomes a statement's.
+    /// Passes a body's result to the statement's.
     fn result(&mut self, param: &Param<Segs>, result: Atom) {
         match param.ty {
             Type::Prim(_) => self.follows(result, param.name),
@@ -304,7 +308,7 @@ impl Weigh<'_> {
         }
     }
 
-    /// A statement runs where its condition is known.
+    /// A branch or loop runs where its condition is known.
     fn condition(&mut self, stm: &Stm<Segs>, cond: Atom, movable: bool) {
         let Some(first) = stm.pat.first().filter(|_| movable && !self.has_size(stm)) else {
             self.needed(cond);
@@ -333,7 +337,7 @@ impl Weigh<'_> {
             self.result(&param.param, param.init);
             self.result(&param.param, *next);
             if bound.ty.is_prim() {
-                // The last value lies where the others lie.
+                // The last value is on the same side as the parameter.
                 let (from, to) = (before(param.param.name), before(bound.name));
                 self.network.arc(from, to, UNCUT);
             }
@@ -370,7 +374,7 @@ impl Weigh<'_> {
             return true;
         }
         if let BasicOp::Update { slice, value, .. } = op {
-            // An element is copied from where it is.
+            // An element can be copied from either side.
             let element = slice.iter().all(|at| matches!(at, DimIndex::Fix(_)));
             self.all_needed(stm, element.then_some(*value));
             for at in slice {
@@ -413,7 +417,7 @@ impl Weigh<'_> {
         self.certs_needed(stm);
         match op {
             SegOp::Seg(seg) => {
-                // Certificates that it relies on are the host's.
+                // The host needs all certificates that the segop depends on.
                 let mut certs = Vec::new();
                 used_names(&stm.exp, |name| {
                     if matches!(self.types.get(name), Some(Type::Cert)) {
@@ -474,7 +478,7 @@ fn is_accumulator(param: &Param<Segs>) -> bool {
     matches!(param.ty, Type::Acc { .. })
 }
 
-/// Whether results are scalars, or arrays as small as that.
+/// Returns true if all results are scalars or arrays known to have one element.
 fn are_small(pat: &[Param<Segs>]) -> bool {
     pat.iter().all(|param| param.ty.is_prim() || is_single(&param.ty))
 }

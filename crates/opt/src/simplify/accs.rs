@@ -1,5 +1,4 @@
-//! Laws of accumulators: updates that change nothing, and accumulators that
-//! nobody updates.
+//! Laws of accumulators: updates without effect, and accumulators that are never updated.
 
 use super::{Certs, Folded, Simplifier};
 use crate::dce::retain;
@@ -10,7 +9,7 @@ use ir::syntax::{Atom, Aux, Lambda, Param};
 use ir::types::Type;
 
 impl<L: OptLevel> Simplifier<'_, L> {
-    /// Learns the neutral elements of the accumulators that the tokens stand for.
+    /// Registers the neutral elements of the accumulators that the tokens denote.
     pub(super) fn learn_neutrals(&mut self, inputs: &[AccInput<L>], tokens: &[Param<L>]) {
         for (input, token) in inputs.iter().zip(tokens) {
             if let Some(operator) = &input.op {
@@ -19,7 +18,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         }
     }
 
-    /// To combine the neutral element into an accumulator changes nothing.
+    /// Combining the neutral element into an accumulator has no effect.
     pub(super) fn neutral_update(&self, acc: Name, values: &[Atom]) -> Option<Folded> {
         let Type::Acc { token, .. } = self.type_of(acc) else {
             return None;
@@ -28,7 +27,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         (neutral.as_slice() == values).then(|| Folded::Atom(Atom::Var(acc), Certs::new()))
     }
 
-    /// Arrays whose accumulators come back as they went in stay as they are.
+    /// Removes accumulators that the lambda returns unchanged; their arrays replace the results.
     pub(super) fn untouched(
         &mut self,
         pat: &mut Vec<Param<L>>,

@@ -1,5 +1,5 @@
-//! Rules for array operations: what an index of an iota, a replicate, a slice
-//! or a change of shape reads directly; views of views; copies that nobody needs.
+//! Rules for array operations: elements read directly through iotas, replicates, slices and
+//! reshapes; views of views; unnecessary copies.
 
 use super::concat::Concat;
 use super::update::Update;
@@ -26,7 +26,7 @@ fn fixed(slice: &[DimIndex]) -> Option<Vec<Atom>> {
 }
 
 impl<L: OptLevel> Simplifier<'_, L> {
-    /// What the rules make of an array operation.
+    /// Applies the rules to an array operation.
     pub(super) fn fold_array(&mut self, op: &BasicOp, param: &Param<L>) -> Option<Folded> {
         match op {
             BasicOp::Index { array, slice } => self.fold_index(*array, slice, param),
@@ -61,7 +61,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
                 if !shared && !self.last_use(*array) {
                     return None;
                 }
-                // From now on the two are one.
+                // The copy and its source now share storage.
                 self.aliases.union(fresh, *array);
                 Some(Folded::Atom(Atom::Var(*array), Certs::new()))
             }
@@ -164,7 +164,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
                         kept.push(*dim);
                     }
                 }
-                // What is left of the dimensions must come in the source's order.
+                // The remaining dimensions must be in the source's order.
                 kept.is_sorted().then(|| Folded::Op(index(*source, inner), certs))
             }
             BasicOp::Reshape { kind: ReshapeKind::Coerce, shape: _, array: source } => {
@@ -249,8 +249,8 @@ impl<L: OptLevel> Simplifier<'_, L> {
         }
     }
 
-    /// The row of a fresh array becomes a view of what the row was made from: not
-    /// where it is consumed, nor where it is a result, which shares with nothing.
+    /// The row of a fresh array becomes a view of the row's source, unless one of them is consumed
+    /// or the row is a result, which must not alias.
     fn view_of(&mut self, row: Name, source: Name, slice: Vec<DimIndex>, certs: Certs) -> Option<Folded> {
         let aliases = &mut self.aliases;
         if aliases.consumed(row) || aliases.consumed(source) || aliases.is_result(row) {
@@ -286,7 +286,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         Some(Folded::Op(BasicOp::Binary(BinOp::Add, ty, scaled, start), certs))
     }
 
-    /// The row of an index of a view that divides the outermost dimension.
+    /// The position, in the outermost dimension, of an index into a flat view.
     pub(super) fn flat_place(&mut self, offset: Atom, dims: &[(Dim, Atom)], at: &[Atom]) -> Atom {
         let aux = ir::Aux::at(self.prov);
         let ty = PrimType::I64;
@@ -309,7 +309,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         Some(flat)
     }
 
-    /// The slice of a slice.
+    /// The composition of two slices.
     fn compose(&mut self, outer: &[DimIndex], inner: &[DimIndex], _: &Param<L>) -> Option<Vec<DimIndex>> {
         let aux = ir::Aux::at(self.prov);
         let ty = PrimType::I64;

@@ -1,12 +1,12 @@
-//! Loops whose parameters are known without them.
+//! Loop parameters whose values are known without running the loop.
 //!
-//! - A parameter that a choice keeps (its next value is itself or what it started
-//!   from) keeps its value.
-//! - Two parameters that start and go on in the same way are one.
-//! - What a counted loop adds up, or computes in the same way in each iteration, has
-//!   a closed form. The parameter stays as long as the body reads it.
+//! - A parameter whose next value is a selection between itself and its initial value keeps its
+//!   value.
+//! - Two parameters with equal initial and next values are merged.
+//! - The result of a counted loop that adds a loop-invariant value, or assigns one, in each
+//!   iteration has a closed form. The parameter stays as long as the body reads it.
 //!
-//! Sums of floats have none: they round in each iteration.
+//! Float sums have no closed form: they round in each iteration.
 
 use super::Simplifier;
 use super::control::mentioned;
@@ -19,14 +19,14 @@ use ir::walk::{Substitution, substitute_stm, substitute_type};
 use prim::{BinOp, CmpOp, ConvOp, PrimType, Scalar};
 use rustc_hash::FxHashMap;
 
-/// What a loop makes of a parameter, whose value it does not need for that, or a combinator
-/// of one value ([`multiples`](super::multiples)).
+/// The recurrence of a loop parameter, or of a combinator over one value
+/// ([`multiples`](super::multiples)).
 pub(super) enum Closed {
-    /// The value that each iteration gives it.
+    /// Each iteration assigns this value, which does not depend on the parameter.
     Always(Atom),
-    /// Each iteration adds this (or subtracts it).
+    /// Each iteration adds (or subtracts) this value.
     Adds(BinOp, PrimType, Atom),
-    /// Each iteration combines it with this; once does as much as often.
+    /// Each iteration combines the parameter with this value by an idempotent operator.
     Once(BinOp, PrimType, Atom),
 }
 
@@ -48,9 +48,9 @@ impl<L: OptLevel> Simplifier<'_, L> {
         }
     }
 
-    /// Of parameters that start and go on in the same way the first does for all. The
-    /// results of the others, and which they are: that is bound when it is known whether
-    /// the loop gives it.
+    /// Merges parameters with equal initial and next values into the first of them. Returns the
+    /// results of the others with the name that replaces each: they are bound once it is known
+    /// whether the loop returns that name.
     pub(super) fn params_in_step(
         &mut self,
         pat: &mut Vec<Param<L>>,
@@ -72,7 +72,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         if starts.values().all(|count| *count < 2) || !aux.certs.is_empty() {
             return same_results;
         }
-        // How the body makes the next values, its own parameter left out.
+        // The operations that compute the next values, to be compared without the parameter itself.
         let mut steps: FxHashMap<Name, (BinOp, PrimType, Atom, Atom)> = FxHashMap::default();
         let mut order: FxHashMap<Name, usize> = FxHashMap::default();
         for (at, stm) in body.stms.iter().enumerate() {
@@ -98,7 +98,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
             if first == i || params[first].param.ty != param.param.ty {
                 continue;
             }
-            // What has the next size has to have that of the other: this is bound before.
+            // Types that use this next value get the other's name, which must be bound before.
             let other = body.result[first];
             let renamed =
                 (next != other && sizes.contains(&param.param.name)).then(|| next.var().zip(other.var()));
@@ -120,7 +120,8 @@ impl<L: OptLevel> Simplifier<'_, L> {
                 substitute_stm(stm, &next_sizes);
             }
         }
-        // Sizes of other results go by the name that is left: the rest is bound behind.
+        // Sizes in other results' types use the remaining name, as the others are bound after the
+        // loop.
         let names: Substitution =
             same_results.iter().map(|(gone, same)| (gone.name, Atom::Var(*same))).collect();
         for param in pat {
@@ -129,8 +130,8 @@ impl<L: OptLevel> Simplifier<'_, L> {
         same_results
     }
 
-    /// Results of a counted loop that have a closed form get it. The body is
-    /// simplified; its scope has ended.
+    /// Replaces used results of a counted loop by closed forms. The body is simplified and its
+    /// scope has ended.
     pub(super) fn closed_forms(
         &mut self,
         pat: &mut [Param<L>],
@@ -165,7 +166,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         }
     }
 
-    /// How the next value of a parameter comes about.
+    /// The recurrence of a parameter, if it has a closed form.
     fn closed(&self, own: Name, next: Atom) -> Option<Closed> {
         if self.in_scope(next) {
             return Some(Closed::Always(next));
@@ -189,7 +190,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         }
     }
 
-    /// The value after a counted loop.
+    /// Emits the value after a counted loop.
     pub(super) fn value_after(
         &mut self,
         closed: Closed,
@@ -228,16 +229,16 @@ impl<L: OptLevel> Simplifier<'_, L> {
     }
 }
 
-/// Whether an operator makes the same of one value again and again as once.
+/// Returns true for idempotent operators: combining one value repeatedly is the same as once.
 pub(super) const fn once_is_enough(op: BinOp) -> bool {
     matches!(op, BinOp::And | BinOp::Or | BinOp::SMin | BinOp::SMax | BinOp::UMin | BinOp::UMax)
 }
 
-/// How a parameter goes on, without its own name.
+/// The next value of a parameter, without the parameter's own name.
 #[derive(PartialEq, Eq, Hash)]
 enum Step {
-    /// As this.
+    /// This value.
     Value(Atom),
-    /// As this operation of what is missing and this.
+    /// This operation of the parameter (the missing operand) and this operand.
     Binary(BinOp, PrimType, Option<Atom>, Option<Atom>),
 }

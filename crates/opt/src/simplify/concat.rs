@@ -1,9 +1,8 @@
-//! Laws of concatenations: a table of rules, each with its law, and how an
-//! element of a concatenation is read from the piece that has it.
+//! Laws of concatenations: a list of rules, each documented by its law, and element reads forwarded
+//! to the operands.
 //!
-//! Pieces that are consumed somewhere stay where they are read: a rule would have
-//! them read later. A concatenation that others read too, or much of, is made anyway, so it
-//! is not taken apart.
+//! Operands that are consumed anywhere are left alone, as a rule would move their reads to a later
+//! point. A concatenation with other uses or many reads is built anyway and is not decomposed.
 
 use super::{Certs, Folded, Simplifier, add_certs};
 use crate::level::OptLevel;
@@ -12,13 +11,13 @@ use ir::syntax::{Atom, Aux, BasicOp, Body, DimIndex, Exp, Param, Stm};
 use ir::types::{Dim, Shape, Type};
 use prim::{BinOp, CmpOp, PrimType};
 
-/// Literals do not become longer than this by a rule.
+/// The largest number of elements of a literal built by a rule.
 const LONG: usize = 64;
 
-/// More elements than this are read of an array that is there.
+/// The largest number of element reads that are forwarded; an array with more reads stays.
 const ELEMENTS: u32 = 4;
 
-/// From more pieces than this no single element is chosen.
+/// The largest number of operands between which an element read selects.
 const PIECES: usize = 8;
 
 /// A concatenation.
@@ -35,7 +34,7 @@ impl Concat<'_> {
 }
 
 impl<L: OptLevel> Simplifier<'_, L> {
-    /// What the first rule that applies makes of a concatenation.
+    /// Applies the first applicable rule to a concatenation.
     pub(super) fn fold_concat(&mut self, concat: &Concat<'_>) -> Option<Folded> {
         let rules: [fn(&mut Self, &Concat<'_>) -> Option<Folded>; 5] = [
             Self::concat_single,
@@ -112,7 +111,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
             return None;
         }
         let mut certs = Certs::new();
-        // Runs of literals, and what is none.
+        // Runs of literals, and other arrays.
         let mut runs: Vec<Result<Vec<Atom>, Name>> = Vec::new();
         let mut row = None;
         for array in concat.arrays {
@@ -151,7 +150,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         Some(Folded::Op(concat.of(arrays), certs))
     }
 
-    /// The elements of a short array, if they are known one by one, and their type.
+    /// The elements of a short array and their type, if they are known one by one.
     fn elements(&self, array: Name) -> Option<(Type, Vec<Atom>)> {
         let def = self.def(array)?;
         if let BasicOp::ArrayLit { row, elems } = &def.op {
@@ -186,8 +185,8 @@ impl<L: OptLevel> Simplifier<'_, L> {
         Some(Folded::Op(op, def.certs.clone()))
     }
 
-    /// An element of a concatenation of which few elements are read, and nothing else, is an
-    /// element of one of its pieces: emits the choice; whether it did.
+    /// Forwards an element read to an operand, if the concatenation's only uses are a few element
+    /// reads. Emits the selection. Returns true if it did.
     ///
     /// `(concat (xs, ys))[i] = if i < n then xs[i] else ys[i - n]`
     pub(super) fn element_of_piece(&mut self, param: &Param<L>, aux: &Aux, op: &BasicOp) -> bool {
@@ -218,7 +217,8 @@ impl<L: OptLevel> Simplifier<'_, L> {
         true
     }
 
-    /// The element of the piece in which `at` lies, `at` counted from the first piece on.
+    /// Emits a read from the operand that contains position `at`, counted from the start of the
+    /// first one.
     fn choose(
         &mut self,
         param: Param<L>,
@@ -229,7 +229,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         at: Atom,
     ) {
         let plain = Aux::at(aux.prov);
-        // What is asked of each piece, and where it is asked.
+        // Each operand with the position in it and the condition that it contains the element.
         let mut places = Vec::with_capacity(arrays.len());
         let mut place = at;
         for array in arrays {
@@ -263,7 +263,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         }
     }
 
-    /// A body that is one expression.
+    /// A body of one expression.
     fn only(&mut self, like: &Param<L>, aux: &Aux, exp: Exp<L>) -> Body<L> {
         let param = self.fresh("x", like.ty.clone());
         let result = vec![Atom::Var(param.name)];
@@ -276,18 +276,18 @@ impl<L: OptLevel> Simplifier<'_, L> {
         self.type_of(array).shape().get(dim).copied()
     }
 
-    /// Whether nothing is done with an array but to read few elements where it is bound.
+    /// Returns true if the only uses of an array are a few element reads where it is bound.
     fn few_elements(&self, array: Name) -> bool {
         let reads = self.element_reads.get(array.index());
         self.used_here(array, ELEMENTS) && reads == self.uses.get(array.index())
     }
 
-    /// Whether these arrays may be read later than they are.
+    /// Returns true if reads of these arrays may move to a later point.
     pub(super) fn may_read(&self, arrays: &[Name]) -> bool {
         arrays.iter().all(|array| !self.aliases.consumed(*array))
     }
 
-    /// Whether one operation alone mentions the name.
+    /// Returns true if the name has a single use.
     pub(super) fn read_once(&self, name: Name) -> bool {
         self.uses.get(name.index()) == Some(&1)
     }

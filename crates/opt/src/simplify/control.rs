@@ -1,5 +1,5 @@
-//! Conditionals and loops: on constants, with equal branches, as selections;
-//! loops without iterations, with one, with parameters that never change.
+//! Conditionals and loops: constant conditions, equal branches, conversion to selections; loops
+//! with no or one iteration, and with loop-invariant parameters.
 
 use super::guard::Guard;
 use super::{Certs, ScopeKind, Simplifier, add_certs};
@@ -15,12 +15,12 @@ use prim::{BinOp, CmpOp, PrimType, Scalar, UnOp};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::smallvec;
 
-/// How many scalar operations both branches of a conditional may have together
-/// to be computed without it.
+/// The largest number of scalar operations in both branches together that are computed
+/// speculatively.
 const SELECT_COST: usize = 12;
 
 impl<L: OptLevel> Simplifier<'_, L> {
-    /// The names of the pattern stand for these operands from now on.
+    /// Replaces the names of the pattern by these operands.
     pub(super) fn bind_all(&mut self, pat: Vec<Param<L>>, aux: &Aux, values: &[Atom]) {
         for (mut param, value) in pat.into_iter().zip(values) {
             self.rewrite_param(&mut param);
@@ -31,7 +31,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         }
     }
 
-    /// The statements of a body, here; its results.
+    /// Simplifies the statements of a body in the current scope, and returns its results.
     pub(super) fn splice(&mut self, body: Body<L>, aux: &Aux) -> Vec<Atom> {
         let Body { stms, result } = body;
         let mut heirs = Heirs::of(aux);
@@ -43,7 +43,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         result
     }
 
-    /// A conditional, its condition rewritten already.
+    /// Simplifies a conditional whose condition is already rewritten.
     pub(super) fn conditional(
         &mut self,
         pat: Vec<Param<L>>,
@@ -77,8 +77,8 @@ impl<L: OptLevel> Simplifier<'_, L> {
         }
     }
 
-    /// A branch, in which the condition has a known value; which of its results
-    /// are integers known not to be negative.
+    /// Simplifies a branch, in which the condition has a known value. Also flags its results that
+    /// are integers known to be non-negative.
     fn branch(&mut self, cond: Atom, truth: bool, body: Body<L>) -> (Body<L>, Vec<bool>) {
         self.enter(ScopeKind::Branch);
         let depth = self.current();
@@ -110,7 +110,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
                 .is_some_and(|(truth, certs)| truth && certs.is_empty())
     }
 
-    /// A conditional whose branches are simplified.
+    /// Finishes a conditional whose branches are simplified.
     fn join(
         &mut self,
         mut pat: Vec<Param<L>>,
@@ -128,7 +128,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
             let (yes_known, no_known) = (outside(yes), outside(no));
             let mut param = pat[i].clone();
             let sized = used_in_types.contains(&param.name);
-            // What types of other results mention is replaced in them, or stays.
+            // A result that types of other results mention is replaced in them, or stays.
             if sized && yes == no && yes_known && aux.certs.is_empty() && self.rewrite() {
                 keep[i] = false;
                 self.bind_atom(param, aux.clone(), yes);
@@ -156,7 +156,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
                 self.basic(param, aux.clone(), op);
                 continue;
             }
-            // Two results that are the same in both branches are one.
+            // Results that are equal in both branches are merged.
             let twin = firsts.entry((yes, no)).or_insert(param.name);
             if *twin != param.name && param.ty.is_prim() && (!sized || aux.certs.is_empty()) && self.rewrite()
             {
@@ -179,7 +179,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         }
     }
 
-    /// What is left of a conditional: selections where that costs little.
+    /// Emits the remaining conditional, as selections where its branches are cheap.
     fn emit_conditional(
         &mut self,
         pat: Vec<Param<L>>,
@@ -214,7 +214,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         self.push_once(pat, aux, exp);
     }
 
-    /// A loop, nothing of it rewritten yet.
+    /// Simplifies a loop, none of whose parts are rewritten yet.
     pub(super) fn loop_(
         &mut self,
         mut pat: Vec<Param<L>>,
@@ -309,8 +309,8 @@ impl<L: OptLevel> Simplifier<'_, L> {
         self.learn_results(&results, &invariants);
     }
 
-    /// The checks that what the body reads from outside has passed: a result
-    /// depends on them even where the body never runs.
+    /// The certificates of the outside values that the body uses: a result depends on them even if
+    /// the body never runs.
     fn checks_before(&self, body: &Body<L>) -> Certs {
         let mut certs = Certs::new();
         for mut name in free_names(body) {
@@ -329,7 +329,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         certs
     }
 
-    /// How many iterations there are, if known.
+    /// The trip count, if known. That of a `while` loop is only ever known to be 0.
     fn trips(&self, form: &LoopForm, params: &[LoopParam<L>]) -> Option<i64> {
         match form {
             LoopForm::For { bound, .. } => Some(bound.constant()?.as_i64()?.max(0)),
@@ -341,7 +341,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         }
     }
 
-    /// Parameters that keep their initial value are that value.
+    /// Replaces loop-invariant parameters by their initial values.
     fn constant_params(
         &mut self,
         pat: &mut Vec<Param<L>>,
@@ -385,7 +385,7 @@ pub(super) fn mentioned<'a, L: OptLevel>(pat: impl IntoIterator<Item = &'a Param
     names.0
 }
 
-/// The truth value of a conditional with a constant result in one branch.
+/// The operation that computes a boolean conditional with known results.
 fn truth_value(cond: Atom, yes: (Atom, bool), no: (Atom, bool)) -> Option<BasicOp> {
     let constant = |atom: Atom| atom.constant().and_then(Scalar::as_bool);
     let ty = PrimType::Bool;
@@ -399,8 +399,8 @@ fn truth_value(cond: Atom, yes: (Atom, bool), no: (Atom, bool)) -> Option<BasicO
     }
 }
 
-/// Whether a statement may be computed though nothing needs it: a scalar
-/// operation that cannot fail and costs little.
+/// Returns true if a statement may be computed speculatively: a cheap scalar operation that cannot
+/// fail.
 fn speculable<L: OptLevel>(stm: &Stm<L>) -> bool {
     let Exp::Basic(op) = &stm.exp else {
         return false;

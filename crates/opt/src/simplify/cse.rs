@@ -1,4 +1,4 @@
-//! Equality of basic operations, and where they may go.
+//! Equality and hashes of basic operations, and how far they may be hoisted.
 
 use ir::Name;
 use ir::syntax::{BasicOp, DimIndex, Level, Param};
@@ -8,23 +8,23 @@ use ir::walk::Visit;
 use rustc_hash::FxHasher;
 use std::hash::{Hash, Hasher};
 
-/// Operations with more operands than this are not remembered.
+/// Operations with more operands are not remembered.
 const MANY: usize = 64;
 
-/// Where an operation may go.
+/// The extent to which an operation may be hoisted.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mobility {
-    /// Nowhere.
+    /// Not at all.
     Stays,
-    /// Out of what certainly runs.
+    /// Out of bodies that certainly run.
     Check,
-    /// As `Free`, where its sizes are known to be sizes.
+    /// As `Free`, where its sizes are known to be valid.
     Array,
-    /// Wherever its operands are known.
+    /// To any scope in which its operands are bound.
     Free,
 }
 
-/// Where the operation may go.
+/// Returns how far the operation may be hoisted.
 pub(crate) fn mobility(op: &BasicOp) -> Mobility {
     match op {
         BasicOp::Unary(..)
@@ -50,7 +50,7 @@ pub(crate) fn mobility(op: &BasicOp) -> Mobility {
                 Mobility::Stays
             }
         }
-        // Where nothing runs, there may be no such part.
+        // If the body does not run, the region may be out of bounds.
         BasicOp::FlatIndex { .. } => Mobility::Check,
         BasicOp::Iota { .. } | BasicOp::Replicate { .. } | BasicOp::ConstArray { .. } => Mobility::Array,
         BasicOp::Assert { .. } => Mobility::Check,
@@ -68,7 +68,7 @@ pub(crate) fn mobility(op: &BasicOp) -> Mobility {
     }
 }
 
-/// Whether the operation makes an array of its own.
+/// Returns true if the operation creates a fresh array.
 pub(crate) fn makes_array(op: &BasicOp) -> bool {
     matches!(
         op,
@@ -83,7 +83,7 @@ pub(crate) fn makes_array(op: &BasicOp) -> bool {
     )
 }
 
-/// Whether later statements may want to know that a name was bound to it.
+/// Returns true if the definition is worth recording for later rules.
 pub(crate) fn worth_knowing(op: &BasicOp) -> bool {
     match op {
         BasicOp::ArrayLit { row: _, elems } => elems.len() <= MANY,
@@ -115,7 +115,7 @@ pub(crate) fn worth_knowing(op: &BasicOp) -> bool {
     }
 }
 
-/// Whether two operations compute the same; of checks only the condition counts.
+/// Returns true if two operations compute the same value. Of checks only the condition is compared.
 pub(crate) fn equal(a: &BasicOp, b: &BasicOp) -> bool {
     match (a, b) {
         (BasicOp::Assert { cond: a, msg: _ }, BasicOp::Assert { cond: b, msg: _ }) => a == b,
@@ -123,7 +123,7 @@ pub(crate) fn equal(a: &BasicOp, b: &BasicOp) -> bool {
     }
 }
 
-/// Calls `f` with each name that the operation and the type of what it binds mention.
+/// Calls `f` with each name that the operation, and the type and annotation of its result, mention.
 pub(crate) fn each_name<L: Level>(param: &Param<L>, op: &BasicOp, f: impl FnMut(Name)) {
     struct Names<F>(F);
     impl<L: Level, F: FnMut(Name)> Visit<L> for Names<F> {
@@ -137,8 +137,7 @@ pub(crate) fn each_name<L: Level>(param: &Param<L>, op: &BasicOp, f: impl FnMut(
     Visit::<L>::basic(&mut names, op);
 }
 
-/// A hash such that equal operations have equal hashes; `None` for operations
-/// that are never shared.
+/// A hash that is equal for equal operations; `None` for operations that are never shared.
 pub(crate) fn hash(op: &BasicOp) -> Option<u64> {
     let mut h = FxHasher::default();
     std::mem::discriminant(op).hash(&mut h);

@@ -1,9 +1,8 @@
-//! Elements that are known without the array: through copies, fills and rows, and
-//! through updates.
+//! Element reads resolved without the array: through copies, fills and rows, and through updates.
 //!
-//! What an array held when it was made stays known when it is consumed later: an
-//! element of a fill does not need the fill. An element that was written, or
-//! written beside, is found through at most [`UPDATES`] updates.
+//! The initial contents of an array stay known when it is consumed later: an element of a fill does
+//! not need the array. A written element, or one that updates do not touch, is found through at
+//! most [`UPDATES`] updates.
 
 use super::{Certs, Folded, Simplifier, add_certs};
 use crate::level::OptLevel;
@@ -12,12 +11,11 @@ use ir::syntax::{Atom, Aux, BasicOp, DimIndex, Param};
 use ir::types::Dim;
 use prim::{BinOp, CmpOp, PrimType};
 
-/// Through so many updates a read looks for what was written.
+/// The largest number of updates through which a read is traced.
 const UPDATES: usize = 16;
 
 impl<L: OptLevel> Simplifier<'_, L> {
-    /// `(copy xs)[i] = xs[i]`; where `xs` is consumed, if its elements are known
-    /// without it.
+    /// `(copy xs)[i] = xs[i]`; if `xs` is consumed, only where its elements are known without it.
     pub(super) fn element_of(
         &mut self,
         source: Name,
@@ -56,8 +54,8 @@ impl<L: OptLevel> Simplifier<'_, L> {
         Some(folded)
     }
 
-    /// `(reshape [n] (flatindex xs from (n by step, 1 by ..)))[i] = xs[from + i * step]`:
-    /// all dimensions but one have one element.
+    /// `(reshape [n] (flatindex xs from (n by step, 1 by ..)))[i] = xs[from + i * step]`, where all
+    /// dimensions but one have one element.
     fn element_of_flat_view(
         &mut self,
         (source, offset, dims): (Name, Atom, &[(Dim, Atom)]),
@@ -107,7 +105,8 @@ impl<L: OptLevel> Simplifier<'_, L> {
         if self.aliases.consumed(row) && !fill {
             return None;
         }
-        // There is an element, so that rows have some; the remainder need not know.
+        // An element exists, so the row's size is positive; the remainder must not depend on that
+        // fact.
         let aux = Aux::at(self.prov);
         let one = BasicOp::Binary(BinOp::SMax, PrimType::I64, size.atom()?, Atom::i64(1));
         let some = self.make("some", &aux, one);
@@ -116,8 +115,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         self.element_of(row, slice, certs, param)
     }
 
-    /// `[row][0] = copy row`, and of replicates likewise, where nobody else reads the
-    /// array of rows.
+    /// `[row][0] = copy row`, and likewise for replicates, if the array of rows has no other use.
     pub(super) fn row_alone(
         &self,
         array: Name,
@@ -133,8 +131,8 @@ impl<L: OptLevel> Simplifier<'_, L> {
         may.then(|| Folded::Op(BasicOp::Copy(row), certs.clone()))
     }
 
-    /// An element of what was updated: what was written there, or what was there
-    /// before, if that is known without the array.
+    /// An element of an updated array: the written value, or the value before, if it is known
+    /// without the array.
     pub(super) fn read_after_updates(
         &mut self,
         array: Name,
@@ -161,8 +159,8 @@ impl<L: OptLevel> Simplifier<'_, L> {
         None
     }
 
-    /// Whether a place is the one that was written (all of it one element), or
-    /// certainly another, and what that rests on.
+    /// Compares an index with a written region: true if it is exactly the written element, false if
+    /// it is certainly outside. Also returns the certificates that this depends on.
     fn meets(&self, at: &[DimIndex], written: &[DimIndex]) -> Option<(bool, Certs)> {
         let mut all = Certs::new();
         let mut same = true;
@@ -188,7 +186,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         same.then_some((true, all))
     }
 
-    /// What it rests on that a place is outside of a dense stretch.
+    /// The certificates proving that an index is outside of a range with stride 1.
     fn beside(&self, at: Atom, start: Atom, count: Dim, stride: Atom) -> Option<Certs> {
         if stride != Atom::i64(1) {
             return None;

@@ -1,4 +1,4 @@
-//! Basic operations: rules, sharing, and where what remains is emitted.
+//! Basic operations: applying rules, sharing equal operations, and choosing the scope to emit into.
 
 use super::rewrite::Rewriter;
 use super::{Certs, Def, Folded, ScopeKind, Simplifier, Sub, add_certs, cse};
@@ -13,12 +13,12 @@ use smallvec::SmallVec;
 use std::rc::Rc;
 
 impl<L: OptLevel> Simplifier<'_, L> {
-    /// A basic operation: operands, rules, then emission.
+    /// Simplifies a basic operation: rewrites operands, applies rules, and emits the result.
     pub(crate) fn basic(&mut self, mut param: Param<L>, mut aux: Aux, mut op: BasicOp) {
         self.prov = aux.prov;
         self.rewrite_param(&mut param);
         VisitMut::<L>::basic(&mut Rewriter { subs: &self.subs, certs: &mut aux.certs }, &mut op);
-        // Each rule makes the operation simpler; the bound is for safety.
+        // Each rule simplifies the operation; the bound is a safeguard.
         for _ in 0..16 {
             match self.fold(&op, &param) {
                 None => break,
@@ -57,7 +57,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         self.emit(param, aux, op);
     }
 
-    /// The name stands for the operand from now on.
+    /// Replaces the name by the operand from here on.
     pub(crate) fn bind_atom(&mut self, param: Param<L>, aux: Aux, atom: Atom) {
         let ty = self.type_of_atom(atom);
         if ty != param.ty && ty.is_array() {
@@ -86,9 +86,8 @@ impl<L: OptLevel> Simplifier<'_, L> {
         self.subs[name.index()] = Some(Sub { atom, certs });
     }
 
-    /// A name that is bound already is the operand, which is known further out, given
-    /// certificates. It stands for it from the next walk on: types of what is bound by
-    /// now mention the name.
+    /// Makes a bound name an alias of an operand that is known further out, given certificates. The
+    /// next walk substitutes it: types of names bound by now mention the name.
     pub(super) fn same_as(&mut self, name: Name, atom: Atom, certs: &Certs) {
         if let Some(at) = self.def(name).map(|def| def.at)
             && let depth = self.depth_of(name)
@@ -103,8 +102,8 @@ impl<L: OptLevel> Simplifier<'_, L> {
         }
     }
 
-    /// Where an update does for the one before as well, that one is none any more: only
-    /// one of them may consume the array.
+    /// If an update replaces the one before, turns the latter into an alias: only one of them may
+    /// consume the array.
     fn takes_over(&mut self, old: &BasicOp, new: &BasicOp) {
         if let (BasicOp::Update { array: name, .. }, BasicOp::Update { array, .. }) = (old, new)
             && name != array
@@ -116,7 +115,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         }
     }
 
-    /// Emits an operation that no rule applies to, unless an equal one is known.
+    /// Emits an operation to which no rule applies, unless an equal one is available.
     fn emit(&mut self, param: Param<L>, aux: Aux, mut op: BasicOp) {
         if let BasicOp::Assert { cond, msg: _ } = &op
             && *cond == Atom::Const(prim::Scalar::Bool(true))
@@ -154,8 +153,8 @@ impl<L: OptLevel> Simplifier<'_, L> {
         }
     }
 
-    /// The statement of a name stands for another with these attributes, too. It
-    /// stays where it comes from: nothing is left of the other.
+    /// Merges the attributes of a removed equal statement into the statement of `known`, whose
+    /// provenance stays.
     fn does_for_two(&mut self, known: Name, attrs: &Attrs) {
         let depth = self.depth_of(known);
         let Some(at) = self.def(known).map(|def| def.at) else {
@@ -169,7 +168,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         }
     }
 
-    /// A name known to hold what the operation computes.
+    /// Returns an available name with the operation's value.
     fn known(&self, hash: u64, op: &BasicOp, certs: &Certs, name: Name) -> Option<Name> {
         let candidates = self.cse.get(&hash)?;
         candidates.iter().copied().find(|other| {
@@ -182,7 +181,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         })
     }
 
-    /// Whether one array may do for two fresh ones.
+    /// Returns true if one array may replace two fresh ones.
     pub(crate) fn may_share(&self, a: Name, b: Name) -> bool {
         let aliases = &self.aliases;
         let consumed = aliases.consumed(a) || aliases.consumed(b);
@@ -190,7 +189,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         !consumed && !both_results
     }
 
-    /// Emits an operation and records what it binds; the scope that it went to.
+    /// Emits an operation, records its definition, and returns the scope that it was emitted to.
     fn emit_plain(&mut self, param: Param<L>, aux: Aux, op: BasicOp) -> usize {
         let depth = self.place(&param, &aux, &op);
         if let Some(depth) = self.emit_guarded(&param, &aux, &op, depth) {
@@ -226,19 +225,19 @@ impl<L: OptLevel> Simplifier<'_, L> {
         } else if let Type::Prim(ty) = param.ty
             && ty.is_int()
         {
-            // Facts may rest on what is known here only, so they end here.
+            // Facts may depend on facts of this scope, so they end here.
             let here = self.current();
             self.ranges_at(here, |ranges| ranges.define(name, ty, &op, &aux.certs));
         } else if !matches!(op, BasicOp::Index { .. } | BasicOp::FlatIndex { .. } | BasicOp::Rearrange { .. })
         {
-            // Views leave what may not run, so that there may be none of that shape.
+            // Views may be hoisted out of bodies that do not run, so their shapes prove no sizes.
             self.there_is(&param.ty, &aux.certs);
         }
         self.scopes[depth].out.push(Stm { pat: vec![param], aux, exp: Exp::Basic(op) });
         depth
     }
 
-    /// Emits a new basic operation made by a rule; its name.
+    /// Emits a new basic operation made by a rule, and returns its name.
     pub(crate) fn make(&mut self, hint: &str, aux: &Aux, op: BasicOp) -> Atom {
         let ty = ir::typing::basic_type(&op, &|name| self.types.type_of(name).clone());
         let param = self.fresh(hint, ty);
@@ -249,12 +248,12 @@ impl<L: OptLevel> Simplifier<'_, L> {
         atom
     }
 
-    /// Appends a statement whose parts are simplified; its pattern is rewritten and bound.
+    /// Appends a statement whose parts are simplified. Its pattern is rewritten and bound.
     pub(crate) fn push(&mut self, pat: Vec<Param<L>>, aux: Aux, exp: Exp<L>) {
         self.push_at(self.current(), pat, aux, exp);
     }
 
-    /// As [`Simplifier::push`], to the scope with this index.
+    /// As [`Simplifier::push`], into the scope with this index.
     pub(super) fn push_at(&mut self, depth: usize, mut pat: Vec<Param<L>>, aux: Aux, exp: Exp<L>) {
         for param in &mut pat {
             self.rewrite_param(param);
@@ -279,14 +278,14 @@ impl<L: OptLevel> Simplifier<'_, L> {
         self.scopes[depth].out.push(Stm { pat, aux, exp });
     }
 
-    /// A rule makes more uses of a name.
+    /// Adds uses of a name that a rule creates.
     fn used_again(&mut self, name: Name, more: u32) {
         if let Some(uses) = self.uses.get_mut(name.index()) {
             *uses = uses.saturating_add(more);
         }
     }
 
-    /// A rule makes an operation: its operands are used once more.
+    /// Adds a use of each operand of an operation that a rule creates.
     pub(crate) fn use_more(&mut self, op: &BasicOp) {
         struct Names(SmallVec<[Name; 4]>);
         impl<L: Level> Visit<L> for Names {
@@ -301,17 +300,18 @@ impl<L: OptLevel> Simplifier<'_, L> {
         }
     }
 
-    /// Whether anybody used the name before the walk.
+    /// Returns true if the name was used before the walk, or was created by it.
     pub(crate) fn is_used(&self, name: Name) -> bool {
         self.uses.get(name.index()) != Some(&0)
     }
 
-    /// Whether an array is nobody else's and used once: here, where it is bound.
+    /// Returns true if an array has no aliases and a single use, in the scope that binds it.
     pub(crate) fn last_use(&self, array: Name) -> bool {
         self.used_here(array, 1)
     }
 
-    /// Whether an array is nobody else's and used up to so often, where it is bound.
+    /// Returns true if an array has no aliases and between one and `most` uses, in the scope that
+    /// binds it or branches in it.
     pub(super) fn used_here(&self, array: Name, most: u32) -> bool {
         let inner = self.scopes.get(self.depth_of(array) + 1..).unwrap_or(&[]);
         let uses = self.uses.get(array.index()).copied().unwrap_or(u32::MAX);
@@ -320,8 +320,8 @@ impl<L: OptLevel> Simplifier<'_, L> {
             && inner.iter().all(|scope| scope.kind == ScopeKind::Branch)
     }
 
-    /// The scope that an operation can go to: outwards through loops and
-    /// lambdas as long as its operands are known there and it may run there.
+    /// The scope that an operation can be hoisted to: outwards through loops and lambdas as long as
+    /// its operands are in scope and it may run there.
     fn place(&self, param: &Param<L>, aux: &Aux, op: &BasicOp) -> usize {
         let current = self.current();
         if current == 0 {
@@ -361,7 +361,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         depth
     }
 
-    /// Learns that a truth value holds (or not) until the scope with this index ends.
+    /// Records that a truth value holds (or does not) until the scope with this index ends.
     pub(crate) fn assume(&mut self, cond: Atom, truth: bool, certs: &Certs, depth: usize) {
         self.assume_within(cond, truth, certs, depth, 8);
     }
@@ -400,8 +400,8 @@ impl<L: OptLevel> Simplifier<'_, L> {
         }
     }
 
-    /// What the rules make of an operation. Some emit others first, so none is asked
-    /// once fuel is gone.
+    /// Applies the rules to an operation. Some rules emit other operations first, so none is tried
+    /// without fuel.
     fn fold(&mut self, op: &BasicOp, param: &Param<L>) -> Option<Folded> {
         if self.fuel.is_gone() {
             return None;

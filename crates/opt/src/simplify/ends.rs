@@ -1,26 +1,25 @@
-//! Checks of affine indices leave loops and segops: both ends do for all between them.
+//! Hoists checks of affine indices out of loops and segops: checking both ends of the index range
+//! covers all indices in between.
 //!
 //! ```text
 //! segmap (i < w)                          if 0 < w: assert (b < n), assert (b + a*(w-1) < n)
 //!   assert (b + a*i < n)             =>   segmap (i < w)
 //! ```
 //!
-//! Comparisons are those of unsigned numbers, so that a negative index fails, too; `a`,
-//! `b`, `w` and `n` do not change in there, and `n` is not negative. Index arithmetic
-//! wraps. If the index starts in bounds and the exact one ends in them, so are all
-//! between; and if not, then an iteration fails: the first whose exact index is past the
-//! bounds is so by less than `|a|`, which is too little to wrap back into them. So where
-//! `a*(w-1)` may not wrap that is what is checked, and else that `w-1` steps of `a` have
-//! room, which takes a division, or nothing is. Of several indices all corners are
-//! checked.
+//! Comparisons are unsigned, so that a negative index fails too; `a`, `b`, `w` and `n` are
+//! loop-invariant, and `n` is not negative. Index arithmetic wraps. If the first index is in bounds
+//! and the exact last index is in bounds, then so are all indices in between. If not, then some
+//! iteration fails: the first one whose exact index is out of bounds exceeds them by less than
+//! `|a|`, which is too little to wrap back into them. So if `a*(w-1)` cannot wrap, the last index
+//! is checked; otherwise the check is that there is room for `w-1` steps of `a`, which takes a
+//! division, or the check stays. For several loop indices all corners are checked.
 //!
-//! An index that is computed in 32 bits is past the bounds where the exact one is past
-//! those of 32 bits, too.
+//! An index computed in 32 bits is out of bounds where the exact one exceeds 32 bits, too.
 //!
-//! Of several failing iterations any may be told: the message shows the values of one at
-//! an end.
+//! Any of several failing iterations may be reported: the message shows the values of an iteration
+//! at one end.
 //!
-//! Only after flattening: what a check says is known inside no more.
+//! Only after flattening, as the loop's body can no longer use the fact that a check establishes.
 
 mod front;
 
@@ -35,58 +34,58 @@ use ir::types::Type;
 use prim::{BinOp, CmpOp, ConvOp, PrimType, Scalar};
 use smallvec::SmallVec;
 
-/// Through how many operations an index is looked at.
+/// The largest depth of operations through which an index is traced.
 const LEVELS: u32 = 8;
-/// How many terms an index may have.
+/// The largest number of terms of an index.
 const TERMS: usize = 6;
-/// How many loops' indices may be in one index.
+/// The largest number of loop indices in one index.
 const MANY: usize = 2;
 
-/// A value that is affine in indices.
+/// A value that is affine in loop indices.
 struct Affine {
     poly: Poly,
-    /// Whether it is computed in 32 bits, then extended by its sign.
+    /// True if it is computed in 32 bits and then sign-extended.
     narrow: bool,
 }
 
-/// What is checked: an index against a bound, one less than it must be or the same.
+/// The condition to check: an index less than a bound, or at most equal to it.
 struct Goal {
     op: CmpOp,
     index: Affine,
     bound: Atom,
 }
 
-/// An index that a check leaves: how much it counts for, and how far it goes.
+/// A loop index that is eliminated from a check: its coefficient and its number of values.
 struct Left {
     counter: Name,
     by: Poly,
     width: Atom,
 }
 
-/// How a check is made in front.
+/// The form of the hoisted check.
 enum Form {
-    /// Of all corners.
+    /// At all corners.
     Corners,
-    /// Of the first, and of the room behind it, by a division.
+    /// At the first index, and that the steps fit into the room behind it, by a division.
     Room,
 }
 
-/// A check on its way out.
+/// A check that can be hoisted.
 struct Way {
     goal: Goal,
     depth: usize,
     guards: Vec<Guard>,
     left: SmallVec<[Left; MANY]>,
     form: Form,
-    /// The values of the message that change.
+    /// The values in the message that vary with the eliminated indices.
     shown: Vec<Option<(Affine, SmallVec<[Left; MANY]>)>>,
-    /// The checks before what all of it is computed from.
+    /// The certificates of the definitions that the check is computed from.
     certs: Certs,
 }
 
 impl<L: OptLevel> Simplifier<'_, L> {
-    /// Emits a check of an index in front of the loops whose indices it is affine in;
-    /// the scope that it went to.
+    /// Emits a check of an index before the loops in whose indices it is affine, and returns the
+    /// scope that it was emitted to.
     pub(super) fn emit_ends(&mut self, param: &Param<L>, aux: &Aux, op: &BasicOp) -> Option<usize> {
         let BasicOp::Assert { cond, msg } = op else {
             return None;
@@ -118,7 +117,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
     fn way_of_ends(&self, cond: Atom, aux: &Aux, msg: &[MsgPart]) -> Option<Way> {
         let mut certs = aux.certs.clone();
         let goal = self.goal(cond, &mut certs)?;
-        // What all of it needs but the loops' indices themselves.
+        // The scope required by all operands except the loop indices themselves.
         let mut least = goal.bound.var().map_or(0, |name| self.depth_of(name));
         let mut shown = Vec::with_capacity(msg.len());
         for part in msg {
@@ -163,7 +162,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         (!left.is_empty()).then_some(Way { goal, depth, guards, left, form, shown, certs })
     }
 
-    /// What a condition checks, if it is an index against a bound that is not negative.
+    /// Returns the condition as an index compared with a non-negative bound, if it has that form.
     fn goal(&self, cond: Atom, certs: &mut Certs) -> Option<Goal> {
         let def = self.def_of(cond)?;
         add_certs(certs, &def.certs);
@@ -199,7 +198,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         may.then_some(Goal { op, index, bound: y })
     }
 
-    /// A value of 64 bits.
+    /// A 64-bit value as an affine expression.
     fn value(&self, x: Atom, certs: &mut Certs) -> Affine {
         if let Some(def) = self.def_of(x)
             && let BasicOp::Convert { op: ConvOp::SExt, from: PrimType::I32, to: PrimType::I64, arg } = def.op
@@ -214,7 +213,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         Affine { poly: self.affine(x, LEVELS, certs), narrow: false }
     }
 
-    /// A value of 32 bits as a polynomial of which these are the lowest bits.
+    /// A polynomial whose lowest 32 bits are the value's.
     fn in_32_bits(&self, x: Atom, levels: u32, certs: &mut Certs) -> Poly {
         let Atom::Var(name) = x else {
             return Poly::constant(x.constant().and_then(Scalar::as_i64).unwrap_or(0));
@@ -245,20 +244,20 @@ impl<L: OptLevel> Simplifier<'_, L> {
         }
     }
 
-    /// Whether the index of a loop is in it.
+    /// Returns true if a loop index occurs in the polynomial.
     fn changes(&self, poly: &Poly) -> bool {
         poly.names().any(|name| self.counter(name).is_some())
     }
 
-    /// How many values the index of a loop has; nothing for other names.
+    /// The number of values of a loop index; `None` for other names.
     fn counter(&self, name: Name) -> Option<Atom> {
         let scope = self.scopes.get(self.depth_of(name))?;
         let known = scope.counters.iter().find(|(counter, _)| *counter == name);
         known.map(|(_, width)| *width)
     }
 
-    /// A value as a polynomial in what is known further out, and indices of loops; the
-    /// checks before what it is computed from are added.
+    /// A value as a polynomial in loop indices and names known further out. Adds the certificates
+    /// of the definitions used.
     fn affine(&self, x: Atom, levels: u32, certs: &mut Certs) -> Poly {
         let Atom::Var(name) = x else {
             return Poly::atom(x);
@@ -290,8 +289,8 @@ impl<L: OptLevel> Simplifier<'_, L> {
         }
     }
 
-    /// The indices in a polynomial that are not known at a depth; nothing if one has no
-    /// single coefficient, or it is no simple one.
+    /// The loop indices in a polynomial that are not in scope at a depth. `None` if the polynomial
+    /// is not affine in them, or there are too many.
     fn left(&self, value: &Affine, depth: usize) -> Option<SmallVec<[Left; MANY]>> {
         let mut left: SmallVec<[Left; MANY]> = SmallVec::new();
         for (monomial, coefficient) in value.poly.terms() {
@@ -311,7 +310,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
             }
         }
         for by in left.iter_mut().filter(|_| value.narrow).map(|left| &mut left.by) {
-            // Steps are known in their 32 bits only.
+            // Only the lowest 32 bits of the steps are known.
             match by.as_constant() {
                 Some(steps) => *by = Poly::constant(i64::from(steps as i32)),
                 None => {
@@ -325,7 +324,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         (left.len() <= MANY).then_some(left)
     }
 
-    /// How the ends are checked.
+    /// Returns the form in which the ends can be checked.
     fn form(&self, left: &[Left], depth: usize) -> Option<Form> {
         let fits = |left: &Left| {
             if let Some(by) = left.by.as_constant() {
@@ -340,7 +339,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         if left.iter().all(|left| fits(left) == Some(true)) {
             return Some(Form::Corners);
         }
-        // A division is dear where it is made often.
+        // A division is expensive if it is executed often.
         let often = self.scopes[1..=depth].iter().any(|scope| scope.parallel);
         let [one] = left else {
             return None;
@@ -368,7 +367,7 @@ fn combined(op: BinOp, x: &Poly, y: &Poly) -> Option<Poly> {
     }
 }
 
-/// The name that a polynomial is.
+/// The name, if the polynomial is a single name.
 fn single(poly: &Poly) -> Option<Name> {
     match poly.terms() {
         [(monomial, 1)] if monomial.len() == 1 => monomial.first().copied(),

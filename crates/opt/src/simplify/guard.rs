@@ -1,14 +1,13 @@
-//! Checks leave loops, lambdas and branches that may not run: what is checked in
-//! front of them is `it does not run, or the condition holds`.
+//! Hoists checks out of loops, lambdas and branches that may not run: the hoisted condition is
+//! `the body does not run, or the condition holds`.
 //!
-//! Each scope says when its body runs: where sizes are positive, where a truth
-//! value holds, or nobody knows. A check whose operands are known further out goes
-//! there, with a disjunct for each scope that it leaves. Inside, where the body
-//! runs, the condition is known to hold; a later walk learns that again: a
-//! disjunction that is checked waits under the names of its guards until a scope
-//! says that they are false.
+//! Each scope records when its body runs: if certain sizes are positive, if a truth value holds, or
+//! unknown. A check whose operands are in scope further out is moved there, with a disjunct for
+//! each scope that it leaves. Inside, where the body runs, the condition is known to hold. A later
+//! walk learns that again: a checked disjunction is stored under the names of its guards until a
+//! scope says that they are false.
 //!
-//! Guarantees: a program fails exactly where it did.
+//! Guarantees: a program fails in exactly the same cases as before.
 
 use super::{Certs, Def, ScopeKind, Simplifier, add_certs, cse};
 use crate::level::OptLevel;
@@ -20,26 +19,26 @@ use ir::{Name, Prov};
 use prim::{BinOp, CmpOp, PrimType, Scalar, UnOp};
 use smallvec::SmallVec;
 
-/// When the body of a scope runs at least once.
+/// The condition under which the body of a scope runs at least once.
 #[derive(Clone, Default)]
 pub(crate) enum Guard {
-    /// Nobody knows.
+    /// Unknown.
     #[default]
     Unknown,
-    /// Where all these are positive.
+    /// If all these are positive.
     Positive(SmallVec<[(PrimType, Atom); 2]>),
-    /// Where the operand has this truth value.
+    /// If the operand has this truth value.
     Holds(Atom, bool),
 }
 
-/// How many disjuncts a check may get.
+/// The largest number of scopes with a guard that a check may leave.
 const MANY: usize = 4;
-/// Through how many operations the condition of a check, and what it shows, is looked at.
+/// The largest depth of operations through which a check's condition and message values are traced.
 const LEVELS: u32 = 6;
 
 impl<L: OptLevel> Simplifier<'_, L> {
-    /// The innermost scope's body runs where all these sizes are positive; what was
-    /// checked for that case holds in it.
+    /// Records that the innermost scope's body runs if all these sizes are positive. Conditions
+    /// checked for that case hold in it.
     pub(crate) fn runs_where_positive(&mut self, sizes: &[Dim]) {
         let atoms: Option<SmallVec<[(PrimType, Atom); 2]>> =
             sizes.iter().map(|dim| Some((PrimType::I64, dim.atom()?))).collect();
@@ -65,7 +64,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         }
     }
 
-    /// One of two truth values holds: where one is known not to, the other does.
+    /// Records that one of two truth values holds: if one is known to be false, the other is true.
     pub(super) fn either(&mut self, x: Atom, y: Atom, certs: &Certs, depth: usize) {
         for (x, y) in [(x, y), (y, x)] {
             if let Some(proof) = self.refuted(x) {
@@ -77,7 +76,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         }
     }
 
-    /// A disjunction was checked: it is of use where one side is known not to hold.
+    /// Stores a checked disjunction until one operand is known to be false.
     pub(super) fn wait(&mut self, x: Atom, y: Atom, certs: &Certs, depth: usize) {
         for side in [x, y] {
             let Some(name) = self.guarding(side) else {
@@ -91,7 +90,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         }
     }
 
-    /// The name that decides a guard.
+    /// The name that determines a guard.
     fn guarding(&self, side: Atom) -> Option<Name> {
         match self.def_of(side).map(|def| &def.op) {
             Some(BasicOp::Compare(_, _, Atom::Var(size), Atom::Const(_))) => Some(*size),
@@ -101,7 +100,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         }
     }
 
-    /// That a truth value is known not to hold, and what that rests on.
+    /// The certificates proving that a truth value is false.
     fn refuted(&self, x: Atom) -> Option<Certs> {
         if let Atom::Const(value) = x {
             return (value == Scalar::Bool(false)).then(Certs::new);
@@ -129,8 +128,8 @@ impl<L: OptLevel> Simplifier<'_, L> {
         None
     }
 
-    /// Where a check can go if it gets disjuncts, further out than without; the
-    /// guards of the scopes that it leaves, outermost first.
+    /// The scope that a check can be hoisted to with guards, and the guards of the scopes that it
+    /// leaves, outermost first.
     fn way_out(&self, aux: &Aux, op: &BasicOp) -> Option<(usize, Vec<Guard>)> {
         let BasicOp::Assert { cond, msg } = op else {
             return None;
@@ -148,9 +147,9 @@ impl<L: OptLevel> Simplifier<'_, L> {
         (!guards.is_empty()).then_some((depth, guards))
     }
 
-    /// Where a check can go that needs what is known from this depth on, and, to leave
-    /// the scope at a depth, what `more` gives; the guards of the scopes that it leaves,
-    /// outermost first.
+    /// The outermost scope to which a check can be hoisted, and the guards of the scopes that it
+    /// leaves, outermost first. Its operands are in scope from depth `least` on; to leave the scope
+    /// at a depth, it also needs names up to the depth given by `more`.
     pub(super) fn crossing(
         &self,
         least: usize,
@@ -186,8 +185,8 @@ impl<L: OptLevel> Simplifier<'_, L> {
         Some((depth, guards))
     }
 
-    /// Emits a check in front of what may not run, if that is further out than it
-    /// gets without a guard; the scope that it went to.
+    /// Emits a check before bodies that may not run, if guards allow a scope further out than
+    /// `plain`. Returns the scope that it was emitted to.
     pub(super) fn emit_guarded(
         &mut self,
         param: &Param<L>,
@@ -213,12 +212,12 @@ impl<L: OptLevel> Simplifier<'_, L> {
             }
         }
         let op = BasicOp::Assert { cond: all, msg };
-        // What this learns here is the condition: the guards do not hold here.
+        // The condition is learnt in the current scope, where the guards are false.
         self.emit_at(depth, param.clone(), aux, op);
         Some(depth)
     }
 
-    /// A truth value that needs to hold where all guards do, in an outer scope.
+    /// Emits, in an outer scope, a truth value that is `all` unless one of the guards fails.
     pub(super) fn unless_guarded(
         &mut self,
         mut all: Atom,
@@ -228,7 +227,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
     ) -> Atom {
         for guard in guards.iter().rev() {
             match guard {
-                // Nothing leaves such a scope.
+                // No check leaves such a scope.
                 Guard::Unknown => {}
                 Guard::Positive(sizes) => {
                     for (ty, size) in sizes.iter().rev() {
@@ -259,8 +258,8 @@ impl<L: OptLevel> Simplifier<'_, L> {
         atom.var().map_or(0, |name| self.depth_of(name))
     }
 
-    /// What a truth value or an integer is computed from, and the depth of the checks
-    /// before that.
+    /// The operation and operands that a truth value or an integer is computed from, and the depth
+    /// of its certificates.
     fn parts_of(&self, value: Atom) -> Option<(BasicOp, [Option<Atom>; 2], usize)> {
         let def = self.def_of(value)?;
         let checks = def.certs.iter().map(|cert| self.depth_of(*cert)).max();
@@ -294,9 +293,9 @@ impl<L: OptLevel> Simplifier<'_, L> {
         }
     }
 
-    /// A value, in an outer scope that it reaches, where what divides may be 0 though a
-    /// check before the division rules that out. From here on the value is that of the
-    /// outer scope. The checks before its parts are added to some others.
+    /// Recomputes a value in an outer scope that it reaches. A divisor may be 0 there although a
+    /// check before the division excludes that. From here on the value is an alias of the outer
+    /// one. Certificates of its operands are added to `certs`.
     fn lift(&mut self, value: Atom, prov: Prov, certs: &mut Certs, depth: usize) -> Atom {
         if self.known_at(value) <= depth {
             return value;
@@ -330,8 +329,8 @@ impl<L: OptLevel> Simplifier<'_, L> {
         self.outside("or", Type::BOOL, prov, op, depth)
     }
 
-    /// The name of an operation on truth values or sizes in an outer scope: what is
-    /// known here says nothing about it.
+    /// Emits an operation on truth values or sizes in an outer scope, or reuses an equal one. Rules
+    /// are not applied, as they would use facts of the current scope.
     pub(super) fn outside(&mut self, hint: &str, ty: Type, prov: Prov, op: BasicOp, depth: usize) -> Atom {
         let hash = cse::hash(&op);
         let known = hash.and_then(|hash| {

@@ -1,19 +1,18 @@
-//! What holds of a loop's parameters whenever its body starts.
+//! Invariants of loop parameters at the start of the body.
 //!
-//! Candidates are relations `a <= b + k` among integer parameters, what they start
-//! from, constants and the counter. Those that hold at first are assumed, the
-//! statements that the next values depend on are looked at (`scan`), and candidates
-//! that do not follow for the next values are dropped, until the rest prove
-//! themselves. The condition of a `while` loop holds whenever the body starts, so
-//! what it compares holds, too, where it does at first.
+//! Candidates are relations `a <= b + k` among integer parameters, their initial values, constants
+//! and the counter. Those that hold initially are assumed, the statements that the next values
+//! depend on are evaluated (`scan`), and candidates that do not follow for the next values are
+//! dropped, until the remaining ones are inductive. The condition of a `while` loop holds whenever
+//! the body starts, so the comparisons in it hold too, if they hold initially.
 //!
-//! Parameters of 64 bits that start below 2^61 and grow by at most [`SLOW`] each time
-//! stay below 2^62: no loop runs for that many iterations. That is so while it runs;
-//! a counted loop's results may be computed without it (`closed`), so what is said of
-//! those rests on no such thing.
+//! 64-bit parameters that start below 2^61 and grow by at most [`SLOW`] per iteration stay below
+//! 2^62: no loop runs for that many iterations. That holds while the loop runs; a counted loop's
+//! results may be computed without running it (`closed`), so facts about those must not depend on
+//! it.
 //!
-//! Only scalar statements and conditionals are looked at, only those that matter,
-//! and each of them by the innermost loop around it. So the cost is linear.
+//! Only relevant scalar statements and conditionals are evaluated, each by the innermost loop
+//! around it, so the cost is linear.
 
 mod scan;
 
@@ -25,16 +24,16 @@ use ir::types::Type;
 use prim::{PrimType, Scalar};
 use scan::Scan;
 
-/// How much a parameter may grow in an iteration to stay far from wrapping.
+/// The largest growth per iteration of a parameter that is assumed not to wrap.
 const SLOW: i128 = 16;
-/// What slow parameters start below, and stay below.
+/// The bound on the initial values of slow parameters, and the bound below which they stay.
 pub(crate) const START: i64 = 1 << 61;
 const STAY: i64 = 1 << 62;
-/// How often candidates are dropped before all are.
+/// The number of rounds of dropping candidates before all are dropped.
 const ROUNDS: usize = 4;
-/// How many integer parameters are compared with more than 0.
+/// The number of integer parameters up to which they are compared with values other than 0.
 const FEW: usize = 4;
-/// How many integer parameters a loop may have to be looked at.
+/// The number of integer parameters up to which a loop is analysed.
 const MANY: usize = 12;
 
 /// One side of a relation.
@@ -42,9 +41,9 @@ const MANY: usize = 12;
 enum Side {
     /// The parameter with this index.
     Param(usize),
-    /// The counter, which is 0 at first and then one more.
+    /// The counter, which starts at 0 and is incremented by 1.
     Counter(Name),
-    /// What does not change.
+    /// A loop-invariant value.
     Outer(Atom),
 }
 
@@ -54,29 +53,29 @@ struct Relation {
     a: Side,
     b: Side,
     k: i128,
-    /// What it rests on, outside of the loop.
+    /// The certificates that it depends on, from outside of the loop.
     certs: Certs,
-    /// Whether it follows if the parameter grows slowly.
+    /// True if it follows from slow growth of the parameter.
     slow: bool,
 }
 
-/// What holds whenever a loop's body starts.
+/// The invariants of a loop at the start of its body.
 #[derive(Default)]
 pub(super) struct Invariants {
-    /// What the parameters have in common.
+    /// Relations of the parameters.
     relations: Vec<Relation>,
-    /// What follows from the condition.
+    /// Relations that follow from the condition.
     conditions: Vec<Relation>,
-    /// What the results have in common.
+    /// Relations of the results.
     last: Vec<Relation>,
 }
 
-/// Whether facts may rest on loops that run, which take their time.
+/// The assumptions that facts may depend on.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Rest {
-    /// They may: they are used where the loop runs.
+    /// The loop runs, so its trip count is bounded by time.
     Running,
-    /// They hold for any number of iterations.
+    /// None: the facts hold for any trip count.
     Any,
 }
 
@@ -85,7 +84,7 @@ fn int(value: i64) -> Side {
 }
 
 impl<L: OptLevel> Simplifier<'_, L> {
-    /// The invariants of a loop with these results, whose parameters are not yet in scope.
+    /// Finds the invariants of a loop with these results, whose parameters are not yet in scope.
     pub(super) fn invariants(
         &mut self,
         params: &[LoopParam<L>],
@@ -130,7 +129,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         Invariants { relations, conditions, last }
     }
 
-    /// Those of some relations, true at first, that prove themselves.
+    /// Returns the relations, of those given and true initially, that are inductive.
     fn lasting(
         &mut self,
         mut relations: Vec<Relation>,
@@ -164,7 +163,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         Vec::new()
     }
 
-    /// Learns what holds when the body starts, in the scope with this index.
+    /// Adds the facts that hold at the start of the body, to the scope with this index.
     pub(super) fn learn_invariants(&mut self, params: &[LoopParam<L>], found: &Invariants, depth: usize) {
         let name = |i: usize| Atom::Var(params[i].param.name);
         for relation in found.relations.iter().chain(&found.conditions) {
@@ -172,7 +171,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         }
     }
 
-    /// Learns what the loop's results have in common with its parameters.
+    /// Adds the facts about the loop's results.
     pub(super) fn learn_results(&mut self, results: &[Name], found: &Invariants) {
         let depth = self.current();
         for name in results {
@@ -225,7 +224,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         }
     }
 
-    /// The candidates that hold at first.
+    /// Returns the candidates that hold initially.
     fn candidates(
         &self,
         params: &[LoopParam<L>],
@@ -283,7 +282,8 @@ impl<L: OptLevel> Simplifier<'_, L> {
         found
     }
 
-    /// The proof that a relation holds for the next values, where it holds for these.
+    /// The certificates proving that a relation holds for the next values if it holds for the
+    /// current ones.
     fn follows(
         &self,
         relation: &Relation,
@@ -304,7 +304,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         let certs = if let (true, Side::Param(i)) = (relation.slow, relation.a) {
             let own = Atom::Var(params[i].param.name);
             self.ranges.at_most(a, own, SLOW).or_else(|| {
-                // Or it starts anew, below what does not change.
+                // Or it restarts below a constant.
                 self.ranges.at_most(a, Atom::i64(START), 0)
             })
         } else {
@@ -313,8 +313,8 @@ impl<L: OptLevel> Simplifier<'_, L> {
         certs.iter().all(|cert| !scan.binds(*cert)).then_some(certs)
     }
 
-    /// What the condition says of the parameters whenever the body starts: what both
-    /// the first value and the next ones are only true with.
+    /// Returns the relations that the condition implies whenever the body starts: implied by the
+    /// condition's next value, and true for the initial values under its initial value.
     fn conditions(
         &mut self,
         params: &[LoopParam<L>],

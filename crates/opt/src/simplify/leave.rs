@@ -1,10 +1,10 @@
-//! What leaves loops and lambdas though it is more than a basic operation: divisions
-//! by what is positive inside, and combinators that compute the same each time.
+//! Loop-invariant code motion beyond single basic operations: divisions by values known to be
+//! positive, and loop-invariant combinators.
 //!
-//! A combinator leaves what certainly runs; what may not run only if it cannot fail
-//! and goes over an array that is there in any case. A map that is computed as fast as it is
-//! read stays, where it may fuse. What is consumed, or is a result, stays as well: it
-//! is a new array each time.
+//! A combinator is hoisted out of bodies that certainly run; out of other bodies only if it cannot
+//! fail and reads an array that exists in any case. A map that is as cheap to compute as to read
+//! stays, where it may fuse. Arrays that are consumed or are results stay as well: each iteration
+//! needs a new one.
 
 use super::{Scope, ScopeKind, Simplifier};
 use crate::level::OptLevel;
@@ -17,14 +17,14 @@ use ir::{Name, Prov, Soacs};
 use prim::{BinOp, CmpOp, PrimType, Scalar};
 use target::memory::AGAIN;
 
-/// Nothing leaves a body that lies deeper.
+/// No combinator is hoisted out of a body at a greater depth.
 pub(crate) const DEEP: usize = 32;
-/// Through so many views of an array it is looked for what made it.
+/// The largest number of views through which an array's definition is traced.
 const VIEWS: usize = 4;
 
 impl<L: OptLevel> Simplifier<'_, L> {
-    /// `x / y` with operands from further out, where `y` is known to be positive:
-    /// `x / max(y, 1)` may be computed where that is not known.
+    /// `x / y` with operands bound further out, where `y` is known to be positive: `x / max(y, 1)`
+    /// can be computed where that is not known.
     pub(super) fn divide_anywhere(&mut self, aux: &Aux, op: &mut BasicOp) {
         let BasicOp::Binary(divide, ty, x, Atom::Var(y)) = *op else {
             return;
@@ -44,13 +44,14 @@ impl<L: OptLevel> Simplifier<'_, L> {
         if !self.is_positive(ty, Atom::Var(y)) || !self.rewrite() {
             return;
         }
-        // Where the divisor is known, not here, where this is the divisor.
+        // Emitted where the divisor is bound, as simplification in the current scope would remove
+        // it.
         let y_or_one = self.divisor(ty, Atom::Var(y), aux.prov, least);
         *op = BasicOp::Binary(divide, ty, x, y_or_one);
     }
 
-    /// A divisor that is known not to be 0 here, in an outer scope in which it may be:
-    /// there something else takes its place.
+    /// Emits, in an outer scope, a substitute for a divisor that is known to be non-zero here but
+    /// may be 0 there.
     pub(super) fn divisor(&mut self, ty: PrimType, y: Atom, prov: Prov, depth: usize) -> Atom {
         let number = |value| Atom::Const(Scalar::int(ty, value));
         if self.is_positive(ty, y) {
@@ -67,14 +68,14 @@ impl<L: OptLevel> Simplifier<'_, L> {
         self.outside("divisor", Type::Prim(ty), prov, choice, depth)
     }
 
-    /// Whether a number is positive here, whatever else is checked.
+    /// Returns true if a number is known to be positive here without certificates.
     fn is_positive(&self, ty: PrimType, y: Atom) -> bool {
         let one = Atom::Const(Scalar::int(ty, 1));
         let known = self.ranges.compare(CmpOp::SLe, one, y);
         known.is_some_and(|(truth, certs)| truth && certs.is_empty())
     }
 
-    /// Whether the operator has a value for every first operand.
+    /// Returns true if the operator is defined for every first operand.
     pub(super) fn never_fails(&self, op: BinOp, y: Atom) -> bool {
         if total::never_fails(op, y) {
             return true;
@@ -90,7 +91,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
 }
 
 impl Simplifier<'_, Soacs> {
-    /// Appends a combinator, outside of the bodies in which it is always the same.
+    /// Emits a combinator, outside of the bodies in which it is invariant.
     pub(super) fn push_outwards(&mut self, pat: Vec<Param<Soacs>>, aux: Aux, screma: Screma) {
         let (inputs, cheap) = (screma.inputs.clone(), is_cheap(&screma));
         let exp = Exp::Op(Soac::Screma(screma));
@@ -102,7 +103,7 @@ impl Simplifier<'_, Soacs> {
         }
     }
 
-    /// The scope that a combinator can go to.
+    /// The scope that a combinator can be hoisted to.
     fn place_of(&self, pat: &[Param<Soacs>], aux: &Aux, inputs: &[Name], exp: &Exp<Soacs>) -> usize {
         let current = self.current();
         if current == 0 || current > DEEP {
@@ -144,9 +145,8 @@ impl Simplifier<'_, Soacs> {
 }
 
 impl Simplifier<'_, Soacs> {
-    /// Whether one of the arrays lies in memory, so that to go over it takes no longer
-    /// than it took to make it, even if the body never runs: numbers that are counted
-    /// may be any number.
+    /// Returns true if one of the arrays is in memory, so that traversing it costs no more than
+    /// creating it did, even if the body never runs. An iota may have any size.
     fn in_memory(&self, inputs: &[Name]) -> bool {
         let made = |input: &Name| {
             let mut array = *input;
@@ -167,7 +167,7 @@ impl Simplifier<'_, Soacs> {
     }
 }
 
-/// Whether it is as fast to map again as to read what was mapped.
+/// Returns true if the map is as cheap to recompute as its result is to read.
 fn is_cheap(screma: &Screma) -> bool {
     screma.folds.is_map() && screma.map.body.stms.len() <= AGAIN && screma.map.body.stms.iter().all(is_fast)
 }
@@ -181,10 +181,10 @@ fn is_fast(stm: &Stm<Soacs>) -> bool {
     }
 }
 
-/// What a combinator mentions, and whether it may run though nobody asked for it.
+/// The dependencies of a combinator, and whether it may run speculatively.
 struct Mentions<'a, 'b> {
     s: &'a Simplifier<'b, Soacs>,
-    /// The innermost scope of what it mentions, but for what it binds itself.
+    /// The innermost scope that binds one of its operands.
     least: usize,
     total: bool,
 }
@@ -210,7 +210,7 @@ impl Visit<Soacs> for Mentions<'_, '_> {
     }
 }
 
-/// Whether an operation on scalars has a value for all operands that there are here.
+/// Returns true if a scalar operation is defined for all possible operands here.
 fn cannot_fail(s: &Simplifier<'_, Soacs>, op: &BasicOp) -> bool {
     total::is_total(op)
         || matches!(op, BasicOp::Binary(op, ty, _, y)

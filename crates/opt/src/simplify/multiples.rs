@@ -1,4 +1,5 @@
-//! Scans and reductions of one value, the same at every point, need no combinator.
+//! Scans and reductions of a value that is the same in every iteration are replaced by closed
+//! forms.
 //!
 //! ```text
 //! scan (+) 0 (replicate n x)      =  map (\i -> (i + 1) * x) (iota n)
@@ -6,9 +7,8 @@
 //! reduce (+) 0 (replicate n x)    =  n * x
 //! ```
 //!
-//! Nothing then waits for the point before it. Of sums those of integers alone have such a
-//! form, as floats round at each point; of other operators those for which once is as good as
-//! often. What loops compute in this way stands in `closed`.
+//! No iteration then depends on the previous one. Closed forms exist for integer sums only, as
+//! float sums round in each iteration, and for idempotent operators. `closed` has those of loops.
 
 use super::Simplifier;
 use super::closed::{Closed, once_is_enough};
@@ -22,7 +22,7 @@ use ir::types::{Dim, Type};
 use prim::{BinOp, ConvOp, PrimType, Scalar};
 use smallvec::smallvec;
 
-/// A result that needs no combinator: its name, and what its operator makes of one value.
+/// A result with a closed form: its name, and the recurrence of its operator.
 pub(super) struct Multiple {
     param: Param<Soacs>,
     ty: PrimType,
@@ -33,7 +33,7 @@ pub(super) struct Multiple {
 }
 
 impl Simplifier<'_, Soacs> {
-    /// Takes what needs no combinator out of one without a post lambda. Its map is
+    /// Removes the results with a closed form from a combinator without a post lambda. Its map is
     /// simplified, and its scope has ended.
     pub(super) fn multiples(
         &mut self,
@@ -83,7 +83,7 @@ impl Simplifier<'_, Soacs> {
         found
     }
 
-    /// Binds such a result; of a map that it takes, all that is left to do.
+    /// Binds such a result. Returns the map that it requires, if any, for the caller to emit.
     pub(super) fn bind_multiple(
         &mut self,
         multiple: Multiple,
@@ -145,7 +145,7 @@ impl Simplifier<'_, Soacs> {
     }
 }
 
-/// What an operator makes of one value again and again, if that is known.
+/// The recurrence of an operator over one value, if it has a closed form.
 fn closed(operator: &Operator<Soacs>, value: Atom) -> Option<(PrimType, Closed)> {
     let (op, ty) = scalar_operator(&operator.op)?;
     let closed = if op == BinOp::Add && ty.is_int() {

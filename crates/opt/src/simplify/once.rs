@@ -1,4 +1,4 @@
-//! Maps without inputs: each iteration computes the same, so that once is enough.
+//! Maps without inputs: all iterations compute the same values, so the body is computed once.
 
 use super::Simplifier;
 use ir::folds::Folds;
@@ -8,7 +8,8 @@ use ir::{Name, Soacs};
 use smallvec::smallvec;
 
 impl Simplifier<'_, Soacs> {
-    /// `map (\_ -> x) = replicate n x`, where it runs: the body to compute once.
+    /// `map (\_ -> x) = replicate n x`, if the map has an iteration. Returns the body to compute
+    /// once.
     pub(super) fn once_for_all(
         &mut self,
         width: Dim,
@@ -29,7 +30,7 @@ impl Simplifier<'_, Soacs> {
         })
     }
 
-    /// The names of the pattern are arrays of these values.
+    /// Binds the names of the pattern to replicates of these values.
     pub(super) fn repeat_all(&mut self, pat: Vec<Param<Soacs>>, aux: &Aux, width: Dim, values: &[Atom]) {
         for (param, value) in pat.into_iter().zip(values) {
             let op = BasicOp::Replicate { shape: smallvec![width], value: *value };

@@ -1,7 +1,7 @@
-//! Concatenations and maps: a map that concatenates rows is a concatenation, and a
-//! map over concatenations that only updates accumulators is one map after another,
-//! or one map, where the pieces are equally long and no order shows; over what is read
-//! flat it is a nest.
+//! Maps over or of concatenated arrays. A map that concatenates rows becomes a concatenation. A map
+//! over concatenations that only updates accumulators becomes a sequence of maps, or one map if the
+//! operands have equal lengths and the order of updates does not matter. Such a map over flattened
+//! matrices becomes a nest.
 
 use super::{Certs, Simplifier, add_certs};
 use crate::inline::size_of;
@@ -12,13 +12,13 @@ use ir::walk::{Substitution, refresh_body, refresh_lambda};
 use ir::{Name, Soacs};
 use rustc_hash::FxHashMap;
 
-/// So many statements a map may have in all its copies.
+/// The largest number of statements in all copies of a map together.
 const COPIES: usize = 64;
 
 impl Simplifier<'_, Soacs> {
     /// `map (\xs ys -> concat (xs, ys)) xss yss = concat along the next dimension (xss, yss)`
     ///
-    /// Rows that a combinator makes are left to fusion, which builds them in place.
+    /// Rows that are fresh arrays of a combinator are left to fusion, which builds them in place.
     pub(super) fn rows_concatenated(
         &self,
         result: Atom,
@@ -44,8 +44,8 @@ impl Simplifier<'_, Soacs> {
         Some((op, def.certs.clone()))
     }
 
-    /// A map that only updates accumulators, its inputs concatenations that nobody
-    /// else reads, cut in the same places: a map over each piece.
+    /// Splits a map that only updates accumulators and whose inputs are concatenations, with no
+    /// other uses and equal operand sizes, into a map per operand.
     pub(super) fn in_pieces(
         &mut self,
         pat: &[Param<Soacs>],
@@ -63,7 +63,7 @@ impl Simplifier<'_, Soacs> {
             return None;
         }
         let mut aux = aux.clone();
-        // Of each input the pieces; of an accumulator none.
+        // The operands of each input; `None` for an accumulator.
         let mut cut: Option<Vec<Dim>> = None;
         let mut pieces: Vec<Option<Vec<Name>>> = Vec::new();
         for (input, param) in inputs.iter().zip(&map.params) {
@@ -89,7 +89,7 @@ impl Simplifier<'_, Soacs> {
             pieces.push(Some(arrays.clone()));
         }
         let cut = cut?;
-        // Which accumulator each result goes on with in the next map.
+        // The accumulator that each result continues in the next map.
         let accs = pieces.iter().filter(|pieces| pieces.is_none()).count();
         if accs != pat.len() || cut.len() * size_of(&map.body) > COPIES || !self.rewrite() {
             return None;
@@ -136,7 +136,7 @@ impl Simplifier<'_, Soacs> {
         Some(maps)
     }
 
-    /// Whether a type is none of an accumulator with an operator.
+    /// Returns false for the type of an accumulator with an operator.
     fn is_scatter(&self, ty: &Type) -> bool {
         match ty {
             Type::Acc { token, .. } => !self.neutrals.contains_key(token),
@@ -144,8 +144,8 @@ impl Simplifier<'_, Soacs> {
         }
     }
 
-    /// What is done to a row of each piece, one after the other: the accumulators of
-    /// one copy of the body go on in the next.
+    /// Builds a lambda that processes a row of each operand in turn, passing the accumulators of
+    /// one copy of the body to the next.
     fn side_by_side(&mut self, map: &Lambda<Soacs>, pieces: &[Option<Vec<Name>>], n: usize) -> Lambda<Soacs> {
         let mut params = Vec::new();
         let mut stms = Vec::new();
@@ -175,8 +175,8 @@ impl Simplifier<'_, Soacs> {
         Lambda { params, body: Body { stms, result: accs }, ret: map.ret.clone() }
     }
 
-    /// A map over the rows of matrices that are read flat, which only updates
-    /// accumulators, is a nest of maps over the matrices, if combinators make these:
+    /// Turns a map over the rows of flattened matrices, which only updates accumulators, into a
+    /// nest of maps over the matrices, if these are results of combinators:
     ///
     /// `map f (reshape [n * m] xss) = map (\xs -> map f xs) xss`
     pub(super) fn over_rows(&mut self, aux: &Aux, screma: &Screma) -> Option<(Aux, Soac)> {
@@ -253,7 +253,7 @@ impl Simplifier<'_, Soacs> {
     }
 }
 
-/// The accumulators, then of each piece in turn what the inputs have of it.
+/// The accumulators, followed by each operand's arrays in turn.
 fn side_by_side_inputs(inputs: &[Name], pieces: &[Option<Vec<Name>>], n: usize) -> Vec<Name> {
     let accs = inputs.iter().zip(pieces).filter(|(_, p)| p.is_none());
     let arrays = (0..n).flat_map(|at| pieces.iter().flatten().filter_map(move |p| p.get(at)));

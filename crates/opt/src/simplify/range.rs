@@ -1,11 +1,10 @@
-//! What is known of how integers compare: a graph of differences.
+//! Known relations of integers: a graph of differences.
 //!
-//! A fact is `a <= b + k` in exact arithmetic, for names (or the constant 0)
-//! `a` and `b` and a constant `k`, given certificates. Facts come from loop
-//! counters, index spaces, sizes, conditions, checks and definitions; a
-//! definition by wrapping arithmetic gives a fact only where it is known not to wrap.
-//! Proofs are searches of bounded length. Beside the graph stand sums, differences,
-//! parts and products (`product`), which are more than two names.
+//! A fact is `a <= b + k` in exact arithmetic, for names (or the constant 0) `a` and `b` and a
+//! constant `k`, given certificates. Facts come from loop counters, index spaces, sizes,
+//! conditions, checks and definitions; a definition by wrapping arithmetic yields a fact only if it
+//! is known not to wrap. Proofs are searches of bounded length. Separate tables hold sums,
+//! differences, quotients and products (`product`), which relate more than two names.
 
 mod define;
 mod product;
@@ -21,15 +20,15 @@ use prim::{CmpOp, PrimType, Scalar};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-/// How many facts a proof may look at.
+/// The largest number of facts that a proof may visit.
 const STEPS: u32 = 48;
-/// How many facts a proof may chain.
+/// The largest number of facts that a proof may chain.
 const CHAIN: u32 = 8;
-/// How many facts of one name a proof looks at: the oldest, which mostly hold
-/// without a check, then the newest.
+/// The facts per name that a proof visits: the oldest, which mostly hold without certificates, then
+/// the newest.
 const OLDEST: usize = 2;
 const NEWEST: usize = 6;
-/// How many certificates a proof may rest on.
+/// The largest number of certificates of a proof.
 const MAX_CERTS: usize = 6;
 
 const ZERO: u32 = 0;
@@ -60,7 +59,7 @@ struct Fact {
     depth: u32,
 }
 
-/// An entry of a table beside the facts.
+/// An entry of one of the tables besides the facts.
 #[derive(Clone, Copy)]
 enum Note {
     Sum(u32),
@@ -73,31 +72,30 @@ enum Note {
     Room(u32),
 }
 
-/// The facts known now.
+/// The facts known at the current point.
 #[derive(Default)]
 pub(crate) struct Ranges {
     /// `above[a]` has `(b, k)`: `a <= b + k`.
     above: FxHashMap<u32, Vec<Fact>>,
-    /// `below[b]` has `(a, k)`: the same facts from the other side.
+    /// `below[b]` has `(a, k)`: the same facts, by the other side.
     below: FxHashMap<u32, Vec<Fact>>,
-    /// Names that are one of two terms (selections, minima and maxima).
+    /// Names that are equal to one of two terms (selections, minima and maxima).
     joins: FxHashMap<u32, (Term, Term)>,
-    /// Names that are the sum of two terms, the difference of two terms, or a term
-    /// that is not negative divided by at least 2.
+    /// Names that are the sum of two terms, the difference of two terms, or the quotient of a
+    /// non-negative term and a number of at least 2.
     sums: FxHashMap<u32, (Term, Term)>,
     differences: FxHashMap<u32, (Term, Term)>,
     parts: FxHashMap<u32, Term>,
-    /// Names that are wrapping sums of two terms, of which it is not known that they do
-    /// not wrap.
+    /// Names that are sums of two terms that may wrap.
     wrapping: FxHashMap<u32, (Term, Term, Certs)>,
     products: product::Products,
-    /// What was noted in those tables, and for which scope.
+    /// The entries of those tables, with the scopes that they belong to.
     noted: Vec<(u32, Note)>,
-    /// Widths of integers that are not 64 bits wide.
+    /// The widths of integers that do not have 64 bits.
     bits: FxHashMap<u32, u32>,
-    /// The scope that facts are learnt for.
+    /// The scope that new facts belong to.
     pub(crate) depth: u32,
-    /// The facts added since this was last taken: the node, and whether above or below it.
+    /// The facts added since this was last taken: the node, and true if the fact is in `above`.
     pub(crate) touched: Vec<(u32, bool)>,
 }
 
@@ -139,8 +137,8 @@ impl Ranges {
         }
     }
 
-    /// Forgets what was learnt for a scope that ends: each entry of `touched`
-    /// is one fact of that depth, mostly near the end of its list.
+    /// Removes the facts of a scope that ends. Each entry of `touched` is one fact of that depth,
+    /// usually near the end of its list.
     pub(crate) fn forget(&mut self, touched: &[(u32, bool)], depth: u32) {
         self.forget_notes(depth);
         for (node, upwards) in touched {
@@ -160,7 +158,7 @@ impl Ranges {
         self.add(least, name, certs);
     }
 
-    /// A size of something that runs at least once.
+    /// Adds that a size is at least 1, as its body runs.
     pub(crate) fn nonempty(&mut self, size: Dim) {
         if let Dim::Var(name) = size {
             self.at_least(name, 1, &Certs::new());
@@ -178,7 +176,7 @@ impl Ranges {
         }
     }
 
-    /// A loop's counter, which begins with 0: no loop runs for that long.
+    /// Bounds a loop's counter, which starts at 0: no loop runs for that many iterations.
     pub(crate) fn counts(&mut self, counter: Name, ty: PrimType) {
         let start = i128::from(super::invariant::START);
         if ty == PrimType::I64 && !self.says(&self.above, counter, start) {
@@ -187,7 +185,7 @@ impl Ranges {
         }
     }
 
-    /// Whether a table says plainly how a name compares to a constant.
+    /// Returns true if a table directly holds a fact that relates a name to a constant.
     fn says(&self, table: &FxHashMap<u32, Vec<Fact>>, name: Name, k: i128) -> bool {
         let facts = table.get(&node(name)).map_or(&[] as &[Fact], Vec::as_slice);
         let mut seen = facts.iter().take(OLDEST).chain(facts.iter().rev().take(NEWEST));
@@ -202,14 +200,14 @@ impl Ranges {
         }
     }
 
-    /// What the proof of `a <= b + k` rests on.
+    /// The certificates of a proof of `a <= b + k`.
     pub(crate) fn at_most(&self, a: Atom, b: Atom, k: i128) -> Option<Certs> {
         let (a, b) = (term(a)?, term(b)?);
         let b = Term { node: b.node, offset: b.offset + k };
         self.prove(a, b)
     }
 
-    /// The counter or parameter has this type.
+    /// Records the type of a counter or parameter.
     pub(crate) fn typed(&mut self, name: Name, ty: PrimType) {
         if ty.is_int() && ty != PrimType::I64 {
             self.bits.insert(node(name), ty.bits());
@@ -232,7 +230,7 @@ impl Ranges {
         -(1i128 << (bits - 1))
     }
 
-    /// What a condition says.
+    /// Adds the facts implied by a condition.
     pub(crate) fn assume(&mut self, op: CmpOp, x: Atom, y: Atom, truth: bool, certs: &Certs) {
         let (Some(a), Some(b)) = (term(x), term(y)) else {
             return;
@@ -256,7 +254,7 @@ impl Ranges {
                 self.add(b, a, certs);
             }
             (CmpOp::Eq, false) => {
-                // Unequal and not above (or below): strictly below (or above).
+                // Unequal and not greater (or less): strictly less (or greater).
                 if let Some(more) = self.prove(b, a) {
                     let mut certs = certs.clone();
                     add_certs(&mut certs, &more);
@@ -360,7 +358,7 @@ impl Ranges {
                     } else {
                         self.search(a, t.node, k + t.offset, tried, chain - 1)
                     };
-                    // What helped one side may help the other.
+                    // Goals that helped one side may help the other.
                     if proof.is_some() {
                         tried.goals.truncate(before);
                     }
@@ -376,16 +374,16 @@ impl Ranges {
     }
 }
 
-/// What a proof has tried.
+/// The state of a proof search.
 struct Tried {
-    /// How many facts it may still look at.
+    /// The remaining number of facts to visit.
     steps: u32,
     /// The goals `a <= b + k` so far.
     goals: SmallVec<[(u32, u32, i128); 16]>,
 }
 
 impl Tried {
-    /// Notes a goal; false if it, or an easier one, was tried before or time is up.
+    /// Adds a goal. Returns false if it or an easier one was tried before, or if no steps remain.
     fn is_new(&mut self, a: u32, b: u32, k: i128) -> bool {
         let again = |goal: &(u32, u32, i128)| (goal.0, goal.1) == (a, b) && goal.2 >= k;
         if self.steps == 0 || self.goals.iter().any(again) {

@@ -1,7 +1,7 @@
-//! Laws of replicates and literals: each rule one law.
+//! Laws of replicates and literals; each rule implements one law.
 //!
-//! What is read later than before must not be consumed; a fresh array that others
-//! read too is made anyway, so that another in its place would be work.
+//! A value whose read moves to a later point must not be consumed. A fresh array with other uses is
+//! built anyway, so it is not replaced.
 
 use super::{Certs, Folded, Simplifier, add_certs};
 use crate::level::OptLevel;
@@ -11,11 +11,11 @@ use ir::types::{Dim, Shape, Type};
 use prim::{BinOp, PrimType};
 use smallvec::smallvec;
 
-/// No literal becomes longer than this by a rule.
+/// The largest number of elements of a literal built by a rule.
 const LONG: usize = 256;
 
 impl<L: OptLevel> Simplifier<'_, L> {
-    /// What the rules make of a literal.
+    /// Applies the rules to a literal.
     pub(super) fn fold_literal(&mut self, row: &Type, elems: &[Atom]) -> Option<Folded> {
         Self::literal_of_equals(row, elems).or_else(|| self.literal_of_literals(row, elems))
     }
@@ -65,7 +65,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         Some(Folded::Op(op, certs))
     }
 
-    /// `coerce [n] (iota m) = iota n`, and of replicates likewise.
+    /// `coerce [n] (iota m) = iota n`, and likewise for replicates.
     pub(super) fn coerced_fill(&self, shape: &Shape, array: Name) -> Option<Folded> {
         let def = self.def(array)?;
         if !self.last_use(array) {
@@ -96,7 +96,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         Some(Folded::Op(op, def.certs.clone()))
     }
 
-    /// A value repeated to an array of this shape, over the outer dimensions.
+    /// A value replicated to an array of this shape, over the outer dimensions.
     fn repeated_in(&self, shape: &Shape, outer: usize, value: Atom) -> Option<BasicOp> {
         let (outer, inner) = shape.split_at_checked(outer)?;
         let may = value.var().is_none_or(|name| self.may_read(&[name]));
@@ -107,7 +107,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         Some(BasicOp::Replicate { shape, value })
     }
 
-    /// `(replicate n x)[a :+ c] = replicate c x`, and of iotas likewise.
+    /// `(replicate n x)[a :+ c] = replicate c x`, and likewise for iotas.
     pub(super) fn slice_of_fill(&mut self, array: Name, slice: &[DimIndex]) -> Option<Folded> {
         let def = self.def(array)?.clone();
         if !self.last_use(array) {

@@ -1,8 +1,8 @@
-//! Putting what stands for names in their places.
+//! Substitution of replacements for names.
 //!
-//! Operands take along the certificates that their replacements need; sizes,
-//! types, annotations and results of bodies have no place for certificates and
-//! take only replacements without.
+//! The certificates that a replacement depends on are added to the statement; sizes, types,
+//! annotations and results of bodies have no place for certificates and are only replaced if there
+//! are none.
 
 use super::{Certs, Simplifier, Sub};
 use crate::level::OptLevel;
@@ -13,7 +13,7 @@ use ir::types::{Dim, Type};
 use ir::walk::VisitMut;
 
 impl<L: OptLevel> Simplifier<'_, L> {
-    /// Results of a body: only replacements without certificates.
+    /// Rewrites results of a body, only by replacements without certificates.
     pub(crate) fn results(&self, mut result: Vec<Atom>) -> Vec<Atom> {
         for atom in &mut result {
             self.rewrite_plain(atom);
@@ -21,7 +21,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         result
     }
 
-    /// Replaces an operand where no certificates can go along.
+    /// Rewrites an operand where no certificates can be added.
     pub(crate) fn rewrite_plain(&self, atom: &mut Atom) {
         if let Atom::Var(name) = atom
             && let Some(sub) = &self.subs[name.index()]
@@ -31,12 +31,12 @@ impl<L: OptLevel> Simplifier<'_, L> {
         }
     }
 
-    /// Replaces an operand; the certificates that this needs are added.
+    /// Rewrites an operand, and adds the certificates of the replacement.
     pub(crate) fn rewrite_atom(&self, atom: &mut Atom, certs: &mut Certs) {
         VisitMut::<L>::atom(&mut Rewriter { subs: &self.subs, certs }, atom);
     }
 
-    /// Replaces an array; the certificates that this needs are added.
+    /// Rewrites an array, and adds the certificates of the replacement.
     pub(crate) fn rewrite_name(&self, name: &mut Name, certs: &mut Certs) {
         VisitMut::<L>::name(&mut Rewriter { subs: &self.subs, certs }, name);
     }
@@ -69,7 +69,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
     }
 }
 
-/// Puts what stands for names in their places; not in bodies.
+/// Substitutes replacements for names, except in bodies.
 pub(super) struct Rewriter<'a> {
     pub(super) subs: &'a [Option<Sub>],
     pub(super) certs: &'a mut Certs,
@@ -124,7 +124,7 @@ impl<L: Level> VisitMut<L> for Rewriter<'_> {
     fn lambda(&mut self, _: &mut Lambda<L>) {}
 }
 
-/// Adds the certificates that are not there yet.
+/// Adds the certificates that are not present yet.
 pub(crate) fn add_certs(certs: &mut Certs, more: &[Name]) {
     for cert in more {
         if !certs.contains(cert) {

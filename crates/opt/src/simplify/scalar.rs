@@ -1,5 +1,5 @@
-//! Rules for scalar operations: exact ones only, so that no bit of any result
-//! changes (sums of floats stay in their order; `x + 0.0` stays).
+//! Rules for scalar operations: exact ones only, so that all results are bit-identical (float sums
+//! keep their order; `x + 0.0` stays).
 
 use super::{Certs, Def, Folded, Simplifier};
 use crate::level::OptLevel;
@@ -62,7 +62,7 @@ fn commutes(op: BinOp) -> bool {
     )
 }
 
-/// Constants go right, earlier names left.
+/// Returns true if the operands are not in canonical order: constants right, earlier names left.
 fn out_of_order(x: Atom, y: Atom) -> bool {
     match (x, y) {
         (Atom::Const(_), Atom::Var(_)) => true,
@@ -72,7 +72,7 @@ fn out_of_order(x: Atom, y: Atom) -> bool {
 }
 
 impl<L: OptLevel> Simplifier<'_, L> {
-    /// What the rules make of a scalar operation.
+    /// Applies the rules to a scalar operation.
     pub(super) fn fold_scalar(&self, basic: &BasicOp) -> Option<Folded> {
         match basic {
             BasicOp::Unary(op, ty, x) => self.fold_unary(*op, *ty, *x),
@@ -87,7 +87,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
                 let args: Option<Vec<Scalar>> = args.iter().map(|arg| arg.constant()).collect();
                 constant(eval::math(*fun, &args?)?)
             }
-            // The value shows when the program runs.
+            // The value is known at run time.
             BasicOp::SizeAtLeast { .. }
             | BasicOp::Param { .. }
             | BasicOp::Atom(_)
@@ -111,8 +111,8 @@ impl<L: OptLevel> Simplifier<'_, L> {
         }
     }
 
-    /// What defines an operand, if that relies on no check: what a rule makes of
-    /// the parts would not rely on it any more.
+    /// The definition of an operand, if it depends on no certificates: a rule's result built from
+    /// its operands would lose them.
     fn unchecked_def(&self, x: Atom) -> Option<&Def> {
         let def = self.def_of(x)?;
         def.certs.is_empty().then_some(&**def)
@@ -156,7 +156,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
                     CmpOp::SLe => CmpOp::SLt,
                     CmpOp::ULt => CmpOp::ULe,
                     CmpOp::ULe => CmpOp::ULt,
-                    // Not less is not greater or equal where there are NaNs.
+                    // With NaNs, not less is not the same as greater or equal.
                     CmpOp::Eq | CmpOp::FLt | CmpOp::FLe | CmpOp::BLt | CmpOp::BLe => return None,
                 };
                 op(BasicOp::Compare(converse, *ty, *b, *a))
@@ -248,7 +248,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
                 }
                 let (zero, ones) =
                     if ty == PrimType::Bool { (is_false(y), is_true(y)) } else { (is(y, 0), is(y, -1)) };
-                // The element that absorbs, and the neutral one.
+                // The absorbing and the neutral element.
                 let (absorbs, neutral) = if bin == BinOp::And { (zero, ones) } else { (ones, zero) };
                 if absorbs {
                     return atom(y);
@@ -323,7 +323,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         }
     }
 
-    /// That neither is negative.
+    /// The certificates proving that neither operand is negative.
     fn both_natural(&self, ty: PrimType, x: Atom, y: Atom) -> Option<Certs> {
         let (true, mut certs) = self.ranges.compare(CmpOp::SLe, int(ty, 0), x)? else {
             return None;
@@ -408,7 +408,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
                 CmpOp::Eq if is_true(y) => atom(x),
                 CmpOp::Eq if is_false(y) => op(BasicOp::Unary(UnOp::Not, ty, x)),
                 CmpOp::Eq | CmpOp::BLt | CmpOp::BLe => None,
-                // Not on truth values.
+                // Not defined for booleans.
                 CmpOp::SLt | CmpOp::SLe | CmpOp::ULt | CmpOp::ULe | CmpOp::FLt | CmpOp::FLe => None,
             };
         }
@@ -450,7 +450,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
                 // `first` to `from` to `to`.
                 let widened = from.bits() > first.bits();
                 if to.bits() <= from.bits() {
-                    // The low bits are those of the first value, extended as at first.
+                    // The low bits are those of the first value, extended the first way.
                     convert(inner, arg)
                 } else if widened && (conv == inner || inner == ConvOp::ZExt) {
                     convert(inner, arg)
@@ -489,8 +489,8 @@ impl<L: OptLevel> Simplifier<'_, L> {
         self.fold_extremum(ty, cond, yes, no)
     }
 
-    /// `select (x < y) y x` is the greater of two integers, `select (x < y) x y`
-    /// the lesser: one operator that later stages know to be exact.
+    /// `select (x < y) y x` is the greater of two integers, `select (x < y) x y` the lesser: one
+    /// operator, which later stages know to be exact.
     fn fold_extremum(&self, ty: PrimType, cond: Atom, yes: Atom, no: Atom) -> Option<Folded> {
         let BasicOp::Compare(cmp, _, x, y) = self.unchecked_def(cond)?.op else {
             return None;

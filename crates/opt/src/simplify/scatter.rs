@@ -1,5 +1,5 @@
-//! A scatter that writes every place, each once and in order, is the map that
-//! gives what it writes.
+//! A scatter that writes every element once, in order, becomes the map that computes the written
+//! values.
 //!
 //! ```text
 //! withacc ([n] (xs)) \\acc ->                     map n (v <- vs) -> v
@@ -17,7 +17,7 @@ use prim::PrimType;
 use rustc_hash::FxHashSet;
 
 impl Simplifier<'_, Soacs> {
-    /// The map that a scatter over all places is, with what it binds.
+    /// Returns the map that a scatter of all elements is equal to, with the names that it binds.
     pub(super) fn scatter_of_all(
         &mut self,
         pat: &[Param<Soacs>],
@@ -57,7 +57,7 @@ impl Simplifier<'_, Soacs> {
         {
             return None;
         }
-        // The only result of the map is what its only update gives.
+        // The map's only result is that of its only update.
         let [Atom::Var(last)] = map.body.result.as_slice() else {
             return None;
         };
@@ -98,7 +98,7 @@ impl Simplifier<'_, Soacs> {
         Some((pat.get(..arrays.len())?.to_vec(), Soac::Screma(map)))
     }
 
-    /// Whether an array holds the numbers from 0 to before `width`.
+    /// Returns true if an array is `iota width`.
     fn counts_all(&self, array: Name, width: Dim) -> bool {
         let (mut array, mut certs) = (array, Certs::new());
         self.rewrite_name(&mut array, &mut certs);

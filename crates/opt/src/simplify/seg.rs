@@ -1,4 +1,4 @@
-//! Segmented operations: their bodies, with what is known of the indices.
+//! Simplification of segmented operations, using the ranges of their indices.
 
 use super::{ScopeKind, Simplifier};
 use crate::level::OptLevel;
@@ -10,7 +10,7 @@ use ir::syntax::{Atom, Aux, Exp, Lambda, Param};
 use ir::types::{Dim, Type};
 
 impl<L: OptLevel> Simplifier<'_, L> {
-    /// The operator of a scan or reduction.
+    /// Simplifies the operator of a scan or reduction.
     pub(crate) fn operator(&mut self, operator: &mut Operator<L>, runs: bool) {
         for atom in &mut operator.neutral {
             self.rewrite_plain(atom);
@@ -18,7 +18,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         self.replace_lambda(&mut operator.op, runs);
     }
 
-    /// The body of the innermost scope runs as often as what is around it.
+    /// Records that the innermost scope's body runs exactly as often as the enclosing one.
     fn runs_once(&mut self) {
         let here = self.current();
         self.scopes[here].once = true;
@@ -29,7 +29,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         self.replace_lambda_and(lambda, runs, |_| {});
     }
 
-    /// As [`Simplifier::replace_lambda`]; the lambda's scope has what `learn` adds.
+    /// As [`Simplifier::replace_lambda`], with the facts added by `learn` in the lambda's scope.
     fn replace_lambda_and(&mut self, lambda: &mut Lambda<L>, runs: bool, learn: impl FnOnce(&mut Self)) {
         let empty = Lambda {
             params: Vec::new(),
@@ -40,7 +40,8 @@ impl<L: OptLevel> Simplifier<'_, L> {
         *lambda = self.lambda(old, runs, |s, _| learn(s));
     }
 
-    /// Operators and the post lambda, whose scope has what `learn` adds.
+    /// Simplifies operators and the post lambda, with the facts added by `learn` in the latter's
+    /// scope.
     pub(crate) fn folds(&mut self, folds: &mut Folds<L>, learn: impl FnOnce(&mut Self)) {
         for op in folds.operators_mut() {
             self.operator(op, false);
@@ -92,7 +93,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         self.push(pat, aux, Exp::Op(make(inputs, lambda)));
     }
 
-    /// Whether a size is known to be positive.
+    /// Returns true if a size is known to be positive.
     pub(crate) fn positive(&self, size: Dim) -> bool {
         match size {
             Dim::Const(n) => n > 0,
@@ -137,7 +138,7 @@ fn enter_space(s: &mut Simplifier<'_, Segs>, space: &SegSpace) {
     point(s, space);
 }
 
-/// The innermost scope runs at each point of a space: in parallel, with its indices.
+/// Makes the innermost scope the body of an iteration of a parallel index space, with its indices.
 fn point(s: &mut Simplifier<'_, Segs>, space: &SegSpace) {
     let depth = s.current();
     s.scopes[depth].parallel = true;

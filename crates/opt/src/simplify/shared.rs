@@ -1,5 +1,5 @@
-//! Conditionals and calls that compute the same once: equal ones are shared, and
-//! conditionals of scalars leave loops and lambdas that they do not depend on.
+//! Common subexpressions and hoisting for conditionals and calls: equal ones are shared, and
+//! conditionals of scalars are hoisted out of loops and lambdas in which they are invariant.
 //!
 //! ```text
 //! let a = if c then { .. x .. } else { .. }        let a = if c then { .. x .. } else { .. }
@@ -9,13 +9,13 @@
 //! }
 //! ```
 //!
-//! Without this, what a function of scalars with a conditional in it gives (a sine) would
-//! be computed again in each turn of a loop once the function is inlined, unlike an
-//! operation. Two are equal but for the names in them and where they come from. What is
-//! shared gives scalars, so nobody can tell one from two; what moves cannot fail.
+//! Without this, an inlined function of scalars that contains a conditional (such as a sine) would
+//! be recomputed in each iteration of a loop, unlike a single operation. Two expressions are equal
+//! if they differ only in bound names and provenance. Shared expressions have scalar results, so
+//! sharing is unobservable; hoisted ones cannot fail.
 //!
-//! Needs: expressions that are simplified. Guarantees: each is looked at up to a number of
-//! statements, those in conditionals around it included, so that deep nests cost no more.
+//! Needs: simplified expressions. Guarantees: each expression is visited up to a bounded number of
+//! statements, including those of nested conditionals, so that deep nests cost no more.
 
 use super::{ScopeKind, Simplifier, cse};
 use crate::level::OptLevel;
@@ -25,13 +25,13 @@ use ir::walk::{Visit, same_but_origin};
 use rustc_hash::{FxHashMap, FxHasher};
 use std::hash::{Hash, Hasher};
 
-/// Expressions with more statements than this are left as they are.
+/// Expressions with more statements are left as they are.
 const MANY: usize = 512;
-/// So many expressions with one hash are known, the latest.
+/// The number of expressions with the same hash that are remembered, the latest ones.
 const CANDIDATES: usize = 8;
 
-/// An expression that others may be equal to: its first result, and where its statement
-/// stands in its scope.
+/// An expression that may be shared: its first result, and the position of its statement in its
+/// scope.
 #[derive(Clone, Copy)]
 pub(super) struct Known {
     first: Name,
@@ -39,8 +39,8 @@ pub(super) struct Known {
 }
 
 impl<L: OptLevel> Simplifier<'_, L> {
-    /// Emits a conditional or a call whose parts are simplified, unless an equal one is
-    /// known, as far out as it may go.
+    /// Emits a conditional or a call whose parts are simplified, in the outermost possible scope,
+    /// unless an equal one is available.
     pub(super) fn push_once(&mut self, pat: Vec<Param<L>>, aux: Aux, exp: Exp<L>) {
         let scalars = pat.iter().all(|param| param.ty.is_prim());
         let (true, Some(first)) = (scalars, pat.first().map(|param| param.name)) else {
@@ -74,7 +74,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         self.scopes[depth].exps.push(found.hash);
     }
 
-    /// A scope of this depth ends, in which expressions with these hashes stand.
+    /// Removes the expressions with these hashes that belong to an ending scope of this depth.
     pub(super) fn forget_exps(&mut self, hashes: &[u64], depth: u32) {
         for hash in hashes {
             if let Some(known) = self.known_exps.get_mut(hash) {
@@ -83,7 +83,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         }
     }
 
-    /// What an equal expression is bound to that needs no other certificates.
+    /// The results of an equal available expression that needs no other certificates.
     fn equal_to(&self, found: &Found, aux: &Aux, exp: &Exp<L>) -> Option<Vec<Atom>> {
         let candidates = self.known_exps.get(&found.hash)?;
         candidates.iter().rev().find_map(|known| {
@@ -96,8 +96,8 @@ impl<L: OptLevel> Simplifier<'_, L> {
         })
     }
 
-    /// The outermost scope that knows all that the expression mentions, through loops and
-    /// lambdas.
+    /// The outermost scope, through loops and lambdas, in which all names of the expression are
+    /// bound.
     fn outermost(&self, found: &Found, aux: &Aux) -> usize {
         let names = found.free.iter().chain(&aux.certs);
         let least = names.map(|name| self.depth_of(*name)).max().unwrap_or(0);
@@ -109,18 +109,19 @@ impl<L: OptLevel> Simplifier<'_, L> {
     }
 }
 
-/// What is found in an expression.
+/// The properties of an expression.
 struct Found {
-    /// The same for equal expressions.
+    /// A hash that is equal for equal expressions.
     hash: u64,
     /// The names that it uses and does not bind.
     free: Vec<Name>,
-    /// Whether it can do nothing but give scalars.
+    /// True if it cannot fail and only computes scalars.
     moves: bool,
 }
 
 impl Found {
-    /// `None` of an expression that is large, or more than operations, conditionals and calls.
+    /// Analyses an expression. `None` if it is large, or contains more than operations,
+    /// conditionals and calls.
     fn of<L: Level>(exp: &Exp<L>) -> Option<Self> {
         let mut finder = Finder {
             hasher: FxHasher::default(),
@@ -137,10 +138,10 @@ impl Found {
 
 struct Finder {
     hasher: FxHasher,
-    /// The names bound inside, with numbers.
+    /// The names bound inside, numbered.
     bound: FxHashMap<Name, usize>,
     free: Vec<Name>,
-    /// So many more statements are looked at.
+    /// The remaining number of statements to visit.
     left: usize,
     shared: bool,
     moves: bool,

@@ -1,4 +1,4 @@
-//! Combinators over a few elements that are known one by one become straight code.
+//! Expands combinators over a few elements that are known one by one to straight-line code.
 //!
 //! ```text
 //! let xs = [a, b]                       let s = f a
@@ -6,9 +6,8 @@
 //!                                       let u = s + t
 //! ```
 //!
-//! Elements are scalars, and so is all that is done with them: nothing in it could
-//! run side by side. Elements in memory stay in combinators, as nests of maps
-//! over these are as fast as one.
+//! Elements are scalars, and so are all operations on them, so no parallelism is lost. Elements in
+//! memory stay in combinators, as a nest of maps over them is as fast as a single map.
 
 use super::Simplifier;
 use ir::Soacs;
@@ -20,7 +19,8 @@ use ir::walk::{Substitution, refresh_body};
 use target::tasks::{STRAIGHT_STATEMENTS, STRAIGHT_WIDTH};
 
 impl Simplifier<'_, Soacs> {
-    /// Replaces a combinator, its width rewritten, by straight code; whether it did.
+    /// Replaces a combinator, whose width is rewritten, by straight-line code. Returns true if it
+    /// did.
     pub(super) fn straight(&mut self, pat: &[Param<Soacs>], aux: &Aux, screma: &Screma) -> bool {
         let Screma { width, inputs, map, folds } = screma;
         let Dim::Const(n @ 1..=STRAIGHT_WIDTH) = *width else {
@@ -68,7 +68,8 @@ impl Simplifier<'_, Soacs> {
         true
     }
 
-    /// The statements of a body, here, with these for its parameters; its results.
+    /// Emits the statements of a body here, with these values for its parameters, and returns its
+    /// results.
     fn run(&mut self, body: &Body<Soacs>, mut inside: Substitution, aux: &Aux) -> Vec<Atom> {
         let copy = refresh_body(body, self.names, &mut inside);
         self.grow();
@@ -76,7 +77,7 @@ impl Simplifier<'_, Soacs> {
         self.results(result)
     }
 
-    /// The results, in order, from the values of all points.
+    /// Returns the combinator's results, in order, from the mapped values of all iterations.
     fn folded(&mut self, folds: &Folds<Soacs>, points: &[Vec<Atom>], aux: &Aux) -> Vec<BasicOp> {
         let (mut scanned, mut reduced) = (Vec::new(), Vec::new());
         let mut at = 0;
@@ -97,7 +98,8 @@ impl Simplifier<'_, Soacs> {
         reduced.into_iter().chain(scanned).chain(mapped).collect()
     }
 
-    /// What an operator has made of the values from `at` on, after each point.
+    /// The values of an operator's accumulators after each iteration; its inputs are the values
+    /// from `at` on.
     fn steps(&mut self, op: &Operator<Soacs>, points: &[Vec<Atom>], at: usize, aux: &Aux) -> Vec<Vec<Atom>> {
         let mut so_far = self.results(op.neutral.clone());
         let k = so_far.len();

@@ -1,13 +1,13 @@
-//! Second-order combinators: their lambdas, with what is known of the elements;
+//! Second-order combinators: simplifies their lambdas, using facts about the elements, and removes
 //! inputs and results that need no combinator.
 //!
-//! - A parameter over a replicate is the value repeated; two parameters over
-//!   one array are one.
-//! - A mapped result that is the same in every iteration is a replicate; one
-//!   that is an input is a copy of it; two equal ones are one (and a copy); an
-//!   accumulator that goes through as it is needs no map.
-//! - What concatenations have to do with maps stands in `pieces`, what scans and reductions
-//!   of one value make in `multiples`.
+//! - A parameter over a replicate is the replicated value; two parameters over one array are
+//!   merged.
+//! - A mapped result that is the same in every iteration is a replicate; one that is an input is a
+//!   copy of it; two equal ones are merged (with a copy); an accumulator that is passed through
+//!   needs no map.
+//! - Rules for maps over concatenations are in `pieces`, closed forms of scans and reductions of
+//!   one value in `multiples`.
 
 use super::{Certs, Simplifier};
 use crate::dce::retain;
@@ -122,7 +122,7 @@ pub(crate) fn simplify(s: &mut Simplifier<'_, Soacs>, pat: Vec<Param<Soacs>>, mu
     }
 }
 
-/// Inputs and the lambda over their rows.
+/// Simplifies the inputs and the lambda over their rows.
 fn bucket(
     s: &mut Simplifier<'_, Soacs>,
     width: Dim,
@@ -183,7 +183,7 @@ fn bucket(
     })
 }
 
-/// What each row of the array is, if they are all the same.
+/// The value of every row of the array, if all rows are the same.
 fn repeated(s: &mut Simplifier<'_, Soacs>, input: Name, aux: &mut Aux) -> Option<Atom> {
     let def = s.def(input)?.clone();
     let BasicOp::Replicate { shape, value } = &def.op else {
@@ -200,7 +200,7 @@ fn repeated(s: &mut Simplifier<'_, Soacs>, input: Name, aux: &mut Aux) -> Option
         super::add_certs(&mut inner.certs, &def.certs);
         s.make("row", &inner, op)
     };
-    // A value that is consumed later, while the replicate of it lives on, stays apart.
+    // A value that is consumed later, while its replicate is still live, is not shared.
     let shared = value.var().is_none_or(|name| !s.type_of(name).is_array() || !s.aliases.consumed(name));
     if !shared {
         return None;
@@ -209,8 +209,8 @@ fn repeated(s: &mut Simplifier<'_, Soacs>, input: Name, aux: &mut Aux) -> Option
     Some(value)
 }
 
-/// A post lambda that leaves out scanned values that nobody reads, if there are
-/// any: they are computed for the sake of others, but not written.
+/// Returns a post lambda that drops unused scanned values, if there are any: they are computed for
+/// the others, but not stored.
 fn drop_scanned(
     s: &mut Simplifier<'_, Soacs>,
     types: &[Type],
@@ -237,7 +237,7 @@ fn drop_scanned(
     Some(Lambda { params, body: Body { stms, result }, ret })
 }
 
-/// The array from outside whose row of its own number each iteration gives, all of it.
+/// Returns an outside array if each iteration returns that array's row at its own index.
 fn own_rows(
     s: &Simplifier<'_, Soacs>,
     (width, rows): (Dim, &FxHashMap<Name, Name>),
@@ -266,7 +266,7 @@ fn own_rows(
     (own && counts && whole && known).then(|| (*array, row.aux.certs.clone()))
 }
 
-/// Takes mapped results that need no combinator out of it; what makes them instead.
+/// Removes mapped results that need no combinator, and returns the operations that compute them.
 fn mapped_out(
     s: &mut Simplifier<'_, Soacs>,
     width: Dim,
@@ -290,7 +290,7 @@ fn mapped_out(
     let mut after = Vec::new();
     for i in first..map.ret.len() {
         if map.ret[i].elem().is_none() {
-            // An accumulator that goes through as it is; nothing else reads it.
+            // An accumulator that is passed through, with no other use.
             if let Some(at) = map.body.result[i].var().and_then(|name| accs.get(&name))
                 && s.rewrite()
             {
@@ -335,8 +335,8 @@ fn mapped_out(
     retain(&mut map.params, &keep_inputs);
     retain(&mut map.ret, &keep);
     retain(&mut map.body.result, &keep);
-    // Reduced results come first in the pattern and scanned ones in the values:
-    // together they are as many.
+    // Reduced results come first in the pattern, scanned ones in the values: their total number is
+    // the same.
     retain(pat, &keep);
     after
 }

@@ -1,8 +1,8 @@
-//! Parameters of loops that keep their first value, also where the next value comes
-//! out of an inner loop or a conditional that gives it back.
+//! Loop-invariant parameters: loop parameters that keep their initial value, also where the next
+//! value comes out of an inner loop or a conditional that returns it unchanged.
 //!
-//! All parameters are taken to be steady, until one is seen not to be under that
-//! assumption; so those that depend on each other are found together.
+//! All parameters are assumed to be invariant until one turns out not to be under that assumption,
+//! so mutually dependent ones are found together.
 
 use super::Simplifier;
 use crate::level::OptLevel;
@@ -10,16 +10,16 @@ use ir::Name;
 use ir::syntax::{Atom, Body, Exp, LoopForm, LoopParam, Stm};
 use rustc_hash::FxHashMap;
 
-/// So many loops and conditionals inside one another are looked into.
+/// The largest nesting depth of loops and conditionals that are analysed.
 const DEEP: usize = 4;
-/// So often the assumption is made smaller before it is given up.
+/// The number of times that the assumption is weakened before it is given up.
 const TRIES: usize = 4;
 
-/// What stands for a name where the assumption holds.
+/// Replacements for names under the assumption.
 type Known = FxHashMap<Name, Atom>;
 
 impl<L: OptLevel> Simplifier<'_, L> {
-    /// Which parameters keep their first value.
+    /// Flags the parameters that keep their initial value.
     pub(super) fn steady(&self, params: &[LoopParam<L>], form: &LoopForm, body: &Body<L>) -> Vec<bool> {
         let condition = match form {
             LoopForm::While { cond } => Some(*cond),
@@ -43,7 +43,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
             }
             steady = seen;
         }
-        // What is so without the others.
+        // The parameters that are invariant without the assumption.
         let next = self.values(body, &Known::default(), 0);
         let same = |param: &LoopParam<L>, next: Atom| {
             let own = param.param.name;
@@ -53,7 +53,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         each.map(|(param, next)| same(param, *next)).collect()
     }
 
-    /// The results of a body, with what stands for them.
+    /// The results of a body, with replacements.
     fn values(&self, body: &Body<L>, known: &Known, deep: usize) -> Vec<Atom> {
         let mut values = body.result.clone();
         let mut open: FxHashMap<Name, Vec<usize>> = FxHashMap::default();
@@ -81,7 +81,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         values
     }
 
-    /// What stands for the names that a loop or a conditional binds; none for other
+    /// The replacements for the names that a loop or a conditional binds; none for other
     /// statements.
     fn bound(&self, stm: &Stm<L>, known: &Known, deep: usize) -> Vec<Atom> {
         let own = stm.pat.iter().map(|param| Atom::Var(param.name));
@@ -109,7 +109,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
                 inner.extend(params.iter().zip(&first).map(|(param, first)| (param.param.name, *first)));
                 let next = self.values(body, &inner, deep);
                 let kept = first.iter().zip(&next).all(|(first, next)| first == next);
-                // Each alone, where they do not hold together.
+                // Each separately, if not all are invariant together.
                 let alone = |i: usize| body.result[i] == first[i];
                 own.enumerate().map(|(i, own)| if kept || alone(i) { first[i] } else { own }).collect()
             }

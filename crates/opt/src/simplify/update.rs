@@ -1,7 +1,7 @@
-//! Laws of updates: a table of rules, each with its law.
+//! Laws of updates: a list of rules, each documented by its law.
 //!
-//! An update whose array nobody else reads may go where its array goes; what it
-//! reads later than before must not be consumed.
+//! An update of an array without other uses may be merged into the array's definition; a value
+//! whose read moves to a later point must not be consumed.
 
 use super::{Certs, Folded, Simplifier, add_certs};
 use crate::level::OptLevel;
@@ -10,7 +10,7 @@ use ir::syntax::{Atom, BasicOp, DimIndex};
 use ir::types::{Dim, Shape};
 use smallvec::smallvec;
 
-/// Literals into which updates go are no longer than this.
+/// The largest number of elements of a literal into which updates are merged.
 const LONG: i64 = 16;
 
 /// An update.
@@ -21,7 +21,7 @@ pub(super) struct Update<'a> {
 }
 
 impl<L: OptLevel> Simplifier<'_, L> {
-    /// What the first rule that applies makes of an update.
+    /// Applies the first applicable rule to an update.
     pub(super) fn fold_update(&mut self, update: &Update<'_>) -> Option<Folded> {
         let rules: [fn(&Self, &Update<'_>) -> Option<Folded>; 7] = [
             Self::update_of_nothing,
@@ -52,7 +52,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
             .then(|| Folded::Atom(Atom::Var(update.array), def.certs.clone()))
     }
 
-    /// `xs with [i :+ 1] = replicate 1 x` is `xs with [i] = x`, and of literals likewise.
+    /// `xs with [i :+ 1] = replicate 1 x` is `xs with [i] = x`, and likewise for literals.
     fn update_of_one(&self, update: &Update<'_>) -> Option<Folded> {
         let def = self.def_of(update.value)?;
         let (shape, inner): (Shape, Atom) = if let BasicOp::Replicate { shape, value } = &def.op {
@@ -119,8 +119,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         (written == fill).then(|| Folded::Atom(Atom::Var(update.array), certs))
     }
 
-    /// `xs with [0 :+ n] = ys` is `copy ys`, if `xs` is a fill of `n` elements that
-    /// only this update needs.
+    /// `xs with [0 :+ n] = ys` is `copy ys`, if `xs` is a fill of `n` elements with no other use.
     fn update_of_all(&self, update: &Update<'_>) -> Option<Folded> {
         let value = update.value.var()?;
         let def = self.def(update.array)?;
@@ -138,7 +137,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         may.then(|| Folded::Op(BasicOp::Copy(value), def.certs.clone()))
     }
 
-    /// `[a, b, c] with [1] = x` is `[a, x, c]`, and of short replicates likewise.
+    /// `[a, b, c] with [1] = x` is `[a, x, c]`, and likewise for short replicates.
     fn update_of_literal(&self, update: &Update<'_>) -> Option<Folded> {
         let &[DimIndex::Fix(Atom::Const(at))] = update.slice else {
             return None;

@@ -1,5 +1,5 @@
-//! Whole combinators that are the same for all points of the map around them, and dear,
-//! leave it, with what is made of their results alone.
+//! Hoists whole expensive combinators that are invariant in the map around them, with the arrays
+//! and branches computed from their results.
 //!
 //! ```text
 //!                                          let size = if n <= 0 then 0 else m
@@ -10,11 +10,11 @@
 //!   ..                                       ..
 //! ```
 //!
-//! `simplify` takes them out where they certainly run, or may run in any case. Here a branch
-//! stands around them, so that they run where the map has a point, as they did. Sizes that
-//! no array outside has need not be sizes where the map has none, and are 0 then.
+//! `simplify` hoists such combinators where they certainly run, or may run in any case. Here a
+//! branch is put around them, so that they run exactly if the map has an iteration, as before.
+//! Sizes that no array outside proves valid may be invalid where the map is empty, and are 0 then.
 //!
-//! What fails, is consumed or is a result of a point stays.
+//! Statements that can fail stay, as do results that are consumed or that an iteration returns.
 
 use super::{DEAR, Tables, drop_unused};
 use crate::simplify::leave::DEEP;
@@ -31,20 +31,20 @@ use prim::{PrimType, Scalar};
 use rustc_hash::{FxHashMap, FxHashSet};
 use target::TRIPS;
 
-/// What of a map's body is the same for all its points.
+/// The statements of a map's body that are invariant in the map.
 struct Same {
-    /// The level that each of its statements needs, by their numbers.
+    /// The level that each of these statements needs, by its position.
     levels: FxHashMap<usize, usize>,
-    /// Those that leave: dear ones, and what is made of their results.
+    /// The statements to hoist: expensive ones, and those computed from their results.
     leaving: FxHashSet<usize>,
-    /// What else these need of the body.
+    /// The other statements of the body that these depend on.
     needed: FxHashSet<usize>,
-    /// Their results that the rest of the body reads.
+    /// The results of hoisted statements that the rest of the body reads.
     results: Vec<(Name, Type)>,
 }
 
 impl Tables<'_> {
-    /// What is the same for all points, and dear, leaves the body of the map at a level.
+    /// Hoists invariant, expensive statements out of the body of the map at level `map`.
     pub(super) fn lift(&mut self, body: &mut Body<Soacs>, map: usize) {
         if map <= self.floor || map > DEEP {
             return;
@@ -107,7 +107,8 @@ impl Tables<'_> {
         body.stms.splice(0..0, reads);
     }
 
-    /// What the sizes of results become that need not be sizes where a map around has no point.
+    /// Emits replacements for the sizes of results that may be invalid where an enclosing map is
+    /// empty, and returns the substitution.
     fn sizes(
         &mut self,
         results: &[(Name, Type)],
@@ -134,8 +135,8 @@ impl Tables<'_> {
 }
 
 impl Same {
-    /// What is the same for all points of the map whose body has a level, if some of it is
-    /// dear and all that leaves may.
+    /// Analyses the body of the map at level `map`. `None` if it has no expensive invariant
+    /// statement, or if a hoisted array may not leave.
     fn of(tables: &Tables<'_>, body: &Body<Soacs>, map: usize) -> Option<Self> {
         let mut same = Self {
             levels: FxHashMap::default(),
@@ -143,7 +144,7 @@ impl Same {
             needed: FxHashSet::default(),
             results: Vec::new(),
         };
-        // Where what is the same is bound, and what each such statement uses of it.
+        // The binding statement of each invariant name, and the statements that each one uses.
         let mut bound: FxHashMap<Name, usize> = FxHashMap::default();
         let mut uses: FxHashMap<usize, Vec<usize>> = FxHashMap::default();
         for (at, stm) in body.stms.iter().enumerate() {
@@ -202,7 +203,7 @@ impl Same {
                     return None;
                 }
                 if read.contains(&param.name) {
-                    // A size that the body binds is not one outside of the map.
+                    // A size bound in the body is not in scope outside of the map.
                     let sizes = param.ty.shape().iter().filter_map(|dim| dim.atom()?.var());
                     if sizes.into_iter().any(|size| bound.contains_key(&size)) {
                         return None;
@@ -215,7 +216,7 @@ impl Same {
     }
 }
 
-/// All that a statement needs: what it uses, its certificates and what its types mention.
+/// All names that a statement depends on: operands, certificates and sizes in its types.
 fn names_of(stm: &Stm<Soacs>) -> Vec<Name> {
     let own: FxHashSet<Name> = stm.pat.iter().map(|param| param.name).collect();
     let mut names = free_names_exp(&stm.exp);
@@ -227,7 +228,8 @@ fn names_of(stm: &Stm<Soacs>) -> Vec<Name> {
     names
 }
 
-/// Whether a statement may run before the map does, and anew for each point or not.
+/// Returns true if a statement may run once before the map: it can be neither skipped nor repeated
+/// with an effect.
 fn may_leave(stm: &Stm<Soacs>) -> bool {
     let values = |ty: &Type| ty.is_prim() || ty.is_array();
     if !stm.pat.iter().all(|param| values(&param.ty)) {
@@ -243,7 +245,7 @@ fn may_leave(stm: &Stm<Soacs>) -> bool {
     may
 }
 
-/// Whether an operation makes an array of what it is given.
+/// Returns true if an operation creates an array from its operands.
 const fn is_array(op: &BasicOp) -> bool {
     matches!(
         op,
@@ -256,7 +258,7 @@ const fn is_array(op: &BasicOp) -> bool {
     )
 }
 
-/// Whether an operation reads an array, or shows it in another way.
+/// Returns true if an operation reads an array or creates a view of it.
 const fn is_view(op: &BasicOp) -> bool {
     matches!(
         op,
@@ -268,12 +270,13 @@ const fn is_view(op: &BasicOp) -> bool {
     )
 }
 
-/// Whether a statement is a combinator that takes much longer than to read its results.
+/// Returns true if a statement is a combinator that is much more expensive than reading its
+/// results.
 fn is_dear(stm: &Stm<Soacs>) -> bool {
     matches!(&stm.exp, Exp::Op(_)) && all_of(&stm.exp) >= DEAR
 }
 
-/// What the operations of a statement cost for an element of its results.
+/// The cost of an expression's operations per element of its results.
 fn all_of(exp: &Exp<Soacs>) -> i64 {
     let (mut sum, times) = match exp {
         Exp::Basic(op) => (cost::basic(op), 1),

@@ -1,4 +1,4 @@
-//! The checks that are made in front, and what they show where they fail.
+//! Builds the hoisted checks of affine indices, and the values for their messages.
 
 use super::{Affine, Form, Left, Way};
 use crate::level::OptLevel;
@@ -9,16 +9,16 @@ use ir::types::Type;
 use ir::{Name, Prov};
 use prim::{BinOp, CmpOp, ConvOp, PrimType, Scalar};
 
-/// One of the iterations that stand for all.
+/// One of the iterations that represent all.
 struct End {
     /// The indices that are not 0.
     indices: Vec<(Name, Atom)>,
-    /// Whether it is in bounds.
+    /// True if the iteration is in bounds.
     ok: Atom,
 }
 
 impl<L: OptLevel> Simplifier<'_, L> {
-    /// The check in front, and what its message shows.
+    /// Emits the hoisted condition, and the values that its message shows.
     pub(super) fn check_ends(&mut self, way: &Way, prov: Prov) -> (Atom, Vec<Atom>) {
         let depth = way.depth;
         let mut bound = way.goal.bound;
@@ -62,8 +62,8 @@ impl<L: OptLevel> Simplifier<'_, L> {
         ends.collect()
     }
 
-    /// The first is in bounds, and there is room for as many steps as are taken. The
-    /// iteration that fails otherwise is the first for which there is none.
+    /// The first index is in bounds, and there is room for all steps from it. The failing iteration
+    /// shown is otherwise the first one without room.
     fn room(&mut self, way: &Way, base: Atom, bound: Atom, prov: Prov) -> Vec<End> {
         let (one, depth) = (&way.left[0], way.depth);
         let ok = BasicOp::Compare(way.goal.op, PrimType::I64, base, bound);
@@ -89,7 +89,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         vec![first, last]
     }
 
-    /// A value at the first of the ends that is not in bounds.
+    /// A value at the first of the ends that is out of bounds.
     fn at_failing(
         &mut self,
         value: &Affine,
@@ -117,7 +117,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         shown
     }
 
-    /// A value where all indices that are left are 0.
+    /// A value where all eliminated indices are 0.
     fn base(&mut self, value: &Affine, prov: Prov, depth: usize) -> Atom {
         let base = value
             .poly
@@ -126,8 +126,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         if value.narrow { self.lowest_bits(base, prov, depth) } else { base }
     }
 
-    /// A value where some of the indices that are left have these values, and others
-    /// are 0.
+    /// A value where some of the eliminated indices have these values, and the others are 0.
     fn at_corner(
         &mut self,
         base: Atom,
@@ -149,7 +148,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         sum
     }
 
-    /// The lowest 32 bits, extended by their sign.
+    /// The lowest 32 bits, sign-extended.
     fn lowest_bits(&mut self, x: Atom, prov: Prov, depth: usize) -> Atom {
         let (wide, narrow) = (PrimType::I64, PrimType::I32);
         let convert = |from, to, arg| BasicOp::Convert { op: ConvOp::SExt, from, to, arg };
@@ -158,7 +157,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         self.outside("wide", Type::I64, prov, convert(narrow, wide, bits), depth)
     }
 
-    /// A polynomial; what is narrow in it is extended.
+    /// Emits a polynomial. Its 32-bit names are sign-extended.
     fn computed(&mut self, poly: &Poly, prov: Prov, depth: usize) -> Atom {
         let mut sum: Option<Atom> = None;
         for (monomial, coefficient) in poly.terms() {

@@ -1,10 +1,9 @@
-//! A look at the scalar statements of a loop's body before the body is walked: what
-//! its next values compare to, given what holds when it starts.
+//! Abstract evaluation of the scalar statements of a loop's body before the body is simplified: the
+//! relations of its next values, given the invariants at its start.
 //!
-//! Nothing is rewritten. Of the results of branches it is learnt how they compare to
-//! what the relations at hand mention. What a statement computes is so because it is
-//! computed: certificates of statements in the body matter to nobody here, for the
-//! next value is there only where they hold.
+//! Nothing is rewritten. Results of branches are compared with the values that occur in the
+//! relations at hand. Facts from definitions need no certificates of the body's statements: the
+//! next value exists only if those checks passed.
 
 use super::{Relation, SLOW, Side};
 use crate::level::OptLevel;
@@ -18,27 +17,27 @@ use prim::{BinOp, CmpOp, PrimType, Scalar, UnOp};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
-/// How many levels of conditions are looked through.
+/// The largest depth of boolean operations that are traced.
 const FUEL: u32 = 8;
-/// How many values a value of a branch is compared to.
+/// The largest number of values that a result of a branch is compared with.
 const VALUES: usize = 8;
 
-/// What a truth value of the body is.
+/// The definition of a boolean in the body.
 enum Truth {
     Op(BasicOp),
-    /// The first, and in that case the second.
+    /// The conjunction of both: the second is evaluated only if the first holds.
     Both(Atom, Atom),
 }
 
-/// What is to be looked at in a body.
+/// The relevant part of a body.
 pub(super) struct Scan {
     needed: FxHashSet<Name>,
     truths: FxHashMap<Name, Truth>,
     bound: FxHashSet<Name>,
 }
 
-/// What values of branches are compared to: `(value, k)`, with values at most or at
-/// least that much.
+/// The bounds that results of branches are compared with: `(value, k)` for an upper or a lower
+/// bound of `value + k`.
 #[derive(Default)]
 pub(super) struct Values {
     above: Vec<(Atom, i128)>,
@@ -54,7 +53,7 @@ impl<L: Level> Visit<L> for Names {
 }
 
 impl Scan {
-    /// The part of the body that these results depend on.
+    /// Returns the part of the body that these results depend on.
     pub(super) fn of<L: OptLevel>(body: &Body<L>, roots: &[Atom]) -> Self {
         let mut scan = Self {
             needed: roots.iter().filter_map(|atom| atom.var()).collect(),
@@ -101,12 +100,12 @@ impl Scan {
         }
     }
 
-    /// Whether the part that was looked at binds this name.
+    /// Returns true if the body binds this name.
     pub(super) fn binds(&self, name: Name) -> bool {
         self.bound.contains(&name)
     }
 
-    /// What the values of branches are compared to.
+    /// The bounds that results of branches are compared with.
     pub(super) fn values<L: OptLevel>(&self, params: &[LoopParam<L>], relations: &[Relation]) -> Values {
         let mut values = Values::default();
         let push = |list: &mut Vec<(Atom, i128)>, value| {
@@ -137,7 +136,7 @@ impl Scan {
         values
     }
 
-    /// Learns what the statements say, for a scope that is thrown away.
+    /// Adds the facts of the statements, to a scope that is discarded.
     pub(super) fn run<L: OptLevel>(
         &self,
         s: &mut Simplifier<'_, L>,
@@ -199,7 +198,7 @@ impl Scan {
         }
     }
 
-    /// A branch; for each of its results, which values it is at most and at least.
+    /// Evaluates a branch. Returns, for each of its results, which upper and lower bounds hold.
     fn branch<L: OptLevel>(
         &self,
         s: &mut Simplifier<'_, L>,
@@ -230,7 +229,7 @@ impl Scan {
         compared
     }
 
-    /// Learns that a truth value of the body holds, or not.
+    /// Adds the facts implied by a boolean of the body being true, or false.
     fn assume<L: OptLevel>(
         &self,
         s: &mut Simplifier<'_, L>,
@@ -273,7 +272,7 @@ impl Scan {
         }
     }
 
-    /// The relations that a truth value of the body says about next values.
+    /// The relations of next values that a boolean of the body implies.
     pub(super) fn conjuncts<L: OptLevel>(
         &self,
         s: &Simplifier<'_, L>,

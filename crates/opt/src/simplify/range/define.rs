@@ -1,5 +1,5 @@
-//! Facts from definitions: what an operation on integers says of its result,
-//! where its arithmetic is known not to wrap.
+//! Facts from definitions: relations of an integer operation's result, where its arithmetic is
+//! known not to wrap.
 
 use super::{Certs, NEWEST, Note, Ranges, Term, ZERO, add_certs, constant, node, term};
 use ir::Name;
@@ -8,7 +8,7 @@ use prim::{BinOp, ConvOp, PrimType, UnOp};
 use std::collections::hash_map::Entry;
 
 impl Ranges {
-    /// A name is bound to an operation on integers.
+    /// Adds the facts of a name bound to an integer operation.
     pub(crate) fn define(&mut self, name: Name, ty: PrimType, op: &BasicOp, certs: &Certs) {
         self.typed(name, ty);
         let s = Term { node: node(name), offset: 0 };
@@ -140,8 +140,7 @@ impl Ranges {
                         return;
                     }
                 }
-                // Both not negative, and the sum known not to wrap because one
-                // is at most the other's distance to the largest value.
+                // Both are non-negative, and their upper bounds show that the sum does not wrap.
                 if let (Some(p), Some(q)) = (self.prove(zero, x), self.prove(zero, y))
                     && let (Some(mx), Some(my)) = (self.constant_above(x), self.constant_above(y))
                     && mx.0 + my.0 <= self.max(s.node)
@@ -177,7 +176,7 @@ impl Ranges {
                         self.differences.insert(s.node, (x, y));
                         self.note(Note::Difference(s.node));
                     }
-                    // `y >= 1` makes it strictly less.
+                    // With `y >= 1` it is strictly less.
                     if let Some(r) = self.prove(constant(1), y) {
                         let less = Term { node: x.node, offset: x.offset - 1 };
                         self.add(s, less, &with(&base, &[&r]));
@@ -203,7 +202,7 @@ impl Ranges {
                 self.join(s, x, y, certs);
             }
             BinOp::SMod | BinOp::UMod | BinOp::SRem => {
-                // A value exists, so the divisor is not 0.
+                // The result exists, so the divisor is not 0.
                 let Some(q) = self.prove(zero, y) else {
                     return;
                 };
@@ -293,8 +292,7 @@ impl Ranges {
         }
     }
 
-    /// `s = x * y`, which does not wrap: it is no less than a factor where the other is
-    /// positive.
+    /// `s = x * y`, which does not wrap: it is at least one factor if the other is positive.
     pub(super) fn no_less_than_factors(&mut self, s: Term, x: Term, y: Term, certs: &Certs) {
         for (x, y) in [(x, y), (y, x)] {
             if let Some(mut proof) = self.prove(constant(1), y) {
@@ -304,7 +302,7 @@ impl Ranges {
         }
     }
 
-    /// `s` is `x`, which is not negative, divided by at least 2, or by just that.
+    /// `s` is a non-negative `x` divided by 2 (`half`) or more.
     fn part(&mut self, s: Term, x: Term, half: bool, certs: &Certs) {
         let positive = self.prove(constant(1), x);
         if let Some(mut proof) = positive {
@@ -317,7 +315,7 @@ impl Ranges {
         if certs.is_empty() && x.offset == 0 {
             self.parts.insert(s.node, x);
             self.note(Note::Part(s.node));
-            // The middle of two terms.
+            // The midpoint of two terms.
             if half && let Some((a, b)) = self.sums.get(&x.node).copied() {
                 for (a, b) in [(a, b), (b, a)] {
                     self.middle(s, a, b);
@@ -338,14 +336,14 @@ impl Ranges {
         }
     }
 
-    /// `s = x + y`, where one is a part of the other's distance to a third term.
+    /// `s = x + y`, where one operand is a fraction of the distance from the other to a third term.
     fn between(&mut self, s: Term, x: Term, y: Term, certs: &Certs) {
         for (x, y) in [(x, y), (y, x)] {
             if let Some(whole) = self.parts.get(&y.node).copied()
                 && let Some((end, start)) = self.differences.get(&whole.node).copied()
                 && (start.node, start.offset) == (x.node, x.offset)
             {
-                // `x <= s <= end`: nothing wraps.
+                // `x <= s <= end`, so the sum does not wrap.
                 self.add(x, s, certs);
                 self.add(s, end, certs);
                 let one = self.prove(constant(1), whole);
@@ -373,11 +371,11 @@ impl Ranges {
         }
     }
 
-    /// `s = x * c`, which does not wrap: it is at most `c` times the least of some powers
-    /// of two that `x` is proved to be at most.
+    /// `s = x * c`, which does not wrap: it is at most `c` times the least of a few powers of two
+    /// that are provably at least `x`.
     fn multiple_below(&mut self, s: Term, x: Term, c: i128, certs: &Certs) {
         let proof = |bits: u32| self.prove(x, constant(1i128 << bits));
-        // Most names are at most the largest of them, or nothing is known.
+        // Usually `x` is below the largest power, or nothing is known about it.
         let Some(mut best) = proof(60).map(|certs| (60, certs)) else {
             return;
         };
@@ -408,7 +406,7 @@ impl Ranges {
         }
     }
 
-    /// Keeps a sum that may wrap, until more is known of it.
+    /// Keeps a sum that may wrap, until more is known about it.
     fn may_wrap(&mut self, s: Term, x: Term, y: Term, certs: &Certs) {
         if let Entry::Vacant(place) = self.wrapping.entry(s.node) {
             place.insert((x, y, certs.clone()));
@@ -416,8 +414,8 @@ impl Ranges {
         }
     }
 
-    /// A sum of two that are not negative wraps where it is negative: if it is known not
-    /// to be, it does not.
+    /// A sum of two non-negative terms wraps only if the result is negative: if that is excluded,
+    /// it does not.
     pub(super) fn unwrap_sum(&mut self, s: Term) {
         let Some((x, y, certs)) = self.wrapping.get(&s.node).cloned() else {
             return;
@@ -441,7 +439,7 @@ impl Ranges {
         }
     }
 
-    /// A constant that the term is at most, from its own facts.
+    /// A constant upper bound of the term, from its own facts.
     pub(super) fn constant_above(&self, x: Term) -> Option<(i128, Certs)> {
         if x.node == ZERO {
             return Some((x.offset, Certs::new()));

@@ -1,11 +1,10 @@
-//! Facts about products: rows in a whole.
+//! Facts about products: rows of a flattened array.
 //!
-//! `y * x` with `y < q` leaves room for `x` more below `q * x`, if that is a product
-//! that does not wrap or `q` is a quotient by `x`. So `i * m + j < n * m` for `i < n`
-//! and `j < m`, and a slice of `m` from `i * m` on lies in an array of `n * m`.
+//! If `y < q`, then `y * x` leaves room for another `x` below `q * x`, provided that this product
+//! does not wrap or that `q` is a quotient by `x`. So `i * m + j < n * m` for `i < n` and `j < m`,
+//! and a slice of length `m` from `i * m` on lies within an array of length `n * m`.
 //!
-//! Products of the sizes of an array that lies in memory do not wrap: it has that many
-//! elements.
+//! The product of the sizes of an array in memory does not wrap: the array has that many elements.
 
 use super::{Certs, NEWEST, Note, Ranges, Term, ZERO, add_certs, constant, node};
 use crate::simplify::invariant::START;
@@ -14,14 +13,14 @@ use ir::types::Dim;
 use prim::PrimType;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// What is known of products.
+/// Known products and quotients.
 #[derive(Default)]
 pub(super) struct Products {
     /// Pairs of sizes whose product does not wrap.
     pub(super) fits: FxHashSet<(u32, u32)>,
     /// Names of products that do not wrap.
     pub(super) wholes: FxHashMap<(u32, u32), u32>,
-    /// Names of quotients: the dividend, and the divisor, which is positive.
+    /// Names of quotients, with the dividend and the positive divisor.
     pub(super) quotients: FxHashMap<u32, (u32, u32)>,
     /// `s + x <= a` for names `s`, given certificates.
     pub(super) rooms: FxHashMap<u32, (Term, Term, Certs)>,
@@ -32,7 +31,7 @@ fn pair(x: u32, y: u32) -> (u32, u32) {
 }
 
 impl Ranges {
-    /// There is an array of this shape, perhaps not in memory.
+    /// Adds that an array of this shape exists, not necessarily in memory.
     pub(crate) fn shape(&mut self, shape: &[Dim], certs: &Certs) {
         for dim in shape {
             if let Dim::Var(name) = *dim
@@ -43,7 +42,7 @@ impl Ranges {
         }
     }
 
-    /// An array of this shape lies in memory.
+    /// Adds that an array of this shape is stored in memory.
     pub(crate) fn stored(&mut self, shape: &[Dim]) {
         match *shape {
             [Dim::Var(size)] => self.counts(size, PrimType::I64),
@@ -57,7 +56,7 @@ impl Ranges {
         }
     }
 
-    /// Whether a product of two sizes does not wrap.
+    /// Returns true if the product of two sizes is known not to wrap.
     pub(crate) fn fits(&self, x: Atom, y: Atom) -> bool {
         let (Atom::Var(x), Atom::Var(y)) = (x, y) else {
             return false;
@@ -73,8 +72,8 @@ impl Ranges {
             || part(y, x)
     }
 
-    /// `s = x * y`, where `y` is at most a constant more than a quotient by `x`: that is
-    /// at most the dividend and so often `x`.
+    /// `s = x * y`, where `y` exceeds a quotient by `x` by at most a constant: then `s` is at most
+    /// the dividend plus that constant times `x`.
     fn define_rounded(&mut self, s: Term, x: Term, y: Term, certs: &Certs) -> bool {
         let facts = self.above.get(&y.node).map_or(&[] as &[_], Vec::as_slice);
         let found = facts.iter().rev().take(NEWEST).find_map(|fact| {
@@ -107,7 +106,7 @@ impl Ranges {
         true
     }
 
-    /// A constant that the term is at most, by a proof.
+    /// A constant upper bound of the term, by a proof.
     fn some_above(&self, x: Term) -> Option<(i128, Certs)> {
         self.constant_above(x).or_else(|| {
             let most = i128::from(START);
@@ -164,7 +163,8 @@ impl Ranges {
         }
     }
 
-    /// `s = x + y`, where one is a row's start and the other less than its length.
+    /// `s = x + y`, where one operand is a row's start and the other less than or equal to its
+    /// length.
     pub(super) fn define_in_row(&mut self, s: Term, x: Term, y: Term, certs: &Certs) {
         for (row, at) in [(x, y), (y, x)] {
             let Some((length, whole, more)) = self.products.rooms.get(&row.node).cloned() else {
@@ -191,7 +191,7 @@ impl Ranges {
         }
     }
 
-    /// `s = x - y`, where the latter is a row's start in the former.
+    /// `s = x - y`, where `y` is the start of a row within `x`.
     pub(super) fn define_rest(&mut self, s: Term, x: Term, y: Term, certs: &Certs) {
         if let Some((length, whole, mut proof)) = self.products.rooms.get(&y.node).cloned()
             && let Some(more) = self.prove(whole, x)
@@ -202,7 +202,7 @@ impl Ranges {
         }
     }
 
-    /// `s = x / y`, the dividend not negative and the divisor positive, without checks.
+    /// `s = x / y`, with a non-negative dividend and a positive divisor, without certificates.
     pub(super) fn define_quotient(&mut self, s: Term, x: Term, y: Term, certs: &Certs) {
         if certs.is_empty() && x.offset == 0 && x.node != ZERO && y.node != ZERO {
             self.products.quotients.insert(s.node, (x.node, y.node));

@@ -1,5 +1,5 @@
-//! Whatever is proved holds: random definitions and facts that are true of random
-//! numbers, and every comparison that the graph then decides.
+//! Property test: every comparison that the graph decides is true, for random definitions and facts
+//! that hold for random numbers.
 
 use super::{Certs, Ranges, node};
 use ir::Name;
@@ -140,7 +140,7 @@ proptest! {
     }
 }
 
-/// What is noted for a scope goes with it.
+/// Table entries are removed with their scope.
 #[test]
 fn notes_end_with_their_scope() {
     let (n, m, size) = (name(0), name(1), name(2));
