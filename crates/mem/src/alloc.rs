@@ -1,5 +1,4 @@
-//! The context of a function being given memory: types, annotations, fresh
-//! blocks, copies, and slices of index functions.
+//! The context of memory assignment for a function: types, annotations, fresh blocks and copies.
 
 use crate::callees::Callees;
 use crate::dests::Dest;
@@ -17,38 +16,39 @@ use prim::{BinOp, CmpOp, ConvOp, PrimType, Scalar};
 use rustc_hash::{FxHashMap, FxHashSet};
 use target::memory::FRAME_BYTES;
 
-/// No block is larger than this: byte counts and offsets stay far from wrapping.
+/// The largest size of a block, so that byte counts and offsets do not wrap.
 const MAX_BYTES: i64 = 1 << 60;
 
-/// A function being given memory.
+/// The state of memory assignment for a function.
 pub(crate) struct Ctx<'a> {
     pub(crate) names: NameTable,
     pub(crate) callees: &'a Callees,
     pub(crate) roots: Roots,
     pub(crate) dests: FxHashMap<Name, Dest>,
-    /// How many arrays may still get another place than a block of their own.
+    /// The number of arrays that may still get a location other than a block of their own.
     pub(crate) fuel: &'a mut Fuel,
-    /// Whether the code stands in a segop's body.
+    /// True in a segop's body.
     pub(crate) inside: bool,
-    /// Where arrays lie that are in no other space.
+    /// The space of arrays that are in no other space.
     pub(crate) home: Space,
-    /// Where the last segop outside of all others is from.
+    /// The provenance of the last outermost segop.
     pub(crate) at: Prov,
-    /// The kernel of a device that the code stands in.
+    /// The enclosing device kernel.
     pub(crate) kernel: Option<Kernel>,
-    /// How many threads a block of a device has.
+    /// The number of threads of a thread block.
     pub(crate) block: u64,
-    /// Whether values of several threads meet in accumulators by an operator that devices
-    /// apply at once, by their tokens; those without one are not among them.
+    /// For accumulators with an operator, by their tokens: true if the operator is one that devices
+    /// apply atomically. Accumulators without an operator are absent.
     pub(crate) combining: FxHashMap<Name, bool>,
-    /// What cannot be a kernel, where somebody wants to know: else that is an error.
+    /// The segops that cannot be kernels, if they are to be collected; otherwise such a segop is an
+    /// error.
     pub(crate) refused: Option<Vec<Refusal>>,
-    /// Segops whose arrays of a block all fit into the scratchpad, by their first results.
+    /// Segops whose thread-block arrays all fit into shared memory, by their first results.
     pub(crate) fitting: FxHashSet<Name>,
-    /// What segops need of the scratchpad, by their first results, where somebody wants to
-    /// know: then all of it is taken to fit.
+    /// The shared-memory requirements of segops, by their first results, if they are to be
+    /// collected: then everything is assumed to fit.
     pub(crate) needs: Option<Vec<(Name, Need)>>,
-    /// The copies that were made, where somebody wants to know.
+    /// The copies made, if remarks are requested.
     decided: Option<Vec<(Name, Prov, Copied)>>,
     types: Vec<Option<Type>>,
     anns: Vec<MemAnn>,
@@ -84,12 +84,12 @@ impl<'a> Ctx<'a> {
         }
     }
 
-    /// The copies that were made, and why.
+    /// Takes the copies made, with their reasons.
     pub(crate) fn decided(&mut self) -> Vec<(Name, Prov, Copied)> {
         self.decided.take().unwrap_or_default()
     }
 
-    /// Notes a bound name.
+    /// Registers a bound name.
     pub(crate) fn bind(&mut self, name: Name, ty: Type, ann: MemAnn) -> Param<Mems> {
         if name.index() >= self.types.len() {
             self.types.resize(self.names.len(), None);
@@ -103,13 +103,13 @@ impl<'a> Ctx<'a> {
         Param { name, ty, ann }
     }
 
-    /// A fresh bound name.
+    /// Creates a fresh bound name.
     pub(crate) fn fresh(&mut self, hint: &str, ty: Type, ann: MemAnn) -> Param<Mems> {
         let name = self.names.fresh(hint);
         self.bind(name, ty, ann)
     }
 
-    /// A bound name that is no array.
+    /// Binds a name that is no array.
     pub(crate) fn plain(&mut self, param: Param<Segs>) -> Result<Param<Mems>, PassError> {
         if param.ty.is_array() && self.in_kernel() {
             return Err(Self::not_in_kernels("operators on arrays"));
@@ -143,12 +143,12 @@ impl<'a> Ctx<'a> {
         })
     }
 
-    /// Whether an array of this type lies in registers when it is local to an iteration.
+    /// Returns true if a local array of this type is in registers here.
     pub(crate) fn small(&self, ty: &Type) -> bool {
         self.inside && is_small(ty) && !self.in_block()
     }
 
-    /// A new block for an array of this type.
+    /// Allocates a block for an array of this type.
     pub(crate) fn alloc(
         &mut self,
         hint: &str,
@@ -167,7 +167,7 @@ impl<'a> Ctx<'a> {
         }
     }
 
-    /// A new block in a space for an array of this type.
+    /// Allocates a block in a space for an array of this type.
     pub(crate) fn alloc_in(
         &mut self,
         hint: &str,
@@ -180,7 +180,7 @@ impl<'a> Ctx<'a> {
         self.alloc_bytes(hint, bytes, space, prov, out)
     }
 
-    /// A new block of so many bytes in a space.
+    /// Allocates a block of `bytes` bytes in a space.
     pub(crate) fn alloc_bytes(
         &mut self,
         hint: &str,
@@ -196,7 +196,7 @@ impl<'a> Ctx<'a> {
         name
     }
 
-    /// The number of bytes of an array, negative if it is above [`MAX_BYTES`].
+    /// Emits the number of bytes of an array, negative if it exceeds [`MAX_BYTES`].
     pub(crate) fn bytes(&mut self, ty: &Type, prov: Prov, out: &mut Vec<Stm<Mems>>) -> Atom {
         if let Some(bytes) = constant_bytes(ty) {
             return Atom::i64(if bytes <= MAX_BYTES { bytes } else { -1 });
@@ -215,7 +215,7 @@ impl<'a> Ctx<'a> {
         }
         let mut product = Atom::i64(factor);
         let fits = if let [name] = names[..] {
-            // One unknown size: an unsigned comparison also refuses negative ones.
+            // One unknown size: an unsigned comparison also rejects negative ones.
             let limit = Atom::i64(MAX_BYTES / factor.max(1));
             let op = BasicOp::Compare(CmpOp::ULe, PrimType::I64, name, limit);
             let fits = self.scalar("fits", PrimType::Bool, op, prov, out);
@@ -223,7 +223,8 @@ impl<'a> Ctx<'a> {
             product = self.scalar("bytes", PrimType::I64, op, prov, out);
             fits
         } else {
-            // Several: their product as floats is exact enough to tell.
+            // Several unknown sizes: their product in floating point is exact enough for the
+            // comparison.
             let mut float = Atom::Const(Scalar::F64(factor as f64));
             for name in names {
                 let op =
@@ -257,7 +258,7 @@ impl<'a> Ctx<'a> {
         Atom::Var(name)
     }
 
-    /// Where a new array goes: its destination if it has one, else a new block.
+    /// The location of a new array: its destination if it has one, else a new block.
     pub(crate) fn place(
         &mut self,
         param: &Param<Segs>,
@@ -283,7 +284,7 @@ impl<'a> Ctx<'a> {
             .then(|| Dest { block: dest.block, lmad: dest.lmad.with_extents(param.ty.shape()) })
     }
 
-    /// A copy of an array in a place.
+    /// Copies an array to a location.
     pub(crate) fn copy_to(
         &mut self,
         array: Name,
@@ -302,14 +303,15 @@ impl<'a> Ctx<'a> {
         Ok(name)
     }
 
-    /// Notes that an array is copied.
+    /// Records that an array is copied.
     pub(crate) fn copied(&mut self, array: Name, why: Copied, prov: Prov) {
         if let Some(decided) = &mut self.decided {
             decided.push((array, prov, why));
         }
     }
 
-    /// A copy of an array in a space, row-major from the start of a block, with that.
+    /// Copies an array to a new block in a space, row-major from its start. Returns the copy and
+    /// the block.
     pub(crate) fn moved(
         &mut self,
         array: Name,
@@ -325,8 +327,8 @@ impl<'a> Ctx<'a> {
         Ok((copy, block))
     }
 
-    /// The array itself where it is row-major from the start of a block at home,
-    /// else a copy that is; with its block.
+    /// Returns the array and its block if it is row-major from the start of a block in the home
+    /// space, else a copy that is.
     pub(crate) fn returnable(
         &mut self,
         array: Name,
@@ -347,7 +349,7 @@ impl<'a> Ctx<'a> {
     }
 }
 
-/// Whether an array of this type lies in registers where it is local to an iteration.
+/// Returns true if an array of this type is in registers where it is local to an iteration.
 pub(crate) fn is_small(ty: &Type) -> bool {
     constant_bytes(ty).is_some_and(|bytes| bytes <= FRAME_BYTES)
 }
@@ -361,7 +363,7 @@ pub(crate) fn constant_bytes(ty: &Type) -> Option<i64> {
     })
 }
 
-/// Row-major from the start of a block.
+/// The annotation of an array that is row-major from the start of a block.
 pub(crate) fn row_major_in(block: Name, ty: &Type) -> MemAnn {
     MemAnn::In { block: Block::Var(block), lmad: Lmad::row_major(ty.shape()) }
 }

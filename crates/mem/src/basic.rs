@@ -1,4 +1,5 @@
-//! Basic operations: views share memory, updates keep it, new arrays get it.
+//! Memory of basic operations: views share their source's block, updates keep it, new arrays get
+//! one.
 
 use crate::alloc::Ctx;
 use ir::decision::Copied;
@@ -76,13 +77,13 @@ impl Ctx<'_> {
         Ok(())
     }
 
-    /// The place of another array, with the extents of `ty`.
+    /// The location of another array, with the extents of `ty`.
     pub(crate) fn same(&self, array: Name, ty: &Type) -> Result<MemAnn, PassError> {
         let (block, lmad) = self.place_of(array)?;
         Ok(MemAnn::In { block: Block::Var(block), lmad: lmad.with_extents(ty.shape()) })
     }
 
-    /// A reshape that one index function cannot express: of a row-major copy.
+    /// Appends a reshape that one index function cannot express, of a row-major copy.
     fn reshape_copy(
         &mut self,
         param: Param<Segs>,

@@ -1,8 +1,8 @@
-//! What calls need to know of functions: which parameters are arrays, where these lie, and
-//! whether kernels can call them.
+//! Facts about functions that their calls need: the array parameters, the home space, and whether
+//! kernels can call them.
 //!
-//! A thread calls what works on scalars, does not call itself, and asks nothing of the
-//! context: neither constants nor tuning parameters.
+//! A device thread can call a function that works on scalars, is not recursive, and uses neither
+//! constants nor tuning parameters.
 
 use ir::name::FunName;
 use ir::syntax::{BasicOp, Exp, FunKind, Function, Param, Program};
@@ -12,17 +12,17 @@ use ir::{PassError, Segs, version};
 use rustc_hash::FxHashMap;
 use target::levels::Stack;
 
-/// What calls need to know of a function.
+/// The facts about a function that its calls need.
 pub(crate) struct Callee {
-    /// Which parameters are arrays.
+    /// For each parameter, true if it is an array.
     pub(crate) arrays: Vec<bool>,
-    /// Which parameters it consumes.
+    /// For each parameter, true if the function consumes it.
     pub(crate) consumed: Vec<bool>,
-    /// Where arrays lie, and results.
+    /// The space of its arrays, including parameters and results.
     pub(crate) home: Space,
-    /// Whether it is a constant, whose values are read.
+    /// True for a constant, whose values are read.
     pub(crate) constant: bool,
-    /// What it is for kernels that cannot call it.
+    /// The property that prevents kernels from calling it, if there is one.
     pub(crate) beyond: Option<&'static str>,
 }
 
@@ -30,7 +30,7 @@ pub(crate) struct Callee {
 pub(crate) struct Callees(FxHashMap<FunName, Callee>);
 
 impl Callees {
-    /// Those of a program.
+    /// Analyses the functions of a program.
     pub(crate) fn of(program: &Program<Segs>) -> Self {
         let each = program.functions.iter().enumerate();
         let mut walk = Walk {
@@ -60,14 +60,14 @@ impl Callees {
         Self(callees.collect())
     }
 
-    /// What is known of a function.
+    /// The facts about a function.
     pub(crate) fn get(&self, fun: &FunName) -> Result<&Callee, PassError> {
         let callee = self.0.get(fun);
         callee.ok_or_else(|| PassError::bug(format!("no function named {fun}")))
     }
 }
 
-/// Where a function's arrays lie.
+/// The space of a function's arrays.
 pub(crate) fn home(function: &Function<Segs>, machine: Stack) -> Space {
     if version::stack(function.version.as_ref(), machine).has_device() { Space::Device } else { Space::Host }
 }
@@ -75,13 +75,13 @@ pub(crate) fn home(function: &Function<Segs>, machine: Stack) -> Space {
 #[derive(Clone, Copy)]
 enum State {
     Unseen,
-    /// What it calls is being looked at.
+    /// Its callees are being visited.
     Open,
-    /// With what keeps kernels from calling it, if anything does.
+    /// Visited, with the property that prevents kernels from calling it, if there is one.
     Seen(Option<&'static str>),
 }
 
-/// A walk through calls.
+/// A depth-first walk of the call graph.
 struct Walk<'a> {
     functions: &'a [Function<Segs>],
     by_name: FxHashMap<&'a FunName, usize>,
@@ -89,7 +89,7 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// What keeps kernels from calling a function.
+    /// Returns the property that prevents kernels from calling a function, if there is one.
     fn visit(&mut self, at: usize) -> Option<&'static str> {
         match self.states.get(at) {
             Some(State::Seen(beyond)) => return *beyond,
@@ -119,7 +119,7 @@ impl Walk<'_> {
     }
 }
 
-/// What a function does itself.
+/// The properties of a function by itself.
 #[derive(Default)]
 struct Own {
     beyond: Option<&'static str>,

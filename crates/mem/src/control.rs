@@ -1,12 +1,12 @@
-//! Bodies, branches, loops and calls.
+//! Memory of bodies, branches, loops and calls.
 //!
-//! An array that a branch or loop yields lies
+//! The location of an array that a branch or loop returns is
 //!
-//! - where its in-place root lies, if it has one outside;
-//! - at its destination, or for arrays that had better lie in another order, and small
-//!   ones inside a segop, in a block made
-//!   before the branch or loop, and is copied there where it is not built there;
-//! - else in a block that is a result of its own, row-major from its start.
+//! - that of its in-place root, if it has one outside;
+//! - its destination; or, for arrays with a preferred dimension order, for small ones inside a
+//!   segop and for all in a kernel, a block allocated before the branch or loop. An array that is
+//!   not built there is copied there;
+//! - otherwise a block that is an additional result, row-major from its start.
 
 use crate::alloc::{Ctx, row_major_in};
 use crate::dests::{self, Dest};
@@ -19,18 +19,18 @@ use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, LoopForm, LoopParam, Param, Stm}
 use ir::types::{Space, Type};
 use ir::{Mems, PassError, Segs};
 
-/// Where a branch's or loop's result lies.
+/// The location of a branch's or loop's result.
 enum Home {
-    /// It is no array, or it lies where its root does.
+    /// It is no array, or it shares the location of its root.
     Settled(MemAnn),
-    /// It is brought there.
+    /// It is built in, or copied to, this location.
     Fixed(Dest),
-    /// In a block that is a result too.
+    /// In a block that is an additional result.
     Returned,
 }
 
 impl Ctx<'_> {
-    /// A body whose results have these destinations.
+    /// Assigns memory in a body whose results have these destinations.
     pub(crate) fn body(
         &mut self,
         body: Body<Segs>,
@@ -113,7 +113,7 @@ impl Ctx<'_> {
         Ok(Home::Fixed(Dest { block, lmad }))
     }
 
-    /// One branch: its results brought home.
+    /// Assigns memory in one branch, and moves its results to their locations.
     fn arm(&mut self, body: Body<Segs>, homes: &[Home], prov: ir::Prov) -> Result<Body<Mems>, PassError> {
         let dests: Vec<Option<Dest>> = homes
             .iter()
@@ -141,7 +141,7 @@ impl Ctx<'_> {
         Ok(body)
     }
 
-    /// The array itself if it lies at the destination, else a copy there.
+    /// Returns the array if it is at the destination already, else a copy there.
     fn bring(
         &mut self,
         array: Name,
@@ -248,8 +248,8 @@ impl Ctx<'_> {
         Ok(Home::Returned)
     }
 
-    /// Brings an iteration's results home. What lies in a parameter's fixed
-    /// block is copied away first: the block is about to be overwritten.
+    /// Moves an iteration's results to their locations. Arrays in a parameter's fixed block are
+    /// copied out first, as the block is overwritten.
     fn loop_results(
         &mut self,
         body: &mut Body<Mems>,
@@ -331,8 +331,8 @@ impl Ctx<'_> {
         self.call_across(pat, aux, exp, callee.home, out)
     }
 
-    /// Appends a call of a function whose arrays lie in another space: its results are
-    /// copied from there.
+    /// Appends a call of a function whose arrays are in another space: its results are copied from
+    /// there.
     fn call_across(
         &mut self,
         pat: Vec<Param<Segs>>,
@@ -368,7 +368,7 @@ impl Ctx<'_> {
         Ok(())
     }
 
-    /// Results that lie in blocks of their own, which are bound beside them.
+    /// Binds results that are in blocks of their own, with these blocks.
     pub(crate) fn returned(&mut self, pat: Vec<Param<Segs>>) -> Vec<Param<Mems>> {
         let homes = pat
             .iter()

@@ -1,22 +1,20 @@
-//! Where a body's arrays should be built: destinations flow from results back
-//! to what makes them.
+//! Destinations (short-circuiting): propagates the locations of a body's results backwards to the
+//! operations that create them.
 //!
 //! ```text
-//! segmap (i < n) {                          -- result row i lies in out[i]
-//!   let o = scratch [m]                     -- so o does,
-//!   let o' = loop (o1 = o) for j < m do     -- because the loop updates it in place
+//! segmap (i < n) {                          -- result row i is stored in out[i]
+//!   let o = scratch [m]                     -- and therefore o is, too,
+//!   let o' = loop (o1 = o) for j < m do     -- as the loop updates it in place
 //!     let o2 = o1 with [j] <- x in (o2)
 //!   in (o') }
 //! ```
 //!
-//! A value that is written into an array bound outside of the body (`out with
-//! [i] <- row`) gets that slice as its destination too, if the body uses
-//! nothing else that lies in the array's block: so nobody can see that it was
-//! written early.
+//! A value that is written into an array bound outside of the body (`out with [i] <- row`) gets
+//! that slice as its destination too, if the body uses no other array in the same block: then the
+//! early write is unobservable.
 //!
-//! What says that the value fits (the certificates of the update and of
-//! coercions on the way) has to be known before the first element is written;
-//! [`crate::order`] sees to it that this is so where it can be.
+//! The checks that the value fits (the certificates of the update and of coercions on the way) must
+//! pass before the first element is written; [`crate::order`] moves them ahead where possible.
 
 use crate::alloc::Ctx;
 use crate::order::{count_uses, slice_operands};
@@ -26,23 +24,23 @@ use ir::name::Name;
 use ir::syntax::{Atom, BasicOp, Body, Exp};
 use rustc_hash::FxHashMap;
 
-/// A place for an array.
+/// The destination of an array: a location in a block.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Dest {
     pub(crate) block: Name,
     pub(crate) lmad: Lmad,
 }
 
-/// A destination, and the first statement of the body by which all is known
-/// that allows to write there.
+/// A destination, and the number of the body's first statement before which all checks and operands
+/// that allow writing there are available.
 #[derive(Clone)]
 struct Ready {
     dest: Dest,
     from: usize,
 }
 
-/// The destinations of the arrays that a body's statements bind, given those
-/// of its results; in the order of names.
+/// Computes the destinations of the arrays that a body's statements bind, given those of its
+/// results; sorted by name.
 pub(crate) fn propagate(ctx: &Ctx<'_>, body: &Body<Segs>, results: &[Option<Dest>]) -> Vec<(Name, Dest)> {
     let mut flow = Flow::new(body);
     for (result, dest) in body.result.iter().zip(results) {
@@ -97,7 +95,7 @@ pub(crate) fn propagate(ctx: &Ctx<'_>, body: &Body<Segs>, results: &[Option<Dest
     dests
 }
 
-/// Destinations as they flow up a body.
+/// Destinations during the backward walk of a body.
 struct Flow {
     dests: FxHashMap<Name, Ready>,
     /// The statement that binds each name of the body.
@@ -111,13 +109,13 @@ impl Flow {
         Self { dests: FxHashMap::default(), defined: defined.collect() }
     }
 
-    /// The first statement from `from` on by which all these names are there.
+    /// The first statement from `from` on before which all these names are bound.
     fn known_from(&self, names: &[Name], from: usize) -> usize {
         let known = names.iter().filter_map(|name| Some(self.defined.get(name)? + 1));
         known.fold(from, usize::max)
     }
 
-    /// Gives an array a destination, unless it has one or is made too early.
+    /// Gives an array a destination, unless it has one or is created too early.
     fn give(&mut self, array: Name, ready: Ready) {
         if self.defined.get(&array).is_none_or(|&at| at >= ready.from) {
             self.dests.entry(array).or_insert(ready);
@@ -125,7 +123,7 @@ impl Flow {
     }
 }
 
-/// Whether the body uses another array from outside that lies in this block.
+/// Returns true if the body uses another array from outside in this block.
 fn lies_there(ctx: &Ctx<'_>, uses: &FxHashMap<Name, u32>, array: Name, block: Name) -> bool {
     let there = |name: &Name| matches!(ctx.ann(*name), MemAnn::In { block: ir::mem::Block::Var(b), .. } if b == block);
     uses.keys().any(|name| *name != array && there(name))

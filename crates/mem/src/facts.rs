@@ -1,19 +1,19 @@
-//! Facts on operations: what code may be made by, beyond what it computes.
+//! Facts on operations that code generation may use, beyond the operations' meaning.
 //!
-//! Before and after: level `mems`. Every statement keeps what it is; some get a fact
-//! ([`ir::facts`] lists them), each for one unit of fuel, and segops that tell points
-//! which change nothing get the condition ([`ir::seg::Seg::keeps`]).
+//! Before and after: level `mems`. No statement is rewritten; some get a fact ([`ir::facts`] lists
+//! them), each for one unit of fuel, and segops get a no-op predicate ([`ir::seg::Seg::keeps`]) if
+//! it can be derived from their operators.
 //!
 //! | module | finds |
 //! |---|---|
-//! | [`apart`] | points and iterations that may run in any order |
-//! | [`scatter`] | points that end by writing one scalar into vectors |
-//! | [`filter`] | scans that count flags for the places of what is flagged |
-//! | [`keeps`] | operators that choose between their operands |
+//! | [`apart`] | iterations that may run in any order |
+//! | [`scatter`] | iterations that end by writing one scalar to each of some vectors |
+//! | [`filter`] | scans that count flags to compute the positions of flagged elements |
+//! | [`keeps`] | operators that select one of their operands |
 //! | [`streamed`] | elements that a reduction reads at its index |
 //!
-//! Needs: a verified program. Guarantees: the same program but for facts; those who
-//! make code look for nothing on their own.
+//! Needs: a verified program. Guarantees: the same program except for facts; code generation does
+//! no such analysis itself.
 
 mod apart;
 mod filter;
@@ -52,11 +52,11 @@ fn of_function(function: &mut Function<Mems>, fuel: &mut Fuel) {
     finder.body(&mut function.body);
 }
 
-/// Where arrays lie, and which accumulators write.
+/// The locations of arrays, and the accumulators that write without an operator.
 #[derive(Default)]
 struct Places {
     arrays: FxHashMap<Name, (Type, MemAnn)>,
-    /// By token, those without an operator.
+    /// The arrays of accumulators without an operator, by token.
     accs: FxHashMap<Name, Vec<Name>>,
 }
 
@@ -131,8 +131,8 @@ impl Finder<'_> {
     }
 
     fn seg(&mut self, seg: &mut Seg<Mems>, facts: &mut ir::Facts) {
-        // Points of a flat map follow one another in their chunk; those of a histogram
-        // meet in their bins, behind the body.
+        // Iterations of a flat map are ordered within their chunk; those of a histogram conflict
+        // only in their bins, after the body.
         if matches!(seg.kind, SegKind::FlatMap) {
             return;
         }
@@ -161,7 +161,7 @@ impl Finder<'_> {
         streamed::mark(&seg.space, &mut seg.body, self.fuel);
     }
 
-    /// Marks the update that ends a point if it can be packed; whether it is.
+    /// Marks the update at the end of a body if it can be packed. Returns true if it can.
     fn scatter(&mut self, body: &mut Body<Mems>) -> bool {
         let found = scatter::packs(body, &self.places) && self.fuel.take();
         if let (true, Some(last)) = (found, body.stms.last_mut()) {

@@ -1,7 +1,8 @@
-//! Which versions have arrays that fit into the scratchpad, before they get memory.
+//! Shared-memory capacity guards: finds the segops whose arrays fit into the scratchpad (shared
+//! memory), and guards the others, before memory is assigned.
 //!
 //! ```text
-//! if enough {                          let bytes = ..             -- what the segop needs
+//! if enough {                          let bytes = ..             -- the segop's requirement
 //!   segmap level 1 (i < n) {           let large = size_at_least bytes scratchpad_0
 //!     .. arrays of m elements ..   =>  let goes = select large false enough
 //!     segred level 0 ..                if goes { segmap level 1 (i < n) { .. } } else { .. }
@@ -9,19 +10,19 @@
 //! } else { .. }
 //! ```
 //!
-//! The points of such a segop are those of blocks, whose threads share what a point computes.
-//! Its arrays lie in the scratchpad, all of them ([`kernel`](crate::kernel)). How many bytes
-//! that are, with those that are not alive at once in one place
-//! ([`rooms`](ir::mem::rooms)), is found by giving the function memory for trial. Where it is
-//! a constant that any device has, there is nothing to ask. Else the choice between versions
-//! that the segop stands in asks for it, too, as soon as the sizes are known there; and where
-//! there is no choice, one is made: between the segop and a copy whose arrays lie on the
-//! device. So no launch asks for more scratchpad than there is.
+//! An iteration of such a segop is run by a thread block, whose threads share its work. All its
+//! arrays are in shared memory ([`kernel`](crate::kernel)). Their total size, with arrays that are
+//! not live at once sharing a slot ([`rooms`](ir::mem::rooms)), is found by a trial run of memory
+//! assignment. If it is a constant that every device has, no guard is needed. Otherwise the guard
+//! is added to the enclosing choice between versions, as soon as the sizes are known there. If
+//! there is no such choice, one is created, between the segop and a copy whose arrays are in device
+//! memory. So no launch requests more shared memory than there is.
 //!
-//! What there is, is a tuning parameter of the function, `scratchpad`; the runtime knows its
-//! value. `size_at_least` asks for one byte less, as what is as large as the scratchpad fits.
+//! The capacity is a tuning parameter of the function, `scratchpad`, whose value the runtime knows.
+//! `size_at_least` is given one byte less, as arrays of exactly the capacity fit.
 //!
-//! Before and after: level `segs`, right before memory. Each segop takes a unit of fuel.
+//! Before and after: level `segs`, immediately before memory assignment. Each segop takes a unit of
+//! fuel.
 
 use crate::callees::Callees;
 use crate::functions::needs;
@@ -37,19 +38,19 @@ use prim::{BinOp, ConvOp, PrimType, Scalar};
 use rustc_hash::{FxHashMap, FxHashSet};
 use target::device::SCRATCHPAD_BYTES;
 
-/// What a segop needs of the scratchpad.
+/// The shared-memory requirement of a segop.
 pub(crate) struct Need {
-    /// Bytes beside arrays.
+    /// Bytes for other uses than arrays.
     pub(crate) taken: u64,
-    /// The arrays, those in one place together.
+    /// The arrays, grouped by the slot that they share.
     pub(crate) rooms: Vec<Vec<Type>>,
 }
 
-/// Bytes to which the beginnings of arrays are rounded up.
+/// The alignment in bytes of the arrays' offsets.
 const ALIGNMENT: u64 = 8;
 
-/// The segops of a function whose arrays fit, by their first results; the function asks for
-/// it where that is not known.
+/// Returns the segops of a function whose arrays fit, by their first results, after adding guards
+/// to the function where that is not known statically.
 pub(crate) fn fits(
     function: &mut Function<Segs>,
     callees: &Callees,
@@ -86,7 +87,7 @@ pub(crate) fn fits(
 }
 
 impl Need {
-    /// How many bytes at most, if that is constant.
+    /// An upper bound in bytes, if it is constant.
     fn constant(&self) -> Option<u64> {
         let mut all = self.taken;
         for room in &self.rooms {
@@ -109,7 +110,7 @@ impl Need {
         })
     }
 
-    /// Appends what computes the number of bytes less one, which does not wrap.
+    /// Emits the number of bytes minus one, which does not wrap.
     fn bytes(&self, builder: &mut Builder<'_, Segs>) -> Atom {
         let float = |x: f64| Atom::Const(Scalar::F64(x));
         let rounding = ALIGNMENT * self.rooms.len() as u64;
@@ -139,17 +140,17 @@ impl Need {
             let own = most.unwrap_or(float(0.0));
             all = (builder.binary(BinOp::FAdd, PrimType::F64, all, own)).into();
         }
-        // What is too large for an integer is the largest.
+        // A value too large for an integer becomes the largest one.
         builder.convert(ConvOp::FToS, PrimType::F64, PrimType::I64, all)
     }
 }
 
-/// A function that comes to ask whether arrays fit.
+/// Adds the guards to a function.
 struct Guards<'f> {
     tunable: TunableId,
-    /// The names that are bound where the walk stands.
+    /// The names in scope at the current point.
     scope: FxHashSet<Name>,
-    /// What segops need for which that is not asked yet.
+    /// The requirements of segops that are not guarded yet.
     needs: FxHashMap<Name, Need>,
     names: &'f mut NameTable,
     types: &'f mut TypeEnv,
@@ -157,8 +158,7 @@ struct Guards<'f> {
 }
 
 impl Guards<'_> {
-    /// Guards what stands in choices between versions; then, if that is the `last` walk, what
-    /// is left.
+    /// Adds guards to choices between versions, or, in the `last` walk, to the remaining segops.
     fn body(&mut self, body: &mut Body<Segs>, last: bool) {
         with_stack(|| {
             let mut own: Vec<Name> = Vec::new();
@@ -189,7 +189,7 @@ impl Guards<'_> {
         });
     }
 
-    /// The bodies of a statement, but for those that are kernels.
+    /// Walks the bodies of a statement that is not a kernel.
     fn inside(&mut self, stm: &mut Stm<Segs>, last: bool) {
         if matches!(&stm.exp, Exp::Op(SegOp::Seg(_))) {
             return;
@@ -214,7 +214,7 @@ impl Guards<'_> {
         });
     }
 
-    /// A choice between versions asks whether the arrays of one of them fit.
+    /// Adds the requirements of the guarded version to the condition of a choice between versions.
     fn choice(&mut self, stm: &mut Stm<Segs>, choices: &FxHashSet<Name>, out: &mut Vec<Stm<Segs>>) {
         let Exp::If { cond, then_body, else_body } = &mut stm.exp else {
             return;
@@ -243,7 +243,7 @@ impl Guards<'_> {
         }
     }
 
-    /// The segops in a body that need what depends on sizes known here.
+    /// The segops in a body whose requirements depend only on sizes in scope.
     fn known_in(&self, body: &Body<Segs>) -> Vec<Name> {
         with_stack(|| {
             let mut found = Vec::new();
@@ -261,10 +261,10 @@ impl Guards<'_> {
         })
     }
 
-    /// A choice between a segop and a copy whose arrays lie on the device.
+    /// Builds a choice between a segop and a copy whose arrays are in device memory.
     fn either(&mut self, stm: Stm<Segs>, out: &mut Vec<Stm<Segs>>) -> Stm<Segs> {
         let first = stm.pat.first().map(|param| param.name);
-        // Accumulators stay with what updates them.
+        // Accumulators stay with the segop that updates them.
         let updates = stm.pat.iter().any(|it| matches!(it.ty, Type::Acc { .. }));
         let need = first.and_then(|name| self.needs.remove(&name));
         let Some(need) = need.filter(|_| !updates) else {
@@ -294,12 +294,12 @@ impl Guards<'_> {
     }
 }
 
-/// Whether there are segops whose points are those of blocks.
+/// Returns true if there are segops whose iterations are run by thread blocks.
 fn has_blocks(body: &Body<Segs>) -> bool {
     outermost(body).iter().any(|op| matches!(op, SegOp::Seg(seg) if !outermost(&seg.body).is_empty()))
 }
 
-/// Appends whether a segop needs more than there is.
+/// Emits the condition that a segop needs more shared memory than there is.
 fn large(builder: &mut Builder<'_, Segs>, need: &Need, tunable: TunableId) -> Name {
     let size = need.bytes(builder);
     builder.let_basic("large", BasicOp::SizeAtLeast { size, tunable })

@@ -1,4 +1,4 @@
-//! Functions: beside each array parameter and result stands its block.
+//! Memory of functions: each array parameter and result is accompanied by its block.
 
 use crate::alloc::{Ctx, row_major_in};
 use crate::callees::Callees;
@@ -12,10 +12,10 @@ use ir::syntax::{Atom, BasicOp, Body, Exp, FunParam, FunResult, Function, Progra
 use ir::types::{Dim, Type};
 use ir::{Context, Mems, PassError, Prov, Segs};
 
-/// Gives every array of a program memory; see the crate's header.
+/// Assigns memory to every array of a program; see the crate's header.
 ///
 /// # Errors
-/// None but for bugs.
+/// None except for bugs.
 pub fn allocate(program: Program<Segs>, context: &mut Context) -> Result<Program<Mems>, PassError> {
     let callees = Callees::of(&program);
     let functions =
@@ -29,10 +29,10 @@ pub fn allocate(program: Program<Segs>, context: &mut Context) -> Result<Program
     })
 }
 
-/// What in a function cannot be a kernel.
+/// Returns the segops of a function that cannot be kernels.
 ///
 /// # Errors
-/// None but for bugs.
+/// None except for bugs.
 pub(crate) fn refused(
     function: &Function<Segs>,
     callees: &Callees,
@@ -43,11 +43,11 @@ pub(crate) fn refused(
     trial(function, callees, context, want, given)
 }
 
-/// What each segop of a function needs of the scratchpad whose points are those of blocks,
-/// by its first result.
+/// Returns the shared-memory requirement of each segop of a function whose iterations are run by
+/// thread blocks, by its first result.
 ///
 /// # Errors
-/// None but for bugs.
+/// None except for bugs.
 pub(crate) fn needs(
     function: &Function<Segs>,
     callees: &Callees,
@@ -58,7 +58,7 @@ pub(crate) fn needs(
     trial(function, callees, context, want, given)
 }
 
-/// Gives a function memory to see what comes of it.
+/// Runs memory assignment on a copy of a function, for its side results.
 fn trial<T>(
     function: &Function<Segs>,
     callees: &Callees,
@@ -78,7 +78,8 @@ fn trial<T>(
     Ok(given(ctx))
 }
 
-/// Each parameter, with its block before it if it is an array, and where each now stands.
+/// Converts the parameters, adding a block before each array. Also returns the new position of each
+/// parameter.
 fn parameters(ctx: &mut Ctx<'_>, params: Vec<FunParam<Segs>>) -> (Vec<FunParam<Mems>>, Vec<u32>) {
     let mut position = Vec::with_capacity(params.len());
     let mut converted = Vec::with_capacity(params.len());
@@ -150,8 +151,8 @@ fn allocate_function(
     Ok(Function { name, kind, version, attrs, params: converted, ret: results, body, tunables, names, provs })
 }
 
-/// Where what a body gives comes from: the statement that makes it, rather than one that
-/// gives it another name.
+/// The provenance of a body's result: that of the statement that creates it, not of one that
+/// renames it.
 fn maker(body: &Body<Mems>, mut array: Name) -> Prov {
     let mut prov = Prov::NONE;
     for stm in body.stms.iter().rev() {

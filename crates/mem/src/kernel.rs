@@ -1,5 +1,5 @@
-//! Memory of the points of a kernel: nothing is allocated inside, so each array that a
-//! point needs for itself is a part of a block that is made before the kernel.
+//! Memory of kernels: nothing is allocated inside, so each array local to an iteration is a part of
+//! a block allocated before the kernel.
 //!
 //! ```text
 //! segmap level 1 (i < n) {          let t_mem = alloc (n * m * 4) device
@@ -8,18 +8,18 @@
 //! }                                   ..
 //! ```
 //!
-//! The parts lie interleaved: elements with the same indices of all points are
-//! neighbours, as threads side by side read and write them at the same time. The sizes of
-//! such an array have to be known before the kernel. Small arrays of constant size lie in
-//! registers and need nothing.
+//! The parts are interleaved: elements with the same indices in all iterations are adjacent, as
+//! neighbouring threads access them at the same time. The sizes of such an array must be known
+//! before the kernel. Small arrays of constant size are in registers and need no block.
 //!
-//! **Blocks.** Where a segmap of the grid has segops at the level of blocks in it, its points
-//! are those of a block, whose threads share what the point computes. All such arrays lie in
-//! the scratchpad where it was found before that they fit ([`fits`](crate::fits)); their
-//! sizes are computed before the kernel. Elsewhere those do whose size is constant, as long as
-//! there is room beside what reductions and scans need; the others are parts of a block on
-//! the device as above, but each in one piece. What a point of the inner segop needs for
-//! itself is again a thread's: its parts are interleaved within the piece that the block has.
+//! **Thread blocks.** If a segmap of the grid contains segops at the level of thread blocks, each
+//! of its iterations is run by a thread block, whose threads share the work. All arrays local to
+//! such an iteration are in shared memory (the scratchpad) if that was found to fit before
+//! ([`fits`](crate::fits)); their sizes are computed before the kernel. Otherwise only arrays of
+//! constant size are, as long as there is space besides the buffers of reductions and scans; the
+//! others are parts of a block in device memory as above, each contiguous. Arrays local to an
+//! iteration of the inner segop belong to a thread: their parts are interleaved within the thread
+//! block's part.
 
 use crate::alloc::{Ctx, constant_bytes, row_major_in};
 use crate::fits::Need;
@@ -33,31 +33,31 @@ use prim::PrimType;
 use rustc_hash::{FxHashMap, FxHashSet};
 use target::device::{ROOM_FOR_NOTES, SCRATCHPAD_BYTES};
 
-/// The kernel that the code at hand stands in.
+/// The enclosing kernel.
 pub(crate) struct Kernel {
-    /// Index and size of each dimension of its points, and of those of the segop in it that
-    /// the code stands in.
+    /// The index and size of each dimension of its index space, followed by those of the inner
+    /// segop that encloses the current point.
     dims: Vec<(Name, Dim)>,
-    /// How many of these count blocks, whose threads share what a point computes.
+    /// The number of these dimensions that are run by thread blocks.
     of_blocks: usize,
-    /// Bytes of the scratchpad that its threads need for reductions and scans.
+    /// The bytes of shared memory that its threads need for reductions and scans.
     taken: u64,
-    /// Bytes of the scratchpad that are left; nothing if all arrays of the block fit.
+    /// The remaining bytes of shared memory; `None` if all arrays of a thread block fit.
     left: Option<u64>,
-    /// The arrays in the scratchpad, by their blocks.
+    /// The arrays in shared memory, by their blocks.
     scratchpad: FxHashMap<Name, Type>,
-    /// What has to stand before it.
+    /// The statements to emit before the kernel.
     outer: Vec<Stm<Mems>>,
-    /// The blocks that all points have a part of, and by how many dimensions.
+    /// The blocks divided among iterations, with the number of dimensions that index the parts.
     shared: FxHashMap<Name, usize>,
     /// The names bound inside.
     bound: FxHashSet<Name>,
-    /// Whether the code is that of an operator, which knows no point.
+    /// True in an operator, which belongs to no iteration.
     no_point: bool,
 }
 
 impl Kernel {
-    /// A kernel over these points.
+    /// Creates a kernel over an index space.
     pub(crate) fn new(space: &SegSpace) -> Self {
         Self {
             dims: space.dims.clone(),
@@ -72,13 +72,14 @@ impl Kernel {
         }
     }
 
-    /// A kernel whose points are those of blocks, whose threads need so many bytes of the
-    /// scratchpad, and which have others for arrays.
+    /// Creates a kernel whose iterations are run by thread blocks, with the given shared memory for
+    /// reductions and scans, and the rest for arrays.
     fn of_blocks(space: &SegSpace, taken: u64, left: Option<u64>) -> Self {
         Self { of_blocks: space.dims.len(), taken, left, ..Self::new(space) }
     }
 
-    /// What a body of the kernel has in the scratchpad, if its points are blocks.
+    /// The shared-memory requirement of the kernel's body, if its iterations are run by thread
+    /// blocks.
     pub(crate) fn need(&self, body: &Body<Mems>, names: &NameTable) -> Result<Option<Need>, PassError> {
         if self.of_blocks == 0 {
             return Ok(None);
@@ -92,29 +93,30 @@ impl Kernel {
         Ok(Some(Need { taken: self.taken + ROOM_FOR_NOTES, rooms: rooms.iter().map(arrays).collect() }))
     }
 
-    /// Whether the code is that of a block: outside of the segops that its threads share.
+    /// Returns true outside of the inner segops of a kernel run by thread blocks.
     fn is_blocks(&self) -> bool {
         self.of_blocks > 0 && self.dims.len() == self.of_blocks
     }
 
-    /// What has to stand before the kernel.
+    /// The statements to emit before the kernel.
     pub(crate) fn outer(self) -> Vec<Stm<Mems>> {
         self.outer
     }
 
-    /// A name is bound inside.
+    /// Registers a name bound inside.
     pub(crate) fn bind(&mut self, name: Name) {
         self.bound.insert(name);
     }
 }
 
 impl Ctx<'_> {
-    /// Whether the code stands in a kernel.
+    /// Returns true inside a kernel.
     pub(crate) const fn in_kernel(&self) -> bool {
         self.kernel.is_some()
     }
 
-    /// Whether the code is that of a block: what it makes, the threads share.
+    /// Returns true where the threads of a block share the arrays created: outside of its inner
+    /// segops.
     pub(crate) fn in_block(&self) -> bool {
         self.kernel.as_ref().is_some_and(Kernel::is_blocks)
     }
@@ -136,7 +138,8 @@ impl Ctx<'_> {
         Ok(Kernel::of_blocks(&seg.space, needed, left))
     }
 
-    /// A segop of a block begins, if the code is a block's: how many dimensions there were.
+    /// Enters a segop inside a thread block, if this is one. Returns the number of dimensions
+    /// before.
     pub(crate) fn points_of_threads(&mut self, space: &SegSpace) -> Option<usize> {
         let kernel = self.kernel.as_mut().filter(|kernel| kernel.is_blocks())?;
         let before = kernel.dims.len();
@@ -144,15 +147,14 @@ impl Ctx<'_> {
         Some(before)
     }
 
-    /// The segop ends that began where there were so many dimensions.
+    /// Leaves the segop that was entered at this number of dimensions.
     pub(crate) fn end_of_threads(&mut self, before: Option<usize>) {
         if let (Some(kernel), Some(before)) = (&mut self.kernel, before) {
             kernel.dims.truncate(before);
         }
     }
 
-    /// A new block in the scratchpad for an array of this type of the block at hand, if it
-    /// lies there.
+    /// Allocates a shared-memory block for an array of the current thread block, if there is space.
     pub(crate) fn alloc_in_scratchpad(
         &mut self,
         hint: &str,
@@ -170,7 +172,7 @@ impl Ctx<'_> {
                 rest.is_some()
             }
         };
-        // The host knows how large it is.
+        // The size is computed on the host.
         let bytes = there.then(|| self.bytes(ty, prov, &mut kernel.outer));
         let block = bytes.map(|bytes| self.alloc_bytes(hint, bytes, Space::Scratchpad, prov, out));
         if let Some(block) = block {
@@ -181,17 +183,17 @@ impl Ctx<'_> {
         block
     }
 
-    /// Whether dimensions are known before a kernel.
+    /// Returns true if dimensions are known before a kernel.
     fn is_known<'d>(&self, kernel: &Kernel, dims: impl IntoIterator<Item = &'d Dim>) -> bool {
         dims.into_iter().all(|dim| match dim {
             Dim::Const(_) => true,
-            // Sizes of a branch's own results are bound with them.
+            // Sizes that a branch returns with its arrays are bound together with these.
             Dim::Var(name) => !kernel.bound.contains(name) && self.type_of(*name).is_ok(),
             Dim::Ext(_) => false,
         })
     }
 
-    /// A new block for an array of this type that each point has for itself.
+    /// Allocates a block with a part for each iteration, for an array of this type.
     pub(crate) fn alloc_parts(&mut self, hint: &str, ty: &Type, prov: Prov) -> Result<Name, PassError> {
         let Some(mut kernel) = self.kernel.take() else {
             return Err(PassError::bug("parts of a block outside of a kernel"));
@@ -212,8 +214,8 @@ impl Ctx<'_> {
         result
     }
 
-    /// Row-major from the start of a block, or of the part that the point at hand has
-    /// of it.
+    /// The index function of an array that is row-major from the start of a block, or of the
+    /// current iteration's part of it.
     pub(crate) fn whole(&self, block: Name, ty: &Type) -> Lmad {
         let order: Vec<usize> = (0..ty.rank()).collect();
         self.whole_by(block, ty, &order)
@@ -226,7 +228,7 @@ impl Ctx<'_> {
         };
         let dims = &kernel.dims[..outer];
         let full = of_all_points(dims, ty);
-        // A block's piece lies together, in it what threads have for themselves is interleaved.
+        // A thread block's part is contiguous; within it, the threads' parts are interleaved.
         let blocks = kernel.of_blocks.min(outer);
         let own = perm.iter().map(|at| at + outer);
         let order: Vec<usize> = (0..blocks).chain(own).chain(blocks..outer).collect();
@@ -241,15 +243,15 @@ impl Ctx<'_> {
         Lmad::in_order(&order, full.shape()).slice(&slice)
     }
 
-    /// The kernel whose points have parts of a block, if there is one, and by how many of
-    /// the dimensions at hand.
+    /// The kernel whose iterations have parts of a block, if there is one, and the number of
+    /// current dimensions that index the parts.
     fn part_of(&self, block: Name) -> Option<(&Kernel, usize)> {
         let kernel = self.kernel.as_ref()?;
         let outer = kernel.shared.get(&block)?;
         Some((kernel, (*outer).min(kernel.dims.len())))
     }
 
-    /// An array as [`Self::whole`] has it.
+    /// The annotation of an array as in [`Self::whole`].
     pub(crate) fn whole_in(&self, block: Name, ty: &Type) -> MemAnn {
         if self.part_of(block).is_none() {
             return row_major_in(block, ty);
@@ -257,7 +259,7 @@ impl Ctx<'_> {
         MemAnn::In { block: Block::Var(block), lmad: self.whole(block, ty) }
     }
 
-    /// What `f` makes of an operator, which no point belongs to.
+    /// Runs `f` on an operator, which belongs to no iteration.
     pub(crate) fn without_point<R>(&mut self, f: impl FnOnce(&mut Self) -> R) -> R {
         let before = self.kernel.as_mut();
         let before = before.map(|kernel| std::mem::replace(&mut kernel.no_point, true));
@@ -269,8 +271,8 @@ impl Ctx<'_> {
     }
 }
 
-/// Bytes that a thread has in the scratchpad where its block reduces and scans: as many values
-/// of each type as one of the segops has of it.
+/// The bytes of shared memory per thread that reductions and scans of its block need: for each
+/// type, the largest number of values of one of the segops.
 fn values_of_threads(inner: &[&SegOp<Segs>]) -> u64 {
     let mut most: FxHashMap<PrimType, u64> = FxHashMap::default();
     for op in inner {
@@ -292,7 +294,7 @@ fn values_of_threads(inner: &[&SegOp<Segs>]) -> u64 {
     PrimType::ALL.iter().map(bytes).sum()
 }
 
-/// The type of all points' arrays of a type.
+/// The type of an array with a part of this type for every iteration.
 fn of_all_points(dims: &[(Name, Dim)], ty: &Type) -> Type {
     dims.iter().rev().fold(ty.clone(), |ty, (_, dim)| ty.array_of(*dim))
 }

@@ -1,32 +1,34 @@
-//! The pass `layout`: which dimension of a segop's space lanes take, and in which order of
-//! dimensions results lie; decided once, from index functions.
+//! The pass `layout`: chooses the dimension of a segop's index space that is vectorised, and the
+//! dimension order of results; decided once, from index functions.
 //!
 //! ```text
-//! let r = segmap level 1 (j < m) { .. xs[i, j] .. }      -- computes row j of r of column j
+//! let r = segmap level 1 (j < m) { .. xs[i, j] .. }      -- row j of r is computed from column j
 //! let t = rearrange (1, 0) r
-//! in (t)                                                 -- has to be row-major
+//! in (t)                                                 -- must be row-major
 //!   =>
 //! let r {order 0 (1, 0)} = segmap level 1 (j < m) lane 0 { .. xs[i, j] .. }
 //! let t = rearrange (1, 0) r
 //! in (t)
 //! ```
 //!
-//! Two things are asked of each segop, and one walk over its point answers both
-//! ([`reads`]): how far apart two neighbouring points read, and how far apart two
-//! neighbouring turns of a loop in a point do. Where arrays lie is what memory will say of
-//! them: the same index functions ([`ir::mem::view`]), the same destinations.
+//! The choice depends on two strides of each segop, found by one walk over its body ([`reads`]):
+//! the distance between the reads of neighbouring iterations, and the distance between those of
+//! successive iterations of a loop inside. The locations of arrays are predicted as memory
+//! assignment will choose them: by the same index functions ([`ir::mem::view`]) and the same
+//! destinations.
 //!
-//! - **Lanes.** The points of a segop over one dimension go to lanes, in groups, where
-//!   loops in them read elements that lie apart from turn to turn and together from point
-//!   to point, unless a point is a chunk by itself.
-//! - **Orders.** A result that will be transposed lies in the order that makes this free
-//!   ([`wishes`]), where neighbouring points read neighbours: they run side by side in
-//!   lanes, and write neighbours in that order. What a branch gives lies so if a segop in
-//!   one of its arms does.
+//! - **Lanes.** The iterations of a segop over one dimension are vectorised, in groups, if loops in
+//!   them read elements with a large stride from loop iteration to loop iteration and stride 1 from
+//!   segop iteration to segop iteration, unless an iteration is a chunk by itself.
+//! - **Orders.** A result that is transposed later gets the dimension order that makes the
+//!   transposition free ([`wishes`]), if neighbouring iterations read adjacent elements: they run
+//!   in adjacent lanes, and write adjacent elements in that order. A branch's result gets the order
+//!   if a segop in one of its arms would.
 //!
-//! Needs: a verified program at level `segs`, nothing rewritten after: what is read shows
-//! once indices are simplified. Guarantees: the same program but for lanes and orders, each
-//! for a unit of fuel; memory obeys where no result that is there already says otherwise.
+//! Needs: a verified program at level `segs` that is not rewritten afterwards: strides are visible
+//! only once indices are simplified. Guarantees: the same program except for lanes and orders, each
+//! for a unit of fuel; memory assignment follows them unless the location of an existing array
+//! forbids it.
 
 mod reads;
 mod wishes;
@@ -46,7 +48,7 @@ use reads::Reads;
 use rustc_hash::FxHashMap;
 use target::tasks::CHUNK_WORK;
 
-/// Decides how the arrays of a program lie; see the module's header.
+/// Chooses the layout of a program's arrays; see the module's header.
 #[must_use]
 pub fn layout(mut program: Program<Segs>, context: &mut Context) -> Program<Segs> {
     program.functions = context.over(program.functions, |mut function, own| {
@@ -72,22 +74,22 @@ fn of_function(function: &mut Function<Segs>, fuel: &mut Fuel) {
     layout.body(&mut function.body, &[]);
 }
 
-/// A function whose arrays are being laid out.
+/// The state of the pass for a function.
 struct Layout<'f> {
     roots: Roots,
-    /// Where arrays lie in their blocks.
+    /// The index functions of arrays in their blocks.
     lies: Vec<Option<Lmad>>,
-    /// Where arrays that are parts of others will lie.
+    /// The destinations of arrays that become parts of others.
     dests: FxHashMap<Name, Lmad>,
-    /// The orders that are wished for.
+    /// The preferred dimension orders.
     orders: FxHashMap<Name, Order>,
-    /// Whether a segop stands around.
+    /// True inside a segop.
     inside: bool,
     fuel: &'f mut Fuel,
 }
 
 impl Layout<'_> {
-    /// Where an array lies.
+    /// The index function of an array.
     fn lies(&self, name: Name) -> Option<Lmad> {
         self.lies.get(name.index())?.clone()
     }
@@ -104,21 +106,21 @@ impl Layout<'_> {
         }
     }
 
-    /// An array lies where another does.
+    /// Gives an array the location of another.
     fn same(&mut self, param: &Param<Segs>, other: Name) {
         if let (true, Some(lmad)) = (param.ty.is_array(), self.lies(other)) {
             self.set(param.name, lmad.with_extents(param.ty.shape()));
         }
     }
 
-    /// The destination of an array that is being made.
+    /// The destination of a new array.
     fn dest(&self, param: &Param<Segs>) -> Option<Lmad> {
         let dest = self.dests.get(&param.name)?;
         let same = dest.dims.len() == param.ty.rank();
         same.then(|| dest.with_extents(param.ty.shape()))
     }
 
-    /// A new array: at its destination, or row-major.
+    /// Places a new array at its destination, or else row-major.
     fn place(&mut self, param: &Param<Segs>) {
         match self.dest(param) {
             Some(lmad) => self.set(param.name, lmad),
@@ -126,7 +128,7 @@ impl Layout<'_> {
         }
     }
 
-    /// A body whose results go to these places, if they have one.
+    /// Processes a body whose results have these locations, if known.
     fn body(&mut self, body: &mut Body<Segs>, homes: &[Option<Lmad>]) {
         with_stack(|| {
             self.flow(body, homes);
@@ -137,7 +139,7 @@ impl Layout<'_> {
         });
     }
 
-    /// Destinations flow from a body's results back to what makes them.
+    /// Propagates destinations from a body's results to the operations that create them.
     fn flow(&mut self, body: &Body<Segs>, homes: &[Option<Lmad>]) {
         if homes.iter().all(Option::is_none) {
             return;
@@ -213,7 +215,7 @@ impl Layout<'_> {
         } else if let BasicOp::Manifest { perm, array: _ } = op {
             self.set(param.name, Lmad::in_order(perm, shape));
         } else if matches!(op, BasicOp::Reshape { .. }) {
-            // Of a copy.
+            // A reshape that needs a copy.
             self.row_major(param);
         } else {
             self.place(param);
@@ -305,7 +307,7 @@ impl Layout<'_> {
         self.inside = outside;
     }
 
-    /// The point of a segop, and its operators.
+    /// Processes the body of a segop, and its operators.
     fn points(&mut self, pat: &[Param<Segs>], seg: &mut Seg<Segs>) {
         let places: Vec<Option<Lmad>> = pat.iter().map(|p| self.point(p, &seg.space)).collect();
         match &mut seg.kind {
@@ -342,7 +344,7 @@ impl Layout<'_> {
         }
     }
 
-    /// The place of one point of a result array that has a row for each.
+    /// The location of one iteration's part of a result array that has a row for each iteration.
     fn point(&self, param: &Param<Segs>, space: &SegSpace) -> Option<Lmad> {
         let rank = param.ty.rank();
         if rank <= space.dims.len() {
@@ -356,16 +358,15 @@ impl Layout<'_> {
         Some(self.lies(param.name)?.slice(&slice))
     }
 
-    /// Whether a result may lie in an order: where it is nobody's part, and points side by
-    /// side, which are neighbours in that order, read neighbours.
+    /// Returns true if a result may have a dimension order: it has no destination, and neighbouring
+    /// iterations, whose results are adjacent in that order, read adjacent elements.
     fn grants(&self, order: &Order, param: &Param<Segs>, space: &SegSpace, reads: Reads) -> bool {
         let innermost = order.last().map(|dim| dim + 1) == Some(space.dims.len());
         let free = order.len() == param.ty.rank() && self.dest(param).is_none();
         innermost && free && reads.neighbours()
     }
 
-    /// The order that is wished for a branch's result, if a segop in one of the arms would
-    /// be granted it.
+    /// The preferred order of a branch's result, if a segop in one of the arms may have it.
     fn of_arms(&self, pat: &[Param<Segs>], at: usize, arms: [&Body<Segs>; 2]) -> Option<Order> {
         let param = pat.get(at)?;
         let order = self.orders.get(&param.name)?;
@@ -375,7 +376,7 @@ impl Layout<'_> {
         granted.then(|| order.clone())
     }
 
-    /// Whether a segop that gives a body's result at a position would be granted an order.
+    /// Returns true if the segop that computes a body's result at a position may have an order.
     fn grants_in(&self, body: &Body<Segs>, at: usize, order: &Order) -> bool {
         let Some(Atom::Var(name)) = body.result.get(at) else {
             return false;
@@ -400,8 +401,9 @@ impl Layout<'_> {
     }
 }
 
-/// Whether the points of a segop go to lanes, in groups: what points by themselves read
-/// apart, groups read together. Points that are chunks have no use for others beside them.
+/// Returns true if the iterations of a segop are vectorised in groups: reads with a large stride
+/// within an iteration are contiguous across a group. Iterations that are chunks by themselves do
+/// not profit.
 fn in_groups(seg: &Seg<Segs>, reads: Reads) -> bool {
     let flat = matches!(seg.kind, SegKind::FlatMap);
     reads.columns && !flat && seg.space.dims.len() == 1 && seg.decomp.cost < CHUNK_WORK

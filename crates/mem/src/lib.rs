@@ -1,37 +1,36 @@
 //! Memory: every array gets a block and an index function.
 //!
-//! Where segops run on a device, [`place()`] first moves those that cannot be kernels to
-//! functions of the host's.
+//! If segops run on a device, [`place()`] first moves those that cannot be kernels to functions
+//! that the host runs.
 //!
-//! Then [`layout()`] decides, at the level of segops, in which order of dimensions results
-//! lie and which dimensions go to lanes; [`allocate`] obeys.
+//! Then [`layout()`] chooses, at the level of segops, the dimension order of each result and the
+//! dimension of each segop that is vectorised. [`allocate`] follows these choices.
 //!
-//! Before: level `segs`, where arrays are values. After: level `mems`, where
-//! each bound array says in its annotation which block it lies in and how
-//! ([`ir::mem::Lmad`]).
+//! Before: level `segs`, where arrays are values. After: level `mems`, where each bound array is
+//! annotated with its block and index function ([`ir::mem::Lmad`]).
 //!
-//! - Views (slices, transposes, reshapes that one LMAD can express) share the
-//!   block of what they view.
-//! - Updates happen in place: the updated array lies where its source does.
-//!   [`roots`] finds the chains of updates through loops and branches.
-//! - A result is built where it will live ([`dests`]): the row that a segop's
-//!   body or a loop's iteration yields lies in the result array from the start,
-//!   so nothing is copied.
-//! - A result lies in the order that layout decided, if that is not row by row.
-//! - Functions, and branches and loops whose arrays do not stay in place, take
-//!   and return a block beside each array, row-major from its start.
-//! - Small arrays of constant size inside segops lie in registers (the frame).
-//! - Where segops run on a device, all arrays lie in its memory, and nothing is allocated
-//!   inside of segops ([`kernel`]). Those of the host's functions lie in the host's memory:
-//!   calls copy arguments there and results back.
-//! - Arrays of a block of threads lie in the scratchpad where they fit: a version whose
-//!   arrays do not is not taken ([`fits`]).
+//! - Views (slices, transposes, and reshapes that one LMAD can express) share the block of the
+//!   viewed array.
+//! - Updates happen in place: the updated array has the memory location of its source. [`roots`]
+//!   finds the chains of updates through loops and branches.
+//! - A result is built in its final location ([`dests`], short-circuiting): the row that a segop's
+//!   body or a loop's iteration yields is stored in the result array from the start, so nothing is
+//!   copied.
+//! - A result has the dimension order that layout chose, if that is not row-major.
+//! - Functions, and branches and loops whose arrays do not stay in place, take and return a block
+//!   with each array, row-major from its start.
+//! - Small arrays of constant size inside segops are in registers (the stack frame on a CPU).
+//! - If segops run on a device, all arrays are in its memory, and nothing is allocated inside
+//!   segops ([`kernel`]). Arrays of host functions are in the host's memory: calls copy arguments
+//!   there and results back.
+//! - Arrays local to a thread block are in shared memory if they fit; a version whose arrays do not
+//!   fit is not taken ([`fits`]).
 //!
-//! Afterwards [`facts()`] notes on operations what code may be made by.
+//! Afterwards [`facts()`] annotates operations with facts for code generation.
 //!
-//! Needs: a verified program at level `segs`. Guarantees: each array has an
-//! annotation, each block is bound before the arrays in it, sizes that overflow
-//! become a negative number of bytes, which allocation refuses.
+//! Needs: a verified program at level `segs`. Guarantees: each array has an annotation, each block
+//! is bound before its arrays, and sizes that overflow become a negative number of bytes, which
+//! allocation rejects.
 
 #![warn(clippy::wildcard_enum_match_arm)]
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used))]

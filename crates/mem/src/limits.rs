@@ -1,5 +1,5 @@
-//! What cannot be a kernel of a device, yet. The pass [`place`](crate::place()) looks for it
-//! beforehand, and what it finds runs on the host.
+//! Limitations of device kernels. The pass [`place`](crate::place()) finds segops that exceed them
+//! beforehand, and moves them to the host.
 
 use crate::alloc::Ctx;
 use ir::exact::atomic_operator;
@@ -12,22 +12,22 @@ use ir::{Mems, Name, PassError, Segs};
 use target::device::SCRATCHPAD_BYTES;
 use target::memory::FRAME_BYTES;
 
-/// What cannot be a kernel.
+/// A segop or `withacc` that cannot be a kernel.
 pub(crate) struct Refusal {
-    /// The first result.
+    /// Its first result.
     pub(crate) name: Name,
-    /// What stands in the way.
+    /// The reason.
     pub(crate) why: String,
 }
 
 impl Ctx<'_> {
-    /// A limitation of kernels.
+    /// The error for a limitation of kernels.
     pub(crate) fn not_in_kernels(what: &str) -> PassError {
-        // The place is added where it is known (`functions`).
+        // `functions` adds the provenance.
         PassError::unsupported(format!("{what} in kernels of a device"), Vec::new())
     }
 
-    /// A segop can be a kernel, as far as it shows from outside.
+    /// Checks that a segop can be a kernel, apart from its body.
     pub(crate) fn check_kernel(&self, seg: &Seg<Segs>) -> Result<(), PassError> {
         let SegKind::Folds(folds) = &seg.kind else {
             return Ok(());
@@ -40,7 +40,7 @@ impl Ctx<'_> {
         if folds.post.is_some() && mapped.iter().any(Type::is_array) {
             return Err(Self::not_in_kernels("arrays that a scan passes on"));
         }
-        // A thread has a value of each type in the block's memory.
+        // Each thread has values of these types in the block's shared memory.
         let folded = folds.operators().flat_map(|op| &op.op.ret);
         let bytes: u64 = folded.filter_map(Type::elem).map(prim::PrimType::size).sum();
         if bytes.saturating_mul(self.block) > SCRATCHPAD_BYTES {
@@ -49,7 +49,7 @@ impl Ctx<'_> {
         Ok(())
     }
 
-    /// A thread can do this.
+    /// Checks that a device thread can run a basic operation.
     pub(crate) fn check_basic(&self, param: &Param<Segs>, op: &BasicOp) -> Result<(), PassError> {
         if !self.in_kernel() {
             return Ok(());
@@ -69,7 +69,7 @@ impl Ctx<'_> {
         Err(Self::not_in_kernels(what))
     }
 
-    /// A thread can make this call.
+    /// Checks that a device thread can make a call.
     pub(crate) fn check_call(&self, pat: &[Param<Segs>], fun: &FunName) -> Result<(), PassError> {
         let callee = self.callees.get(fun)?;
         if !self.in_kernel() || callee.constant {
@@ -84,8 +84,8 @@ impl Ctx<'_> {
         }
     }
 
-    /// Notes how values meet in accumulators: by an operator that devices apply at once, or
-    /// by another. In those that a thread has for itself no others' values meet its own.
+    /// Records for accumulators whether devices apply their operator atomically. Accumulators local
+    /// to a thread need no atomic updates.
     pub(crate) fn note_accumulators(&mut self, inputs: &[AccInput<Segs>], tokens: &[Param<Segs>]) {
         if self.in_kernel() && !self.in_block() {
             return;
@@ -98,8 +98,8 @@ impl Ctx<'_> {
         }
     }
 
-    /// Appends what may be a kernel: if it cannot be one and somebody wants to know, that is
-    /// noted, and only its results have a place.
+    /// Appends a segop or `withacc` that becomes a kernel. If it cannot be one and refusals are
+    /// collected, the refusal is recorded and only its results get a location.
     pub(crate) fn unit(
         &mut self,
         pat: Vec<Param<Segs>>,
@@ -112,7 +112,7 @@ impl Ctx<'_> {
         let (start, inside) = (out.len(), self.inside);
         let own = pat.clone();
         let made = make(self, pat, out);
-        // What was refused inside goes with the whole.
+        // A refusal inside applies to the whole.
         let inner = self.refused.as_mut();
         let inner = inner.and_then(|refused| refused.split_off(before).pop());
         let why = match (made, inner) {

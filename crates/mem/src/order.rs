@@ -1,5 +1,5 @@
-//! Checks come first: in each body the assertions, the places of updates and
-//! the scalars that they need move up to just behind what they depend on.
+//! Moves checks first: in each body, the assertions, and the scalars that assertions and the
+//! indices of updates depend on, move up to directly after their operands.
 //!
 //! ```text
 //! let r = segmap (i < k) ..            let ok = eq k m
@@ -8,10 +8,9 @@
 //! let r' : [m] <c> = coerce r          let r' : [m] <c> = coerce r
 //! ```
 //!
-//! So `r` can be built at the place of `r'`, which has room for `m` elements
-//! only: that they are as many is known before the first one is written. The
-//! order of checks among each other, and of everything else, stays. Linear but
-//! for the sorting.
+//! `r` can then be built in the location of `r'`, which has room for only `m` elements: the sizes
+//! are known to be equal before the first element is written. The relative order of checks, and
+//! that of all other statements, is unchanged. Linear except for sorting.
 
 use ir::Segs;
 use ir::name::Name;
@@ -19,13 +18,14 @@ use ir::syntax::{Atom, BasicOp, Body, DimIndex, Exp, Stm};
 use ir::walk::{Visit, used_names};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// The body with its checks as early as they can be.
+/// Returns the body with its checks as early as possible.
 pub(crate) fn checks_first(mut body: Body<Segs>) -> Body<Segs> {
     let moving = wanted(&body.stms);
     if !moving.contains(&true) {
         return body;
     }
-    // Behind which of the statements that stay each name is there; 0: before all.
+    // For each name, the number of unmoved statements up to its binding; 0 if it is bound before
+    // all.
     let mut behind: FxHashMap<Name, usize> = FxHashMap::default();
     let mut keys = Vec::with_capacity(body.stms.len());
     for (at, (stm, moves)) in body.stms.iter().zip(moving).enumerate() {
@@ -47,8 +47,7 @@ pub(crate) fn checks_first(mut body: Body<Segs>) -> Body<Segs> {
     body
 }
 
-/// Which statements are assertions, or scalars that assertions or the places of
-/// updates need.
+/// Flags the assertions, and the scalars that assertions or the indices of updates depend on.
 fn wanted(stms: &[Stm<Segs>]) -> Vec<bool> {
     let mut needed: FxHashSet<Name> = FxHashSet::default();
     let mut moving = vec![false; stms.len()];
@@ -69,19 +68,19 @@ fn is_check(stm: &Stm<Segs>) -> bool {
     matches!(stm.exp, Exp::Basic(BasicOp::Assert { .. }))
 }
 
-/// Whether the statement computes a scalar of scalars, without reading memory.
+/// Returns true if the statement computes a scalar from scalars, without reading memory.
 fn is_scalar(stm: &Stm<Segs>) -> bool {
     let scalars = stm.pat.iter().all(|param| !param.ty.is_array());
     scalars && matches!(&stm.exp, Exp::Basic(op) if op.is_scalar())
 }
 
-/// The names that a statement needs, its certificates included.
+/// Calls `f` with the names that a statement depends on, including its certificates.
 fn operands(stm: &Stm<Segs>, mut f: impl FnMut(Name)) {
     stm.aux.certs.iter().copied().for_each(&mut f);
     used_names(&stm.exp, f);
 }
 
-/// What an index of a slice consists of.
+/// The operands of a slice's index.
 pub(crate) fn slice_operands(index: &DimIndex) -> Vec<Atom> {
     match index {
         DimIndex::Fix(at) => vec![*at],
@@ -91,7 +90,7 @@ pub(crate) fn slice_operands(index: &DimIndex) -> Vec<Atom> {
     }
 }
 
-/// The names used in a body, its inner bodies and results included, and how often.
+/// The number of uses of each name in a body, including inner bodies and results.
 pub(crate) fn count_uses(body: &Body<Segs>) -> FxHashMap<Name, u32> {
     struct Counter(FxHashMap<Name, u32>);
     impl Visit<Segs> for Counter {

@@ -1,4 +1,5 @@
-//! The pass `place`: what cannot be a kernel of a device becomes functions of the host's.
+//! The pass `place` (offload decision): segops that cannot be device kernels become functions that
+//! run on the host.
 //!
 //! ```text
 //! fun main (n, xs) {                          fun main (n, xs) {
@@ -10,15 +11,15 @@
 //!                                             }
 //! ```
 //!
-//! Before and after: level `segs`. What can be a kernel is what `mem` accepts
-//! ([`limits`](crate::limits)), so each function is given memory once for trial. What is
-//! refused there even as a map of loops ([`in_order`]), a segop or a whole `withacc` that stands outside of all others, goes into a
-//! function that takes what is free in it ([`outline`]), with segops at the levels of the
-//! host ([`host`]); of functions called in there, there are copies for the host, too. Of two
-//! versions between which a size decides, one that would be the host's goes if the other is
-//! not ([`choices`]). Functions that nothing calls any more go.
+//! Before and after: level `segs`. Kernels are the segops that `mem` accepts
+//! ([`limits`](crate::limits)), so each function undergoes a trial run of memory assignment. A
+//! segop, or a whole `withacc`, outside of all others that is refused even as a map of loops
+//! ([`in_order`]) moves to a function that takes its free names ([`outline`]), with segops at the
+//! levels of the host ([`host`]). Functions called there get host clones. Of two versions between
+//! which a size decides, one that would run on the host is dropped if the other does not
+//! ([`choices`]). Functions that are no longer called are removed.
 //!
-//! On machines without a device there is nothing to do.
+//! Does nothing on target machines without a device.
 
 mod choices;
 mod host;
@@ -36,13 +37,13 @@ use ir::{Context, Name, PassError, Program, Segs, TypeEnv};
 use outline::Outline;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// What cannot be a kernel, by its first result, and why.
+/// The segops that cannot be kernels, by their first results, with the reasons.
 type Refused = FxHashMap<Name, String>;
 
-/// Moves what cannot be a kernel to functions of the host's.
+/// Moves segops that cannot be kernels to host functions.
 ///
 /// # Errors
-/// Reductions of arrays by operators that update accumulators, too.
+/// Fails for reductions of arrays that also update accumulators, as the host cannot run these.
 pub fn place(mut program: Program<Segs>, context: &mut Context) -> Result<Program<Segs>, PassError> {
     if !program.stack.has_device() {
         return Ok(program);
@@ -65,14 +66,14 @@ pub fn place(mut program: Program<Segs>, context: &mut Context) -> Result<Progra
     Ok(program)
 }
 
-/// A function, and what became functions of the host's.
+/// Processes a function. Also returns the host functions made from its parts.
 fn place_function(
     mut function: Function<Segs>,
     callees: &Callees,
     context: &mut Context,
 ) -> Result<(Function<Segs>, Vec<Function<Segs>>), PassError> {
     let version = function.version.as_ref();
-    // The bodies of these are parts of kernels.
+    // The bodies of these functions are parts of kernels.
     if version.is_some_and(|it| matches!(it.place, Place::Within { .. })) {
         return Ok((function, Vec::new()));
     }
@@ -92,7 +93,7 @@ fn place_function(
     Ok((function, made))
 }
 
-/// Moves what was refused, wherever it stands outside of segops.
+/// Moves the refused segops, wherever they are outside of other segops.
 struct Units<'a, 'b> {
     outline: &'a mut Outline<'b>,
     refused: &'a Refused,
@@ -124,7 +125,7 @@ impl VisitMut<Segs> for Units<'_, '_> {
     }
 }
 
-/// Of each function the copy for the host, if functions of the host's call it.
+/// Returns the host clone of each function, if host functions call it.
 fn twins(placed: &[(Function<Segs>, Vec<Function<Segs>>)]) -> Result<Vec<Option<Function<Segs>>>, PassError> {
     let each = placed.iter().enumerate();
     let by_name = each.map(|(at, (function, _))| (host::twin(&function.name), at));
@@ -151,7 +152,7 @@ fn twins(placed: &[(Function<Segs>, Vec<Function<Segs>>)]) -> Result<Vec<Option<
     Ok(twins)
 }
 
-/// The functions that an entry point reaches.
+/// The functions that are reachable from entry points.
 fn reached(program: &Program<Segs>) -> FxHashSet<FunName> {
     let functions = program.functions.iter();
     let by_name: FxHashMap<&FunName, &Function<Segs>> = functions.map(|f| (&f.name, f)).collect();

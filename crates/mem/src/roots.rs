@@ -1,11 +1,10 @@
-//! In-place chains: for each array the array in whose memory it lies because it
-//! was made from it by updates.
+//! Must-alias roots (in-place chains): for each array, the array whose memory it occupies because
+//! it was made from it by updates.
 //!
-//! `root(v)` is `root(a)` where `v` is `a with [..] <- x`, a coercion of `a`, a
-//! histogram or accumulator result over `a`; the root of the initial value
-//! where `v` is a loop's result whose parameter is updated in place by the
-//! body; the common root of the branches of an `if`. Any other array is its own
-//! root. One forward walk, linear in the size of the function.
+//! `root(v)` is `root(a)` if `v` is `a with [..] <- x`, a coercion of `a`, or a histogram or
+//! accumulator result over `a`; the root of the initial value if `v` is a loop's result whose
+//! parameter is updated in place by the body; and the common root of the branches of an `if`. Any
+//! other array is its own root. One forward walk, linear in the size of the function.
 
 use ir::Segs;
 use ir::name::Name;
@@ -19,7 +18,7 @@ pub(crate) struct Roots {
 }
 
 impl Roots {
-    /// The roots of a body whose function has `n_names` names.
+    /// Computes the roots of a body whose function has `n_names` names.
     pub(crate) fn new(body: &Body<Segs>, n_names: usize) -> Self {
         let mut roots =
             Self { root: (0..n_names as u32).map(Name).collect(), in_place: vec![false; n_names] };
@@ -27,12 +26,13 @@ impl Roots {
         roots
     }
 
-    /// The array in whose memory `name` lies; names made since are their own roots.
+    /// The array whose memory `name` occupies. Names created after the analysis are their own
+    /// roots.
     pub(crate) fn root(&self, name: Name) -> Name {
         self.root.get(name.index()).copied().unwrap_or(name)
     }
 
-    /// Whether a loop parameter is updated in place by the body.
+    /// Returns true if a loop parameter is updated in place by the body.
     pub(crate) fn in_place(&self, param: Name) -> bool {
         self.in_place.get(param.index()).copied().unwrap_or(false)
     }

@@ -1,4 +1,5 @@
-//! Segops: result arrays get memory before, each point's results are built in it.
+//! Memory of segops: result arrays are allocated before, and each iteration builds its results in
+//! them.
 
 use crate::alloc::{Ctx, row_major_in};
 use crate::dests::Dest;
@@ -42,7 +43,7 @@ impl Ctx<'_> {
         if self.home == Space::Device && seg.kind == SegKind::FlatMap {
             return Err(Self::not_in_kernels("flat maps"));
         }
-        // What is refused is so before anything is placed for it.
+        // Refusals must be raised before anything is allocated for the segop.
         let kernel = starts.then(|| self.kernel_of(&seg, &pat)).transpose()?;
         let first = pat.first().map(|param| param.name);
         let Seg { level, space, kind, body, ret, decomp, keeps: _ } = seg;
@@ -107,7 +108,7 @@ impl Ctx<'_> {
         Ok(match kind {
             SegKind::Folds(folds) => {
                 let (reduced, elements) = folds.results(places);
-                // What comes before a post lambda has no destination.
+                // Results of the body that a post lambda takes have no destination.
                 let at = if folds.post.is_some() {
                     Vec::new()
                 } else {
@@ -142,8 +143,8 @@ impl Ctx<'_> {
         })
     }
 
-    /// The place of one point of a result array: of the array results, those
-    /// that have a row for each point.
+    /// The location of one iteration's part of a result array, if the array has a row for each
+    /// iteration.
     fn point(&self, param: &Param<Mems>, space: &SegSpace) -> Option<Dest> {
         let MemAnn::In { block: Block::Var(block), lmad } = &param.ann else {
             return None;
@@ -162,7 +163,7 @@ impl Ctx<'_> {
         Some(Dest { block: *block, lmad: lmad.slice(&slice) })
     }
 
-    /// Where an array lies in a block of its own, which is bound before it.
+    /// The annotation of an array in a block of its own, which is bound before it.
     fn own_block(&mut self, param: &Param<Segs>, bound: &mut Vec<Param<Mems>>) -> MemAnn {
         let hint = format!("{}_mem", self.names.hint(param.name));
         let block = self.fresh(&hint, Type::Mem(self.home), MemAnn::None);
@@ -171,7 +172,7 @@ impl Ctx<'_> {
         ann
     }
 
-    /// The results of a flat map: blocks of its own for what is concatenated.
+    /// Binds the results of a flat map: concatenated arrays get blocks of their own.
     fn flat_pattern(
         &mut self,
         pat: Vec<Param<Segs>>,
@@ -217,8 +218,8 @@ impl Ctx<'_> {
         Ok(Operator { op: Lambda { params, body, ret }, neutral, comm })
     }
 
-    /// A post lambda: its parameters for arrays lie where the body put them,
-    /// which only scalars can do for now.
+    /// Converts a post lambda. Its parameters must be scalars for now; arrays would have the
+    /// location that the body gave them.
     fn post(&mut self, post: Lambda<Segs>, at: &[Option<Dest>]) -> Result<Lambda<Mems>, PassError> {
         let Lambda { params, body, ret } = post;
         let params = params.into_iter().map(|p| self.plain(p)).collect::<Result<Vec<_>, PassError>>()?;
@@ -226,7 +227,7 @@ impl Ctx<'_> {
         Ok(Lambda { params, body, ret })
     }
 
-    /// Appends a `withacc`: the arrays stay where they are.
+    /// Appends a `withacc`. Its arrays keep their locations.
     pub(crate) fn with_acc(
         &mut self,
         pat: Vec<Param<Segs>>,

@@ -1,8 +1,8 @@
-//! Points and iterations that may run in any order, side by side.
+//! Independence: iterations that may run in any order, or in parallel.
 //!
-//! What a body updates in place belongs to its iteration (a row of the result, or the
-//! frame or a block that it allocates), since a body cannot consume what is bound outside
-//! of it. What is left is that it writes no accumulator.
+//! A body can only update arrays in place that belong to its iteration (a row of the result, or the
+//! frame or a block that it allocates), since it cannot consume arrays bound outside. So it remains
+//! to check that it updates no accumulator.
 
 use ir::Mems;
 use ir::mem::MemOp;
@@ -13,7 +13,7 @@ use ir::types::Type;
 use ir::walk::{Visit, with_stack};
 use target::levels::LANES;
 
-/// Whether iterations of a body of these statements may run in any order.
+/// Returns true if iterations of a body of these statements may run in any order.
 pub(super) fn independent(stms: &[Stm<Mems>]) -> bool {
     with_stack(|| {
         stms.iter().all(|stm| match &stm.exp {
@@ -33,8 +33,8 @@ pub(super) fn independent(stms: &[Stm<Mems>]) -> bool {
     })
 }
 
-/// Whether a loop only writes row `i` of its arrays in iteration `i` and reads
-/// none of them: then iterations may run in any order.
+/// Returns true if a loop's iteration `i` only writes row `i` of its arrays and reads none of them:
+/// then iterations may run in any order.
 pub(super) fn writes_rows(params: &[LoopParam<Mems>], counter: Name, body: &Body<Mems>) -> bool {
     struct Uses<'a> {
         params: &'a [LoopParam<Mems>],

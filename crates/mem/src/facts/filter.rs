@@ -1,12 +1,12 @@
-//! Filters: scans that count flags, whose post lambda scatters what is flagged to the
-//! count.
+//! Filters: scans that count flags, followed by a post lambda that scatters the flagged elements to
+//! the count.
 //!
 //! ```text
 //! segscan (i < n) (+, 0) { (btoi c, c, v) }
 //!   post (s, c, v) { out with [if c then s - 1 else -1] <- v }
 //! ```
 //!
-//! The places of what is flagged follow one another whatever the flags are.
+//! The positions of flagged elements are consecutive, whatever the flags.
 
 use ir::facts::Filter;
 use ir::folds::Folds;
@@ -15,10 +15,10 @@ use ir::syntax::{Atom, BasicOp, Body, Exp, Lambda};
 use ir::{Mems, Type};
 use prim::{BinOp, ConvOp};
 
-/// What is added to counts is no more than this: so no place wraps around.
+/// The largest constant added to counts, so that no position wraps.
 const MOST_ADDED: i64 = 1 << 31;
 
-/// The filter that a scan of this body and the scatter after it are, if they are one.
+/// Returns the filter that a scan over this body and its scatter implement, if they do.
 pub(super) fn filter(body: &Body<Mems>, folds: &Folds<Mems>) -> Option<Filter> {
     let [operator] = folds.scans.as_slice() else {
         return None;
@@ -61,7 +61,7 @@ pub(super) fn filter(body: &Body<Mems>, folds: &Folds<Mems>) -> Option<Filter> {
     holds.then_some(Filter { flag: flag_at, values, added })
 }
 
-/// Whether an operator adds its operands.
+/// Returns true if an operator adds its operands.
 fn adds(op: &Lambda<Mems>) -> bool {
     let ([x, y], [result]) = (op.params.as_slice(), op.body.result.as_slice()) else {
         return false;

@@ -1,6 +1,6 @@
-//! Operators that choose between their operands, such as the position of the greatest
-//! element: where an operator says by a condition that its result is its left operand,
-//! that condition tells points that change nothing.
+//! No-op predicates of operators that select one of their operands, such as the position of the
+//! greatest element: the condition under which an operator's result is its left operand identifies
+//! iterations without effect.
 //!
 //! ```text
 //! \(a, x) -> smax a x          keeps \(a, x) -> sle x a
@@ -19,10 +19,11 @@ use ir::{Mems, NameTable, Prov, Type};
 use prim::{BinOp, CmpOp, PrimType, Scalar, UnOp};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Conditions of one operand above which it is not worth asking.
+/// The largest number of conditions of one operand for which a predicate pays.
 const MOST_CONDITIONS: usize = 8;
 
-/// Whether each operator says by straight code when it leaves what it folded as it is.
+/// Returns true if each operator is straight-line code and shows when its left operands stay
+/// unchanged.
 pub(super) fn says_so(folds: &Folds<Mems>) -> bool {
     let straight = |op: &Operator<Mems>| {
         let mut stms = op.op.body.stms.iter();
@@ -32,7 +33,7 @@ pub(super) fn says_so(folds: &Folds<Mems>) -> bool {
     operators.all(|op| straight(op) && unchanged(&op.op).is_some())
 }
 
-/// Tells the points at which all operators leave what they folded as it is, if
+/// Builds the predicate that is true if all operators leave their left operands unchanged, given
 /// [`says_so`].
 pub(super) fn keeps(folds: &Folds<Mems>, names: &mut NameTable) -> Option<Lambda<Mems>> {
     let (mut held, mut values, mut stms) = (Vec::new(), Vec::new(), Vec::new());
@@ -59,7 +60,7 @@ pub(super) fn keeps(folds: &Folds<Mems>, names: &mut NameTable) -> Option<Lambda
     Some(Lambda { params: held, body: Body { stms, result: vec![all] }, ret: vec![Type::BOOL] })
 }
 
-/// The names that conditions need, those that these need included.
+/// The names that conditions depend on, transitively.
 fn needed(body: &Body<Mems>, conditions: &[Condition]) -> FxHashSet<Name> {
     let mut needed: FxHashSet<Name> = FxHashSet::default();
     for condition in conditions {
@@ -76,7 +77,7 @@ fn needed(body: &Body<Mems>, conditions: &[Condition]) -> FxHashSet<Name> {
     needed
 }
 
-/// A condition under a name.
+/// Binds a condition to a fresh name.
 fn bind(names: &mut NameTable, stms: &mut Vec<Stm<Mems>>, op: BasicOp) -> Atom {
     let name = names.fresh("keeps");
     stms.push(Stm {
@@ -87,19 +88,18 @@ fn bind(names: &mut NameTable, stms: &mut Vec<Stm<Mems>>, op: BasicOp) -> Atom {
     name.into()
 }
 
-/// What has to hold for an operator to leave its left operands as they are: all
-/// of these.
+/// A conjunction of conditions under which an operator leaves its left operands unchanged.
 type Conditions = Vec<Condition>;
 
 #[derive(Clone, PartialEq)]
 enum Condition {
-    /// A truth value in the operator, as it is or not.
+    /// A boolean in the operator, with the value that it must have.
     Is(Atom, bool),
     /// A comparison of operands.
     Compare(CmpOp, PrimType, Atom, Atom),
 }
 
-/// When an operator of scalars changes nothing, if it says so.
+/// The conditions under which an operator of scalars has no effect, if they can be derived.
 fn unchanged(op: &Lambda<Mems>) -> Option<Conditions> {
     let mut all = Vec::new();
     for (&result, param) in op.body.result.iter().zip(&op.params) {
@@ -112,7 +112,7 @@ fn unchanged(op: &Lambda<Mems>) -> Option<Conditions> {
     Some(all)
 }
 
-/// When a value of the operator's body is this operand.
+/// The conditions under which a value of the operator's body is this operand.
 fn chosen(op: &Lambda<Mems>, value: Atom, operand: Atom) -> Option<Conditions> {
     let mut known = FxHashMap::default();
     for stm in &op.body.stms {
@@ -125,7 +125,7 @@ fn chosen(op: &Lambda<Mems>, value: Atom, operand: Atom) -> Option<Conditions> {
     is_operand(value, operand, &known)
 }
 
-/// When a value is the operand, from what is known of the names before.
+/// The conditions under which a value is the operand, given those of earlier names.
 fn is_operand(value: Atom, operand: Atom, known: &FxHashMap<Name, Conditions>) -> Option<Conditions> {
     if value == operand {
         return Some(Vec::new());
@@ -133,8 +133,8 @@ fn is_operand(value: Atom, operand: Atom, known: &FxHashMap<Name, Conditions>) -
     known.get(&value.var()?).cloned()
 }
 
-/// When an operation's result is the operand. Chains that ask for more than a
-/// few things are not worth asking.
+/// The conditions under which an operation's result is the operand. Chains with more than a few
+/// conditions are not followed.
 fn chooses(basic: &BasicOp, operand: Atom, known: &FxHashMap<Name, Conditions>) -> Option<Conditions> {
     match basic {
         BasicOp::Select { ty: _, cond, if_true, if_false } => {

@@ -1,6 +1,6 @@
-//! Points that end by writing one scalar to one place of each of several vectors
-//! that lie in order: where places follow one another, as where elements are
-//! filtered, several points can be packed and stored together.
+//! Packed scatters: iterations that end by writing one scalar to the same position of each of some
+//! vectors with stride 1. Where positions are consecutive, as in filters, several iterations can be
+//! packed and stored together.
 
 use super::Places;
 use super::apart::independent;
@@ -10,7 +10,7 @@ use ir::syntax::{Atom, BasicOp, Body, Exp};
 use ir::types::Type;
 use prim::PrimType;
 
-/// Whether a point of this body can be packed with others.
+/// Returns true if an iteration of this body can be packed with others.
 pub(super) fn packs(body: &Body<Mems>, places: &Places) -> bool {
     let Some((last, before)) = body.stms.split_last() else {
         return false;

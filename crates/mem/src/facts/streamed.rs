@@ -1,6 +1,6 @@
-//! Elements of vectors that a body reads at its segop's own index: where several
-//! stretches of a chunk are folded in step, they can be brought into lane order
-//! together (the CPU's form of the coalescing in section 4 of the redomap paper).
+//! Elements of vectors that a body reads at its segop's own index: if several sub-chunks are
+//! reduced in lockstep, such elements can be transposed into lane order together (the CPU's form of
+//! the coalescing in section 4 of the redomap paper).
 
 use ir::facts::Mark;
 use ir::name::Name;
@@ -25,7 +25,7 @@ pub(super) fn mark(space: &SegSpace, body: &mut Body<Mems>, fuel: &mut Fuel) {
         let [param] = stm.pat.as_slice() else {
             continue;
         };
-        // Not what a check in the body has to allow first.
+        // Except for reads that depend on a check in the body.
         let checked = stm.aux.certs.iter().any(|cert| bound.contains(cert));
         let indexed = slice.as_slice() == std::slice::from_ref(&at_index);
         let scalar = matches!(param.ty, Type::Prim(_));

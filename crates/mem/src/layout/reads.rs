@@ -1,15 +1,14 @@
-//! How the points of a segop read arrays from outside: how far apart neighbouring points,
-//! and neighbouring turns of loops in a point, find their elements.
+//! The strides at which the iterations of a segop read arrays from outside: the distances between
+//! the elements read by neighbouring iterations, and by successive iterations of loops inside.
 //!
 //! ```text
 //! segmap (i < n) { loop for j < m { x = xs[j, i + 1] } }
-//!     x lies at j * n + i + 1:   1 from point to point, n from turn to turn
+//!     x is at j * n + i + 1:   stride 1 in the segop's index, n in the loop's
 //! ```
 //!
-//! What is indexed has an index function, whose offset is a polynomial in names; indices
-//! that are sums and products of others are put in. What an index step moves an element by
-//! is its coefficient. Elements at places that are no such polynomial (read from arrays,
-//! quotients) say nothing.
+//! The offset of an array's index function is a polynomial in names; indices that are sums and
+//! products of others are substituted into it. The stride of an index is its coefficient. Reads at
+//! positions that are no such polynomial (indices read from arrays, quotients) are ignored.
 
 use ir::Segs;
 use ir::mem::{Lmad, view};
@@ -22,29 +21,31 @@ use ir::walk::Visit;
 use prim::{BinOp, ConvOp};
 use rustc_hash::FxHashMap;
 
-/// Longer sums are left as they are.
+/// The largest number of terms of a polynomial that is substituted.
 const MOST_TERMS: usize = 8;
 
-/// What is read how.
+/// The kinds of reads found.
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct Reads {
-    /// Whether neighbouring points read neighbouring elements somewhere.
+    /// True if neighbouring iterations read adjacent elements somewhere.
     along: bool,
-    /// Whether neighbouring points read elements that lie apart somewhere.
+    /// True if neighbouring iterations read non-adjacent elements somewhere.
     across: bool,
-    /// Whether turns of a loop read elements that lie apart where neighbouring points read
-    /// neighbours.
+    /// True if successive iterations of a loop read non-adjacent elements where neighbouring
+    /// iterations of the segop read adjacent ones.
     pub(super) columns: bool,
 }
 
 impl Reads {
-    /// Whether neighbouring points read neighbours, and nothing that lies apart.
+    /// Returns true if neighbouring iterations read adjacent elements, and nowhere non-adjacent
+    /// ones.
     pub(super) const fn neighbours(self) -> bool {
         self.along && !self.across
     }
 }
 
-/// How the points of a space read arrays from outside, which lie as `lies` says.
+/// Analyses the reads of arrays from outside, with the index functions given by `lies`, by the
+/// iterations of a segop.
 pub(super) fn of(space: &SegSpace, body: &Body<Segs>, lies: impl Fn(Name) -> Option<Lmad>) -> Reads {
     let mut reader = Reader {
         lies,
@@ -62,13 +63,14 @@ pub(super) fn of(space: &SegSpace, body: &Body<Segs>, lies: impl Fn(Name) -> Opt
 struct Reader<F> {
     lies: F,
     index: Option<Name>,
-    /// Views that the point makes.
+    /// Views that the body creates.
     views: FxHashMap<Name, Lmad>,
-    /// What the point's integers are, where they are sums and products.
+    /// The body's integers that are sums and products, as polynomials.
     scalars: FxHashMap<Name, Poly>,
-    /// The counters of the loops around, outermost first.
+    /// The counters of enclosing loops, outermost first.
     counters: Vec<Name>,
-    /// How many tasks stand around in the point, whose reads in loops are theirs.
+    /// The number of enclosing task-level segops within the body. Loop strides inside these are not
+    /// counted.
     tasks: usize,
     reads: Reads,
 }
@@ -103,7 +105,7 @@ impl<F: Fn(Name) -> Option<Lmad>> Visit<Segs> for Reader<F> {
 }
 
 impl<F: Fn(Name) -> Option<Lmad>> Reader<F> {
-    /// What an integer is, as far as it is a sum or product of others.
+    /// Records an integer that is a sum or product of others.
     fn scalar(&mut self, name: Name, op: &BasicOp) {
         let known =
             if let BasicOp::Atom(x) | BasicOp::Convert { op: ConvOp::SExt | ConvOp::ZExt, arg: x, .. } = op {
@@ -128,7 +130,7 @@ impl<F: Fn(Name) -> Option<Lmad>> Reader<F> {
         known.cloned().unwrap_or_else(|| Poly::atom(atom))
     }
 
-    /// A view that the point makes, or an element that it reads.
+    /// Records a view that the body creates, or an element that it reads.
     fn view(&mut self, name: Name, ty: &Type, op: &BasicOp) {
         let views = &self.views;
         let lies = |array| views.get(&array).cloned().or_else(|| (self.lies)(array));
@@ -148,7 +150,7 @@ impl<F: Fn(Name) -> Option<Lmad>> Reader<F> {
         }
     }
 
-    /// Something is read from a place on.
+    /// Records a read at an offset.
     fn read(&mut self, at: &Poly, row: bool) {
         let apart = |step: &Poly| !matches!(step.as_constant(), Some(-1..=1));
         let point = self.index.and_then(|index| at.step(index));

@@ -1,14 +1,14 @@
-//! Arrays that had better lie in another order of their dimensions.
+//! Layout preferences: arrays for which another dimension order avoids a copy.
 //!
 //! ```text
-//! let r = segmap (j < m) -> ..     -- computes row j of r from column j of xs
+//! let r = segmap (j < m) -> ..     -- row j of r is computed from column j of xs
 //! let t = rearrange (1, 0) r
-//! in (t)                           -- has to be row-major
+//! in (t)                           -- must be row-major
 //! ```
 //!
-//! If `r` lies column by column, `t` is row-major as it stands, and nothing is
-//! copied. Such wishes flow from a body's results, which will be row-major,
-//! back through transposes to what nobody else uses.
+//! If `r` is column-major, `t` is row-major as it is, and nothing is copied. Preferences are
+//! propagated from a body's results, which will be row-major, backwards through transposes to
+//! arrays without other uses.
 
 use crate::order::count_uses;
 use ir::Segs;
@@ -18,8 +18,7 @@ use ir::name::Name;
 use ir::syntax::{Atom, BasicOp, Body, Exp, ReshapeKind};
 use rustc_hash::FxHashMap;
 
-/// The orders that are wished for in a body whose results have these
-/// destinations; only those that are not row-major.
+/// The preferred orders in a body whose results have these destinations, except for row-major ones.
 pub(super) fn wishes(body: &Body<Segs>, results: &[Option<Lmad>]) -> FxHashMap<Name, Order> {
     let mut wishes: FxHashMap<Name, Order> = FxHashMap::default();
     let transposes = body.stms.iter().any(|stm| matches!(stm.exp, Exp::Basic(BasicOp::Rearrange { .. })));
@@ -27,7 +26,7 @@ pub(super) fn wishes(body: &Body<Segs>, results: &[Option<Lmad>]) -> FxHashMap<N
         return wishes;
     }
     let uses = count_uses(body);
-    // What is row-major anyway has an empty order.
+    // Arrays that are row-major anyway have an empty order.
     for (at, result) in body.result.iter().enumerate() {
         if let (Atom::Var(name), None) = (result, results.get(at).and_then(Option::as_ref)) {
             wishes.insert(*name, Order::new());

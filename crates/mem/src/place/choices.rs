@@ -1,4 +1,4 @@
-//! Choices between versions of which one cannot be kernels: the other is taken.
+//! Drops versions that contain segops refused as kernels, where the other version has none.
 
 use super::Refused;
 use ir::decision::{Kind, Pruned};
@@ -10,7 +10,7 @@ use ir::walk::{sub_bodies, sub_bodies_mut, with_stack};
 use ir::{Context, Name, Segs};
 use rustc_hash::FxHashMap;
 
-/// Takes versions away that were refused, where the other one was not.
+/// Drops the refused version of each choice whose other version is not refused.
 pub(super) fn drop_refused(function: &mut Function<Segs>, refused: &Refused, context: &mut Context) {
     let mut choices = Choices {
         refused,
@@ -53,7 +53,7 @@ impl Choices<'_> {
         });
     }
 
-    /// Appends a statement, or the version that is left of it.
+    /// Appends a statement, or the remaining version of it.
     fn choice(&mut self, stm: Stm<Segs>, rules: &FxHashMap<Name, Rule>, out: &mut Vec<Stm<Segs>>) {
         let goes = match &stm.exp {
             Exp::If { cond, then_body, else_body } => {
@@ -80,7 +80,7 @@ impl Choices<'_> {
     }
 }
 
-/// Whether something in a body was refused.
+/// Returns true if a body contains a refused segop.
 fn has_refused(body: &Body<Segs>, refused: &Refused) -> bool {
     with_stack(|| {
         body.stms.iter().any(|stm| {

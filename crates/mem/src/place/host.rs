@@ -1,8 +1,8 @@
-//! Functions of the host's: segops at the host's levels, calls of other such functions, no
-//! choices.
+//! Host functions: segops at the host's levels, calls of host clones, and no choices between
+//! versions.
 //!
-//! A machine whose tasks contain tasks shares what is inside of them by itself, so of two
-//! versions between which a size decides the first is taken, which has most in order.
+//! A machine with nested tasks shares the work inside tasks itself, so of two versions between
+//! which a size decides the first is taken, which is the more sequential one.
 
 use super::in_order;
 use ir::forest::{first_unless, keep_arm};
@@ -17,15 +17,15 @@ use prim::Scalar;
 use rustc_hash::FxHashSet;
 use target::levels::{LANES, TASKS};
 
-/// What the copy of a function is called that is for the host.
+/// The name of the host clone of a function.
 pub(super) fn twin(function: &FunName) -> FunName {
     FunName(format!("{function}.host").into())
 }
 
-/// Makes a function the host's.
+/// Converts a function to a host function.
 ///
 /// # Errors
-/// Reductions of arrays that update accumulators with an operator, too.
+/// Fails for reductions of arrays that also update accumulators.
 pub(super) fn convert(function: &mut Function<Segs>) -> Result<(), PassError> {
     let mut converter = Converter {
         types: TypeEnv::of_function(function),
@@ -43,9 +43,9 @@ pub(super) fn convert(function: &mut Function<Segs>) -> Result<(), PassError> {
 struct Converter<'a> {
     names: &'a mut NameTable,
     types: TypeEnv,
-    /// What holds where the first of two versions is taken.
+    /// Conditions that are true where the first of two versions is taken.
     first: FxHashSet<Name>,
-    /// Whether the code stands in a segop.
+    /// True inside a segop.
     inside: bool,
     failed: Option<PassError>,
 }
@@ -94,7 +94,8 @@ impl VisitMut<Segs> for Converter<'_> {
 }
 
 impl Converter<'_> {
-    /// Appends a statement; what folds arrays, or passes them on, is a loop.
+    /// Appends a statement. Scans and reductions of arrays, or with arrays in a post lambda, become
+    /// loops.
     fn fold(&mut self, stm: Stm<Segs>, out: &mut Vec<Stm<Segs>>) {
         if !in_order::folds_arrays(&stm.exp) {
             out.push(stm);
@@ -107,7 +108,8 @@ impl Converter<'_> {
     }
 }
 
-/// The level of the host for a segop: lanes for what folds a row of scalars in a task.
+/// The host level of a segop: lanes for a scan or reduction over a row of scalars inside a task,
+/// else tasks.
 fn level(seg: &Seg<Segs>, inside: bool) -> u8 {
     let folds = matches!(&seg.kind, SegKind::Folds(folds)
         if !folds.is_map() && folds.operators().all(Operator::is_scalar));
@@ -115,7 +117,7 @@ fn level(seg: &Seg<Segs>, inside: bool) -> u8 {
     if inside && row && is_plain(&seg.body) { LANES } else { TASKS }
 }
 
-/// Whether there are neither calls nor operations in a body.
+/// Returns true if a body contains neither calls nor operations.
 fn is_plain(body: &Body<Segs>) -> bool {
     with_stack(|| {
         body.stms.iter().all(|stm| {

@@ -1,5 +1,5 @@
-//! Folds of arrays as loops: the last dimension of such a segop goes on point by point, the
-//! others are a segmap around the loop.
+//! Scans and reductions of arrays as sequential loops: the last dimension of such a segop becomes
+//! the loop, the others a segmap around it.
 //!
 //! ```text
 //! segscanred level 1 (i < n, j < m) (op, ne) { e }
@@ -19,7 +19,8 @@ use ir::walk::{Substitution, VisitMut, sub_bodies_mut, substitute_body, with_sta
 use ir::{Builder, Name, NameTable, PassError, Segs};
 use prim::PrimType;
 
-/// Whether an expression is a segop that folds arrays, or passes them on behind a scan.
+/// Returns true if an expression is a segop that scans or reduces arrays, or passes arrays to a
+/// post lambda.
 pub(super) fn folds_arrays(exp: &Exp<Segs>) -> bool {
     let takes_arrays = |folds: &Folds<Segs>| {
         let mut params = folds.lambdas().flat_map(|lambda| &lambda.params);
@@ -29,8 +30,8 @@ pub(super) fn folds_arrays(exp: &Exp<Segs>) -> bool {
         if matches!(&seg.kind, SegKind::Folds(folds) if takes_arrays(folds)))
 }
 
-/// Makes loops of folds of arrays that go on side by side, as a thread can have an array of
-/// its own, but threads none together.
+/// Converts scans and reductions of arrays with parallelism around them to loops: a thread can have
+/// an array of its own, but threads cannot combine arrays.
 pub(super) fn of_threads(function: &mut Function<Segs>) -> Result<(), PassError> {
     struct Folds<'a> {
         names: &'a mut NameTable,
@@ -65,10 +66,10 @@ pub(super) fn of_threads(function: &mut Function<Segs>) -> Result<(), PassError>
     folds.failed.map_or(Ok(()), Err)
 }
 
-/// What stands for a segop that folds arrays.
+/// Converts a segop that scans or reduces arrays to statements with a loop.
 ///
 /// # Errors
-/// Where accumulators with an operator are updated beside.
+/// Fails if the segop also updates accumulators.
 pub(super) fn in_order(
     stm: Stm<Segs>,
     names: &mut NameTable,
@@ -130,18 +131,18 @@ fn is_acc(ty: &Type) -> bool {
     matches!(ty, Type::Acc { .. })
 }
 
-/// The points of the last dimension.
+/// The iterations of the last dimension.
 struct Points {
     index: Name,
     width: Dim,
-    /// The same as a loop's bound.
+    /// The width as a loop's bound.
     bound: Atom,
     body: Body<Segs>,
     ret: Vec<Type>,
 }
 
 impl Points {
-    /// A loop over the points: what is reduced, then the elements.
+    /// Emits the loop, and returns the reduced values, then the arrays of elements.
     fn fold(self, folds: Folds<Segs>, b: &mut Builder<'_, Segs>) -> Vec<Name> {
         let Self { index, width, bound, body, ret } = self;
         let elements = folds.element_types(&ret);
@@ -197,7 +198,7 @@ impl Points {
         let exp = Exp::Loop { params, form, body };
         let mut results = b.bind_all(types.into_iter().map(|ty| ("folded", ty)), exp);
         results.truncate(n_results);
-        // What operators give may be a part of what they take.
+        // An operator's result may alias its operands.
         let (reduced, _) = results.split_at_mut(n_reduced);
         for result in reduced {
             if b.type_of(Atom::Var(*result)).is_array() {
@@ -208,7 +209,7 @@ impl Points {
     }
 }
 
-/// Operators, each applied to accumulators and values.
+/// Applies operators to accumulators and values.
 fn apply(
     operators: Vec<Operator<Segs>>,
     accs: &[Name],
@@ -226,7 +227,7 @@ fn apply(
     results
 }
 
-/// A lambda's statements, for these arguments.
+/// Emits a lambda's statements for these arguments, and returns its results.
 fn inline(lambda: Lambda<Segs>, args: &[Atom], b: &mut Builder<'_, Segs>) -> Vec<Atom> {
     let Lambda { params, mut body, .. } = lambda;
     let names = params.iter().map(|param: &Param<Segs>| param.name);

@@ -1,5 +1,5 @@
-//! What cannot be a kernel, as a function of its own: its parameters are what is free in it,
-//! its results those of the statement.
+//! Outlining: moves a statement that cannot be a kernel to a function of its own, whose parameters
+//! are the statement's free names and whose results are the statement's.
 
 use super::host;
 use crate::callees::Callees;
@@ -16,7 +16,7 @@ use ir::{PassError, Segs};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeSet;
 
-/// The functions made of parts of another.
+/// The functions outlined from one function.
 pub(super) struct Outline<'a> {
     name: FunName,
     names: &'a NameTable,
@@ -27,7 +27,7 @@ pub(super) struct Outline<'a> {
 }
 
 impl<'a> Outline<'a> {
-    /// For a function with these names.
+    /// Creates an empty list for a function with these names.
     pub(super) fn new(
         name: &FunName,
         names: &'a NameTable,
@@ -38,24 +38,24 @@ impl<'a> Outline<'a> {
         Self { name: name.clone(), names, provs, types, callees, made: Vec::new() }
     }
 
-    /// The functions, for the host.
+    /// Returns the outlined functions, converted to host functions.
     pub(super) fn finish(self) -> Result<Vec<Function<Segs>>, PassError> {
         let mut made = self.made;
         made.iter_mut().try_for_each(host::convert)?;
         Ok(made)
     }
 
-    /// The function that parts are made functions of.
+    /// The function from which statements are outlined.
     pub(super) const fn name(&self) -> &FunName {
         &self.name
     }
 
-    /// Where a statement comes from.
+    /// The source locations of a statement.
     pub(super) fn places(&self, prov: Prov) -> Vec<SrcLoc> {
         self.provs.stack(prov)
     }
 
-    /// Puts the call of a function of its own in place of a statement's expression.
+    /// Outlines a statement, and replaces its expression by a call.
     pub(super) fn unit(&mut self, stm: &mut Stm<Segs>) {
         let (free, certs) = self.free(stm);
         let mut names = NameTable::new();
@@ -111,7 +111,7 @@ impl<'a> Outline<'a> {
         });
     }
 
-    /// What is free in a statement: scalars, then arrays; and certificates.
+    /// The free names of a statement, scalars before arrays; and its certificates.
     fn free(&self, stm: &Stm<Segs>) -> (Vec<Name>, BTreeSet<Name>) {
         let mut open = free_names_exp(&stm.exp);
         let dims = |ty: &Type| -> Vec<Name> {
@@ -148,8 +148,8 @@ impl<'a> Outline<'a> {
     }
 }
 
-/// The results of a body that is one statement, with sizes that it binds itself by their
-/// positions.
+/// The results of a body with one statement. Sizes that the statement binds itself refer to results
+/// by position.
 fn results(body: &Body<Segs>) -> Vec<FunResult<Segs>> {
     let pat = body.stms.iter().flat_map(|stm| &stm.pat);
     let positions: FxHashMap<Name, u32> = pat.clone().map(|param| param.name).zip(0..).collect();
@@ -159,7 +159,7 @@ fn results(body: &Body<Segs>) -> Vec<FunResult<Segs>> {
     pat.map(result).collect()
 }
 
-/// Takes certificates away that hold.
+/// Removes certificates that hold before the call.
 struct Held<'a>(&'a BTreeSet<Name>);
 
 impl VisitMut<Segs> for Held<'_> {
@@ -169,7 +169,7 @@ impl VisitMut<Segs> for Held<'_> {
     }
 }
 
-/// Collects what is consumed.
+/// Collects the consumed arrays.
 struct Consumed<'a> {
     callees: &'a Callees,
     found: FxHashSet<Name>,
