@@ -18,14 +18,14 @@ use syntax::span::Span;
 pub enum Position {
     /// An element.
     At(i64),
-    /// Start, end and step as far as they are given.
+    /// Start, end and step of a slice, where given.
     Slice(Option<i64>, Option<i64>, Option<i64>),
 }
 
 type Positions = SmallVec<[Position; 3]>;
 
-/// A dimension of a place in an array: where it begins, how many elements it
-/// has (`None`: one, and the dimension goes), and how far apart they are.
+/// One dimension of a slice: its start, its number of elements (`None`: a single index, and the
+/// dimension is dropped), and its step.
 #[derive(Clone, Copy)]
 struct Extent {
     start: i64,
@@ -33,7 +33,7 @@ struct Extent {
     step: i64,
 }
 
-/// The failure where memory cannot be had.
+/// The failure for an allocation that cannot be satisfied.
 pub fn out_of_memory(span: Span) -> Box<Failure> {
     Failure::at(span, OUT_OF_MEMORY)
 }
@@ -61,7 +61,7 @@ impl Machine<'_> {
         })
     }
 
-    /// `array[indices]`.
+    /// Evaluates `array[indices]`.
     pub fn index(&mut self, array: &Node, indices: &[Index], span: Span) -> Res<Val> {
         let Val::Array(array) = self.eval(array)? else {
             return Err(Failure::bug("an index into other than an array"));
@@ -86,8 +86,8 @@ impl Machine<'_> {
         Ok(Val::array(shape, data))
     }
 
-    /// `array with [indices] = value`. The value comes first: it may look at
-    /// the array as it is before.
+    /// Evaluates `array with [indices] = value`. The value is evaluated first, as it may read the
+    /// array before the update.
     pub fn update(&mut self, array: &Node, indices: &[Index], value: &Node, span: Span) -> Res<Val> {
         let value = self.eval(value)?;
         let positions = self.positions(indices)?;
@@ -119,7 +119,7 @@ impl Machine<'_> {
         Ok(Val::Array(array))
     }
 
-    /// The elements of a range. Lengths are computed on `i64`.
+    /// The elements of a range. Lengths are computed in `i64`.
     pub fn range(&mut self, range: &Range) -> Res<Val> {
         let first = self.scalar(&range.start)?;
         let second = match &range.second {
@@ -165,7 +165,7 @@ impl Machine<'_> {
         Ok(Val::vector(data))
     }
 
-    /// The failure of a row that does not fit those before it.
+    /// Turns the error of appending a row into a failure; `ty` is the type of the rows.
     pub fn row_result(&mut self, result: Result<(), RowError>, ty: Option<&CTy>, span: Span) -> Res<()> {
         match result {
             Ok(()) => Ok(()),
@@ -205,7 +205,7 @@ fn invalid_range(range: &Range, first: Scalar, second: Option<Scalar>, last: Sca
     Failure::at(range.span, text)
 }
 
-/// The extents of positions in an array, checked.
+/// The bounds-checked extents of index positions in an array.
 fn place(positions: &[Position], array: &Array, span: Span) -> Res<SmallVec<[Extent; 3]>> {
     let mut out = SmallVec::new();
     for (position, size) in positions.iter().zip(&array.shape) {
@@ -240,7 +240,7 @@ fn out_of_bounds(positions: &[Position], shape: &[i64], span: Span) -> Box<Failu
     Failure::at(span, text)
 }
 
-/// What a position means in a dimension of this size, if it is in bounds.
+/// The extent of a position in a dimension of this size, if it is in bounds.
 fn extent(position: Position, size: i64) -> Option<Extent> {
     let inside = |i: i128| (0..i128::from(size)).contains(&i);
     match position {
@@ -252,7 +252,7 @@ fn extent(position: Position, size: i64) -> Option<Extent> {
             }
             let (first, last) = if step > 0 { (0, size) } else { (size - 1, -1) };
             let (start, end) = (from.unwrap_or(first), to.unwrap_or(last));
-            // The distance by the step, rounded up.
+            // The distance divided by the step, rounded up.
             let (wide_step, distance) = (i128::from(step), i128::from(end) - i128::from(start));
             let count = (distance + wide_step - wide_step.signum()) / wide_step;
             let valid = match count {
@@ -268,7 +268,7 @@ fn extent(position: Position, size: i64) -> Option<Extent> {
     }
 }
 
-/// The place of the first element, for places that are one.
+/// The offset of the first element.
 fn offset(place: &[Extent], shape: &[i64]) -> i64 {
     let mut at = 0;
     for (extent, size) in place.iter().zip(shape) {
@@ -277,7 +277,7 @@ fn offset(place: &[Extent], shape: &[i64]) -> i64 {
     at
 }
 
-/// Calls `f` with the number of each block in the place, in order.
+/// Calls `f` with the number of each block of the slice, in order.
 fn blocks(place: &[Extent], shape: &[i64], at: i64, f: &mut dyn FnMut(usize)) {
     let (Some((extent, rest)), Some((size, inner))) = (place.split_first(), shape.split_first()) else {
         f(at as usize);
@@ -289,7 +289,7 @@ fn blocks(place: &[Extent], shape: &[i64], at: i64, f: &mut dyn FnMut(usize)) {
     }
 }
 
-/// The elements at a place, in blocks.
+/// The elements of a slice, copied in blocks.
 fn gather(array: &Array, place: &[Extent], block: usize) -> Data {
     if let [extent] = place
         && extent.step == 1
@@ -306,7 +306,7 @@ fn gather(array: &Array, place: &[Extent], block: usize) -> Data {
     pick(&array.data, &starts, block)
 }
 
-/// The blocks that begin at these elements, one after the other.
+/// The blocks that begin at these elements, concatenated.
 pub fn pick(data: &Data, starts: &[usize], block: usize) -> Data {
     remade!(data, v => {
         let mut out = Vec::with_capacity(starts.len() * block);
@@ -317,14 +317,14 @@ pub fn pick(data: &Data, starts: &[usize], block: usize) -> Data {
     })
 }
 
-/// Writes the elements of a value to a place, in blocks.
+/// Writes the elements of a value to a slice, in blocks.
 fn scatter(array: &mut Array, place: &[Extent], block: usize, value: &Data) -> Res<()> {
     let mut starts = Vec::new();
     blocks(place, &array.shape, 0, &mut |at| starts.push(at * block));
     write_blocks(&mut array.data, &starts, block, value)
 }
 
-/// Writes one block after the other to where they begin.
+/// Writes consecutive blocks of `value` to these start positions.
 pub fn write_blocks(data: &mut Data, starts: &[usize], block: usize, value: &Data) -> Res<()> {
     both!(data, value, (to, from) => {
         for (i, start) in starts.iter().enumerate() {

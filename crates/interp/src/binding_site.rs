@@ -1,10 +1,10 @@
-//! Where a variable is bound, for messages: a search through the typed tree.
+//! Binding sites of variables for messages, found by a search through the typed tree.
 
 use check::tast::{Bind, Def, Exp, ExpKind, LoopForm, Pat, PatKind, Program, VarId};
 use syntax::span::Span;
 
-/// The span of what binds a variable: its definition, a pattern, the function that has it
-/// as a size parameter, or the innermost expression whose value brings it.
+/// The span of the binding of a variable: its definition, a pattern, the function that has it as a
+/// size parameter, or the innermost expression that has it as an existential size.
 pub fn binding_site(program: &Program, var: VarId) -> Option<Span> {
     program.defs.iter().find_map(|def| in_def(def, var))
 }
@@ -42,7 +42,7 @@ fn in_exp(exp: &Exp, var: VarId) -> Option<Span> {
     })
 }
 
-/// What the expression itself binds, its parts left aside.
+/// The span of a binding in the expression itself, not in its subexpressions.
 fn own(exp: &Exp, var: VarId) -> Option<Span> {
     match &exp.kind {
         ExpKind::Lambda(lambda) => lambda.params.iter().find_map(|pat| in_pat(pat, var)),

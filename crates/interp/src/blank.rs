@@ -1,8 +1,8 @@
-//! Values that do not matter: expressions under `#[blank]` and `#[scratch]`.
+//! Don't-care values: expressions under `#[blank]` and `#[scratch]`.
 //!
-//! Such an expression may be replaced with any other of its type. Its own value
-//! is taken where there is one; where its evaluation fails, zeros of its type are,
-//! as far as the type's sizes are known.
+//! Such an expression may be replaced by any other of its type. Its own value is used if there is
+//! one; if its evaluation fails, zeros of its type are used, provided that all sizes of the type
+//! are known.
 
 use crate::failure::{Class, Res};
 use crate::machine::Machine;
@@ -14,7 +14,7 @@ use std::rc::Rc;
 use syntax::span::Span;
 
 impl Machine<'_> {
-    /// The value of an expression of this type that does not matter.
+    /// The value of a don't-care expression of this type.
     pub fn blank(&mut self, inner: &Node, ty: &CTy, span: Span) -> Res<Val> {
         match self.eval(inner) {
             Err(failure) if failure.class == Class::Program => match self.rty(ty) {
@@ -26,7 +26,7 @@ impl Machine<'_> {
     }
 }
 
-/// Zeros of this type; `None` where it has sizes that are not known, or functions.
+/// A zero value of this type; `None` if it contains unknown sizes or functions.
 fn zero(ty: &RTy, span: Span) -> Res<Option<Val>> {
     Ok(match ty {
         RTy::Scalar(ty) => Some(Val::Scalar(Scalar::zero(ty.prim()))),

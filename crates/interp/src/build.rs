@@ -1,25 +1,26 @@
-//! Arrays made row by row.
+//! Arrays built row by row.
 
 use crate::value::{Array, Data, Dims, RTy, Val, both};
 use prim::Scalar;
 use smallvec::SmallVec;
 use std::rc::Rc;
 
-/// Why a row cannot follow those that are there.
+/// The reason why a row cannot be appended.
 #[derive(Debug)]
 pub enum RowError {
-    /// Its shape differs: what it is and what the first row's is.
+    /// Its shape differs: its own shape, and the first row's.
     Shape(Dims, Dims),
-    /// There is no memory for it.
+    /// Memory is exhausted.
     Memory,
-    /// It is of another type, which the checker would have found.
+    /// Its type differs, which is a bug of the checker.
     Type,
 }
 
-/// Memory that one array may have at most, in bytes; more is refused at once.
+/// The maximum size of an array in bytes; larger ones are refused without an attempt to allocate.
 const MAX_BYTES: u64 = 1 << 40;
 
-/// Whether an array of so many elements, each of so many bytes, can be tried.
+/// Returns true if the allocation of an array of `elements` elements of `bytes` bytes each may be
+/// attempted.
 pub fn fits(elements: i64, bytes: u64) -> bool {
     u64::try_from(elements)
         .ok()
@@ -27,8 +28,7 @@ pub fn fits(elements: i64, bytes: u64) -> bool {
         .is_some_and(|n| n <= memory_limit().min(MAX_BYTES))
 }
 
-/// Bytes of memory that this machine can give: what it reports as available, and
-/// everything where it reports nothing.
+/// The available memory of the machine in bytes, or `u64::MAX` if the system does not report it.
 fn memory_limit() -> u64 {
     static LIMIT: std::sync::OnceLock<u64> = std::sync::OnceLock::new();
     *LIMIT.get_or_init(|| {
@@ -39,7 +39,7 @@ fn memory_limit() -> u64 {
     })
 }
 
-/// An array in the making.
+/// An array under construction.
 pub struct Rows {
     expected: usize,
     count: usize,
@@ -49,7 +49,7 @@ pub struct Rows {
 }
 
 impl Rows {
-    /// No rows yet; `expected` are to come.
+    /// An array without rows; `expected` rows will follow.
     pub fn new(expected: usize) -> Self {
         Self { expected, count: 0, row: SmallVec::new(), data: None }
     }
@@ -109,8 +109,7 @@ impl Rows {
         extend(data, &array.data)
     }
 
-    /// The array. If there are no rows, it is empty and its rows are of the type
-    /// that is claimed.
+    /// The finished array. Without rows it is empty, and `claim` is the type of its rows.
     pub fn finish(self, claim: impl FnOnce() -> Rc<RTy>) -> Val {
         match self.data {
             None => Val::Array(Rc::new(Array::empty_of(&claim()))),
@@ -123,7 +122,7 @@ impl Rows {
     }
 }
 
-/// A vector for elements of this kind.
+/// An empty vector for elements of the value's kind.
 fn start(value: &Val, expected: usize) -> Result<Data, RowError> {
     let mut data = match value {
         Val::Scalar(x) => match x {
@@ -142,7 +141,7 @@ fn start(value: &Val, expected: usize) -> Result<Data, RowError> {
     Ok(data)
 }
 
-/// Room for so many more elements.
+/// Reserves memory for `more` further elements.
 pub fn reserve(data: &mut Data, more: usize) -> Result<(), RowError> {
     crate::value::each!(data, v => {
         let size = elem_size(v);
@@ -153,12 +152,12 @@ pub fn reserve(data: &mut Data, more: usize) -> Result<(), RowError> {
     })
 }
 
-/// Bytes of an element.
+/// The size of an element in bytes.
 const fn elem_size<T>(_: &[T]) -> usize {
     size_of::<T>()
 }
 
-/// Adds elements of the same type.
+/// Appends elements of the same type.
 pub fn extend(data: &mut Data, more: &Data) -> Result<(), RowError> {
     both!(data, more, (x, y) => {
         x.try_reserve(y.len()).map_err(|_| RowError::Memory)?;
@@ -167,7 +166,7 @@ pub fn extend(data: &mut Data, more: &Data) -> Result<(), RowError> {
     Ok(())
 }
 
-/// Adds an element of the same type so many times.
+/// Appends `with`, of the same type, `times` times.
 pub fn extend_with(data: &mut Data, times: usize, with: &Data) -> Result<(), RowError> {
     both!(data, with, (x, y) => {
         for _ in 0..times {

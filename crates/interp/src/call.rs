@@ -1,5 +1,4 @@
-//! Calls: frames, function values, partial application, built-in functions of
-//! scalars.
+//! Calls: frames, function values, partial application, built-in functions on scalars.
 
 use crate::failure::{Class, Failure, Res};
 use crate::machine::{Args, Machine, NOWHERE};
@@ -13,7 +12,7 @@ use smallvec::SmallVec;
 use std::rc::Rc;
 use syntax::span::Span;
 
-/// How deeply calls may nest.
+/// The maximum depth of nested calls.
 const MAX_DEPTH: usize = 100_000;
 
 impl Machine<'_> {
@@ -26,7 +25,7 @@ impl Machine<'_> {
         })
     }
 
-    /// Runs `f` in a frame of a function's own.
+    /// Runs `f` in a new frame of a function.
     pub(crate) fn framed<R>(&mut self, func: &Func, f: impl FnOnce(&mut Self) -> Res<R>) -> Res<R> {
         self.tick()?;
         if self.depth >= MAX_DEPTH {
@@ -52,7 +51,7 @@ impl Machine<'_> {
         result
     }
 
-    /// Puts what a function takes into its frame.
+    /// Binds captured values, type and size arguments and arguments in a function's frame.
     pub(crate) fn bind_args(&mut self, func: &Func, captured: &[Val], inst: &[Val], args: Args) -> Res<()> {
         let comparable = std::mem::take(&mut self.comparable);
         if func.check_sizes {
@@ -80,7 +79,7 @@ impl Machine<'_> {
             }
             self.destructure(&param.pat, arg)?;
         }
-        // Sizes that the arguments do not give are the instance's.
+        // Sizes that the arguments do not determine are taken from the instance.
         let sizes = func.n_types as Slot..(func.n_types + func.n_sizes) as Slot;
         for (slot, size) in sizes.zip(inst.iter().skip(func.n_types)) {
             if matches!(self.peek(slot), Val::Unbound) {
@@ -96,7 +95,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// A function's result, which has the shape that its type says.
+    /// Checks that a function's result has the shape of its type.
     pub(crate) fn returned(&mut self, func: &Func, value: Val) -> Res<Val> {
         if let Some(ty) = &func.ret {
             if func.check.is_none() {
@@ -121,8 +120,8 @@ impl Machine<'_> {
         })
     }
 
-    /// A definition applied to arguments from outside, as many as there are.
-    /// Messages call them by `names`.
+    /// Applies a definition to arguments from outside, as many as there are. Messages refer to them
+    /// by `names`.
     pub fn call_entry(&mut self, id: u32, args: Args, names: Box<[String]>) -> Res<Val> {
         let fun = self.definition(id)?;
         if args.is_empty() {
@@ -230,14 +229,14 @@ impl Machine<'_> {
     }
 }
 
-/// The failure of an argument of an entry point that does not fit the others.
+/// The failure of an entry point's argument that contradicts the others.
 fn of_argument(failure: &Failure, name: &str, span: Span) -> Box<Failure> {
     let said = failure.message.strip_prefix("Value").unwrap_or("");
     let end = if said.is_empty() { "." } else { said };
     Failure::at(span, format!("{INVALID_SIZES}: {name}{end}"))
 }
 
-/// `x op y`, with the checks that the operator needs.
+/// Evaluates `x op y`, with the operator's run-time checks.
 pub fn binary(op: BinOp, ty: ScalarType, x: Scalar, y: Scalar, span: Span) -> Res<Scalar> {
     let fast = match (op, x, y) {
         (BinOp::Add, Scalar::I64(x), Scalar::I64(y)) => Some(Scalar::I64(x.wrapping_add(y))),
@@ -264,7 +263,7 @@ pub fn binary(op: BinOp, ty: ScalarType, x: Scalar, y: Scalar, span: Span) -> Re
     })
 }
 
-/// A comparison of two scalars.
+/// Evaluates a comparison of two scalars.
 pub fn compare(comparison: Comparison, x: Scalar, y: Scalar) -> Res<bool> {
     let (x, y) = if comparison.swap { (y, x) } else { (x, y) };
     match prim::eval::compare(comparison.op, x, y) {

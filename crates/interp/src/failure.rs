@@ -1,12 +1,12 @@
-//! Why an evaluation gave no value.
+//! Failures of evaluations.
 
 use std::fmt::Write as _;
 use syntax::span::{SourceMap, Span};
 
-/// How many positions a backtrace has at most.
+/// The maximum length of a backtrace.
 const MAX_PLACES: usize = 100;
 
-/// What is said when memory cannot be had.
+/// The message for an allocation that cannot be satisfied.
 pub const OUT_OF_MEMORY: &str = "out of memory";
 
 /// The classes of failures.
@@ -16,31 +16,30 @@ pub enum Class {
     Program,
     /// The call is wrong: entry point, number or types of arguments.
     Usage,
-    /// Something that is not supported yet.
+    /// An unsupported feature.
     Unsupported,
-    /// The evaluation took longer than it may.
+    /// The deadline has passed.
     Timeout,
-    /// Whoever asked for the evaluation does not want it any more.
+    /// The evaluation was cancelled.
     Interrupted,
-    /// A broken promise of an earlier stage or of the evaluator.
+    /// An invariant of an earlier stage or of the evaluator is broken.
     Bug,
-    /// The shape of a value contradicts its type, when sizes are checked: the checker is
-    /// wrong.
+    /// The shape of a value contradicts its type, when sizes are checked: the checker is wrong.
     Unsound,
-    /// A size that is not known was asked for; never seen from outside.
+    /// An unknown size was used; never visible from outside.
     Unbound,
 }
 
-/// Why an evaluation gave no value.
+/// The failure of an evaluation.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Failure {
-    /// What kind of failure it is.
+    /// The class of the failure.
     pub class: Class,
-    /// What happened, in the words of compiled programs.
+    /// The message, worded as in compiled programs.
     pub message: String,
-    /// What else there is to know, with where.
+    /// Additional notes with their source spans.
     pub notes: Vec<(String, Span)>,
-    /// Where: the innermost place first, then the calls that led there.
+    /// The backtrace: the innermost source span first, then the calls that led there.
     pub places: Vec<Span>,
 }
 
@@ -53,12 +52,12 @@ impl Failure {
         Box::new(Self { class, message: message.into(), notes: Vec::new(), places: Vec::new() })
     }
 
-    /// A failure of the program at a place.
+    /// A failure of the program at a source span.
     pub fn at(span: Span, message: impl Into<String>) -> Box<Self> {
         Self::new(Class::Program, message).called(span)
     }
 
-    /// A broken promise.
+    /// A broken invariant.
     pub fn bug(what: impl std::fmt::Display) -> Box<Self> {
         Self::new(Class::Bug, format!("compiler bug (please report it): evaluation: {what}"))
     }
@@ -68,7 +67,7 @@ impl Failure {
         Self::new(Class::Unsound, format!("compiler bug (please report it): wrong size in a type: {what}"))
     }
 
-    /// The failure as seen by a caller at this place.
+    /// Appends a call at this span to the backtrace.
     #[must_use]
     pub fn called(mut self: Box<Self>, span: Span) -> Box<Self> {
         if self.places.len() < MAX_PLACES && span != crate::machine::NOWHERE {
@@ -77,7 +76,7 @@ impl Failure {
         self
     }
 
-    /// Whether the program asked for more memory than can be had.
+    /// Returns true if the program required more memory than is available.
     pub fn is_out_of_memory(&self) -> bool {
         self.class == Class::Program && self.message == OUT_OF_MEMORY
     }
@@ -105,14 +104,14 @@ impl Failure {
     }
 }
 
-/// `file:line:column-column`, or with two lines where the span has them.
+/// A source span as `file:line:column-column`, or with two lines if it extends over several.
 pub fn place(span: Span, sources: &SourceMap) -> String {
     let Some(file) = sources.get(span.file) else {
         return sources.location(span);
     };
     let (start, end) = (file.line_col(span.start), file.line_col(span.end));
     let name = file.name();
-    // The end is the last character's column.
+    // The end is the column of the last character.
     let last = end.column.saturating_sub(1).max(1);
     if start.line == end.line {
         format!("{name}:{}:{}-{last}", start.line, start.column)

@@ -1,5 +1,5 @@
-//! Values of programs from and to values with text and binary formats, and the
-//! sizes of entry points' arguments.
+//! Conversion between the evaluator's values and values with text and binary formats, and checks of
+//! the sizes of entry points' arguments.
 
 use crate::failure::Res;
 use crate::shape::invalid_sizes;
@@ -13,7 +13,7 @@ use std::io::Read;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// The value as the machine has it.
+/// Converts an external value.
 pub fn from_value(value: &Value) -> Val {
     if let Some(scalar) = value.as_scalar() {
         return Val::Scalar(scalar);
@@ -47,7 +47,7 @@ pub fn from_value(value: &Value) -> Val {
     Val::array(shape, data)
 }
 
-/// The value as the machine has it, if it is of this type; the error says why not.
+/// Converts an external value, if it has this type; the error explains the mismatch.
 pub fn checked(value: &Value, ty: &Ty) -> Result<Val, String> {
     let (rank, elem) = ty.peel();
     match elem {
@@ -61,7 +61,7 @@ pub fn checked(value: &Value, ty: &Ty) -> Result<Val, String> {
     }
 }
 
-/// Reads an argument of this type; the error says why it cannot be read.
+/// Reads an argument of this type; the error explains a failure.
 pub fn read_argument<R: Read>(reader: &mut Reader<R>, ty: &Ty) -> Result<Val, String> {
     if matches!(ty, Ty::Tuple(parts) if parts.is_empty()) {
         reader.skip_unit().map_err(|e| e.to_string())?;
@@ -76,8 +76,7 @@ pub fn read_argument<R: Read>(reader: &mut Reader<R>, ty: &Ty) -> Result<Val, St
     Ok(from_value(&value))
 }
 
-/// The value in a form that can be printed and written, if there is one for its
-/// type; the error says why not.
+/// Converts a value to external form, if its type has one; the error explains why not.
 pub fn to_value(val: &Val, ty: &Ty) -> Result<Value, String> {
     let (_, elem) = ty.peel();
     let Ty::Scalar(scalar) = elem else {
@@ -114,7 +113,7 @@ fn bytes(array: &Array) -> Vec<u8> {
     }
 }
 
-/// The type with its sizes as far as they are numbers.
+/// The type with its constant sizes; all others are unknown.
 pub fn plain(ty: &Ty) -> Rc<RTy> {
     let all = |tys: &[Ty]| tys.iter().map(plain).collect();
     Rc::new(match ty {
@@ -140,7 +139,7 @@ pub fn plain(ty: &Ty) -> Rc<RTy> {
     })
 }
 
-/// What messages call the parameters of an entry point.
+/// The parameters' names in messages about an entry point.
 pub fn names(entry: &Entry) -> Box<[String]> {
     let params = entry.params.iter().enumerate();
     params
@@ -160,7 +159,7 @@ pub fn check_sizes(entry: &Entry, names: &[String], args: &[Val]) -> Res<()> {
     Ok(())
 }
 
-/// The array's shape and the type that it should have, where they differ.
+/// An array's shape, and the type that it contradicts.
 type Misfit = (Dims, RTy);
 
 fn fit(ty: &Ty, arg: &Val, sizes: &mut FxHashMap<VarId, i64>) -> Result<(), Misfit> {

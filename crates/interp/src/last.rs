@@ -1,5 +1,5 @@
-//! Calls of a definition by itself that come last: they take the frame of the
-//! caller, so that their number is not bounded.
+//! Tail calls of a definition to itself: they reuse the frame of the caller, so that their number
+//! is not bounded.
 
 use crate::failure::{Failure, Res};
 use crate::machine::{Args, Machine};
@@ -7,10 +7,10 @@ use crate::tree::{Func, Node, SizeCheck};
 use crate::value::Val;
 use syntax::span::Span;
 
-/// What a body comes to.
+/// The outcome of a body.
 enum Last {
     Value(Val),
-    /// A call of the same definition: its instance, its arguments, its place.
+    /// A tail call of the same definition: its instance, its arguments, its source span.
     Call(Args, Args, Span),
 }
 
@@ -19,7 +19,7 @@ impl Machine<'_> {
     pub(crate) fn rounds(&mut self, id: u32, func: &Func) -> Res<Val> {
         let mut place = None;
         loop {
-            // The places of all rounds but the last are forgotten.
+            // Backtraces contain the last tail call only.
             let last = self.eval_last(func, id).map_err(|failure| match place {
                 Some(span) => failure.called(span),
                 None => failure,
@@ -36,8 +36,8 @@ impl Machine<'_> {
         }
     }
 
-    /// Puts the arguments of the next round into the frame. Where the result would
-    /// have to have another shape, the round runs in a frame of its own: its value.
+    /// Binds the arguments of the next tail call in the frame; returns `None`. If the call's result
+    /// must have another shape, the call runs in a frame of its own, and its value is returned.
     fn next_round(&mut self, id: u32, func: &Func, inst: &[Val], args: Args, span: Span) -> Res<Option<Val>> {
         let (base, next) = (self.base, self.stack.len());
         let shape = match &func.ret {
@@ -107,8 +107,8 @@ impl Machine<'_> {
         }
     }
 
-    /// Whether a value that has the type of the function's result passes these checks,
-    /// as far as that is known before the value is.
+    /// Returns true if the checks hold for any value of the function's result type, as far as this
+    /// is known before evaluation.
     fn are_implied(&mut self, checks: &[&SizeCheck], func: &Func) -> bool {
         if checks.is_empty() {
             return true;

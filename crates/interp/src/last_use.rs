@@ -1,16 +1,15 @@
 //! Marks the last use of each variable, so that its value is moved out.
 //!
-//! In-place updates write to an array only if nobody else holds it. A variable
-//! that is not read afterwards must therefore not keep its value: its last
-//! [`Node::Slot`] becomes [`Node::Take`]. The walk goes backwards through the order of
-//! evaluation and knows which slots are read later. That set only grows, since
-//! every variable has a slot of its own; branches are walked from the same set.
-//! In a loop, what comes from outside is read again in the next iteration.
+//! In-place updates require that an array has no other reference. A variable that is not read
+//! afterwards must therefore not keep its value: its last [`Node::Slot`] becomes [`Node::Take`].
+//! The walk goes backwards through the order of evaluation and tracks the slots that are read
+//! later. That set only grows, since every variable has a slot of its own; all branches start with
+//! the same set. In a loop, variables from outside are read again in the next iteration.
 
 use crate::tree::{Bind, Form, Index, Node, Slot};
 use rustc_hash::FxHashSet;
 
-/// Marks last uses in the body of a function. Slots in `pinned` stay as they are.
+/// Marks last uses in the body of a function. Slots in `pinned` are never taken.
 pub fn mark(body: &mut Node, n_slots: Slot, pinned: &FxHashSet<Slot>, captures: &[Slot]) {
     let mut marker = Marker {
         live: vec![false; n_slots as usize],
@@ -34,7 +33,7 @@ fn pinned_in_order(pinned: &FxHashSet<Slot>) -> Vec<Slot> {
 }
 
 struct Marker {
-    /// Whether a slot is read later.
+    /// For each slot: true if it is read later.
     live: Vec<bool>,
     captured: Vec<bool>,
     /// The slots that became live, in order.
@@ -55,7 +54,7 @@ impl Marker {
         self.live.get(slot as usize).copied().unwrap_or(true)
     }
 
-    /// Walks alternatives: each begins with what is live now.
+    /// Walks alternatives: each starts with the slots that are live now.
     fn branches<'a>(&mut self, nodes: impl Iterator<Item = &'a mut Node>) {
         let from = self.trail.len();
         let mut all = Vec::new();
@@ -108,7 +107,7 @@ impl Marker {
             | Node::Intrinsic(..)
             | Node::Hole(..)
             | Node::Refused(..) => {}
-            // A polymorphic function may be instantiated again and again.
+            // A polymorphic function may be instantiated repeatedly.
             Node::LocalInst(fun, ..) => {
                 if let Node::Slot(slot) = &**fun {
                     self.read(*slot);

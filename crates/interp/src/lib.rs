@@ -1,18 +1,18 @@
-//! The meaning of the language: an evaluator of the typed tree.
+//! The semantics of the language: an evaluator of the typed tree.
 //!
-//! It is the oracle that compiled code is held against, and what `bindrune run
-//! --backend interp`, the prompt and the test tool evaluate with. It shares no
-//! code with the optimiser: it stands on the checker's output, on `prim` for what
-//! scalar operators mean, and on `value` for values as programs take and give them.
+//! It is the oracle for compiled code, and the evaluator of `bindrune run --backend interp`, the
+//! prompt and the test tool. It shares no code with the optimiser: it uses the checker's output,
+//! `prim` for the semantics of scalar operators, and `value` for the arguments and results of
+//! programs.
 //!
-//! [`Interp::new`] takes a checked program; [`Interp::call`] calls an entry point.
-//! A definition is turned into its resolved form ([`tree`], by [`resolve`]) when it
-//! is used first; [`machine`] walks that. Evaluation is strict and in order (the
-//! arguments of an application from the last to the first, then the function; the
-//! operands of infix operators from left to right): of several failing parts the
-//! first one fails.
+//! [`Interp::new`] takes a checked program; [`Interp::call`] calls an entry point. A definition is
+//! translated to its resolved form ([`tree`], by [`resolve`]) when it is used first; [`machine`]
+//! evaluates that. Evaluation is strict and sequential: the arguments of an application from the
+//! last to the first, then the function; the operands of infix operators from left to right. If
+//! several parts fail, the failure of the first one evaluated is reported.
 //!
-//! *Absent:* threads and any choice of order. Sums are from left to right.
+//! *Absent:* threads and any freedom in the order of evaluation. Sums are computed from left to
+//! right.
 
 #![allow(
     clippy::unnecessary_box_returns,
@@ -60,13 +60,13 @@ use std::time::Instant;
 use syntax::span::{FileId, Span};
 use tree::Func;
 
-/// A recursive walk that finds less stack than this left, in bytes, gets more.
+/// The stack size in bytes below which a recursive walk allocates more.
 pub(crate) const RED_ZONE: usize = 128 * 1024;
 
-/// How much stack it gets at once, in bytes.
+/// The size in bytes of each further stack segment.
 pub(crate) const STACK_STEP: usize = 4 * 1024 * 1024;
 
-/// Is told what `trace` prints: the tag, the value as text, and where.
+/// Receiver of `trace` output: the tag, the value as text, and the source span.
 pub type Tracer = Box<dyn FnMut(Option<&str>, &str, Span)>;
 
 /// A program ready to be evaluated.
@@ -81,7 +81,7 @@ pub struct Interp {
     watched: Cell<bool>,
     nans: Cell<bool>,
     check_sizes: Cell<bool>,
-    /// The first file that is not the prelude's.
+    /// The first file that is not part of the prelude.
     first_file: FileId,
 }
 
@@ -108,29 +108,29 @@ impl Interp {
         }
     }
 
-    /// Whom to tell what is traced; nobody is told otherwise.
+    /// Sets the receiver of traced values; without one they are dropped.
     pub fn set_tracer(&self, tracer: Tracer) {
         self.tracer.replace(Some(tracer));
     }
 
-    /// When evaluations are to end that have not ended by themselves.
+    /// Sets the time at which running evaluations are aborted.
     pub fn set_deadline(&self, deadline: Option<Instant>) {
         self.deadline.replace(deadline);
     }
 
-    /// Whether values are checked against the sizes in their types, which are the
-    /// checker's claims: a difference is a failure of [`Class::Unsound`]. To be called
-    /// before evaluations, which fix the code of what they use.
+    /// Enables checks of values against the sizes in their types, which are the checker's claims: a
+    /// difference is a failure of [`Class::Unsound`]. Must be called before evaluations, which fix
+    /// the code of the definitions they use.
     pub fn set_check_sizes(&self, check: bool) {
         self.check_sizes.set(check);
     }
 
-    /// A flag that ends evaluations soon after it is set.
+    /// Sets a flag that aborts evaluations soon after it becomes true.
     pub fn set_interrupt(&self, flag: Arc<AtomicBool>) {
         self.interrupt.replace(Some(flag));
     }
 
-    /// The program.
+    /// The program under evaluation.
     pub fn program(&self) -> &Program {
         &self.program
     }
@@ -150,7 +150,7 @@ impl Interp {
         }
     }
 
-    /// Calls an entry point with values as programs read and write them.
+    /// Calls an entry point with external values (see [`Value`]).
     pub fn call_values(&self, entry: &Entry, args: &[Value]) -> Result<Vec<Value>, Failure> {
         let usage = |text: String| *Failure::new(Class::Usage, text);
         if args.len() != entry.params.len() {
@@ -195,9 +195,9 @@ impl Interp {
         machine.call_entry(id, Args::from_vec(args), Box::default()).map_err(|failure| *failure)
     }
 
-    /// A definition without parameters, or one applied to arguments, while somebody
-    /// watches: breakpoints, and new NaNs if that is asked for, are reported. To be
-    /// called before other evaluations, which fix the code of what they use.
+    /// Evaluates a definition without parameters, or one applied to arguments, under a watcher:
+    /// breakpoints, and new NaNs if `nans` is set, are reported to it. Must be called before other
+    /// evaluations, which fix the code of the definitions they use.
     pub fn value_watched<'a>(
         &'a self,
         var: VarId,
@@ -222,7 +222,7 @@ impl Interp {
         machine.apply(fun, Args::from_vec(args)).map_err(|failure| *failure)
     }
 
-    /// The type with its sizes as numbers, as far as it has such.
+    /// The type with its sizes as numbers, where it has constant sizes.
     pub fn plain_type(ty: &Ty) -> Rc<RTy> {
         interface::plain(ty)
     }
@@ -265,7 +265,7 @@ impl Interp {
         }
     }
 
-    /// Whether a place is outside of the prelude.
+    /// Returns true if a span is outside of the prelude.
     pub(crate) fn is_users(&self, span: Span) -> bool {
         span.file >= self.first_file && span != machine::NOWHERE
     }

@@ -36,7 +36,7 @@ impl Machine<'_> {
                 if !self.truth(cond)? {
                     break;
                 }
-                // Nobody but the parameters holds the values from here on.
+                // From here on, only the parameters hold references to the values.
                 drop(value);
                 value = self.eval(&inner.body)?;
             },

@@ -1,8 +1,7 @@
-//! The machine: walks resolved code with a stack of frames.
+//! The machine: evaluates resolved code with a stack of frames.
 //!
-//! Each call ([`crate::call`]) has a frame of slots on one stack. Calls and nested
-//! expressions use the native stack, which grows as needed, up to a limit on the
-//! depth of calls.
+//! Each call ([`crate::call`]) has a frame of slots on one stack. Calls and nested expressions use
+//! the native stack, which grows as needed, up to a limit on the depth of calls.
 
 use crate::Interp;
 use crate::call::{binary, compare};
@@ -17,13 +16,13 @@ use std::rc::Rc;
 use std::time::Instant;
 use syntax::span::{FileId, Span};
 
-/// A place that is none.
+/// A span that denotes no source text.
 pub const NOWHERE: Span = Span::new(FileId(u32::MAX), 0, 0);
 
-/// How many steps are made between two looks at the clock.
+/// The number of steps between two checks of the deadline.
 const STEPS: u32 = 1 << 12;
 
-/// How many steps are made between two looks at whether anybody waits.
+/// The number of steps between two checks for interrupts.
 const LOOK: u32 = 1 << 6;
 
 /// Arguments of a call.
@@ -37,21 +36,21 @@ pub struct Machine<'a> {
     pub(crate) depth: usize,
     steps: u32,
     deadline: Option<Instant>,
-    /// The user's place where the innermost call from outside of the prelude stands.
+    /// The source span of the innermost call from outside of the prelude.
     pub(crate) site: Span,
     /// The calls of watched functions.
     pub(crate) active: Vec<Active>,
     pub(crate) watcher: Option<&'a mut Watcher<'a>>,
-    /// Whether new NaNs stop the evaluation.
+    /// True if new NaNs stop the evaluation.
     pub(crate) nans: bool,
-    /// The names of arguments, if the next frame is an entry point's, whose
-    /// arguments come from outside: all of their sizes are checked.
+    /// The names of the arguments, if the next frame is an entry point's, whose arguments come from
+    /// outside: all of their sizes are checked.
     pub(crate) from_outside: Option<Box<[String]>>,
-    /// Whether the checker could compare the sizes of the next frame's arguments.
+    /// True if the checker could compare the sizes of the next frame's arguments.
     pub(crate) comparable: bool,
     /// Arguments of calls that are being bound, if sizes are checked.
     pub(crate) bound_args: Vec<Args>,
-    /// How many sizes that are expressions are being evaluated for checks.
+    /// The number of size expressions that are being evaluated for checks.
     pub(crate) sizing: u32,
 }
 
@@ -83,20 +82,20 @@ impl<'a> Machine<'a> {
         &self.stack[self.base + slot as usize]
     }
 
-    /// Puts a value in a slot.
+    /// Puts a value into a slot.
     pub fn set(&mut self, slot: Slot, value: Val) {
         let at = self.base + slot as usize;
         self.stack[at] = value;
     }
 
-    /// Takes the values out of slots.
+    /// Resets slots to unbound.
     pub fn forget(&mut self, slots: &[Slot]) {
         for slot in slots {
             self.set(*slot, Val::Unbound);
         }
     }
 
-    /// Counts a step; fails when the time is over, or when nobody waits any more.
+    /// Counts a step; fails after the deadline, or when evaluation was interrupted.
     #[inline]
     pub fn tick(&mut self) -> Res<()> {
         self.steps = self.steps.wrapping_add(1);
@@ -118,7 +117,7 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
-    /// Notes the place of a call.
+    /// Records the source span of a call, if it is outside of the prelude.
     fn at(&mut self, span: Span) {
         if self.interp.is_users(span) {
             self.site = span;
@@ -135,8 +134,8 @@ impl<'a> Machine<'a> {
         self.destructure(&param.pat, value)
     }
 
-    /// Checks the shape of a value that a pattern is going to bind; whether the checker
-    /// could compare the sizes of the value's type, the pattern's left aside.
+    /// Checks the shape of a value that a pattern will bind. `comparable` is true if the checker
+    /// could compare the sizes of the value's type, regardless of the pattern's own type.
     pub(crate) fn check_bound(&mut self, param: &Param, value: &Val, comparable: bool) -> Res<()> {
         if let Some(ty) = &param.ty
             && let Err(failure) = self.conform(ty, value, Mode::Check, param.span)
@@ -214,7 +213,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// The scalar that an expression gives.
+    /// The value of a scalar expression.
     pub fn scalar(&mut self, node: &Node) -> Res<Scalar> {
         match self.eval(node)? {
             Val::Scalar(x) => Ok(x),
@@ -463,7 +462,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Evaluates and binds what a `let` binds.
+    /// Evaluates and binds the bindings of a `let`.
     pub(crate) fn binds(&mut self, binds: &[Bind]) -> Res<()> {
         for bind in binds {
             match bind {
@@ -486,7 +485,7 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
-    /// The body of the first case that fits, with its variables bound.
+    /// The body of the first matching case, with its variables bound.
     pub(crate) fn case<'n>(
         &mut self,
         scrutinee: &Node,
@@ -502,7 +501,7 @@ impl<'a> Machine<'a> {
         Ok(body)
     }
 
-    /// A captured value; a size may have none yet.
+    /// A captured value; a captured size may still be unbound.
     fn captured(&mut self, node: &Node) -> Val {
         match node {
             Node::Take(slot) => {
@@ -514,7 +513,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// A definition without type and size parameters: its value.
+    /// The value of a definition without type and size parameters.
     pub fn definition(&mut self, id: u32) -> Res<Val> {
         self.global(id, &[])
     }
@@ -530,7 +529,7 @@ impl<'a> Machine<'a> {
         if let Some(value) = self.interp.constant(id) {
             return Ok(value);
         }
-        // How the prelude makes its constants is nobody's concern.
+        // NaNs in the prelude's constants are not reported.
         let nans = self.nans;
         self.nans = nans && !self.interp.is_prelude(id);
         let value = self.call_global(id, &[], Args::new());
@@ -557,7 +556,8 @@ fn function(kind: FunKind) -> Val {
     Val::Fun(Rc::new(FunVal { kind, args: Vec::new() }))
 }
 
-/// An integer as `i64`, by its sign; a large unsigned number is the largest.
+/// An integer as an `i64`, according to its signedness; a larger unsigned number becomes
+/// `i64::MAX`.
 pub fn index_of(x: Scalar, signed: bool) -> i64 {
     if signed { x.as_i64().unwrap_or(0) } else { i64::try_from(x.bits()).unwrap_or(i64::MAX) }
 }

@@ -1,5 +1,5 @@
-//! Places in arrays that indices name at run time: buckets, rows, views of flat
-//! arrays. And the arguments of the functions that use them.
+//! Locations in arrays given by run-time indices (buckets, rows, views of flat arrays), and the
+//! arguments of the functions that access them.
 
 use crate::array::{pick, write_blocks};
 use crate::build::fits;
@@ -11,25 +11,25 @@ use prim::Scalar;
 use std::rc::Rc;
 use syntax::span::Span;
 
-/// Arguments in order.
+/// The arguments of a built-in function, in order.
 pub struct Given {
     args: std::iter::Rev<smallvec::IntoIter<[Val; 4]>>,
 }
 
 impl Given {
-    /// All of them.
+    /// All arguments of a call.
     pub fn new(args: Args) -> Self {
         let mut args = args;
         args.reverse();
         Self { args: args.into_iter().rev() }
     }
 
-    /// The next one.
+    /// The next argument.
     pub fn next(&mut self) -> Res<Val> {
         self.args.next().ok_or_else(|| Failure::bug("an argument is missing"))
     }
 
-    /// The next one, an array.
+    /// The next argument, an array.
     pub fn array(&mut self) -> Res<Rc<Array>> {
         match self.next()? {
             Val::Array(array) => Ok(array),
@@ -37,7 +37,7 @@ impl Given {
         }
     }
 
-    /// The next one, an `i64`.
+    /// The next argument, an `i64`.
     pub fn i64(&mut self) -> Res<i64> {
         match self.next()? {
             Val::Scalar(Scalar::I64(x)) => Ok(x),
@@ -46,7 +46,7 @@ impl Given {
     }
 }
 
-/// The rows at places that exist.
+/// The rows at these indices, which must be in bounds.
 pub fn rows_at(xs: &Array, order: &[usize]) -> Val {
     let block = xs.row_len();
     let mut shape = xs.shape.clone();
@@ -64,15 +64,14 @@ pub fn reshaped(xs: Rc<Array>, shape: Dims) -> Val {
     Val::array(shape, data)
 }
 
-/// A place in an array: the elements from one on, or one.
+/// A location in an array: an element, or a row of elements.
 pub struct Bucket {
     at: usize,
-    /// How many dimensions the index fixes.
+    /// The number of dimensions that the index fixes.
     rank: usize,
 }
 
-/// The bucket at an index, which is a number or a tuple of numbers; nothing if it
-/// is out of bounds.
+/// The bucket at an index, which is a number or a tuple of numbers; `None` if it is out of bounds.
 pub fn bucket(dest: &Array, index: &Val) -> Option<Bucket> {
     let (mut at, mut rank) = (0, 0);
     let mut step = |x: &Val| {
@@ -94,7 +93,7 @@ pub fn bucket(dest: &Array, index: &Val) -> Option<Bucket> {
     Some(Bucket { at: (at * block) as usize, rank })
 }
 
-/// What is in a bucket.
+/// The contents of a bucket.
 pub fn element(dest: &Array, bucket: &Bucket) -> Val {
     let inner = &dest.shape[bucket.rank..];
     if inner.is_empty() {
@@ -105,7 +104,7 @@ pub fn element(dest: &Array, bucket: &Bucket) -> Val {
     Val::array(Dims::from_slice(inner), data)
 }
 
-/// Fills a bucket.
+/// Sets the contents of a bucket.
 pub fn put(dest: &mut Array, bucket: &Bucket, value: Val) -> Res<()> {
     let inner = &dest.shape[bucket.rank..];
     match value {
@@ -128,7 +127,7 @@ pub fn put(dest: &mut Array, bucket: &Bucket, value: Val) -> Res<()> {
     }
 }
 
-/// Rows written at indices.
+/// Writes rows at indices; out-of-bounds indices are ignored.
 pub fn scatter(dest: Rc<Array>, is: &Array, vs: &Array, span: Span) -> Res<Val> {
     let mut dest = dest;
     if is.len() != vs.len() {
@@ -144,7 +143,7 @@ pub fn scatter(dest: Rc<Array>, is: &Array, vs: &Array, span: Span) -> Res<Val> 
     Ok(Val::Array(dest))
 }
 
-/// The places of a view into a flat array, if all are in bounds.
+/// The element indices of a view into a flat array; `None` if one is out of bounds.
 fn view(offset: i64, dims: &[(i64, i64)], size: i64) -> Option<Vec<usize>> {
     let mut places = vec![i128::from(offset)];
     for (n, stride) in dims {
@@ -166,7 +165,8 @@ fn view_failure(offset: i64, dims: &[(i64, i64)], size: i64, span: Span) -> Box<
     Failure::at(span, text)
 }
 
-/// A view into a flat array: offset, then size and stride of each dimension.
+/// A view into a flat array; the arguments are the offset, and the size and stride of each
+/// dimension.
 pub fn flat_index(given: &mut Given, rank: usize, span: Span) -> Res<Val> {
     let (xs, offset) = (given.array()?, given.i64()?);
     let mut dims = Vec::with_capacity(rank);
@@ -183,7 +183,8 @@ pub fn flat_index(given: &mut Given, rank: usize, span: Span) -> Res<Val> {
     Ok(reshaped(rows, shape))
 }
 
-/// A flat array with an array written to a view of it: offset, strides.
+/// A flat array with a view of it overwritten; the arguments are the offset, the strides and the
+/// value.
 pub fn flat_update(given: &mut Given, rank: usize, span: Span) -> Res<Val> {
     let (mut xs, offset) = (given.array()?, given.i64()?);
     let mut strides = Vec::with_capacity(rank);

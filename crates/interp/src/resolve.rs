@@ -1,13 +1,12 @@
-//! From the typed tree to the resolved form: names become slots and numbers.
+//! Translation of the typed tree to the resolved form: names become slots and numbers.
 //!
-//! A function's variables get slots in the order in which they are met. What a
-//! lambda or local function mentions of the scope around it is captured: it has a
-//! slot in the frame of each function in between. A size that nothing has bound
-//! where it is met first belongs to the function that mentions it.
+//! A function's variables get slots in the order in which they are met. Variables of enclosing
+//! scopes that a lambda or local function mentions are captured: they have a slot in the frame of
+//! each function in between. A size that is not bound where it is met first belongs to the function
+//! that mentions it.
 //!
-//! Guarantees: slots of scalars, sizes and types, and whatever sizes are computed
-//! from, are never taken out of their slots (see [`crate::last_use`]), so that
-//! types can be looked at any time.
+//! Guarantees: scalars, sizes and types, and the operands of size expressions, are never moved out
+//! of their slots (see [`crate::last_use`]), so types can be evaluated at any time.
 
 mod apply;
 mod bindings;
@@ -30,47 +29,45 @@ pub use types::payload_sizes;
 /// The numbers of definitions.
 pub type Globals = FxHashMap<VarId, u32>;
 
-/// Resolves one definition.
+/// The state of the resolution of one definition.
 pub struct Resolver<'a> {
     program: &'a Program,
     defs: &'a [Arc<Def>],
     globals: &'a Globals,
     frames: Vec<Frame>,
-    /// How many size expressions are around the current expression.
+    /// The number of size expressions around the current expression.
     in_sizes: usize,
     /// Type and size parameters of local functions.
     local_params: FxHashMap<VarId, (Vec<TyVarId>, Vec<VarId>)>,
-    /// Where names are looked up, if functions know what their parts see.
+    /// The program, for names of variables, if functions record the scopes of their parts.
     watched: Option<&'a Program>,
-    /// Whether operators note new NaNs.
     nans: bool,
-    /// Whether values are checked against their types.
     check_sizes: bool,
 }
 
-/// What code does besides its work.
+/// Additional instrumentation of the code.
 #[derive(Clone, Copy, Default)]
 pub struct Options {
-    /// Functions know what their parts see.
+    /// Functions record the variables in scope in their parts.
     pub watched: bool,
-    /// Operators note new NaNs.
+    /// Operators report new NaNs.
     pub nans: bool,
     /// Values are checked against their types.
     pub check_sizes: bool,
 }
 
-/// The function being resolved.
+/// The frame of a function being resolved.
 #[derive(Default)]
 struct Frame {
     slots: FxHashMap<VarId, Slot>,
     types: FxHashMap<TyVarId, Slot>,
     n_slots: Slot,
-    /// Slots of the function around it, and where their values go.
+    /// Captured slots of the enclosing function, with their slots here.
     captures: Vec<(Slot, Slot)>,
     pinned: FxHashSet<Slot>,
-    /// The sizes that the function's parts bind, in the order of their slots.
+    /// The sizes bound in the function, in the order of their slots.
     sizes: Vec<Slot>,
-    /// What the parts of the function see, if that is wanted.
+    /// The variables in scope in parts of the function, if it is watched.
     seen: Vec<Seen>,
 }
 
@@ -81,7 +78,7 @@ impl Frame {
     }
 }
 
-/// The code of a definition.
+/// Resolves a definition.
 pub fn definition(program: &Program, globals: &Globals, def: &Def, options: Options) -> Func {
     let mut resolver = Resolver {
         program,
@@ -97,7 +94,7 @@ pub fn definition(program: &Program, globals: &Globals, def: &Def, options: Opti
     resolver.function(def).0
 }
 
-/// What a name stands for.
+/// The resolution of a name.
 enum Found {
     Slot(Slot),
     Global(u32),
@@ -116,7 +113,7 @@ impl Resolver<'_> {
         self.frame().pinned.insert(slot);
     }
 
-    /// A slot for a variable that is bound here.
+    /// The slot of a variable that is bound here.
     fn bind(&mut self, var: VarId) -> Slot {
         let frame = self.frame();
         if let Some(slot) = frame.slots.get(&var) {
@@ -181,7 +178,7 @@ impl Resolver<'_> {
 
     // -------------------------------------------------------------- functions
 
-    /// A definition's code and the captured slots of the frame around it.
+    /// A definition's code, and the slots of the enclosing frame that it captures.
     fn function(&mut self, def: &Def) -> (Func, Vec<Slot>) {
         self.frames.push(Frame::default());
         for var in &def.ty_params {
@@ -297,8 +294,8 @@ impl Resolver<'_> {
             ExpKind::Project(record, label) => {
                 let at = field_index(&record.ty, label);
                 if at == u32::MAX && self.in_sizes > 0 {
-                    // A size of another scope, whose types were not followed up:
-                    // its value is not known here.
+                    // A size of another scope, whose types were not inferred any further: its value
+                    // is unknown here.
                     let slot = self.frame().fresh();
                     self.pin(slot);
                     return Node::Slot(slot);
@@ -399,7 +396,7 @@ impl Resolver<'_> {
                     Node::Trace(tag, Box::new(node), ty(), span)
                 }
                 "break" => Node::Break(Box::new(node), span),
-                // Scalars are left alone by `#[scratch]`.
+                // `#[scratch]` has no effect on scalars.
                 "scratch" if !matches!(inner.ty, Ty::Array(..)) => node,
                 "blank" | "scratch" => Node::Blank(Box::new(node), ty(), span),
                 _ => node,
@@ -426,7 +423,7 @@ fn closure(func: Func, captured: Vec<Slot>) -> Node {
     Node::Closure(Rc::new(func), captured.into_iter().map(Node::Slot).collect())
 }
 
-/// An array literal; of constants, a constant.
+/// An array literal; a constant if all elements are scalar constants.
 fn literal(elems: Vec<Node>, ty: CTy, span: Span) -> Node {
     let constants: Option<Vec<Val>> = elems
         .iter()

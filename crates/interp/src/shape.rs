@@ -1,8 +1,7 @@
-//! Shapes: types with the sizes of a frame, and values that have to fit them.
+//! Shapes: evaluation of types with the sizes of a frame, and comparison of values with them.
 //!
-//! A size variable without a value is bound to the size of the value at hand; one
-//! that has a value is compared. Where no row is there to look at, an empty
-//! array's own type is.
+//! A size variable without a value is bound to the size of the value compared; one with a value is
+//! compared. For an empty array, its recorded element type is compared.
 
 use crate::failure::{Class, Failure, Res};
 use crate::machine::Machine;
@@ -13,19 +12,19 @@ use std::fmt::Write as _;
 use std::rc::Rc;
 use syntax::span::Span;
 
-/// What a comparison with a type is for.
+/// The purpose of a comparison with a type.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
-    /// Sizes are bound; those that differ are left alone.
+    /// Sizes are bound; differences are ignored.
     Bind,
     /// Sizes that are numbers or variables must agree.
     Check,
-    /// All sizes must agree, those of type parameters too.
+    /// All sizes must agree, including sizes of type parameters.
     Strict,
 }
 
 impl Machine<'_> {
-    /// The type with its sizes.
+    /// The type with the values of its sizes.
     pub fn rty(&mut self, ty: &CTy) -> Res<Rc<RTy>> {
         Ok(match ty {
             CTy::Static(ty) => Rc::clone(ty),
@@ -46,12 +45,12 @@ impl Machine<'_> {
         })
     }
 
-    /// Several types with their sizes.
+    /// Several types with the values of their sizes.
     pub fn rtys(&mut self, types: &[CTy]) -> Res<Vec<Rc<RTy>>> {
         types.iter().map(|ty| self.rty(ty)).collect()
     }
 
-    /// The size, if it is known.
+    /// The value of a size, if it is known.
     pub fn dim(&mut self, dim: &CDim) -> Res<Option<i64>> {
         Ok(match dim {
             CDim::Any => None,
@@ -63,15 +62,14 @@ impl Machine<'_> {
             CDim::Exp(node) => match self.eval(node) {
                 Ok(Val::Scalar(Scalar::I64(n))) => Some(n),
                 Ok(_) => None,
-                // A size may mention what is not known here.
+                // A size may mention variables that are unbound here.
                 Err(failure) if failure.class == Class::Unbound => None,
                 Err(failure) => return Err(failure),
             },
         })
     }
 
-    /// Fails unless the value has the shape that the type asks for. Size
-    /// variables without a value are bound.
+    /// Fails unless the value has the shape of the type. Size variables without a value are bound.
     pub fn conform(&mut self, ty: &CTy, value: &Val, mode: Mode, span: Span) -> Res<()> {
         match (ty, value) {
             (CTy::Static(ty), value) if mode != Mode::Bind && !static_fit(ty, value) => {
@@ -109,7 +107,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// Whether an array without its first `at` dimensions fits.
+    /// Returns true if an array without its first `at` dimensions fits.
     fn fit_array(&mut self, ty: &CTy, array: &Array, at: usize, mode: Mode) -> Res<bool> {
         let Some(actual) = array.shape.get(at).copied() else {
             return self.fit_elements(ty, array, mode);
@@ -141,7 +139,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Whether the type of elements that are not there fits.
+    /// Returns true if the recorded type of absent elements fits.
     pub fn fit_type(&mut self, ty: &CTy, known: &RTy, mode: Mode) -> Res<bool> {
         match (ty, known) {
             (CTy::Array(dim, elem), RTy::Array(actual, inner)) => {
@@ -188,8 +186,8 @@ impl Machine<'_> {
         })
     }
 
-    /// Binds sizes to those of a value. A size that the type only computes with
-    /// keeps the value that it had.
+    /// Binds sizes to the sizes of a value. A size that occurs only in expressions of the type
+    /// keeps its former value.
     pub fn bind_sizes(&mut self, slots: &[Slot], ty: &CTy, value: &Val) -> Res<()> {
         let before: Vec<Val> = slots.iter().map(|slot| self.peek(*slot).clone()).collect();
         self.forget(slots);
@@ -205,7 +203,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// Sizes of payloads that nothing has told are 0.
+    /// Sets payload sizes that are still unbound to 0.
     pub fn absent_sizes(&mut self, payload: &[Slot]) {
         for slot in payload {
             if matches!(self.peek(*slot), Val::Unbound) {
@@ -215,7 +213,7 @@ impl Machine<'_> {
     }
 }
 
-/// Whether a value has the sizes that a type knows.
+/// Returns true if a value has the known sizes of a type.
 fn static_fit(ty: &RTy, value: &Val) -> bool {
     match (ty, value) {
         (RTy::Array(..), Val::Array(array)) => fit_known(ty, array, 0),
@@ -258,8 +256,8 @@ fn types_fit(wanted: &RTy, found: &RTy) -> bool {
     }
 }
 
-/// The failure of a value that does not fit its type. Of tuples, the component
-/// that does not fit is shown.
+/// The failure of a value that does not fit its type. For a tuple, it shows the component that does
+/// not fit.
 pub fn mismatch(value: &Val, ty: &RTy, span: Span) -> Box<Failure> {
     match (value, ty) {
         (Val::Tuple(parts), RTy::Tuple(tys) | RTy::Record(_, tys)) => {
@@ -282,19 +280,18 @@ pub fn mismatch(value: &Val, ty: &RTy, span: Span) -> Box<Failure> {
     }
 }
 
-/// The failure of an array of this shape where a type asks for another.
+/// The failure of an array of shape `found` where the type `wanted` is required.
 pub fn shapes_differ(found: &[i64], wanted: &RTy, span: Span) -> Box<Failure> {
     misfit("Value", found, wanted, span)
 }
 
-/// The failure of an argument of an entry point of this shape where the others, or
-/// its type, ask for another.
+/// The failure of an entry-point argument whose shape contradicts the other arguments or its type.
 pub fn invalid_sizes(argument: &str, found: &[i64], wanted: &RTy, span: Span) -> Box<Failure> {
     let what = format!("{INVALID_SIZES}: {argument}");
     misfit(&what, found, wanted, span)
 }
 
-/// What failures of arguments whose sizes do not agree begin with.
+/// The beginning of messages about arguments with inconsistent sizes.
 pub const INVALID_SIZES: &str = "entry point arguments have invalid sizes";
 
 fn misfit(what: &str, found: &[i64], wanted: &RTy, span: Span) -> Box<Failure> {
@@ -306,7 +303,7 @@ fn misfit(what: &str, found: &[i64], wanted: &RTy, span: Span) -> Box<Failure> {
     Failure::at(span, text)
 }
 
-/// `[n][m]`
+/// Appends `[n][m]`.
 pub fn push_shape(dims: &[i64], out: &mut String) {
     for dim in dims {
         // Writing to a string cannot fail.
@@ -314,7 +311,7 @@ pub fn push_shape(dims: &[i64], out: &mut String) {
     }
 }
 
-/// The text of a type; sizes that are not known are left out.
+/// Appends a type as text; unknown sizes are left empty.
 pub fn push_type(ty: &RTy, out: &mut String) {
     match ty {
         RTy::Scalar(ty) => out.push_str(ty.name()),

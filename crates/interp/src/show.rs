@@ -1,13 +1,13 @@
-//! Values as text, for traces and the prompt: the text format, with tuples,
-//! records and sums as programs write them.
+//! Values as text, for traces and the prompt: the text format of values, with tuples, records and
+//! sums in source syntax.
 
 use crate::value::{Array, Data, RTy, Val};
 use ::value::push_element;
 use prim::{Scalar, ScalarType};
 use std::fmt::Write as _;
 
-/// The value as text; the type says which integers have no sign, and what fields
-/// and constructors are called.
+/// The value as text; the type determines which integers are unsigned, and the names of fields and
+/// constructors.
 pub fn show(value: &Val, ty: &RTy) -> String {
     let mut out = String::new();
     push(value, ty, &mut out);
@@ -71,7 +71,7 @@ fn push_scalar(x: Scalar, ty: &RTy, out: &mut String) {
     out.push_str(&String::from_utf8_lossy(&text));
 }
 
-/// The part of an array from an element on, without the first `at` dimensions.
+/// Appends the part of an array from element `from` on, without the first `at` dimensions.
 fn push_array(array: &Array, at: usize, from: usize, ty: &RTy, out: &mut String) {
     let Some(size) = array.shape.get(at) else {
         push(&array.data.get(from), ty, out);

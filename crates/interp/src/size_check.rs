@@ -1,31 +1,31 @@
 //! Size checks: values are compared with the sizes in their types.
 //!
-//! Sizes in types are claims of the checker. The evaluator takes sizes from values wherever
-//! these tell, so a wrong claim goes unnoticed here, while the compiler believes it. With
+//! Sizes in types are claims of the checker. The evaluator takes sizes from values where these
+//! determine them, so a wrong claim goes unnoticed here, while the compiler relies on it. With
 //! [`crate::Interp::set_check_sizes`] claims are checked; a wrong one is a failure of
 //! [`Class::Unsound`], a bug of the compiler.
 //!
 //! The rule:
-//! 1. The type of an *expression* is about that expression's own value, so a difference is
-//!    always a bug.
-//! 2. Where a value *meets* a type that was made elsewhere (parameters and arguments,
-//!    patterns, loop parameters in each iteration, function results), the evaluator's own
-//!    checks come first. A failing one is the program's error if the checker could not have
-//!    compared the two types: one has an unknown size ([`Dim::Any`]) or one that is no
-//!    polynomial in variables ([`Dim::Exp`]). Otherwise the checker compares exactly, has
-//!    accepted sizes that differ, and it is a bug. Arguments that built-in functions pass
-//!    are not distinguished: a failing check is the program's error.
-//! 3. What the evaluator's own checks leave out (computed sizes, what type parameters stand
-//!    for, size arguments of calls) is compared afterwards; a difference is a bug, since
-//!    compiled code does not check it either. Coercions (`:>`) and arguments from outside
-//!    are checks that the program asks for: their failures are its errors.
-//! 4. A size variable has one value per call of the function, and per iteration of the
-//!    innermost loop around its binding: the first value that binds it determines it, every
-//!    other that lists it in `ext` is compared.
-//! 5. A size accepts any value if it is [`Dim::Any`], a variable in it is not bound, or its
-//!    evaluation fails. Of sum types only the constructor that is present counts; arrays of
-//!    tuples and the like are sampled; rows of an empty array are not compared where the
-//!    array does not know them.
+//! 1. The type of an *expression* describes that expression's own value, so a difference is always
+//!    a bug.
+//! 2. Where a value *meets* a type from elsewhere (parameters and arguments, patterns, loop
+//!    parameters in each iteration, function results), the evaluator's own checks come first. A
+//!    failing one is an error of the program if the checker could not have compared the two types:
+//!    one has an unknown size ([`Dim::Any`]) or a size that is not a polynomial in variables
+//!    ([`Dim::Exp`]). Otherwise the checker compares exactly and has accepted sizes that differ: a
+//!    bug. Arguments that built-in functions pass are not distinguished: a failing check is an
+//!    error of the program.
+//! 3. Sizes that the evaluator's own checks omit (computed sizes, type arguments, size arguments of
+//!    calls) are compared afterwards; a difference is a bug, since compiled code does not check
+//!    them either. Coercions (`:>`) and arguments from outside are explicit checks of the program:
+//!    their failures are errors of the program.
+//! 4. A size variable has one value per call of the function, and per iteration of the innermost
+//!    loop around its binding: the first value that binds it determines it; every other value that
+//!    lists it in `ext` is compared.
+//! 5. A size accepts any value if it is [`Dim::Any`], if a variable in it is unbound, or if its
+//!    evaluation fails. In sum types only the constructor of the value is compared; arrays of
+//!    tuples and other non-scalars are sampled; the row sizes of an empty array are not compared if
+//!    the array does not record them.
 
 use crate::binding_site::binding_site;
 use crate::failure::{Class, Failure, Res};
@@ -42,18 +42,18 @@ use syntax::span::Span;
 /// The number of elements of an array that are compared.
 const SAMPLES: usize = 32;
 
-/// A walk over a type and a value.
+/// A traversal of a type and a value.
 struct Walk<'c> {
     /// Size variables that the value may bind.
     binds: &'c [Slot],
-    /// The way to the part that is looked at: the numbers of components, of constructors
-    /// and their payloads, 0 for an array's elements.
+    /// The path to the current part: the numbers of components, of constructors and their payloads,
+    /// and 0 for an array's elements.
     path: Vec<u32>,
 }
 
 /// A size that differs.
 struct SizeMismatch {
-    /// The way to the array dimension.
+    /// The path to the array dimension.
     path: Vec<u32>,
     /// The size in the type.
     wanted: i64,
@@ -76,7 +76,7 @@ impl Walk<'_> {
     /// Compares a dimension of an array.
     fn size(&self, wanted: i64, array: &Array, at: usize) -> Outcome {
         let actual = array.shape.get(at).copied()?;
-        // An empty array may not know its rows.
+        // An empty array may not record its row sizes.
         let unknown = actual == 0 && array.shape.iter().take(at).any(|n| *n == 0);
         (wanted != UNKNOWN && wanted != actual && !unknown).then(|| SizeMismatch {
             path: self.path.clone(),
@@ -118,7 +118,7 @@ impl Walk<'_> {
     }
 }
 
-/// Some elements of an array, if they are neither scalars nor arrays.
+/// A sample of an array's elements, if they are neither scalars nor arrays.
 fn samples(array: &Array) -> impl Iterator<Item = &Val> {
     let elements: &[Val] = match &array.data {
         Data::Other(elements, _) => elements,
@@ -128,10 +128,10 @@ fn samples(array: &Array) -> impl Iterator<Item = &Val> {
 }
 
 impl Machine<'_> {
-    /// Fails if a value's shape contradicts its type; binds sizes that it brings.
+    /// Fails if a value's shape contradicts its type; binds the sizes that it determines.
     pub(crate) fn check_value(&mut self, check: &SizeCheck, value: &Val) -> Res<()> {
         if self.sizing > 0 {
-            // Sizes are evaluated for a check, and not checked again.
+            // Size expressions evaluated for a check are not checked themselves.
             let binds = check.binds.iter();
             let unbound = binds.filter(|slot| matches!(self.peek(**slot), Val::Unbound));
             let unbound: Vec<Slot> = unbound.copied().collect();
@@ -143,8 +143,9 @@ impl Machine<'_> {
         }
     }
 
-    /// The failure of a value at a check of the evaluator's own: the checker's if it could
-    /// have known (`check` is given and comparable), else the program's.
+    /// The failure of a value at a check of the evaluator's own: a bug of the checker if it could
+    /// have compared the sizes (`check` is given and comparable), otherwise an error of the
+    /// program.
     pub(crate) fn attribute(
         &mut self,
         failure: Box<Failure>,
@@ -162,7 +163,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Fails if a size argument of a call is not what the arguments say.
+    /// Fails if a size argument of a call differs from the size of the arguments.
     fn check_size_arg(&self, claimed: &Val, actual: &Val, var: VarId) -> Res<()> {
         match (claimed, actual) {
             (Val::Scalar(claimed), Val::Scalar(actual)) if claimed != actual => {
@@ -182,7 +183,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Checks arguments that are bound: size arguments are known by now.
+    /// Checks bound arguments; the size parameters are bound by now.
     pub(crate) fn check_args(&mut self, func: &Func, inst: &[Val]) -> Res<()> {
         let args = self.bound_args.pop().unwrap_or_default();
         if self.sizing > 0 {
@@ -270,7 +271,7 @@ impl Machine<'_> {
         })
     }
 
-    /// Evaluates sizes, which is not watched, nor checked again.
+    /// Evaluates sizes, unwatched and unchecked.
     fn sizing<T>(&mut self, f: impl FnOnce(&mut Self) -> T) -> T {
         let nans = std::mem::take(&mut self.nans);
         let watcher = self.watcher.take();
@@ -287,7 +288,7 @@ impl Machine<'_> {
         self.sizing(|machine| machine.rty(ty)).ok()
     }
 
-    /// The size, if it is known and its evaluation does not fail.
+    /// The value of a size, if it is known and its evaluation does not fail.
     fn size_of(&mut self, dim: &CDim) -> Res<Option<i64>> {
         let CDim::Exp(_) = dim else {
             return self.dim(dim);
@@ -328,7 +329,7 @@ impl Machine<'_> {
         failure
     }
 
-    /// Where the size that differs is bound.
+    /// Notes on the binding sites of the size that differs.
     fn origins(&self, check: &SizeCheck, found: &SizeMismatch) -> Vec<(String, Span)> {
         let program = self.interp.program();
         let mut vars = Vec::new();
@@ -366,7 +367,7 @@ enum Part<'t> {
     Param(&'t Ty),
 }
 
-/// The size at the end of a path, or the type parameter on the way there.
+/// The size at the end of a path, or the type parameter on the path.
 fn follow<'t>(ty: &'t Ty, path: &[u32]) -> Option<Part<'t>> {
     match (ty, path) {
         (Ty::Array(array), []) => Some(Part::Size(&array.dim)),

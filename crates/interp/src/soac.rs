@@ -244,7 +244,7 @@ impl Machine<'_> {
                 self.row_result(pushed, None, span)?;
             }
         }
-        // What the empty array itself knows is better than what the types say.
+        // The type recorded in an empty array is more precise than the type arguments.
         let known = match &xs.data {
             Data::Other(_, ty) => match &**ty {
                 RTy::Tuple(parts) => parts.clone(),
@@ -272,7 +272,7 @@ impl Machine<'_> {
         let Val::Acc(state) = &acc else {
             return Err(Failure::bug("a write to other than an accumulator"));
         };
-        // The operator may not see the accumulator, so the array can be away.
+        // The operator cannot access the accumulator, so the array can be taken out meanwhile.
         let Val::Array(mut array) = state.array.take() else {
             return Err(Failure::bug("an accumulator in use"));
         };
@@ -288,13 +288,13 @@ impl Machine<'_> {
     }
 }
 
-/// The places where a flag has this value.
+/// The indices of the flags with this value.
 fn places(flags: &[bool], value: bool) -> Vec<usize> {
     let pairs = flags.iter().enumerate();
     pairs.filter(|(_, flag)| **flag == value).map(|(i, _)| i).collect()
 }
 
-/// Results of an operator have the shape of its operands.
+/// Fails unless an operator's result has the shape of its operand.
 fn same_shape(before: &Val, after: &Val, span: Span) -> Res<()> {
     if let (Val::Array(before), Val::Array(after)) = (before, after)
         && before.shape != after.shape
@@ -337,7 +337,7 @@ fn transpose(xs: &Array) -> Res<Val> {
     Ok(Val::array(shape, pick(&xs.data, &starts, block)))
 }
 
-/// So many copies.
+/// An array of `n` copies.
 pub fn replicate(n: i64, x: Val, span: Span) -> Res<Val> {
     if n < 0 {
         let text = format!("Negative size {n} in replicate.");

@@ -1,9 +1,9 @@
-//! The resolved form of a program: what the machine walks.
+//! The resolved form of a program, which the machine evaluates.
 //!
-//! Made from the typed tree by [`crate::resolve`], one definition at a time, when
-//! it is used first. Variables are slots of the function's frame, type and size
-//! parameters too; fields and constructors are numbers; operators applied to all
-//! of their arguments are nodes of their own. Nothing else is changed.
+//! [`crate::resolve`] makes it from the typed tree, one definition at a time, when it is used
+//! first. Variables, including type and size parameters, are slots of the function's frame; fields
+//! and constructors are numbers; operators applied to all of their arguments are nodes of their
+//! own. Nothing else is changed.
 
 use crate::value::{RTy, Val};
 use crate::watch::Seen;
@@ -14,54 +14,54 @@ use std::rc::Rc;
 use std::sync::Arc;
 use syntax::span::Span;
 
-/// A variable: its place in the frame of the function.
+/// A variable: its index in the frame of the function.
 pub type Slot = u32;
 
 /// A function: a definition, a local one, or a lambda.
 #[derive(Debug)]
 pub struct Func {
-    /// How many slots a frame has. The first are the type parameters, then come
-    /// the size parameters.
+    /// The number of slots of a frame. The first ones are the type parameters, followed by the size
+    /// parameters.
     pub n_slots: usize,
-    /// How many of them are type and size parameters.
+    /// The number of type parameters.
     pub n_types: usize,
-    /// How many are size parameters.
+    /// The number of size parameters.
     pub n_sizes: usize,
     /// The size parameters, if sizes are checked.
     pub size_params: Vec<VarId>,
-    /// Whether sizes are checked.
+    /// True if sizes are checked.
     pub check_sizes: bool,
-    /// Where the captured values go.
+    /// The slots of the captured values.
     pub captures: Vec<Slot>,
     /// The parameters.
     pub params: Vec<Param>,
-    /// The sizes that the result brings.
+    /// The existential sizes of the result.
     pub ext: Vec<Slot>,
-    /// What has to be true of the shape of the result.
+    /// The expected shape of the result.
     pub ret: Option<CTy>,
     /// The result's type, if sizes are checked.
     pub check: Option<Box<SizeCheck>>,
     /// The body.
     pub body: Node,
-    /// Where it stands.
+    /// Its source span.
     pub span: Span,
-    /// What the parts of the body see, if the program is watched.
+    /// The variables in scope in parts of the body, if the program is watched.
     pub scope: Option<Rc<[Seen]>>,
 }
 
 /// A parameter, bound variable or case: a pattern with its type.
 #[derive(Debug)]
 pub struct Param {
-    /// What is bound.
+    /// The pattern.
     pub pat: Pat,
-    /// What has to be true of the shape; nothing where the type has no sizes.
+    /// The expected shape; `None` if the type has no sizes.
     pub ty: Option<CTy>,
     /// The pattern's type, if sizes are checked.
     pub check: Option<Box<SizeCheck>>,
-    /// The sizes in the type that payloads of sums have. Those that nothing else has are
-    /// 0 where the payload is absent.
+    /// The sizes of the type that occur in payloads of sums. If they occur nowhere else, they are 0
+    /// when the payload is absent.
     pub payload: Vec<Slot>,
-    /// Where it stands.
+    /// Its source span.
     pub span: Span,
 }
 
@@ -70,13 +70,13 @@ pub struct Param {
 pub enum Pat {
     /// A variable.
     Var(Slot),
-    /// Anything.
+    /// A wildcard.
     Wild,
-    /// Components of a tuple or record, by their number.
+    /// Components of a tuple or record, by number.
     Parts(Vec<(u32, Pat)>),
     /// A literal.
     Lit(Scalar),
-    /// A constructor, by its number, with its payload.
+    /// A constructor, by number, with its payload.
     Constr(u32, Vec<Pat>),
     /// A part of a pattern whose own type is checked.
     Checked(Box<Self>, Box<SizeCheck>),
@@ -85,24 +85,24 @@ pub enum Pat {
 /// A type that a value is checked against ([`crate::size_check`]).
 #[derive(Debug)]
 pub struct SizeCheck {
-    /// The type.
+    /// The resolved type.
     pub ty: CTy,
-    /// The type as the checker has it.
+    /// The type as inferred by the checker.
     pub source: Ty,
     /// Size variables that the value binds if they have no value.
     pub binds: Vec<Slot>,
     /// The variables in the type's sizes.
     pub vars: Vec<(VarId, Slot)>,
-    /// What the value is to the type.
+    /// The role of the value.
     pub subject: Subject,
-    /// Whether the checker could compare the type's sizes with those of the
-    /// values that come here.
+    /// True if the checker could compare the type's sizes with the sizes of the values that occur
+    /// here.
     pub comparable: bool,
-    /// Where the type belongs.
+    /// The source span of the typed item.
     pub span: Span,
 }
 
-/// What is checked.
+/// The role of a checked value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Subject {
     /// The value of an expression.
@@ -130,40 +130,40 @@ pub enum CTy {
     Var(Slot),
 }
 
-/// A size.
+/// A size in a type.
 #[derive(Debug)]
 pub enum CDim {
-    /// Not known.
+    /// Unknown.
     Any,
     /// A number.
     Const(i64),
     /// The value of a variable, which may be unbound.
     Slot(Slot),
-    /// An expression, which may mention what is unbound.
+    /// An expression, which may mention unbound variables.
     Exp(Box<Node>),
 }
 
-/// What an instance of a polymorphic definition is given.
+/// The arguments of an instance of a polymorphic definition.
 #[derive(Debug, Default)]
 pub struct Inst {
     /// Type arguments.
     pub types: Vec<CTy>,
     /// Size arguments.
     pub sizes: Vec<CDim>,
-    /// Whether the checker could compare the sizes of the arguments' types.
+    /// True if the checker could compare the sizes of the arguments' types.
     pub comparable: bool,
 }
 
 /// An expression.
 #[derive(Debug)]
 pub enum Node {
-    /// A value that is known.
+    /// A constant.
     Const(Val),
     /// The value of a variable.
     Slot(Slot),
-    /// The value of a variable that is not used afterwards.
+    /// The value of a variable at its last use, moved out of its slot.
     Take(Slot),
-    /// A definition: a constant or a function without type or size parameters.
+    /// A definition: a constant, or a function without type or size parameters.
     Global(u32),
     /// An instance of a polymorphic definition.
     GlobalInst(u32, Box<Inst>),
@@ -171,14 +171,14 @@ pub enum Node {
     LocalInst(Box<Node>, Box<Inst>, Span),
     /// A built-in function as a value.
     Intrinsic(Intrinsic, Vec<CTy>),
-    /// A tuple or record: the number of the component that each expression
-    /// gives, in the order of evaluation.
+    /// A tuple or record: the expressions in the order of evaluation, each with the number of its
+    /// component.
     Parts(Vec<(u32, Node)>),
-    /// A component.
+    /// A component, by number.
     Field(Box<Node>, u32),
-    /// The same with another component at the end of a path.
+    /// A record with the component at the end of a path replaced.
     WithField(Box<(Node, Node)>, Vec<u32>),
-    /// An array of these elements; the type is the elements'.
+    /// An array literal; the type is that of the elements.
     Array(Vec<Node>, Box<CTy>, Span),
     /// A range.
     Range(Box<Range>),
@@ -186,11 +186,11 @@ pub enum Node {
     Index(Box<Node>, Vec<Index>, Span),
     /// In-place update: array and value.
     Update(Box<(Node, Node)>, Vec<Index>, Span),
-    /// A scalar operator.
+    /// A binary scalar operator.
     Binary(BinOp, ScalarType, Box<(Node, Node)>, Span),
     /// A comparison.
     Compare(Comparison, Box<(Node, Node)>),
-    /// A scalar operator.
+    /// A unary scalar operator.
     Unary(UnOp, Box<Node>),
     /// A conversion.
     Convert(ConvOp, PrimType, Box<Node>),
@@ -200,14 +200,14 @@ pub enum Node {
     Fma(Box<[Node; 3]>),
     /// Structural equality, negated or not.
     Equal(bool, Box<(Node, Node)>),
-    /// A built-in function on arrays, with all arguments. These are evaluated from the
-    /// last to the first.
+    /// A built-in function on arrays with all arguments, which are evaluated from the last to the
+    /// first.
     ArrayFun(ArrayFun, Vec<CTy>, Vec<Node>, Span),
-    /// A definition applied to arguments, as many as it takes. These are evaluated
-    /// from the last to the first.
+    /// A definition applied to as many arguments as it takes, which are evaluated from the last to
+    /// the first.
     Call(u32, Box<Inst>, Vec<Node>, Span),
-    /// A function that is computed, applied to arguments; whether the checker could
-    /// compare the sizes of their types.
+    /// A computed function applied to arguments. The flag is true if the checker could compare the
+    /// sizes of their types.
     Apply(Box<Node>, Vec<Node>, Span, bool),
     /// A lambda or local function with the values that it captures.
     Closure(Rc<Func>, Vec<Node>),
@@ -219,42 +219,42 @@ pub enum Node {
     Loop(Box<Loop>),
     /// A `match`.
     Match(Box<Node>, Vec<(Param, Node)>, Span),
-    /// A constructor, by its number, with its payload.
+    /// A constructor, by number, with its payload.
     Constr(u32, Vec<Node>),
     /// `&&`
     And(Box<(Node, Node)>),
     /// `||`
     Or(Box<(Node, Node)>),
-    /// A check of the shape. The sizes come into being here.
+    /// A shape check, which binds the sizes.
     Coerce(Box<Node>, Vec<Slot>, Box<CTy>, Span),
     /// The value of the second if the first holds; the text is for the message.
     Assert(Box<(Node, Node)>, Arc<str>, Span),
-    /// The value, which is printed, perhaps after a tag.
+    /// The value, which is printed, with an optional tag.
     Trace(Option<Arc<str>>, Box<Node>, Box<CTy>, Span),
-    /// The value, before which an evaluation that is watched stops.
+    /// A breakpoint: a watched evaluation stops before the value.
     Break(Box<Node>, Span),
-    /// An operator whose new NaNs stop an evaluation that is watched.
+    /// An operator at which a watched evaluation stops if it yields a new NaN.
     Watched(Box<Node>, Span),
-    /// A value that does not matter.
+    /// A don't-care value.
     Blank(Box<Node>, Box<CTy>, Span),
-    /// The value, whose shape determines sizes.
+    /// The value, whose shape binds sizes.
     Ext(Box<Node>, Vec<Slot>, Box<CTy>),
-    /// The value, whose shape is checked.
+    /// The value, whose sizes are checked.
     Checked(Box<Node>, Box<SizeCheck>),
     /// `???`
     Hole(Box<str>, Span),
-    /// An expression that cannot be evaluated: why.
+    /// An expression that cannot be evaluated, with the reason.
     Refused(Arc<str>, Span),
 }
 
-/// A comparison: `op x y`, of `op y x` if `swap`, negated if `negate`.
+/// A comparison: `op x y`, or `op y x` if `swap`, negated if `negate`.
 #[derive(Clone, Copy, Debug)]
 pub struct Comparison {
     /// The operator.
     pub op: CmpOp,
-    /// Whether the operands change places.
+    /// True if the operands are swapped.
     pub swap: bool,
-    /// Whether the result is negated.
+    /// True if the result is negated.
     pub negate: bool,
 }
 
@@ -267,18 +267,18 @@ pub struct Range {
     pub second: Option<Node>,
     /// The bound.
     pub end: Node,
-    /// How the bound is meant.
+    /// The kind of the bound.
     pub kind: RangeKind,
     /// The type of the elements.
     pub ty: ScalarType,
-    /// Where it stands.
+    /// Its source span.
     pub span: Span,
 }
 
 /// One position of an index.
 #[derive(Debug)]
 pub enum Index {
-    /// An element; whether its type is signed.
+    /// An element; the flag is true if its type is signed.
     At(Node, bool),
     /// Start, end, step.
     Slice(Option<Node>, Option<Node>, Option<Node>),
@@ -287,8 +287,8 @@ pub enum Index {
 /// A local binding.
 #[derive(Debug)]
 pub enum Bind {
-    /// A pattern and its value; the sizes come into being here. The type of the value, if
-    /// payloads have some of them.
+    /// A pattern and its value, which binds the sizes. The last component is the type of the value,
+    /// if payloads determine some of them.
     Pat(Vec<Slot>, Param, Node, Option<Box<CTy>>),
     /// A local function.
     Fun(Slot, Node),
@@ -297,24 +297,23 @@ pub enum Bind {
 /// A loop.
 #[derive(Debug)]
 pub struct Loop {
-    /// Sizes that vary.
+    /// Sizes of the parameters that vary between iterations.
     pub sizes: Vec<Slot>,
-    /// These and the sizes that come into being in the body: no iteration knows those
-    /// of the one before.
+    /// These sizes and the ones bound in the body, which are reset before each iteration.
     pub inner_sizes: Vec<Slot>,
     /// The parameters.
     pub param: Param,
-    /// Their first values.
+    /// Their initial values.
     pub init: Node,
-    /// What drives it.
+    /// The loop form.
     pub form: Form,
-    /// The next values.
+    /// The next values of the parameters.
     pub body: Node,
     /// The first slot that belongs to the body, in the order of resolution.
     pub mark: Slot,
 }
 
-/// What drives a loop.
+/// The form of a loop.
 #[derive(Debug)]
 pub enum Form {
     /// A counter of this type, up to a bound.
@@ -326,8 +325,8 @@ pub enum Form {
 }
 
 impl Drop for Node {
-    /// Chains of operators nest as deeply as they are long, so dropping grows the
-    /// stack where little is left.
+    /// Chains of operators nest as deeply as they are long, so dropping grows the stack if little
+    /// is left.
     fn drop(&mut self) {
         if matches!(self, Self::Const(_) | Self::Slot(_) | Self::Take(_) | Self::Global(_) | Self::Hole(..)) {
             return;

@@ -1,9 +1,8 @@
-//! Values while a program is evaluated, and shapes of values that are not there.
+//! Values during evaluation, and types that describe absent elements.
 //!
-//! Arrays of scalars, of any rank, are one vector in row-major order. Arrays of
-//! anything else (tuples, sums, functions) are vectors of values, likewise with
-//! all dimensions in one. A value is copied by counting references; whoever
-//! writes to an array that others hold copies it first.
+//! Arrays of scalars, of any rank, are one vector in row-major order. Arrays of anything else
+//! (tuples, sums, functions) are vectors of values, likewise row-major over all dimensions. Values
+//! are reference-counted; writing to a shared array copies it first (copy on write).
 
 use crate::tree::Func;
 use check::intrinsics::Intrinsic;
@@ -20,13 +19,13 @@ pub type Parts = SmallVec<[Val; 3]>;
 /// The dimensions of an array, outermost first.
 pub type Dims = SmallVec<[i64; 3]>;
 
-/// A value.
+/// A run-time value.
 #[derive(Clone, Debug, Default)]
 pub enum Val {
-    /// No value: a size that nothing has determined yet.
+    /// No value: a size that has not been determined yet.
     #[default]
     Unbound,
-    /// A scalar; the sign of an integer is its type's.
+    /// A scalar; the signedness of an integer is in its type only.
     Scalar(Scalar),
     /// An array.
     Array(Rc<Array>),
@@ -38,11 +37,11 @@ pub enum Val {
     Fun(Rc<FunVal>),
     /// An accumulator.
     Acc(Rc<Acc>),
-    /// What a type parameter stands for.
+    /// The value of a type parameter.
     Type(Rc<RTy>),
 }
 
-/// An array. `data` holds as many elements as the dimensions say.
+/// An array. The number of elements in `data` is the product of the dimensions.
 #[derive(Clone, Debug)]
 pub struct Array {
     /// The dimensions, at least one, none negative.
@@ -70,18 +69,16 @@ pub enum Data {
     F64(Vec<f64>),
     /// Truth values.
     Bool(Vec<bool>),
-    /// Values that are neither scalars nor arrays. Their type counts only where
-    /// there are none.
+    /// Values that are neither scalars nor arrays. The type is only relevant if there are none.
     Other(Vec<Val>, Rc<RTy>),
 }
 
-/// A type with sizes: what a type parameter stands for, or the shape of the
-/// elements that an empty array does not have.
+/// A type with sizes: the value of a type parameter, or the element type of an empty array.
 #[derive(Clone, PartialEq, Debug)]
 pub enum RTy {
     /// A scalar type.
     Scalar(ScalarType),
-    /// An array; the dimension is [`UNKNOWN`] where it is not known.
+    /// An array; an unknown dimension is [`UNKNOWN`].
     Array(i64, Rc<RTy>),
     /// A tuple.
     Tuple(Vec<Rc<RTy>>),
@@ -91,55 +88,55 @@ pub enum RTy {
     Sum(Rc<[Name]>, Vec<Vec<Rc<RTy>>>),
     /// A function.
     Fun,
-    /// Not known.
+    /// An unknown type.
     Unknown,
 }
 
-/// A size that is not known.
+/// An unknown size.
 pub const UNKNOWN: i64 = i64::MIN;
 
 /// A function value.
 #[derive(Debug)]
 pub struct FunVal {
-    /// What it is.
+    /// The kind of function.
     pub kind: FunKind,
-    /// The arguments that it has already, fewer than it takes.
+    /// The arguments of a partial application, fewer than the function takes.
     pub args: Vec<Val>,
 }
 
 /// The kinds of function values.
 #[derive(Clone, Debug)]
 pub enum FunKind {
-    /// A lambda or local definition with the values that it mentions.
+    /// A lambda or local definition with its captured values.
     Closure {
         /// Its code.
         func: Rc<Func>,
-        /// Values of the scope around it.
+        /// The captured values of the enclosing scope.
         captured: Rc<[Val]>,
-        /// What its type and size parameters stand for.
+        /// The values of its type and size parameters.
         inst: Rc<[Val]>,
     },
     /// A definition.
     Global {
-        /// Its number.
+        /// The definition's number.
         id: u32,
-        /// What its type and size parameters stand for.
+        /// The values of its type and size parameters.
         inst: Rc<[Val]>,
     },
     /// A built-in function with its type arguments.
     Intrinsic(Intrinsic, Rc<[Rc<RTy>]>),
 }
 
-/// An accumulator: an array that is written to in the order of evaluation.
+/// An accumulator: an array that is updated in the order of evaluation.
 #[derive(Debug)]
 pub struct Acc {
     /// The array.
     pub array: RefCell<Val>,
-    /// How values are combined; they replace each other if this is absent.
+    /// The operator that combines values; if it is absent, a new value replaces the old one.
     pub op: Option<Val>,
 }
 
-/// `$body` with `$v` standing for the vector in `$data`, whatever its elements.
+/// Evaluates `$body` with `$v` bound to the vector in `$data`, for any element type.
 macro_rules! each {
     ($data:expr, $v:ident => $body:expr) => {
         match $data {
@@ -157,7 +154,7 @@ macro_rules! each {
 }
 pub(crate) use each;
 
-/// A vector of the same kind, made from the one in `$data`.
+/// Builds a vector of the same element type as the one in `$data`.
 macro_rules! remade {
     ($data:expr, $v:ident => $body:expr) => {
         match $data {
@@ -175,8 +172,8 @@ macro_rules! remade {
 }
 pub(crate) use remade;
 
-/// `$body` with `$x` and `$y` standing for vectors of one element type; `$else`
-/// where their types differ.
+/// Evaluates `$body` with `$x` and `$y` bound to vectors of the same element type; `$else` if their
+/// types differ.
 macro_rules! both {
     ($a:expr, $b:expr, ($x:ident, $y:ident) => $body:expr, else $else:expr) => {
         match ($a, $b) {
@@ -201,12 +198,12 @@ impl Data {
         each!(self, v => v.len())
     }
 
-    /// Whether there are no elements.
+    /// Returns true if there are no elements.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The element at a place that exists.
+    /// The element at an index, which must be in bounds.
     pub fn get(&self, at: usize) -> Val {
         match self {
             Self::I8(v) => Val::Scalar(Scalar::I8(v[at])),
@@ -221,7 +218,8 @@ impl Data {
         }
     }
 
-    /// Puts an element at a place that exists; `false` if it is of another type.
+    /// Sets the element at an index, which must be in bounds; returns `false` if the value has
+    /// another type.
     pub fn set(&mut self, at: usize, value: Val) -> bool {
         match (self, value) {
             (Self::I8(v), Val::Scalar(Scalar::I8(x))) => v[at] = x,
@@ -238,7 +236,7 @@ impl Data {
         true
     }
 
-    /// The elements `start..end`, which exist, copied.
+    /// A copy of the elements `start..end`, which must be in bounds.
     pub fn range(&self, start: usize, end: usize) -> Self {
         if let Self::Other(v, ty) = self
             && start == end
@@ -249,7 +247,7 @@ impl Data {
         remade!(self, v => v[start..end].to_vec())
     }
 
-    /// No elements, of this type.
+    /// An empty vector of elements of this type.
     pub fn empty_of(ty: &Rc<RTy>) -> Self {
         match &**ty {
             RTy::Scalar(ty) => match ty {
@@ -266,7 +264,7 @@ impl Data {
         }
     }
 
-    /// The type of the elements, with signed integers where the sign is not known.
+    /// The type of the elements. Integers count as signed, as the signedness is unknown.
     pub fn elem(&self) -> Rc<RTy> {
         let scalar = |ty| Rc::new(RTy::Scalar(ty));
         match self {
@@ -289,17 +287,17 @@ impl Array {
         self.shape.first().map_or(0, |n| *n as usize)
     }
 
-    /// Whether there are no rows.
+    /// Returns true if there are no rows.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// How many elements a row has.
+    /// The number of elements of a row.
     pub fn row_len(&self) -> usize {
         self.shape.iter().skip(1).map(|n| *n as usize).product()
     }
 
-    /// The row at a place that exists.
+    /// The row at an index, which must be in bounds.
     pub fn row(&self, at: usize) -> Val {
         if self.shape.len() == 1 {
             return self.data.get(at);
@@ -314,7 +312,7 @@ impl Array {
         dims.fold(self.data.elem(), |ty, dim| Rc::new(RTy::Array(*dim, ty)))
     }
 
-    /// No rows of this type; sizes that are not known are 0.
+    /// An array without rows of this row type; unknown sizes become 0.
     pub fn empty_of(row: &Rc<RTy>) -> Self {
         let mut shape = Dims::from_slice(&[0]);
         let mut ty = Rc::clone(row);
@@ -332,7 +330,7 @@ impl Val {
         Self::Tuple(Rc::new(Parts::new()))
     }
 
-    /// An `i64`.
+    /// A scalar of type `i64`.
     pub const fn i64(x: i64) -> Self {
         Self::Scalar(Scalar::I64(x))
     }
@@ -357,7 +355,7 @@ impl Val {
         Self::Tuple(Rc::new(parts.into_iter().collect()))
     }
 
-    /// An array of these rows, if they are of one type and shape and at least one.
+    /// An array of these rows, if there is at least one and all have the same type and shape.
     pub fn rows(rows: impl IntoIterator<Item = Self>) -> Option<Self> {
         let rows: Vec<Self> = rows.into_iter().collect();
         let mut out = crate::build::Rows::new(rows.len());
@@ -368,17 +366,17 @@ impl Val {
         any.then(|| out.finish(|| Rc::new(RTy::Unknown)))
     }
 
-    /// An array without rows of this type.
+    /// An array without rows, of this row type.
     pub fn no_rows(row: &Rc<RTy>) -> Self {
         Self::Array(Rc::new(Array::empty_of(row)))
     }
 
-    /// A value of a sum type: its constructor's number, and the payload.
+    /// A value of a sum type, from its constructor's number and the payload.
     pub fn constructed(number: u32, parts: impl IntoIterator<Item = Self>) -> Self {
         Self::Sum(Rc::new((number, parts.into_iter().collect())))
     }
 
-    /// The row of an array at a place, if there is one.
+    /// The row of an array at an index, if it is in bounds.
     pub fn row_at(&self, i: i64) -> Option<Self> {
         match self {
             Self::Array(array) if i >= 0 && i < array.len() as i64 => Some(array.row(i as usize)),
@@ -391,8 +389,8 @@ impl Val {
         Self::Tuple(Rc::new(Parts::from_iter([x, y])))
     }
 
-    /// The type of the value, as far as the value itself tells: integers are
-    /// signed, fields and constructors without names.
+    /// The type of the value, as far as the value determines it: integers count as signed, fields
+    /// and constructors have no names.
     pub fn rty(&self) -> Rc<RTy> {
         Rc::new(match self {
             Self::Scalar(x) => {
@@ -406,7 +404,7 @@ impl Val {
         })
     }
 
-    /// Whether two values are equal, as `==` means it: numbers as numbers.
+    /// Equality as of the operator `==`: floats are compared numerically.
     pub fn equals(&self, other: &Self) -> bool {
         stacker::maybe_grow(crate::RED_ZONE, crate::STACK_STEP, || match (self, other) {
             (Self::Scalar(x), Self::Scalar(y)) => same(*x, *y),

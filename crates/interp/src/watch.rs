@@ -1,10 +1,10 @@
-//! Looking on while a program is evaluated: breakpoints and new NaNs stop it, and
-//! whoever watches is shown the calls in progress with their variables.
+//! Watched evaluation: breakpoints and new NaNs stop it, and the watcher is shown the calls in
+//! progress with their variables.
 //!
-//! A program that is watched is resolved differently ([`crate::resolve`]): functions
-//! outside of the prelude know which variables each of their parts sees, functions
-//! inside functions capture all of them, and no variable gives its value away at its
-//! last use. That costs time, so programs are watched only on request.
+//! A watched program is resolved differently ([`crate::resolve`]): functions outside of the prelude
+//! record which variables are in scope in each of their parts, inner functions capture all of them,
+//! and variables keep their values after their last use. That costs time, so programs are watched
+//! only on request.
 
 use crate::call::binary;
 use crate::failure::{Class, Failure, Res};
@@ -20,24 +20,24 @@ use std::fmt::Write as _;
 use std::rc::Rc;
 use syntax::span::Span;
 
-/// How many calls are shown, the innermost first.
+/// The maximum number of calls shown, from the innermost.
 const MOST_CALLS: usize = 100;
 
-/// Why an evaluation stops.
+/// The reason why an evaluation stops.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Reason {
-    /// It came to a breakpoint.
+    /// A breakpoint was reached.
     Breakpoint,
-    /// An operator made a NaN of operands that are none.
+    /// An operator yielded a NaN from operands that are not NaN.
     NewNan,
 }
 
-/// A variable, as it can be seen from outside.
+/// A variable, as shown to a watcher.
 #[derive(Clone, Debug)]
 pub struct Local {
     /// Its name.
     pub name: Name,
-    /// Its type as the language writes it; sizes are variables or numbers.
+    /// Its type in source syntax; sizes are variables or numbers.
     pub ty: String,
     /// Its value.
     pub value: Val,
@@ -46,34 +46,34 @@ pub struct Local {
 /// A call in progress.
 #[derive(Clone, Debug)]
 pub struct Call {
-    /// Where its evaluation is.
+    /// The source span of its current expression.
     pub place: Span,
-    /// The variables in scope there that are no functions, sizes first.
+    /// The variables in scope there except functions, sizes first.
     pub locals: Vec<Local>,
 }
 
-/// An evaluation that has stopped.
+/// A stopped evaluation.
 #[derive(Debug)]
 pub struct Stop {
-    /// Why.
+    /// The reason.
     pub reason: Reason,
     /// The calls in progress, innermost first; at least one.
     pub calls: Vec<Call>,
 }
 
-/// What becomes of an evaluation that has stopped.
+/// A watcher's decision after a stop.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Then {
-    /// It goes on.
+    /// The evaluation continues.
     Continue,
-    /// It ends with a failure of class [`Class::Interrupted`].
+    /// The evaluation ends with a failure of class [`Class::Interrupted`].
     End,
 }
 
-/// Is told of each stop.
+/// A callback that is invoked at each stop.
 pub type Watcher<'a> = dyn FnMut(&Stop) -> Then + 'a;
 
-/// A variable of a function, with the part of the text that sees it.
+/// A variable of a function, with the source region that is its scope.
 #[derive(Debug)]
 pub struct Seen {
     pub(crate) var: VarId,
@@ -85,7 +85,7 @@ pub struct Seen {
 }
 
 impl Seen {
-    /// Whether a place sees the variable.
+    /// Returns true if the variable is in scope at a span.
     pub(crate) fn is_seen_from(&self, place: Span) -> bool {
         let region = self.region;
         region.file == place.file && region.start <= place.start && place.end <= region.end
@@ -97,11 +97,11 @@ impl Seen {
 pub struct Active {
     pub(crate) scope: Rc<[Seen]>,
     pub(crate) base: usize,
-    /// Where the call stands.
+    /// The source span of the call.
     pub(crate) site: Span,
 }
 
-/// Whether the program's own definitions, without the prelude's, have breakpoints.
+/// Returns true if the program's own definitions, not the prelude's, have breakpoints.
 pub fn has_breakpoints(program: &Program) -> bool {
     let in_prelude = program.defs.iter().filter(|def| def.is_prelude);
     let breaks: FxHashSet<VarId> =
@@ -137,18 +137,18 @@ fn breaks_in(exp: &Exp, breaks: &FxHashSet<VarId>) -> bool {
 }
 
 impl Machine<'_> {
-    /// The user's place that an evaluation at `span` belongs to: in the prelude, that
-    /// of the call that led there.
+    /// The user's source span for an evaluation at `span`: within the prelude, that of the call
+    /// that led there.
     pub(crate) fn users_place(&self, span: Span) -> Span {
         if self.interp.is_users(span) { span } else { self.site }
     }
 
-    /// Stops at a breakpoint, if anybody watches.
+    /// Stops at a breakpoint, if there is a watcher.
     pub(crate) fn breakpoint(&mut self, span: Span) -> Res<()> {
         self.stop(Reason::Breakpoint, span)
     }
 
-    /// The value of an operator, which is looked at.
+    /// The value of an operator, with a check for new NaNs.
     pub(crate) fn eval_watched(&mut self, node: &Node, span: Span) -> Res<Val> {
         let mut operands: SmallVec<[Scalar; 3]> = SmallVec::new();
         let result = match node {
@@ -179,7 +179,7 @@ impl Machine<'_> {
         Ok(Val::Scalar(result))
     }
 
-    /// An operator that is a function value, which is looked at.
+    /// The application of an operator that is a function value, with a check for new NaNs.
     #[cold]
     #[inline(never)]
     pub(crate) fn watched2(&mut self, op: BinOp, ty: ScalarType, x: Scalar, y: Scalar) -> Res<Val> {
@@ -188,7 +188,7 @@ impl Machine<'_> {
         Ok(Val::Scalar(z))
     }
 
-    /// Stops if an operator made a NaN of operands that are none.
+    /// Stops if an operator yielded a NaN from operands that are not NaN.
     #[cold]
     #[inline(never)]
     pub(crate) fn note_nan(&mut self, operands: &[Scalar], result: Scalar, span: Span) -> Res<()> {
@@ -224,8 +224,8 @@ impl Machine<'_> {
         calls
     }
 
-    /// The variables that a place in a call's function sees; of several with one
-    /// name the innermost.
+    /// The variables in scope at a span in a call's function; of several with the same name the
+    /// innermost.
     fn locals(&self, active: &Active, place: Span) -> Vec<Local> {
         let seen: Vec<&Seen> = active.scope.iter().filter(|seen| seen.is_seen_from(place)).collect();
         let mut last = FxHashMap::default();
@@ -268,7 +268,7 @@ fn is_nan(x: Scalar) -> bool {
     }
 }
 
-/// What is known of the sizes of a value: dimensions of arrays, and an element.
+/// The known sizes of a value: dimensions of an array, and an element.
 #[derive(Clone, Copy)]
 struct Shape<'a> {
     dims: &'a [i64],
@@ -289,7 +289,7 @@ impl<'a> Shape<'a> {
         }
     }
 
-    /// The size of the outer dimension, and what is below it.
+    /// The size of the outer dimension, and the shape of a row.
     fn row(self) -> (Option<i64>, Self) {
         match self.dims.split_first() {
             Some((dim, [])) => (Some(*dim), self.value.map_or(self.nothing(), Shape::of)),
@@ -310,15 +310,15 @@ impl<'a> Shape<'a> {
     }
 }
 
-/// Writes types as programs do.
+/// Printer of types in source syntax.
 struct Types<'a> {
-    /// The names of the slots that are sizes.
+    /// The names of slots that are sizes.
     sizes: &'a FxHashMap<Slot, Rc<str>>,
     slot: &'a dyn Fn(Slot) -> Option<&'a Val>,
 }
 
 impl Types<'_> {
-    /// Writes a type; nothing if it has no form, as those of functions.
+    /// Appends a type; `None` if it has no representation, as function types.
     fn push(&self, ty: &CTy, shape: &Shape<'_>, out: &mut String) -> Option<()> {
         match ty {
             CTy::Static(ty) => push_plain(ty, *shape, out),
@@ -354,7 +354,7 @@ impl Types<'_> {
     }
 }
 
-/// Writes a type that needs no names.
+/// Appends a type without named sizes.
 fn push_plain(ty: &RTy, shape: Shape<'_>, out: &mut String) -> Option<()> {
     match ty {
         RTy::Scalar(ty) => {
@@ -417,7 +417,7 @@ fn record(
     Some(())
 }
 
-/// Sums stand in parentheses, since they may be payload or elements.
+/// Sum types are parenthesised, since they may be payloads or elements.
 fn sum(
     names: &[Name],
     out: &mut String,

@@ -1,4 +1,4 @@
-//! The programs of the repository: every test block gives what it says.
+//! The programs of the repository: every test block has the expected outcome.
 
 use check::Loader;
 use harness::programs::{Outcome, by_workers, judge, ours};
@@ -12,7 +12,7 @@ use syntax::render::render;
 use syntax::span::SourceMap;
 use syntax::symbol::Interner;
 
-/// How long one call may take.
+/// The time limit of one call.
 const LIMIT: Duration = Duration::from_mins(1);
 
 struct Files;
@@ -35,7 +35,7 @@ fn programs_that_are_watched_give_the_same() {
     assert!(seen > 100, "{seen} variables seen");
 }
 
-/// How many variables were seen where evaluations stopped.
+/// The number of variables shown where evaluations stopped.
 static SEEN: AtomicUsize = AtomicUsize::new(0);
 
 fn run_all(watched: bool) {
@@ -86,9 +86,9 @@ fn program(path: &Path, watched: bool) -> Vec<String> {
     problems
 }
 
-/// Evaluates a case while new NaNs stop the evaluation. Failures are left to the
-/// evaluation after it, which takes the code of this one; variables have to be such
-/// that programs can name them and their types.
+/// Evaluates a case with stops at new NaNs. Failures are left to the evaluation after it, which
+/// reuses the code of this one. The variables shown must have names and types that source programs
+/// can use.
 fn watch(interp: &Interp, case: &Case, entry: &str, folder: &Path) -> Result<(), String> {
     let entry = interp.entry(entry).ok_or("no such entry point")?;
     if matches!(case.input, Data::Random(_) | Data::Script(_)) {

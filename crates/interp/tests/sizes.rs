@@ -1,5 +1,5 @@
-//! Checked evaluation: programs whose types were changed after checking are reported, right
-//! ones are not, and what is wrong with the program stays its own error.
+//! Checked evaluation: programs whose types were altered after checking are reported, correct ones
+//! are not, and errors of the program itself remain its own errors.
 
 use check::Loader;
 use check::tast::{Bind, Def, Dim, Exp, ExpKind, Index, Lambda, LoopForm, Pat, PatKind, Program, Ty, VarId};
@@ -47,11 +47,11 @@ fn definition<'p>(program: &'p mut Program, name: &str) -> &'p mut Def {
 
 // ------------------------------------------------------------ changes to types
 
-/// A place where a type stands.
+/// An occurrence of a type.
 enum Place<'a> {
-    /// An expression's type and its unknown sizes.
+    /// An expression's type and its existential sizes.
     Exp(&'a mut Ty, &'a mut Vec<VarId>),
-    /// A pattern's type; whether it is a parameter of a lambda or the definition.
+    /// A pattern's type; the flag is true for parameters of the definition or a lambda.
     Pat(&'a mut Ty, bool),
     /// A function's result.
     Ret(&'a mut Ty),
@@ -66,13 +66,13 @@ fn visit_def(def: &mut Def, f: Visit<'_>) {
 }
 
 fn visit_pat(pat: &mut Pat, param: bool, f: Visit<'_>) {
-    // Of a constructor without payload no size can be seen.
+    // A constructor without payload has no visible size.
     if !matches!(&pat.kind, PatKind::Constr(_, parts) if parts.is_empty()) {
         f(Place::Pat(&mut pat.ty, param), pat.span);
     }
     match &mut pat.kind {
         PatKind::Tuple(pats) | PatKind::Constr(_, pats) => {
-            // Of parts only variables have values of their own.
+            // Among the parts of a pattern, only variables have values of their own.
             let mut vars = pats.iter_mut();
             vars.by_ref()
                 .filter(|pat| matches!(pat.kind, PatKind::Var(_)))
@@ -159,10 +159,10 @@ fn visit(exp: &mut Exp, f: Visit<'_>) {
     }
 }
 
-/// No array in these programs has this size.
+/// A size that no array in these programs has.
 const WRONG: i64 = 97;
 
-/// Makes the size number `*left` of the type wrong, counting down on the way.
+/// Replaces the size number `*left` of the type by a wrong one, counting down on the way.
 fn spoil(ty: &mut Ty, left: &mut i64) {
     match ty {
         Ty::Array(array) => {
@@ -196,7 +196,7 @@ fn spoil(ty: &mut Ty, left: &mut i64) {
     }
 }
 
-/// What was spoilt.
+/// The kind of the type that was altered.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Spoilt {
     Exp,
@@ -205,8 +205,8 @@ enum Spoilt {
     Ret,
 }
 
-/// Calls `f` with each program that differs from the given one in one size of one type in
-/// the definition; how many there are.
+/// Calls `f` with each program that differs from the given one in one size of one type in the
+/// definition; returns their number.
 fn each_spoilt(program: &Program, name: &str, f: &mut dyn FnMut(Program, Spoilt, Span)) -> usize {
     for number in 0.. {
         let mut program = program.clone();
@@ -234,7 +234,7 @@ fn each_spoilt(program: &Program, name: &str, f: &mut dyn FnMut(Program, Spoilt,
 
 // ---------------------------------------------------------------------- tests
 
-/// Every expression in it is evaluated with one of [`ARGUMENTS`].
+/// A program in which every expression is evaluated with one of [`ARGUMENTS`].
 const PROGRAM: &str = "
 def double [n] 'a (xs: [n]a) : [n](a, a) = zip xs xs
 type opt 'a = #some a | #none
@@ -282,7 +282,7 @@ fn each_wrong_size_is_reported() {
                 }
                 kinds.push(spoilt);
             }
-            // What built-in functions apply a lambda to fails as it does unchecked.
+            // Lambdas applied by built-in functions fail as they do unchecked.
             Err(failure) if failure.class == Class::Program && spoilt == Spoilt::Param => {}
             other => problems.push(format!("{spoilt:?} at {at}: {other:?}")),
         }
@@ -294,7 +294,7 @@ fn each_wrong_size_is_reported() {
     }
 }
 
-/// Two unknown sizes that are one variable have to be equal.
+/// Two existential sizes that are the same variable must be equal.
 #[test]
 fn a_size_that_two_expressions_bring_is_the_same() {
     let (mut program, sources) = checked(
@@ -330,7 +330,7 @@ fn a_size_that_two_expressions_bring_is_the_same() {
     assert!(text.contains("(2) is bound at p.fut:2:"), "{text}");
 }
 
-/// A size argument of a call is compared with what the arguments say.
+/// A size argument of a call is compared with the size of the arguments.
 #[test]
 fn size_arguments_are_those_of_the_arguments() {
     let (mut program, sources) = checked(
@@ -358,7 +358,7 @@ fn size_arguments_are_those_of_the_arguments() {
     assert!(text.contains("size argument for `n` is 97"), "{text}");
 }
 
-/// What a type parameter stands for is compared with the values that have its type.
+/// The value of a type parameter is compared with the values that have its type.
 #[test]
 fn type_arguments_are_those_of_the_arguments() {
     let (mut program, sources) = checked(
@@ -384,7 +384,7 @@ fn type_arguments_are_those_of_the_arguments() {
     assert!(text.contains("p.fut:2:"), "{text}");
 }
 
-/// The type arguments of functions of the root file that are applied.
+/// Calls `f` with the type arguments of all functions that are applied.
 fn in_applications(exp: &mut Exp, f: &mut dyn FnMut(Vec<&mut Ty>)) {
     if let ExpKind::Apply { fun, args, .. } = &mut exp.kind {
         args.iter_mut().for_each(|arg| in_applications(arg, f));
@@ -394,7 +394,7 @@ fn in_applications(exp: &mut Exp, f: &mut dyn FnMut(Vec<&mut Ty>)) {
     }
 }
 
-/// What the checker cannot compare is the program's error where values meet.
+/// Where values meet types, sizes that the checker cannot compare are errors of the program.
 #[test]
 fn errors_of_the_program_stay_its_errors() {
     let text = "
@@ -414,7 +414,7 @@ fn errors_of_the_program_stay_its_errors() {
     assert_eq!(failure.class, Class::Program);
 }
 
-/// Sizes of one iteration or call are not those of another.
+/// The sizes of different iterations and calls are independent.
 #[test]
 fn sizes_vary_where_they_may() {
     let text = "
@@ -444,7 +444,7 @@ fn sizes_vary_where_they_may() {
     }
 }
 
-/// A wrong size does nothing where nobody checks.
+/// A wrong size has no effect without checks.
 #[test]
 fn values_are_not_checked_unless_asked() {
     let (mut program, _) = checked("entry main (k: i64) = length (iota k)");

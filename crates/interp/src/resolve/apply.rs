@@ -1,4 +1,4 @@
-//! Variables with what their type and size parameters stand for, and applications.
+//! Variables with their type and size arguments, and applications.
 
 use super::size_check::are_comparable;
 use super::{Found, Resolver};
@@ -62,7 +62,7 @@ impl Resolver<'_> {
         ty_args: &[(TyVarId, Ty)],
         size_args: &[(VarId, tast::Dim)],
     ) -> Inst {
-        // A definition that mentions itself does so at its own parameters.
+        // A recursive mention of a definition is instantiated at its own parameters.
         let types = types.iter().map(|var| match ty_args.iter().find(|(param, _)| param == var) {
             Some((_, ty)) => self.ty(ty),
             None => self.ty(&Ty::Var(*var)),
@@ -75,9 +75,9 @@ impl Resolver<'_> {
         Inst { types, sizes: sizes.collect(), comparable: false }
     }
 
-    /// An application. Arguments are evaluated from the last to the first and then the
-    /// function, operands of an infix operator from left to right; all are resolved in
-    /// the order of evaluation, so that sizes are bound before their use.
+    /// An application. Arguments are evaluated from the last to the first and then the function,
+    /// operands of an infix operator from left to right; all are resolved in the order of
+    /// evaluation, so that sizes are bound before their use.
     pub(super) fn apply(&mut self, fun: &Exp, args: &[Exp], infix: bool, span: Span) -> Node {
         let comparable = self.check_sizes && are_comparable(fun, args);
         let operands = args.try_into().ok().filter(|_: &&[Exp; 2]| infix && !is_scalar(fun));
@@ -102,7 +102,7 @@ impl Resolver<'_> {
         self.call(fun, args, comparable, span)
     }
 
-    /// An application to resolved arguments; `comparable`: the checker could compare the
+    /// An application to resolved arguments. `comparable` is true if the checker could compare the
     /// sizes of their types.
     fn call(&mut self, fun: &Exp, mut args: Vec<Node>, comparable: bool, span: Span) -> Node {
         if let ExpKind::Var { id, ty_args, size_args } = &fun.kind
@@ -136,8 +136,7 @@ impl Resolver<'_> {
     }
 }
 
-/// Returns true for a built-in function on scalars; its node evaluates operands from
-/// left to right.
+/// Returns true for a built-in function on scalars; its node evaluates operands from left to right.
 const fn is_scalar(fun: &Exp) -> bool {
     match &fun.kind {
         ExpKind::Intrinsic { fun, .. } => !matches!(fun, Intrinsic::Array(_)),

@@ -20,7 +20,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// A part of a pattern, which has a type of its own.
+    /// A part of a pattern, whose own type is checked.
     fn part(&mut self, pat: &tast::Pat) -> Pat {
         let part = self.pattern(pat);
         if !matches!(pat.kind, PatKind::Var(_)) {

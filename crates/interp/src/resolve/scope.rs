@@ -1,5 +1,5 @@
-//! What the parts of a function see, for programs that are watched: each variable is
-//! noted with the part of the text that is its scope. Nothing is done otherwise.
+//! Scopes of watched programs: each variable is recorded with the source region that is its scope.
+//! In other programs, nothing is recorded.
 
 use super::{Found, Resolver};
 use crate::tree::Param;
@@ -8,8 +8,8 @@ use check::tast::{Pat, PatKind, Ty, VarId};
 use syntax::span::Span;
 
 impl Resolver<'_> {
-    /// A pattern whose variables are seen in a part of the text, for values that come
-    /// with these types.
+    /// A pattern whose variables are in scope in a source region; `from` has the types of the
+    /// values matched.
     pub(super) fn param_seen(&mut self, pat: &Pat, from: &[&Ty], region: Span) -> Param {
         let param = self.param(pat, from);
         if self.watched.is_some() {
@@ -36,7 +36,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// Notes that a part of the text sees a variable.
+    /// Records that a variable is in scope in a source region.
     pub(super) fn sees(&mut self, var: VarId, source: &Ty, region: Span) {
         let Some(program) = self.watched else {
             return;
@@ -52,7 +52,7 @@ impl Resolver<'_> {
         self.frame().seen.push(Seen { var, name, slot, source: source.clone(), ty, region });
     }
 
-    /// A function inside of another sees what is seen where it stands.
+    /// Adds the variables in scope at an inner function to the inner function's own.
     pub(super) fn inherit(&mut self, body: Span) {
         if self.watched.is_none() {
             return;
@@ -72,13 +72,13 @@ impl Resolver<'_> {
         }
     }
 
-    /// What comes after a binding: the bindings after it, and the body.
+    /// The region after a binding: the bindings after it, and the body.
     pub(super) fn after(&self, binding: Span, body: Span) -> Span {
         Span::new(body.file, binding.end.min(body.end), body.end)
     }
 }
 
-/// Whether a name can be used as it is written; operators cannot.
+/// Returns true if a name is an identifier, not an operator.
 fn is_plain(name: &str) -> bool {
     let mut chars = name.chars();
     chars.next().is_some_and(|c| c.is_alphabetic() || c == '_')

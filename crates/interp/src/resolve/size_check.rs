@@ -1,4 +1,4 @@
-//! Types that values are checked against, if sizes are checked.
+//! The types that values are checked against, if sizes are checked.
 
 use super::{Found, Resolver};
 use crate::tree::{SizeCheck, Slot, Subject};
@@ -6,8 +6,8 @@ use check::tast::{Dim, Exp, ExpKind, Ty, VarId};
 use syntax::span::Span;
 
 impl Resolver<'_> {
-    /// The check of values against a type; nothing where sizes are not checked or the
-    /// type has none. `from` are the types that the values come with.
+    /// The check of values against a type; `None` if sizes are not checked or the type has none.
+    /// `from` has the types of the values.
     pub(super) fn size_check(
         &mut self,
         ty: &Ty,
@@ -16,7 +16,7 @@ impl Resolver<'_> {
         from: &[&Ty],
         span: Span,
     ) -> Option<Box<SizeCheck>> {
-        // In sizes, variables of several scopes may meet.
+        // Within size expressions, variables of several scopes may meet.
         if !self.check_sizes || self.in_sizes > 0 || !has_sizes(ty) {
             return None;
         }
@@ -34,9 +34,9 @@ impl Resolver<'_> {
         }))
     }
 
-    /// Lets the sizes that come into being in a size have slots of their own, if sizes are
-    /// checked: it is evaluated again and again, perhaps with other arguments than where
-    /// it was written. The slots that they have around it.
+    /// If sizes are checked, removes the slots of existential sizes bound within a size expression,
+    /// so that these get slots of their own: the expression is evaluated repeatedly, possibly with
+    /// other arguments than where it was written. Returns the former slots.
     pub(super) fn hide_sizes(&mut self, size: &Exp) -> Vec<(VarId, Option<Slot>)> {
         fn brought(exp: &Exp, out: &mut Vec<VarId>) {
             out.extend(&exp.ext);
@@ -51,7 +51,7 @@ impl Resolver<'_> {
         hidden.collect()
     }
 
-    /// Ends what [`Resolver::hide_sizes`] began.
+    /// Restores the slots that [`Resolver::hide_sizes`] returned.
     pub(super) fn restore_sizes(&mut self, hidden: Vec<(VarId, Option<Slot>)>) {
         let slots = &mut self.frame().slots;
         // The first entry of a variable has its slot.
@@ -80,7 +80,7 @@ impl Resolver<'_> {
     }
 }
 
-/// Whether values of the type have sizes that the type may tell.
+/// Returns true if values of the type have sizes that the type may state.
 fn has_sizes(ty: &Ty) -> bool {
     match ty {
         Ty::Array(_) | Ty::Var(_) => true,
@@ -91,7 +91,7 @@ fn has_sizes(ty: &Ty) -> bool {
     }
 }
 
-/// Calls `f` with each size of the type, those of functions left out.
+/// Calls `f` with each size of the type, except for sizes in function types.
 fn all_dims(ty: &Ty, f: &mut dyn FnMut(&Dim)) {
     match ty {
         Ty::Array(array) => {
@@ -108,8 +108,7 @@ fn all_dims(ty: &Ty, f: &mut dyn FnMut(&Dim)) {
     }
 }
 
-/// Whether the checker can compare the type's sizes with others that it can compare:
-/// they are polynomials in variables.
+/// Returns true if the checker can compare the type's sizes: they are polynomials in variables.
 fn comparable(ty: &Ty) -> bool {
     fn known(dim: &Dim) -> bool {
         match dim {
@@ -123,8 +122,8 @@ fn comparable(ty: &Ty) -> bool {
     all
 }
 
-/// Whether the checker could compare the sizes of all that the function takes and what
-/// it is applied to.
+/// Returns true if the checker could compare the sizes of the function's parameters and of its
+/// arguments.
 pub(super) fn are_comparable(fun: &Exp, args: &[Exp]) -> bool {
     let instance = match &fun.kind {
         ExpKind::Var { ty_args, size_args, .. } => {

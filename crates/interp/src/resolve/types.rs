@@ -1,4 +1,4 @@
-//! Types and sizes: what is known is made once, the rest refers to slots.
+//! Types and sizes: static types are built once, all others refer to slots.
 
 use super::{Found, Resolver};
 use crate::machine::NOWHERE;
@@ -10,7 +10,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 impl Resolver<'_> {
-    /// The type for checks of shapes; nothing if it has no sizes to check.
+    /// The type for checks of shapes; `None` if it has no sizes to check.
     pub(super) fn shape(&mut self, ty: &Ty) -> Option<CTy> {
         fn has_sizes(ty: &Ty) -> bool {
             match ty {
@@ -126,7 +126,7 @@ fn all_static(types: &[CTy]) -> Option<Vec<Rc<RTy>>> {
         .collect()
 }
 
-/// The sizes that payloads of sums in a type have.
+/// The sizes that occur in payloads of sums in a type.
 pub fn payload_sizes(ty: Option<&CTy>) -> Vec<Slot> {
     let mut out = Vec::new();
     if let Some(ty) = ty {
