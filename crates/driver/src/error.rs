@@ -1,4 +1,4 @@
-//! What a stage can fail with, as diagnostics.
+//! Failures of stages, as diagnostics.
 
 use ir::PassError;
 use ir::name::SrcLoc;
@@ -6,12 +6,12 @@ use std::sync::Arc;
 use syntax::diag::Diagnostic;
 use syntax::span::{FileId, SourceMap, Span};
 
-/// Why there is no result: at least one error.
+/// A failure: at least one error.
 #[derive(Clone, Debug)]
 pub struct Failure(pub Vec<Diagnostic>);
 
 impl Failure {
-    /// One error without a place.
+    /// One error without a source span.
     pub fn message(id: &'static str, message: impl Into<String>) -> Self {
         Self(vec![Diagnostic::error(id, message)])
     }
@@ -24,7 +24,7 @@ impl Failure {
         ])
     }
 
-    /// What a pass said, with its place in the sources.
+    /// The error of a pass, with its source spans.
     pub(crate) fn from_pass(error: &PassError, pass: &str, files: &[Arc<str>], sources: &SourceMap) -> Self {
         match error {
             PassError::Bug(what) => Self::bug(format!("in pass {pass}: {what}")),
@@ -63,7 +63,7 @@ impl From<kernelc::Error> for Failure {
     }
 }
 
-/// The span of a place of the core IR, if its file is a source of this session.
+/// The span of a location in the core IR, if its file is a source of this session.
 pub(crate) fn span_of(loc: SrcLoc, files: &[Arc<str>], sources: &SourceMap) -> Option<Span> {
     let name = files.get(loc.file as usize)?;
     let id = sources.ids().find(|&id| sources.get(id).is_some_and(|f| f.name() == &**name))?;

@@ -1,11 +1,10 @@
-//! From files to any stage's result: the one place that knows the whole order.
+//! The compiler from files to any stage's result: the one place that knows the order of all stages.
 //!
-//! A [`Session`] holds the sources and options of one compilation. Source text
-//! goes through parser, checker and `lower` ([`Session::lower`]); the core IR
-//! goes down the levels through the passes of [`pipeline`], which lists them in
-//! order; [`Session::compile`] makes a module of machine code, and
-//! [`Session::image`] makes code in this process that the runtime can call.
-//! IR text enters where its level stands ([`Session::read_ir`]).
+//! A [`Session`] holds the sources and options of one compilation. Source text goes through parser,
+//! checker and `lower` ([`Session::lower`]); the core IR goes down the levels through the passes of
+//! [`pipeline`], which lists them in order. [`Session::objects`] makes object files, and
+//! [`Session::image`] makes code in this process that the runtime can call. IR text enters at its
+//! own level ([`Session::read_ir`]).
 
 mod error;
 mod pipeline;

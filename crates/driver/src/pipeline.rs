@@ -1,7 +1,7 @@
 //! The passes from the core IR to the imperative IR, in order, as data.
 //!
-//! To see the whole compiler at a glance, read [`passes`]. `bindrune dev
-//! --stage NAME` stops after the pass of that name.
+//! [`passes`] is an overview of the whole compiler. `bindrune dev --stage NAME` stops after the
+//! pass of that name.
 
 use ir::{Context, Mems, PassError, Program, Segs, Soacs};
 use kernelc::Target;
@@ -30,7 +30,7 @@ impl Ir {
         }
     }
 
-    /// How many statements there are, where a level consists of such.
+    /// The number of statements; `None` for the imperative IR.
     pub fn statements(&self) -> Option<usize> {
         match self {
             Self::Soacs(program) => Some(ir::metrics::statements(program)),
@@ -40,7 +40,7 @@ impl Ir {
         }
     }
 
-    /// The source files that places refer to.
+    /// The source files that provenance refers to.
     pub(crate) fn files(&self) -> &[std::sync::Arc<str>] {
         match self {
             Self::Soacs(program) => &program.files,
@@ -67,7 +67,7 @@ impl Ir {
     }
 }
 
-/// A point of the compiler at which it can stop and print.
+/// A stage of compilation at which the compiler can stop and print.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Stage {
     /// The syntax tree.
@@ -76,15 +76,15 @@ pub enum Stage {
     Typed,
     /// The core IR as `lower` makes it.
     Lower,
-    /// After the pass at this position of [`passes`].
+    /// After the pass at this index of [`passes`].
     Pass(usize),
     /// LLVM's IR, optimised.
     Llvm,
     /// Assembly.
     Asm,
-    /// Portable C, what is made of the program alone.
+    /// Portable C: the code generated for the program itself.
     C,
-    /// What is made of the program's kernels alone, for a target.
+    /// The code generated for the program's kernels themselves, for a target.
     Kernels(Target),
 }
 
@@ -98,7 +98,7 @@ impl Stage {
             "llvm" => Some(Self::Llvm),
             "asm" => Some(Self::Asm),
             "c" => Some(Self::C),
-            // The last pass of a level leaves what the level's name stands for.
+            // The name of a level means the program after the level's last pass.
             "soacs" => passes().iter().position(|p| p.name == "flatten")?.checked_sub(1).map(Self::Pass),
             "segs" => passes().iter().position(|p| p.name == "mem")?.checked_sub(1).map(Self::Pass),
             "mems" => passes().iter().position(|p| p.name == "imp")?.checked_sub(1).map(Self::Pass),
@@ -124,42 +124,42 @@ impl Stage {
     }
 }
 
-/// A pass, as lists show it.
+/// A pass, with the properties that lists show.
 #[derive(Clone, Debug)]
 pub struct PassInfo {
-    /// Its name, unique: a pass that runs again has its level and number behind it.
+    /// Its unique name; repeated runs of a pass have a number appended.
     pub name: String,
-    /// What it does, in a line.
+    /// A description of one line.
     pub description: &'static str,
-    /// Whether programs get on without it: it only makes them better, and without
-    /// fuel leaves them as they are.
+    /// True if compilation succeeds without the pass: it only improves programs, and without fuel
+    /// leaves them unchanged.
     pub optional: bool,
     run: Run,
 }
 
 impl PassInfo {
-    /// Whether the pass takes programs of this level.
+    /// Returns true if the pass takes programs of this level.
     pub fn accepts(&self, ir: &Ir) -> bool {
         self.run.accepts(ir)
     }
 
-    /// Whether the pass gives arrays memory.
+    /// Returns true if the pass allocates memory for arrays.
     pub(crate) fn is_mem(&self) -> bool {
         matches!(self.run, Run::ToMems(_))
     }
 
-    /// Runs the pass; a program of another level is left as it is.
+    /// Runs the pass; a program of another level is returned unchanged.
     pub fn apply(&self, ir: Ir, context: &mut Context) -> Result<Ir, PassError> {
         self.run.apply(ir, context)
     }
 }
 
-/// A pass that leaves the level as it is.
+/// A pass within a level.
 type Within<P> = fn(P, &mut Context) -> Result<P, PassError>;
 /// A pass from a level to the next.
 type Down<P, Q> = fn(P, &mut Context) -> Result<Q, PassError>;
 
-/// How a pass runs, by the levels before and after it.
+/// The function of a pass, by the levels before and after it.
 #[derive(Clone, Copy, Debug)]
 enum Run {
     /// Combinators.
@@ -276,7 +276,7 @@ pub fn passes() -> Vec<PassInfo> {
 }
 
 impl Run {
-    /// Whether the pass takes programs of this level.
+    /// Returns true if the pass takes programs of this level.
     fn accepts(self, ir: &Ir) -> bool {
         matches!(
             (self, ir),
@@ -287,7 +287,7 @@ impl Run {
         )
     }
 
-    /// Runs the pass; a program of another level is left as it is.
+    /// Runs the pass; a program of another level is returned unchanged.
     fn apply(self, ir: Ir, context: &mut Context) -> Result<Ir, PassError> {
         Ok(match (self, ir) {
             (Self::Soacs(run), Ir::Soacs(program)) => Ir::Soacs(run(program, context)?),

@@ -1,4 +1,4 @@
-//! One compilation: sources, options, and the way from one stage to the next.
+//! One compilation: sources, options, and the stages in order.
 
 use crate::error::Failure;
 use crate::pipeline::{Ir, PassInfo, Stage, passes};
@@ -17,46 +17,46 @@ use target::device::Device;
 use target::levels::{self, Stack};
 use workers::Workers;
 
-/// The processor of executables that have code for several levels of processors.
+/// The `cpu` option for executables with code for several levels of processors.
 pub const PORTABLE: &str = "portable";
 
-/// What is asked for.
+/// The options of a compilation.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The processor: `native`, `generic`, [`PORTABLE`], or a name such as `x86-64-v3`.
     pub cpu: String,
-    /// Whether floats keep every rounding that the source has: no fused multiply-adds.
+    /// True if floats keep every rounding of the source: no fused multiply-adds.
     pub strict_floats: bool,
-    /// Whether combinators fuse.
+    /// True if combinators are fused.
     pub fuse: bool,
-    /// How many rewrites the optimiser may make; all if `None`.
+    /// The number of rewrites that the optimiser may make; unlimited if `None`.
     pub fuel: Option<u64>,
-    /// How many vector lanes loops get.
+    /// The vector lanes of loops.
     pub lanes: Lanes,
-    /// Whose levels of parallelism nests are flattened for.
+    /// The levels of parallelism that nests are flattened for.
     pub stack: Stack,
-    /// How work is laid out on a device, where the machine has one.
+    /// The work layout parameters of the device, if the target machine has one.
     pub device: Device,
-    /// Which versions flattening makes.
+    /// The flattening mode: the versions that flattening makes.
     pub flatten: Flatten,
-    /// What kernels are written in, where there are any.
+    /// The language of kernels, if there are any.
     pub kernels: Target,
-    /// How much LLVM optimises: 0 to 3.
+    /// The optimisation level of LLVM, 0 to 3.
     pub llvm_level: u8,
-    /// Whether the invariants of the IR are checked after every pass.
+    /// True if the invariants of the IR are verified after every pass.
     pub verify: bool,
-    /// Whether objects get a `main`.
+    /// True if objects get a `main`.
     pub executable: bool,
-    /// How much may be copied where functions are specialised.
+    /// The limits on copies of functions by specialisation.
     pub copies: lower::Limits,
-    /// Functions of the program's top level that are entry points though the source does
-    /// not say so.
+    /// Functions at the program's top level that become entry points although the source does not
+    /// declare them so.
     pub entry_points: Vec<String>,
-    /// Whether all is checked, though the source says that it is safe without (`#[unsafe]`).
+    /// True if all checks are made, also where the source waives them (`#[unsafe]`).
     pub safe: bool,
-    /// Whether all that is decided is recorded, for an account of it.
+    /// True if all decisions are recorded, for optimisation remarks.
     pub account: bool,
-    /// How many threads compile at most; what comes out does not depend on it.
+    /// The maximum number of threads that compile; the output does not depend on it.
     pub threads: usize,
 }
 
@@ -84,31 +84,30 @@ impl Default for Options {
     }
 }
 
-/// The runtime knows by this number what a device has numbers of its own for.
+/// The runtime recognises thresholds by this default value, and replaces it by the device's own
+/// number.
 const _: () = assert!(levels::GRID_POINTS == runtime::abi::BUSY_DEVICE);
 
 impl Options {
-    /// What is asked of lowering.
+    /// The options of lowering.
     fn lower(&self) -> lower::Options {
         lower::Options { copies: self.copies, safe: self.safe }
     }
 
-    /// The same for kernels of a device, which what drives it compiles from this: the host's
-    /// code has no vectors.
+    /// The options for kernels of a device, with host code that has no vectors.
     #[must_use]
     pub fn on_device(self, kernels: Target) -> Self {
         Self { stack: levels::GPU, lanes: Lanes::Off, kernels, ..self }
     }
 
-    /// The same for portable C: nothing runs side by side, and nothing depends on the
-    /// processor.
+    /// The options for portable C: no parallelism, and no dependence on the processor.
     #[must_use]
     pub fn portable_c(self) -> Self {
         Self { stack: levels::THREAD, lanes: Lanes::Off, flatten: Flatten::None, ..self }
     }
 }
 
-/// What the symbols of a level's code end in.
+/// The suffix of the symbols of a level's code.
 fn suffix(level: Level) -> &'static str {
     match level {
         Level::V2 => ".v2",
@@ -117,18 +116,18 @@ fn suffix(level: Level) -> &'static str {
     }
 }
 
-/// Is told of each pass that has run.
+/// A receiver of the passes' results.
 pub trait Observer {
-    /// A pass has run in this time and left this program.
+    /// Called after a pass, with its time and the resulting program.
     fn pass(&mut self, pass: &PassInfo, time: Duration, ir: &Ir);
 
-    /// A pass has decided this, which is told before the pass itself.
+    /// Called with the decisions of a pass, before [`Self::pass`].
     fn decisions(&mut self, pass: &PassInfo, decisions: &[Decision]) {
         let _ = (pass, decisions);
     }
 }
 
-/// Nobody watches.
+/// An observer that ignores everything.
 impl Observer for () {
     fn pass(&mut self, _: &PassInfo, _: Duration, _: &Ir) {}
 }
@@ -137,11 +136,11 @@ impl Observer for () {
 pub struct Session {
     /// The source files read so far.
     pub sources: SourceMap,
-    /// The names in them.
+    /// The interned names in them.
     pub interner: Interner,
-    /// What is asked for.
+    /// The options.
     pub options: Options,
-    /// Warnings so far.
+    /// The warnings so far.
     pub warnings: Vec<Diagnostic>,
     source_name: String,
     workers: Workers,
@@ -160,7 +159,7 @@ impl Session {
         }
     }
 
-    /// Reads and checks the file with all that it imports.
+    /// Reads and checks the file with all its imports.
     pub fn check(&mut self, loader: &mut dyn Loader) -> Result<check::tast::Program, Failure> {
         let Checked { program, diagnostics } = check::check_with_entries(
             &mut self.sources,
@@ -209,7 +208,7 @@ impl Session {
         self.lowered(program.map_err(Failure)?)
     }
 
-    /// The core IR of a checked program, and what was decided about its functions.
+    /// The core IR of a checked program, and the decisions about its functions.
     pub fn lower_with_account(&self, program: &check::tast::Program) -> Result<(Ir, Vec<Decision>), Failure> {
         let lowered = lower::with_account(program, &self.sources, self.options.lower());
         let (program, decisions) = lowered.map_err(Failure)?;
@@ -222,7 +221,7 @@ impl Session {
         Ok(ir)
     }
 
-    /// IR text of any level that can be read back.
+    /// Reads IR text of any level.
     pub fn read_ir(&self, text: &str) -> Result<Ir, Failure> {
         fn level<L: ir::Level>(text: &str) -> Result<ir::Program<L>, Failure> {
             ir::text::parse(text).map_err(|e| syntax_error(&e))
@@ -254,15 +253,14 @@ impl Session {
             .map_err(|listing| Failure::bug(format!("the program is invalid after pass {pass}:\n{listing}")))
     }
 
-    /// The processor that passes choose for: for portable C a usual one, whatever this
-    /// machine is, as the text is to be the same on all.
+    /// The machine that passes choose for. For portable C it is a typical one, independent of the
+    /// actual machine, so that the text is the same on all.
     fn machine(&self) -> Result<Machine, Failure> {
         if self.options.stack.is_parallel() { Ok(llvm::machine(self.cpu()?)?) } else { Ok(Machine::of(16)) }
     }
 
-    /// Runs the passes from where the program stands up to the stage (all of
-    /// them for the stages after the last). What optimisation could not do is
-    /// added to the warnings where the program asks for that.
+    /// Runs the passes from the program's level up to the stage (all of them for the stages after
+    /// the last). Warnings about missed optimisations are added where the program requests them.
     pub fn advance(&mut self, mut ir: Ir, until: Stage, observer: &mut dyn Observer) -> Result<Ir, Failure> {
         let last = match until {
             Stage::Ast | Stage::Typed | Stage::Lower => return Ok(ir),
@@ -319,7 +317,7 @@ impl Session {
         }
     }
 
-    /// What LLVM is asked for.
+    /// The options of LLVM.
     fn wanted(
         &self,
         program: &imp::Program,
@@ -347,13 +345,13 @@ impl Session {
         })
     }
 
-    /// What a program for one processor starts.
+    /// The kind of `main` for a single processor level.
     fn start(&self) -> llvm::Start {
         if self.options.executable { llvm::Start::Program } else { llvm::Start::Nothing }
     }
 
-    /// The processor that code is made for: where there is code for several
-    /// levels, the best that this machine has.
+    /// The processor that code is generated for: with [`PORTABLE`], the best level that this
+    /// machine has.
     fn cpu(&self) -> Result<&str, Failure> {
         if self.options.cpu != PORTABLE {
             return Ok(&self.options.cpu);
@@ -363,7 +361,7 @@ impl Session {
             .ok_or_else(|| Failure::message("usage", "this machine has no level of processors"))
     }
 
-    /// A program's assembly, C or kernels at that stage, its LLVM code at any other.
+    /// A program's assembly, C or kernels at these stages, its LLVM IR at any other.
     pub fn text(&mut self, ir: Ir, stage: Stage, observer: &mut dyn Observer) -> Result<String, Failure> {
         let program = self.imperative(ir, observer)?;
         let output = match stage {
@@ -376,7 +374,7 @@ impl Session {
         Ok(llvm::text(&program, &options, output)?)
     }
 
-    /// A program as portable C, an executable's whole text. The options must ask for
+    /// A program as portable C, the complete text of an executable. The options must come from
     /// [`Options::portable_c`].
     pub fn portable_c(&mut self, ir: Ir, observer: &mut dyn Observer) -> Result<String, Failure> {
         let program = self.imperative(ir, observer)?;
@@ -388,7 +386,7 @@ impl Session {
         if self.options.cpu != PORTABLE {
             return self.objects_for(ir, self.start(), "", observer);
         }
-        // What does not depend on the processor is done once.
+        // The passes that do not depend on the processor run once.
         let before = Stage::from_name("imp").ok_or_else(|| Failure::bug("no stage is `imp`"))?;
         let ir = self.advance(ir, before, observer)?;
         let levels = Level::ALL.map(|level| (level as u64, suffix(level)));
@@ -422,8 +420,8 @@ impl Session {
         // SAFETY: the symbols are the runtime's own, statics of this process.
         let jit = unsafe { llvm::Jit::new(&objects, &runtime::symbols()) }?;
         let table = jit.program()?.cast::<runtime::abi::Program>();
-        // SAFETY: `llvm` makes the table as the runtime's interface says, and
-        // it lives as long as the code, which the image keeps.
+        // SAFETY: `llvm` makes the table according to the runtime's interface, and the table lives
+        // as long as the code, which the image keeps alive.
         unsafe {
             let program = *table;
             Ok(runtime::Image::new(program, Arc::new(jit)))

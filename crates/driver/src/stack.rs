@@ -1,19 +1,19 @@
-//! Deep programs: stacks for walks over trees of hundreds of thousands of levels.
+//! Stacks for deep programs: walks over trees of hundreds of thousands of levels.
 //!
-//! The walks of the compiler grow the stack where they have to; what the language
-//! derives (copying, comparing and dropping a tree) cannot. So compilation runs on
-//! stacks that are large from the start. They are address space: memory is taken as
-//! it is used. Where the system refuses that much, they are smaller, and the parser,
-//! which knows how much there is, refuses programs that nest too deeply for it.
+//! The compiler's own walks grow the stack where necessary; derived implementations (copying,
+//! comparing and dropping a tree) cannot. So compilation runs on stacks that are large from the
+//! start. They only reserve address space: memory is committed as it is used. If the system refuses
+//! that much, they are smaller, and the parser, which knows the size available, rejects programs
+//! that nest too deeply for it.
 
 const GIB: usize = 1 << 30;
 
 /// Sizes to try, in bytes.
 const SIZES: [usize; 6] = [8 * GIB, 4 * GIB, 2 * GIB, GIB, GIB / 4, GIB / 16];
 
-/// A stack that the system gives to each of so many threads, in bytes.
+/// The largest stack size in bytes that the system grants to each of `threads` threads.
 fn size(threads: usize) -> Option<usize> {
-    // As much again has to be left for all else.
+    // As much again must be left for everything else.
     SIZES.into_iter().find(|size| runtime::can_reserve(size.saturating_mul(2 * threads)))
 }
 
@@ -25,7 +25,7 @@ pub fn on_large_stack<R>(work: impl FnOnce() -> R) -> R {
     }
 }
 
-/// The stack of each of so many threads that compile side by side, in bytes.
+/// The stack size in bytes of each of `threads` compilation threads.
 pub(crate) fn of_workers(threads: usize) -> usize {
     size(threads).unwrap_or(SIZES[SIZES.len() - 1])
 }

@@ -1,6 +1,5 @@
-//! Warnings about what optimisation could not do, which the program's attributes
-//! ask for: checks that remain under `#[warn(safety_checks)]`, loops that remain
-//! under `#[unroll]`.
+//! Warnings about missed optimisations, where the program's attributes request them: checks that
+//! remain under `#[warn(safety_checks)]`, loops that remain under `#[unroll]`.
 //!
 //! Needs the program as the optimiser leaves it, before memory.
 
@@ -12,7 +11,7 @@ use std::collections::BTreeSet;
 use syntax::diag::Diagnostic;
 use syntax::span::SourceMap;
 
-/// The warnings, each place once.
+/// The warnings, once for each source location.
 pub(crate) fn of(program: &Program<Segs>, sources: &SourceMap) -> Vec<Diagnostic> {
     let mut out = Vec::new();
     let mut told = BTreeSet::new();

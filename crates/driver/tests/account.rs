@@ -1,4 +1,4 @@
-//! An account of what is decided: it is there, and asking for it changes nothing.
+//! Recording of decisions: there are decisions, and recording them changes no program.
 
 #[allow(dead_code, reason = "shared with the other tests")]
 mod support;

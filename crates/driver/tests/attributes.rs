@@ -1,4 +1,4 @@
-//! What attributes in the source do to the program.
+//! The effects of source attributes on the program.
 
 mod text;
 
@@ -16,7 +16,7 @@ fn those_that_restrict_reach_what_they_stand_before() {
         let count = |what| segs.matches(what).count();
         [count("level 1"), count("level 0"), count("loop ")]
     };
-    // Rows as tasks, long ones shared by lanes or not; tasks in tasks.
+    // Rows as tasks, long rows shared by lanes or not; tasks in tasks.
     assert_eq!(nest(""), [4, 1, 1]);
     assert_eq!(nest("#[unknown]"), [4, 1, 1]);
     assert_eq!(nest("#[sequential]"), [0, 0, 2]);

@@ -1,5 +1,5 @@
-//! Fuel: every rewrite takes some, so that without any a pass that only makes
-//! programs better leaves them as they are.
+//! Fuel: every rewrite consumes some, so a pass that only improves programs leaves them unchanged
+//! without any.
 
 #[allow(dead_code, reason = "shared with the other tests")]
 mod support;

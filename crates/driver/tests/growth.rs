@@ -1,11 +1,10 @@
-//! Programs whose functions double when they are copied, and programs of many
-//! modules: what is made of them grows with their text, and is the same with any
-//! number of threads.
+//! Programs whose functions double when they are copied, and programs of many modules: the size of
+//! the output grows with the source, and the output is the same with any number of threads.
 
 use driver::{Ir, Options, Session, Stage};
 use std::fmt::Write;
 
-/// One file, and nothing to import.
+/// A loader with one file.
 struct Text(String);
 
 impl check::Loader for Text {
@@ -26,7 +25,7 @@ fn lowered(session: &mut Session, text: &str) -> Ir {
     ir.unwrap_or_else(|failure| panic!("{:?}", failure.0))
 }
 
-/// Lines of IR after `lower` and at the end of the passes.
+/// Lines of IR after `lower` and after the last pass.
 fn lines(text: &str) -> (usize, usize) {
     let mut session = session(1);
     let ir = lowered(&mut session, text);
@@ -83,8 +82,8 @@ entry main (k: i32) (x: i32) : i32 =
     assert!(after < 200_000, "{after}");
 }
 
-/// A program that is worth several modules: entry points with tasks, a table, and
-/// functions that are called across.
+/// A program that is large enough for several modules: entry points with tasks, a table, and
+/// functions that are called across modules.
 fn many() -> String {
     let mut text = "def table = map (\\i -> f64.sqrt (f64.i64 i)) (iota 1000)
 #[noinline] def share (xs: []f64) (k: f64) : f64 =
@@ -118,7 +117,7 @@ fn the_same_bytes_with_any_number_of_threads() {
     }
 }
 
-/// In a process modules may lie further apart than a near address reaches.
+/// In a process, modules may be further apart than a near address reaches.
 #[test]
 fn what_another_module_has_is_not_taken_to_lie_near() {
     let mut session = session(2);

@@ -1,7 +1,6 @@
-//! Every program of the repository with all loops in vector lanes that can run
-//! so, for one kind of processor or another: the results have the same bits as
-//! without lanes. (What the compiler does of itself is held against the evaluator
-//! in `programs.rs`; `cargo xtask modes` tries all combinations.)
+//! Every program of the repository with all possible loops in vector lanes, for varying processors:
+//! the results have the same bits as without lanes. (The compiler's own choice is compared with the
+//! evaluator in `programs.rs`; `cargo xtask modes` tries all combinations.)
 
 #[allow(dead_code, reason = "shared with the other tests")]
 mod support;
@@ -14,7 +13,7 @@ use runtime::{Config, Context, Error, Output};
 use std::time::Duration;
 use support::{Files, Outcome, Program, all_same_bits, every_program, shown};
 
-/// Widths that are tried, one for each program in turn.
+/// The lane widths tried; programs take them in turn.
 const WIDTHS: [u32; 4] = [4, 8, 16, 2];
 
 #[test]
@@ -31,7 +30,7 @@ fn lanes_change_no_bit_of_any_result() {
     });
 }
 
-/// Holds what calls give in a mode against what they give without lanes.
+/// Compares the results of calls in a mode with the results without lanes.
 fn compare(program: &Program, cpu: &str, mode: Lanes) -> Result<Vec<String>, String> {
     let Some(vector) = outcomes(program, cpu, mode)? else {
         return Ok(Vec::new());
@@ -51,7 +50,7 @@ fn compare(program: &Program, cpu: &str, mode: Lanes) -> Result<Vec<String>, Str
     Ok(problems)
 }
 
-/// Whether any loop runs in lanes.
+/// An observer that is true if any loop runs in lanes.
 struct Chosen(bool);
 
 impl Observer for Chosen {
@@ -63,12 +62,12 @@ impl Observer for Chosen {
     }
 }
 
-/// What each call of the test blocks gives; nothing if there was a choice, but
-/// no loop runs in lanes.
+/// The outcome of each call of the test blocks; `None` if lanes were enabled but no loop runs in
+/// lanes.
 fn outcomes(program: &Program, cpu: &str, mode: Lanes) -> Result<Option<Vec<Outcome>>, String> {
     let mut session = program.session();
     if mode == Lanes::Off {
-        // What LLVM makes of it is held against the evaluator elsewhere.
+        // LLVM's optimisation is compared with the evaluator elsewhere.
         session.options.llvm_level = 0;
     }
     session.options.lanes = mode;

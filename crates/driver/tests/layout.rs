@@ -1,9 +1,8 @@
-//! Where arrays lie: what is computed column by column and transposed after that
-//! is not copied.
+//! Array layout: arrays that are computed by columns and then transposed are not copied.
 
 mod text;
 
-/// How many copies a program has with memory.
+/// The number of copies in a program with memory.
 fn copies(body: &str) -> usize {
     let program = format!("entry main [n][m] (xs: [n][m]f32) : [n][m]f32 = {body}");
     let (_, ir) = text::advanced(&program, "mem");
@@ -21,10 +20,10 @@ fn columns_need_no_copy() {
 
 #[test]
 fn rows_that_are_transposed_are_copied() {
-    // Read row by row, so that columns would be written far apart.
+    // The rows are read contiguously; writing columns instead would be strided.
     let rows = "transpose (map (scan (+) 0) xs) :> [n][m]f32";
     assert_eq!(copies(rows), 1);
-    // The array as it is computed is used too.
+    // The untransposed array is used as well.
     let used = "let ys = map (scan (+) 0) (transpose xs) in map (map (+ ys[0, 0])) (transpose ys)";
     assert_eq!(copies(used), 0);
     let both = "let ys = map (scan (+) 0) (transpose xs) in \

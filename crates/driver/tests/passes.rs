@@ -1,15 +1,14 @@
-//! What single passes do: every file `passes/PASS/NAME.ir` is a program at the
-//! level before the pass and, below a line `==== after`, what the pass makes of it;
-//! the pass's decisions come first, as comments. With `BLESS` set, that part is
-//! written anew. Comments above the program may set options: `// machine 32` is a
-//! machine with vectors of 32 bytes, `// size 20000` the length of arrays that cheap
-//! iterations are more than one chunk of. `// levels gpu` flattens for that machine,
-//! `// flatten full` in that mode; `// device small` has small blocks on a device.
+//! Tests of single passes: every file `passes/PASS/NAME.ir` is a program at the level before the
+//! pass and, below a line `==== after`, the result of the pass; the pass's decisions come first, as
+//! comments. With `BLESS` set, that part is rewritten. Comments above the program may set options:
+//! `// machine 32` is a machine with vectors of 32 bytes, `// size 20000` the length of arrays
+//! whose cheap iterations fill more than one chunk, `// levels gpu` flattens for that machine, `//
+//! flatten full` in that mode; `// device small` has small blocks on a device.
 //!
-//! Before and after, and wherever fuel runs out, the program verifies, prints and
-//! parses back, and its entry points give the same results for arguments of
-//! several sizes (or fail both times). A file without entry points gets one for
-//! each function. Without fuel, an optional pass changes nothing.
+//! Before and after, and wherever fuel runs out, the program verifies, prints and parses back, and
+//! its entry points have the same results for arguments of several sizes (or fail both times). A
+//! file without entry points gets one for each function. Without fuel, an optional pass changes
+//! nothing.
 
 mod passes {
     pub mod arguments;
@@ -27,7 +26,7 @@ use target::device::Device;
 
 const AFTER: &str = "==== after\n";
 
-/// A file: its program, the pass, and under which options it runs.
+/// A file: its program, the pass, and the options under which it runs.
 struct File {
     path: PathBuf,
     source: String,
@@ -77,7 +76,7 @@ fn pass(name: &str, source: &str) -> Result<PassInfo, String> {
     pass.ok_or_else(|| format!("no pass {name} takes programs of this level"))
 }
 
-/// Options and more sizes from the comments above a program.
+/// Options and additional sizes from the comments above a program.
 fn settings(source: &str) -> Result<(Options, Vec<Sizes>), String> {
     let mut options = Options::default();
     let mut sizes = Vec::new();
@@ -109,7 +108,7 @@ fn settings(source: &str) -> Result<(Options, Vec<Sizes>), String> {
     Ok((options, sizes))
 }
 
-/// Checks each file, several at a time; what is wrong is said at the end.
+/// Checks all files in parallel, and reports all problems at the end.
 fn every_file(files: &[File], check: impl Fn(&File) -> Result<(), String> + Sync) {
     assert!(!files.is_empty(), "there are no files");
     let problems = Mutex::new(Vec::new());
@@ -183,7 +182,7 @@ fn fuel_may_run_out_anywhere() {
     });
 }
 
-/// Whether it pays or not, and on any machine.
+/// Lanes are forced for any machine, also where they do not pay.
 #[test]
 fn lanes_of_any_number_compute_the_same() {
     every_file(&files(Some("lanes")), |file| {

@@ -1,6 +1,6 @@
-//! Every program of the repository through the whole compiler: each stage is
-//! held against the verifier, the text form, the evaluator and the expected
-//! values of the test blocks, and the machine code against all of these.
+//! Every program of the repository through the whole compiler: each stage is compared with the
+//! verifier, the text form, the evaluator and the expected values of the test blocks, and the
+//! machine code with all of these.
 
 mod programs {
     mod device;
@@ -20,10 +20,10 @@ use std::collections::BTreeSet;
 use support::{Files, Outcome, Program, all_same_bits, every_program, shown};
 use value::Value;
 
-/// What is split where that is tested.
+/// The sizes from which on functions are split in the test of that pass.
 const SMALL: imp::split::Sizes = imp::split::Sizes { function: 60, tasks: 90, piece: 40 };
 
-/// Numbers of threads, whose results must not differ.
+/// Numbers of threads, whose results must be equal.
 const THREADS: [usize; 3] = [1, 2, 4];
 
 #[test]
@@ -141,7 +141,8 @@ fn loops_and_vectors_compute_what_combinators_do_and_use_memory_well() {
         if !imp::parse(&imp::print(&pieces)).is_ok_and(|read| read == pieces) {
             problems.push("split: something else is read back".to_owned());
         }
-        // Each in other orders of what is independent, and what became no other code once.
+        // Each level is evaluated with a different order of independent iterations, except for code
+        // that is unchanged.
         let levels = [
             ("imp", plain, 1, BTreeSet::new()),
             ("imp in another order", plain, 2, BTreeSet::new()),
@@ -208,14 +209,14 @@ fn functions_mean_the_same_where_all_that_can_be_are_shared() {
     });
 }
 
-/// Whether a pass may change the last bits of floats: multiply-adds are fused
-/// before flattening; how sums are cut into chunks is fixed by flattening, and
-/// for accumulators just before.
+/// Returns true if a pass may change the last bits of floats: multiply-adds are fused before
+/// flattening; the partitioning of sums into chunks is fixed by flattening, and for accumulators
+/// just before it.
 fn may_round_otherwise(stage: &str) -> bool {
     ["fma", "accumulators", "flatten"].iter().any(|name| stage.starts_with(name))
 }
 
-/// Holds the outcome of a call against what the test block says.
+/// Compares the outcome of a call with the expectation of the test block.
 fn as_expected(program: &Program, case: &Case, outcome: Result<&[Value], &Failure>) -> Result<(), String> {
     match (&case.expected, outcome) {
         (Expected::Error(_), Ok(results)) => Err(format!("no failure but {results:?}")),
@@ -301,7 +302,7 @@ fn call(context: &mut Context, program: &Program, case: &Case, entry: &str) -> O
     outputs.into_iter().map(value).collect()
 }
 
-/// Checks that a failure names a place in the program: file, line, column.
+/// Checks that a failure names a position in the program: file, line, column.
 fn has_position(program: &Program, failure: &Failure) -> Result<(), String> {
     let message = failure.to_string();
     let file = program.name.rsplit('/').next().unwrap_or_default();

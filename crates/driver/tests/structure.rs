@@ -1,5 +1,4 @@
-//! What code whole programs become: which combinators are one, what lies in
-//! memory, what goes a vector at a time.
+//! The code of whole programs: fused combinators, arrays in memory, vectorised operations.
 
 mod text;
 
@@ -16,7 +15,7 @@ fn filters_keep_flags_and_results_only() {
     assert_eq!(mem.matches("segred level 1").count(), 1, "{mem}");
     assert_eq!(mem.matches("segscan level 1").count(), 1, "{mem}");
     assert!(!mem.contains("segmap"), "{mem}");
-    // What is flagged is packed; its places are not computed.
+    // Flagged values are packed; their indices are not computed.
     let imp = at("imp", program);
     assert!(imp.contains("pack("), "{imp}");
     assert!(!imp.contains("scanned_"), "{imp}");
@@ -29,7 +28,7 @@ fn launches_say_where_all_that_they_run_comes_from() {
     let imp = at("imp", program);
     let line = imp.lines().find(|line| line.contains("main.fut:2:12"));
     let line = line.unwrap_or_else(|| panic!("{imp}"));
-    // The sum's places come first, the map's after an empty line.
+    // The sum's source locations come first, the map's after an empty line.
     let (sum, map) = line.split_once("\\n\\n").expect(line);
     assert!(sum.contains("main.fut:3:6"), "{line}");
     assert!(map.contains("main.fut:2:12"), "{line}");
@@ -58,7 +57,7 @@ fn scatters_to_scanned_places_go_with_the_scan() {
 fn long_rows_are_scanned_by_the_lanes_of_one_worker() {
     let mem = at("mem", "entry main [n][m] (xs: [n][m]f32) : [n][m]f32 = map (scan (+) 0) xs");
     assert_eq!(mem.matches("segscan level 0").count(), 1, "{mem}");
-    // The result in each of three versions, and no row beside it.
+    // One result array in each of three versions, and no array of rows besides.
     assert_eq!(mem.matches("= alloc ").count(), 3, "{mem}");
     let across = at("mem", "entry main [n][m] (xs: [n][m]f32) : [m][n]f32 = map (scan (+) 0) (transpose xs)");
     assert!(!across.contains("segscan level 0"), "{across}");

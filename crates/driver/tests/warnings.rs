@@ -1,5 +1,5 @@
-//! The pages about the optimiser's warnings: the first program of a page has the
-//! warning of its title, the second has none.
+//! The documentation pages of the optimiser's warnings: the first program of a page has the warning
+//! of its title, the second has none.
 
 mod text;
 

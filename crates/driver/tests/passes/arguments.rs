@@ -1,5 +1,5 @@
-//! Entry points for functions, and arguments for entry points: small numbers, in
-//! arrays whose sizes go by the names in their types.
+//! Entry points for functions, and arguments for entry points: small numbers, in arrays whose sizes
+//! follow from the names in their types.
 
 use ir::eval::{Array, EvalValue};
 use ir::syntax::{EntryPoint, EntryType, EntryValue, Function};
@@ -9,21 +9,20 @@ use prim::{PrimType, Scalar, ScalarType};
 use std::fmt::Write;
 use std::sync::Arc;
 
-/// Sizes for the first, second, ... name; from the start again after the last.
+/// Sizes for the first, second, ... name, cyclically.
 pub type Sizes = [i64; 4];
 
-/// Few elements, and none; sizes that differ, and for what wants equal ones those.
+/// Few elements, and none; different sizes, and equal ones for programs that require these.
 pub const SMALL: &[Sizes] =
     &[[5, 3, 4, 2], [8, 5, 3, 2], [4, 4, 4, 4], [1, 4, 2, 3], [0, 2, 3, 1], [3, 0, 1, 2]];
 
-/// More than one chunk of costly iterations and more than one group of lanes, along
-/// each dimension.
+/// More than one chunk of expensive iterations and more than one vector of lanes, along each
+/// dimension.
 pub const LARGE: &[Sizes] = &[[1203, 3, 5, 2], [3, 1203, 2, 5], [70, 67, 3, 2]];
 
-/// What an entry point takes, at any level: the source types and the structure of
-/// scalars and arrays.
+/// A parameter of an entry point, at any level: its source type and its structure.
 pub struct Param {
-    /// The type as the source spells it, with the names of sizes.
+    /// The type as spelt in the source, with the names of sizes.
     pub type_name: Arc<str>,
     /// Element type.
     pub elem: ScalarType,
@@ -31,7 +30,7 @@ pub struct Param {
     pub rank: usize,
 }
 
-/// An entry point for a function whose arrays have their sizes before them.
+/// An entry point for a function that has sizes before the arrays.
 pub fn entry_of<L: Level>(function: &Function<L>) -> Result<EntryPoint, String> {
     let params: Vec<&Type> = function.params.iter().map(|p| &p.param.ty).collect();
     let results: Vec<&Type> = function.ret.iter().map(|r| &r.ty).collect();
@@ -47,7 +46,7 @@ pub fn entry_of<L: Level>(function: &Function<L>) -> Result<EntryPoint, String> 
     })
 }
 
-/// Entry values for core types: sizes go with the arrays that follow them.
+/// Entry values for core types: sizes belong to the arrays that follow them.
 fn group(names: &NameTable, types: Vec<&Type>) -> Option<Vec<EntryValue>> {
     let types: Vec<&Type> = types.into_iter().filter(|ty| !matches!(ty, Type::Mem(_))).collect();
     let mut rest = &types[..];
@@ -85,7 +84,7 @@ fn group(names: &NameTable, types: Vec<&Type>) -> Option<Vec<EntryValue>> {
     Some(values)
 }
 
-/// The sizes in a source type, `[n][16]f64`: those of the same name are equal.
+/// The sizes in a source type, `[n][16]f64`; equal names have equal sizes.
 fn shape<'t>(param: &'t Param, sizes: Sizes, known: &mut Vec<&'t str>) -> Vec<i64> {
     let mut shape = Vec::new();
     let mut rest = param.type_name.trim_start_matches('*');
@@ -107,8 +106,8 @@ fn shape<'t>(param: &'t Param, sizes: Sizes, known: &mut Vec<&'t str>) -> Vec<i6
     shape
 }
 
-/// The floating-point numbers of long arrays are -1, 0 and 1: their sums and
-/// products are exact, in whatever order.
+/// A scalar from a seed. The floating-point numbers of long arrays are -1, 0 and 1: their sums and
+/// products are exact in any order.
 fn scalar(ty: ScalarType, i: i64, long: bool) -> Scalar {
     match ty.prim() {
         PrimType::F16 | PrimType::F32 | PrimType::F64 => {

@@ -1,4 +1,4 @@
-//! A program at any level, as the tests of passes see it: parsed, checked, run.
+//! A program at any level, for the tests of passes: parsed, checked, run.
 
 use super::arguments::{Param, Sizes, arguments, entry_of};
 use driver::{Ir, PassInfo};
@@ -7,17 +7,17 @@ use ir::syntax::{EntryType, FunKind};
 use ir::tunable::{Listener, Settings};
 use ir::{Context, Level, Mems, Program, Segs, Soacs, text, verify};
 
-/// What a call of an entry point comes to: results, or that the program fails.
+/// The outcome of a call of an entry point: results, or `None` if the program fails.
 type Outcome = Option<Vec<EvalValue>>;
 
 /// A program, with entry points for its functions if it had none.
 pub struct Subject {
-    /// The program.
+    /// The program itself.
     pub ir: Ir,
     made_entries: bool,
 }
 
-/// A problem, with where it is.
+/// Prefixes a problem with its context.
 pub fn problem_at(at: &str, result: Result<(), String>) -> Result<(), String> {
     result.map_err(|problem| format!("{at}: {problem}"))
 }
@@ -67,7 +67,7 @@ fn params(points: &[ir::syntax::EntryValue]) -> Result<Vec<Param>, String> {
 }
 
 impl Subject {
-    /// The program that a text is, at the level that it says.
+    /// Parses a program at the level that its text states.
     pub fn parse(source: &str) -> Result<Self, String> {
         let (ir, made_entries) = match text::level_of(source) {
             Some("soacs") => parse::<Soacs>(source).map(|(p, made)| (Ir::Soacs(p), made))?,
@@ -79,14 +79,14 @@ impl Subject {
         Ok(Self { ir, made_entries })
     }
 
-    /// What a pass makes of the program.
+    /// The result of a pass on the program.
     pub fn after(&self, pass: &PassInfo, context: &mut Context) -> Result<Self, String> {
         let ir = pass.apply(self.ir.clone(), context).map_err(|e| e.to_string())?;
         let made_entries = self.made_entries;
         Ok(Self { ir, made_entries })
     }
 
-    /// The program verifies, prints and parses back.
+    /// Checks that the program verifies, prints and parses back.
     pub fn check(&self) -> Result<(), String> {
         match &self.ir {
             Ir::Soacs(program) => check(program),
@@ -96,7 +96,7 @@ impl Subject {
         }
     }
 
-    /// The text, without entry points that the file has not.
+    /// The text, without generated entry points.
     pub fn print(&self) -> String {
         let mut ir = self.ir.clone();
         if self.made_entries {
@@ -142,8 +142,8 @@ impl Subject {
         }
     }
 
-    /// Settings to try: the defaults, and all parameters so low and so high that every
-    /// comparison holds, or none.
+    /// Settings to try: the defaults, and all parameters so low or so high that every comparison
+    /// holds, or none.
     fn settings(&self) -> Vec<Settings> {
         let names = self.tunables();
         let mut settings = vec![Settings::default()];
@@ -155,7 +155,7 @@ impl Subject {
     }
 
     fn call(&self, entry: &str, args: Vec<EvalValue>, settings: Settings) -> Result<Outcome, EvalError> {
-        // What is done for a listener only is done where values are given.
+        // Code that is only run for a listener is run when parameters are set.
         let listener: Option<Listener> = (!settings.0.is_empty()).then_some(|_| {});
         let options = ir::eval::Options { settings, listener, ..ir::eval::Options::default() };
         let result = match &self.ir {
@@ -178,8 +178,8 @@ impl Subject {
         }
     }
 
-    /// Both give the same results, or fail, for arguments of these sizes, whatever the
-    /// values of tuning parameters; each entry point gives results for some.
+    /// Checks that both programs have the same results, or fail, for arguments of these sizes and
+    /// all settings of tuning parameters, and that each entry point has results for some arguments.
     pub fn same_results(&self, other: &Self, sizes: &[&[Sizes]]) -> Result<(), String> {
         let entries = self.entries()?;
         if entries.is_empty() {

@@ -1,8 +1,9 @@
-//! Every program as kernels on the simulated device: it gives the expected values, in several orders of blocks and threads, and misuses no memory.
+//! Every program as kernels on the simulated device: it has the expected values, in several orders
+//! of blocks and threads, and has no memory errors.
 //!
-//! What cannot be a kernel runs on the host; in how many programs something does, is known.
-//! In one of the orders, threads take other numbers of points than they do by default.
-//! Once more with those versions of nests in which the threads of a block share what is inside.
+//! Constructs that cannot be kernels run on the host; the number of such programs is bounded. In
+//! one of the orders, threads have other grain sizes than by default. A second test uses the
+//! versions of nests in which the threads of a block share the inner parallelism.
 
 use super::unchanged::reached;
 use crate::support::{Files, Outcome, Program, every_program, shown};
@@ -17,16 +18,16 @@ use std::sync::Mutex;
 use target::device::Device;
 use target::levels::GPU;
 
-/// Programs in which something cannot be a kernel, at most.
+/// The maximum number of programs with constructs that cannot be kernels.
 const ON_HOST: usize = 14;
 
-/// Programs that have versions for the threads of a block, at least.
+/// The minimum number of programs with block-level versions.
 const WITH_BLOCKS: usize = 13;
 
-/// Programs of these that ask whether arrays fit into the scratchpad, at least.
+/// The minimum number of these with shared-memory capacity guards.
 const ASKING: usize = 8;
 
-/// A program for a device.
+/// Compiles a program for a small device.
 fn compile(program: &Program) -> Result<imp::Program, String> {
     compile_for(program, Device::SMALL)
 }
@@ -74,8 +75,8 @@ fn kernels_give_the_expected_values_on_the_simulated_device() {
     assert!(count <= ON_HOST, "something runs on the host in {count}:\n{list}");
 }
 
-/// Runs a program's calls of the entry points that are `meant`, and holds what comes out
-/// against what is expected and what the program gives elsewhere.
+/// Runs a program's calls of the entry points selected by `meant`, and compares the outcomes with
+/// the expected values and with the evaluator.
 fn run(
     program: &Program,
     made: &imp::Program,
@@ -109,8 +110,8 @@ fn run(
     problems
 }
 
-/// These values with such for what is a size that it does not have by default: less than any,
-/// little, and more than there is.
+/// These settings, with other values than the defaults for parameters that are sizes: below all
+/// sizes, small, and above all sizes.
 fn of_other_sizes(made: &imp::Program, settings: &Settings) -> Settings {
     let mut others = settings.clone();
     let tunables = made.tunables.iter();
@@ -134,8 +135,8 @@ fn call(
     harness::evaluate::call_imp_with(made, entry, &args, options)
 }
 
-/// Values of the thresholds by which points of nests are blocks whose threads share what is
-/// inside of them; nothing if the program has no such version.
+/// The threshold values that select block-level versions of nests; `None` if the program has no
+/// such version.
 pub fn of_blocks(made: &imp::Program) -> Option<Settings> {
     let names = made.tunables.iter().map(|tunable| tunable.name.to_string());
     let values: Vec<(String, i64)> = names
@@ -173,7 +174,7 @@ fn threads_of_blocks_give_the_expected_values_on_the_simulated_device() {
         counts.0 += 1;
         counts.1 += usize::from(without.is_some());
         drop(counts);
-        // The others run as they do by default.
+        // The other entry points run as they do by default.
         let names = settings.0.keys();
         let functions = names.filter_map(|name| Some(name.rsplit_once('.')?.0));
         let functions: BTreeSet<&str> = functions.collect();
@@ -190,7 +191,7 @@ fn threads_of_blocks_give_the_expected_values_on_the_simulated_device() {
     assert!(asks >= ASKING, "{asks} programs ask for room");
 }
 
-/// These values with a scratchpad in which nothing has room, if the program asks for that.
+/// These settings without any shared memory, if the program has capacity guards.
 fn without_scratchpad(made: &imp::Program, settings: &Settings) -> Option<Settings> {
     let mut without = settings.clone();
     for tunable in &made.tunables {
@@ -201,7 +202,7 @@ fn without_scratchpad(made: &imp::Program, settings: &Settings) -> Option<Settin
     (without != *settings).then_some(without)
 }
 
-/// Programs that scan, at least.
+/// The minimum number of programs with scans.
 const WITH_SCANS: usize = 20;
 
 #[test]
@@ -224,7 +225,7 @@ fn scans_in_several_kernels_give_the_expected_values_on_the_simulated_device() {
         let functions = names().filter_map(|name| Some(name.split_once(".segscan")?.0));
         let functions: BTreeSet<&str> = functions.collect();
         *count.lock().expect("no thread panics") += 1;
-        // The others are the same code with progress and without.
+        // The other entry points have the same code with and without forward progress.
         let meant = |entry: &str| reached(&made, entry).any(|name| functions.contains(name));
         run(program, &made, &Settings::default(), meant)
     });

@@ -1,6 +1,5 @@
-//! Every program on a device of OpenCL's (PoCL makes one of the processor): the expected
-//! values of the test blocks, the bits that the CPU gives, the same messages at the same
-//! places, nothing left in memory.
+//! Every program on an OpenCL device (PoCL runs on the CPU): the expected values of the test
+//! blocks, the bits of the CPU, the same messages at the same source locations, no leaked memory.
 
 use super::device::{made, of_blocks};
 use crate::support::{Files, Program, all_same_bits, every_program, programs, shown};
@@ -10,9 +9,8 @@ use harness::compare_all;
 use runtime::tuning::Assignment;
 use runtime::{Config, Context, Image, device};
 
-/// Entry points whose sums of floats are put together in another order on a device: their
-/// last bits may differ from the CPU's, but not from run to run. All other results have the
-/// CPU's bits.
+/// Entry points whose sums of floats are combined in a different order on a device: their last bits
+/// may differ from the CPU's, but not from run to run. All other results have the CPU's bits.
 const SUMS: [(&str, &[&str]); 11] = [
     ("bench/programs/mini.fut", &["black_scholes", "redomap_nt"]),
     ("bench/programs/nests/lava_md.fut", &["main"]),
@@ -28,7 +26,7 @@ const SUMS: [(&str, &[&str]); 11] = [
 ];
 
 /// Entry points with calls in which the host launches a kernel, or reads an element, tens of
-/// thousands of times in turn. That takes minutes and shows nothing that others do not.
+/// thousands of times sequentially. That takes minutes and adds no coverage.
 const LONG: [(&str, &str); 2] = [
     ("tests/programs/features/accumulators.fut", "greatest"),
     ("tests/programs/features/scan_and_reduce.fut", "as_apart"),
@@ -38,9 +36,8 @@ const LONG: [(&str, &str); 2] = [
 const OPTIMISED: [&str; 2] =
     ["tests/programs/features/scans_reductions.fut", "tests/programs/features/segmented_scans.fut"];
 
-/// Programs with nests, for which the threads of a block share what is inside: scans that
-/// solve systems of equations, reductions, scans, maps and histograms in maps, loops around
-/// them.
+/// Programs with nests, for which block-level versions are tested: scans that solve systems of
+/// equations, reductions, scans, maps and histograms in maps, loops around them.
 const NESTS: [&str; 9] = [
     "bench/programs/nests/heston.fut",
     "bench/programs/nests/local_volatility.fut",
@@ -53,12 +50,12 @@ const NESTS: [&str; 9] = [
     "tests/programs/features/scans_reductions.fut",
 ];
 
-/// A program's calls on the device: problems.
+/// Runs a program's calls on the device; returns the problems.
 fn on_device(program: &Program) -> Result<Vec<String>, String> {
     on_device_with(program, Vec::new())
 }
 
-/// A program's calls on the device, with values of tuning parameters: problems.
+/// Runs a program's calls on the device with values of tuning parameters; returns the problems.
 fn on_device_with(program: &Program, tuning: Vec<Assignment>) -> Result<Vec<String>, String> {
     let mut session = program.session();
     session.options = session.options.clone().on_device(DeviceTarget::OpenCl);
@@ -71,8 +68,8 @@ fn on_device_with(program: &Program, tuning: Vec<Assignment>) -> Result<Vec<Stri
     Ok(run(program, image, tuning))
 }
 
-/// Every second program, beginning with a number: drivers compile one kernel after another
-/// in a process.
+/// Tests every second program, beginning with number `first`: drivers compile kernels one at a time
+/// within a process, so two tests share the programs.
 fn every_second(first: usize) {
     let mine: Vec<&str> =
         (programs().iter().skip(first).step_by(2)).map(|program| program.name.as_str()).collect();
@@ -89,8 +86,7 @@ fn kernels_give_the_expected_values_and_the_bits_of_the_cpu_on_a_device() {
     every_second(0);
 }
 
-/// A program's calls on the device, in the versions in which threads of blocks share what is
-/// inside of nests.
+/// Runs a program's calls on the device in the block-level versions of nests.
 fn by_blocks(program: &Program) -> Result<Vec<String>, String> {
     let mut session = program.session();
     session.options = session.options.clone().on_device(DeviceTarget::OpenCl);
@@ -119,12 +115,12 @@ fn kernels_of_the_other_programs_do_so_too() {
     every_second(1);
 }
 
-/// Runs entry points, twice.
+/// Calls each entry point twice, and compares the outcomes.
 fn run(program: &Program, image: Image, tuning: Vec<Assignment>) -> Vec<String> {
     let mut problems = Vec::new();
-    // Blocks put sums together in another order than a thread.
+    // Blocks combine sums in a different order than single threads.
     let tuned = !tuning.is_empty();
-    // There is much to compile, and little to run.
+    // Compilation dominates the time.
     let build_options = if OPTIMISED.contains(&program.name.as_str()) {
         Vec::new()
     } else {

@@ -1,8 +1,8 @@
-//! Every program as portable C, compiled by the system's C compiler: the expected values
-//! of the test blocks, the bits of the evaluator, nothing left in memory.
+//! Every program as portable C, compiled by the system's C compiler: the expected values of the
+//! test blocks, the bits of the evaluator, no leaked memory.
 //!
-//! The C compiler optimises nothing, which is quick; what it makes of optimised code is
-//! its own business, and the command line's tests look at some.
+//! The C compiler runs without optimisation, which is fast; optimised C is tested by some of the
+//! command line's tests.
 
 use crate::support::{Files, Outcome, Program, all_same_bits, every_program, shown};
 use crate::{as_expected, has_position};
@@ -14,11 +14,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use value::Reader;
 
-/// How long compiling, or a call, may take.
+/// The time limit of a compilation, and of a call.
 const LIMIT: Duration = Duration::from_mins(1);
 
-/// Entry points whose sums of floats are put together in another order on one thread: their
-/// last bits may differ from the CPU's. All other results have the same bits.
+/// Entry points whose sums of floats are combined in a different order on one thread: their last
+/// bits may differ from the CPU's. All other results have the same bits.
 const SUMS: [(&str, &[&str]); 6] = [
     ("bench/programs/mini.fut", &["black_scholes", "redomap_nt"]),
     ("examples/dot_product.fut", &["waves"]),
@@ -28,7 +28,7 @@ const SUMS: [(&str, &[&str]); 6] = [
     ("tests/programs/features/large.fut", &["sums", "running", "compose_floats", "rows"]),
 ];
 
-/// Keeps the last program that the evaluator knows.
+/// An observer that keeps the last program above the imperative IR.
 struct Last(Option<Ir>);
 
 impl Observer for Last {
@@ -98,8 +98,7 @@ fn portable_c_gives_the_bits_of_the_evaluator_and_of_the_cpu() {
     });
 }
 
-/// What the program is for the CPU where the evaluator knows it last; none if it is to be
-/// rejected.
+/// The program for the CPU at the memory level; `None` if it is rejected.
 fn for_cpu(program: &Program) -> Option<Ir> {
     let mut session = program.session();
     session.options.verify = false;
@@ -125,7 +124,7 @@ fn compile(text: &str, folder: &Path) -> Result<PathBuf, String> {
     }
 }
 
-/// Calls the executable; it says if it leaves memory behind.
+/// Calls the executable, which reports leaked memory.
 fn call(executable: &Path, program: &Program, case: &Case, entry: &str) -> Outcome {
     let args = case.input.values(program.folder());
     let args = args.map_err(|e| Failure::Argument(e.to_string()))?;

@@ -1,4 +1,4 @@
-//! What a pass left as it was, by entry point: who evaluates such a one again learns nothing.
+//! Entry points whose code a pass left unchanged: evaluating them again would be redundant.
 
 use driver::Ir;
 use ir::syntax::{FunKind, Function};
@@ -6,7 +6,7 @@ use ir::walk::callees;
 use ir::{FunName, Level, Program};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The names of entry points that run the same code in both; none at different levels.
+/// The names of entry points that run the same code in both programs; none at different levels.
 pub fn unchanged(before: &Ir, now: &Ir) -> BTreeSet<String> {
     match (before, now) {
         (Ir::Soacs(before), Ir::Soacs(now)) => same(before, now),
@@ -26,7 +26,7 @@ fn same<L: Level>(before: &Program<L>, now: &Program<L>) -> BTreeSet<String> {
         let constants = all.filter(|function| function.kind == FunKind::Constant);
         constants.map(|function| function.name.clone()).collect()
     };
-    // Constants are there before any call.
+    // Constants are computed before any call.
     let roots = constants(now);
     let around = (&before.stack, &before.files, &before.opaques) == (&now.stack, &now.files, &now.opaques);
     if !around || constants(before) != roots {
@@ -50,9 +50,9 @@ fn same<L: Level>(before: &Program<L>, now: &Program<L>) -> BTreeSet<String> {
     kept.map(|entry| entry.name.to_string()).collect()
 }
 
-/// The same of loops and statements.
+/// The names of entry points that run the same code in both programs, at the imperative level.
 pub fn unchanged_loops(before: &imp::Program, now: &imp::Program) -> BTreeSet<String> {
-    // All but functions: these are compared where they are reached.
+    // All fields except for functions, which are compared where they are reached.
     let imp::Program {
         source_name: _,
         functions: _,
@@ -83,7 +83,7 @@ pub fn reached<'p>(program: &'p imp::Program, entry: &str) -> impl Iterator<Item
     all.into_iter().map(|at| &*program.functions[at].name)
 }
 
-/// The places of a function and of those that it calls, at any remove.
+/// The indices of a function and of all functions that it calls directly or indirectly.
 fn closure(program: &imp::Program, from: imp::FunId) -> BTreeSet<usize> {
     let (mut open, mut seen) = (vec![from.0 as usize], BTreeSet::new());
     while let Some(at) = open.pop() {

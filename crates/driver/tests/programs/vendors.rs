@@ -1,6 +1,6 @@
-//! The kernels of every program are taken by the compilers of CUDA and HIP, without a
-//! warning. Neither needs a device: NVRTC is a package of Python's that `make setup-test`
-//! lays below `target`, HIP's compiler is clang.
+//! The CUDA and HIP compilers accept the kernels of every program without a warning. Neither needs
+//! a device: NVRTC is a Python package that `make setup-test` installs below `target`; the HIP
+//! compiler is clang.
 
 use crate::support::{Files, Program, every_program, shown};
 use driver::{DeviceTarget, Ir, Stage};
@@ -27,7 +27,7 @@ fn kernels(program: &Program, target: DeviceTarget) -> Result<Option<String>, St
     Ok(made.map(|kernels| kernels.source.to_string()))
 }
 
-/// Has a compiler look at the kernels of all programs; it gives what it complains of.
+/// Compiles the kernels of all programs; the compiler returns its diagnostics as the error.
 fn all_are_taken(target: DeviceTarget, compile: impl Fn(&str) -> Result<(), String> + Sync) {
     every_program(|program| {
         if program.spec.rejected.is_some() {
@@ -42,7 +42,7 @@ fn all_are_taken(target: DeviceTarget, compile: impl Fn(&str) -> Result<(), Stri
     });
 }
 
-/// The compiler of CUDA, and what it is asked for.
+/// NVRTC, the CUDA compiler as a library.
 struct Nvrtc(Library);
 
 type Handle = *mut c_void;
@@ -51,19 +51,19 @@ impl Nvrtc {
     fn load() -> Self {
         let target = option_env!("CARGO_TARGET_TMPDIR").map_or_else(PathBuf::new, PathBuf::from);
         let path = target.with_file_name("nvrtc").join("nvidia/cuda_nvrtc/lib/libnvrtc.so.12");
-        // SAFETY: the library does nothing when it is loaded.
+        // SAFETY: loading the library has no effects.
         let library = unsafe { Library::new(&path) };
         Self(library.unwrap_or_else(|e| panic!("{}: {e}; `make setup-test` installs it", path.display())))
     }
 
-    /// What the compiler says of a text, if it says anything.
+    /// Compiles a text; any output of the compiler is the error.
     fn compile(&self, source: &str, options: &[&str]) -> Result<(), String> {
         let text = CString::new(source).expect("no zeros");
         let options: Vec<CString> =
             options.iter().map(|option| CString::new(*option).expect("no zeros")).collect();
         let options: Vec<*const c_char> = options.iter().map(|it| it.as_ptr()).collect();
-        // SAFETY: the symbols have these types by the library's interface, and are given
-        // what they want.
+        // SAFETY: the symbols have these types in the library's interface, and the arguments
+        // satisfy it.
         unsafe {
             let create = self.0.get::<unsafe extern "C" fn(
                 *mut Handle,
@@ -92,7 +92,7 @@ impl Nvrtc {
             log.expect("it is there")(program, said.as_mut_ptr().cast());
             destroy.expect("it is there")(&raw mut program);
             let said = String::from_utf8_lossy(&said);
-            // It says of old devices that they are.
+            // Ignores the deprecation warning for old architectures.
             let old = "nvrtc: warning: Architectures prior to";
             let lines = said.trim_end_matches('\0').lines();
             let lines: Vec<&str> = lines.filter(|line| !line.starts_with(old)).collect();
@@ -107,8 +107,8 @@ impl Nvrtc {
 fn nvrtc_takes_the_kernels_of_all_programs() {
     let nvrtc = Nvrtc::load();
     all_are_taken(DeviceTarget::Cuda, |source| {
-        // Old devices and new ones; the driver makes machine code of what comes out.
-        // What is said is said before code is optimised, which for one of them is enough.
+        // An old and a new architecture; the driver makes machine code of the output. Diagnostics
+        // come before optimisation, so optimising for one of them is enough.
         for (arch, effort) in [("compute_70", "max"), ("compute_90", "0")] {
             let arch = format!("--gpu-architecture={arch}");
             let effort = format!("--Ofast-compile={effort}");

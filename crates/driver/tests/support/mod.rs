@@ -1,5 +1,5 @@
-//! The programs of the repository, compiled once for all tests: what every
-//! stage left, and what the evaluator gives for the test blocks at its end.
+//! The programs of the repository, compiled once for all tests: the result of every stage, and the
+//! evaluator's outcomes for the test blocks at the last one.
 
 use driver::{Ir, Observer, Options, PassInfo, Session};
 use harness::evaluate::Failure;
@@ -14,7 +14,7 @@ use std::time::Duration;
 use syntax::render::render;
 use value::{Element, Value};
 
-/// Programs that are worked on at the same time.
+/// The number of programs processed at the same time.
 const WORKERS: usize = 2;
 
 /// A program with test blocks.
@@ -22,17 +22,17 @@ pub struct Program {
     /// Its path from the repository's root.
     pub name: String,
     path: PathBuf,
-    /// What its test blocks say.
+    /// Its test blocks.
     pub spec: Spec,
     stages: OnceLock<Result<Vec<(String, Ir)>, String>>,
     vectors: OnceLock<imp::Program>,
     last: Mutex<BTreeMap<usize, Arc<Outcome>>>,
 }
 
-/// What calling an entry point gave.
+/// The outcome of a call of an entry point.
 pub type Outcome = Result<Vec<Value>, Failure>;
 
-/// All programs, in the order of their names.
+/// All programs, sorted by name.
 pub fn programs() -> &'static [Program] {
     static PROGRAMS: OnceLock<Vec<Program>> = OnceLock::new();
     PROGRAMS.get_or_init(|| {
@@ -57,7 +57,7 @@ pub fn every_program(test: impl Fn(&Program) -> Vec<String> + Sync) {
     };
     std::thread::scope(|scope| {
         for _ in 0..WORKERS {
-            // Passes recurse over bodies; debug code uses much stack for that.
+            // Passes recurse over bodies, which takes much stack in debug builds.
             let builder = std::thread::Builder::new().stack_size(64 << 20);
             builder.spawn_scoped(scope, work).expect("a thread starts");
         }
@@ -67,7 +67,7 @@ pub fn every_program(test: impl Fn(&Program) -> Vec<String> + Sync) {
     assert!(problems.is_empty(), "{} problems:\n{}", problems.len(), problems.join("\n"));
 }
 
-/// Takes note of what each pass leaves.
+/// An observer that records the result of each pass.
 struct Recorder(Vec<(String, Ir)>);
 
 impl Observer for Recorder {
@@ -90,8 +90,8 @@ impl Program {
         Session::new(self.path.to_string_lossy(), options)
     }
 
-    /// What each stage left, `lower` first. The error is what a user would see,
-    /// or a verifier's listing.
+    /// The result of each stage, starting with `lower`. The error is the message to the user, or a
+    /// verifier's listing.
     pub fn stages(&self) -> Result<&[(String, Ir)], String> {
         let stages = self.stages.get_or_init(|| {
             let mut session = self.session();
@@ -109,7 +109,7 @@ impl Program {
         stages.as_deref().map_err(Clone::clone)
     }
 
-    /// The imperative IR as it is first.
+    /// The imperative IR before any of its passes.
     pub fn imp(&self) -> Result<&imp::Program, String> {
         let mut stages = self.stages()?.iter();
         match stages.find_map(|(_, ir)| match ir {
@@ -121,14 +121,14 @@ impl Program {
         }
     }
 
-    /// The imperative IR with loops in lanes of vectors of 64 bytes, where that
-    /// pays, whatever this machine's vectors are.
+    /// The imperative IR with loops in vector lanes where that pays, for vectors of 64 bytes,
+    /// whatever the actual machine.
     pub fn lanes(&self) -> Result<&imp::Program, String> {
         let program = self.imp()?;
         Ok(self.vectors.get_or_init(|| imp::lanes::vectorise(program.clone(), &mut ir::Context::default())))
     }
 
-    /// The inputs of the test blocks, an entry point at a time.
+    /// The inputs of the test blocks, one for each entry point.
     pub fn calls(&self) -> impl Iterator<Item = (&Case, &str)> {
         let left_out = ["disable", "notest"];
         let tested = move |case: &&Case| !case.tags.iter().any(|tag| left_out.contains(&&**tag));
@@ -144,8 +144,8 @@ impl Program {
         self.path.parent().unwrap_or(&self.path)
     }
 
-    /// What the evaluator gives for the call of this number of [`Self::calls`] at the last
-    /// level that it knows.
+    /// The evaluator's outcome of the call with this number in [`Self::calls`], at the last level
+    /// above the imperative IR.
     pub fn last_outcome(&self, number: usize) -> Result<Arc<Outcome>, String> {
         let held = || self.last.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = held().get(&number) {
@@ -160,12 +160,12 @@ impl Program {
         Ok(outcome)
     }
 
-    /// What the evaluator gives for [`Self::calls`].
+    /// The evaluator's outcomes of [`Self::calls`].
     pub fn outcomes(&self, ir: &Ir) -> Vec<Outcome> {
         self.calls().map(|call| self.outcome(ir, call)).collect()
     }
 
-    /// What the evaluator gives for a call.
+    /// The evaluator's outcome of a call.
     pub fn outcome(&self, ir: &Ir, (case, entry): (&Case, &str)) -> Outcome {
         let args = case.input.values(self.folder());
         let args = &args.map_err(|e| Failure::Argument(e.to_string()))?;
@@ -177,8 +177,8 @@ impl Program {
         }
     }
 
-    /// What the evaluator of the imperative IR gives for a call with independent iterations in
-    /// one of the orders.
+    /// The outcome of a call in the evaluator of the imperative IR; the seed determines the order
+    /// of independent iterations.
     pub fn imp_outcome(&self, program: &imp::Program, (case, entry): (&Case, &str), seed: u64) -> Outcome {
         let args = case.input.values(self.folder());
         let args = args.map_err(|e| Failure::Argument(e.to_string()))?;
@@ -186,7 +186,7 @@ impl Program {
     }
 }
 
-/// Reads imported files from the file system.
+/// A loader that reads imported files from the file system.
 pub struct Files;
 
 impl check::Loader for Files {
@@ -195,7 +195,7 @@ impl check::Loader for Files {
     }
 }
 
-/// What a user sees of a failure.
+/// A failure as shown to the user.
 pub fn shown(session: &Session, failure: &driver::Failure) -> String {
     let mut text = String::new();
     for diagnostic in &failure.0 {
@@ -204,7 +204,7 @@ pub fn shown(session: &Session, failure: &driver::Failure) -> String {
     text
 }
 
-/// Whether two values have the same bits; any NaN is as good as any other.
+/// Returns true if two values have the same bits; all NaNs count as equal.
 pub fn same_bits(x: &Value, y: &Value) -> bool {
     fn alike<T: Element>(x: &Value, y: &Value, is_nan: impl Fn(T) -> bool) -> bool {
         let (Some(xs), Some(ys)) = (x.elements::<T>(), y.elements::<T>()) else {
@@ -227,7 +227,7 @@ pub fn same_bits(x: &Value, y: &Value) -> bool {
             }
 }
 
-/// Whether all values have the same bits; the error is the first pair that has not.
+/// Checks that all values have the same bits; the error is the first pair that differs.
 pub fn all_same_bits(xs: &[Value], ys: &[Value]) -> Result<(), String> {
     if xs.len() != ys.len() {
         return Err(format!("{} results and {} results", xs.len(), ys.len()));

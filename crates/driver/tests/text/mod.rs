@@ -1,4 +1,4 @@
-//! Programs given as text, taken to a stage.
+//! Programs given as text, compiled up to a stage.
 
 use driver::{Ir, Options, Session, Stage};
 
@@ -10,7 +10,7 @@ impl check::Loader for Text<'_> {
     }
 }
 
-/// The program at a stage, with the session that knows its warnings.
+/// The program at a stage, with the session, which has its warnings.
 pub fn advanced(program: &str, stage: &str) -> (Session, Ir) {
     let mut session = Session::new("main.fut", Options::default());
     let program = session.check(&mut Text(program)).expect("it is accepted");
