@@ -1,25 +1,24 @@
-//! Source attributes, as statements and functions carry them, and how they merge.
+//! Source attributes of statements and functions, and the rules by which they merge.
 //!
-//! An attribute never changes what a program means, only how it is compiled. On
-//! statements and functions stand those that a later stage reads; `lower` has
-//! acted on the others by then (`blank`, `scratch`, `opaque`; `unsafe` where no
-//! call is left).
+//! An attribute never changes the meaning of a program, only its compilation. Statements and
+//! functions carry the attributes that a later stage reads; `lower` has applied the others
+//! (`blank`, `scratch`, `opaque`; `unsafe` where no call is left).
 //!
-//! What becomes of attributes when statements do:
+//! Attributes of statements that are merged or replaced:
 //!
-//! | attribute | two operations fuse | one does for two | its body comes in its place |
+//! | attribute | two operations fuse | one replaces two equal ones | its body replaces it |
 //! |---|---|---|---|
-//! | `inline`, `noinline` | gone | kept if on either | gone: it was for this call |
-//! | `unroll` | kept if on both | kept if on either | gone: it was for this loop |
+//! | `inline`, `noinline` | removed | kept if on either | removed: it was for this call |
+//! | `unroll` | kept if on both | kept if on either | removed: it was for this loop |
 //! | `sequential`, `sequential_outer`, `sequential_inner` | kept if on either | kept if on either | to operations and calls |
 //! | `flattening(..)` | kept if on either | kept if on either | to operations and calls |
-//! | `unsafe` | kept if on both | kept if on both | to checks, which then hold, and calls |
+//! | `unsafe` | kept if on both | kept if on both | to checks (then assumed to hold), calls |
 //! | `warn(safety_checks)` | kept if on either | kept if on either | to checks and calls |
-//! | any other | kept if on either | kept if on either | gone |
+//! | any other | kept if on either | kept if on either | removed |
 //!
-//! The columns are [`Attrs::fused`], [`Attrs::of_equal`] and [`Attrs::heritage`].
-//! A statement that moves keeps its attributes, and so do the parts of one that
-//! falls apart; statements that are made beside it (sizes, indices) have none.
+//! The columns are [`Attrs::fused`], [`Attrs::of_equal`] and [`Attrs::heritage`]. A statement that
+//! moves keeps its attributes, and so do the parts of a statement that is split; statements added
+//! next to it (sizes, indices) have none.
 
 use smallvec::SmallVec;
 use std::fmt;
@@ -28,44 +27,44 @@ use std::sync::Arc;
 /// An attribute.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Attr {
-    /// Replaces calls by the function's body; on a function or on a call.
+    /// Calls are inlined; on a function or a call.
     Inline,
-    /// Leaves calls calls; on a function or on a call.
+    /// Calls are not inlined; on a function or a call.
     NoInline,
-    /// Asks for a full copy of a loop's body for each iteration.
+    /// The loop is fully unrolled.
     Unroll,
-    /// The operation runs in order, with all that is in it.
+    /// The operation runs sequentially, with everything nested in it.
     Sequential,
-    /// The operation runs in order; what is in it may be parallel.
+    /// The operation runs sequentially; operations nested in it may be parallel.
     SequentialOuter,
-    /// What is in the operation runs in order.
+    /// Operations nested in the operation run sequentially.
     SequentialInner,
-    /// Which versions of an operation are made.
+    /// Restricts the versions of an operation (incremental flattening).
     Flattening(Versions),
-    /// The call's checks are left out once its body stands in its place.
+    /// The call's checks are omitted once its body is inlined.
     Unsafe,
-    /// Asks for a warning where a check remains.
+    /// Requests a warning for each check that remains.
     WarnChecks,
-    /// One that no stage knows, as it was written.
+    /// An attribute without a meaning to any stage, as written.
     Other(Arc<str>),
 }
 
-/// Versions that an operation shall have or not have.
+/// Restrictions of the versions of an operation.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Versions {
-    /// None in which it alone is parallel.
+    /// No version in which only the operation itself is parallel.
     NoOuter,
-    /// None in which those that share a level work on what is in it.
+    /// No version in which the operations nested in it run at the level below (intra-block).
     NoIntra,
-    /// Only the latter.
+    /// Only that version.
     OnlyIntra,
-    /// None; what is in it has versions.
+    /// No version of its own; the operations nested in it have versions.
     OnlyInner,
-    /// What is in it and irregular runs in order.
+    /// Irregular operations nested in it run sequentially.
     SequentialiseNonuniform,
 }
 
-/// The attributes with a meaning and their written form.
+/// The attributes with a meaning, and their source syntax.
 const WRITTEN: [(&str, Attr); 13] = [
     ("inline", Attr::Inline),
     ("noinline", Attr::NoInline),
@@ -83,9 +82,9 @@ const WRITTEN: [(&str, Attr); 13] = [
 ];
 
 impl Attr {
-    /// The attribute that is written so.
+    /// Returns the attribute with this source syntax.
     pub fn of(text: &str) -> Self {
-        // What versions there are had another name once.
+        // `flattening(..)` was once called `incremental_flattening(..)`.
         let known = text
             .strip_prefix("incremental_")
             .filter(|known| known.starts_with("flattening("))
@@ -119,7 +118,7 @@ impl fmt::Display for Attr {
     }
 }
 
-/// When one statement out of two has an attribute.
+/// The condition under which a merged statement has an attribute of the two.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kept {
     Either,
@@ -144,29 +143,28 @@ struct Rule {
     heirs: &'static [Heir],
 }
 
-/// Statements of a body that comes in the place of the statement that ran it.
+/// The statements of a body that inherit attributes of the statement that the body replaces.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Heir {
     /// A check, at any depth.
     Check,
     /// A call, at any depth.
     Call,
-    /// A combinator that stands in no other.
+    /// A combinator that is nested in no other.
     Operation,
 }
 
-/// The attributes of a statement or function, each once, in the order in which
-/// they were written.
+/// The attributes of a statement or function, without repetitions, in source order.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Attrs(SmallVec<[Attr; 1]>);
 
 impl Attrs {
-    /// Whether an attribute is there.
+    /// Returns true if the attribute is present.
     pub fn has(&self, attr: &Attr) -> bool {
         self.0.contains(attr)
     }
 
-    /// Whether there are none.
+    /// Returns true if there are no attributes.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -176,8 +174,8 @@ impl Attrs {
         self.0.iter()
     }
 
-    /// Adds an attribute unless it is there. Of `inline` and `noinline` the last
-    /// one holds.
+    /// Adds an attribute unless it is present. The last one of `inline` and `noinline` replaces the
+    /// other.
     pub fn add(&mut self, attr: Attr) {
         if attr == Attr::Inline {
             self.remove(&Attr::NoInline);
@@ -189,18 +187,18 @@ impl Attrs {
         }
     }
 
-    /// Takes an attribute away.
+    /// Removes an attribute.
     pub fn remove(&mut self, attr: &Attr) {
         self.0.retain(|own| own != attr);
     }
 
-    /// Those of the operation that two become which fuse.
+    /// The attributes of the operation made by fusing two.
     #[must_use]
     pub fn fused(producer: &Self, consumer: &Self) -> Self {
         Self::merged(consumer, producer, |rule| rule.fused)
     }
 
-    /// Those of the first of two equal statements once it does for both.
+    /// The attributes of the first of two equal statements when it replaces both.
     #[must_use]
     pub fn of_equal(first: &Self, second: &Self) -> Self {
         Self::merged(first, second, |rule| rule.equal)
@@ -218,15 +216,15 @@ impl Attrs {
         out
     }
 
-    /// What a statement hands down to those of its body when the body comes in
-    /// its place: that of a function which is called, of a loop, of a branch.
+    /// The attributes that statements of the body inherit when the body replaces this statement: a
+    /// call, a loop or a branch.
     #[must_use]
     pub fn heritage(&self, heir: Heir) -> Self {
         let own = self.iter().filter(|attr| attr.rule().heirs.contains(&heir));
         own.cloned().collect()
     }
 
-    /// Adds what was handed down.
+    /// Adds inherited attributes.
     pub fn inherit(&mut self, heritage: &Self) {
         for attr in heritage.iter() {
             self.add(attr.clone());

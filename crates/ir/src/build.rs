@@ -1,9 +1,9 @@
-//! The builder: how passes make IR.
+//! The builder, with which passes construct IR.
 //!
-//! A [`Builder`] holds the function's [`NameTable`] and the types of its names
-//! ([`TypeEnv`]), and collects statements. Each method that makes a statement
-//! gives it a fresh name, records its type, attaches the builder's current
-//! provenance, certificates and attributes, and returns the name.
+//! A [`Builder`] holds the function's [`NameTable`] and the types of its names ([`TypeEnv`]), and
+//! collects statements. Each method that adds a statement binds it to a fresh name, records its
+//! type, attaches the builder's current provenance, certificates and attributes, and returns the
+//! name.
 //!
 //! ```text
 //! let mut names = NameTable::new();
@@ -19,17 +19,15 @@
 //! let body = b.finish(vec![ys[0].into()]);
 //! ```
 //!
-//! - Nested bodies are made with [`Builder::body`] and what is built on it
-//!   ([`Builder::if_`], [`Builder::for_loop`], [`Builder::lambda`]): inside the
-//!   closure, statements go to the nested body.
-//! - Where results include sizes, types given to the builder say
-//!   [`Dim::Ext`](crate::Dim::Ext) with the position of the result; the builder
-//!   puts the pattern's names in their place.
-//! - Certificates: [`Builder::with_certs`] attaches them to every statement made
-//!   inside.
-//! - Only `i64` additions of 0 and multiplications by 1 or of constants are folded, of
-//!   which sizes are full: folding is the simplifier's work.
-//! - An operand without a known type is a bug of the pass, and panics.
+//! - Nested bodies are built with [`Builder::body`] and the methods based on it ([`Builder::if_`],
+//!   [`Builder::for_loop`], [`Builder::lambda`]): inside the closure, statements go to the nested
+//!   body.
+//! - Where results include sizes, the types passed to the builder use [`Dim::Ext`](crate::Dim::Ext)
+//!   with the position of the result; the builder replaces it by the pattern's names.
+//! - Certificates: [`Builder::with_certs`] attaches them to every statement built inside.
+//! - Only `i64` additions of 0, multiplications by 1, and sums and products of constants are
+//!   folded, as these are frequent in sizes. All other folding is left to the simplifier.
+//! - An operand without a known type is a bug of the pass: the builder panics.
 
 use crate::facts::Facts;
 use crate::folds::Folds;
@@ -44,31 +42,30 @@ use crate::walk::Operation;
 use prim::{BinOp, CmpOp, ConvOp, PrimType, Scalar, UnOp};
 use smallvec::SmallVec;
 
-/// A loop parameter to be: its hint, type ([`Dim::Ext`] means an earlier one),
-/// initial value and whether it is consumed.
+/// A loop parameter to be built. In its type, [`Dim::Ext`] refers to earlier ones.
 #[derive(Clone, PartialEq, Debug)]
 pub struct LoopInit {
-    /// Hint of the name.
+    /// Hint for the name.
     pub hint: String,
     /// Type.
     pub ty: Type,
     /// Value in the first iteration.
     pub init: Atom,
-    /// Whether the loop may update it in place.
+    /// True if the loop may update it in place.
     pub consumed: bool,
 }
 
-/// Collects statements; see the module's header.
+/// Collects statements; see the module documentation.
 pub struct Builder<'a, L: Level> {
     /// The function's names.
     pub names: &'a mut NameTable,
     /// Their types.
     pub types: &'a mut TypeEnv,
-    /// Provenance of the statements to come.
+    /// Provenance of subsequent statements.
     pub prov: Prov,
-    /// Certificates of the statements to come.
+    /// Certificates of subsequent statements.
     pub certs: SmallVec<[Name; 2]>,
-    /// Attributes of the statements to come.
+    /// Attributes of subsequent statements.
     pub attrs: Attrs,
     stms: Vec<Stm<L>>,
 }
@@ -86,17 +83,17 @@ impl<'a, L: Level> Builder<'a, L> {
         }
     }
 
-    /// The statements so far, as a body with these results.
+    /// Returns the collected statements as a body with these results.
     pub fn finish(self, result: Vec<Atom>) -> Body<L> {
         Body { stms: self.stms, result }
     }
 
-    /// The statements so far; the builder goes on without them.
+    /// Returns the collected statements and removes them from the builder.
     pub fn take_stms(&mut self) -> Vec<Stm<L>> {
         std::mem::take(&mut self.stms)
     }
 
-    /// Appends a finished statement and records the types in it, at any depth.
+    /// Appends a finished statement and records all types in it, at any depth.
     pub fn push(&mut self, stm: Stm<L>) {
         self.types.add_params(&stm.pat);
         self.types.add_exp(&stm.exp);
@@ -110,7 +107,7 @@ impl<'a, L: Level> Builder<'a, L> {
         }
     }
 
-    /// The auxiliary information that statements get now.
+    /// The auxiliary information of subsequent statements.
     pub fn aux(&self) -> Aux {
         Aux { certs: self.certs.clone(), attrs: self.attrs.clone(), prov: self.prov, facts: Facts::default() }
     }
@@ -147,7 +144,7 @@ impl<'a, L: Level> Builder<'a, L> {
         self.stms.push(Stm { pat, aux, exp });
     }
 
-    /// Binds the only result of an expression, of a given type.
+    /// Binds the only result of an expression, given its type.
     pub fn bind(&mut self, hint: &str, ty: Type, exp: Exp<L>) -> Name {
         let param = self.param(hint, ty);
         let name = param.name;
@@ -155,7 +152,7 @@ impl<'a, L: Level> Builder<'a, L> {
         name
     }
 
-    /// Binds the results of an expression, of given types.
+    /// Binds the results of an expression, given their types.
     pub fn bind_all(
         &mut self,
         results: impl IntoIterator<Item = (impl AsRef<str>, Type)>,
@@ -167,8 +164,8 @@ impl<'a, L: Level> Builder<'a, L> {
         names
     }
 
-    /// Binds the only result of an expression whose type follows from it: not
-    /// of a conditional or call.
+    /// Binds the only result of an expression whose type can be inferred: not of a conditional or
+    /// call.
     pub fn let_exp(&mut self, hint: &str, exp: Exp<L>) -> Name {
         let types = exp_types(&exp, &|name| self.types.type_of(name).clone());
         match types.as_deref() {
@@ -177,7 +174,7 @@ impl<'a, L: Level> Builder<'a, L> {
         }
     }
 
-    /// Binds the results of an operation or loop, all with one hint.
+    /// Binds the results of an operation or loop, all with the same hint.
     #[allow(clippy::expect_used, reason = "the caller promises it, by its own choice of expression")]
     pub fn let_exps(&mut self, hint: &str, exp: Exp<L>) -> Vec<Name> {
         let types = exp_types(&exp, &|name| self.types.type_of(name).clone())
@@ -207,12 +204,12 @@ impl<'a, L: Level> Builder<'a, L> {
         self.let_basic(op.name(), BasicOp::Unary(op, ty, x))
     }
 
-    /// Whether `x op y`.
+    /// `x op y`, a comparison.
     pub fn compare(&mut self, op: CmpOp, ty: PrimType, x: Atom, y: Atom) -> Name {
         self.let_basic(op.name(), BasicOp::Compare(op, ty, x, y))
     }
 
-    /// `x` converted; the same operand where the conversion is one from a type to itself.
+    /// Converts `arg`; returns it unchanged where the conversion is from a type to itself.
     pub fn convert(&mut self, op: ConvOp, from: PrimType, to: PrimType, arg: Atom) -> Atom {
         if from == to && matches!(op, ConvOp::SExt | ConvOp::ZExt | ConvOp::FConv) {
             return arg;
@@ -220,7 +217,7 @@ impl<'a, L: Level> Builder<'a, L> {
         self.let_basic("conv", BasicOp::Convert { op, from, to, arg }).into()
     }
 
-    /// One of two scalars.
+    /// One of two scalars, by the condition.
     pub fn select(&mut self, ty: PrimType, cond: Atom, if_true: Atom, if_false: Atom) -> Name {
         self.let_basic("sel", BasicOp::Select { ty, cond, if_true, if_false })
     }
@@ -257,13 +254,13 @@ impl<'a, L: Level> Builder<'a, L> {
         dims.iter().filter_map(|dim| dim.atom()).fold(Atom::i64(1), |x, y| self.mul_i64(x, y))
     }
 
-    /// An operand as a dimension: itself, if it is a variable or constant size.
+    /// The dimension of an `i64` operand.
     #[allow(clippy::expect_used, reason = "the caller promises that it is an i64")]
     pub fn dim(atom: Atom) -> Dim {
         Dim::from_atom(atom).expect("a size is an i64")
     }
 
-    /// A check; statements that rely on it list the certificate.
+    /// A check; statements that depend on it list the certificate.
     pub fn assert(&mut self, cond: Atom, msg: Vec<MsgPart>) -> Name {
         self.let_basic("cert", BasicOp::Assert { cond, msg })
     }
@@ -274,13 +271,13 @@ impl<'a, L: Level> Builder<'a, L> {
         self.let_basic(hint, BasicOp::Index { array, slice })
     }
 
-    /// The array with the element or row at these indices replaced; consumes it.
+    /// The array with the element or row at these indices replaced; consumes the array.
     pub fn update(&mut self, hint: &str, array: Name, indices: &[Atom], value: Atom) -> Name {
         let slice = self.row_slice(array, indices);
         self.let_basic(hint, BasicOp::Update { array, slice, value })
     }
 
-    /// The slice that takes one index of each outermost dimension and all of the rest.
+    /// The slice with these indices of the outermost dimensions and all of the others.
     pub fn row_slice(&self, array: Name, indices: &[Atom]) -> Vec<DimIndex> {
         let whole = |dim: &Dim| DimIndex::Slice { start: Atom::i64(0), count: *dim, stride: Atom::i64(1) };
         let shape = self.types.type_of(array).shape();
@@ -288,7 +285,7 @@ impl<'a, L: Level> Builder<'a, L> {
         fixed.chain(shape.iter().skip(indices.len()).map(whole)).collect()
     }
 
-    /// The value repeated.
+    /// The value repeated over new outer dimensions.
     pub fn replicate(&mut self, hint: &str, shape: &[Dim], value: Atom) -> Name {
         self.let_basic(hint, BasicOp::Replicate { shape: Shape::from_slice(shape), value })
     }
@@ -299,7 +296,7 @@ impl<'a, L: Level> Builder<'a, L> {
         self.let_basic("iota", BasicOp::Iota { ty: PrimType::I64, count, start, stride })
     }
 
-    /// A body made by the closure, which returns the results.
+    /// A body built by the closure, which returns its results.
     pub fn body(&mut self, f: impl FnOnce(&mut Self) -> Vec<Atom>) -> Body<L> {
         let outer = std::mem::take(&mut self.stms);
         let certs = std::mem::take(&mut self.certs);
@@ -331,8 +328,8 @@ impl<'a, L: Level> Builder<'a, L> {
         self.bind_all(types.into_iter().map(|ty| (hint, ty)), exp)
     }
 
-    /// `for i < bound`: the closure gets the counter and the parameters and
-    /// returns the parameters' next values.
+    /// `for i < bound`: the closure takes the counter and the parameters, and returns the
+    /// parameters' next values.
     pub fn for_loop(
         &mut self,
         ty: PrimType,
@@ -345,8 +342,8 @@ impl<'a, L: Level> Builder<'a, L> {
         self.loop_(LoopForm::For { var, ty, bound }, inits, |b, params| f(b, var, params))
     }
 
-    /// While the first parameter (a `bool`) is true: the closure gets the
-    /// parameters and returns their next values.
+    /// A loop that iterates as long as the first parameter (a `bool`) is true: the closure takes
+    /// the parameters and returns their next values.
     #[allow(clippy::expect_used, reason = "the caller passes the condition")]
     pub fn while_loop(
         &mut self,
@@ -358,7 +355,7 @@ impl<'a, L: Level> Builder<'a, L> {
         self.finish_loop(LoopForm::While { cond }, params, f)
     }
 
-    /// A loop of any form; a `while` form names a parameter of its own, so use
+    /// A loop of any form. A `while` form must name one of the loop's own parameters: use
     /// [`Builder::while_loop`] for it.
     pub fn loop_(
         &mut self,
@@ -394,8 +391,8 @@ impl<'a, L: Level> Builder<'a, L> {
         self.bind_all(hints.into_iter().zip(types), exp)
     }
 
-    /// A lambda with parameters of these types; the types of its results are
-    /// those of what the closure returns.
+    /// A lambda with parameters of these types; the result types are inferred from the closure's
+    /// results.
     pub fn lambda(
         &mut self,
         params: impl IntoIterator<Item = (impl AsRef<str>, Type)>,
@@ -415,7 +412,7 @@ impl<'a, L: Level> Builder<'a, L> {
         self.lambda(params, |b, p| vec![b.binary(op, ty, p[0].into(), p[1].into()).into()])
     }
 
-    /// The lambda that gives its parameters, of these types, back.
+    /// The identity lambda on values of these types.
     pub fn identity_lambda(&mut self, types: &[Type]) -> Lambda<L> {
         self.lambda(types.iter().map(|ty| ("x", ty.clone())), |_, params| {
             params.iter().map(|name| Atom::Var(*name)).collect()
@@ -424,14 +421,14 @@ impl<'a, L: Level> Builder<'a, L> {
 }
 
 impl Builder<'_, Soacs> {
-    /// The types of the rows of arrays (accumulators: themselves).
+    /// The types of the arrays' rows (an accumulator is its own row).
     #[allow(clippy::expect_used, reason = "the caller promises arrays and accumulators")]
     pub fn row_types(&self, arrays: &[Name]) -> Vec<Type> {
         let row = |array: &Name| self.types.type_of(*array).row().expect("an array or accumulator");
         arrays.iter().map(row).collect()
     }
 
-    /// The closure mapped over arrays of one width.
+    /// Maps the closure over arrays of one width.
     pub fn map(
         &mut self,
         hint: &str,
@@ -444,14 +441,14 @@ impl Builder<'_, Soacs> {
         self.screma(hint, width, inputs, map, Vec::new(), Vec::new())
     }
 
-    /// Arrays of one width reduced.
+    /// Reduces arrays of one width.
     pub fn reduce(&mut self, hint: &str, width: Dim, inputs: &[Name], op: Operator<Soacs>) -> Vec<Name> {
         let rows = self.row_types(inputs);
         let map = self.identity_lambda(&rows);
         self.screma(hint, width, inputs, map, Vec::new(), vec![op])
     }
 
-    /// Arrays of one width scanned.
+    /// Scans arrays of one width.
     pub fn scan(&mut self, hint: &str, width: Dim, inputs: &[Name], op: Operator<Soacs>) -> Vec<Name> {
         let rows = self.row_types(inputs);
         let map = self.identity_lambda(&rows);

@@ -1,10 +1,10 @@
-//! What operations of bodies cost on any machine: for how segops fall apart, and
-//! for whether tasks pay ([`target::time`]).
+//! Target-independent costs of operations ([`target::time`]), which determine the grain size of
+//! segops and whether tasks are profitable.
 
 use crate::syntax::BasicOp;
 use target::time;
 
-/// An operation of a body, in sixteenths of a nanosecond.
+/// The cost of an operation in sixteenths of a nanosecond.
 pub fn basic(op: &BasicOp) -> i64 {
     match op {
         BasicOp::Atom(_)

@@ -1,13 +1,12 @@
-//! Decisions: what passes did and left, and why, as data.
+//! Decisions of the passes and their reasons, as data: the optimisation remarks.
 //!
-//! Whoever looks at a program's fate (`dev`, tests, the account of `explain`) gets
-//! these; their words are written in [`words`] and nowhere else. A decision is
-//! recorded where it is made, in the context of the function that it is about, so that
-//! they come in the order of the functions whoever worked on those.
+//! `dev`, tests and `explain` read them; their text is in [`words`] only. A decision is recorded
+//! where it is made, in the context of the function that it concerns, so the order of decisions is
+//! that of the functions, on any number of threads.
 //!
-//! Those about fusion, inlining and lanes are always recorded. The others are, where
-//! an account is asked for ([`Options::account`](crate::Options::account)): nobody
-//! else pays for them.
+//! Decisions about fusion, inlining and vectorisation are always recorded; the others only if
+//! remarks are requested ([`Options::account`](crate::Options::account)), so that other
+//! compilations do not pay for them.
 
 mod words;
 
@@ -20,171 +19,172 @@ use crate::tunable::Rule;
 use std::sync::Arc;
 pub use words::Names;
 
-/// What was decided about an operation, and why.
+/// A decision about an operation, and its reason.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Decision {
-    /// The function.
+    /// The function that contains the operation.
     pub function: Arc<str>,
-    /// Where the operation comes from, innermost first; empty if that is not known.
+    /// Source spans of the operation, innermost first; empty if unknown.
     pub places: Vec<SrcLoc>,
-    /// What was decided.
+    /// The decision.
     pub kind: Kind,
 }
 
-/// What was decided about which kind of operation.
+/// The kinds of decisions.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Kind {
-    /// A combinator went into one that reads its results.
+    /// A combinator was fused into a consumer of its results.
     Fused {
-        /// The one.
+        /// The combinator that was fused.
         producer: Party,
-        /// The other.
+        /// The combinator into which it was fused.
         consumer: Party,
     },
-    /// A combinator's result is computed again in one that reads it, rather than stored.
+    /// A combinator's result is recomputed in a consumer instead of being stored
+    /// (rematerialisation).
     Again {
-        /// The one.
+        /// The recomputed combinator.
         producer: Party,
-        /// The other.
+        /// The combinator that recomputes it.
         consumer: Party,
     },
-    /// Two combinators that read the same are computed together.
+    /// Two combinators with common inputs were fused horizontally.
     Together {
-        /// The one.
+        /// One of them.
         first: Party,
         /// The other.
         second: Party,
     },
-    /// A loop of maps, with this result, became a map of loops.
+    /// A loop of maps, with this result, was interchanged into a map of loops.
     TurnedInside(Arc<str>),
-    /// A combinator did not go into one that reads its results.
+    /// A combinator was not fused into a consumer of its results.
     Apart {
-        /// The one.
+        /// The producer.
         producer: Party,
-        /// The other.
+        /// The consumer.
         consumer: Party,
-        /// Why not.
+        /// The reason.
         why: Apart,
     },
-    /// A call was replaced by the function's body.
+    /// A call of this function was inlined.
     Inlined(Arc<str>),
-    /// A call stays.
+    /// A call of this function was not inlined.
     Called(Arc<str>, Called),
-    /// A loop runs in lanes of vectors.
+    /// A loop was vectorised (runs in vector lanes).
     Lanes {
-        /// Its counter.
+        /// The loop's counter.
         counter: Arc<str>,
-        /// How many.
+        /// Number of lanes.
         lanes: u32,
-        /// What that promises.
+        /// Estimated cycles with and without lanes.
         gain: Cycles,
     },
-    /// An independent loop does not run in lanes.
+    /// An independent loop was not vectorised.
     NoLanes {
-        /// Its counter.
+        /// The loop's counter.
         counter: Arc<str>,
-        /// Why not.
+        /// The reason.
         why: NoLanes,
     },
-    /// A loop of the imperative IR comes from here.
+    /// The operation became a loop of the imperative IR.
     Counted {
-        /// Its counter.
+        /// The loop's counter.
         counter: Arc<str>,
     },
-    /// A function of the source is evaluated where it is called.
+    /// A function of the source is evaluated at its call (by specialising evaluation).
     InPlace(Arc<str>),
-    /// A function of the source becomes one of the program for these arguments.
+    /// A function of the source was specialised for the arguments of a call.
     Instance {
-        /// What the source calls it.
+        /// Its name in the source.
         of: Arc<str>,
-        /// What the program calls it.
+        /// Its name in the program.
         instance: Arc<str>,
-        /// Whether it takes functions, which are those of the call from now on.
+        /// True if it takes functions, which are now fixed to those of the call.
         takes_functions: bool,
     },
-    /// A call goes to a function that was made for another call.
+    /// A call uses a specialised function that was made for another call.
     SharedInstance(Arc<str>),
-    /// The function is a version of another for a position that this is called from.
+    /// The function is a version of another one for the position of this call.
     Version {
-        /// What the program calls the other one.
+        /// The other function's name in the program.
         of: Arc<str>,
     },
-    /// A combinator runs so.
+    /// The execution of a combinator.
     Runs {
-        /// What it is.
+        /// The combinator.
         what: Operation,
-        /// How it runs.
+        /// The form of execution.
         how: Runs,
-        /// Where each of those comes from that became one.
+        /// Source spans of each of the combinators that were fused into it.
         parts: Vec<Vec<SrcLoc>>,
     },
-    /// Of two versions that a size chooses between, the one for large sizes is gone.
+    /// One of two versions between which a size comparison chooses was removed.
     VersionGone {
-        /// Which rule made the choice.
+        /// The rule that made the removed version.
         rule: Rule,
-        /// Why.
+        /// The reason.
         why: Pruned,
     },
-    /// An operation of a program for a device runs on the host.
+    /// An operation of a device program runs on the host.
     OnHost {
-        /// What it is.
+        /// The operation.
         what: Operation,
-        /// Why it is no kernel.
+        /// The reason for which it cannot be a kernel.
         why: Arc<str>,
     },
-    /// There are no versions of a nest, as it stands in those of others already.
+    /// A nest has no versions of its own, as it is already nested in the choices of other nests.
     NoVersions {
-        /// How many choices may stand inside one another.
+        /// Maximum number of nested choices.
         most: u32,
     },
-    /// What is computed has left the loop around it.
+    /// A loop-invariant computation was hoisted out of the loop around it.
     Hoisted,
-    /// A combinator whose results nothing needs is gone.
+    /// A combinator without used results was removed.
     Unneeded(Operation),
-    /// A check is gone.
+    /// A check was removed.
     CheckGone {
-        /// What it is about.
+        /// The kind of check.
         check: Check,
-        /// Why.
+        /// The reason.
         why: Gone,
     },
-    /// A check has left a loop.
+    /// A check was moved out of a loop.
     CheckMoved(Check),
-    /// A check stays.
+    /// A check remains.
     CheckLeft {
-        /// What it is about.
+        /// The kind of check.
         check: Check,
-        /// What it stands in.
+        /// The loop around the check.
         inside: Around,
     },
     /// An array is copied.
     Copied {
-        /// Its name.
+        /// The array's name.
         array: Arc<str>,
-        /// Why.
+        /// The reason.
         why: Copied,
     },
 }
 
-/// An operation that takes part in a decision.
+/// An operation that is fused, or that a fusion was tried with.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Party {
-    /// Its first result.
+    /// Name of its first result.
     pub name: Arc<str>,
-    /// What it is.
+    /// Its kind.
     pub what: Operation,
-    /// Where it comes from, innermost first.
+    /// Its source spans, innermost first.
     pub places: Vec<SrcLoc>,
 }
 
-/// What an operation is.
+/// The kinds of operations.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Operation {
     /// A map.
     Map,
-    /// A reduction, which may map too.
+    /// A reduction, possibly with a map (`redomap`).
     Reduce,
-    /// A scan, which may map too.
+    /// A scan, possibly with a map (`scanomap`).
     Scan,
     /// Scans and reductions.
     ScanAndReduce,
@@ -192,14 +192,14 @@ pub enum Operation {
     Histogram,
     /// A map whose results vary in size.
     FlatMap,
-    /// Updates of arrays by accumulators.
+    /// In-place updates of arrays through accumulators (`withacc`).
     Updates,
     /// Anything else.
     Other,
 }
 
 impl Operation {
-    /// What a combinator is.
+    /// The kind of a combinator.
     pub fn of(soac: &Soac) -> Self {
         match soac {
             Soac::Screma(screma) => Self::of_folds(&screma.folds),
@@ -210,7 +210,7 @@ impl Operation {
         }
     }
 
-    /// What a segmented operation is.
+    /// The kind of a segmented operation.
     pub fn of_segop<L: Level>(op: &SegOp<L>) -> Self {
         match op {
             SegOp::Seg(seg) => match &seg.kind {
@@ -222,7 +222,7 @@ impl Operation {
         }
     }
 
-    /// What does these.
+    /// The kind of an operation with these scans and reductions.
     pub fn of_folds<L: Level>(folds: &Folds<L>) -> Self {
         match (folds.scans.is_empty(), folds.reduces.is_empty()) {
             (true, true) => Self::Map,
@@ -233,83 +233,83 @@ impl Operation {
     }
 }
 
-/// How a combinator runs.
+/// Execution of a combinator.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Runs {
     /// As tasks over all workers.
     Tasks {
-        /// How it falls apart.
+        /// Its partition into chunks.
         decomp: Decomp,
-        /// Whether there is a second version with loops inside, for other sizes.
+        /// True if a second version with sequential loops inside exists for other sizes.
         versions: bool,
     },
-    /// As kernels of a device.
+    /// As device kernels.
     Kernels {
-        /// Whether it stands in a point that is a block's, whose threads share it.
+        /// True if it is inside of an iteration that is executed by a thread block.
         in_block: bool,
-        /// Whether there is a second version for other sizes.
+        /// True if a second version exists for other sizes.
         versions: bool,
     },
-    /// Inside a parallel loop: the lanes of one worker share it.
+    /// Inside of a parallel loop, on the vector lanes of one worker.
     Shared {
-        /// Whether that is so for large sizes only.
+        /// True if it does so for large sizes only.
         guarded: bool,
-        /// The parallel loop.
+        /// Source spans of the parallel loop.
         around: Vec<SrcLoc>,
     },
     /// As a sequential loop.
     Loop(Sequential),
 }
 
-/// Why a combinator is a sequential loop.
+/// The reason for which a combinator is a sequential loop.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Sequential {
-    /// It stands in this parallel loop (one of the callers', if there is no place).
+    /// It is nested in a parallel loop with these source spans (empty: a loop in a caller).
     Inside(Vec<SrcLoc>),
-    /// An attribute asks for it.
+    /// It has an attribute that requires it.
     Asked,
-    /// Its operator works on arrays, and what is parallel is in there.
+    /// Its operator works on arrays; the parallelism is in the operator.
     ArrayOperator,
 }
 
-/// Why a version is gone.
+/// The reason for which a version was removed.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Pruned {
-    /// The other one is the same.
+    /// Both versions are equal.
     Same,
-    /// It has too few points for its level.
+    /// It has fewer iterations than its level has parallelism.
     FewPoints,
-    /// The other one has all of its parallelism in one operation, too.
+    /// The other version, too, has all of its parallelism in one operation.
     NothingApart,
-    /// There is little at the level below.
+    /// It has little parallelism at the level below.
     LittleInside,
-    /// Each operation in it is one chunk.
+    /// Each operation in it is a single chunk.
     OneChunk,
-    /// Something in it cannot be a kernel of a device.
+    /// An operation in it cannot be a device kernel.
     NoKernel,
 }
 
-/// What a check is about.
+/// The kinds of checks.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Check {
     /// An index or a slice is in bounds.
     Index,
-    /// Sizes agree, and are not negative.
+    /// Sizes are equal, or not negative.
     Sizes,
-    /// A range is one.
+    /// A range is well formed.
     Range,
     /// The divisor is not zero.
     Division,
     /// The exponent is not negative.
     Exponent,
-    /// What the program asserts.
+    /// An assertion of the program.
     Assertion,
     /// Anything else.
     Other,
 }
 
 impl Check {
-    /// What the check with this message is about.
+    /// The kind of the check with this message.
     pub fn of(message: &[MsgPart]) -> Self {
         let Some(MsgPart::Text(text)) = message.first() else {
             return Self::Other;
@@ -332,161 +332,161 @@ impl Check {
     }
 }
 
-/// Why a check is gone.
+/// The reason for which a check was removed.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Gone {
     /// It cannot fail.
     Holds,
-    /// Another one checks the same.
+    /// It is implied by another check.
     Same,
 }
 
-/// What an operation stands in.
+/// The loop around an operation.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Around {
-    /// No loop of this function.
+    /// None in this function.
     Nothing,
-    /// A sequential loop from here, in no parallel one.
+    /// A sequential loop with these source spans, in no parallel loop.
     Loop(Vec<SrcLoc>),
-    /// A parallel loop from here (one of the callers', if there is no place).
+    /// A parallel loop with these source spans (empty: a loop in a caller).
     Parallel(Vec<SrcLoc>),
 }
 
-/// Why an array is copied.
+/// The reason for which an array is copied.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Copied {
-    /// It is, or may be a part of, a parameter that the function does not consume.
+    /// It is, or may alias, this parameter, which the function does not consume.
     Parameter(Arc<str>),
-    /// It, or what it may be a part of, is used here later.
+    /// It, or an array that it may alias, is used later.
     UsedLater {
-        /// What is used.
+        /// The array that is used.
         array: Arc<str>,
-        /// Where.
+        /// Source spans of the use.
         places: Vec<SrcLoc>,
     },
-    /// What it may be a part of comes from around the loop or function that it is in.
+    /// It may alias this array from outside of the surrounding loop or function.
     Around(Arc<str>),
-    /// A function's result lies in a block of its own, row by row.
+    /// A function's result is returned row-major in a block of its own.
     Result,
-    /// A function's argument lies in a block from its start, row by row.
+    /// A function's argument is passed row-major, from the start of a block.
     Argument,
-    /// A branch's or loop's result lies where that of the others does.
+    /// A result of a branch or a loop must be in the memory location that the branches or
+    /// iterations share.
     Joined,
-    /// A part of a result is brought to its place in there.
+    /// It is copied into the part of a larger result that it forms.
     Part,
-    /// A loop's next value would overwrite what the other values are made from.
+    /// A loop's next value would overwrite an array from which another next value is made.
     Exchanged,
-    /// Its new shape cannot be seen in the order that it lies in.
+    /// No index function expresses its new shape.
     Reshaped,
-    /// Nothing was found that keeps it.
+    /// No reason was found: the source requests it (`copy`).
     Asked,
 }
 
-/// Why two combinators stay apart.
+/// The reason for which two combinators were not fused.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Apart {
-    /// The consumer, or what runs before it, reads other elements than its own.
+    /// The consumer, or an operation before it, reads elements of other iterations.
     ReadOtherwise,
-    /// What the producer reads is written before the consumer runs.
+    /// An input of the producer is overwritten before the consumer runs.
     Overwritten,
-    /// Something else needs the one and is needed by the other.
+    /// Another operation depends on one of them, and the other depends on it.
     Between,
-    /// They run over different widths.
+    /// Their widths differ.
     Widths,
-    /// What is read is there only after all iterations.
+    /// The consumer reads a reduction's result, which is complete only after all iterations.
     Reduced,
-    /// Both scans and reductions would come together.
+    /// A scan and a reduction, or two scans with post lambdas, would have to be combined.
     ScanAndReduction,
-    /// The producer passes accumulators on.
+    /// The producer updates accumulators, and its updates cannot be fused into the consumer.
     Accumulators,
-    /// A histogram takes maps only, all of whose results it reads.
+    /// A histogram is fused with maps only, and only if it reads all of their results.
     Histogram,
     /// One of them is a histogram of arrays, which runs sequentially.
     ArrayOperator,
-    /// One would lose an attribute that the other does not have.
+    /// Fusion would apply an attribute of one of them to the other.
     Attributes,
-    /// What follows a scan would keep arrays.
+    /// Arrays, and not just scalars, would be computed after a scan.
     ArraysAfterScan,
-    /// There is no fuel left.
+    /// The fuel is used up.
     Fuel,
 }
 
-/// Why a call stays.
+/// The reason for which a call was not inlined.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Called {
-    /// The function calls itself, or is computed once, or is asked to stay.
+    /// The function is recursive, a constant, or has the attribute `noinline`.
     Never,
-    /// The function is too large for a program of this size.
+    /// The function is too large for the program's budget.
     Large,
-    /// There is no fuel left.
+    /// The fuel is used up.
     Fuel,
 }
 
-/// Cycles of a loop by an estimate.
+/// Estimated cycles of a loop.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Cycles {
-    /// In lanes.
+    /// With vector lanes.
     pub vector: u64,
     /// Without.
     pub scalar: u64,
 }
 
-/// Why an independent loop does not run in lanes.
+/// The reason for which an independent loop was not vectorised by the compiler.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum NoLanes {
-    /// It would not be faster by enough.
+    /// The estimated speed-up is too small.
     NotWorth(Cycles),
-    /// LLVM makes vectors of it.
+    /// LLVM vectorises it.
     Plain,
-    /// It is a reduction of integers, which LLVM vectorises where instructions permit.
+    /// It is an integer reduction, which LLVM vectorises if the instruction set permits.
     Reduction,
-    /// One around it does.
+    /// A loop around it, with this counter, is vectorised.
     Around(Arc<str>),
-    /// It stands in so many independent loops that it is not looked at.
+    /// It is nested in too many independent loops to be considered.
     Nested,
-    /// Its counter has another type.
+    /// Its counter is not an `i64`.
     Counter,
-    /// It, or a part of it, does already.
+    /// It, or a part of it, already runs in lanes.
     Already,
-    /// Iterations share a variable.
+    /// This variable is shared by iterations.
     Shared(Arc<str>),
-    /// An iteration reads a variable of the one before.
+    /// This variable is carried from one iteration to the next.
     Carried(Arc<str>),
-    /// Its private arrays take too many bytes in each lane.
+    /// Its private arrays need too many bytes per lane.
     Private {
-        /// Bytes in a lane.
+        /// Bytes per lane.
         bytes: u64,
         /// Number of lanes.
         lanes: u32,
     },
-    /// A private array has several names, copies, or elements of several sizes, or
-    /// is given to a function.
+    /// A private array cannot be interleaved by lane.
     PrivateUse(PrivateUse),
-    /// It holds tasks.
+    /// It contains a loop of tasks.
     Tasks,
     /// A counter is used outside of its loop.
     CounterOutside,
-    /// It calls a function that gives an array.
+    /// It calls a function that returns an array.
     Call,
     /// It allocates memory.
     Allocates,
-    /// It writes globals.
+    /// It writes global variables.
     Globals,
     /// Lanes would use different buffers.
     Buffers,
-    /// Its variables depend on each other in too many ways.
+    /// The dependences between its variables are too complex.
     Entangled,
-    /// There is no fuel left.
+    /// The fuel is used up.
     Fuel,
 }
 
-/// What keeps a private array from lying interleaved by lane.
+/// The reason for which a private array cannot be interleaved by lane.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PrivateUse {
-    /// It has several names.
+    /// Several variables refer to it.
     Names,
-    /// It holds elements of several sizes.
+    /// It contains elements of several sizes.
     Sizes,
-    /// It is given to a function.
+    /// It is passed to a function.
     Given,
 }

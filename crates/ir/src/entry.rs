@@ -1,22 +1,21 @@
-//! Entry points and their types, as the outside sees them.
+//! Entry points and their types, as seen by callers of a compiled program.
 //!
-//! A parameter or result is a scalar, an array of scalars, or of an *opaque type*:
-//! an entry of the program's table ([`OpaqueTypes`]), which has its name, its fields
-//! or constructors, and how core values carry it. The core has the same at every
-//! level: a scalar is one value, an array its sizes and then itself, an opaque type
-//! the values of its parts in order.
+//! A parameter or result is a scalar, an array of scalars, or of an *opaque type*: an entry of the
+//! program's table ([`OpaqueTypes`]) with its name, its fields or constructors, and its
+//! representation by core values. The representation is the same at every level: a scalar is one
+//! value, an array its sizes followed by the array, an opaque type the values of its parts in
+//! order.
 //!
 //! | kind | parts, in order |
 //! |---|---|
 //! | record | the fields; those of a tuple are called `0`, `1`, ... |
-//! | sum | the constructor's number, then scalars and arrays that carry payloads |
+//! | sum | the constructor's number, then scalars and arrays that represent payloads |
 //! | array of records | the fields, each with the array's dimensions before its own |
 //! | array of other opaque types | scalars and arrays of the element, likewise |
 //!
-//! The table is in order of first use, and an entry mentions only earlier ones; each
-//! comes to at most [`MAX_LEAVES`] scalars and arrays. The rest of what makes a table
-//! a good one is checked by the verifier ([`OpaqueTypes::problems`]). Names are
-//! those by which users know the types, without sizes; no two are the same.
+//! The table is in order of first use, and an entry mentions only earlier ones; each consists of at
+//! most [`MAX_LEAVES`] scalars and arrays. The verifier checks the other invariants of the table
+//! ([`OpaqueTypes::problems`]). Names are those that users know, without sizes, and unique.
 
 use crate::name::FunName;
 use crate::walk::with_stack;
@@ -24,7 +23,7 @@ use prim::ScalarType;
 use rustc_hash::FxHashSet;
 use std::sync::Arc;
 
-/// So many scalars and arrays a type may come to.
+/// Maximum number of scalars and arrays of a type.
 pub const MAX_LEAVES: usize = 1 << 16;
 
 /// The type of an entry point's parameter or result.
@@ -39,11 +38,11 @@ pub enum EntryType {
         /// Number of dimensions, at least 1.
         rank: usize,
     },
-    /// Anything else.
+    /// Any other type.
     Opaque(OpaqueId),
 }
 
-/// A position in the program's table of opaque types.
+/// An index into the program's table of opaque types.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct OpaqueId(pub u32);
 
@@ -57,7 +56,7 @@ pub struct Leaf {
 }
 
 impl Leaf {
-    /// How many core values carry it.
+    /// The number of core values that represent it.
     pub const fn n_values(self) -> usize {
         self.rank + 1
     }
@@ -68,21 +67,21 @@ impl Leaf {
 pub struct OpaqueType {
     /// Its name.
     pub name: Arc<str>,
-    /// What it consists of.
+    /// Its structure.
     pub kind: OpaqueKind,
 }
 
-/// A name and the type of what it names.
+/// A field's name and type.
 pub type Field = (Arc<str>, EntryType);
 
-/// What an opaque type consists of.
+/// The structure of an opaque type.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum OpaqueKind {
     /// A record or tuple.
     Record(Vec<Field>),
     /// A sum.
     Sum {
-        /// What carries it, the constructor's number (`i8`) first.
+        /// Its representation, the constructor's number (`i8`) first.
         leaves: Vec<Leaf>,
         /// The constructors in the order of their numbers.
         constrs: Vec<Constr>,
@@ -93,16 +92,16 @@ pub enum OpaqueKind {
         elem: OpaqueId,
         /// Number of dimensions.
         rank: usize,
-        /// The fields, each as an array of the record's.
+        /// The fields, each with the array's dimensions before its own.
         fields: Vec<Field>,
     },
     /// An array of another opaque type.
     Array {
-        /// That type.
+        /// The element type.
         elem: OpaqueId,
         /// Number of dimensions.
         rank: usize,
-        /// What carries it.
+        /// Its representation.
         leaves: Vec<Leaf>,
     },
 }
@@ -112,8 +111,8 @@ pub enum OpaqueKind {
 pub struct Constr {
     /// Its name, without `#`.
     pub name: Arc<str>,
-    /// The types of its payload, and which leaf of the sum is the first that carries
-    /// each; those of one lie side by side.
+    /// The types of its payload, each with the index of the first leaf of the sum that represents
+    /// it; the leaves of one payload are consecutive.
     pub payload: Vec<(EntryType, u32)>,
 }
 
@@ -124,19 +123,19 @@ pub struct EntryValue {
     pub name: Arc<str>,
     /// The type as the source spells it.
     pub type_name: Arc<str>,
-    /// What it is.
+    /// The core representation of the type.
     pub ty: EntryType,
-    /// Whether the source type is unique (`*`).
+    /// True if the source type is unique (`*`).
     pub unique: bool,
 }
 
-/// An entry point: a function whose parameters and results follow, in order,
-/// from the entry's by [`EntryType`].
+/// An entry point: a function whose parameters and results are, in order, the representations of
+/// the entry point's.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct EntryPoint {
-    /// The name that users see.
+    /// The name for callers.
     pub name: Arc<str>,
-    /// The function that does it.
+    /// The function that implements it.
     pub fun: FunName,
     /// Parameters.
     pub params: Vec<EntryValue>,
@@ -148,7 +147,7 @@ pub struct EntryPoint {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct OpaqueTypes {
     types: Vec<OpaqueType>,
-    /// How many leaves each comes to.
+    /// The number of leaves of each type.
     counts: Vec<usize>,
 }
 
@@ -158,17 +157,17 @@ impl OpaqueTypes {
         self.types.iter()
     }
 
-    /// How many there are.
+    /// The number of types.
     pub fn len(&self) -> usize {
         self.types.len()
     }
 
-    /// Whether there are none.
+    /// Returns true if there are no types.
     pub fn is_empty(&self) -> bool {
         self.types.is_empty()
     }
 
-    /// A type of the table.
+    /// The type with this index.
     pub fn get(&self, id: OpaqueId) -> Option<&OpaqueType> {
         self.types.get(id.0 as usize)
     }
@@ -177,7 +176,8 @@ impl OpaqueTypes {
     ///
     /// # Errors
     ///
-    /// If it mentions one that is not there, or comes to too much.
+    /// Fails if the type mentions one that is not in the table, or has more than [`MAX_LEAVES`]
+    /// leaves.
     pub fn push(&mut self, ty: OpaqueType) -> Result<OpaqueId, String> {
         let mut count: usize = 0;
         match &ty.kind {
@@ -223,7 +223,8 @@ impl OpaqueTypes {
         }
     }
 
-    /// Whether the types of these values are there.
+    /// Returns true if the opaque types of these values are in the table and arrays have
+    /// dimensions.
     pub fn know(&self, values: &[EntryValue]) -> bool {
         values.iter().all(|value| match value.ty {
             EntryType::Opaque(id) => self.get(id).is_some(),
@@ -260,7 +261,7 @@ impl OpaqueTypes {
         }
     }
 
-    /// The scalars and arrays that values consist of, each with its value.
+    /// The scalars and arrays that represent the values, each with its value.
     pub fn spread<'v>(&self, values: &'v [EntryValue]) -> Vec<(Leaf, &'v EntryValue)> {
         let mut out = Vec::new();
         for value in values {
@@ -269,12 +270,12 @@ impl OpaqueTypes {
         out
     }
 
-    /// How many core values carry a type.
+    /// The number of core values that represent a type.
     pub fn n_values(&self, ty: &EntryType) -> usize {
         self.leaves(ty).into_iter().map(Leaf::n_values).sum()
     }
 
-    /// What is wrong with the table.
+    /// Returns descriptions of all broken invariants.
     pub fn problems(&self) -> Vec<String> {
         let mut problems = Vec::new();
         let mut names = FxHashSet::default();
@@ -329,7 +330,7 @@ impl OpaqueTypes {
         problems
     }
 
-    /// Whether what is an array has dimensions.
+    /// Returns true if all arrays have at least one dimension.
     fn is_ranked(&self, kind: &OpaqueKind) -> bool {
         let ranked = |ty: &EntryType| !matches!(ty, EntryType::Array { rank: 0, .. });
         match kind {
@@ -345,7 +346,8 @@ impl OpaqueTypes {
         }
     }
 
-    /// Whether a payload is what these leaves are where it begins, behind the tag.
+    /// Returns true if the leaves from the payload's position on, after the tag, are those of its
+    /// type.
     fn carried(&self, (ty, at): &(EntryType, u32), leaves: &[Leaf]) -> bool {
         let own = self.leaves(ty);
         let at = *at as usize;
@@ -353,7 +355,7 @@ impl OpaqueTypes {
     }
 }
 
-/// What holds a constructor's number.
+/// The leaf of a constructor's number.
 const TAG: Leaf = Leaf { elem: ScalarType::I8, rank: 0 };
 
 fn within(rank: usize, mut leaves: Vec<Leaf>) -> Vec<Leaf> {

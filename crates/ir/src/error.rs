@@ -1,20 +1,20 @@
-//! What a pass can fail with. The user's mistakes are found before any pass
-//! runs, so these are the two other kinds: a limitation and a bug.
+//! Errors of passes: limitations and compiler bugs. Errors in the user's program are reported
+//! before any pass runs.
 
 use crate::name::SrcLoc;
 use std::fmt;
 
-/// Why a pass could not do its work.
+/// An error of a pass.
 #[derive(Clone, PartialEq, Debug)]
 pub enum PassError {
-    /// Something that the compiler cannot do yet.
+    /// A construct that the compiler does not support yet.
     Unsupported {
-        /// What, as a noun phrase.
+        /// The construct, as a noun phrase.
         what: String,
-        /// Where, innermost first; empty if nowhere in particular.
+        /// Source spans, innermost first; empty if unknown.
         stack: Vec<SrcLoc>,
     },
-    /// A broken promise of an earlier pass or of this one.
+    /// A broken invariant.
     Bug(String),
 }
 

@@ -1,53 +1,49 @@
-//! The evaluator: what a program means, at every level where operations have a meaning.
+//! The evaluator: the meaning of programs, at every level.
 //!
-//! Scalars are computed by [`prim::eval`]. At the levels without memory arrays are
-//! values: views (offset and strides) of shared typed buffers that are copied
-//! when written to while shared. Names' values are dropped at their last use ([`live`]), so that a
-//! loop that updates an array in place takes constant time for each update.
+//! Scalars are computed by [`prim::eval`]. At the levels without memory arrays are values: views
+//! (offset and strides) of typed buffers with shared ownership, which are copied when written while
+//! shared. Values of names are dropped at their last use ([`live`]), so that a loop that updates an
+//! array in place takes constant time per update.
 //!
-//! **Decompositions are respected**, so that float results equal those of
-//! compiled code bit for bit. A reduction falls apart into chunks as
-//! [`crate::seg::Decomp`] says. In a chunk, `width` accumulators start
-//! from the neutral elements; point `i` of the chunk goes to accumulator `i mod
-//! width`; these combine by halves, the first of the lower half with the first of
-//! the upper one; chunks' results combine left to right, from the first chunk's. A scan takes each chunk's total (a fold from the
-//! neutral elements); the first chunk starts from the neutral elements, the
-//! second from the first total, each further one from the combination of those
-//! before. A histogram that has several chunks fills a copy of its bins for each,
-//! starting from the neutral elements, and folds the copies into the destination
-//! in order (the same place has the rule); one that has a single chunk
-//! takes the points in order. At the level of combinators everything is one
-//! chunk. Accumulators take their values in the order of the points.
+//! **Decompositions are respected**, so that floating-point results equal those of compiled code
+//! bit for bit. A reduction is partitioned into chunks according to [`crate::seg::Decomp`]. In a
+//! chunk, `width` accumulators start from the neutral elements; iteration `i` of the chunk updates
+//! accumulator `i mod width`; these are combined by halves, the first of the lower half with the
+//! first of the upper one. Chunks' results are combined from left to right, starting from the first
+//! chunk's. A scan computes each chunk's total (a fold from the neutral elements); the first chunk
+//! starts from the neutral elements, the second from the first total, each further one from the
+//! combination of all totals before. A histogram with several chunks fills a private copy of its
+//! bins for each, starting from the neutral elements, and combines the copies with the destination
+//! in order ([`crate::seg::Decomp`] has the rule); with a single chunk it updates the destination
+//! in iteration order. Accumulators with an operator are treated likewise; those without are
+//! written in iteration order. At the level of combinators everything is one chunk.
 //!
-//! **With memory**, arrays are places: an array is a block and an index function,
-//! and it is written and read there ([`place`], [`block`]). Nothing is copied that
-//! code made from the program would not copy, so programs mean what that code
-//! will do. The evaluator tells misuse of memory:
+//! **With memory**, an array is a memory block and an index function, and it is written and read
+//! there ([`place`], [`block`]). Nothing is copied that compiled code would not copy, so programs
+//! have the meaning of the code made from them. The evaluator detects misuse of memory:
 //!
-//! - an element is read as a part of an array though another definition has
-//!   written it since the array was made, be it with the same value; this covers
-//!   the rows of one result that meet,
-//! - an element is read that nobody wrote (at the levels without memory, too),
-//! - an access is outside of its block,
-//! - an array does not lie where its annotation says: a view, an update's
-//!   result, what a branch, a loop or a call takes or gives back,
-//! - an argument that is not consumed, or a constant, is written,
-//! - a result does not lie row-major from the start of its block, or was not
-//!   written wholly.
+//! - reading an element of an array that another definition has overwritten since the array was
+//!   created, even with the same value; this includes overlapping rows of one result,
+//! - reading an element that was never written (at the levels without memory, too),
+//! - accesses outside of the block,
+//! - an array that is not at the location given by its annotation: a view, an update's result, an
+//!   argument or result of a branch, a loop or a call,
+//! - writes to an argument that is not consumed, or to a constant,
+//! - a result that is not row-major from the start of its block, or not completely written.
 //!
-//! Such an error names block, element and writer, and the statement. Blocks live
-//! as long as anything refers to them: the level has no releases (`imp` does), so
-//! none come too early. Points of a segop run in order; what they would do to
-//! each other in another order is told by the evaluator of `imp`.
+//! The error message contains the block, the element, the writer and the statement. Blocks live as
+//! long as they are referred to: the level has no releases (`imp` does), so premature releases are
+//! not detected. Iterations of a segop run sequentially; conflicts in other orders are detected by
+//! the evaluator of `imp`.
 //!
-//! Whatever is bound (by a statement, as a parameter of a function, lambda or loop) is
-//! checked against its type: element type, and a shape of the sizes in the type ([`typed`]).
+//! All values are checked against the types of the names to which they are bound (in statements and
+//! as parameters of functions, lambdas and loops): element type, and a shape of the sizes in the
+//! type ([`typed`]).
 //!
-//! Errors are of five classes ([`ErrorClass`]) and carry the provenance of the
-//! statement that failed and of the calls around it. The number of statements
-//! is limited by a budget, the depth of calls and the size of arrays by
-//! constants. An index out of bounds or a division by zero is a bug here: the
-//! program has to check before. Derivatives are not supported yet.
+//! Errors are of five classes ([`ErrorClass`]) and carry the provenance of the failed statement and
+//! of the calls around it. The number of statements is limited by a budget, the depth of calls and
+//! the size of arrays by constants. An index out of bounds or a division by zero is a bug here: the
+//! program must check before. Derivatives are not supported yet.
 
 mod array;
 mod basic;
@@ -77,22 +73,22 @@ use prim::Scalar;
 use std::fmt::{self, Write as _};
 use std::sync::Arc;
 
-/// How many statements an evaluation may run unless told otherwise.
+/// Default limit on the number of executed statements.
 pub const DEFAULT_BUDGET: u64 = 2_000_000_000;
 
-/// The largest array, in bytes.
+/// Maximum size of an array, in bytes.
 pub const MAX_ARRAY_BYTES: u64 = 1 << 32;
 
-/// How deep calls may nest.
+/// Maximum depth of nested calls.
 pub const MAX_CALL_DEPTH: u32 = 10_000;
 
-/// How a level's operations are evaluated.
+/// Evaluation of a level's operations.
 pub trait Evaluate<L: Level> {
-    /// Appends the results to `out`; `pat` is what they will be bound to.
+    /// Appends the results to `out`; they will be bound to `pat`.
     ///
     /// # Errors
     ///
-    /// As the evaluation of statements in general.
+    /// Those of the evaluation of statements in general.
     fn eval<'p>(
         &'p self,
         m: &mut Machine<'p, L>,
@@ -111,29 +107,29 @@ pub enum EvalValue {
     Array(Array),
 }
 
-/// What kind of error it is.
+/// The classes of errors.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ErrorClass {
     /// The program failed a check of its own.
     Failure,
-    /// The arguments do not fit the entry point.
+    /// The arguments do not match the entry point.
     Argument,
-    /// The budget, the depth of calls or the size of an array.
+    /// The budget, the depth of calls or the size of an array is exceeded.
     Limit,
-    /// Something that the evaluator cannot do yet.
+    /// An operation that the evaluator does not support.
     Unsupported,
     /// The program is not well-formed.
     Bug,
 }
 
-/// Why an evaluation did not end.
+/// An error of an evaluation.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct EvalError {
     /// Its class.
     pub class: ErrorClass,
-    /// What happened.
+    /// The error message.
     pub message: String,
-    /// Where, innermost first.
+    /// Source spans, innermost first.
     pub places: Vec<SrcLoc>,
 }
 
@@ -146,7 +142,7 @@ impl EvalError {
         Self::new(ErrorClass::Bug, message)
     }
 
-    /// The message and the places, with the files' names.
+    /// The message and the source spans, with file names.
     pub fn render(&self, files: &[Arc<str>]) -> String {
         let mut text = self.to_string();
         for (i, place) in self.places.iter().enumerate() {
@@ -173,8 +169,8 @@ impl fmt::Display for EvalError {
 
 impl std::error::Error for EvalError {}
 
-/// Evaluates an entry point. Arguments and results are scalars and arrays in
-/// order, the parts of opaque values spread out, sizes and blocks left out.
+/// Evaluates an entry point. Arguments and results are scalars and arrays in order: opaque values
+/// are expanded to their parts, sizes and blocks are omitted.
 ///
 /// # Errors
 ///
@@ -187,14 +183,14 @@ pub fn eval_entry<L: Level>(
     eval_entry_with(program, entry, args, &Options::default())
 }
 
-/// How an evaluation goes.
+/// Options of an evaluation.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// How many statements it may run.
+    /// Limit on the number of executed statements.
     pub budget: u64,
     /// Values of tuning parameters.
     pub settings: Settings,
-    /// Who is told of comparisons with these.
+    /// Callback for comparisons with tuning parameters.
     pub listener: Option<Listener>,
 }
 
@@ -204,7 +200,7 @@ impl Default for Options {
     }
 }
 
-/// As [`eval_entry`], with options.
+/// [`eval_entry`] with options.
 ///
 /// # Errors
 ///
@@ -264,7 +260,7 @@ pub fn eval_entry_with<L: Level>(
     Ok(out)
 }
 
-/// A value with its sizes before it, if it has the type.
+/// The value preceded by its sizes; `None` if it is of another type.
 fn core_values(leaf: Leaf, value: EvalValue) -> Option<Vec<Value>> {
     let elem = leaf.elem.prim();
     match value {
@@ -281,7 +277,7 @@ fn core_values(leaf: Leaf, value: EvalValue) -> Option<Vec<Value>> {
     }
 }
 
-/// Arrays have the sizes that the parameters' types say.
+/// Checks that arrays have the sizes of the parameters' types.
 fn check_sizes<L: Level>(function: &crate::Function<L>, values: &[Value]) -> Result<(), EvalError> {
     let names = crate::typing::positions(function.params.iter().map(|p| p.param.name));
     for (param, value) in function.params.iter().zip(values) {

@@ -1,15 +1,14 @@
-//! Which operators are exact: they give the same bits however their
-//! applications are grouped, because nothing in them rounds (design contract
-//! 1). Such operators may be regrouped freely; all others follow their
-//! decomposition.
+//! Exact operators: the results have the same bits for any grouping of the applications, because no
+//! part of the operator rounds (design contract 1). Exact operators may be regrouped freely; all
+//! others follow their decomposition.
 
 use crate::syntax::{Atom, BasicOp, Body, Exp, Lambda, Level};
 use crate::walk::with_stack;
 use prim::{BinOp, PrimType};
 use target::device::is_atomic;
 
-/// Whether an operator computes nothing that rounds. Loops, calls and the
-/// level's own operations are not looked into: they count as inexact.
+/// Returns true if no operation of the operator rounds. Loops, calls and the level's own operations
+/// are not analysed: they count as inexact.
 pub fn is_exact<L: Level>(operator: &Lambda<L>) -> bool {
     exact_body(&operator.body)
 }
@@ -53,9 +52,8 @@ fn exact_body<L: Level>(body: &Body<L>) -> bool {
     })
 }
 
-/// The one scalar operator that an operator over one scalar is, if it is one
-/// that code generators know how to reduce with (so that a plain loop becomes
-/// vector code by itself).
+/// Returns the scalar operator that an operator on one scalar consists of, if LLVM recognises
+/// reductions with it (so that a plain loop is vectorised by LLVM).
 pub fn plain_operator<L: Level>(operator: &Lambda<L>) -> Option<BinOp> {
     let [stm] = operator.body.stms.as_slice() else {
         return None;
@@ -78,13 +76,13 @@ pub fn plain_operator<L: Level>(operator: &Lambda<L>) -> Option<BinOp> {
     (known && operator.ret.len() == 1).then_some(op)
 }
 
-/// The operator on integers that an operator is, if it is nothing but one that devices
-/// apply at once ([`is_atomic`]).
+/// Returns the integer operator that an operator consists of, if devices have an atomic instruction
+/// for it ([`is_atomic`]).
 pub fn atomic_operator<L: Level>(operator: &Lambda<L>) -> Option<(BinOp, PrimType)> {
     scalar_operator(operator).filter(|(by, ty)| is_atomic(*by, *ty))
 }
 
-/// The operator on scalars, in either order, that an operator is, if it is nothing else.
+/// Returns the scalar operator, with operands in either order, that an operator consists of.
 pub fn scalar_operator<L: Level>(operator: &Lambda<L>) -> Option<(BinOp, PrimType)> {
     let ([stm], [result], [x, y]) =
         (operator.body.stms.as_slice(), operator.body.result.as_slice(), operator.params.as_slice())

@@ -1,20 +1,20 @@
-//! What is known about an operation beyond what it computes: things that code may be
-//! made by, found by passes of their own (`mem::layout`, `mem::facts`), never by those who
-//! make code.
+//! Facts: properties of an operation beyond its meaning, by which code generators choose the form
+//! of code. They are found by separate passes (`mem::layout`, `mem::facts`), never by code
+//! generators.
 //!
-//! | fact | on | says |
+//! | fact | on | meaning |
 //! |---|---|---|
-//! | `independent` | a segop, a loop | points or iterations may run in any order, side by side |
-//! | `after` | a segop that scans | so may what follows the scans |
-//! | `packed` | an `updateacc` that ends a point | one scalar goes to one place of each of several vectors that lie in order |
-//! | `filter` | the same, after a scan | what is flagged goes to places that count the flags |
-//! | `streamed` | an index | the element of a vector at the segop's own index |
-//! | `order` | a segop that maps, a branch | a result that had better not lie row by row |
+//! | `independent` | a segop, a loop | iterations may run in any order and in parallel |
+//! | `after` | a segop that scans | so may the operations that follow the scans |
+//! | `packed` | an `updateacc` ending an iteration | writes a scalar to each of its (contiguous) vectors |
+//! | `filter` | the same, after a scan | writes flagged values at the count of flags |
+//! | `streamed` | an index | reads the element of a vector at the segop's own index |
+//! | `order` | a segop that maps, a branch | preferred dimension order of a result |
 //!
-//! Orders are decided before there is memory (`mem::layout`), which then obeys; all other
-//! facts are found when there is.
+//! Orders are layout preferences, chosen before memory is introduced (`mem::layout`) and then
+//! followed; all other facts are found afterwards.
 //!
-//! That a point leaves accumulators as they are is a lambda of the segop
+//! The condition under which an iteration leaves accumulators unchanged is a lambda of the segop
 //! ([`Seg::keeps`](crate::seg::Seg::keeps)).
 
 use smallvec::SmallVec;
@@ -27,25 +27,25 @@ pub struct Facts {
     orders: Vec<(usize, Order)>,
 }
 
-/// The dimensions of an array, the one of the largest stride first.
+/// The dimensions of an array by decreasing stride.
 pub type Order = SmallVec<[usize; 3]>;
 
-/// A fact that says nothing beside its name.
+/// A fact without parameters.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum Mark {
-    /// Points or iterations may run in any order, side by side.
+    /// Iterations may run in any order and in parallel.
     Independent = 1,
-    /// What follows scans may run in any order, side by side.
+    /// The operations that follow scans may run in any order and in parallel.
     After = 2,
-    /// An update that ends a point: of vectors that lie in order, one scalar each.
+    /// An update at the end of an iteration, of one scalar in each of several contiguous vectors.
     Packed = 4,
-    /// An element of a vector at the index of the segop around.
+    /// A read of a vector's element at the index of the surrounding segop.
     Streamed = 8,
 }
 
 impl Mark {
-    /// All of them, in the order in which they are printed.
+    /// All marks, in the order in which they are printed.
     pub const ALL: [Self; 4] = [Self::Independent, Self::After, Self::Packed, Self::Streamed];
 
     /// Its name in IR text.
@@ -59,61 +59,61 @@ impl Mark {
     }
 }
 
-/// A scan that counts flags, whose post lambda writes what is flagged to the count:
-/// the places of what is flagged follow one another, so none need be computed.
+/// A scan that counts flags and whose post lambda writes the flagged values at the count. The
+/// indices of flagged values are consecutive, so they need not be computed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Filter {
-    /// Which of the mapped values is the flag.
+    /// Position of the flag among the mapped values.
     pub flag: usize,
-    /// Which are what is written.
+    /// Positions of the written values among the mapped values.
     pub values: Vec<usize>,
-    /// What is added to the count, the own flag included, for the place.
+    /// Offset of the index from the count (which includes the value's own flag).
     pub added: i64,
 }
 
 impl Facts {
-    /// Whether nothing is known.
+    /// Returns true if there are no facts.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Whether this is known.
+    /// Returns true if the mark is set.
     pub const fn has(&self, mark: Mark) -> bool {
         self.marks & mark as u8 != 0
     }
 
-    /// From now on this is known.
+    /// Sets a mark.
     pub const fn add(&mut self, mark: Mark) {
         self.marks |= mark as u8;
     }
 
-    /// What is filtered, if something is.
+    /// The filter, if the statement is one.
     pub fn filter(&self) -> Option<&Filter> {
         self.filter.as_deref()
     }
 
-    /// The results that do not lie row by row, by position, and in which order.
+    /// The results with a preferred order other than row-major, by position.
     pub fn orders(&self) -> &[(usize, Order)] {
         &self.orders
     }
 
-    /// The order in which a result had better lie, if that is not row by row.
+    /// The preferred order of a result, if other than row-major.
     pub fn order(&self, result: usize) -> Option<&Order> {
         let found = self.orders.iter().find(|(at, _)| *at == result);
         found.map(|(_, order)| order)
     }
 
-    /// From now on a result had better lie in this order.
+    /// Sets the preferred order of a result.
     pub fn set_order(&mut self, result: usize, order: Order) {
         self.orders.push((result, order));
     }
 
-    /// From now on results lie where their annotations say.
+    /// Removes the orders: from then on annotations determine the layout of results.
     pub fn forget_orders(&mut self) {
         self.orders.clear();
     }
 
-    /// From now on this is a filter.
+    /// Marks the statement as a filter.
     pub fn set_filter(&mut self, filter: Filter) {
         self.filter = Some(Box::new(filter));
     }

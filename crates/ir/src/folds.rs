@@ -1,13 +1,12 @@
-//! What a combinator or segop does with the values of its points: scans some, reduces
-//! some and maps out the rest, all in one pass.
+//! The scans, reductions and mapped results of a combinator or segop, all computed in one pass.
 //!
 //! ```text
-//! values   scanned | reduced | mapped       what one point gives, in this order
-//! results  reduced | elements               what comes out
-//! elements scanned | mapped, or what the post lambda makes of them
+//! values   scanned | reduced | mapped       results of one iteration, in this order
+//! results  reduced | elements               results of the operation
+//! elements scanned | mapped, or the results of the post lambda, applied to these
 //! ```
 //!
-//! Whoever needs one of the groups asks here for it; nobody counts positions.
+//! The accessors here are the only code that computes positions of these groups.
 
 use crate::name::NameTable;
 use crate::soac::Operator;
@@ -15,26 +14,26 @@ use crate::syntax::{Atom, Lambda, Level};
 use crate::types::Type;
 use crate::walk::{Substitution, refresh_lambda};
 
-/// Scans, reductions and what follows the scans.
+/// Scans, reductions and the post lambda.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Folds<L: Level> {
     /// Inclusive scans; each takes as many values as it has neutral elements.
     pub scans: Vec<Operator<L>>,
     /// Reductions, likewise.
     pub reduces: Vec<Operator<L>>,
-    /// What follows the scans: it takes the scanned and the mapped values of one
-    /// point and gives the elements of the results.
+    /// The lambda after the scans: it takes the scanned and the mapped values of one iteration and
+    /// returns the elements of the results.
     pub post: Option<Lambda<L>>,
 }
 
-/// The values of a point, or what stands for them, by group.
+/// The values of an iteration, or items that correspond to them, by group.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Groups<'a, T> {
-    /// What is scanned.
+    /// Scanned values.
     pub scanned: &'a [T],
-    /// What is reduced.
+    /// Reduced values.
     pub reduced: &'a [T],
-    /// What is mapped out.
+    /// Mapped values.
     pub mapped: &'a [T],
 }
 
@@ -45,32 +44,32 @@ impl<L: Level> Default for Folds<L> {
 }
 
 impl<L: Level> Folds<L> {
-    /// Reductions alone.
+    /// Reductions only.
     pub fn reduce(reduces: Vec<Operator<L>>) -> Self {
         Self { reduces, ..Self::default() }
     }
 
-    /// Scans alone.
+    /// Scans only.
     pub fn scan(scans: Vec<Operator<L>>) -> Self {
         Self { scans, ..Self::default() }
     }
 
-    /// Whether all values are mapped out as they are.
+    /// Returns true if all values are mapped, without a post lambda.
     pub fn is_map(&self) -> bool {
         self.scans.is_empty() && self.reduces.is_empty() && self.post.is_none()
     }
 
-    /// How many values are scanned.
+    /// The number of scanned values.
     pub fn n_scanned(&self) -> usize {
         arity(&self.scans)
     }
 
-    /// How many values are reduced.
+    /// The number of reduced values.
     pub fn n_reduced(&self) -> usize {
         arity(&self.reduces)
     }
 
-    /// How many values are scanned or reduced.
+    /// The number of scanned and reduced values.
     pub fn n_folded(&self) -> usize {
         self.n_scanned() + self.n_reduced()
     }
@@ -80,7 +79,7 @@ impl<L: Level> Folds<L> {
         self.scans.iter().chain(&self.reduces)
     }
 
-    /// As [`operators`](Self::operators).
+    /// [`operators`](Self::operators), mutable.
     pub fn operators_mut(&mut self) -> impl Iterator<Item = &mut Operator<L>> {
         self.scans.iter_mut().chain(&mut self.reduces)
     }
@@ -90,25 +89,25 @@ impl<L: Level> Folds<L> {
         self.operators().map(|op| &op.op).chain(&self.post)
     }
 
-    /// As [`lambdas`](Self::lambdas).
+    /// [`lambdas`](Self::lambdas), mutable.
     pub fn lambdas_mut(&mut self) -> impl Iterator<Item = &mut Lambda<L>> {
         let operators = self.scans.iter_mut().chain(&mut self.reduces);
         operators.map(|op| &mut op.op).chain(&mut self.post)
     }
 
-    /// The values of a point by group. Fewer values than operators take are none.
+    /// The values of an iteration by group. Missing values leave the last groups shorter or empty.
     pub fn values<'a, T>(&self, values: &'a [T]) -> Groups<'a, T> {
         let (scanned, rest) = cut(values, self.n_scanned());
         let (reduced, mapped) = cut(rest, self.n_reduced());
         Groups { scanned, reduced, mapped }
     }
 
-    /// The results (a pattern, mostly): what is reduced, and the elements.
+    /// The results (usually a pattern): the reduced ones, and the elements.
     pub fn results<'a, T>(&self, results: &'a [T]) -> (&'a [T], &'a [T]) {
         cut(results, self.n_reduced())
     }
 
-    /// The types of a point's elements, `ret` being those of its values.
+    /// The types of an iteration's elements, given the types `ret` of its values.
     pub fn element_types(&self, ret: &[Type]) -> Vec<Type> {
         match &self.post {
             Some(post) => post.ret.clone(),
@@ -119,7 +118,7 @@ impl<L: Level> Folds<L> {
         }
     }
 
-    /// The types of what is reduced.
+    /// The types of the reduced results.
     pub fn reduced_types(&self) -> impl Iterator<Item = &Type> {
         self.reduces.iter().flat_map(|op| &op.op.ret)
     }
@@ -129,7 +128,7 @@ impl<L: Level> Folds<L> {
         self.operators().flat_map(|op| op.neutral.iter().copied())
     }
 
-    /// A copy whose lambdas bind fresh names.
+    /// Returns a copy whose lambdas bind fresh names.
     #[must_use]
     pub fn refreshed(&self, names: &mut NameTable) -> Self {
         let scans = self.scans.iter().map(|op| op.refreshed(names)).collect();
@@ -143,7 +142,7 @@ impl<L: Level> Folds<L> {
     }
 }
 
-/// How many values operators take together.
+/// The number of values that the operators take together.
 pub fn arity<L: Level>(operators: &[Operator<L>]) -> usize {
     operators.iter().map(|op| op.neutral.len()).sum()
 }

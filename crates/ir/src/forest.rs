@@ -1,5 +1,5 @@
-//! The choices between versions of a program, as a forest: which comparisons decide,
-//! with what sizes, and what is behind each (Rotendahl and Larsen 2019, §2.6).
+//! The choices between versions of a program, as a forest: the comparisons, with their sizes, and
+//! the version behind each (Rotendahl and Larsen 2019, §2.6).
 //!
 //! ```text
 //! main
@@ -10,9 +10,8 @@
 //!   V2: segred n m
 //! ```
 //!
-//! A choice is a conditional on [`BasicOp::SizeAtLeast`]. What does not hold is either
-//! the next choice or the last version. A version whose segops have choices inside has
-//! these as its own.
+//! A choice is a conditional on [`BasicOp::SizeAtLeast`]. Its false branch is either the next
+//! choice or the last version. Choices inside of a version's segops belong to that version.
 
 use crate::Segs;
 use crate::name::{FunName, Name, NameTable, SrcLoc};
@@ -29,11 +28,11 @@ use rustc_hash::FxHashMap;
 pub struct Trees {
     /// The function.
     pub function: FunName,
-    /// Those that are made whatever others say.
+    /// The choices that are nested in no other.
     pub roots: Vec<Node>,
 }
 
-/// A choice or what it leads to.
+/// A choice or a version.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Node {
     /// A choice.
@@ -42,7 +41,7 @@ pub enum Node {
     Version(Version),
 }
 
-/// A comparison, and what is done if it holds and if not.
+/// A comparison and its two branches.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Choice {
     /// The parameter's full name.
@@ -51,22 +50,22 @@ pub struct Choice {
     pub tunable: Tunable,
     /// The size, in terms of the function's sizes.
     pub size: String,
-    /// Where it comes from, innermost first.
+    /// Source spans, innermost first.
     pub places: Vec<SrcLoc>,
-    /// What there is if it holds.
+    /// The branch if the comparison is true.
     pub holds: Vec<Node>,
-    /// What there is if not.
+    /// The branch if it is false.
     pub fails: Vec<Node>,
 }
 
-/// What runs in the end.
+/// A version of code, without further choices between versions outside of its segops.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Version {
     /// Its number within the function.
     pub number: u32,
-    /// Its segops, each with its space.
+    /// Its segops with their index spaces.
     pub operations: Vec<String>,
-    /// Choices inside of them.
+    /// Choices inside of its segops.
     pub inside: Vec<Node>,
 }
 
@@ -88,11 +87,11 @@ pub fn forest(program: &Program<Segs>) -> Vec<Trees> {
 
 struct Finder<'a> {
     function: &'a Function<Segs>,
-    /// Sizes that are computed from others.
+    /// Sizes computed from other sizes.
     sizes: FxHashMap<Name, &'a BasicOp>,
     /// Comparisons, by the names of their results.
     compared: FxHashMap<Name, (Atom, Tunable)>,
-    /// What is true where the first of two comparisons holds or the second does not.
+    /// Conditions that are true if the first of two comparisons is true or the second is false.
     either: FxHashMap<Name, (Name, Name)>,
     versions: u32,
 }
@@ -140,7 +139,7 @@ impl<'a> Finder<'a> {
         })
     }
 
-    /// The choice that a comparison makes.
+    /// The choice made by a comparison.
     fn choice(
         &self,
         compared: Option<Name>,
@@ -162,7 +161,7 @@ impl<'a> Finder<'a> {
         choice.into_iter().collect()
     }
 
-    /// What a choice leads to: further choices, or a version.
+    /// A branch of a choice: further choices, or a version.
     fn branch(&mut self, body: &'a Body<Segs>) -> Vec<Node> {
         let choices = self.choices(body, false);
         if !choices.is_empty() {
@@ -203,7 +202,7 @@ impl<'a> Finder<'a> {
         }
     }
 
-    /// A size in terms of others.
+    /// The size as an expression of the function's sizes.
     fn size(&self, size: Atom) -> String {
         let name = match size {
             Atom::Const(value) => {
@@ -238,7 +237,7 @@ impl<'a> Finder<'a> {
         }
     }
 
-    /// A segop's name and space, with those inside of it.
+    /// A segop's name and index space, and those of the segops in it.
     fn operation(&self, op: &SegOp<Segs>) -> Option<String> {
         let SegOp::Seg(seg) = op else {
             return None;
@@ -260,8 +259,8 @@ impl<'a> Finder<'a> {
     }
 }
 
-/// The two conditions of an operation that is true where the first holds or the second
-/// does not: `select second first true`.
+/// For an operation that is true if the first of two conditions is true or the second is false
+/// (`select second first true`), the two conditions.
 pub fn first_unless(op: &BasicOp) -> Option<(Name, Name)> {
     if let BasicOp::Select {
         ty: _,
@@ -276,7 +275,7 @@ pub fn first_unless(op: &BasicOp) -> Option<(Name, Name)> {
     }
 }
 
-/// Appends what is left of a branch of which one arm is taken, the first one or the other.
+/// Appends the chosen branch of a conditional in its place; other statements unchanged.
 pub fn keep_arm<L: Level>(stm: Stm<L>, first: bool, out: &mut Vec<Stm<L>>) {
     let Stm { pat, aux, exp } = stm;
     let kept = match exp {
@@ -293,7 +292,7 @@ pub fn keep_arm<L: Level>(stm: Stm<L>, first: bool, out: &mut Vec<Stm<L>>) {
     }
 }
 
-/// A name as the program's author knows it, as far as that is unique.
+/// A name with its hint and number.
 fn shown(names: &NameTable, name: Name) -> String {
     format!("{}_{}", names.hint(name), name.0)
 }

@@ -1,34 +1,34 @@
-//! Fuel: how many rewrites the optimiser may still make.
+//! Fuel: the number of rewrites that the optimiser may still make.
 //!
-//! Every rewrite that can be wrong takes one unit first, so that a wrong
-//! result can be bisected to the one rewrite that made it.
+//! Every rewrite that could be wrong takes one unit first, so that a miscompilation can be bisected
+//! to a single rewrite.
 
-/// A supply of rewrites, endless or not.
+/// A limited or unlimited number of rewrites.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Fuel {
-    /// How many rewrites may still be made; `None` is without limit.
+    /// Number of remaining rewrites; `None` if unlimited.
     pub left: Option<u64>,
-    /// How many were made.
+    /// Number of rewrites made.
     pub spent: u64,
 }
 
 impl Fuel {
-    /// Without limit.
+    /// Unlimited fuel.
     pub fn unlimited() -> Self {
         Self::default()
     }
 
-    /// For this many rewrites.
+    /// Fuel for this number of rewrites.
     pub fn limited(units: u64) -> Self {
         Self { left: Some(units), spent: 0 }
     }
 
-    /// Whether no rewrite may be made any more.
+    /// Returns true if no further rewrites may be made.
     pub fn is_gone(&self) -> bool {
         self.left == Some(0)
     }
 
-    /// Takes one unit; false when there is none, and then the rewrite must not be made.
+    /// Takes one unit; returns false if there is none, in which case the rewrite must not be made.
     #[must_use]
     pub fn take(&mut self) -> bool {
         match &mut self.left {

@@ -1,5 +1,5 @@
-//! What rule G4 of incremental flattening (Henriksen et al., PPoPP 2019, §3) needs to
-//! know of an operator: that it is a map, and what that does to elements.
+//! Analysis of operators for rule G4 of incremental flattening (Henriksen et al., PPoPP 2019, §3):
+//! whether an operator is a map, and the operator on elements.
 
 use crate::soac::{Operator, Screma, Soac};
 use crate::syntax::{Atom, Exp, Lambda, Param};
@@ -7,9 +7,9 @@ use crate::types::{Dim, Type};
 use crate::walk::{Substitution, free_names_lambda, substitute_body};
 use crate::{Name, Soacs};
 
-/// The inner width, with the position of the operator's parameter for each lambda
-/// parameter, of an operator that is exactly one map over its parameters and sees only
-/// elements of them.
+/// For an operator on arrays that is exactly one map over its parameters and uses no other values
+/// of them: the inner width, and for each parameter of the map's lambda the position of the
+/// operator's parameter. Neutral elements must be variables.
 pub fn operator_map(operator: &Operator<Soacs>) -> Option<(Dim, Vec<usize>)> {
     let [stm] = operator.op.body.stms.as_slice() else {
         return None;
@@ -31,9 +31,8 @@ pub fn operator_map(operator: &Operator<Soacs>) -> Option<(Dim, Vec<usize>)> {
     neutral_arrays.then_some((*width, inputs?))
 }
 
-/// The operator on elements, of one on arrays that is a map ([`operator_map`]); it takes
-/// one parameter for each of the operator's, of which the map may use some twice and some
-/// not at all.
+/// The operator on elements of an operator on arrays that is a map ([`operator_map`]). It has one
+/// parameter for each of the operator's, which the map may use several times or not at all.
 pub fn element_operator(
     operator: &Operator<Soacs>,
     fresh: &mut dyn FnMut(&str, Type) -> Param<Soacs>,

@@ -1,9 +1,8 @@
 //! The core IR: A-normal form over arrays, at three levels.
 //!
-//! A program is a list of functions; a function is a body; a body is a list of
-//! statements and then results. A statement binds a pattern to an expression.
-//! Everything that all levels share ([`syntax`]) is written once and takes the
-//! level as its one parameter ([`Level`]):
+//! A program is a list of functions; a function has a body; a body is a list of statements followed
+//! by results. A statement binds a pattern to an expression. The constructs that all levels share
+//! ([`syntax`]) are defined once and take the level as their one parameter ([`Level`]):
 //!
 //! | level | operations | annotation of a bound name |
 //! |---|---|---|
@@ -11,9 +10,9 @@
 //! | [`Segs`] | segmented operations at hardware levels ([`seg`]) | none |
 //! | [`Mems`] | the same, and allocation ([`mem`]) | block and index function |
 //!
-//! Arrays are values; their types carry exact shapes. Names are small integers,
-//! unique and dense within a function, so that facts live in side tables.
-//! See `syntax` for the telescope rule that lets results name earlier results.
+//! Arrays are values; their types carry exact shapes. Names are small integers, unique and dense
+//! within a function, so that facts about them are kept in side tables. [`syntax`] has the
+//! telescope rule by which later results mention earlier ones.
 
 #![warn(clippy::wildcard_enum_match_arm)]
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used))]

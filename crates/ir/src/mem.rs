@@ -1,10 +1,10 @@
-//! The level with memory: segops, allocation, and for each bound array the
-//! block that it lies in and its index function.
+//! The level with memory: segops and allocation; each bound array has a memory block and an index
+//! function.
 //!
-//! An array of rank `r` lies in one block with one [`Lmad`] (linear memory
-//! access descriptor): element `(i0, .., ir-1)` lies `offset + sum(i_k *
-//! stride_k)` elements from the start of the block. A block has elements of one
-//! type. [`eval`](crate::eval) tells programs that misuse their blocks.
+//! An array of rank `r` lies in one block with one [`Lmad`] (linear memory access descriptor):
+//! element `(i0, .., ir-1)` is `offset + sum(i_k * stride_k)` elements from the start of the block.
+//! The elements of a block have one type. The evaluator ([`eval`](crate::eval)) detects programs
+//! that misuse their blocks.
 
 mod blocks;
 mod rooms;
@@ -41,14 +41,14 @@ pub enum MemOp {
     Alloc {
         /// Size in bytes.
         bytes: Atom,
-        /// Where.
+        /// Memory space.
         space: Space,
     },
     /// A segmented operation.
     Seg(SegOp<Mems>),
 }
 
-/// A block that an array lies in.
+/// The memory block of an array.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Block {
     /// A block in scope.
@@ -57,7 +57,7 @@ pub enum Block {
     Ext(u32),
 }
 
-/// What is known about a bound name's memory.
+/// The memory annotation of a bound name.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub enum MemAnn {
     /// Not an array.
@@ -67,13 +67,13 @@ pub enum MemAnn {
     In {
         /// The block.
         block: Block,
-        /// Where its elements are.
+        /// Index function.
         lmad: Lmad,
     },
 }
 
 impl MemAnn {
-    /// That of an array with these extents.
+    /// The annotation with these extents in the index function.
     #[must_use]
     pub fn with_extents(&self, shape: &[Dim]) -> Self {
         match self {
@@ -95,7 +95,7 @@ pub struct Lmad {
 /// One dimension of an [`Lmad`].
 #[derive(Clone, PartialEq, Debug)]
 pub struct LmadDim {
-    /// Distance between neighbours, in elements.
+    /// Distance between consecutive indices, in elements.
     pub stride: Poly,
     /// Size.
     pub extent: Dim,
@@ -114,7 +114,7 @@ impl Lmad {
         Self { offset: Poly::constant(0), dims }
     }
 
-    /// The index function of a slice.
+    /// The index function of a slice of the array.
     #[must_use]
     pub fn slice(&self, slice: &[DimIndex]) -> Self {
         let mut result = Self { offset: self.offset.clone(), dims: SmallVec::new() };
@@ -132,8 +132,8 @@ impl Lmad {
         result
     }
 
-    /// The index function of a view that divides the outermost dimension: the
-    /// first row, then size and distance of each new dimension.
+    /// The index function of a view that replaces the outermost dimension by several, given the
+    /// first row and the size and stride (in rows) of each new dimension.
     #[must_use]
     pub fn flat_slice(&self, offset: Atom, dims: &[(Dim, Atom)]) -> Self {
         let Some((row, inner)) = self.dims.split_first() else {
@@ -149,8 +149,8 @@ impl Lmad {
         }
     }
 
-    /// With the dimensions in an order, the one of the largest stride first, from the start
-    /// of a block.
+    /// The index function, from the start of a block, of an array whose dimensions are ordered by
+    /// decreasing stride as in `order`.
     pub fn in_order(order: &[usize], shape: &[Dim]) -> Self {
         let extents: SmallVec<[Dim; 3]> = order.iter().map(|&at| shape[at]).collect();
         let laid_out = Self::row_major(&extents);
@@ -161,7 +161,7 @@ impl Lmad {
         Self { dims, ..laid_out }
     }
 
-    /// With these extents.
+    /// The same offset and strides with other extents.
     #[must_use]
     pub fn with_extents(&self, shape: &[Dim]) -> Self {
         let dims =
@@ -169,7 +169,7 @@ impl Lmad {
         Self { offset: self.offset.clone(), dims: dims.collect() }
     }
 
-    /// Whether it is row-major from the start of a block.
+    /// Returns true if it is row-major from the start of a block.
     pub fn is_row_major(&self) -> bool {
         let shape: SmallVec<[Dim; 3]> = self.dims.iter().map(|d| d.extent).collect();
         *self == Self::row_major(&shape)

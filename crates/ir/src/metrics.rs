@@ -1,17 +1,16 @@
-//! How often operations occur in a program, by name and place: what `structure`
-//! blocks of test programs ask; and how many statements a program has.
+//! Counts of operations in a program, by name and nesting, for `structure` blocks of test programs;
+//! and the number of statements of a program.
 //!
-//! Names are those that test blocks use: the kinds of expressions (`Screma`, `Hist`,
-//! `WithAcc`, `Loop`, `If`, `Apply`; after flattening `SegMap`, `SegRed`, `SegScan`,
-//! `SegHist`, with operators as `SegBinOp`) with what is inside them, and the basic
-//! operations (`BasicOp` for each, and `BinOp`, `Index`, `Replicate`, ..). A segmap of one
-//! point, the work of one thread of a device, is a `GPUBody`. A copy counts as a `Replicate`
-//! over no dimensions, a selection as an `If`, a function of the mathematical library (a
-//! square root is one) as an `Apply`, a fused product and sum as two `BinOp`. Numbers that
-//! combinators count by (`iota`, read as inputs only) are no array and count as nothing, nor
-//! do checks of the sizes of an entry point's arguments, which blocks take to be outside of
-//! the program. Types, sizes and results are no operations, and functions that flattening
-//! adds are not looked into.
+//! Names are those of test blocks: the kinds of expressions (`Screma`, `Hist`, `WithAcc`, `Loop`,
+//! `If`, `Apply`; after flattening `SegMap`, `SegRed`, `SegScan`, `SegHist`, with operators as
+//! `SegBinOp`) with the operations nested in them, and the basic operations (`BasicOp` for each,
+//! and `BinOp`, `Index`, `Replicate`, ..). A segmap of one iteration, executed by one thread of a
+//! device, is a `GPUBody`. A copy counts as a `Replicate` over no dimensions, a selection as an
+//! `If`, a function of the mathematical library (including square roots) as an `Apply`, a fused
+//! multiply-add as two `BinOp`. An `iota` that is only an input of combinators is not materialised
+//! and not counted, nor are checks of the sizes of an entry point's arguments, which test blocks
+//! regard as outside of the program. Types, sizes and results are no operations; functions added by
+//! flattening are ignored.
 
 use crate::seg::{SegKind, SegOp};
 use crate::soac::{Screma, Soac};
@@ -21,9 +20,8 @@ use crate::{FunName, Name, Program, Segs};
 use prim::UnOp;
 use rustc_hash::FxHashSet;
 
-/// Operations that are looked for: a name, perhaps with names of what it stands in
-/// before it (`Screma/BinOp`), where a leading `/` says that nothing stands around
-/// the first.
+/// A pattern of operations: a name, optionally preceded by names of the operations around it
+/// (`Screma/BinOp`). With a leading `/`, the first one must be outermost.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Pattern {
     anchored: bool,
@@ -31,13 +29,14 @@ pub struct Pattern {
 }
 
 impl Pattern {
-    /// The pattern of this text.
+    /// Parses a pattern.
     pub fn new(text: &str) -> Self {
         let (anchored, rest) = text.strip_prefix('/').map_or((false, text), |rest| (true, rest));
         Self { anchored, names: rest.split('/').map(str::to_owned).collect() }
     }
 
-    /// Whether an operation with what is around it fits, the outermost first.
+    /// Returns true if the path matches: an operation, preceded by those around it, outermost
+    /// first.
     fn fits(&self, path: &[&str]) -> bool {
         let skipped = path.len().checked_sub(self.names.len());
         skipped.is_some_and(|skipped| {
@@ -47,12 +46,12 @@ impl Pattern {
     }
 }
 
-/// What is to be known of a level's operations to count them.
+/// Properties of a level's operations needed to count them.
 pub trait Counted {
-    /// What operations are called that look for it.
+    /// The operation's name in patterns.
     fn counted_as(&self) -> &'static str;
 
-    /// Arrays that it reads element by element.
+    /// The arrays that it reads element by element.
     fn inputs(&self) -> &[Name];
 }
 
@@ -101,7 +100,7 @@ impl Counted for SegOp<Segs> {
     }
 }
 
-/// For each pattern how many operations of the program fit.
+/// For each pattern, the number of matching operations in the program.
 pub fn count<L: Level<Op: Counted>>(program: &Program<L>, patterns: &[Pattern]) -> Vec<u64> {
     let is_constant = |kind: &FunKind| matches!(kind, FunKind::Constant);
     let constants = program.functions.iter().filter(|f| is_constant(&f.kind));
@@ -122,8 +121,8 @@ pub fn count<L: Level<Op: Counted>>(program: &Program<L>, patterns: &[Pattern]) 
     counter.counts
 }
 
-/// How many statements a program of any level has, those inside others included: what
-/// the growth of programs is measured by.
+/// The number of statements in a program of any level, nested ones included: the measure of program
+/// growth.
 pub fn statements<L: Level>(program: &Program<L>) -> usize {
     struct Statements(usize);
     impl<L: Level> Visit<L> for Statements {
@@ -139,7 +138,7 @@ pub fn statements<L: Level>(program: &Program<L>) -> usize {
     counter.0
 }
 
-/// How often names are used, but for inputs of combinators.
+/// Numbers of uses of names, except as inputs of combinators.
 struct Uses(Vec<u32>);
 
 impl<L: Level<Op: Counted>> Visit<L> for Uses {
@@ -160,16 +159,16 @@ impl<L: Level<Op: Counted>> Visit<L> for Uses {
 struct Counter<'a> {
     patterns: &'a [Pattern],
     counts: Vec<u64>,
-    /// What is around, the outermost first.
+    /// The operations around the current one, outermost first.
     path: Vec<&'static str>,
-    /// How often the function's names are used otherwise than as inputs.
+    /// Numbers of uses of the function's names, except as inputs of combinators.
     uses: Vec<u32>,
-    /// Constants, which are read rather than called.
+    /// Constants, which are read and not called.
     constants: FxHashSet<&'a FunName>,
 }
 
 impl Counter<'_> {
-    /// Counts an operation; what `parts` visits is inside it.
+    /// Counts an operation; `parts` visits the operations nested in it.
     fn inside(&mut self, name: &'static str, parts: impl FnOnce(&mut Self)) {
         self.path.push(name);
         for (pattern, count) in self.patterns.iter().zip(&mut self.counts) {
@@ -194,7 +193,7 @@ impl<L: Level<Op: Counted>> Visit<L> for Counter<'_> {
     }
 
     fn lambda(&mut self, lambda: &Lambda<L>) {
-        // The operators of segops are beside their bodies.
+        // In segops, lambdas are the operators.
         if self.path.last().is_some_and(|around| around.starts_with("Seg")) {
             self.inside("SegBinOp", |counter| counter.walk_lambda(lambda));
         } else {
@@ -205,7 +204,7 @@ impl<L: Level<Op: Counted>> Visit<L> for Counter<'_> {
     fn exp(&mut self, exp: &Exp<L>) {
         match exp {
             Exp::Basic(op) => {
-                // A product and a sum.
+                // A fused multiply-add counts twice.
                 let fused = matches!(op, BasicOp::Fma(..));
                 for _ in 0..=usize::from(fused) {
                     self.seen("BasicOp");
@@ -233,7 +232,7 @@ impl<L: Level<Op: Counted>> Visit<L> for Counter<'_> {
     }
 }
 
-/// Whether this is a check of the sizes of an entry point's arguments.
+/// Returns true if this is a check of the sizes of an entry point's arguments.
 fn checks_arguments<L: Level>(exp: &Exp<L>) -> bool {
     let Exp::Basic(BasicOp::Assert { msg, .. }) = exp else {
         return false;
@@ -241,7 +240,7 @@ fn checks_arguments<L: Level>(exp: &Exp<L>) -> bool {
     matches!(msg.first(), Some(MsgPart::Text(text)) if text.starts_with(ENTRY_SIZES))
 }
 
-/// What basic operations are called.
+/// The name of a basic operation in patterns.
 fn basic(op: &BasicOp) -> &'static str {
     match op {
         BasicOp::Atom(_) => "SubExp",
@@ -271,7 +270,7 @@ fn basic(op: &BasicOp) -> &'static str {
     }
 }
 
-/// What unary operators are called: some are functions of the mathematical library.
+/// The name of a unary operator in patterns: some are functions of the mathematical library.
 fn unary(op: UnOp) -> &'static str {
     let in_library = matches!(op, UnOp::FSqrt | UnOp::FFloor | UnOp::FCeil | UnOp::FRound | UnOp::FTrunc);
     if in_library { "Apply" } else { "UnOp" }

@@ -25,12 +25,12 @@ pub struct NameTable {
 }
 
 impl NameTable {
-    /// A table without names.
+    /// An empty table.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A name that nothing else in the function has.
+    /// A name that is new in the function.
     pub fn fresh(&mut self, hint: &str) -> Name {
         self.fresh_shared(Arc::from(hint))
     }
@@ -48,17 +48,17 @@ impl NameTable {
         name
     }
 
-    /// The hint that a name was made with.
+    /// The hint of a name.
     pub fn hint(&self, name: Name) -> &Arc<str> {
         &self.hints[name.index()]
     }
 
-    /// How many names there are; every name's index is below this.
+    /// The number of names; each name's index is below it.
     pub fn len(&self) -> usize {
         self.hints.len()
     }
 
-    /// Whether there are no names.
+    /// Returns true if there are no names.
     pub fn is_empty(&self) -> bool {
         self.hints.is_empty()
     }
@@ -69,10 +69,11 @@ impl NameTable {
 pub struct FunName(pub Arc<str>);
 
 impl FunName {
-    /// What the names of functions begin with that flattening adds to a program.
+    /// The prefix of the names of functions that flattening adds to a program.
     pub const ADDED: &str = "flatten.";
 
-    /// Whether flattening has added the function: it computes what any program needs.
+    /// Returns true if flattening has added the function: a helper that is not specific to the
+    /// program.
     pub fn is_added(&self) -> bool {
         self.0.starts_with(Self::ADDED)
     }

@@ -1,10 +1,9 @@
-//! What passes share, and how they run over the functions of a program.
+//! The context of passes, and their execution over the functions of a program.
 //!
-//! A [`Context`] belongs to one function while a pass works on that, and is merged
-//! in the order of the functions afterwards; so functions go through passes side by
-//! side ([`Context::each`]), and what comes out does not depend on who did what
-//! when. Where fuel is limited, functions are visited one after the other, so that
-//! the first so many rewrites are always the same.
+//! A [`Context`] belongs to one function while a pass works on it, and contexts are merged in the
+//! order of the functions afterwards. So functions are processed in parallel ([`Context::each`]),
+//! and the result does not depend on scheduling. With limited fuel, functions are processed
+//! sequentially, so that the first rewrites are always the same.
 
 use crate::Fuel;
 use crate::decision::{Decision, Kind};
@@ -16,53 +15,53 @@ use target::device::Device;
 use target::levels::Stack;
 use workers::Workers;
 
-/// What passes share.
+/// The state shared by all passes.
 #[derive(Clone, Debug, Default)]
 pub struct Context {
-    /// How many rewrites may still be made.
+    /// Remaining rewrites.
     pub fuel: Fuel,
-    /// What was asked for.
+    /// The compiler's options.
     pub options: Arc<Options>,
-    /// What was decided up to here.
+    /// Decisions made so far.
     pub decisions: Vec<Decision>,
-    /// Who runs passes.
+    /// Threads that run passes.
     pub workers: Workers,
 }
 
-/// What was asked for, as far as passes depend on it.
+/// The options on which passes depend.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Options {
     /// The main source file, for messages.
     pub source_name: Arc<str>,
-    /// Whether every floating-point operation rounds by itself: no multiply-adds are fused.
+    /// True if every floating-point operation rounds separately: no multiply-adds are fused.
     pub strict_fp: bool,
-    /// Whether combinators fuse.
+    /// True if combinators are fused.
     pub fuse: bool,
-    /// Whether all that is decided is recorded, for an account of it.
+    /// True if all decisions are recorded, for optimisation remarks.
     pub account: bool,
-    /// How many vector lanes loops get.
+    /// Vector lanes of loops.
     pub lanes: Lanes,
-    /// The machine that code is made for.
+    /// The target machine.
     pub machine: Machine,
-    /// Its levels of parallelism.
+    /// The target's levels of parallelism.
     pub stack: Stack,
-    /// How work is laid out on a device, where the machine has one.
+    /// Execution parameters of a device, if the target has one.
     pub device: Device,
-    /// Which versions flattening makes.
+    /// Versions made by flattening.
     pub flatten: Flatten,
 }
 
-/// Which versions flattening makes of nested combinators.
+/// Versions that flattening makes of nested combinators.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Flatten {
-    /// One: the outermost combinators are parallel, those inside run in order.
+    /// One: the outermost combinators are parallel, the others sequential.
     None,
-    /// One, by what is usual: what is inside is parallel, but for reductions of what
-    /// is computed where they are.
+    /// One, by heuristics (moderate flattening): nested combinators are parallel, except for
+    /// reductions of values computed in the same iteration.
     Moderate,
-    /// Those between which sizes decide when the program runs.
+    /// Several, chosen by sizes at run time (incremental flattening).
     Incremental,
-    /// One: all that can be is parallel.
+    /// One: all parallelism is exploited (full flattening).
     Full,
 }
 
@@ -70,7 +69,7 @@ impl Flatten {
     /// All modes.
     pub const ALL: [Self; 4] = [Self::None, Self::Moderate, Self::Incremental, Self::Full];
 
-    /// Its name in options.
+    /// The mode's name in options.
     pub const fn name(self) -> &'static str {
         match self {
             Self::None => "none",
@@ -80,22 +79,21 @@ impl Flatten {
         }
     }
 
-    /// Whether what is inside goes to the outermost level as far as there are rules for
-    /// it.
+    /// Returns true if nested combinators are mapped to the outermost level wherever the rules
+    /// permit.
     pub const fn is_deep(self) -> bool {
         matches!(self, Self::Incremental | Self::Full)
     }
 }
 
-/// How many vector lanes loops get.
+/// Vector lanes of loops.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Lanes {
-    /// None: loops stay as they are.
+    /// None: loops are not vectorised.
     Off,
-    /// As many as pays, by an estimate.
+    /// The most profitable number, by the cost model.
     Auto,
-    /// So many wherever it is possible, whether it pays or not; a power of two
-    /// from 2 to 64.
+    /// This number wherever it is legal, profitable or not; a power of two from 2 to 64.
     Width(u32),
 }
 
@@ -116,7 +114,7 @@ impl Default for Options {
 }
 
 impl Context {
-    /// For this many rewrites (all if `None`), on this thread.
+    /// A context for this number of rewrites (unlimited if `None`), on this thread only.
     pub fn new(fuel: Option<u64>, options: Options) -> Self {
         Self {
             fuel: fuel.map_or_else(Fuel::unlimited, Fuel::limited),
@@ -125,13 +123,13 @@ impl Context {
         }
     }
 
-    /// Notes what was decided.
+    /// Records a decision.
     pub fn decide(&mut self, function: &Arc<str>, places: Vec<SrcLoc>, kind: Kind) {
         self.decisions.push(Decision { function: function.clone(), places, kind });
     }
 
-    /// Does something to each item (a function, mostly), each with a context of its
-    /// own, and gives what came of it in order; of several errors the first.
+    /// Applies `work` to each item (usually a function), each with its own context; returns the
+    /// results in order, or the first error in that order.
     pub fn each<T: Send, R: Send, E: Send>(
         &mut self,
         items: Vec<T>,
@@ -159,7 +157,7 @@ impl Context {
             .collect()
     }
 
-    /// As [`each`](Self::each), for work that cannot fail.
+    /// [`each`](Self::each) for work that cannot fail.
     pub fn over<T: Send, R: Send>(
         &mut self,
         items: Vec<T>,

@@ -1,9 +1,8 @@
-//! Integer polynomials over names, in a normal form: offsets and strides.
+//! Integer polynomials over names, in a normal form; used for offsets and strides.
 //!
-//! A polynomial is a sum of terms, each a coefficient and a sorted product of
-//! names; terms are sorted and no coefficient is 0, so equal polynomials are
-//! equal values. Coefficients wrap like the `i64` arithmetic that evaluates
-//! them.
+//! A polynomial is a sum of terms, each a coefficient times a sorted product of names. Terms are
+//! sorted and no coefficient is 0, so equal polynomials are equal values. Coefficients wrap, as
+//! does the `i64` arithmetic that evaluates them.
 
 use crate::name::Name;
 use crate::syntax::Atom;
@@ -31,8 +30,8 @@ impl Poly {
         Self::from_terms([(Monomial::from_slice(&[name]), 1)])
     }
 
-    /// A dimension's value. A [`Dim::Ext`] has none and counts as 0: it never
-    /// stands where an index function is built.
+    /// The value of a dimension. A [`Dim::Ext`] has none and counts as 0: it never occurs where an
+    /// index function is built.
     pub fn dim(dim: Dim) -> Self {
         match dim {
             Dim::Const(n) => Self::constant(n),
@@ -41,7 +40,7 @@ impl Poly {
         }
     }
 
-    /// An `i64` operand's value; other constants count as their integer value.
+    /// The value of an `i64` operand; other constants count as their integer value.
     pub fn atom(atom: Atom) -> Self {
         match atom {
             Atom::Var(name) => Self::var(name),
@@ -49,7 +48,7 @@ impl Poly {
         }
     }
 
-    /// The sum of the terms, brought to normal form.
+    /// The sum of the terms, in normal form.
     pub fn from_terms(terms: impl IntoIterator<Item = (Monomial, i64)>) -> Self {
         let mut all: Vec<(Monomial, i64)> = terms.into_iter().collect();
         for (monomial, _) in &mut all {
@@ -72,7 +71,7 @@ impl Poly {
         &self.terms
     }
 
-    /// The value, if it is a constant.
+    /// The value, if the polynomial is constant.
     pub fn as_constant(&self) -> Option<i64> {
         match self.terms.as_slice() {
             [] => Some(0),
@@ -98,7 +97,7 @@ impl Poly {
         }))
     }
 
-    /// The polynomial with each name replaced.
+    /// The polynomial with each name replaced by a polynomial.
     #[must_use]
     pub fn substitute(&self, mut value: impl FnMut(Name) -> Self) -> Self {
         let mut sum = Self::default();
@@ -112,7 +111,8 @@ impl Poly {
         sum
     }
 
-    /// What is added to it where a name grows by 1, if the name is in no term twice.
+    /// The increment of the polynomial when the name grows by 1; `None` if a term contains the name
+    /// more than once.
     pub fn step(&self, name: Name) -> Option<Self> {
         let mut terms = Vec::new();
         for (monomial, coefficient) in &self.terms {
@@ -126,7 +126,7 @@ impl Poly {
         Some(Self::from_terms(terms))
     }
 
-    /// Every name in it, with repetitions.
+    /// All names in the polynomial, with repetitions.
     pub fn names(&self) -> impl Iterator<Item = Name> + '_ {
         self.terms.iter().flat_map(|(monomial, _)| monomial.iter().copied())
     }

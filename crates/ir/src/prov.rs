@@ -1,24 +1,23 @@
-//! Provenance: where in the source a statement comes from.
+//! Provenance: the source spans of a statement.
 //!
-//! A [`Prov`] is an index into its function's [`ProvTable`]. It stands for a stack of
-//! source places, the statement's own and one more for each call that was inlined, or
-//! for several of them where statements have become one: the producer's before the
-//! consumer's. Both are interned, so equal ones are the same index.
+//! A [`Prov`] is an index into its function's [`ProvTable`]. It denotes a stack of source spans,
+//! the statement's own and one for each call through which it was inlined, or several stacks if
+//! statements were merged: the producer's before the consumer's. Entries are interned, so equal
+//! ones have the same index.
 //!
-//! There are at most [`MOST`] stacks in one, each once: chains of fusion add a table
-//! entry of bounded length for each step. Where more come together, the first ones
-//! and the last remain. The last one, the consumer's, is the one that counts where
-//! there can be only one; it is also what is inlined into another function's stacks
-//! as the call's.
+//! A provenance has at most [`MOST`] stacks, all different, so each step of a chain of fusions adds
+//! a table entry of bounded length. If there are more, the first ones and the last are kept. The
+//! last stack, the consumer's, represents the statement where only one is possible, also as the
+//! provenance of a call whose body is inlined.
 
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-/// So many stacks a statement has at most.
+/// Maximum number of stacks of a statement.
 pub const MOST: usize = 8;
 
-/// A place in the source: file by its index in the program's file list, lines
-/// and columns counted from 1, the end column exclusive.
+/// A source span: a file by its index in the program's file list, lines and columns counted from 1,
+/// the end column exclusive.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct SrcLoc {
     /// Index into [`Program::files`](crate::Program::files).
@@ -33,24 +32,24 @@ pub struct SrcLoc {
     pub end_col: u32,
 }
 
-/// An interned stack of source places, or several.
+/// An interned stack of source spans, or several stacks.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct Prov(pub u32);
 
 impl Prov {
-    /// The empty stack, for statements that the compiler made up.
+    /// The empty stack, for statements made by the compiler.
     pub const NONE: Self = Self(0);
 }
 
-/// Stacks by their index.
+/// Stacks by index.
 type Stacks = SmallVec<[Prov; 2]>;
 
-/// What an index stands for.
+/// An entry of the table.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum ProvEntry {
-    /// A place and the stack of the call that it was inlined from.
+    /// A source span and the stack of the call through which it was inlined.
     At(SrcLoc, Prov),
-    /// Two stacks or more, none of them empty.
+    /// Two or more stacks, none of them empty.
     Several(Box<[Prov]>),
 }
 
@@ -73,13 +72,13 @@ impl ProvTable {
         Self::default()
     }
 
-    /// The stack with `loc` innermost on top of `outer`, of several its last.
+    /// Returns the stack of `loc` on top of `outer`; of several outer stacks, on top of the last.
     pub fn push(&mut self, loc: SrcLoc, outer: Prov) -> Prov {
         let outer = self.last(outer);
         self.intern(ProvEntry::At(loc, outer))
     }
 
-    /// The stacks of a statement that two have become.
+    /// Returns the stacks of a statement into which two were merged.
     pub fn join(&mut self, producer: Prov, consumer: Prov) -> Prov {
         let later = self.each(consumer);
         let mut all = self.each(producer);
@@ -88,8 +87,8 @@ impl ProvTable {
         self.several(&all)
     }
 
-    /// These stacks as one: each once, where it comes first, and no more than there
-    /// may be.
+    /// Returns these stacks as one provenance: without repetitions, each at its first occurrence,
+    /// and at most [`MOST`].
     pub fn several(&mut self, stacks: &[Prov]) -> Prov {
         let mut all = Stacks::new();
         for stack in stacks {
@@ -118,12 +117,12 @@ impl ProvTable {
         })
     }
 
-    /// What a provenance stands for, `None` for the empty stack.
+    /// The entry of a provenance; `None` for the empty stack.
     pub fn entry(&self, prov: Prov) -> Option<&ProvEntry> {
         prov.0.checked_sub(1).map(|i| &self.entries[i as usize])
     }
 
-    /// The stacks in one, none if it is empty.
+    /// The stacks of a provenance; none for the empty stack.
     fn each(&self, prov: Prov) -> Stacks {
         match self.entry(prov) {
             None => Stacks::new(),
@@ -140,8 +139,7 @@ impl ProvTable {
         }
     }
 
-    /// The innermost place and the rest of a stack, of several the last; `None` for
-    /// the empty one.
+    /// The innermost span and the rest of the (last) stack; `None` for the empty stack.
     pub fn pop(&self, prov: Prov) -> Option<(SrcLoc, Prov)> {
         match self.entry(self.last(prov)) {
             Some(ProvEntry::At(loc, outer)) => Some((*loc, *outer)),
@@ -149,7 +147,7 @@ impl ProvTable {
         }
     }
 
-    /// The places of a stack, innermost first; of several the last.
+    /// The spans of the (last) stack, innermost first.
     pub fn stack(&self, mut prov: Prov) -> Vec<SrcLoc> {
         let mut places = Vec::new();
         while let Some((loc, rest)) = self.pop(prov) {
@@ -159,28 +157,28 @@ impl ProvTable {
         places
     }
 
-    /// The places of all stacks, producers first.
+    /// The spans of all stacks, producers first.
     pub fn stacks(&self, prov: Prov) -> Vec<Vec<SrcLoc>> {
         let stacks = self.each(prov).into_iter();
         stacks.map(|stack| self.stack(stack)).collect()
     }
 
-    /// How many provenances there are beside the empty one; `Prov(1..=len)` are valid.
+    /// The number of provenances other than the empty one; `Prov(1..=len)` are valid.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Whether only the empty stack is there.
+    /// Returns true if there is only the empty stack.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 }
 
-/// Brings provenances from one function's table to another's.
+/// Translates provenances from one function's table to another's.
 pub(crate) struct Imported<'t> {
     pub(crate) from: &'t ProvTable,
     pub(crate) to: &'t mut ProvTable,
-    /// The stack that goes below each: the call's.
+    /// Provenance of the call, put below each stack.
     pub(crate) outer: Prov,
     pub(crate) known: FxHashMap<Prov, Prov>,
 }
@@ -249,13 +247,13 @@ mod tests {
         assert_eq!(table.join(a, both), both);
         let turned = table.join(both, a);
         assert_eq!(lines(&table, turned), [vec![2], vec![1, 9]]);
-        // Nothing is nobody's.
+        // Equal stacks and the empty stack are absorbed.
         assert_eq!(table.join(a, a), a);
         assert_eq!(table.join(Prov::NONE, b), b);
         assert_eq!(table.join(both, Prov::NONE), both);
         assert_eq!(table.join(Prov::NONE, Prov::NONE), Prov::NONE);
         assert_eq!(lines(&table, Prov::NONE), [[0; 0]; 0]);
-        // As the place of a call it is the consumer.
+        // As the provenance of a call, it is the consumer's.
         let inner = table.push(at(5), both);
         assert_eq!(lines(&table, inner), [vec![5, 2]]);
     }

@@ -1,13 +1,13 @@
 //! The level of segmented operations.
 //!
-//! A segop runs its body for each point of its space at a hardware level.
-//! `segmap` returns what the body gives, `segred` reduces and `segscan` scans
-//! the body's first results along the innermost dimension (`segscanred` both),
-//! `seghist` updates histograms, `segflatmap` concatenates arrays of different sizes. Nothing inside a body is parallel unless it is a segop of a
-//! lower level: inner combinators have become loops.
+//! A segop executes its body for each iteration of its index space at a hardware level. `segmap`
+//! returns the body's results, `segred` reduces and `segscan` scans the body's first results along
+//! the innermost dimension (`segscanred` does both), `seghist` updates histograms, `segflatmap`
+//! concatenates arrays of different sizes. Inside of a body only segops of lower levels are
+//! parallel: inner combinators have become loops.
 //!
-//! The [`Decomp`] fixes how the work falls apart (design contract 1); who runs
-//! a part is the runtime's business.
+//! [`Decomp`] fixes the partition of the work into chunks (design contract 1); the assignment of
+//! chunks to threads is left to the runtime.
 
 use crate::folds::Folds;
 use crate::name::Name;
@@ -34,13 +34,14 @@ impl Level for Segs {
 pub struct SegSpace {
     /// Index name (`i64`) and size of each dimension, outermost first.
     pub dims: Vec<(Name, Dim)>,
-    /// Which dimension runs in the lanes of a vector, if any.
+    /// The dimension that runs in vector lanes, if any.
     pub lane: Option<u32>,
 }
 
 impl SegSpace {
-    /// The types of what folds over the space give, of points with results of these types:
-    /// a value for each segment of what is reduced, one for each point of the rest.
+    /// Returns the result types of scans and reductions over the space, given the types `ret` of
+    /// the body's results: reduced values have one element per segment, all others one per
+    /// iteration.
     pub fn fold_types<L: Level>(&self, folds: &Folds<L>, ret: &[Type]) -> Vec<Type> {
         let dims: Vec<Dim> = self.dims.iter().map(|(_, dim)| *dim).collect();
         let segments = &dims[..dims.len().saturating_sub(1)];
@@ -55,79 +56,80 @@ impl SegSpace {
     }
 }
 
-/// How a segop's innermost dimension (for `segmap`: the whole space, flattened)
-/// falls apart into chunks, from sizes alone. Of `n` points, `step` go together:
-/// the greatest power of two that is no more than `width` or `streams * depth` and
-/// leaves [`FULL_CHUNKS`] chunks. The number of chunks is
+/// Partition of a segop's innermost dimension (for `segmap`: of the whole space, flattened) into
+/// chunks, by sizes alone.
+///
+/// `n` iterations are grouped by `step`: the greatest power of two that is at most `width` or
+/// `streams * depth` and leaves [`FULL_CHUNKS`] chunks. The number of chunks is
 /// `clamp(n / max(grain, step), 1, max_chunks)`. Chunk `c` of `k` begins at
 /// `c * (n / step) / k * step`; the last one ends at `n`.
 ///
-/// A `seghist` takes `max(grain, bins)` for the grain, `bins` being the size of
-/// its largest histogram; a segop that passes accumulators with an operator takes
-/// `max(grain, bins / writes)`, `bins` being the size of the largest of them. If that
-/// makes one chunk, its points go to the destination in their order. If it makes
-/// several, each has copies of its own that start from the neutral elements and take
-/// its points in order; then each bin of the destination takes the copies' bins, from
-/// the first chunk to the last. This holds for all operators; those that are exact
-/// cannot tell.
+/// The grain size of a `seghist` is `max(grain, bins)`, where `bins` is the size of its largest
+/// histogram; that of a segop that passes accumulators with an operator is
+/// `max(grain, bins / writes)`, where `bins` is the size of the largest accumulator. A single chunk
+/// updates the destination directly, in iteration order. Several chunks have private copies, which
+/// start from the neutral elements and are updated in iteration order; then each bin of the
+/// destination is combined with the copies' bins, from the first chunk to the last. This holds for
+/// all operators; for exact ones the result does not depend on it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Decomp {
-    /// Points that a chunk has at least (but for the only chunk).
+    /// Minimum number of iterations per chunk on average (unless there is only one chunk); as
+    /// bounds are multiples of `step`, single chunks may have fewer.
     pub grain: i64,
-    /// The parameter of the function that takes the grain's place; `grain` is its default.
+    /// The function's tuning parameter that replaces the grain size; `grain` is its default.
     pub tunable: Option<TunableId>,
-    /// Most chunks.
+    /// Maximum number of chunks.
     pub max_chunks: i64,
-    /// Partial accumulators per chunk: point `i` of the chunk goes to
-    /// accumulator `i mod width`; they combine by halves: with `h` half as many,
-    /// rounded up, accumulator `h + i` goes to accumulator `i`, until one is left. 1
-    /// unless the operator commutes.
+    /// Partial accumulators per chunk: iteration `i` of the chunk updates accumulator `i mod
+    /// width`. They are combined by halves: with `h` half of their number, rounded up, accumulator
+    /// `h + i` is combined into accumulator `i`, until one is left. 1 unless the operator commutes.
     pub width: u32,
-    /// How many stretches of a chunk are folded in step, a multiple of `depth`;
-    /// 1 if the chunk is folded from the first point to the last. See
-    /// [`Decomp::stretches`]. Only where `width` is 1.
+    /// Number of sub-chunks of a chunk that are folded simultaneously, a multiple of `depth`; 1 if
+    /// the chunk is folded from the first iteration to the last. See [`Decomp::stretches`]. Above 1
+    /// only if `width` is 1.
     pub streams: u32,
-    /// A power of two. Stretches are multiples of so many points long. A chunk is
-    /// scanned in blocks of so many points, if it is above 1: element `w` of a
-    /// block takes element `w - d` (the neutral element where there is none) on
-    /// its left, for `d` of 1, 2, 4 and so on up to half of the block; then all
-    /// take what was scanned before; what is left over is scanned point by point.
+    /// A power of two; the lengths of most sub-chunks are multiples of it. If above 1, a chunk is
+    /// scanned in blocks of `depth` elements: element `w` of a block is combined with element
+    /// `w - d` (the neutral element where there is none) on its left, for `d` of 1, 2, 4 and so on
+    /// up to half of the block; then the prefix of the elements before is combined into each; the
+    /// remainder is scanned element by element.
     pub depth: u32,
-    /// Estimated cost of one point in nanoseconds times 16, for the scheduler.
+    /// Estimated cost of one iteration in sixteenths of a nanosecond, for the scheduler.
     pub cost: i64,
-    /// How many updates of accumulators with an operator a point is taken to make, at
-    /// least 1 where it passes any, else 0. Then `width`, `streams` and `depth` are 1,
-    /// and nothing is scanned.
+    /// Assumed number of updates per iteration of accumulators with an operator: at least 1 if the
+    /// segop passes any, else 0. If above 0, `width`, `streams` and `depth` are 1, and nothing is
+    /// scanned.
     pub writes: u32,
 }
 
-/// Stretches of a chunk, one after another, that are folded in step.
+/// Consecutive sub-chunks of a chunk, of one length, that are folded simultaneously.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Stretches {
-    /// How many there are.
+    /// Number of sub-chunks.
     pub count: i64,
-    /// How many points each of them has.
+    /// Iterations per sub-chunk.
     pub length: i64,
 }
 
-/// Points that are folded in stretches of one length: so few that memory is read line after
-/// line, so many that combining what the stretches come to is little beside.
+/// Minimum number of iterations of a group of sub-chunks: small enough for memory to be read line
+/// by line, large enough for the cost of combining the sub-chunks' results to be negligible.
 pub const PIECE: i64 = 256;
 
-/// Chunks that fill all accumulators before any leaves some of its own empty.
+/// Minimum number of groups of iterations: groups that would fill all accumulators or sub-chunks
+/// are halved until there are this many.
 pub const FULL_CHUNKS: i64 = 16;
 
 impl Decomp {
-    /// All points in one chunk, one after another.
+    /// A single chunk, folded sequentially.
     pub const WHOLE: Self =
         Self { grain: 1, tunable: None, max_chunks: 1, width: 1, streams: 1, depth: 1, cost: 1, writes: 0 };
 
-    /// The number of chunks of `n` points.
+    /// The number of chunks of `n` iterations.
     pub fn chunks(self, n: i64) -> i64 {
         (n / self.grain.max(self.step(n))).clamp(1, self.max_chunks.max(1))
     }
 
-    /// The points of each chunk of `n` points.
+    /// The iterations of each chunk, of `n` iterations.
     pub fn bounds(self, n: i64) -> impl Iterator<Item = Range<i64>> {
         let (count, step) = (self.chunks(n), self.step(n));
         let bound = move |c: i64| {
@@ -137,15 +139,15 @@ impl Decomp {
         (0..count).map(move |c| bound(c)..bound(c + 1))
     }
 
-    /// How the points of a chunk are folded: several times `count` stretches of
-    /// `length` points, each from the neutral elements on, their results combined
-    /// in pairs and these in pairs until one is left; that one combines with what
-    /// was folded before, the neutral elements at first. The points left over go to it one
-    /// by one. None where there is one stream.
+    /// The sub-chunks of a chunk of `points` iterations: groups of `count` sub-chunks of `length`
+    /// iterations. Each sub-chunk is folded from the neutral elements; the results of a group are
+    /// combined in pairs, these in pairs, and so on until one is left, which is combined with the
+    /// value folded before (initially the neutral elements). The remaining iterations are folded
+    /// into it one by one. No groups if `streams` is 1.
     ///
-    /// Most stretches are short, in pieces of [`PIECE`] points or more. Of what is left, some
-    /// are whole squares of `depth` points by `depth` stretches; the last are as long as such a
-    /// square reads no further than the chunk.
+    /// Most groups are short: [`PIECE`] iterations or more. In the remainder, some consist of whole
+    /// squares of `depth` iterations by `depth` sub-chunks; the length of the last group is such
+    /// that its last square does not read past the end of the chunk.
     pub fn stretches(self, points: i64) -> impl Iterator<Item = Stretches> {
         let depth = i64::from(self.depth.max(1));
         let most = if self.streams > 1 { i64::from(self.streams) / depth } else { 0 };
@@ -166,26 +168,26 @@ impl Decomp {
         }))
     }
 
-    /// How many squares a stretch of a piece is.
+    /// The number of squares of `depth` by `depth` iterations per sub-chunk of a group of [`PIECE`]
+    /// iterations.
     pub fn squares(self) -> i64 {
         (PIECE / (i64::from(self.streams) * i64::from(self.depth)).max(1)).max(1)
     }
 
-    /// Of `n` points, how many go together.
+    /// The number of iterations per group, of `n`.
     fn step(self, n: i64) -> i64 {
         let most = (n / FULL_CHUNKS).clamp(1, self.whole());
         1 << most.ilog2()
     }
 
-    /// How many points fill all accumulators or stretches, at least 1.
+    /// The number of iterations that fill all accumulators or sub-chunks, at least 1.
     pub fn whole(self) -> i64 {
         let stretches = i64::from(self.streams) * i64::from(self.depth);
         stretches.max(i64::from(self.width)).max(1)
     }
 
-    /// The decomposition of a `seghist` whose largest histogram has `bins` bins, or of
-    /// a segop that passes accumulators with an operator, the largest of so many
-    /// elements.
+    /// Returns the decomposition of a `seghist` whose largest histogram has `bins` bins, or of a
+    /// segop that passes accumulators with an operator, the largest of `bins` elements.
     #[must_use]
     pub fn with_bins(self, bins: i64) -> Self {
         let points = bins / i64::from(self.writes.max(1));
@@ -193,23 +195,23 @@ impl Decomp {
     }
 }
 
-/// What a segop does with its body's results.
+/// The use of the body's results.
 #[derive(Clone, PartialEq, Debug)]
 pub enum SegKind<L: Level> {
-    /// Results are scanned and reduced along the innermost dimension, or are
-    /// elements of arrays over the whole space. (A post lambda sees the indices: at
-    /// the level of memory, places of results mention them.)
+    /// Results are scanned and reduced along the innermost dimension, or are elements of arrays
+    /// over the whole space. (The indices are in scope of a post lambda: at the level with memory,
+    /// index functions of results mention them.)
     Folds(Folds<L>),
-    /// Results are, for each histogram, its indices, then for each its values.
+    /// Results are the indices of each histogram, then the values of each.
     Hist(Vec<HistOp<L>>),
-    /// Results are a size, `?0` in the types of the others, arrays of that size, which
-    /// are concatenated, and elements of arrays over the space, which has one dimension.
-    /// (At the level of memory each array made by concatenation comes after its block.)
+    /// Results are a size, `?0` in the types of the others; arrays of that size, which are
+    /// concatenated; and elements of arrays over the space, which has one dimension. (At the level
+    /// with memory each concatenated array follows its block.)
     FlatMap,
 }
 
-/// The types of what a flat map over so many points gives, of points with results of
-/// these types: the sum of the sizes (`?0` in the others), then the arrays.
+/// Returns the result types of a flat map of `width` iterations with result types `ret`: the sum of
+/// the sizes (`?0` in the others), then the arrays.
 pub fn flat_map_types<L: Level>(width: Dim, ret: &[Type]) -> Vec<Type> {
     let mut types = Vec::with_capacity(ret.len());
     for (i, ty) in ret.iter().enumerate() {
@@ -221,18 +223,18 @@ pub fn flat_map_types<L: Level>(width: Dim, ret: &[Type]) -> Vec<Type> {
     types
 }
 
-/// Whether a result of a flat map's point is concatenated with those of the others.
+/// Returns true if this result of a flat map's iteration is concatenated with those of the others.
 pub fn is_concatenated(ty: &Type) -> bool {
     ty.shape().first() == Some(&Dim::Ext(0))
 }
 
 impl<L: Level> SegKind<L> {
-    /// Results are elements of the result arrays.
+    /// A map: results are elements of the result arrays.
     pub fn map() -> Self {
         Self::Folds(Folds::default())
     }
 
-    /// Whether results are elements of the result arrays and nothing else.
+    /// Returns true if all results are elements of the result arrays.
     pub fn is_map(&self) -> bool {
         match self {
             Self::Folds(folds) => folds.is_map(),
@@ -241,7 +243,7 @@ impl<L: Level> SegKind<L> {
     }
 }
 
-/// The segops of a body that stand in no other.
+/// Returns the segops of a body that are not nested in other segops.
 pub fn outermost<L: Level<Op = SegOp<L>>>(body: &Body<L>) -> Vec<&SegOp<L>> {
     fn find<'b, L: Level<Op = SegOp<L>>>(body: &'b Body<L>, found: &mut Vec<&'b SegOp<L>>) {
         with_stack(|| {
@@ -271,22 +273,22 @@ pub struct Seg<L: Level> {
     pub level: u8,
     /// Index space.
     pub space: SegSpace,
-    /// What is done with the results.
+    /// Use of the body's results.
     pub kind: SegKind<L>,
-    /// One point.
+    /// One iteration.
     pub body: Body<L>,
     /// Types of the body's results.
     pub ret: Vec<Type>,
-    /// How it falls apart.
+    /// Partition into chunks.
     pub decomp: Decomp,
-    /// Tells points that change nothing: it takes what all operators have folded so
-    /// far, then a point's values, and where it is true the operators give back what
-    /// they had. A fact; see [`facts`](crate::facts).
+    /// Identity (no-op) predicate: it takes the accumulated values of all operators, then an
+    /// iteration's values; where it is true, the operators return the accumulated values unchanged.
+    /// A fact; see [`facts`](crate::facts).
     pub keeps: Option<Lambda<L>>,
 }
 
 impl<L: Level> Seg<L> {
-    /// Whether it is a map of one point, the work of one thread.
+    /// Returns true if it is a map of a single iteration, executed by one thread.
     pub fn is_one_point(&self) -> bool {
         self.kind.is_map() && matches!(self.space.dims[..], [(_, Dim::Const(1))])
     }
@@ -302,7 +304,7 @@ pub enum SegOp<L: Level> {
     WithAcc {
         /// The arrays.
         inputs: Vec<AccInput<L>>,
-        /// What is done with them.
+        /// The function of the accumulators.
         lambda: Lambda<L>,
     },
 }

@@ -1,9 +1,8 @@
 //! The level of second-order array combinators.
 //!
-//! One fused form, [`Screma`]: `map`, `reduce`, `scan`, `redomap` and
-//! `scanomap` are its special cases, printed by those names. An input or result
-//! of accumulator type is passed to (taken from) every iteration as it is: it
-//! has no outer dimension.
+//! All fused forms are one combinator, [`Screma`]: `map`, `reduce`, `scan`, `redomap` and
+//! `scanomap` are its special cases, printed by those names. Inputs and results of accumulator type
+//! have no outer dimension: they are passed to and returned by every iteration as a whole.
 
 use crate::folds::Folds;
 use crate::name::{Name, NameTable};
@@ -21,25 +20,25 @@ impl Level for Soacs {
     const NAME: &'static str = "soacs";
 }
 
-/// A scan or reduction operator: `op` takes `2k` parameters and gives `k`
-/// results for the `k` neutral elements.
+/// A scan or reduction operator: for `k` neutral elements, `op` has `2k` parameters and `k`
+/// results.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Operator<L: Level> {
     /// The associative operator.
     pub op: Lambda<L>,
     /// Its neutral elements.
     pub neutral: Vec<Atom>,
-    /// Whether the operator commutes.
+    /// True if the operator commutes.
     pub comm: bool,
 }
 
 impl<L: Level> Operator<L> {
-    /// Whether it works on scalars alone; others run one after the other.
+    /// Returns true if it works on scalars only. Other operators are applied sequentially.
     pub fn is_scalar(&self) -> bool {
         self.op.ret.iter().all(Type::is_prim)
     }
 
-    /// A copy whose lambda binds fresh names.
+    /// Returns a copy whose lambda binds fresh names.
     #[must_use]
     pub fn refreshed(&self, names: &mut NameTable) -> Self {
         Self {
@@ -50,27 +49,27 @@ impl<L: Level> Operator<L> {
     }
 }
 
-/// A combinator that scans, reduces and maps in one pass: `map` is applied to each
-/// row of the inputs, and the folds say what becomes of its results.
+/// A combinator that scans, reduces and maps in one pass: `map` is applied to each row of the
+/// inputs; `folds` scans and reduces some of its results.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Screma {
     /// Size of the outer dimension.
     pub width: Dim,
     /// Arrays of that outer size, or accumulators.
     pub inputs: Vec<Name>,
-    /// What is done for one index.
+    /// The function of one row of each input.
     pub map: Lambda<Soacs>,
-    /// What is done with what it gives.
+    /// Scans and reductions of the function's results.
     pub folds: Folds<Soacs>,
 }
 
 impl Screma {
-    /// A map.
+    /// A map without scans and reductions.
     pub fn map(width: Dim, inputs: Vec<Name>, map: Lambda<Soacs>) -> Self {
         Self { width, inputs, map, folds: Folds::default() }
     }
 
-    /// The input behind each of the map's results that is an element of one.
+    /// For each result of the map function, the input of which it is the element, if it is one.
     pub fn given(&self) -> impl Iterator<Item = Option<Name>> + '_ {
         self.map.body.result.iter().map(|atom| {
             let name = atom.var()?;
@@ -85,20 +84,20 @@ impl Screma {
 pub struct HistOp<L: Level> {
     /// Shape of the index space (usually one dimension).
     pub shape: Shape,
-    /// The arrays that are updated; consumed. Outer dimensions are `shape`.
+    /// The updated arrays; consumed. Their outer dimensions are `shape`.
     pub dests: Vec<Name>,
-    /// How values meet; its operator always commutes.
+    /// Combines values with bins; always commutative.
     pub op: Operator<L>,
 }
 
-/// An array group that a `withacc` turns into an accumulator.
+/// A group of arrays that `withacc` turns into an accumulator.
 #[derive(Clone, PartialEq, Debug)]
 pub struct AccInput<L: Level> {
     /// Index space: the leading dimensions of each array.
     pub shape: Shape,
     /// The arrays; consumed.
     pub arrays: Vec<Name>,
-    /// How values meet; without one they are written (scatter).
+    /// Combines values with elements; without an operator, values are written (scatter).
     pub op: Option<Operator<L>>,
 }
 
@@ -107,9 +106,9 @@ pub struct AccInput<L: Level> {
 pub enum Soac {
     /// Scan, reduce and map in one pass.
     Screma(Screma),
-    /// Generalised histograms. `map` yields for each histogram its indices (one
-    /// per dimension of its shape), then for each histogram its values.
-    /// Out-of-bounds indices are ignored. Results: the updated arrays.
+    /// Generalised histograms. `map` returns the indices of each histogram (one per dimension of
+    /// its shape), then the values of each. Out-of-bounds indices are ignored. Results: the updated
+    /// arrays.
     Hist {
         /// Size of the outer dimension of the inputs.
         width: Dim,
@@ -120,18 +119,17 @@ pub enum Soac {
         /// The histograms.
         ops: Vec<HistOp<Soacs>>,
     },
-    /// Arrays as accumulators in the lambda. Its parameters: the tokens (type
-    /// `cert`), then the accumulators; its results: the accumulators, then
-    /// anything. Results: the arrays, then the rest.
+    /// Arrays as accumulators in the lambda. Its parameters: the tokens (type `cert`), then the
+    /// accumulators; its results: the accumulators, then any others. Results: the arrays, then the
+    /// others.
     WithAcc {
         /// The arrays.
         inputs: Vec<AccInput<Soacs>>,
-        /// What is done with them.
+        /// The function of the accumulators.
         lambda: Lambda<Soacs>,
     },
-    /// A sequential fold over chunks: the lambda takes a chunk size, the
-    /// accumulators and chunks of the inputs; it gives new accumulators and
-    /// chunks of the mapped results.
+    /// A sequential fold over chunks: the lambda takes a chunk size, the accumulators and chunks of
+    /// the inputs; it returns new accumulators and chunks of the mapped results.
     Stream {
         /// Size of the outer dimension.
         width: Dim,
@@ -142,10 +140,10 @@ pub enum Soac {
         /// The fold.
         lambda: Lambda<Soacs>,
     },
-    /// A map whose iterations give arrays of different sizes, concatenated: the
-    /// lambda's first result is the size, `?0` in its other results. Those that have
-    /// this size are concatenated, the rest is mapped. Results: the sum of the sizes,
-    /// then arrays in the order of the lambda's results.
+    /// A map whose iterations return arrays of different sizes, which are concatenated. The
+    /// lambda's first result is the size, `?0` in the types of its other results. Results of that
+    /// size are concatenated, the others mapped. Results: the sum of the sizes, then arrays in the
+    /// order of the lambda's results.
     FlatMap {
         /// Size of the outer dimension.
         width: Dim,
@@ -158,7 +156,7 @@ pub enum Soac {
     Jvp {
         /// The function.
         lambda: Lambda<Soacs>,
-        /// Where.
+        /// The point of differentiation.
         args: Vec<Atom>,
         /// Direction.
         tangents: Vec<Atom>,
@@ -167,7 +165,7 @@ pub enum Soac {
     Vjp {
         /// The function.
         lambda: Lambda<Soacs>,
-        /// Where.
+        /// The point of differentiation.
         args: Vec<Atom>,
         /// Adjoints of the results.
         adjoints: Vec<Atom>,

@@ -1,14 +1,14 @@
-//! Which basic operations make no array of their own.
+//! Classification of basic operations by whether they create arrays.
 //!
-//! Passes that reason about memory ask here, so that a new operation is
-//! classified once, where the build breaks without it.
+//! Passes that reason about memory use these functions, so that the compiler requires a new
+//! operation to be classified, once.
 
 use crate::syntax::ReshapeKind;
 use crate::{BasicOp, Name};
 
 impl BasicOp {
-    /// Whether it computes from operands alone: it reads and makes no array, and checks
-    /// nothing. ([`BasicOp::Atom`] may name an array.)
+    /// Returns true if it computes from its operands alone: it neither reads nor creates arrays,
+    /// and is not a check. ([`BasicOp::Atom`] may name an array.)
     pub fn is_scalar(&self) -> bool {
         match self {
             Self::Atom(_)
@@ -41,8 +41,8 @@ impl BasicOp {
         }
     }
 
-    /// The array that the result is, under another name: with the same
-    /// elements at the same places, save those that the operation writes.
+    /// The array of which the result is another name: it has the same elements at the same memory
+    /// locations, except for those that the operation writes.
     pub fn in_place_of(&self) -> Option<Name> {
         match self {
             Self::Atom(atom) | Self::Opaque(atom) => atom.var(),

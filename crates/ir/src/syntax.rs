@@ -1,19 +1,17 @@
-//! What all levels share: programs, functions, bodies, statements, basic operations.
+//! The syntax shared by all levels: programs, functions, bodies, statements, basic operations.
 //!
-//! **Telescopes.** The results of an `if`, a loop, a call or an operation may
-//! include sizes, and the types of later results then mention them: a pattern's
-//! element may use the names bound by earlier elements of the same pattern
-//! (`let (n, xs: [n]i32) = ...`), loop parameters likewise, and a function's
-//! return types say [`Dim::Ext`] with the position of the result.
+//! **Telescopes.** The results of an `if`, a loop, a call or an operation may include sizes that
+//! the types of later results mention: an element of a pattern may use the names bound by earlier
+//! elements of the same pattern (`let (n, xs: [n]i32) = ...`), likewise loop parameters; a
+//! function's return types use [`Dim::Ext`] with the position of the result.
 //!
-//! **Certificates.** [`BasicOp::Assert`] yields a certificate; a statement that
-//! may only run once a check has held lists it in its [`Aux`]. Nothing else
-//! orders checks.
+//! **Certificates.** [`BasicOp::Assert`] yields a certificate. A statement that may run only if a
+//! check holds lists its certificate in its [`Aux`]. Checks are not ordered in any other way.
 //!
-//! **Consumption.** [`BasicOp::Update`] consumes the array that it updates, a
-//! call consumes what its consumed parameters get, a loop what its consumed
-//! parameters start from, `withacc` its arrays, a histogram its destinations.
-//! After consumption neither the array nor any alias of it may be used.
+//! **Consumption.** [`BasicOp::Update`] consumes the updated array, a call the arguments of its
+//! consumed parameters, a loop the initial values of its consumed parameters, `withacc` its arrays,
+//! a histogram its destinations. After consumption neither the array nor any alias of it may be
+//! used.
 
 pub use crate::attrs::{Attr, Attrs};
 pub use crate::entry::{EntryPoint, EntryType, EntryValue, OpaqueTypes};
@@ -32,8 +30,8 @@ use std::fmt::Debug;
 use std::sync::Arc;
 use target::levels::Stack;
 
-/// A level of the IR: which operations there are beside the basic ones, and
-/// what is known about each bound name beside its type.
+/// A level of the IR: its operations in addition to the basic ones, and its annotations of bound
+/// names in addition to types.
 pub trait Level: Sized + Clone + Debug + PartialEq + Send + Sync + 'static {
     /// The level's operations.
     type Op: Operation<Self>
@@ -45,7 +43,7 @@ pub trait Level: Sized + Clone + Debug + PartialEq + Send + Sync + 'static {
         + PartialEq
         + Send
         + Sync;
-    /// What each bound name, parameter and result carries.
+    /// The annotation of each bound name, parameter and result.
     type Ann: Annotation<Self>
         + Place
         + TextForm
@@ -58,11 +56,11 @@ pub trait Level: Sized + Clone + Debug + PartialEq + Send + Sync + 'static {
         + Default;
     /// The level's name in IR text and on the command line.
     const NAME: &'static str;
-    /// Whether statements may carry facts: nothing rewrites them after.
+    /// True if statements may carry facts. No pass rewrites them afterwards.
     const FACTS: bool = false;
-    /// Whether statements may say in which order results had better lie.
+    /// True if statements may carry preferred dimension orders of their results.
     const ORDERS: bool = false;
-    /// Whether an operation whose arrays' sizes it finds out itself gives their blocks, too.
+    /// True if an operation that computes the sizes of its results also returns their blocks.
     const BLOCKS: bool = false;
 }
 
@@ -112,7 +110,7 @@ pub struct Param<L: Level> {
     pub name: Name,
     /// Its type.
     pub ty: Type,
-    /// What the level knows about it.
+    /// The level's annotation.
     pub ann: L::Ann,
 }
 
@@ -123,15 +121,15 @@ pub struct Aux {
     pub certs: SmallVec<[Name; 2]>,
     /// Attributes from the source.
     pub attrs: Attrs,
-    /// Where it came from.
+    /// Source provenance.
     pub prov: Prov,
-    /// What is known about it: at the level of segops only how results had better lie, all
-    /// else at the level with memory.
+    /// Facts: at the level of segops only preferred orders of results, at the level with memory all
+    /// others.
     pub facts: Facts,
 }
 
 impl Aux {
-    /// No certificates, no attributes, no facts, this provenance.
+    /// No certificates, attributes and facts; the given provenance.
     pub fn at(prov: Prov) -> Self {
         Self { certs: SmallVec::new(), attrs: Attrs::default(), prov, facts: Facts::default() }
     }
@@ -142,23 +140,23 @@ impl Aux {
 pub struct Stm<L: Level> {
     /// The names bound, a telescope.
     pub pat: Vec<Param<L>>,
-    /// Certificates, attributes, provenance.
+    /// Certificates, attributes, provenance and facts.
     pub aux: Aux,
-    /// What is computed.
+    /// The expression that is bound.
     pub exp: Exp<L>,
 }
 
-/// Statements, then results.
+/// Statements followed by results.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Body<L: Level> {
-    /// The statements, in order.
+    /// The statements, in execution order.
     pub stms: Vec<Stm<L>>,
     /// The results.
     pub result: Vec<Atom>,
 }
 
-/// An anonymous function. Its return types mention names in scope around it,
-/// or its own parameters, never its body.
+/// An anonymous function. Its return types may mention names in scope around it and its own
+/// parameters, but no names bound in its body.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Lambda<L: Level> {
     /// Parameters.
@@ -170,7 +168,8 @@ pub struct Lambda<L: Level> {
 }
 
 impl<L: Level> Lambda<L> {
-    /// Whether it gives its parameters back, in order, and does nothing else.
+    /// Returns true if the results are the parameters in order, of their types, and there are no
+    /// statements.
     pub fn is_identity(&self) -> bool {
         self.body.stms.is_empty()
             && self.params.len() == self.body.result.len()
@@ -191,24 +190,24 @@ pub enum Exp<L: Level> {
     Basic(BasicOp),
     /// A conditional; both branches have the pattern's number of results.
     If {
-        /// A truth value.
+        /// The condition, a `bool`.
         cond: Atom,
-        /// Results when it is true.
+        /// Evaluated if it is true.
         then_body: Body<L>,
-        /// Results when it is false.
+        /// Evaluated if it is false.
         else_body: Body<L>,
     },
     /// A sequential loop; its results are the parameters' final values.
     Loop {
         /// Loop parameters (a telescope) with their initial values.
         params: Vec<LoopParam<L>>,
-        /// How it iterates.
+        /// Kind of loop: counted or conditional.
         form: LoopForm,
-        /// One iteration: results are the parameters' next values.
+        /// One iteration; its results are the parameters' next values.
         body: Body<L>,
     },
-    /// A call of a function of the program. Calling a
-    /// [`FunKind::Constant`] reads values computed once.
+    /// A call of a function of the program. A call of a [`FunKind::Constant`] reads values that are
+    /// computed once.
     Apply {
         /// The function.
         fun: FunName,
@@ -226,15 +225,15 @@ pub struct LoopParam<L: Level> {
     pub param: Param<L>,
     /// Value in the first iteration.
     pub init: Atom,
-    /// Whether the loop consumes the initial value (and each iteration the
-    /// previous one), so that the body may update it in place.
+    /// True if the loop consumes the initial value (and each iteration the previous value), so that
+    /// the body may update it in place.
     pub consumed: bool,
 }
 
-/// How a loop iterates.
+/// Counted or conditional loop.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum LoopForm {
-    /// `for var < bound`, from 0; the variable has type `ty`; a negative bound runs no iteration.
+    /// `for var < bound`, from 0. The variable has type `ty`; a negative bound means no iterations.
     For {
         /// The counter.
         var: Name,
@@ -243,7 +242,7 @@ pub enum LoopForm {
         /// The exclusive upper bound, of type `ty`, signed.
         bound: Atom,
     },
-    /// While the loop parameter of this name is true.
+    /// Iterates as long as the loop parameter of this name is true.
     While {
         /// A `bool` loop parameter.
         cond: Name,
@@ -259,22 +258,22 @@ pub enum DimIndex {
     Slice {
         /// First index.
         start: Atom,
-        /// How many; the new dimension.
+        /// Number of indices; the size of the new dimension.
         count: Dim,
-        /// Distance, any sign.
+        /// Distance between indices, of any sign.
         stride: Atom,
     },
 }
 
 impl DimIndex {
-    /// Whether these are all indices of a dimension, in order.
+    /// Returns true if these are all indices of a dimension, in order.
     pub fn is_all_of(&self, dim: Dim) -> bool {
         matches!(self, Self::Slice { start, count, stride }
             if *start == Atom::i64(0) && *count == dim && *stride == Atom::i64(1))
     }
 }
 
-/// What a reshape promises.
+/// The guarantee of a reshape.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum ReshapeKind {
     /// The same dimensions under other names; certificates prove them equal.
@@ -283,17 +282,16 @@ pub enum ReshapeKind {
     Arbitrary,
 }
 
-/// A piece of an error message.
+/// A part of an error message.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum MsgPart {
     /// Fixed text.
     Text(Arc<str>),
-    /// A value, shown as a value of this source type.
+    /// A value, formatted as a value of this source type.
     Value(ScalarType, Atom),
 }
 
-/// How messages begin that say that the sizes of an entry point's arguments do not go
-/// together.
+/// Prefix of the messages of failed checks of an entry point's argument sizes.
 pub const ENTRY_SIZES: &str = "entry point arguments have invalid sizes";
 
 /// Operations without bodies.
@@ -307,25 +305,25 @@ pub enum BasicOp {
     Binary(BinOp, PrimType, Atom, Atom),
     /// A comparison at an operand type; yields `bool`.
     Compare(CmpOp, PrimType, Atom, Atom),
-    /// Whether a size (`i64`) is no less than a parameter; yields `bool`. The value
-    /// is known when the program runs, so it is never folded.
+    /// Compares a size (`i64`) with a tuning parameter: true if the size is not less; yields
+    /// `bool`. Never folded, since the parameter's value is known at run time only.
     SizeAtLeast {
-        /// What is compared.
+        /// The size.
         size: Atom,
-        /// The function's parameter.
+        /// The function's tuning parameter.
         tunable: TunableId,
     },
-    /// The value (`i64`) that the tuning parameter of a name is given, by which the source
-    /// program knows it; the operand, if it is given none. It is never folded.
+    /// The value (`i64`) of a user-defined tuning parameter, by its name in the source program, or
+    /// the default if it is not set. Never folded.
     Param {
-        /// The name.
+        /// The parameter's name.
         name: Arc<str>,
-        /// The value otherwise.
+        /// The default value.
         default: Atom,
     },
     /// A conversion.
     Convert {
-        /// Which one.
+        /// The conversion operator.
         op: ConvOp,
         /// The operand's type.
         from: PrimType,
@@ -334,11 +332,11 @@ pub enum BasicOp {
         /// The operand.
         arg: Atom,
     },
-    /// One of two scalars; both are evaluated already.
+    /// One of two scalars, both already evaluated.
     Select {
         /// Type of the scalars.
         ty: PrimType,
-        /// A truth value.
+        /// The condition, a `bool`.
         cond: Atom,
         /// Result when true.
         if_true: Atom,
@@ -349,33 +347,33 @@ pub enum BasicOp {
     Fma(PrimType, Atom, Atom, Atom),
     /// A library function.
     Math(MathFun, PrimType, SmallVec<[Atom; 2]>),
-    /// A check: a certificate if `cond` holds, else the program fails with the message.
+    /// A check: a certificate if `cond` holds; otherwise the program fails with the message.
     Assert {
-        /// What must hold.
+        /// The condition.
         cond: Atom,
-        /// What is said if it does not.
+        /// The error message.
         msg: Vec<MsgPart>,
     },
-    /// An element or slice; the result aliases the array. As many entries as
-    /// the array has dimensions. In bounds by its certificates.
+    /// An element or slice; aliases the array. Has one entry per dimension of the array. Its
+    /// certificates guarantee that it is in bounds.
     Index {
         /// The array.
         array: Name,
-        /// Per dimension.
+        /// One entry per dimension.
         slice: Vec<DimIndex>,
     },
     /// The array with the slice replaced; consumes the array.
     Update {
         /// The array.
         array: Name,
-        /// Per dimension.
+        /// One entry per dimension.
         slice: Vec<DimIndex>,
         /// A scalar, or an array of the slice's shape.
         value: Atom,
     },
-    /// A view that divides the outermost dimension: `dims` are the sizes of the
-    /// new dimensions and the distances between neighbours in them. Aliases. An
-    /// element may be in it more than once, so it is not to be consumed.
+    /// A view that replaces the outermost dimension by several: `dims` are the sizes and strides
+    /// (in rows) of the new dimensions. Aliases the array. Must not be consumed, as it may contain
+    /// an element more than once.
     FlatIndex {
         /// The array.
         array: Name,
@@ -390,21 +388,21 @@ pub enum BasicOp {
         array: Name,
         /// The first row.
         offset: Atom,
-        /// Distances; the sizes are the value's outer ones.
+        /// Strides in rows; the sizes are the value's outer ones.
         strides: SmallVec<[Atom; 4]>,
-        /// An array.
+        /// The new rows, an array.
         value: Name,
     },
-    /// Arrays one after another along a dimension; a fresh array.
+    /// Concatenation of arrays along a dimension; a fresh array.
     Concat {
-        /// Which dimension.
+        /// The dimension.
         dim: usize,
         /// At least one.
         arrays: Vec<Name>,
         /// The sum of the arrays' sizes in that dimension.
         width: Dim,
     },
-    /// `start + i * stride` for `i < count`; a fresh array. Wraps.
+    /// `start + i * stride` for `i < count`; a fresh array. The arithmetic wraps.
     Iota {
         /// Integer type of the elements.
         ty: PrimType,
@@ -412,14 +410,14 @@ pub enum BasicOp {
         count: Dim,
         /// First element.
         start: Atom,
-        /// Distance.
+        /// Difference of consecutive elements.
         stride: Atom,
     },
     /// The value (scalar or array) repeated over new outer dimensions; a fresh array.
     Replicate {
         /// The new dimensions.
         shape: Shape,
-        /// What is repeated.
+        /// The value that is repeated.
         value: Atom,
     },
     /// A fresh array of unspecified contents.
@@ -429,7 +427,7 @@ pub enum BasicOp {
         /// Shape.
         shape: Shape,
     },
-    /// Dimensions permuted: result dimension `i` is dimension `perm[i]` of the array. Aliases.
+    /// Permuted dimensions: result dimension `i` is dimension `perm[i]` of the array. Aliases.
     Rearrange {
         /// A permutation of `0..rank`.
         perm: SmallVec<[usize; 3]>,
@@ -438,7 +436,7 @@ pub enum BasicOp {
     },
     /// The same elements in row-major order under another shape. Aliases.
     Reshape {
-        /// What it promises.
+        /// Its guarantee.
         kind: ReshapeKind,
         /// The new shape.
         shape: Shape,
@@ -447,9 +445,9 @@ pub enum BasicOp {
     },
     /// A fresh copy.
     Copy(Name),
-    /// A fresh copy laid out in memory with the dimensions in this order.
+    /// A fresh copy with its dimensions in this order in memory.
     Manifest {
-        /// Order of the dimensions, slowest first.
+        /// Order of the dimensions, by decreasing stride.
         perm: SmallVec<[usize; 3]>,
         /// The array.
         array: Name,
@@ -461,7 +459,7 @@ pub enum BasicOp {
         /// The elements.
         elems: Vec<Atom>,
     },
-    /// A constant array that no pass walks; row-major, little-endian.
+    /// A constant array, opaque to all passes; row-major, little-endian.
     ConstArray {
         /// Element type.
         elem: PrimType,
@@ -472,8 +470,8 @@ pub enum BasicOp {
     },
     /// The operand, hidden from the optimiser.
     Opaque(Atom),
-    /// The accumulator with `values` combined into (or, without an operator,
-    /// written at) the index. Out-of-bounds indices are ignored.
+    /// The accumulator with `values` combined with the element at the index or, without an
+    /// operator, written there. Updates at out-of-bounds indices are ignored.
     UpdateAcc {
         /// The accumulator.
         acc: Name,
@@ -484,12 +482,12 @@ pub enum BasicOp {
     },
 }
 
-/// What a function is.
+/// The kinds of functions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FunKind {
     /// An ordinary function.
     Function,
-    /// A constant: no parameters, computed once when a context is made.
+    /// A constant: no parameters, computed once when a context is created.
     Constant,
 }
 
@@ -498,18 +496,18 @@ pub enum FunKind {
 pub struct FunParam<L: Level> {
     /// Name, type, annotation; the type may mention earlier parameters.
     pub param: Param<L>,
-    /// Whether a call consumes the argument.
+    /// True if a call consumes the argument.
     pub consumed: bool,
 }
 
 /// A function result.
 #[derive(Clone, PartialEq, Debug)]
 pub struct FunResult<L: Level> {
-    /// The type; dimensions may be parameters or earlier results ([`Dim::Ext`]).
+    /// The type; its dimensions may be parameters or earlier results ([`Dim::Ext`]).
     pub ty: Type,
-    /// Positions of the parameters that the result may alias; empty means fresh.
+    /// Positions of the parameters that the result may alias; empty for a fresh result.
     pub aliases: Vec<u32>,
-    /// What the level knows about it.
+    /// The level's annotation.
     pub ann: L::Ann,
 }
 
@@ -520,7 +518,7 @@ pub struct Function<L: Level> {
     pub name: FunName,
     /// Function or constant.
     pub kind: FunKind,
-    /// What it is a version of, if it is one.
+    /// The function of which it is a version, and the position; if it is a version.
     pub version: Option<Version>,
     /// Attributes from the source.
     pub attrs: Attrs,
@@ -530,7 +528,7 @@ pub struct Function<L: Level> {
     pub ret: Vec<FunResult<L>>,
     /// The body.
     pub body: Body<L>,
-    /// Tuning parameters that comparisons in the body name.
+    /// Tuning parameters that the body refers to.
     pub tunables: Vec<Tunable>,
     /// All names in the function.
     pub names: NameTable,
@@ -541,15 +539,15 @@ pub struct Function<L: Level> {
 /// A program.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Program<L: Level> {
-    /// The machine whose levels segops stand at.
+    /// The target machine's levels of parallelism.
     pub stack: Stack,
-    /// Source files, for provenance.
+    /// Source file names, for provenance.
     pub files: Vec<Arc<str>>,
-    /// The types of entry points that are neither scalars nor arrays of these.
+    /// The types of entry points' parameters and results other than scalars and arrays of scalars.
     pub opaques: OpaqueTypes,
     /// Entry points.
     pub entries: Vec<EntryPoint>,
-    /// Functions and constants, callees anywhere, constants in an order in
-    /// which each uses only earlier ones.
+    /// Functions and constants. Functions may be called before they are listed; each constant uses
+    /// only earlier constants.
     pub functions: Vec<Function<L>>,
 }

@@ -1,8 +1,7 @@
 //! The text form of the IR: printer and parser for every level.
 //!
-//! [`print()`] and [`parse()`] are inverse: parsing what was printed gives a
-//! program equal to the one printed, with annotations, certificates,
-//! attributes, provenance, hints and unused names.
+//! [`print()`] and [`parse()`] are inverse: parsing a printed program yields an equal program,
+//! including annotations, certificates, attributes, provenance, hints and unused names.
 //!
 //! ```text
 //! soacs                                          // the level
@@ -19,21 +18,20 @@
 //!     } neutral (0i32)
 //!   in (s_4)
 //! }
-//! unused (t_3)                                   // names that stand nowhere
+//! unused (t_3)                                   // names that do not occur
 //! where ^1 = 0:1:22-1:31                         // provenance: file:line:column
 //! ```
 //!
-//! - A name is its hint, `_` and its number; a hint that is no identifier is quoted.
+//! - A name is its hint, `_` and its number; a hint that is not an identifier is quoted.
 //! - A statement is `let pattern <certificates> #[attribute] ^provenance = expression`.
-//! - Constants carry their type (`4i64`, `1.5f32`, `nan.f64`, `true`); sizes in
-//!   types are bare (`[4]i32`); `?0` is the value of sibling result 0.
-//! - A function parameter or loop parameter that is consumed has a `*`;
-//!   `alias (0)` after a result names the parameters that it may alias.
-//! - With memory, a name's type is followed by
-//!   `@ block_7 -> {offset; (stride: extent), ...}`.
+//! - Constants carry their type (`4i64`, `1.5f32`, `nan.f64`, `true`); sizes in types are bare
+//!   (`[4]i32`); `?0` is the value of sibling result 0.
+//! - A consumed parameter of a function or loop has a `*`; `alias (0)` after a result lists the
+//!   parameters that it may alias.
+//! - With memory, a name's type is followed by `@ block_7 -> {offset; (stride: extent), ...}`.
 //! - `//` begins a comment.
 //!
-//! Nesting is limited by [`max_depth`]: deeper text is an error.
+//! Nesting deeper than [`max_depth`] is an error.
 
 mod basic;
 mod cursor;
@@ -54,31 +52,31 @@ use crate::syntax::{Level, Program, Stm};
 use crate::types::Type;
 use std::fmt;
 
-/// How deep bodies and types may nest in text that any thread can read.
+/// Maximum nesting of bodies and types in text that is parsed on any thread.
 pub const MAX_DEPTH: usize = 1000;
 
-/// How deep they may nest in text that a thread with enough stack reads.
+/// Maximum nesting in text that is parsed on a thread with a large stack.
 const MAX_DEPTH_WITH_STACK: usize = 250_000;
 
-/// Stack for each level with which no walk has to grow it, in bytes.
+/// Stack bytes per nesting level with which no traversal has to grow the stack.
 const STACK_PER_LEVEL: usize = 16 * 1024;
 
-/// Statements deeper than this are not indented further: text would grow with the
-/// square of the depth.
+/// Maximum indentation, in levels. With unlimited indentation, the size of text would be quadratic
+/// in the depth.
 pub const MAX_INDENT: usize = 64;
 
-/// How deep bodies and types may nest in text that this thread reads.
+/// Maximum nesting of bodies and types in text that the current thread parses.
 pub fn max_depth() -> usize {
     let room = stacker::remaining_stack().unwrap_or(0) / STACK_PER_LEVEL;
     room.clamp(MAX_DEPTH, MAX_DEPTH_WITH_STACK)
 }
 
-/// How operations and annotations are written.
+/// The text form of operations and annotations.
 pub trait TextForm: Sized {
-    /// Prints it.
+    /// Prints the operation or annotation.
     fn print(&self, p: &mut Printer<'_>);
 
-    /// Parses it; `None`, with nothing consumed, if what follows is not one.
+    /// Parses it; returns `None`, with nothing consumed, if the text does not begin with one.
     fn parse(p: &mut Parser<'_>) -> Result<Option<Self>, ParseError>;
 }
 
@@ -90,14 +88,14 @@ impl TextForm for () {
     }
 }
 
-/// What is wrong with a text, and where (counted from 1).
+/// A parse error and its position (counted from 1).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ParseError {
     /// Line.
     pub line: u32,
     /// Column, in bytes.
     pub col: u32,
-    /// What was expected.
+    /// The error message.
     pub message: String,
 }
 
@@ -114,22 +112,22 @@ pub fn print<L: Level>(program: &Program<L>) -> String {
     print_with_notes(program, &[])
 }
 
-/// The program as text with remarks, as comments, behind the statements that they are about.
+/// The program as text, with notes as comments after the statements concerned.
 pub fn print_with_notes<L: Level>(program: &Program<L>, notes: &[Note]) -> String {
     print::program(program, notes)
 }
 
-/// The program that the text describes.
+/// Parses a program.
 ///
 /// # Errors
 ///
-/// The first thing that is not as it should be: the level, syntax, a name with
-/// two hints, nesting deeper than [`max_depth`].
+/// The first error: another level, invalid syntax, a name with two hints, nesting deeper than
+/// [`max_depth`].
 pub fn parse<L: Level>(text: &str) -> Result<Program<L>, ParseError> {
     Parser::new(text)?.program()
 }
 
-/// The name of the level that the text is of, as it stands at its beginning.
+/// The name of the level at the beginning of the text.
 pub fn level_of(text: &str) -> Option<&str> {
     let code = text.lines().map(|line| line.split("//").next().unwrap_or(line).trim());
     code.flat_map(str::split_whitespace).next()

@@ -1,20 +1,20 @@
-//! Which scalar operations have a value whatever their operands are, so that they may be
-//! computed where it is not known whether anybody needs them.
+//! Total scalar operations: those that have a value for all operands, and so may be executed
+//! speculatively.
 
 use crate::syntax::{Atom, BasicOp};
 use prim::{BinOp, PrimType, Scalar};
 
-/// Whether the operator is a power of integers, which negative exponents have not.
+/// Returns true for integer powers, which have no value for negative exponents.
 pub fn is_whole_power(op: BinOp, ty: PrimType) -> bool {
     op == BinOp::Pow && ty != PrimType::Bool && ty.is_int()
 }
 
-/// Whether the operator has a value for every first operand, if it is no power of integers.
+/// Returns true if the operator has a value for every first operand; not valid for integer powers.
 pub fn never_fails(op: BinOp, y: Atom) -> bool {
     !op.is_division() || y.constant().and_then(Scalar::as_i64).is_some_and(|y| y != 0 && y != -1)
 }
 
-/// Whether it is an operation on scalars that has a value for all operands.
+/// Returns true if it is a scalar operation that has a value for all operands.
 pub fn is_total(op: &BasicOp) -> bool {
     if let BasicOp::Binary(op, ty, _, y) = op {
         return never_fails(*op, *y) && !is_whole_power(*op, *ty);

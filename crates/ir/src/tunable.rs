@@ -1,20 +1,18 @@
-//! Tuning parameters: numbers that a program compares sizes with when it runs, to
-//! choose between versions of its code, and how large parts are that its work falls apart
-//! into.
+//! Tuning parameters: numbers compared with sizes at run time to choose between versions of code,
+//! and grain sizes of parallel loops.
 //!
-//! A function has a table of them ([`Function::tunables`](crate::Function)), and
-//! [`BasicOp::SizeAtLeast`](crate::BasicOp) or a segop's
-//! [`Decomp`](crate::seg::Decomp) names one by its place there. Outside of
-//! its function a parameter is known by the function, the rule that made it, and an
-//! ordinal that counts within both: `main.lanes_share_0`. So names stay as they are
-//! when something else in the program is edited. An entry of the table may be left
-//! that nothing names any more; its ordinal is not given to another one.
+//! A function has a table of them ([`Function::tunables`](crate::Function)); a
+//! [`BasicOp::SizeAtLeast`](crate::BasicOp) or a segop's [`Decomp`](crate::seg::Decomp) refers to
+//! an entry by its index. Outside of its function a parameter is identified by the function, the
+//! rule that made it, and an ordinal that counts within both: `main.lanes_share_0`. So parameters
+//! keep their names when other parts of the program change. Entries of the table may become unused;
+//! their ordinals are not reused.
 //!
-//! What a program means does not depend on the values, but for how inexact sums are
-//! put together (contract 1).
+//! The meaning of a program does not depend on the values, except for the order in which inexact
+//! sums are combined (contract 1).
 //!
-//! Other parameters are the source program's own (`#[param(NAME)]`): it says what they
-//! mean, and the whole program knows them by their names ([`user`]).
+//! User-defined parameters (`#[param(NAME)]`) are the source program's own: their meaning is
+//! defined there, and they are global to the program ([`user`]).
 
 use crate::name::FunName;
 use crate::syntax::{BasicOp, Function, Level, Program};
@@ -24,7 +22,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-/// A parameter of a function, an index into its table.
+/// A tuning parameter of a function: an index into its table.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct TunableId(pub u32);
 
@@ -38,16 +36,17 @@ impl TunableId {
 /// The rule that made a parameter.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Rule {
-    /// From which length on a worker's lanes share a row.
+    /// Minimum length of a row that is divided among a worker's lanes.
     LanesShare,
-    /// From how many points on a nest has parallelism enough without what is in it
-    /// (incremental flattening, rules G3 and G9).
+    /// Number of iterations from which on a nest has sufficient parallelism without the operations
+    /// nested in it (incremental flattening, rules G3 and G9).
     OuterParallelism,
-    /// From how many points on it has, with what is in it at the level below (rule G3).
+    /// Number of iterations from which on it has, with the operations nested in it at the level
+    /// below (rule G3).
     InnerParallelism,
-    /// More bytes than this a block of a device does not have in its scratchpad.
+    /// Capacity in bytes of a thread block's shared memory on the device.
     Scratchpad,
-    /// How many points a chunk has at least ([`Decomp::grain`](crate::seg::Decomp)).
+    /// Minimum number of iterations per chunk ([`Decomp::grain`](crate::seg::Decomp)).
     Grain,
 }
 
@@ -56,7 +55,7 @@ impl Rule {
     pub const ALL: [Self; 5] =
         [Self::LanesShare, Self::OuterParallelism, Self::InnerParallelism, Self::Scratchpad, Self::Grain];
 
-    /// Its name in parameters' names.
+    /// Its component of parameters' names.
     pub const fn name(self) -> &'static str {
         match self {
             Self::LanesShare => "lanes_share",
@@ -68,28 +67,27 @@ impl Rule {
     }
 }
 
-/// What kind of number a parameter is.
+/// The kinds of values of parameters.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Class {
-    /// From which size on a version is taken.
+    /// A minimum size for which a version is chosen.
     Threshold,
-    /// How much the machine at hand has: its runtime knows, unless a value is given.
+    /// A capacity of the machine: known to the runtime, unless a value is set.
     Capacity,
-    /// How large parts are that work falls apart into; what is below 1 counts as 1.
+    /// A chunk size; values below 1 count as 1.
     Size,
-    /// What the source program says ([`BasicOp::Param`]);
-    /// [`NOT_GIVEN`] stands for what it has otherwise.
+    /// A user-defined parameter ([`BasicOp::Param`]); [`NOT_GIVEN`] stands for its default.
     User,
 }
 
-/// The value of a parameter of the source program that is given none.
+/// The value of a user-defined parameter that is not set.
 pub const NOT_GIVEN: i64 = i64::MIN;
 
 impl Class {
     /// All classes.
     pub const ALL: [Self; 4] = [Self::Threshold, Self::Capacity, Self::Size, Self::User];
 
-    /// Its name, as lists of parameters have it.
+    /// Its name in lists of parameters.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Threshold => "threshold",
@@ -100,21 +98,21 @@ impl Class {
     }
 }
 
-/// A parameter of a function.
+/// A tuning parameter of a function.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Tunable {
-    /// What made it.
+    /// The rule that made it.
     pub rule: Rule,
-    /// Which of those that the rule made in the function, from 0.
+    /// Its number among those that the rule made in the function, from 0.
     pub ordinal: u32,
-    /// What kind of number it is.
+    /// The kind of its value.
     pub class: Class,
-    /// Its value unless another one is given.
+    /// Its value unless another one is set.
     pub default: i64,
 }
 
 impl Tunable {
-    /// The name by which the whole program knows it.
+    /// The name by which it is identified in the whole program.
     pub fn full_name(&self, function: &FunName) -> String {
         format!("{function}.{self}")
     }
@@ -127,7 +125,7 @@ impl fmt::Display for Tunable {
     }
 }
 
-/// A function's table while parameters come to it.
+/// A function's table under construction.
 #[derive(Clone, Debug, Default)]
 pub struct Table {
     all: Vec<Tunable>,
@@ -136,7 +134,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// Begins with the parameters that a function has.
+    /// A table that contains these parameters.
     pub fn of(all: Vec<Tunable>) -> Self {
         let mut next = FxHashMap::default();
         for tunable in &all {
@@ -146,7 +144,7 @@ impl Table {
         Self { all, next }
     }
 
-    /// A new parameter, with an ordinal that none of its rule had.
+    /// Adds a parameter, with an ordinal that no other one of its rule has had.
     pub fn add(&mut self, rule: Rule, class: Class, default: i64) -> TunableId {
         let next = self.next.entry(rule).or_insert(0);
         let ordinal = *next;
@@ -156,18 +154,18 @@ impl Table {
         id
     }
 
-    /// A parameter.
+    /// The parameter with this index.
     pub fn get_mut(&mut self, id: TunableId) -> Option<&mut Tunable> {
         self.all.get_mut(id.index())
     }
 
-    /// The function's table.
+    /// The finished table.
     pub fn into_tunables(self) -> Vec<Tunable> {
         self.all
     }
 }
 
-/// Values of parameters, by their full names; others have their defaults.
+/// Values of parameters by their full names; others have their defaults.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Settings(pub BTreeMap<String, i64>);
 
@@ -182,7 +180,7 @@ impl Settings {
     }
 }
 
-/// A comparison of a size with a parameter, as a program made it.
+/// An executed comparison of a size with a parameter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Comparison<'a> {
     /// The parameter's full name.
@@ -193,10 +191,10 @@ pub struct Comparison<'a> {
     pub least: i64,
 }
 
-/// Who is told of comparisons.
+/// Callback for executed comparisons.
 pub type Listener = fn(Comparison<'_>);
 
-/// For each parameter of a function whether a comparison or a decomposition names it.
+/// For each parameter of a function: true if a comparison or a decomposition refers to it.
 pub fn used<L: Level>(function: &Function<L>) -> Vec<bool> {
     struct Used(Vec<bool>);
     impl<L: Level> Visit<L> for Used {
@@ -213,7 +211,7 @@ pub fn used<L: Level>(function: &Function<L>) -> Vec<bool> {
     found.0
 }
 
-/// The parameters of a program's functions that something names, with their full names.
+/// The parameters of a program's functions that are referred to, with their full names.
 pub fn named<L: Level>(program: &Program<L>) -> Vec<(String, Tunable)> {
     let mut named = Vec::new();
     for function in &program.functions {
@@ -224,7 +222,7 @@ pub fn named<L: Level>(program: &Program<L>) -> Vec<(String, Tunable)> {
     named
 }
 
-/// The parameters that a program names itself, in the order in which they come up.
+/// The user-defined parameters of a program, in order of first occurrence.
 pub fn user<L: Level>(program: &Program<L>) -> Vec<Arc<str>> {
     struct Names(Vec<Arc<str>>);
     impl<L: Level> Visit<L> for Names {

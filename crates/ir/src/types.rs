@@ -18,7 +18,7 @@ pub enum Dim {
 }
 
 impl Dim {
-    /// The dimension, zero for a negative constant.
+    /// The dimension, with negative constants replaced by zero.
     #[must_use]
     pub const fn not_negative(self) -> Self {
         match self {
@@ -36,9 +36,8 @@ impl Dim {
         }
     }
 
-    /// The dimension that an `i64` operand stands for; `None` for other constants.
-    /// A negative constant stands for zero: a check has failed where it is used,
-    /// and nothing has that size.
+    /// The dimension denoted by an `i64` operand; `None` for other constants. A negative constant
+    /// denotes zero: a check has failed before it is used, and no array has that size.
     pub const fn from_atom(atom: Atom) -> Option<Self> {
         match atom {
             Atom::Var(name) => Some(Self::Var(name)),
@@ -51,18 +50,18 @@ impl Dim {
 /// The dimensions of an array, outermost first.
 pub type Shape = SmallVec<[Dim; 3]>;
 
-/// Where a memory block lies.
+/// Memory spaces.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum Space {
     /// The host's memory.
     Host,
     /// An accelerator's memory.
     Device,
-    /// Fast memory shared by the threads of a block.
+    /// Fast memory shared by the threads of a block (CUDA shared memory).
     Scratchpad,
-    /// Memory of one lane or thread, interleaved over the lanes.
+    /// Memory private to a lane or thread, interleaved over the lanes.
     Private,
-    /// Registers: the size is a small constant.
+    /// Registers; blocks have small constant sizes.
     Registers,
 }
 
@@ -70,7 +69,7 @@ impl Space {
     /// All spaces.
     pub const ALL: [Self; 5] = [Self::Host, Self::Device, Self::Scratchpad, Self::Private, Self::Registers];
 
-    /// What it is called in text.
+    /// Its name in IR text.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Host => "host",
@@ -94,16 +93,16 @@ pub enum Type {
         /// Dimensions, outermost first, at least one.
         shape: Shape,
     },
-    /// An accumulator: the array being written between a `withacc` and its end.
+    /// An accumulator: an array being written inside of a `withacc`.
     Acc {
-        /// The token that the enclosing `withacc` binds; tells accumulators apart.
+        /// The token bound by the enclosing `withacc`; identifies the accumulator.
         token: Name,
         /// Index space.
         shape: Shape,
-        /// Types of what one index holds (scalars or arrays).
+        /// Types of the values at one index (scalars or arrays).
         elems: Vec<Type>,
     },
-    /// A certificate: the proof that a check held.
+    /// A certificate: evidence that a check held.
     Cert,
     /// A memory block.
     Mem(Space),
@@ -115,14 +114,14 @@ impl Type {
     /// The type of truth values.
     pub const BOOL: Self = Self::Prim(PrimType::Bool);
 
-    /// An array type, or the scalar type where the shape has no dimension.
+    /// An array type; the scalar type if the shape has no dimensions.
     pub fn array(elem: PrimType, shape: impl IntoIterator<Item = Dim>) -> Self {
         let shape: Shape = shape.into_iter().collect();
         if shape.is_empty() { Self::Prim(elem) } else { Self::Array { elem, shape } }
     }
 
-    /// The array type with this type's values as elements along a new outer dimension.
-    /// Accumulators, certificates and memory stay as they are.
+    /// The type of arrays of this type's values, with a new outer dimension. Accumulators,
+    /// certificates and memory are unchanged.
     #[must_use]
     pub fn array_of(&self, outer: Dim) -> Self {
         match self {
@@ -134,7 +133,7 @@ impl Type {
         }
     }
 
-    /// The type of the elements along the outermost dimension; an accumulator is its own row.
+    /// The type of a row; an accumulator is its own row. `None` for other types.
     pub fn row(&self) -> Option<Self> {
         match self {
             Self::Array { elem, shape } => Some(Self::array(*elem, shape.iter().skip(1).copied())),
@@ -151,7 +150,7 @@ impl Type {
         }
     }
 
-    /// The dimensions; none for what is not an array.
+    /// The dimensions; none for types other than arrays.
     pub fn shape(&self) -> &[Dim] {
         match self {
             Self::Array { shape, .. } => shape,
@@ -164,12 +163,12 @@ impl Type {
         self.shape().len()
     }
 
-    /// Whether values are scalars.
+    /// Returns true for scalar types.
     pub fn is_prim(&self) -> bool {
         matches!(self, Self::Prim(_))
     }
 
-    /// Whether values are arrays.
+    /// Returns true for array types.
     pub fn is_array(&self) -> bool {
         matches!(self, Self::Array { .. })
     }

@@ -1,7 +1,7 @@
 //! The types of expressions' results, and a side table of names' types.
 //!
-//! Types follow from the syntax and the operands' types; nothing is checked
-//! here (the verifier does that).
+//! Types are computed from the syntax and the operands' types. They are not checked here but by the
+//! verifier.
 
 use crate::name::{Name, NameTable};
 use crate::syntax::{Atom, BasicOp, DimIndex, Exp, Function, Level, LoopForm, Param};
@@ -17,12 +17,12 @@ pub struct TypeEnv {
 }
 
 impl TypeEnv {
-    /// Without any types.
+    /// An empty table.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// With the types of all names bound in the function, at any depth.
+    /// The types of all names bound in the function, at any depth.
     pub fn of_function<L: Level>(function: &Function<L>) -> Self {
         let mut env = Self { types: vec![None; function.names.len()] };
         Collect(&mut env).walk_function(function);
@@ -37,17 +37,25 @@ impl TypeEnv {
         self.types[name.index()] = Some(ty);
     }
 
-    /// A name's type, if known.
+    /// The type of a name, if known.
     pub fn get(&self, name: Name) -> Option<&Type> {
         self.types.get(name.index())?.as_ref()
     }
 
-    /// A name's type. A name without one is a bug of the caller: panics.
+    /// The type of a name.
+    ///
+    /// # Panics
+    ///
+    /// If the name has no known type, which is a bug of the caller.
     pub fn type_of(&self, name: Name) -> &Type {
         self.get(name).unwrap_or_else(|| panic!("name {} has no known type", name.0))
     }
 
-    /// An operand's type; panics as [`TypeEnv::type_of`] does.
+    /// The type of an operand.
+    ///
+    /// # Panics
+    ///
+    /// As [`TypeEnv::type_of`].
     pub fn type_of_atom(&self, atom: Atom) -> Type {
         match atom {
             Atom::Var(name) => self.type_of(name).clone(),
@@ -55,7 +63,7 @@ impl TypeEnv {
         }
     }
 
-    /// Records the types of all names bound in a part of a function.
+    /// Records the types of all names bound in an expression.
     pub fn add_exp<L: Level>(&mut self, exp: &Exp<L>) {
         Visit::<L>::exp(&mut Collect(self), exp);
     }
@@ -77,8 +85,8 @@ struct Collect<'a>(&'a mut TypeEnv);
 
 impl<L: Level> Visit<L> for Collect<'_> {
     fn binder(&mut self, name: &Name) {
-        // What is bound without a parameter is an index or a counter; a
-        // parameter's own type follows and a counter's overrides this.
+        // Names bound without a parameter are indices or counters. A parameter's type is set
+        // afterwards, a counter's too if it is not `i64`.
         self.0.set(*name, Type::I64);
     }
 
@@ -94,8 +102,7 @@ impl<L: Level> Visit<L> for Collect<'_> {
     }
 }
 
-/// The type of a basic operation's only result; `type_of` gives the type of a
-/// name in scope.
+/// The type of a basic operation's only result; `type_of` returns the type of a name in scope.
 pub fn basic_type(op: &BasicOp, type_of: &dyn Fn(Name) -> Type) -> Type {
     let atom_type = |atom: &Atom| match atom {
         Atom::Var(name) => type_of(*name),
@@ -160,8 +167,8 @@ pub fn basic_type(op: &BasicOp, type_of: &dyn Fn(Name) -> Type) -> Type {
     }
 }
 
-/// The types of an expression's results, sizes among the results as
-/// [`Dim::Ext`]. `None` for what only the pattern tells: conditionals and calls.
+/// The types of an expression's results, with sizes among the results as [`Dim::Ext`]. `None` for
+/// conditionals and calls, whose result types are known from the pattern only.
 pub fn exp_types<L: Level>(exp: &Exp<L>, type_of: &dyn Fn(Name) -> Type) -> Option<Vec<Type>> {
     match exp {
         Exp::Basic(op) => Some(vec![basic_type(op, type_of)]),
@@ -198,7 +205,7 @@ pub fn map_dims(ty: &Type, f: &dyn Fn(Name) -> Dim) -> Type {
     }
 }
 
-/// The type with each [`Dim::Ext`] replaced by what `f` says of its position.
+/// The type with each [`Dim::Ext`] replaced by `f` of its position, where that is defined.
 #[must_use]
 pub fn instantiate(ty: &Type, f: &dyn Fn(u32) -> Option<Dim>) -> Type {
     let dim = |dim: &Dim| match dim {
@@ -216,8 +223,8 @@ pub fn instantiate(ty: &Type, f: &dyn Fn(u32) -> Option<Dim>) -> Type {
     }
 }
 
-/// A pattern of fresh names for results of these types, in which
-/// [`Dim::Ext`] means the pattern's own elements. Annotations are the default.
+/// A pattern of fresh names for results of these types, with each [`Dim::Ext`] replaced by the
+/// pattern's own elements. Annotations have their default.
 pub fn fresh_pattern<L: Level>(
     names: &mut NameTable,
     results: impl IntoIterator<Item = (impl AsRef<str>, Type)>,

@@ -1,60 +1,58 @@
-//! The verifier: what every well-formed program satisfies, at each level.
+//! The verifier: the invariants of well-formed programs, at each level.
 //!
-//! Scope (`scope`; when broken, nothing else is looked at in that function):
-//! 1. A name is bound once in its function and lies in the function's name table.
-//! 2. A name is used only after its binding and inside its scope; lambdas and
-//!    bodies see the names around them, results of a body do not leave it but
-//!    as results.
-//! 3. Provenances lie in the function's provenance table.
+//! Scope (`scope`; if violated, the function is not checked further):
+//! 1. A name is bound once in its function and is in the function's name table.
+//! 2. A name is used only after its binding and inside of its scope. The names around lambdas and
+//!    bodies are in scope in them; names bound in a body are not in scope outside of it.
+//! 3. Provenances are in the function's provenance table.
 //!
 //! Types (`types`, `basic`, `ops`):
-//! 4. Operands have the types that the operation takes (the table in `prim`),
-//!    arities agree, array places hold arrays, certificates are certificates.
-//! 5. A dimension is a constant that is not negative or a name of type `i64`;
-//!    [`Dim::Ext`](crate::Dim::Ext) stands only in function results (and in the
-//!    results of a `flatmap`'s lambda) and names an `i64` result.
-//! 6. A pattern has the types of its expression. Shapes are equal as
-//!    dimensions, names compared as names: where two sizes are equal for
-//!    another reason, a `coerce` says so.
-//! 7. Telescopes: with the values of a branch, of a loop's initial or next
-//!    values, of a call's arguments put in place of the names that the pattern
-//!    or the parameters bind, types are equal.
-//! 8. Operators take twice what they give, neutral elements have the types of
-//!    the operator's results; inputs have the outer size of the operation.
-//! 9. Accumulators carry the token of their `withacc`, its shape and elements.
-//! 10. Calls are of functions of the program, constants have no parameters,
-//!     each function name stands for one function, entry points have the
-//!     signatures of their functions. Opaque types are what their entries in the
-//!     table say ([`crate::entry`]), and differ in their names.
+//! 4. Operands have the types that the operation requires (the table in `prim`), arities agree,
+//!    array operands are arrays, certificates are certificates.
+//! 5. A dimension is a non-negative constant or a name of type `i64`; [`Dim::Ext`](crate::Dim::Ext)
+//!    occurs only in function results (and in the results of a `flatmap`'s lambda) and refers to an
+//!    `i64` result.
+//! 6. A pattern has the types of its expression. Shapes are equal if their dimensions are, and
+//!    names only equal themselves: where two sizes are equal for another reason, a `coerce` says
+//!    so.
+//! 7. Telescopes: types are equal after substitution of the results of a branch, of a loop's
+//!    initial or next values, or of a call's arguments for the names that the pattern or the
+//!    parameters bind.
+//! 8. Operators have twice as many parameters as results, neutral elements have the types of the
+//!    results; inputs have the outer size of the operation.
+//! 9. Accumulators carry the token of their `withacc`, its shape and element types.
+//! 10. Called functions are functions of the program, constants have no parameters, function names
+//!     are unique, entry points have the signatures of their functions. Opaque types satisfy the
+//!     invariants of their table ([`crate::entry`]), and their names are unique.
 //!
 //! Consumption (`consume`, with aliases recomputed):
-//! 11. Nothing is used after it, or something that it may alias, was consumed.
-//! 12. Consumed is only what may be: no parameter that is not declared so, and
-//!     nothing from outside a body that may run more than once.
+//! 11. Nothing is used after it, or anything that it may alias, was consumed.
+//! 12. Consumed are neither parameters that are not declared so, nor names from outside of a body
+//!     that may run more than once.
 //! 13. A function's result aliases only the parameters that it declares.
-//! 14. What a consumed loop parameter becomes next aliases nothing from outside the loop.
+//! 14. The next value of a consumed loop parameter aliases nothing from outside of the loop.
 //!
 //! Levels (`ops`):
-//! 15. Segops: levels stand in one another as the machine's do ([`target::levels`]); `lane` is a dimension;
-//!     decompositions have `grain`, `max_chunks` and `width` of at least 1;
-//!     `width` above 1 only with commutative operators.
-//! 16. Memory: every bound array has a block and an index function, and nothing
-//!     else has; the block is memory; the index function has the array's rank
-//!     and extents.
+//! 15. Segops: levels are nested as those of the target machine ([`target::levels`]); `lane` is a
+//!     dimension; decompositions have `grain`, `max_chunks`, `width` and `streams` of at least 1
+//!     and a power of two as `depth`; `width` is above 1 only with commutative operators, `streams`
+//!     only with a `width` of 1, as a multiple of `depth`.
+//! 16. Memory: exactly the bound arrays have a block and an index function; the block is a memory
+//!     block; the index function has the array's rank and extents.
 //!
 //! Tuning parameters (`types`, `basic`):
-//! 17. Those of a function have different names, and a comparison with one names
-//!     one of its function.
+//! 17. Those of a function have different names; a comparison or decomposition refers to one of its
+//!     function.
 //!
-//! Not checked: that results of a call do not alias each other (as far as they
-//! may, they name a common parameter); that a `coerce` without a certificate was proven; that the two
-//! shapes of a `reshape` have equally many elements; that index functions stay
-//! inside blocks and agree between branches and pattern; that constants are
-//! in an order in which they can be computed; that operators are associative.
+//! Not checked: that results of a call do not alias each other (if they may, they name a common
+//! parameter); that a `coerce` without a certificate was proven; that the two shapes of a `reshape`
+//! have equally many elements; that index functions stay inside of blocks and agree between
+//! branches and pattern; that constants are in an order in which they can be computed; that
+//! operators are associative; that facts are true (only that they are on operations that can have
+//! them).
 //!
-//! The time is linear in the size of the program (times the nesting of
-//! conditionals, for consumption). All errors are collected;
-//! [`listing`] shows them inside the program.
+//! The time is linear in the size of the program (times the nesting of conditionals, for
+//! consumption). All errors are collected; [`listing`] shows them inside of the program.
 
 mod basic;
 mod consume;
@@ -73,29 +71,29 @@ use crate::version;
 use rustc_hash::FxHashMap;
 use std::fmt;
 
-/// What a level's operations must satisfy.
+/// The invariants of a level's operations.
 pub trait Rules<L: Level> {
-    /// Checks the operation and all bodies in it. The pattern is compared to
-    /// its result types by the caller.
+    /// Checks the operation and all bodies in it. The pattern is compared with the result types by
+    /// the caller.
     fn verify(&self, c: &mut Checker<'_, L>);
 
-    /// Whether this can be known about the operation.
+    /// Returns true if the operation can have this fact.
     fn may_have(&self, mark: Mark) -> bool {
         let _ = mark;
         false
     }
 
-    /// Whether what the operation gives may lie in this order.
+    /// Returns true if the operation's results can have this dimension order.
     fn may_lie(&self, order: &Order) -> bool {
         let _ = order;
         false
     }
 }
 
-/// What a level's annotations must satisfy.
+/// The invariants of a level's annotations.
 pub trait AnnotationRules {
-    /// Checks the annotation of something of this type; `mem_type` gives the
-    /// type of a block. Errors as text.
+    /// Checks the annotation of a name of this type; `mem_type` returns the type of a block. The
+    /// error is the message.
     fn verify(&self, ty: &Type, mem_type: &dyn Fn(crate::mem::Block) -> Option<Type>) -> Result<(), String>;
 }
 
@@ -105,14 +103,14 @@ impl AnnotationRules for () {
     }
 }
 
-/// A broken invariant.
+/// A violated invariant.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct VerifyError {
     /// The function.
     pub function: FunName,
-    /// The first name that the statement (or parameter) concerned binds.
+    /// The first name that the statement (or parameter) binds.
     pub name: Option<Name>,
-    /// What is wrong.
+    /// Description of the violation.
     pub message: String,
 }
 
@@ -130,7 +128,7 @@ impl fmt::Display for VerifyError {
 ///
 /// # Errors
 ///
-/// Every broken one, in the order of the program; at most a few hundred.
+/// All violations, in program order; at most a few hundred.
 pub fn verify<L: Level>(program: &Program<L>) -> Result<(), Vec<VerifyError>> {
     let mut errors = Vec::new();
     let mut functions: FxHashMap<&FunName, &Function<L>> = FxHashMap::default();
@@ -172,7 +170,7 @@ pub fn verify<L: Level>(program: &Program<L>) -> Result<(), Vec<VerifyError>> {
     if errors.is_empty() { Ok(()) } else { Err(errors) }
 }
 
-/// The program's text with the errors as comments where they belong.
+/// The program's text, with the errors as comments at the statements concerned.
 pub fn listing<L: Level>(program: &Program<L>, errors: &[VerifyError]) -> String {
     let notes: Vec<Note> = errors
         .iter()
@@ -220,7 +218,7 @@ fn check_entry<L: Level>(
     }
 }
 
-/// The values that users see: memory blocks are passed beside them.
+/// The types of the values in an entry point's signature, that is, without memory blocks.
 fn signature<'a>(types: impl Iterator<Item = &'a Type>) -> Vec<&'a Type> {
     types.filter(|ty| !matches!(ty, Type::Mem(_))).collect()
 }

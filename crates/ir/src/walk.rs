@@ -1,10 +1,9 @@
-//! Generic traversal: one walker for every level.
+//! Generic traversal: one visitor for every level.
 //!
-//! [`Visit`] reads and [`VisitMut`] rewrites. Both are the same set of hooks,
-//! one for each kind of place; a hook's default goes on to the parts, and an
-//! override goes on by calling the `walk_*` method of the same name (which is
-//! not meant to be overridden). Whatever a traversal does not care about it
-//! does not mention:
+//! [`Visit`] reads and [`VisitMut`] rewrites. Both have the same methods, one for each kind of
+//! syntax node. A method's default implementation visits the node's parts; an override does so by
+//! calling the `walk_*` method of the same name (which is not meant to be overridden). A traversal
+//! implements only the methods that it needs:
 //!
 //! ```text
 //! struct Calls(usize);
@@ -16,16 +15,13 @@
 //! }
 //! ```
 //!
-//! Guarantees. Every use of a name reaches `name` (through `atom`, `dim`, `ty`,
-//! `poly` or directly where only a variable can stand), every binding reaches
-//! `binder`. Places are visited in scope order: a name's binder comes before
-//! its uses, and the names bound between [`Visit::enter`] and
-//! [`Visit::leave`] are visible only there. Nested bodies of any depth do not
-//! overflow the stack.
+//! Guarantees. Every use of a name reaches `name` (through `atom`, `dim`, `ty`, `poly`, or directly
+//! where only a variable is allowed), every binding reaches `binder`. Nodes are visited in scope
+//! order: the binder of a name comes before its uses, and names bound between [`Visit::enter`] and
+//! [`Visit::leave`] are visible only there. Nested bodies of any depth do not overflow the stack.
 //!
-//! [`Operation`] is what each level's operations tell generic code. The
-//! services built on the walkers (substitution, free names, fresh copies) are
-//! in [`rename`].
+//! [`Operation`] is the interface of each level's operations for generic code. Substitution, free
+//! names and copies with fresh names are in [`rename`].
 
 mod ops;
 pub mod rename;
@@ -45,34 +41,34 @@ use crate::syntax::{
 use crate::tunable::TunableId;
 use crate::types::{Dim, Type};
 
-/// What generic code may ask of a level's operation.
+/// The interface of a level's operations for generic code.
 pub trait Operation<L: Level>: Sized {
     /// Visits all parts in scope order.
     fn visit<V: Visit<L> + ?Sized>(&self, v: &mut V);
 
-    /// Visits all parts in scope order, to change them.
+    /// Visits all parts in scope order, mutably.
     fn visit_mut<V: VisitMut<L> + ?Sized>(&mut self, v: &mut V);
 
     /// The operation's name in IR text and messages.
     fn keyword(&self) -> &'static str;
 
-    /// The names that the operation consumes (not what its bodies consume).
+    /// The names that the operation consumes (without those consumed in its bodies).
     fn consumed(&self) -> Vec<Name>;
 
-    /// Whether the bodies in it run once, as those of a `withacc` do.
+    /// Returns true if its bodies run once, as that of a `withacc`.
     fn runs_once(&self) -> bool;
 
-    /// The types of the results. Sizes that are results of the operation
-    /// appear as [`Dim::Ext`]; `type_of` gives the type of a name in scope.
+    /// The types of the results. Sizes that are results of the operation appear as [`Dim::Ext`];
+    /// `type_of` returns the type of a name in scope.
     fn result_types(&self, type_of: &dyn Fn(Name) -> Type) -> Vec<Type>;
 }
 
-/// What generic code may ask of a level's annotations.
+/// The interface of a level's annotations for generic code.
 pub trait Annotation<L: Level> {
-    /// Visits all names in it.
+    /// Visits all names in the annotation.
     fn visit<V: Visit<L> + ?Sized>(&self, v: &mut V);
 
-    /// Visits all names in it, to change them.
+    /// Visits all names in the annotation, mutably.
     fn visit_mut<V: VisitMut<L> + ?Sized>(&mut self, v: &mut V);
 }
 
@@ -108,7 +104,7 @@ macro_rules! walker {
                 let _ = name;
             }
 
-            /// The place where a name is bound.
+            /// A binding of a name.
             fn binder(&mut self, name: &$($m)? Name) {
                 let _ = name;
             }
@@ -133,7 +129,7 @@ macro_rules! walker {
                 }
             }
 
-            /// A polynomial of an annotation.
+            /// A polynomial in an annotation.
             fn poly(&mut self, poly: &$($m)? Poly) {
                 $poly(self, poly);
             }
@@ -168,7 +164,7 @@ macro_rules! walker {
                 self.walk_exp(exp);
             }
 
-            /// A parameter of the function.
+            /// A reference to a tuning parameter of the function.
             fn tunable(&mut self, id: &$($m)? TunableId) {
                 let _ = id;
             }
@@ -209,7 +205,7 @@ macro_rules! walker {
                 }
             }
 
-            /// The parts of a parameter: type, annotation, then the name as bound.
+            /// The parts of a parameter: type, annotation, then the name as a binding.
             fn walk_param(&mut self, param: &$($m)? Param<L>) {
                 let Param { name, ty, ann } = param;
                 self.ty(ty);
@@ -217,7 +213,7 @@ macro_rules! walker {
                 self.binder(name);
             }
 
-            /// The parts of a statement: certificates, expression, then pattern.
+            /// The parts of a statement: provenance, certificates, expression, then pattern.
             fn walk_stm(&mut self, stm: &$($m)? Stm<L>) {
                 let Stm { pat, aux, exp } = stm;
                 let Aux { certs, attrs: _, prov, facts: _ } = aux;
@@ -284,7 +280,7 @@ macro_rules! walker {
                 });
             }
 
-            /// The parts of a lambda, in a scope: parameters, types of results, body.
+            /// The parts of a lambda, in a scope: parameters, result types, body.
             fn walk_lambda(&mut self, lambda: &$($m)? Lambda<L>) {
                 let Lambda { params, body, ret } = lambda;
                 self.enter();
@@ -298,8 +294,8 @@ macro_rules! walker {
                 self.leave();
             }
 
-            /// The parts of a function: parameters, body, then results. (A
-            /// result's type sees the parameters only.)
+            /// The parts of a function: parameters, result types and annotations, then body.
+            /// (Result types mention parameters only.)
             fn walk_function(&mut self, function: &$($m)? Function<L>) {
                 let Function { name: _, kind: _, version: _, attrs: _, params, ret, body, tunables: _, names: _, provs: _ } =
                     function;
@@ -448,17 +444,17 @@ macro_rules! walker {
 }
 
 walker! {
-    /// A traversal that reads.
+    /// A read-only traversal.
     Visit, visit, read_poly,
 }
 
 walker! {
-    /// A traversal that changes what it sees.
+    /// A traversal that can change the nodes.
     VisitMut, visit_mut, change_poly, mut
 }
 
-/// Calls `f` with each body directly inside the expression (branches, loop
-/// bodies, bodies of lambdas and segops), not with bodies inside those.
+/// Calls `f` with each body directly inside of the expression (branches, bodies of loops, lambdas
+/// and segops), but not with bodies nested in those.
 pub fn sub_bodies<L: Level>(exp: &Exp<L>, f: impl FnMut(&Body<L>)) {
     struct Bodies<F>(F);
     impl<L: Level, F: FnMut(&Body<L>)> Visit<L> for Bodies<F> {
@@ -469,7 +465,7 @@ pub fn sub_bodies<L: Level>(exp: &Exp<L>, f: impl FnMut(&Body<L>)) {
     Bodies(f).exp(exp);
 }
 
-/// As [`sub_bodies`], to change them.
+/// [`sub_bodies`], mutable.
 pub fn sub_bodies_mut<L: Level>(exp: &mut Exp<L>, f: impl FnMut(&mut Body<L>)) {
     struct Bodies<F>(F);
     impl<L: Level, F: FnMut(&mut Body<L>)> VisitMut<L> for Bodies<F> {
@@ -480,8 +476,8 @@ pub fn sub_bodies_mut<L: Level>(exp: &mut Exp<L>, f: impl FnMut(&mut Body<L>)) {
     Bodies(f).exp(exp);
 }
 
-/// Calls `f` with every name that the expression uses, at any depth, in scope
-/// order and with repetitions (names that the expression itself binds included).
+/// Calls `f` with every name that the expression uses, at any depth, in scope order and with
+/// repetitions (including names that the expression itself binds).
 pub fn used_names<L: Level>(exp: &Exp<L>, f: impl FnMut(Name)) {
     struct Uses<F>(F);
     impl<L: Level, F: FnMut(Name)> Visit<L> for Uses<F> {
@@ -492,9 +488,9 @@ pub fn used_names<L: Level>(exp: &Exp<L>, f: impl FnMut(Name)) {
     Uses(f).exp(exp);
 }
 
-/// The arrays that an expression itself consumes, not what bodies in it do; `call` says of a
-/// function whether it consumes the argument at a place. An accumulator's arrays were consumed
-/// by its `withacc`: nothing beside it denotes them.
+/// Returns the arrays that an expression itself consumes, without those consumed in its bodies.
+/// `call` returns true if a function consumes its argument at a position. An accumulator's arrays
+/// were consumed by its `withacc`: no other name denotes them.
 pub fn consumed_by<L: Level>(exp: &Exp<L>, call: impl Fn(&FunName, usize) -> bool) -> Vec<Name> {
     match exp {
         Exp::Basic(BasicOp::Update { array, .. } | BasicOp::FlatUpdate { array, .. }) => {
@@ -513,7 +509,7 @@ pub fn consumed_by<L: Level>(exp: &Exp<L>, call: impl Fn(&FunName, usize) -> boo
     }
 }
 
-/// Calls `f` with each name that a statement uses, in its certificates and types too.
+/// Calls `f` with each name that a statement uses, including its certificates and types.
 pub fn stm_names<L: Level>(stm: &Stm<L>, f: impl FnMut(Name)) {
     struct Uses<F>(F);
     impl<L: Level, F: FnMut(Name)> Visit<L> for Uses<F> {
@@ -524,7 +520,7 @@ pub fn stm_names<L: Level>(stm: &Stm<L>, f: impl FnMut(Name)) {
     Uses(f).stm(stm);
 }
 
-/// Calls `f` with each function that a body calls, as often as it does.
+/// Calls `f` with the function of each call in a body, with repetitions.
 pub fn callees<L: Level>(body: &Body<L>, f: impl FnMut(&FunName)) {
     struct Calls<F>(F);
     impl<L: Level, F: FnMut(&FunName)> Visit<L> for Calls<F> {

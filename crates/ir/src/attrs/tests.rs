@@ -1,4 +1,4 @@
-//! The written form of attributes, and the table of how they merge.
+//! The source syntax of attributes, and the rules by which they merge.
 
 use super::{Attr, Attrs, Heir, Versions, WRITTEN};
 use std::sync::Arc;

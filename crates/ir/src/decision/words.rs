@@ -1,5 +1,5 @@
-//! The words for decisions: in a line about internal names ([`std::fmt::Display`]), and
-//! for users, at the operation that a decision is about ([`Kind::told`]).
+//! Text of decisions: one line with the compiler's internal names ([`std::fmt::Display`]), and the
+//! remark for users, shown at the source span of the operation ([`Kind::told`]).
 
 use super::{
     Apart, Around, Called, Check, Copied, Cycles, Decision, Gone, Kind, NoLanes, Operation, Party,
@@ -10,26 +10,26 @@ use crate::seg::Decomp;
 use std::collections::BTreeSet;
 use std::fmt;
 
-/// What operations, places and variables are called.
+/// Renders operations, source spans and variables in remarks.
 pub trait Names {
-    /// An operation that is not at the place at hand.
+    /// An operation at another source span.
     fn party(&self, party: &Party) -> String;
-    /// A place, after a word like "in": `line 3`.
+    /// A source span, to follow a preposition such as "in": `line 3`.
     fn place(&self, places: &[SrcLoc]) -> String;
-    /// Several places: `lines 3, 4 and 8`; nothing if they are in one line.
+    /// Several source spans: `line 3, line 4`; `None` if they render equally.
     fn lines(&self, parts: &[Vec<SrcLoc>]) -> Option<String> {
         let lines: BTreeSet<String> = parts.iter().map(|part| self.place(part)).collect();
         (lines.len() > 1).then(|| lines.into_iter().collect::<Vec<_>>().join(", "))
     }
-    /// A variable.
+    /// A variable, given its hint.
     fn variable(&self, name: &str) -> String;
-    /// The loop that counts with this variable.
+    /// The loop with this counter.
     fn counter(&self, name: &str) -> String;
     /// A function.
     fn function(&self, name: &str) -> String;
 }
 
-/// Names as the compiler has them.
+/// The compiler's internal names.
 struct Internal;
 
 impl Names for Internal {
@@ -56,7 +56,7 @@ impl Names for Internal {
 }
 
 impl Kind {
-    /// What the decision says, of the operation at its place.
+    /// The remark for users, with the operation as its implied subject.
     pub fn told(&self, names: &dyn Names) -> String {
         match self {
             Self::Fused { consumer, .. } => format!("goes into {}", names.party(consumer)),
@@ -133,7 +133,7 @@ impl Kind {
         }
     }
 
-    /// Its name in data for other programs.
+    /// The kind's identifier in machine-readable output (`--json`).
     pub fn name(&self) -> &'static str {
         match self {
             Self::Fused { .. } => "fused",
@@ -186,7 +186,7 @@ impl fmt::Display for Pruned {
     }
 }
 
-/// What is said of an operation with a second version.
+/// The addition to the remark on an operation with a second version.
 const fn by_sizes(versions: bool) -> &'static str {
     if versions { "; in two versions, by the sizes inside" } else { "" }
 }

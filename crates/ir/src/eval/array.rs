@@ -1,8 +1,8 @@
-//! Arrays of the evaluator: views of shared typed buffers, or of blocks.
+//! Arrays of the evaluator: views of shared typed buffers, or of memory blocks.
 //!
-//! An array in a buffer is a value: the buffer is copied when it is written to
-//! while others share it. An array in a block is the place: whoever writes there
-//! changes what it reads, which is an error when it does.
+//! An array in a buffer is a value: the buffer is copied when it is written while shared. An array
+//! in a block is a memory location: other writes to it change the array, and a read afterwards is
+//! an error.
 
 pub use super::buffer::Buffer;
 
@@ -15,10 +15,10 @@ use smallvec::SmallVec;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// An array: a view of a buffer that it may share with others, or, while a
-/// program with memory runs, of a block.
+/// An array: a view of a buffer that it may share with others or, in programs with memory, of a
+/// block.
 ///
-/// It is as small as a scalar, since names stand for scalars most of the time.
+/// It is as small as a scalar, since most values are scalars.
 #[derive(Clone, Debug)]
 pub struct Array(Rc<Inner>);
 
@@ -28,11 +28,11 @@ struct Inner {
     view: View,
 }
 
-/// What an array is a view of.
+/// The memory of which an array is a view.
 #[derive(Clone, Debug)]
 enum Data {
     Own(Rc<Store>),
-    /// All elements have been there since this time.
+    /// Its elements must not have been written since this time.
     Placed {
         block: BlockRef,
         elem: PrimType,
@@ -47,7 +47,7 @@ impl PartialEq for Array {
     }
 }
 
-/// The product of sizes, if it is a possible number of elements of this size.
+/// The product of sizes; an error if one is negative or the array would be too large.
 pub(super) fn checked_count(shape: &[i64], elem: PrimType) -> Result<usize, EvalError> {
     let mut count = 1i64;
     for n in shape {
@@ -73,12 +73,12 @@ fn nobody_wrote<T>() -> Result<T, EvalError> {
 }
 
 impl Array {
-    /// The buffer's elements in this shape, row-major; `None` unless their numbers agree.
+    /// The buffer's elements in this shape, row-major; `None` unless their number matches.
     pub fn new(shape: &[i64], data: Buffer) -> Option<Self> {
         Self::of(shape, data.into())
     }
 
-    /// The elements in this shape, row-major; `None` unless their numbers agree.
+    /// The elements in this shape, row-major; `None` unless their number matches.
     pub(super) fn of(shape: &[i64], data: Store) -> Option<Self> {
         let count = checked_count(shape, data.data.elem()).ok()?;
         (count == data.data.len()).then(|| Self::owning(data, SmallVec::from_slice(shape)))
@@ -88,20 +88,20 @@ impl Array {
         Self(Rc::new(Inner { data: Data::Own(Rc::new(data)), view: View::whole(shape) }))
     }
 
-    /// These places of a block, whatever is there now.
+    /// The array at this location of a block, with its current elements.
     pub(super) fn placed(block: BlockRef, elem: PrimType, view: View) -> Self {
         let data = Data::Placed { block, elem, born: 0 };
         Self(Rc::new(Inner { data, view }))
     }
 
-    /// An array of values of type `elem`; `None` unless types and number agree.
+    /// An array of values of type `elem`; `None` unless types and number match.
     pub fn from_scalars(elem: PrimType, shape: &[i64], values: &[Scalar]) -> Option<Self> {
         let mut data = Buffer::with_capacity(elem, values.len());
         let fits = values.iter().all(|value| data.push(*value));
         if fits { Self::new(shape, data) } else { None }
     }
 
-    /// An array of row-major little-endian elements; `None` unless their number agrees.
+    /// An array of row-major little-endian elements; `None` unless their number matches.
     pub fn from_bytes(elem: PrimType, shape: &[i64], bytes: &[u8]) -> Option<Self> {
         let size = elem.size() as usize;
         let mut data = Buffer::with_capacity(elem, bytes.len() / size);
@@ -113,7 +113,7 @@ impl Array {
         Self::new(shape, data)
     }
 
-    /// The elements, row-major, little-endian.
+    /// The elements' bytes, row-major, little-endian.
     pub fn to_bytes(&self) -> Vec<u8> {
         let size = self.elem().size() as usize;
         let scalars = self.scalars();
@@ -124,7 +124,7 @@ impl Array {
         bytes
     }
 
-    /// The elements, row-major. Results of evaluations have all of theirs.
+    /// The elements, row-major. In results of evaluations, all are present.
     pub fn scalars(&self) -> Vec<Scalar> {
         let mut values = Vec::with_capacity(self.0.view.count());
         match &self.0.data {
@@ -151,7 +151,7 @@ impl Array {
         &self.0.view.shape
     }
 
-    /// The block that it lies in, if it lies in one.
+    /// The block of the array, if it is in one.
     pub(super) fn block(&self) -> Option<&BlockRef> {
         match &self.0.data {
             Data::Own(_) => None,
@@ -159,7 +159,7 @@ impl Array {
         }
     }
 
-    /// Whether both lie in the same places of the same block.
+    /// Returns true if both have the same location in the same block.
     pub(super) fn same_place(&self, other: &Self) -> bool {
         match (self.block(), other.block()) {
             (Some(a), Some(b)) => Rc::ptr_eq(a, b) && self.0.view.same(&other.0.view),
@@ -167,26 +167,26 @@ impl Array {
         }
     }
 
-    /// Whether it lies row-major from the start of its block, if it lies in one.
+    /// Returns true if it is row-major from the start of its block, or in no block.
     pub(super) fn at_start(&self) -> bool {
         self.block().is_none() || self.0.view.same(&View::whole(self.0.view.shape.clone()))
     }
 
-    /// From now on what lies in its places is its own.
+    /// Takes ownership of the elements at its location at this time.
     pub(super) fn born_at(&mut self, time: u32) {
         if let Data::Placed { born, .. } = &mut Rc::make_mut(&mut self.0).data {
             *born = time;
         }
     }
 
-    /// Nobody may write its block from now on.
+    /// Makes its block read-only.
     pub(super) fn keep(&self) {
         if let Data::Placed { block, .. } = &self.0.data {
             block.borrow_mut().keep();
         }
     }
 
-    /// Checks that nobody has written to its places since it was made.
+    /// Checks that its location has not been written since the array was created.
     pub(super) fn intact(&self) -> Result<(), EvalError> {
         match &self.0.data {
             Data::Own(_) => Ok(()),
@@ -196,7 +196,7 @@ impl Array {
         }
     }
 
-    /// The array row-major in a block of its own.
+    /// The array, row-major in a block of its own.
     pub(super) fn in_block(&self, block: Block, stamp: Stamp) -> Result<Self, EvalError> {
         let view = View::whole(self.0.view.shape.clone());
         let block = Rc::new(RefCell::new(block));
@@ -205,8 +205,7 @@ impl Array {
         Ok(placed)
     }
 
-    /// The element with these indices, as many as dimensions; `None` if it is out
-    /// of bounds.
+    /// The element with these indices, one per dimension; `None` if out of bounds.
     pub(super) fn element(&self, indices: &[i64]) -> Result<Option<Scalar>, EvalError> {
         let Some(at) = self.0.view.position(indices) else {
             return Ok(None);
@@ -225,25 +224,24 @@ impl Array {
         Self(Rc::new(Inner { data, view }))
     }
 
-    /// A view: per dimension, one index (`Ok`) or start, count and stride.
-    /// `None` if it is out of bounds.
+    /// A slice: per dimension, an index (`Ok`) or start, count and stride. `None` if out of bounds.
     pub(super) fn slice(&self, slice: &[Index]) -> Option<Self> {
         self.0.view.slice(slice).map(|view| self.with_view(view))
     }
 
-    /// A view that divides the outermost dimension: first row, then size and
-    /// distance of each new dimension. `None` if it is out of bounds.
+    /// A view that replaces the outermost dimension by several: first row, then size and stride (in
+    /// rows) of each new dimension. `None` if out of bounds.
     pub(super) fn flat_slice(&self, offset: i64, dims: &[(i64, i64)]) -> Option<Self> {
         let view = self.0.view.flat_slice(offset, dims);
         view.map(|view| self.with_view(view))
     }
 
-    /// Dimensions permuted.
+    /// The array with permuted dimensions; `None` if the permutation is invalid.
     pub(super) fn rearrange(&self, perm: &[usize]) -> Option<Self> {
         self.0.view.rearrange(perm).map(|view| self.with_view(view))
     }
 
-    /// The same elements in another shape; `None` if that has another number of them.
+    /// The same elements in another shape; `None` if the number of elements differs.
     pub(super) fn reshape(&self, shape: &[i64]) -> Result<Option<Self>, EvalError> {
         let count = checked_count(shape, self.elem())?;
         if count != self.0.view.count() {
@@ -266,12 +264,12 @@ impl Array {
         Ok(store)
     }
 
-    /// The elements in a buffer of their own.
+    /// A copy in a buffer of its own.
     pub(super) fn copy(&self) -> Result<Self, EvalError> {
         Ok(Self::owning(self.store()?, self.0.view.shape.clone()))
     }
 
-    /// As a value that leaves the program: all elements were written.
+    /// A copy as a result of the program; an error unless all elements have been written.
     pub(super) fn result(&self) -> Result<Self, EvalError> {
         let copy = self.copy()?;
         if let Data::Own(store) = &copy.0.data
@@ -283,7 +281,7 @@ impl Array {
         }
     }
 
-    /// Appends the elements; false if they have another type.
+    /// Appends the elements; returns false if they have another type.
     pub(super) fn append_to(&self, out: &mut Store) -> Result<bool, EvalError> {
         match &self.0.data {
             Data::Own(store) => {
@@ -296,7 +294,7 @@ impl Array {
         }
     }
 
-    /// Makes the buffer this array's own, copying it if it is shared.
+    /// Makes the array the only owner of its buffer, by copying it if it is shared.
     fn own(&mut self) -> Result<(), EvalError> {
         let shared = match Rc::get_mut(&mut self.0) {
             None => self.block().is_none(),
@@ -309,7 +307,7 @@ impl Array {
         Ok(())
     }
 
-    /// Writes an element; false if it is out of bounds or of another type.
+    /// Writes an element; returns false if it is out of bounds or of another type.
     pub(super) fn write(&mut self, indices: &[i64], value: Scalar, stamp: Stamp) -> Result<bool, EvalError> {
         self.own()?;
         let Some(at) = self.0.view.position(indices) else {
@@ -327,8 +325,8 @@ impl Array {
         }
     }
 
-    /// Writes a slice; false if it is out of bounds, or the value has another
-    /// number or type of elements.
+    /// Writes a slice; returns false if it is out of bounds, or if the value has another shape or
+    /// element type.
     pub(super) fn write_slice(
         &mut self,
         slice: &[Index],
@@ -340,8 +338,8 @@ impl Array {
         self.write_view(part, value, stamp)
     }
 
-    /// Writes to a view that divides the outermost dimension; see
-    /// [`Array::flat_slice`] and [`Array::write_slice`].
+    /// Writes to a view that replaces the outermost dimension by several; see [`Array::flat_slice`]
+    /// and [`Array::write_slice`].
     pub(super) fn write_flat(
         &mut self,
         offset: i64,
@@ -354,7 +352,7 @@ impl Array {
         self.write_view(part, value, stamp)
     }
 
-    /// Writes all elements; they have to have the same shape.
+    /// Writes all elements; the shapes must be equal.
     pub(super) fn fill(&mut self, value: &Self, stamp: Stamp) -> Result<(), EvalError> {
         if self.write_view(Some(self.0.view.clone()), value, stamp)? {
             return Ok(());

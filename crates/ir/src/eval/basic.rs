@@ -23,8 +23,8 @@ fn or_bug<T>(value: Option<T>, message: impl FnOnce() -> String) -> Result<T> {
 }
 
 impl<'p, L: Level> Machine<'p, L> {
-    /// The value of a basic operation that is bound to a name, where it is no scalar that
-    /// [`Self::scalar`] gives.
+    /// The value of a basic operation that is bound to a name, if [`Self::scalar`] does not compute
+    /// it.
     pub(super) fn basic(&mut self, frame: &mut Frame<'p>, op: &'p BasicOp, name: Name) -> Result<Value> {
         Ok(match op {
             BasicOp::Atom(x) | BasicOp::Opaque(x) => frame.atom(*x)?,
@@ -140,8 +140,8 @@ impl<'p, L: Level> Machine<'p, L> {
         })
     }
 
-    /// An operation that puts arrays together has not written over any of them
-    /// on the way. (What is copied as a whole is read before.)
+    /// Checks that an operation that combines arrays has not overwritten any of its operands while
+    /// it wrote its result. (Operands of plain copies are read completely before the write.)
     pub(super) fn unharmed(&self, frame: &Frame<'p>, op: &BasicOp) -> Result<()> {
         let whole = |name: &Name| match frame.array(*name) {
             Ok(array) => array.intact(),
@@ -185,7 +185,7 @@ fn out_of_bounds() -> String {
     "a view of a flat array that is out of bounds or of another shape".to_owned()
 }
 
-/// An array of this outer shape with a value everywhere.
+/// An array with this outer shape, filled with a value.
 pub(super) fn replicate(frame: &Frame<'_>, shape: &[Dim], value: Atom) -> Result<Value> {
     let mut shape = frame.sizes(shape)?;
     match frame.atom(value)? {
@@ -207,7 +207,7 @@ pub(super) fn replicate(frame: &Frame<'_>, shape: &[Dim], value: Atom) -> Result
     }
 }
 
-/// An index that a shape does not have.
+/// The error for an index out of bounds of a shape.
 pub(super) fn beyond(shape: &[i64]) -> EvalError {
     EvalError::bug(format!("an index out of bounds for the shape {shape:?}"))
 }
@@ -219,7 +219,7 @@ fn index(frame: &Frame<'_>, array: Name, slice: &[DimIndex]) -> Result<Value> {
     Ok(Value::Array(part.ok_or_else(|| beyond(array.shape()))?))
 }
 
-/// The indices, if there are no slices.
+/// The indices, if the slice consists of indices only.
 pub(super) fn fixed(frame: &Frame<'_>, slice: &[DimIndex]) -> Result<Option<SmallVec<[i64; 3]>>> {
     let mut indices = SmallVec::new();
     for index in slice {
@@ -271,7 +271,7 @@ fn concat(frame: &Frame<'_>, dim: usize, arrays: &[Name], width: i64) -> Result<
     shape[dim] = width;
     let count = checked_count(&shape, first.elem())?;
     let mut data = Store::with_capacity(first.elem(), count);
-    // Each part's rows for each index of the dimensions outside of `dim`.
+    // The rows of each part, for each index of the dimensions outside of `dim`.
     let outer = &shape[..dim];
     for i in 0..outer.iter().product() {
         let index: SmallVec<[_; 3]> = digits(i, outer).into_iter().map(Ok).collect();

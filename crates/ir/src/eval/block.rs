@@ -1,11 +1,11 @@
-//! Blocks of memory, and who wrote each of their elements last.
+//! Memory blocks with the last writer of each element.
 //!
-//! Time passes with every definition that writes. An element notes the time of
-//! its last write and the name for which it was written. An array knows since
-//! when all that lies in it is its own: an element that was written later
-//! belongs to another array, and reading it as a part of this one is an error.
+//! Logical time advances with every definition that writes. Each element records the time of its
+//! last write and the name for which it was written. Each array records the time since which all of
+//! its elements are its own: an element written later belongs to another array, and reading it as
+//! an element of this one is an error.
 //!
-//! A block's elements are of one type, that of the first array in it.
+//! The elements of a block have one type, that of the first array in it.
 
 use super::EvalError;
 use super::array::checked_count;
@@ -18,24 +18,25 @@ use std::rc::Rc;
 
 type Result<T> = std::result::Result<T, EvalError>;
 
-/// Points in time are below this.
+/// Exclusive upper bound of logical time.
 pub(super) const END_OF_TIME: u32 = u32::MAX >> 1;
 
-/// A block, shared by the arrays in it.
+/// A block, shared by its arrays.
 pub(super) type BlockRef = Rc<RefCell<Block>>;
 
-/// A name of any function, as a number: see [`Legend`].
+/// A name of any function, as a number; see [`Legend`].
 pub(super) type Writer = u32;
 
-/// When something is written, and as what.
+/// Time and writer of a write.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stamp {
     pub(super) time: u32,
     pub(super) writer: Writer,
 }
 
-/// What an element notes: the time above, whether it was only claimed (as
-/// scratch space) and not written, the writer below. All 0 at first.
+/// Record of an element's last write: the time in the upper half, with a bit that is set if the
+/// element was only reserved (as scratch space) and not written; the writer in the lower half.
+/// Initially 0.
 #[derive(Clone, Copy)]
 struct Mark(u64);
 
@@ -58,12 +59,12 @@ impl Mark {
     }
 }
 
-/// The names that writers stand for.
+/// The names denoted by writers.
 #[derive(Default, Debug)]
 pub(super) struct Legend(RefCell<Vec<(Writer, FunName, NameTable)>>);
 
 impl Legend {
-    /// Adds a function; the number of its first name.
+    /// Adds a function; returns the number of its first name.
     pub(super) fn add(&self, function: &FunName, names: &NameTable) -> Writer {
         let mut tables = self.0.borrow_mut();
         let base = tables.last().map_or(0, |(base, _, names)| base + names.len() as u32);
@@ -90,20 +91,20 @@ pub struct Block {
     bytes: u64,
     name: Writer,
     legend: Rc<Legend>,
-    /// Nothing is kept before the first array comes.
+    /// `None` until the first array is written.
     data: Option<Buffer>,
     marks: Vec<u64>,
-    /// Whether what is in it must stay as it is.
+    /// True if the elements must not be overwritten.
     kept: bool,
 }
 
 impl Block {
-    /// A block of so many bytes.
+    /// A block of this size.
     pub(super) fn new(bytes: u64, name: Writer, legend: &Rc<Legend>) -> Self {
         Self { bytes, name, legend: legend.clone(), data: None, marks: Vec::new(), kept: false }
     }
 
-    /// From now on, what is in it must stay as it is.
+    /// Forbids writes from now on.
     pub(super) fn keep(&mut self) {
         self.kept = true;
     }
@@ -113,7 +114,7 @@ impl Block {
         Err(EvalError::bug(format!("block {block}: {what}")))
     }
 
-    /// Sees to it that these elements exist.
+    /// Checks that these elements exist and have this type.
     fn hold(&self, view: &View, elem: PrimType) -> Result<()> {
         if let Some(data) = &self.data
             && data.elem() != elem
@@ -130,8 +131,8 @@ impl Block {
         }
     }
 
-    /// Checks that what lies at these places has been there since `born`;
-    /// whether all of it was written.
+    /// Checks that the elements of the view have not been overwritten since `born`; returns true if
+    /// all of them have been written.
     pub(super) fn check(&self, view: &View, elem: PrimType, born: u32) -> Result<bool> {
         self.hold(view, elem)?;
         if self.marks.is_empty() {
@@ -163,7 +164,7 @@ impl Block {
         self.wrong(&format!("element {at} is read, but {by} has overwritten what was there"))
     }
 
-    /// An element that has been there since `born`.
+    /// Returns an element, which must not have been overwritten since `born`.
     pub(super) fn get(&self, at: i64, elem: PrimType, born: u32) -> Result<Scalar> {
         let view = View { offset: at, shape: smallvec::SmallVec::new(), strides: smallvec::SmallVec::new() };
         self.hold(&view, elem)?;
@@ -177,7 +178,8 @@ impl Block {
         }
     }
 
-    /// Appends elements that have been there since `born`, written or not.
+    /// Appends elements, which must not have been overwritten since `born`; unwritten ones are
+    /// included.
     pub(super) fn append(&self, view: &View, elem: PrimType, born: u32, out: &mut Store) -> Result<bool> {
         let all_set = self.check(view, elem, born)?;
         let Some(data) = &self.data else {
@@ -189,7 +191,7 @@ impl Block {
         Ok(out.extend(data, view, (!all_set).then_some(&unset)))
     }
 
-    /// Prepares for a write to these elements.
+    /// Checks a write to these elements, and creates the buffer at the first one.
     fn open(&mut self, view: &View, elem: PrimType) -> Result<()> {
         self.hold(view, elem)?;
         if view.count() == 0 {
@@ -218,8 +220,8 @@ impl Block {
         Ok(())
     }
 
-    /// Writes elements, as many as there are in the view, in its order; those that
-    /// were never written are not, afterwards.
+    /// Writes elements, as many as the view has, in its order. Elements that are unset in the
+    /// source are unset afterwards.
     pub(super) fn put(&mut self, view: &View, from: &Store, stamp: Stamp) -> Result<bool> {
         self.open(view, from.data.elem())?;
         let Some(data) = &mut self.data else {

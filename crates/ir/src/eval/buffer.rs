@@ -1,4 +1,4 @@
-//! Elements of one type, one after another.
+//! Typed buffers of elements.
 
 use super::view::View;
 use half::f16;
@@ -6,7 +6,7 @@ use prim::{PrimType, Scalar};
 
 macro_rules! buffers {
     ($($variant:ident: $ty:ty;)*) => {
-        /// Elements of one type, one after another.
+        /// Contiguous elements of one type.
         #[derive(Clone, Debug)]
         pub enum Buffer {
             $(
@@ -16,12 +16,12 @@ macro_rules! buffers {
         }
 
         impl Buffer {
-            /// An empty buffer with room for `n` elements.
+            /// An empty buffer with capacity for `n` elements.
             pub fn with_capacity(elem: PrimType, n: usize) -> Self {
                 match elem { $(PrimType::$variant => Self::$variant(Vec::with_capacity(n)),)* }
             }
 
-            /// `n` times the value.
+            /// A buffer of `n` equal elements.
             pub fn filled(value: Scalar, n: usize) -> Self {
                 match value { $(Scalar::$variant(x) => Self::$variant(vec![x; n]),)* }
             }
@@ -36,7 +36,7 @@ macro_rules! buffers {
                 match self { $(Self::$variant(xs) => xs.len(),)* }
             }
 
-            /// Whether there are no elements.
+            /// Returns true if there are no elements.
             pub fn is_empty(&self) -> bool {
                 self.len() == 0
             }
@@ -46,7 +46,7 @@ macro_rules! buffers {
                 match self { $(Self::$variant(xs) => xs.get(i).map(|x| Scalar::$variant(*x)),)* }
             }
 
-            /// Writes the element at `i`; false if there is none or it has another type.
+            /// Writes the element at `i`; returns false if it does not exist or has another type.
             #[must_use]
             pub fn set(&mut self, i: usize, value: Scalar) -> bool {
                 match (self, value) {
@@ -61,7 +61,7 @@ macro_rules! buffers {
                 }
             }
 
-            /// Appends a value; false if it has another type.
+            /// Appends a value; returns false if it has another type.
             #[must_use]
             pub fn push(&mut self, value: Scalar) -> bool {
                 match (self, value) {
@@ -73,8 +73,8 @@ macro_rules! buffers {
                 }
             }
 
-            /// The element at each place of the view becomes the next one of another
-            /// buffer; false if they have another type or there are not so many.
+            /// Copies the elements of another buffer to the positions of the view, in order;
+            /// returns false if their type or number differs.
             #[must_use]
             pub(super) fn put(&mut self, places: &View, from: &Self) -> bool {
                 match (self, from) {
@@ -99,8 +99,8 @@ macro_rules! buffers {
                 }
             }
 
-            /// Appends elements of another buffer; false if they have another type
-            /// or there are not so many.
+            /// Appends the elements of another buffer at the positions of the view; returns false
+            /// if they have another type or do not exist.
             #[must_use]
             pub(super) fn extend(&mut self, other: &Self, offsets: &View) -> bool {
                 match (self, other) {
@@ -135,11 +135,11 @@ buffers! {
     Bool: bool;
 }
 
-/// Elements on their way: those that nobody wrote stay known as such.
+/// Elements that may be unwritten: copies preserve this.
 #[derive(Clone, Debug)]
 pub(super) struct Store {
     pub(super) data: Buffer,
-    /// Whether each element was never written; empty if all were.
+    /// True for each element that was never written; empty if all were.
     pub(super) unset: Vec<bool>,
 }
 
@@ -150,17 +150,17 @@ impl From<Buffer> for Store {
 }
 
 impl Store {
-    /// No elements, with room for `n`.
+    /// No elements, with capacity for `n`.
     pub(super) fn with_capacity(elem: PrimType, n: usize) -> Self {
         Buffer::with_capacity(elem, n).into()
     }
 
-    /// `n` elements that nobody wrote.
+    /// `n` unwritten elements.
     pub(super) fn scratch(elem: PrimType, n: usize) -> Self {
         Self { data: Buffer::filled(Scalar::zero(elem), n), unset: vec![true; n] }
     }
 
-    /// The element at `i`, if there is one and it was written.
+    /// The element at `i`, if it exists and was written.
     pub(super) fn get(&self, i: usize) -> Option<Scalar> {
         if self.unset.get(i) == Some(&true) {
             return None;
@@ -168,7 +168,7 @@ impl Store {
         self.data.get(i)
     }
 
-    /// Writes the element at `i`; false if there is none or it has another type.
+    /// Writes the element at `i`; returns false if it does not exist or has another type.
     #[must_use]
     pub(super) fn set(&mut self, i: usize, value: Scalar) -> bool {
         if let Some(unset) = self.unset.get_mut(i) {
@@ -177,8 +177,8 @@ impl Store {
         self.data.set(i, value)
     }
 
-    /// The element at each place of the view becomes the next one of another
-    /// store; false if they have another type or there are not so many.
+    /// Copies the elements of another store to the positions of the view, in order; returns false
+    /// if their type or number differs.
     #[must_use]
     pub(super) fn put(&mut self, places: &View, from: &Self) -> bool {
         if !self.data.put(places, &from.data) {
@@ -194,7 +194,7 @@ impl Store {
         true
     }
 
-    /// Appends a value; false if it has another type.
+    /// Appends a value; returns false if it has another type.
     #[must_use]
     pub(super) fn push(&mut self, value: Scalar) -> bool {
         let fits = self.data.push(value);
@@ -202,16 +202,16 @@ impl Store {
         fits
     }
 
-    /// Notes for the elements up to the `n`th whether they were written, where
-    /// this is noted at all and was not so far: they were.
+    /// If unwritten elements are recorded, extends the record to `n` elements; new ones are
+    /// written.
     fn all_set_up_to(&mut self, n: usize) {
         if !self.unset.is_empty() {
             self.unset.resize(n, false);
         }
     }
 
-    /// Appends elements of a buffer; false if they have another type or there are
-    /// not so many. `unset` says which were never written, if any.
+    /// Appends the elements of a buffer at the positions of the view; returns false if they have
+    /// another type or do not exist. `unset` returns true for unwritten elements, if there are any.
     #[must_use]
     pub(super) fn extend(
         &mut self,
@@ -233,7 +233,7 @@ impl Store {
         true
     }
 
-    /// The same `times` times, one after another.
+    /// The elements repeated `times` times.
     #[must_use]
     pub(super) fn repeated(&self, times: usize) -> Self {
         let n = self.data.len();

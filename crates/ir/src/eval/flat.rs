@@ -1,4 +1,4 @@
-//! Flat maps: arrays of different sizes on the way to one.
+//! Flat maps: concatenation of arrays of different sizes.
 
 use super::array::checked_count;
 use super::block::Block;
@@ -15,22 +15,22 @@ use std::rc::Rc;
 
 type Result<T> = std::result::Result<T, EvalError>;
 
-/// What a flat map's points have given so far, but for what is mapped.
+/// The concatenated results of the iterations so far.
 pub(super) struct Flat<'p> {
-    /// Types of a point's results.
+    /// Types of an iteration's results.
     ret: &'p [Type],
-    /// What is concatenated.
+    /// The concatenated rows, per result.
     whole: Vec<Rows>,
     total: i64,
 }
 
-/// The positions of a point's results that are elements of arrays over all points.
+/// The positions of the results that are elements of arrays over all iterations.
 pub(super) fn mapped(ret: &[Type]) -> impl Iterator<Item = usize> + '_ {
     (1..ret.len()).filter(|&i| !is_concatenated(&ret[i]))
 }
 
 impl<'p> Flat<'p> {
-    /// Nothing yet.
+    /// Without any rows.
     pub(super) fn new(ret: &'p [Type]) -> Self {
         let concatenated = ret.iter().filter(|ty| is_concatenated(ty));
         Self {
@@ -40,7 +40,7 @@ impl<'p> Flat<'p> {
         }
     }
 
-    /// Takes a point's results, the mapped ones to `elements`.
+    /// Appends an iteration's results, the mapped ones to `elements`.
     pub(super) fn point<L: Level>(
         &mut self,
         m: &mut Machine<'_, L>,
@@ -73,7 +73,7 @@ impl<'p> Flat<'p> {
         Ok(())
     }
 
-    /// Gives the results over `n` points, which a pattern stands for.
+    /// Appends the results over `n` iterations to `out`; they will be bound to `pat`.
     pub(super) fn finish<L: Level>(
         self,
         m: &mut Machine<'_, L>,

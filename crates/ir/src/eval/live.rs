@@ -1,8 +1,7 @@
-//! Last uses: where the evaluator may forget an array.
+//! Last uses: the points at which the evaluator drops arrays.
 //!
-//! For each array bound in a body (or as a parameter of it): the statement of
-//! that body in which it is used last, or that it is a result of the body and
-//! nothing else needs it there.
+//! For each array bound in a body (or as a parameter of it): the statement of that body that uses
+//! it last, or that it is a result of the body, used there only once.
 
 use crate::name::Name;
 use crate::syntax::{Body, Function, Level, Param, Stm};
@@ -11,12 +10,12 @@ use crate::typing::TypeEnv;
 use crate::walk::Visit;
 use smallvec::SmallVec;
 
-/// Last uses in one function.
+/// Last uses in a function.
 #[derive(Default)]
 pub(super) struct Live {
-    /// Arrays to forget after a statement, by the first name that it binds.
+    /// Arrays that are dropped after a statement, by the first name that it binds.
     pub(super) after: Vec<SmallVec<[Name; 2]>>,
-    /// Whether the name's value may be moved out when its body ends.
+    /// True if the name's value may be moved out at the end of its body.
     pub(super) moved: Vec<bool>,
 }
 
@@ -31,13 +30,13 @@ enum Last {
 struct Uses<'t> {
     types: &'t TypeEnv,
     last: Vec<Last>,
-    /// Whether a body inside the name's own gives it back: where that ends, the
-    /// name keeps its value.
+    /// True if a body nested in the name's own returns it: at the end of that body the name must
+    /// keep its value.
     lent: Vec<bool>,
-    /// Index in `statements` of the body that a name belongs to.
+    /// Index in `statements` of the body to which a name belongs.
     depth: Vec<usize>,
-    /// For each open body the first name that the current statement binds;
-    /// `None` in its results.
+    /// For each enclosing body, the first name that the current statement binds; `None` in its
+    /// results.
     statements: Vec<Option<Name>>,
 }
 
@@ -89,7 +88,7 @@ impl<L: Level> Visit<L> for Uses<'_> {
         self.exp(&stm.exp);
         for param in &stm.pat {
             self.bind(param.name, depth);
-            // Until it is used, it is not needed after its own statement.
+            // Until a use is found, its own statement is its last use.
             if let (Some(first), Some(Type::Array { .. })) = (stm.pat.first(), self.types.get(param.name)) {
                 self.last[param.name.index()] = Last::Statement(first.name);
             }

@@ -1,4 +1,4 @@
-//! Frames, bodies, statements, expressions and calls.
+//! Frames, and the evaluation of bodies, statements, expressions and calls.
 
 use super::array::Array;
 use super::block::{BlockRef, Legend, Writer};
@@ -20,17 +20,17 @@ use std::rc::Rc;
 
 type Result<T> = std::result::Result<T, EvalError>;
 
-/// What a name stands for.
+/// The value of a name.
 #[derive(Clone, Debug, Default)]
 pub enum Value {
-    /// Nothing yet, or nothing any more.
+    /// No value: not yet bound, or moved out.
     #[default]
     Empty,
     /// A scalar.
     Scalar(Scalar),
     /// An array.
     Array(Array),
-    /// An accumulator, by its place among the open ones.
+    /// An accumulator, by its index among the open ones.
     Acc(usize),
     /// A certificate.
     Unit,
@@ -38,7 +38,7 @@ pub enum Value {
     Block(BlockRef),
 }
 
-/// The arrays of an accumulator while they are written.
+/// The arrays of an open accumulator.
 pub(super) struct OpenAcc<'p, L: Level> {
     pub(super) token: Name,
     /// Its index space.
@@ -47,7 +47,7 @@ pub(super) struct OpenAcc<'p, L: Level> {
     pub(super) op: Option<&'p Operator<L>>,
 }
 
-/// The values of one call's names.
+/// The values of the names in a call.
 pub struct Frame<'p> {
     pub(super) slots: Vec<Value>,
     live: Rc<Live>,
@@ -55,9 +55,9 @@ pub struct Frame<'p> {
     tunables: &'p [Tunable],
     names: &'p NameTable,
     provs: &'p ProvTable,
-    /// The number of its first name among all.
+    /// The number of its first name among those of all functions.
     first: Writer,
-    /// Whether an error in it has got its provenance.
+    /// True if an error in the frame already has its provenance.
     located: bool,
 }
 
@@ -67,9 +67,9 @@ pub struct Machine<'p, L: Level> {
     index: FxHashMap<&'p FunName, usize>,
     live: Vec<Option<(Rc<Live>, Writer)>>,
     pub(super) legend: Rc<Legend>,
-    /// When the last write was.
+    /// The time of the last write.
     pub(super) time: u32,
-    /// Whether the error on its way names its statement.
+    /// True if the error being propagated already contains its statement.
     named: bool,
     constants: Vec<Option<Vec<Value>>>,
     budget: u64,
@@ -84,7 +84,7 @@ impl Frame<'_> {
         crate::text::show_name(self.names, name)
     }
 
-    /// A name's number among all.
+    /// The name's number among those of all functions.
     pub(super) fn writer(&self, name: Name) -> Writer {
         self.first + name.0
     }
@@ -94,12 +94,12 @@ impl Frame<'_> {
         EvalError::bug(format!("{name} has no value here (unbound, or consumed before)"))
     }
 
-    /// Gives a name a value.
+    /// Sets the value of a name.
     pub(super) fn set(&mut self, name: Name, value: Value) {
         self.slots[name.index()] = value;
     }
 
-    /// A copy of a name's value.
+    /// Returns a copy of a name's value.
     pub(super) fn value(&self, name: Name) -> Result<Value> {
         match &self.slots[name.index()] {
             Value::Empty => Err(self.missing(name)),
@@ -109,7 +109,7 @@ impl Frame<'_> {
         }
     }
 
-    /// A name's value, which the name loses.
+    /// Moves a name's value out.
     pub(super) fn take(&mut self, name: Name) -> Result<Value> {
         match std::mem::take(&mut self.slots[name.index()]) {
             Value::Empty => Err(self.missing(name)),
@@ -127,7 +127,7 @@ impl Frame<'_> {
         }
     }
 
-    /// An operand's value if it is a scalar.
+    /// The value of an operand, if it is a scalar.
     pub(super) fn known_scalar(&self, atom: Atom) -> Option<Scalar> {
         match atom {
             Atom::Const(value) => Some(value),
@@ -151,12 +151,12 @@ impl Frame<'_> {
         if let Scalar::I64(x) = self.scalar(atom)? { Ok(x) } else { Err(EvalError::bug("an i64 is needed")) }
     }
 
-    /// A truth value.
+    /// A `bool` operand.
     pub(super) fn bool(&self, atom: Atom) -> Result<bool> {
         self.scalar(atom)?.as_bool().ok_or_else(|| EvalError::bug("a bool is needed"))
     }
 
-    /// An array.
+    /// An array operand.
     pub(super) fn array(&self, name: Name) -> Result<&Array> {
         match &self.slots[name.index()] {
             Value::Array(array) => Ok(array),
@@ -167,7 +167,7 @@ impl Frame<'_> {
         }
     }
 
-    /// An array, which the name loses.
+    /// Moves an array out of its name.
     pub(super) fn take_array(&mut self, name: Name) -> Result<Array> {
         if let Value::Array(array) = self.take(name)? {
             Ok(array)
@@ -176,7 +176,7 @@ impl Frame<'_> {
         }
     }
 
-    /// The size that a dimension stands for.
+    /// The value of a dimension.
     pub(super) fn dim(&self, dim: Dim) -> Result<i64> {
         match dim.atom() {
             Some(atom) => self.i64(atom),
@@ -184,7 +184,7 @@ impl Frame<'_> {
         }
     }
 
-    /// Sizes.
+    /// The values of dimensions.
     pub(super) fn sizes(&self, shape: &[Dim]) -> Result<Sizes> {
         shape.iter().map(|dim| self.dim(*dim)).collect()
     }
@@ -225,7 +225,7 @@ impl<'p, L: Level> Machine<'p, L> {
         known.clone()
     }
 
-    /// Calls a function with these arguments, which are moved out of `args`.
+    /// Calls a function. The arguments are moved out of `args`.
     pub(super) fn call(&mut self, index: usize, args: &mut Vec<Value>, out: &mut Vec<Value>) -> Result<()> {
         let function = &self.program.functions[index];
         if let (FunKind::Constant, Some(values)) = (function.kind, &self.constants[index]) {
@@ -259,7 +259,7 @@ impl<'p, L: Level> Machine<'p, L> {
         self.run(&mut frame, &function.body, &mut results)?;
         self.depth -= 1;
         if function.kind == FunKind::Constant {
-            // Everybody reads these.
+            // Constants are shared by all their readers.
             for value in &results {
                 if let Value::Array(array) = value {
                     array.keep();
@@ -271,7 +271,7 @@ impl<'p, L: Level> Machine<'p, L> {
         Ok(())
     }
 
-    /// A parameter of the function that is being run, and its value.
+    /// A tuning parameter of the function being evaluated, and its value.
     fn tunable<'t>(&self, frame: &Frame<'t>, id: TunableId) -> Result<(&'t Tunable, i64)> {
         let tunable = frame.tunables.get(id.index());
         let tunable = tunable.ok_or_else(|| EvalError::bug("there is no such parameter"))?;
@@ -279,7 +279,7 @@ impl<'p, L: Level> Machine<'p, L> {
         Ok((tunable, value))
     }
 
-    /// Whether a size is no less than a parameter.
+    /// Compares a size with a tuning parameter: true if it is not less.
     pub(super) fn at_least(&self, frame: &Frame<'_>, size: i64, id: TunableId) -> Result<bool> {
         let (tunable, least) = self.tunable(frame, id)?;
         if let Some(listener) = self.options.listener {
@@ -289,7 +289,7 @@ impl<'p, L: Level> Machine<'p, L> {
         Ok(size >= least)
     }
 
-    /// A decomposition whose grain is the value of its parameter.
+    /// The decomposition with the grain size that its tuning parameter has.
     pub(super) fn tuned(&self, frame: &Frame<'_>, decomp: Decomp) -> Result<Decomp> {
         let Some(id) = decomp.tunable else {
             return Ok(decomp);
@@ -298,13 +298,13 @@ impl<'p, L: Level> Machine<'p, L> {
         Ok(Decomp { grain: grain.max(1), ..decomp })
     }
 
-    /// What a parameter of the source program is given.
+    /// The value that a user-defined parameter is set to.
     pub(super) fn given(&self, name: &str) -> Option<Scalar> {
         let value = self.options.settings.0.get(name).copied();
         value.map(Scalar::I64)
     }
 
-    /// Takes from the budget.
+    /// Subtracts from the budget.
     pub(super) fn charge(&mut self, statements: u64) -> Result<()> {
         match self.budget.checked_sub(statements) {
             Some(rest) => {
@@ -315,7 +315,7 @@ impl<'p, L: Level> Machine<'p, L> {
         }
     }
 
-    /// Runs a body; appends its results.
+    /// Evaluates a body; appends its results.
     pub(super) fn run(
         &mut self,
         frame: &mut Frame<'p>,

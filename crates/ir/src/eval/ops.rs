@@ -26,8 +26,7 @@ impl Frame<'_> {
         ops.iter().flat_map(|op| &op.neutral).map(|atom| self.atom(*atom)).collect()
     }
 
-    /// The shape of a row of a result of which there was none; sizes that are
-    /// not known then count as 0.
+    /// The shape of the rows of a result without rows; unknown sizes count as 0.
     pub(super) fn row_shape(&self, ty: &Type) -> SmallVec<[i64; 3]> {
         ty.shape().iter().map(|dim| self.dim(*dim).unwrap_or(0)).collect()
     }
@@ -36,13 +35,13 @@ impl Frame<'_> {
         inputs.iter().map(|name| self.value(*name)).collect()
     }
 
-    /// The arrays that histograms consume.
+    /// Moves out the arrays that histograms consume.
     pub(super) fn take_dests<L: Level>(&mut self, ops: &[HistOp<L>]) -> Result<Vec<Vec<Array>>> {
         let mut take = |op: &HistOp<L>| op.dests.iter().map(|dest| self.take_array(*dest)).collect();
         ops.iter().map(&mut take).collect()
     }
 
-    /// Histograms of a chunk's own: neutral elements all over.
+    /// A chunk's private histograms, filled with neutral elements.
     pub(super) fn neutral_bins<L: Level>(&self, ops: &[HistOp<L>]) -> Result<Vec<Vec<Array>>> {
         let bins = |op: &HistOp<L>| neutral_arrays(self, &op.shape, &op.op);
         ops.iter().map(bins).collect()
@@ -61,12 +60,12 @@ fn neutral_arrays<L: Level>(frame: &Frame<'_>, shape: &[Dim], op: &Operator<L>) 
     op.neutral.iter().map(array).collect()
 }
 
-/// Collectors for results of these types.
+/// Collectors of the rows of results of these types.
 pub(super) fn rows_for<'t>(types: impl Iterator<Item = &'t Type>, n: usize) -> Vec<Rows> {
     types.map(|ty| Rows::new(ty.elem().unwrap_or(PrimType::Bool), n)).collect()
 }
 
-/// Row `i` of an input, the input itself if it is an accumulator.
+/// Row `i` of an input; an accumulator is its own row.
 pub(super) fn row(input: &Value, i: i64) -> Result<Value> {
     let out_of_bounds = || EvalError::bug("an input is shorter than the operation's width");
     match input {
@@ -82,8 +81,7 @@ pub(super) fn row(input: &Value, i: i64) -> Result<Value> {
 }
 
 impl<'p, L: Level> Machine<'p, L> {
-    /// `acc = acc op values`, for several operators side by side; takes their
-    /// values off the iterator.
+    /// `acc = acc op values`, for several operators; consumes their values from the iterator.
     pub(super) fn combine(
         &mut self,
         frame: &mut Frame<'p>,
@@ -105,7 +103,7 @@ impl<'p, L: Level> Machine<'p, L> {
         Ok(())
     }
 
-    /// Collected results as arrays with these outer dimensions.
+    /// Appends the collected results, as arrays with these outer dimensions.
     pub(super) fn finish<'t>(
         &mut self,
         frame: &Frame<'p>,
@@ -134,7 +132,7 @@ impl<'p, L: Level> Machine<'p, L> {
         open.filter(|open| self.accs[*open].op.is_some()).collect()
     }
 
-    /// How many places the largest of these accumulators has, at least 1.
+    /// The number of elements of the largest of these accumulators, at least 1.
     pub(super) fn bins(&self, open: &[usize]) -> Result<i64> {
         let mut largest = 1;
         for acc in open {
@@ -143,7 +141,7 @@ impl<'p, L: Level> Machine<'p, L> {
         Ok(largest as i64)
     }
 
-    /// Gives these accumulators arrays of neutral elements; what they had.
+    /// Replaces the arrays of these accumulators by neutral elements; returns the original arrays.
     pub(super) fn start_copies(&mut self, frame: &Frame<'p>, open: &[usize]) -> Result<Vec<Vec<Array>>> {
         let mut before = Vec::with_capacity(open.len());
         for acc in open {
@@ -156,7 +154,8 @@ impl<'p, L: Level> Machine<'p, L> {
         Ok(before)
     }
 
-    /// Gives these accumulators back what they had, combined with what they have.
+    /// Combines the private copies of these accumulators with their original arrays, which they get
+    /// back.
     pub(super) fn end_copies(
         &mut self,
         frame: &mut Frame<'p>,
@@ -186,7 +185,8 @@ impl<'p, L: Level> Machine<'p, L> {
         place.map(Value::Acc).ok_or_else(|| EvalError::bug("the accumulator is closed"))
     }
 
-    /// Writes `values` into the arrays at an index, combined with what is there.
+    /// Combines `values` with the arrays' elements at an index (without an operator, writes them
+    /// there).
     fn bump(
         &mut self,
         frame: &mut Frame<'p>,
@@ -280,7 +280,8 @@ impl<'p, L: Level> Machine<'p, L> {
         Ok(())
     }
 
-    /// One point of a histogram: indices of each, then values of each.
+    /// Updates histograms with the values of an iteration: the indices of each, then the values of
+    /// each.
     pub(super) fn bump_all(
         &mut self,
         frame: &mut Frame<'p>,
@@ -310,7 +311,7 @@ impl<'p, L: Level> Machine<'p, L> {
         Ok(())
     }
 
-    /// Each bin of a segment combined with a chunk's own.
+    /// Combines each bin of a segment with a chunk's private bin.
     pub(super) fn fold_bins(
         &mut self,
         frame: &mut Frame<'p>,
@@ -336,7 +337,7 @@ impl<'p, L: Level> Machine<'p, L> {
     }
 }
 
-/// The index with this position in row-major order.
+/// Delinearises a position in row-major order: returns its index.
 pub(super) fn digits(position: i64, shape: &[i64]) -> SmallVec<[i64; 3]> {
     let mut rest = position;
     let mut indices: SmallVec<[i64; 3]> = SmallVec::new();
@@ -348,8 +349,7 @@ pub(super) fn digits(position: i64, shape: &[i64]) -> SmallVec<[i64; 3]> {
     indices
 }
 
-/// What is at an index: a copy, since a view would share an array that may be
-/// about to be written.
+/// The element or row at an index, copied: a view would share an array that may be written next.
 fn element_or_row(array: &Array, index: &[i64]) -> Result<Value> {
     if array.shape().len() == index.len() {
         let value = array.element(index)?;
@@ -418,7 +418,7 @@ impl Evaluate<Soacs> for Soac {
             }
             Self::WithAcc { inputs, lambda } => m.withacc(frame, inputs, lambda, out),
             Self::Stream { width, inputs, init, lambda } => {
-                // One chunk is as good as any.
+                // The result is the same for any chunk size.
                 let n = frame.dim(*width)?;
                 let mut args = vec![Value::Scalar(Scalar::I64(n))];
                 for atom in init {
@@ -450,7 +450,7 @@ impl Evaluate<Soacs> for Soac {
     }
 }
 
-/// Appends values to their rows, all at this time.
+/// Appends a value to each of the rows, all at the same time.
 pub(super) fn push_all(rows: &mut [Rows], values: impl Iterator<Item = Value>, time: u32) -> Result<()> {
     for (rows, value) in rows.iter_mut().zip(values) {
         rows.push(&value, time)?;

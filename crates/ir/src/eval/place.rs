@@ -1,9 +1,8 @@
-//! Binding names where arrays lie in blocks: what a name stands for has to lie
-//! where its annotation says.
+//! Memory locations: binding of names to arrays in memory blocks.
 //!
-//! A new array is written there. A view, an update's result, or what a branch, a
-//! loop or a call gives back lies somewhere already, and that has to be the
-//! place that the annotation says: code made from it will look there.
+//! A new array is written to the location that the name's annotation gives. A view, an update's
+//! result, or a result of a branch, a loop or a call already has a location, which must be that of
+//! the annotation: compiled code will look there.
 
 use super::EvalError;
 use super::array::{Array, checked_count};
@@ -20,9 +19,9 @@ use prim::{PrimType, Scalar};
 
 type Result<T> = std::result::Result<T, EvalError>;
 
-/// What an annotation says about where an array lies.
+/// The memory location that an annotation gives.
 pub trait Place {
-    /// The block and the index function, if there are any.
+    /// The block and the index function, if any.
     fn place(&self) -> Option<(Block, &Lmad)>;
 }
 
@@ -42,7 +41,7 @@ impl Place for MemAnn {
 }
 
 impl Frame<'_> {
-    /// The value of a polynomial; wraps.
+    /// The value of a polynomial, in wrapping arithmetic.
     fn poly(&self, poly: &Poly) -> Result<i64> {
         let mut sum = 0i64;
         for (names, coefficient) in poly.terms() {
@@ -61,7 +60,7 @@ impl Frame<'_> {
         known.ok_or_else(|| EvalError::bug("an integer is needed in an index function"))
     }
 
-    /// The place that an annotation stands for.
+    /// The array at the location that an annotation gives.
     pub(super) fn place(&self, block: Block, lmad: &Lmad, elem: PrimType) -> Result<Array> {
         let Block::Var(block) = block else {
             return Err(EvalError::bug("a block that is a result has no value here"));
@@ -83,7 +82,7 @@ impl Frame<'_> {
 }
 
 impl<'p, L: Level> Machine<'p, L> {
-    /// Gives a name of a pattern or a parameter its value.
+    /// Binds a name of a pattern or a parameter to a value.
     pub(super) fn bind(&mut self, frame: &mut Frame<'p>, param: &Param<L>, value: Value) -> Result<()> {
         frame.check_type(param.name, &param.ty, &value)?;
         let Some((block, lmad)) = param.ann.place() else {
@@ -109,7 +108,7 @@ impl<'p, L: Level> Machine<'p, L> {
         Ok(())
     }
 
-    /// The next point in time.
+    /// Advances the logical time and returns it.
     pub(super) fn tick(&mut self) -> Result<u32> {
         if self.time + 1 >= block::END_OF_TIME {
             return Err(EvalError::new(super::ErrorClass::Limit, "too many writes to memory"));
@@ -118,14 +117,14 @@ impl<'p, L: Level> Machine<'p, L> {
         Ok(self.time)
     }
 
-    /// The next point in time, for writes as a name.
+    /// Advances the logical time; returns the stamp for writes by this name.
     pub(super) fn stamp(&mut self, frame: &Frame<'p>, name: Name) -> Result<Stamp> {
         let time = self.tick()?;
         let writer = frame.writer(name);
         Ok(Stamp { time, writer })
     }
 
-    /// The next point in time, for writes as the first name of a pattern.
+    /// Advances the logical time; returns the stamp for writes by the first name of a pattern.
     pub(super) fn stamp_for(&mut self, frame: &Frame<'p>, pat: &[Param<L>]) -> Result<Stamp> {
         match pat.first() {
             Some(param) => self.stamp(frame, param.name),
@@ -133,8 +132,8 @@ impl<'p, L: Level> Machine<'p, L> {
         }
     }
 
-    /// Collectors for the rows of results, which the first names of a pattern
-    /// stand for; where these lie in blocks, rows go there.
+    /// Collectors of the rows of results, which will be bound to the first names of a pattern. If
+    /// these are in blocks, rows are written there.
     pub(super) fn rows_of<'t>(
         &self,
         frame: &Frame<'p>,
@@ -161,8 +160,8 @@ impl<'p, L: Level> Machine<'p, L> {
         types.enumerate().map(one).collect()
     }
 
-    /// Puts a function's arguments into blocks where its parameters say so; nobody
-    /// may write those that it does not consume.
+    /// Moves a function's arguments to blocks where its parameters' annotations require it.
+    /// Arguments that are not consumed become read-only.
     pub(super) fn arguments_in_blocks(&mut self, function: usize, values: &mut [Value]) -> Result<()> {
         let (_, first) = self.live_of(function);
         let params = &self.program.functions[function].params;

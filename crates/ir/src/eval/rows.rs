@@ -1,4 +1,4 @@
-//! Rows on the way to an array: collected, or written at once where they will lie.
+//! Arrays under construction: rows that are collected, or written to their final location at once.
 
 use super::array::Array;
 use super::block::Stamp;
@@ -12,24 +12,24 @@ use smallvec::SmallVec;
 
 type Result<T> = std::result::Result<T, EvalError>;
 
-/// Rows on the way to an array.
+/// An array under construction.
 pub(super) enum Rows {
-    /// A value in the making.
+    /// A value: rows are collected.
     Collected {
         /// The rows so far.
         data: Store,
-        /// Their shape.
+        /// The rows' shape, once known.
         shape: Option<Sizes>,
     },
-    /// A place that is being filled.
+    /// A memory location that is being filled.
     Placed {
-        /// The whole.
+        /// The whole array.
         array: Array,
-        /// The outer dimensions: one row for each of their indices.
+        /// The outer dimensions: one row per index.
         outer: Sizes,
-        /// For each row so far the time when it was complete.
+        /// For each row so far, the time of its completion.
         ends: Vec<u32>,
-        /// As what the rows are written.
+        /// The name for which the rows are written.
         writer: Writer,
     },
 }
@@ -39,17 +39,17 @@ fn other_type<T>() -> Result<T> {
 }
 
 impl Rows {
-    /// No rows, with room for some.
+    /// No rows, with capacity for `rows`.
     pub(super) fn new(elem: PrimType, rows: usize) -> Self {
         Self::Collected { data: Store::with_capacity(elem, rows.min(1 << 20)), shape: None }
     }
 
-    /// The rows of an array that lies in a block.
+    /// The rows of an array in a block.
     pub(super) fn placed(array: Array, outer: &[i64], writer: Writer) -> Self {
         Self::Placed { array, outer: SmallVec::from_slice(outer), ends: Vec::new(), writer }
     }
 
-    /// Appends a scalar or array of the same shape as the others, at this time.
+    /// Appends a row at this time: a scalar, or an array of the same shape as the others.
     pub(super) fn push(&mut self, value: &Value, time: u32) -> Result<()> {
         match self {
             Self::Collected { data, shape } => collect(data, shape, value),
@@ -62,9 +62,9 @@ impl Rows {
         }
     }
 
-    /// The array with these outer dimensions; `row` is its rows' shape where there
-    /// were none. What lies in a block is checked: no row may have overwritten
-    /// another, nor anything else have been written there.
+    /// The finished array with these outer dimensions; `row` is the shape of its rows if there are
+    /// none. In a block, checks that no row has been overwritten by another one or by anything
+    /// else.
     pub(super) fn finish(self, outer: &[i64], row: &[i64], time: u32) -> Result<Value> {
         match self {
             Self::Collected { data, shape } => {
@@ -97,14 +97,14 @@ fn collect(data: &mut Store, shape: &mut Option<Sizes>, value: &Value) -> Result
             }
             row.append_to(data)?
         }
-        // Accumulators are passed on beside the rows.
+        // Accumulators are returned separately.
         Value::Acc(_) => true,
         Value::Empty | Value::Unit | Value::Block(_) => false,
     };
     if ok { Ok(()) } else { other_type() }
 }
 
-/// Writes a row at its index, unless it lies there.
+/// Writes a row at its index, unless it is there already.
 fn place(array: &mut Array, index: &[i64], value: &Value, stamp: Stamp) -> Result<()> {
     let ok = match value {
         Value::Scalar(x) => array.shape().len() == index.len() && array.write(index, *x, stamp)?,
@@ -118,7 +118,7 @@ fn place(array: &mut Array, index: &[i64], value: &Value, stamp: Stamp) -> Resul
     if ok { Ok(()) } else { other_type() }
 }
 
-/// An array of these elements.
+/// A new array of these elements.
 pub(super) fn fresh(shape: &[i64], data: Store) -> Result<Value> {
     match Array::of(shape, data) {
         Some(array) => Ok(Value::Array(array)),

@@ -1,6 +1,5 @@
-//! Operations whose values are scalars: most of what is evaluated. They go from name to
-//! name without becoming a [`Value`](super::machine::Value) on the way, which has the size
-//! of an array.
+//! Operations with scalar values, the majority of those evaluated. Their values are not wrapped in
+//! a [`Value`](super::machine::Value), which has the size of an array.
 
 use super::EvalError;
 use super::basic::{beyond, fixed};
@@ -17,7 +16,7 @@ fn undefined(name: &str, args: &[Scalar]) -> EvalError {
 }
 
 impl<L: Level> Machine<'_, L> {
-    /// The value of a basic operation, if that is a scalar for which nothing is written.
+    /// The value of a basic operation, if it is a scalar and the operation writes no memory.
     pub(super) fn scalar(&self, frame: &Frame<'_>, op: &BasicOp) -> Result<Option<Scalar>> {
         Ok(Some(match op {
             BasicOp::Atom(x) | BasicOp::Opaque(x) => return Ok(frame.known_scalar(*x)),

@@ -1,5 +1,4 @@
-//! Segops: points in the order of chunks and partial accumulators that the
-//! decomposition fixes.
+//! Segops: iterations in the order of chunks and partial accumulators that the decomposition fixes.
 
 use super::array::{Array, checked_count};
 use super::block::Block;
@@ -21,13 +20,13 @@ use std::rc::Rc;
 
 type Result<T> = std::result::Result<T, EvalError>;
 
-/// A segop being run.
+/// A segop being evaluated.
 struct Segments<'p, L: Level> {
     space: &'p SegSpace,
     body: &'p Body<L>,
     decomp: Decomp,
     keeps: Option<&'p Lambda<L>>,
-    /// Accumulators with an operator that points update.
+    /// Open accumulators with an operator that iterations update.
     combining: Vec<usize>,
     sizes: SmallVec<[i64; 3]>,
 }
@@ -53,7 +52,7 @@ impl<'p, L: Level> Segments<'p, L> {
         }
     }
 
-    /// The body's results at a point.
+    /// The results of the body in an iteration.
     fn point(
         &self,
         m: &mut Machine<'p, L>,
@@ -68,7 +67,7 @@ impl<'p, L: Level> Segments<'p, L> {
         Ok(values)
     }
 
-    /// A segment's reduction; what the body gives beside goes to `rows`.
+    /// The reduction of a segment; the body's other results are appended to `rows`.
     fn reduce(
         &self,
         m: &mut Machine<'p, L>,
@@ -103,7 +102,7 @@ impl<'p, L: Level> Segments<'p, L> {
         total.ok_or_else(too_few)
     }
 
-    /// One chunk's points, reduced in the order that the decomposition says.
+    /// Reduces the iterations of a chunk in the order that the decomposition fixes.
     fn fold(
         &self,
         m: &mut Machine<'p, L>,
@@ -123,7 +122,7 @@ impl<'p, L: Level> Segments<'p, L> {
                 let stretch = &now[w * length as usize..(w + 1) * length as usize];
                 parts.push(self.fold_plainly(m, frame, ops, stretch, 1)?);
             }
-            // The last one is then all of them, combined in pairs.
+            // The last element is the combination of all, in pairs.
             scan_pairs(m, frame, ops, &mut parts)?;
             let part = parts.pop().ok_or_else(too_few)?;
             m.combine(frame, ops, &mut total, &mut part.into_iter())?;
@@ -135,7 +134,7 @@ impl<'p, L: Level> Segments<'p, L> {
         Ok(total)
     }
 
-    /// Points reduced by so many accumulators in turn, these by halves.
+    /// Folds iterations cyclically into `width` accumulators, and combines these by halves.
     fn fold_plainly(
         &self,
         m: &mut Machine<'p, L>,
@@ -170,7 +169,7 @@ impl<'p, L: Level> Segments<'p, L> {
         Ok(accs.pop().unwrap_or_default())
     }
 
-    /// A segment's scan, and what is reduced beside it.
+    /// The scan of a segment; returns the results of its reductions.
     fn scan(
         &self,
         m: &mut Machine<'p, L>,
@@ -235,7 +234,7 @@ impl<'p, L: Level> Segments<'p, L> {
         Ok(totals.into_iter().skip(folds.n_scanned()).collect())
     }
 
-    /// A segment's histograms.
+    /// The histograms of a segment.
     fn hist(
         &self,
         m: &mut Machine<'p, L>,
@@ -282,7 +281,7 @@ fn same_scalars(before: &[Value], after: &[Value]) -> bool {
     before.len() == after.len() && before.iter().zip(after).all(same)
 }
 
-/// An inclusive scan in logarithmic steps, with neutral elements below the first.
+/// An inclusive scan in a logarithmic number of steps, with neutral elements before the first.
 fn scan_pairs<'p, L: Level>(
     m: &mut Machine<'p, L>,
     frame: &mut Frame<'p>,

@@ -1,7 +1,7 @@
-//! Checks of values against the types of the names that they are bound to.
+//! Checks of values against the types of the names to which they are bound.
 //!
-//! The verifier does not know the values of sizes, so it cannot tell whether an
-//! array has the shape that its type says. Here it is known.
+//! The verifier does not know the values of sizes, so it cannot check that an array has the shape
+//! in its type. The evaluator can.
 
 use super::EvalError;
 use super::machine::{Frame, Value};
@@ -10,8 +10,8 @@ use crate::types::{Dim, Type};
 use std::fmt::Write as _;
 
 impl Frame<'_> {
-    /// Fails unless a value has the type of the name that it is bound to. Sizes
-    /// that are results ([`Dim::Ext`]) accept any.
+    /// Fails unless the value has the type of the name to which it is bound. A [`Dim::Ext`] matches
+    /// any size.
     pub(super) fn check_type(&self, name: Name, ty: &Type, value: &Value) -> Result<(), EvalError> {
         let fits = match (ty, value) {
             (Type::Array { elem, shape }, Value::Array(array)) => {

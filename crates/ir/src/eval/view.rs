@@ -1,4 +1,4 @@
-//! Which elements of a buffer or block an array has: offset, sizes and strides.
+//! Views: the elements of a buffer or block that form an array, by offset, sizes and strides.
 
 use smallvec::SmallVec;
 use std::ops::Range;
@@ -6,10 +6,10 @@ use std::ops::Range;
 /// Sizes or strides.
 pub(super) type Sizes = SmallVec<[i64; 3]>;
 
-/// An index of a slice: one, or first, count and distance.
+/// An entry of a slice: an index (`Ok`), or start, count and stride.
 pub(super) type Index = Result<i64, (i64, i64, i64)>;
 
-/// Which elements of a buffer an array has.
+/// The elements of a buffer that form an array.
 #[derive(Clone, Debug)]
 pub(super) struct View {
     pub(super) offset: i64,
@@ -27,12 +27,12 @@ impl View {
         Self { offset: 0, shape, strides }
     }
 
-    /// How many elements there are.
+    /// The number of elements.
     pub(super) fn count(&self) -> usize {
         self.shape.iter().product::<i64>().max(0) as usize
     }
 
-    /// Whether both have the same elements in the same shape.
+    /// Returns true if both have the same elements in the same shape.
     pub(super) fn same(&self, other: &Self) -> bool {
         self.shape == other.shape
             && (self.count() == 0
@@ -41,7 +41,7 @@ impl View {
                         .all(|d| self.shape[d] <= 1 || self.strides[d] == other.strides[d]))
     }
 
-    /// The elements' positions, if they lie one after another in row-major order.
+    /// The positions of the elements, if they are contiguous in row-major order.
     pub(super) fn contiguous(&self) -> Option<Range<usize>> {
         if self.count() == 0 {
             return Some(0..0);
@@ -50,8 +50,7 @@ impl View {
         (self.step()? == 1).then(|| start..start + self.count())
     }
 
-    /// The distance from each element to the next one in row-major order, if it
-    /// is the same everywhere.
+    /// The stride from each element to the next in row-major order, if it is the same for all.
     fn step(&self) -> Option<i64> {
         let mut expected = None;
         for (n, stride) in self.shape.iter().zip(&self.strides).rev() {
@@ -68,8 +67,8 @@ impl View {
         Some(innermost.next().map_or(1, |(_, stride)| *stride))
     }
 
-    /// The same elements in row-major order in another shape of as many
-    /// elements, if they lie at the same distance from each other.
+    /// The same elements in row-major order in another shape with equally many elements, if their
+    /// stride is uniform.
     pub(super) fn reshape(&self, shape: &[i64]) -> Option<Self> {
         let mut view = Self::whole(SmallVec::from_slice(shape));
         if self.count() > 0 {
@@ -82,7 +81,7 @@ impl View {
         Some(view)
     }
 
-    /// The element with these indices; `None` if it is out of bounds.
+    /// The position of the element with these indices; `None` if out of bounds.
     pub(super) fn position(&self, indices: &[i64]) -> Option<i64> {
         let mut at = self.offset;
         for ((i, n), stride) in indices.iter().zip(&self.shape).zip(&self.strides) {
@@ -94,7 +93,7 @@ impl View {
         Some(at)
     }
 
-    /// The least and the greatest position; `None` if there are no elements.
+    /// The lowest and the highest position; `None` if there are no elements.
     pub(super) fn bounds(&self) -> Option<(i64, i64)> {
         if self.count() == 0 {
             return None;
@@ -108,7 +107,7 @@ impl View {
         Some((least, most))
     }
 
-    /// A slice; `None` if it is out of bounds.
+    /// A slice; `None` if out of bounds.
     pub(super) fn slice(&self, slice: &[Index]) -> Option<Self> {
         let mut offset = self.offset;
         let (mut shape, mut strides) = (Sizes::new(), Sizes::new());
@@ -143,8 +142,8 @@ impl View {
         Some(Self { offset, shape, strides })
     }
 
-    /// A view that divides the outermost dimension: first row, then size and
-    /// distance of each new dimension. `None` if it is out of bounds.
+    /// A view that replaces the outermost dimension by several: first row, then size and stride (in
+    /// rows) of each new dimension. `None` if out of bounds.
     pub(super) fn flat_slice(&self, offset: i64, dims: &[(i64, i64)]) -> Option<Self> {
         let (&n, &row) = (self.shape.first()?, self.strides.first()?);
         let (mut least, mut most) = (offset, offset);
@@ -158,7 +157,7 @@ impl View {
             return None;
         }
         let mut shape: Sizes = dims.iter().map(|(count, _)| *count).collect();
-        // Where there is no next row, its distance may be any number.
+        // Without a next row, the stride is irrelevant and might overflow.
         let mut strides: Sizes = dims
             .iter()
             .map(|(count, stride)| if *count > 1 { stride.wrapping_mul(row) } else { 0 })
@@ -169,7 +168,7 @@ impl View {
         Some(Self { offset: self.offset.wrapping_add(offset), shape, strides })
     }
 
-    /// Dimensions permuted.
+    /// The view with permuted dimensions.
     pub(super) fn rearrange(&self, perm: &[usize]) -> Option<Self> {
         let pick = |sizes: &Sizes| perm.iter().map(|i| sizes.get(*i).copied()).collect();
         let shape: Option<Sizes> = pick(&self.shape);

@@ -1,4 +1,4 @@
-//! Which blocks arrays lie in, and which a statement uses.
+//! The blocks of arrays, and the blocks that each statement uses.
 
 use crate::mem::{Block, MemAnn, Mems};
 use crate::name::Name;
@@ -7,7 +7,7 @@ use crate::types::Type;
 use crate::walk::{self, Visit};
 use rustc_hash::FxHashSet;
 
-/// For each name the block that it is or lies in.
+/// For each name, the block that it denotes or lies in.
 #[derive(Debug)]
 pub struct Blocks(Vec<Option<Name>>);
 
@@ -18,7 +18,7 @@ impl Blocks {
         Self::of_names(params, &function.body, function.names.len())
     }
 
-    /// The blocks of the names bound in a body, of so many names of its function.
+    /// The blocks of the names bound in a body, of a function with this number of names.
     pub fn of_body(body: &Body<Mems>, names: usize) -> Self {
         Self::of_names(std::iter::empty(), body, names)
     }
@@ -44,13 +44,13 @@ impl Blocks {
         Self(collect.0)
     }
 
-    /// The block that a name is or lies in.
+    /// The block that a name denotes or lies in.
     pub fn of(&self, name: Name) -> Option<Name> {
         self.0.get(name.index()).copied().flatten()
     }
 
-    /// For each statement of a body the blocks among `own` that no later
-    /// statement and no result uses.
+    /// For each statement of a body, the blocks bound in the body that it uses last: no later
+    /// statement and no result uses them.
     pub fn last_uses(&self, body: &Body<Mems>) -> Vec<Vec<Name>> {
         let own: FxHashSet<Name> = body
             .stms
@@ -77,7 +77,7 @@ impl Blocks {
         last
     }
 
-    /// The blocks that a statement mentions, each once, in order of mention.
+    /// The blocks that a statement mentions, without repetitions, in order of mention.
     pub fn used(&self, stm: &Stm<Mems>) -> Vec<Name> {
         struct Uses<'a> {
             blocks: &'a Blocks,
@@ -106,7 +106,7 @@ impl Blocks {
         uses.order
     }
 
-    /// The blocks that a segop's body reads: those of its free names.
+    /// The blocks of the arrays that are free in a segop's body.
     pub fn read_by(&self, body: &Body<Mems>) -> FxHashSet<Name> {
         walk::free_names(body)
             .into_iter()

@@ -1,25 +1,25 @@
-//! How the arrays of a block share the scratchpad: those that are not alive at once may lie
-//! in one place, a *room*.
+//! Shared-memory colouring: arrays in a thread block's shared memory that are not live at the same
+//! time share a slot.
 //!
 //! ```text
-//! let a_mem = alloc x scratchpad        a |        room 0: a, c    of max (x, z) bytes
-//! let b_mem = alloc y scratchpad        | b        room 1: b       of y bytes
+//! let a_mem = alloc x scratchpad        a |        slot 0: a, c    of max (x, z) bytes
+//! let b_mem = alloc y scratchpad        | b        slot 1: b       of y bytes
 //! .. a, b ..                            | |
 //! let c_mem = alloc z scratchpad        c |
 //! .. b, c ..                            | |
 //! ```
 //!
-//! A block of the scratchpad is alive from its allocation to the end of the last statement of
-//! the same body that mentions it or what lies in it, at any depth; so what a loop takes from
-//! outside is alive to the loop's end. The statements of a body and of those in it are
-//! counted, and two blocks are alive at once if their stretches have a number in common.
+//! A memory block in shared memory is live from its allocation to the end of the last statement of
+//! the same body that mentions it or an array in it, at any depth; so a block that a loop uses from
+//! outside is live to the end of the loop. Beginnings and ends of the statements of a body, and of
+//! those nested in it, are numbered; two blocks interfere if their intervals of numbers overlap.
 //!
-//! Rooms are given out by size, the largest first, each to the first room that is free
-//! throughout. Sizes need not be known: products of more sizes count as larger. So all that
-//! depends on them is how much space there is in the end.
+//! Slots are assigned in decreasing order of size: each block gets the first slot in which it
+//! interferes with no other. Sizes may be symbolic: products of more sizes count as larger. Only
+//! the total capacity depends on their values.
 //!
-//! Whoever writes into a room that somebody else had waits for all threads of the block
-//! before, as for any place that others may still read.
+//! Before a slot that another array occupied is written, all threads of the block synchronise, as
+//! before any write to memory that others may still read.
 
 use super::{Block, Blocks, MemAnn, MemOp, Mems};
 use crate::error::PassError;
@@ -31,20 +31,20 @@ use crate::types::{Space, Type};
 use crate::walk::{Visit, sub_bodies, with_stack};
 use rustc_hash::FxHashMap;
 
-/// Blocks that lie in one place, with their bytes.
+/// Memory blocks that share a slot, with their sizes in bytes.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Room {
     /// The blocks.
     pub blocks: Vec<(Name, Atom)>,
 }
 
-/// A block of the scratchpad.
+/// A memory block in shared memory.
 struct Tenant {
     block: Name,
     bytes: Atom,
-    /// The first and the last number at which it is alive.
+    /// First and last number of its live interval.
     alive: (u32, u32),
-    /// About how many bytes, for the order.
+    /// Estimated size in bytes, for the order of assignment.
     size: Poly,
 }
 
@@ -53,7 +53,7 @@ impl Tenant {
         self.alive.0 <= other.alive.1 && other.alive.0 <= self.alive.1
     }
 
-    /// The number of sizes in the largest term, and how often it counts.
+    /// The number of sizes in the largest term, and its coefficient.
     fn weight(&self) -> (usize, i64) {
         let terms = self.size.terms().iter();
         let terms = terms.map(|(sizes, times)| (sizes.len(), *times));
@@ -61,15 +61,15 @@ impl Tenant {
     }
 }
 
-/// The rooms of what a body allocates in the scratchpad.
+/// The slots of the shared-memory blocks that a body allocates.
 ///
 /// # Errors
-/// Only for bugs: each room is looked at again.
+/// Only for bugs: each slot is checked for interference afterwards.
 pub fn rooms(body: &Body<Mems>, blocks: &Blocks) -> Result<Vec<Room>, PassError> {
     let mut walk = Walk { blocks, sizes: sizes(body), at: 0, found: Vec::new() };
     walk.body(body);
     let mut tenants = walk.found;
-    // The sort is stable: those of one size stand in the order of the program.
+    // The sort is stable: blocks of equal weight remain in program order.
     tenants.sort_by_key(|tenant| std::cmp::Reverse(tenant.weight()));
     let mut rooms: Vec<Vec<&Tenant>> = Vec::new();
     for tenant in &tenants {
@@ -92,7 +92,7 @@ pub fn rooms(body: &Body<Mems>, blocks: &Blocks) -> Result<Vec<Room>, PassError>
     Ok(rooms.collect())
 }
 
-/// About how large blocks are: as the first array that lies in each.
+/// Estimated sizes of blocks: that of the first array in each.
 fn sizes(body: &Body<Mems>) -> FxHashMap<Name, Poly> {
     struct Sizes(FxHashMap<Name, Poly>);
     impl Visit<Mems> for Sizes {
@@ -117,7 +117,7 @@ fn sizes(body: &Body<Mems>) -> FxHashMap<Name, Poly> {
 struct Walk<'b> {
     blocks: &'b Blocks,
     sizes: FxHashMap<Name, Poly>,
-    /// The number of the beginning or end of a statement.
+    /// Number of the current beginning or end of a statement.
     at: u32,
     found: Vec<Tenant>,
 }
@@ -139,7 +139,7 @@ impl Walk<'_> {
                         size: self.sizes.get(&block.name).cloned().unwrap_or_default(),
                     });
                 }
-                // What a segop allocates is its threads'.
+                // Allocations inside of a segop are private to its threads.
                 if !matches!(&stm.exp, Exp::Op(MemOp::Seg(SegOp::Seg(_)))) {
                     sub_bodies(&stm.exp, |body| self.body(body));
                 }
@@ -156,7 +156,7 @@ impl Walk<'_> {
         });
     }
 
-    /// A block is alive here, if it is the body's own.
+    /// Extends the live interval of a block to this point, if the block is one of the body's own.
     fn lives(&mut self, own: &FxHashMap<Name, usize>, block: Name) {
         if let Some(tenant) = own.get(&block).and_then(|&at| self.found.get_mut(at)) {
             tenant.alive.1 = self.at;

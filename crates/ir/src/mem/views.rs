@@ -1,5 +1,5 @@
-//! Where views lie: the one place that says how an operation's result lies, given how the
-//! array lies that it is a view of.
+//! Index functions of views: the single definition of an operation's result's index function in
+//! terms of that of its operand.
 
 use super::{Lmad, LmadDim};
 use crate::name::Name;
@@ -8,9 +8,9 @@ use crate::syntax::{Atom, BasicOp, ReshapeKind};
 use crate::types::Dim;
 use smallvec::SmallVec;
 
-/// The array that an operation's result, of this shape, is a view of, and where that lies;
-/// `lies` says where arrays lie. `None` if it is no view, or one that no index function can
-/// express.
+/// Returns the array of which the operation's result (of this shape) is a view, and the result's
+/// index function. `lies` returns the index function of an array. `None` if the result is not a
+/// view, or if no index function expresses it.
 pub fn view(op: &BasicOp, shape: &[Dim], lies: impl FnOnce(Name) -> Option<Lmad>) -> Option<(Name, Lmad)> {
     Some(match op {
         BasicOp::Atom(Atom::Var(array))
@@ -55,9 +55,9 @@ pub fn view(op: &BasicOp, shape: &[Dim], lies: impl FnOnce(Name) -> Option<Lmad>
     })
 }
 
-/// The index function of the elements in row-major order under a shape, where one index
-/// function can say it: from row-major elements at any offset, or from one dimension with
-/// any stride.
+/// Returns the index function of the elements in row-major order under another shape, where a
+/// single one expresses it: the strides are row-major (at any offset), or there is one dimension
+/// (of any stride).
 fn reshaped(lmad: &Lmad, shape: &[Dim]) -> Option<Lmad> {
     let scale = match lmad.dims.as_slice() {
         [dim] => dim.stride.clone(),

@@ -1,4 +1,4 @@
-//! The parser's basis: tokens, names, operands, sizes, types.
+//! The basis of the parser: tokens, names, operands, sizes, types.
 
 use super::lex::{Token, error_at, tokens};
 use super::{ParseError, max_depth};
@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 pub(super) type Result<T> = std::result::Result<T, ParseError>;
 
-/// A text being parsed.
+/// A parser at a position in the text.
 pub struct Parser<'a> {
     text: &'a str,
     tokens: Vec<(Token<'a>, usize)>,
@@ -25,14 +25,14 @@ pub struct Parser<'a> {
 }
 
 impl<'a> Parser<'a> {
-    /// At the beginning of the text.
+    /// A parser at the beginning of the text.
     pub fn new(text: &'a str) -> Result<Self> {
         let tokens = tokens(text)?;
         Ok(Self { text, tokens, at: 0, depth: 0, max_depth: max_depth(), hints: FxHashMap::default() })
     }
 
     pub(super) fn token(&self) -> &Token<'a> {
-        // The last token is the end, and `advance` never goes past it.
+        // The last token is `End`, which `advance` never passes.
         &self.tokens[self.at].0
     }
 
@@ -42,7 +42,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Whether nothing is left.
+    /// Returns true at the end of the text.
     pub fn at_end(&self) -> bool {
         *self.token() == Token::End
     }
@@ -60,7 +60,7 @@ impl<'a> Parser<'a> {
             .collect()
     }
 
-    /// The hints of the names since the last such call, by number.
+    /// Returns the hints of the names since the last such call, by number, and clears them.
     pub fn take_hints(&mut self) -> FxHashMap<u32, Arc<str>> {
         std::mem::take(&mut self.hints)
     }
@@ -70,7 +70,7 @@ impl<'a> Parser<'a> {
         Err(error_at(self.text, self.tokens[self.at].1, message))
     }
 
-    /// An error that says what should stand here.
+    /// The error that `what` is expected at the current token.
     pub fn expected<T>(&self, what: &str) -> Result<T> {
         self.error(format!("expected {what}"))
     }
@@ -83,12 +83,12 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Whether the current token is this punctuation.
+    /// Returns true if the current token is this punctuation.
     pub fn peek(&self, punct: &str) -> bool {
         matches!(self.token(), Token::Punct(p) if *p == punct)
     }
 
-    /// Takes this punctuation if it is there.
+    /// Consumes this punctuation if present; returns true if it was.
     pub fn take(&mut self, punct: &str) -> bool {
         let found = self.peek(punct);
         if found {
@@ -97,12 +97,12 @@ impl<'a> Parser<'a> {
         found
     }
 
-    /// Takes this punctuation, which must be there.
+    /// Consumes this punctuation; an error if absent.
     pub fn punct(&mut self, punct: &str) -> Result<()> {
         if self.take(punct) { Ok(()) } else { self.expected(&format!("`{punct}`")) }
     }
 
-    /// Takes this keyword if it is there.
+    /// Consumes this keyword if present; returns true if it was.
     pub fn take_keyword(&mut self, keyword: &str) -> bool {
         let found = self.peek_ident() == Some(keyword);
         if found {
@@ -111,7 +111,7 @@ impl<'a> Parser<'a> {
         found
     }
 
-    /// Takes this keyword, which must be there.
+    /// Consumes this keyword; an error if absent.
     pub fn keyword(&mut self, keyword: &str) -> Result<()> {
         if self.take_keyword(keyword) { Ok(()) } else { self.expected(&format!("`{keyword}`")) }
     }
@@ -125,7 +125,7 @@ impl<'a> Parser<'a> {
         Ok(text)
     }
 
-    /// A string, if one is there.
+    /// A string, if present.
     pub fn take_string(&mut self) -> Option<Arc<str>> {
         let Token::Text(text) = self.token() else {
             return None;
@@ -143,7 +143,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// An integer without a suffix, if one is there and in range.
+    /// An integer without a suffix, if present and in range.
     pub fn take_integer<T: TryFrom<i128>>(&mut self) -> Option<T> {
         let negative = self.peek("-");
         let at = self.at;
@@ -199,7 +199,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Runs `f` one level deeper.
+    /// Parses a nested construct, one level deeper.
     pub fn nested<T>(&mut self, f: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         if self.depth >= self.max_depth {
             return self.error(format!("nested more than {} deep", self.max_depth));
@@ -210,7 +210,7 @@ impl<'a> Parser<'a> {
         result
     }
 
-    /// The name that is an identifier's text, if it is one.
+    /// The hint and number of an identifier that is a name.
     fn split_name(text: &str) -> Option<(&str, u32)> {
         let (hint, digits) = text.rsplit_once('_')?;
         let number: u32 = digits.parse().ok()?;
@@ -218,7 +218,7 @@ impl<'a> Parser<'a> {
         (canonical && !text.contains('.')).then_some((hint, number))
     }
 
-    /// A name, if one is there.
+    /// A name, if present.
     pub fn take_name(&mut self) -> Result<Option<Name>> {
         let start = self.at;
         let (hint, number): (Arc<str>, u32) = if let Some(text) = self.peek_ident() {
@@ -273,7 +273,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// A scalar constant, if one is there.
+    /// A scalar constant, if present.
     pub fn take_scalar(&mut self) -> Result<Option<Scalar>> {
         let negative = self.peek("-");
         let next = if negative { self.at + 1 } else { self.at };
@@ -419,7 +419,7 @@ impl<'a> Parser<'a> {
         Ok(space)
     }
 
-    /// A memory space, if one is there.
+    /// A memory space, if present.
     pub fn take_space(&mut self) -> Option<Space> {
         let word = self.peek_ident()?;
         let space = Space::ALL.into_iter().find(|space| space.name() == word)?;

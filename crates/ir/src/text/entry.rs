@@ -1,5 +1,4 @@
-//! The text of entry points' types and of the table of opaque types, the same at
-//! every level:
+//! The text form of entry points' types and of the table of opaque types, equal at every level:
 //!
 //! ```text
 //! opaque#0 "point" = record ("x": f32, "y": f32)
@@ -16,7 +15,7 @@ use crate::entry::{
 };
 use std::fmt::Write as _;
 
-/// The lines of a table.
+/// The table as text, one line per type.
 pub fn show_opaque_types(types: &OpaqueTypes) -> String {
     let mut out = String::new();
     for (i, ty) in types.iter().enumerate() {

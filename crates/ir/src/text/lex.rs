@@ -17,19 +17,19 @@ pub(super) enum Token<'a> {
     End,
 }
 
-/// Punctuation, longer ones first.
+/// Punctuation, longest first, as tokens may be prefixes of others.
 const PUNCTUATION: &[&str] = &[
     "->", "<-", ":+", "..", "(", ")", "[", "]", "{", "}", ",", ":", ";", "=", "*", "+", "-", "<", ">", "@",
     "^", "?", "\\", "#",
 ];
 
-/// Whether the text is one identifier token.
+/// Returns true if the text is a single identifier token.
 pub fn is_identifier(text: &str) -> bool {
     let bytes = text.as_bytes();
     bytes.first().is_some_and(|b| starts_identifier(*b)) && identifier_len(bytes) == bytes.len()
 }
 
-/// Whether the text can stand before `_` and a number as a name's hint.
+/// Returns true if the text can be a name's hint without quotes.
 pub fn is_plain_hint(text: &str) -> bool {
     is_identifier(text) && !text.contains('.')
 }
@@ -81,7 +81,7 @@ fn number_len(bytes: &[u8]) -> usize {
     len
 }
 
-/// All tokens with the byte offset where each begins; the last is the end.
+/// All tokens with their byte offsets; the last one is `End`.
 pub(super) fn tokens(text: &str) -> Result<Vec<(Token<'_>, usize)>, ParseError> {
     let bytes = text.as_bytes();
     let mut tokens = Vec::new();
@@ -115,7 +115,7 @@ pub(super) fn tokens(text: &str) -> Result<Vec<(Token<'_>, usize)>, ParseError> 
     Ok(tokens)
 }
 
-/// The string literal at a quote, and its length in the text.
+/// The string literal that begins at `start`, and its length in the text.
 fn string(text: &str, start: usize) -> Result<(String, usize), ParseError> {
     let mut value = String::new();
     let mut chars = text[start + 1..].char_indices();

@@ -93,9 +93,9 @@ impl TextForm for Soac {
     }
 }
 
-/// Width, inputs and lambda of a combinator: `n (x: t <- xs) : (ret) -> body`,
-/// the part behind the inputs left out where it is the identity and `bare`; or,
-/// where inputs and parameters are not one to one, `n of (xs) \(x: t) ...`.
+/// Width, inputs and lambda of a combinator: `n (x: t <- xs) : (ret) -> body`. The part after the
+/// inputs is omitted if it is the identity and `bare`. If inputs and parameters do not correspond
+/// one to one: `n of (xs) \(x: t) ...`.
 fn print_map(p: &mut Printer<'_>, width: Dim, inputs: &[crate::Name], map: &Lambda<Soacs>, bare: bool) {
     p.dim(width);
     let Lambda { params, body, ret } = map;

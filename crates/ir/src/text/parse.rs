@@ -1,5 +1,5 @@
-//! The parser: parameters, bodies, statements, expressions, functions and
-//! programs. Operations parse themselves.
+//! The parser of parameters, bodies, statements, expressions, functions and programs. Operations
+//! implement their own parsing.
 
 use super::cursor::Parser;
 use super::lex::Token;
@@ -183,7 +183,7 @@ impl Parser<'_> {
         Ok(Program { stack, files, opaques, entries, functions })
     }
 
-    /// The machine that the program is for.
+    /// The target machine of the program.
     fn machine(&mut self) -> Result<Stack> {
         if !self.take_keyword("machine") {
             return Ok(Stack::default());
@@ -234,7 +234,7 @@ impl Parser<'_> {
         Ok(Function { name, kind, version, attrs, params, ret, body, tunables, names, provs })
     }
 
-    /// What a function is a version of.
+    /// The key of a function's version.
     fn version(&mut self) -> Result<Option<Version>> {
         if !self.take_keyword("version") {
             return Ok(None);
@@ -314,7 +314,7 @@ impl Parser<'_> {
         Ok(provs)
     }
 
-    /// Several stacks, after the first `^`.
+    /// Several stacks, `^1, ^2, ...`; the first `^` is already parsed.
     fn several(&mut self, provs: &mut ProvTable, number: u32) -> Result<()> {
         let mut stacks = vec![Prov(self.integer()?)];
         while self.take(",") {
@@ -334,7 +334,7 @@ impl Parser<'_> {
     }
 }
 
-/// Whether a provenance is a single stack of the table.
+/// Returns true if the provenance is a single stack of the table.
 fn is_stack(provs: &ProvTable, prov: Prov) -> bool {
     prov.0 as usize <= provs.len() && matches!(provs.entry(prov), Some(ProvEntry::At(..)))
 }

@@ -1,4 +1,4 @@
-//! The printer: everything but operations, which print themselves.
+//! The printer. Operations implement their own printing.
 
 use super::entry::{show_entry_value, show_opaque_types};
 use super::lex::{is_identifier, is_plain_hint, quote};
@@ -19,19 +19,19 @@ use rustc_hash::FxHashMap;
 use std::fmt::{Display, Write as _};
 use target::levels::Stack;
 
-/// A remark to print as a comment behind the statement that binds a name, or,
-/// without a name, before the function.
+/// A note, printed as a comment after the statement that binds a name or, without a name, before
+/// the function.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Note {
     /// The function.
     pub function: FunName,
     /// A name that the statement binds.
     pub name: Option<Name>,
-    /// The remark.
+    /// The text of the note.
     pub text: String,
 }
 
-/// Text under construction, of one function.
+/// Output for one function.
 pub struct Printer<'a> {
     out: String,
     indent: usize,
@@ -151,7 +151,7 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// A piece of a function's text.
+    /// A part of a function as text.
     pub(super) fn show(names: &'a NameTable, f: impl FnOnce(&mut Self)) -> String {
         let mut p = Self::new(names);
         f(&mut p);
@@ -211,7 +211,7 @@ impl<'a> Printer<'a> {
     /// A name.
     pub fn name(&mut self, name: Name) {
         if name.index() >= self.names.len() {
-            // Not of this function: only broken IR gets here.
+            // Reached only with invalid IR.
             let _ = write!(self.out, "\"?\"_{}", name.0);
             return;
         }
@@ -349,7 +349,7 @@ impl<'a> Printer<'a> {
         self.body(body);
     }
 
-    /// Runs `f` one level deeper, on a line of its own.
+    /// Runs `f` on a new line, one level deeper.
     pub fn clause(&mut self, f: impl FnOnce(&mut Self)) {
         self.indent += 1;
         self.line();

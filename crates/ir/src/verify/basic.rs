@@ -8,7 +8,7 @@ use crate::typing::basic_type;
 use prim::PrimType;
 
 impl<L: Level> Checker<'_, L> {
-    /// The type of an array, `None` (and an error) if it is something else.
+    /// The element type and shape of an array; `None` (and an error) for other types.
     pub(super) fn array(&mut self, name: Name) -> Option<(PrimType, Vec<Dim>)> {
         let ty = self.type_of(name);
         if let Type::Array { elem, shape } = &ty {
@@ -192,7 +192,7 @@ impl<L: Level> Checker<'_, L> {
         }
     }
 
-    /// The new value of a view with so many dimensions for the outermost one.
+    /// Checks the new value for a view with `rank` dimensions in place of the outermost one.
     fn flat_value(&mut self, array: Name, rank: usize, value: Name) {
         let (Some((elem, shape)), Some((_, given))) = (self.array(array), self.array(value)) else {
             return;

@@ -1,11 +1,11 @@
 //! Invariants 11 to 14: consumption, with aliases recomputed.
 //!
-//! An array has edges to its sources, which it may be a view of or the same as,
-//! and back. Two arrays may alias if a way along sources leads from both to the
-//! same array; two sources of one array need not. So consuming an array marks
-//! as dead what lies along its sources, and all that these are sources of. What
-//! is marked already is not visited again, so marking is linear in all. A
-//! conditional's branches start from the same marks and both leave theirs.
+//! An array has edges to its sources (arrays that it may be a view of, or the same as) and back.
+//! Two arrays may alias if paths along sources lead from both to the same array; two sources of one
+//! array need not alias. So consuming an array marks as dead all arrays reachable along its
+//! sources, and all views of these. Marked arrays are not visited again, so marking takes linear
+//! time in total. The branches of a conditional start from the same marks, and the marks of both
+//! remain.
 
 use super::VerifyError;
 use crate::name::{FunName, Name};
@@ -48,7 +48,7 @@ pub(super) fn check<'a, L: Level>(
         c.at = None;
         c.reach(*name);
         for (j, param) in function.params.iter().enumerate() {
-            // What is consumed is the function's own: it may be given back.
+            // Consumed parameters are owned by the function, which may return them.
             let mine = param.consumed || ret.aliases.contains(&(j as u32));
             if !mine && c.seen[param.param.name.index()] == c.round {
                 c.fail(format!("result {i} aliases parameter {j} without saying so"));
@@ -59,22 +59,22 @@ pub(super) fn check<'a, L: Level>(
 
 #[derive(Clone, Default)]
 struct Node {
-    /// What it may be a view of or the same as.
+    /// Arrays that it may be a view of, or the same as.
     sources: SmallVec<[Name; 2]>,
-    /// What it is a source of.
+    /// Arrays of which it is a source.
     views: SmallVec<[Name; 2]>,
     life: Life,
-    /// A parameter that may not be consumed.
+    /// True for a parameter that may not be consumed.
     protected: bool,
-    /// A view that may have an element more than once: it may not be consumed,
-    /// though what it is a view of may.
+    /// True for a view that may contain an element more than once: it may not be consumed, but its
+    /// source may.
     repeats: bool,
-    /// How many bodies that may run more than once are around its binding.
+    /// Number of enclosing bodies, at its binding, that may run more than once.
     depth: u32,
 }
 
-/// Whether an array can still be used. What is dead is so together with all of
-/// its views; the last state says so of its sources and their views, too.
+/// The state of an array. If an array is dead, so are all of its views; in the last state also its
+/// sources and their views.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd)]
 enum Life {
     #[default]
@@ -89,9 +89,9 @@ struct Consumption<'a, L: Level> {
     types: TypeEnv,
     nodes: Vec<Node>,
     depth: u32,
-    /// What became of which name, and what it was before, in order.
+    /// Changes of states, in order: name, state before, state after.
     log: Vec<(Name, Life, Life)>,
-    /// The round in which a search last saw a name.
+    /// The round of the last search that reached a name.
     seen: Vec<u32>,
     round: u32,
     at: Option<Name>,
@@ -119,7 +119,7 @@ impl<L: Level> Consumption<'_, L> {
         matches!(self.types.get(name), Some(Type::Acc { .. }))
     }
 
-    /// A name is bound to what may be views of these.
+    /// Binds a name to a value that may be a view of `aliases`.
     fn bind(&mut self, name: Name, aliases: &[Name]) {
         if !self.is_tracked(name) {
             return;
@@ -144,7 +144,8 @@ impl<L: Level> Consumption<'_, L> {
         }
     }
 
-    /// What a name may alias, with it: all of these are seen in this round.
+    /// Returns the names that a name may alias, including itself; all of them are seen in this
+    /// round.
     fn reach(&mut self, name: Name) -> Vec<Name> {
         self.round += 1;
         self.seen[name.index()] = self.round;
@@ -162,7 +163,7 @@ impl<L: Level> Consumption<'_, L> {
         reached
     }
 
-    /// Adds a name's neighbours that were not seen in this round.
+    /// Adds a name's neighbours that have not been seen in this round.
     fn see(&mut self, name: Name, edges: impl Fn(&Node) -> &[Name], reached: &mut Vec<Name>) {
         for &other in edges(&self.nodes[name.index()]) {
             if self.seen[other.index()] != self.round {
@@ -193,7 +194,7 @@ impl<L: Level> Consumption<'_, L> {
         }
     }
 
-    /// A name dies, or dies more.
+    /// Marks a name as dead, or raises its state.
     fn kill(&mut self, name: Name, life: Life, pending: &mut Vec<(Name, Life)>) {
         let Node { protected, repeats, depth, life: before, .. } = self.nodes[name.index()];
         if before >= life {
@@ -363,7 +364,7 @@ impl<L: Level> Consumption<'_, L> {
         for ((param, bound), consumed) in params.iter().zip(pat).zip(&consumed) {
             let name = param.param.name;
             self.nodes[name.index()].protected = false;
-            // A consumed parameter's last value belongs to the loop alone.
+            // A consumed parameter's final value aliases nothing outside of the loop.
             let alias = Some(name).filter(|_| !consumed);
             self.bind(bound.name, alias.as_slice());
         }
@@ -449,8 +450,8 @@ impl<L: Level> Consumption<'_, L> {
             self.bind(param.name, &[]);
         }
         if once {
-            // What a `withacc` gives beside its arrays are results of its
-            // lambda as they are; they come last.
+            // The results of a `withacc` after its arrays are results of its lambda, unchanged;
+            // they come last.
             for (param, atom) in pat.iter().rev().zip(result.iter().rev()) {
                 if let Some(name) = atom.var().filter(|name| !self.is_acc(*name)) {
                     self.alias(param.name, name);
@@ -469,7 +470,7 @@ impl<L: Level> Consumption<'_, L> {
     }
 }
 
-/// The names that an operation uses outside its bodies.
+/// The names that an operation uses outside of its bodies.
 struct Operands(Vec<Name>);
 
 impl<L: Level> Visit<L> for Operands {

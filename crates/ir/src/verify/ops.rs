@@ -62,7 +62,7 @@ impl Rules<Soacs> for Soac {
 }
 
 impl<L: Level> Checker<'_, L> {
-    /// Checks inputs of an operation of this width; their rows.
+    /// Checks the inputs of an operation of this width; returns the types of their rows.
     fn inputs(&mut self, width: Dim, inputs: &[Name]) -> Vec<Type> {
         self.dim(width);
         let mut rows = Vec::new();
@@ -82,7 +82,7 @@ impl<L: Level> Checker<'_, L> {
         rows
     }
 
-    /// Checks an operator on the first of some values; the rest stay.
+    /// Checks an operator on the first of `values`, and removes these.
     fn operator(&mut self, operator: &Operator<L>, values: &mut &[Type]) {
         let Operator { op, neutral, comm: _ } = operator;
         let k = neutral.len();
@@ -125,7 +125,7 @@ impl<L: Level> Checker<'_, L> {
         }
     }
 
-    /// Checks that facts are about what they can be about. Whether they hold is for
+    /// Checks that facts are on operations that can have them. Their truth is the responsibility of
     /// the pass that finds them.
     pub(super) fn facts(&mut self, facts: &Facts, exp: &Exp<L>, pat: &[Param<L>]) {
         if facts.is_empty() {
@@ -147,7 +147,7 @@ impl<L: Level> Checker<'_, L> {
         self.require(right, || "a fact about something else".to_owned());
     }
 
-    /// Checks that orders are those of arrays that segops map or branches give.
+    /// Checks that orders are permutations for array results of maps or conditionals.
     fn orders(&mut self, facts: &Facts, exp: &Exp<L>, pat: &[Param<L>]) {
         if facts.orders().is_empty() {
             return;
@@ -168,7 +168,7 @@ impl<L: Level> Checker<'_, L> {
         self.require(right, || "an order of something else".to_owned());
     }
 
-    /// Checks what tells points that change no accumulator.
+    /// Checks the identity predicate of an operation's accumulators.
     fn keeps(&mut self, kind: &SegKind<L>, keeps: Option<&Lambda<L>>) {
         let Some(keeps) = keeps else {
             return;
@@ -183,7 +183,7 @@ impl<L: Level> Checker<'_, L> {
         self.require(right, || "what keeps accumulators is no condition".to_owned());
     }
 
-    /// Checks what a flat map's point gives: a size, arrays that have it, and others.
+    /// Checks the results of a flat map's iteration: a size, arrays of that size, and others.
     fn flat_map(&mut self, body: &Body<L>, ret: &[Type]) {
         let before: Vec<&Type> = ret.iter().collect();
         for (i, ty) in ret.iter().enumerate() {
@@ -207,7 +207,7 @@ impl<L: Level> Checker<'_, L> {
         self.body_with(body, &want, "the results of a point");
     }
 
-    /// Checks histograms over what the bucket function gives.
+    /// Checks histograms, given the result types of the bucket function.
     fn histograms(&mut self, ops: &[HistOp<L>], ret: &[Type], segments: &[Dim]) {
         let n_indices: usize = ops.iter().map(|op| op.shape.len()).sum();
         let Some((indices, mut values)) = ret.split_at_checked(n_indices) else {
@@ -294,7 +294,7 @@ impl<L: Level> Rules<L> for SegOp<L> {
     }
 
     fn may_lie(&self, order: &Order) -> bool {
-        // What the innermost dimension's neighbours give lies side by side.
+        // Results of neighbouring iterations of the innermost dimension must be adjacent in memory.
         let points = |seg: &Seg<L>| Some(seg.space.dims.len());
         let innermost = order.last().map(|dim| dim + 1);
         matches!(self, Self::Seg(seg) if seg.kind.is_map() && points(seg) == innermost)

@@ -27,7 +27,7 @@ enum State {
 struct Scopes<'a, L: Level> {
     function: &'a Function<L>,
     state: Vec<State>,
-    /// Names in scope, and where in it each scope starts.
+    /// Names in scope; `starts` are the positions at which the open scopes begin.
     open: Vec<Name>,
     starts: Vec<usize>,
     at: Option<Name>,

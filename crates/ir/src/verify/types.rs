@@ -12,15 +12,15 @@ use crate::walk::with_stack;
 use rustc_hash::{FxHashMap, FxHashSet};
 use target::levels::Stack;
 
-/// The check of one function, after its scopes are known to be right.
+/// The checker of one function whose scopes are valid.
 pub struct Checker<'a, L: Level> {
     function: &'a Function<L>,
     functions: &'a FxHashMap<&'a FunName, &'a Function<L>>,
     types: TypeEnv,
     at: Option<Name>,
-    /// Level of the innermost segop around.
+    /// Level of the innermost enclosing segop.
     pub(super) seg_level: Option<u8>,
-    /// The machine that segops stand at levels of.
+    /// Levels of parallelism of the target machine.
     pub(super) stack: Stack,
     errors: &'a mut Vec<VerifyError>,
 }
@@ -79,7 +79,7 @@ impl<L: Level> Checker<'_, L> {
         self.errors.push(VerifyError { function, name: self.at, message: message.into() });
     }
 
-    /// Records an error unless the condition holds; gives it back.
+    /// Records an error unless the condition holds; returns the condition.
     pub fn require(&mut self, condition: bool, message: impl FnOnce() -> String) -> bool {
         if !condition {
             self.fail(message());
@@ -87,7 +87,7 @@ impl<L: Level> Checker<'_, L> {
         condition
     }
 
-    /// Requires that the function has a tuning parameter.
+    /// Requires that the function has this tuning parameter.
     pub(super) fn has_tunable(&mut self, id: TunableId) {
         let known = id.index() < self.function.tunables.len();
         self.require(known, || format!("the function has no parameter {}", id.0));
@@ -123,13 +123,13 @@ impl<L: Level> Checker<'_, L> {
         false
     }
 
-    /// Requires an operand to have a type.
+    /// Requires an operand to have a type; `what` names it in the message.
     pub fn atom(&mut self, atom: Atom, want: &Type, what: &str) -> bool {
         let got = self.atom_type(atom);
         self.equal(&got, want, || what.to_owned())
     }
 
-    /// Requires operands to have types.
+    /// Requires operands to have these types.
     pub fn atoms(&mut self, atoms: &[Atom], want: &[Type], what: &str) -> bool {
         if atoms.len() != want.len() {
             self.fail(format!("{what}: {} where {} are needed", atoms.len(), want.len()));
@@ -142,7 +142,7 @@ impl<L: Level> Checker<'_, L> {
         ok
     }
 
-    /// A dimension outside function results.
+    /// Checks a dimension outside of function results.
     pub fn dim(&mut self, dim: Dim) {
         match dim {
             Dim::Const(n) => {
@@ -156,7 +156,7 @@ impl<L: Level> Checker<'_, L> {
         }
     }
 
-    /// A type; `earlier` are the types that [`Dim::Ext`] may refer to.
+    /// Checks a type; `earlier` are the types that [`Dim::Ext`] may refer to.
     pub fn ty(&mut self, ty: &Type, earlier: Option<&[&Type]>) {
         match ty {
             Type::Prim(_) | Type::Cert | Type::Mem(_) => {}
@@ -187,7 +187,7 @@ impl<L: Level> Checker<'_, L> {
         }
     }
 
-    /// A parameter's or pattern element's own type and annotation.
+    /// Checks the type and annotation of a parameter or element of a pattern.
     pub fn param(&mut self, param: &Param<L>) {
         let before = self.at;
         self.at = self.at.or(Some(param.name));
@@ -204,7 +204,7 @@ impl<L: Level> Checker<'_, L> {
         self.at = before;
     }
 
-    /// A body, but not its results.
+    /// Checks a body without its results.
     pub fn body(&mut self, body: &Body<L>) {
         with_stack(|| {
             for stm in &body.stms {
@@ -213,13 +213,13 @@ impl<L: Level> Checker<'_, L> {
         });
     }
 
-    /// A body whose results have these types.
+    /// Checks a body, whose results must have these types.
     pub fn body_with(&mut self, body: &Body<L>, want: &[Type], what: &str) {
         self.body(body);
         self.atoms(&body.result, want, what);
     }
 
-    /// A lambda that is applied to values of these types.
+    /// Checks a lambda that is applied to values of these types.
     pub fn lambda(&mut self, lambda: &Lambda<L>, args: &[Type], what: &str) {
         let Lambda { params, body, ret } = lambda;
         self.lambda_params(params, args, what);
@@ -229,8 +229,8 @@ impl<L: Level> Checker<'_, L> {
         self.body_with(body, ret, &format!("the results of {what}"));
     }
 
-    /// Parameters that take values of these types, in which names of earlier
-    /// parameters may stand as [`Dim::Ext`].
+    /// Checks parameters that are bound to values of these types, in which [`Dim::Ext`] refers to
+    /// earlier parameters.
     pub fn lambda_params(&mut self, params: &[Param<L>], args: &[Type], what: &str) {
         if params.len() != args.len() {
             let n = args.len();
@@ -256,7 +256,7 @@ impl<L: Level> Checker<'_, L> {
         self.facts(&aux.facts, exp, pat);
         let errors = self.errors.len();
         self.exp(exp, pat);
-        // Result types are those of right operands only.
+        // The result types are defined only if the operands are valid.
         let types = if self.errors.len() == errors {
             exp_types(exp, &|name| self.types.type_of(name).clone())
         } else {
@@ -268,7 +268,7 @@ impl<L: Level> Checker<'_, L> {
         self.at = before;
     }
 
-    /// Requires a pattern to have types in which [`Dim::Ext`] stands for its elements.
+    /// Requires a pattern to have these types, in which [`Dim::Ext`] refers to its elements.
     fn pattern(&mut self, pat: &[Param<L>], types: &[Type]) {
         if pat.len() != types.len() {
             self.fail(format!("{} names for {} results", pat.len(), types.len()));
@@ -280,8 +280,8 @@ impl<L: Level> Checker<'_, L> {
         }
     }
 
-    /// Requires values to have the types of parameters that bind them, with
-    /// the values in place of the parameters' names.
+    /// Requires values to have the types of the parameters that bind them, with the values
+    /// substituted for the parameters' names.
     fn telescope<'p>(
         &mut self,
         params: impl Iterator<Item = &'p Param<L>> + Clone,
@@ -353,7 +353,7 @@ impl<L: Level> Checker<'_, L> {
             self.fail(format!("{} arguments where {want} are needed", args.len()));
             return;
         }
-        // The callee's names mean the arguments here.
+        // The callee's parameters are replaced by the arguments.
         let index = positions(callee.params.iter().map(|p| p.param.name));
         let by_args = |ty: &Type| {
             map_dims(ty, &|name| {

@@ -1,5 +1,4 @@
-//! What each level's operations and annotations tell the walkers, and the
-//! types of operations' results.
+//! Traversal of each level's operations and annotations, and the types of operations' results.
 
 use super::{Annotation, Operation, Visit, VisitMut};
 use crate::folds::Folds;

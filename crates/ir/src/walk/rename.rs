@@ -1,8 +1,8 @@
-//! Services on names: substitution, free names, copies with fresh names,
-//! bodies brought over from another function.
+//! Operations on names: substitution, free names, copies with fresh names, import of bodies from
+//! another function.
 //!
-//! All of them rely on names being unique within a function: a substitution
-//! never captures, and what is free is what is used and not bound inside.
+//! All rely on names being unique within a function: a substitution cannot capture, and the free
+//! names are those used and not bound inside.
 
 use super::{Visit, VisitMut};
 use crate::name::{Name, NameTable};
@@ -12,7 +12,7 @@ use crate::syntax::{Atom, Body, Exp, Lambda, Level, Param, Stm};
 use crate::types::{Dim, Type};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// What stands for each of some names.
+/// The operand that replaces each name.
 pub type Substitution = FxHashMap<Name, Atom>;
 
 struct Substitute<'a>(&'a Substitution);
@@ -48,44 +48,43 @@ impl<L: Level> VisitMut<L> for Substitute<'_> {
     }
 }
 
-/// Replaces names in the body by what stands for them: in operands,
-/// dimensions, types and annotations. Where only a variable can stand (arrays,
-/// certificates, blocks), a name that a constant stands for is kept.
+/// Applies the substitution to the body: to operands, dimensions, types and annotations. Where only
+/// a variable is allowed (arrays, certificates, blocks), a name that maps to a constant is kept.
 pub fn substitute_body<L: Level>(body: &mut Body<L>, map: &Substitution) {
     if !map.is_empty() {
         VisitMut::<L>::body(&mut Substitute(map), body);
     }
 }
 
-/// As [`substitute_body`], in the type and annotation of a binder.
+/// [`substitute_body`] for the type and annotation of a binder.
 pub fn substitute_param<L: Level>(param: &mut Param<L>, map: &Substitution) {
     if !map.is_empty() {
         VisitMut::<L>::param(&mut Substitute(map), param);
     }
 }
 
-/// As [`substitute_body`], in a statement.
+/// [`substitute_body`] for a statement.
 pub fn substitute_stm<L: Level>(stm: &mut Stm<L>, map: &Substitution) {
     if !map.is_empty() {
         VisitMut::<L>::stm(&mut Substitute(map), stm);
     }
 }
 
-/// As [`substitute_body`], in an expression.
+/// [`substitute_body`] for an expression.
 pub fn substitute_exp<L: Level>(exp: &mut Exp<L>, map: &Substitution) {
     if !map.is_empty() {
         VisitMut::<L>::exp(&mut Substitute(map), exp);
     }
 }
 
-/// As [`substitute_body`], in a lambda (not its parameters' own names).
+/// [`substitute_body`] for a lambda (not for its parameters' own names).
 pub fn substitute_lambda<L: Level>(lambda: &mut Lambda<L>, map: &Substitution) {
     if !map.is_empty() {
         VisitMut::<L>::lambda(&mut Substitute(map), lambda);
     }
 }
 
-/// As [`substitute_body`], in a type.
+/// [`substitute_body`] for a type.
 pub fn substitute_type(ty: &mut Type, map: &Substitution) {
     if !map.is_empty() {
         VisitMut::<crate::Soacs>::ty(&mut Substitute(map), ty);
@@ -120,37 +119,36 @@ impl Names {
     }
 }
 
-/// The names that the body uses and does not bind, sorted.
+/// Returns the names that the body uses and does not bind, sorted.
 pub fn free_names<L: Level>(body: &Body<L>) -> Vec<Name> {
     let mut names = Names::default();
     Visit::<L>::body(&mut names, body);
     names.free()
 }
 
-/// The names that the lambda uses and does not bind, sorted.
+/// Returns the names that the lambda uses and does not bind, sorted.
 pub fn free_names_lambda<L: Level>(lambda: &Lambda<L>) -> Vec<Name> {
     let mut names = Names::default();
     Visit::<L>::lambda(&mut names, lambda);
     names.free()
 }
 
-/// The names that the expression uses and does not bind, sorted.
+/// Returns the names that the expression uses and does not bind, sorted.
 pub fn free_names_exp<L: Level>(exp: &Exp<L>) -> Vec<Name> {
     let mut names = Names::default();
     Visit::<L>::exp(&mut names, exp);
     names.free()
 }
 
-/// The names bound in the body, at any depth, in order.
+/// Returns the names bound in the body, at any depth, in scope order.
 pub fn binders<L: Level>(body: &Body<L>) -> Vec<Name> {
     let mut names = Names::default();
     Visit::<L>::body(&mut names, body);
     names.bound
 }
 
-/// Gives each binder a name by `fresh` when the walk meets it and replaces its
-/// uses, which follow in scope order. Other names go through `map` as in a
-/// substitution, provenances through `prov`.
+/// Renames each binder by `fresh`, and then its uses, which follow in scope order. Other names are
+/// substituted by `map`, provenances by `prov`.
 struct Copier<'a, F, P> {
     map: &'a mut Substitution,
     fresh: F,
@@ -185,9 +183,8 @@ impl<L: Level, F: FnMut(Name) -> Name, P: FnMut(Prov) -> Prov> VisitMut<L> for C
     }
 }
 
-/// A copy of the body in which all bound names are fresh, and free names are
-/// replaced by what `map` says; on return `map` also holds each bound name's
-/// new name.
+/// Returns a copy of the body with fresh bound names and its free names substituted by `map`. On
+/// return `map` also maps each bound name to its new name.
 pub fn refresh_body<L: Level>(body: &Body<L>, names: &mut NameTable, map: &mut Substitution) -> Body<L> {
     let mut copy = body.clone();
     let fresh = |name| names.fresh_like(name);
@@ -195,8 +192,8 @@ pub fn refresh_body<L: Level>(body: &Body<L>, names: &mut NameTable, map: &mut S
     copy
 }
 
-/// Whether two bodies of a function are the same but for what they call the names that
-/// they bind.
+/// Returns true if two bodies of a function are equal up to the names that they bind
+/// (alpha-equivalent).
 pub fn same_but_names<L: Level>(one: &Body<L>, other: &Body<L>) -> bool {
     if one.stms.len() != other.stms.len() {
         return false;
@@ -214,8 +211,8 @@ pub fn same_but_names<L: Level>(one: &Body<L>, other: &Body<L>) -> bool {
     *one == copy
 }
 
-/// Whether two expressions of a function are the same but for what they call the names
-/// that they bind and where they come from.
+/// Returns true if two expressions of a function are equal up to the names that they bind and their
+/// provenances.
 pub fn same_but_origin<L: Level>(one: &Exp<L>, other: &Exp<L>) -> bool {
     let mut names = Names::default();
     Visit::<L>::exp(&mut names, one);
@@ -235,7 +232,7 @@ pub fn same_but_origin<L: Level>(one: &Exp<L>, other: &Exp<L>) -> bool {
     without(one) == without(other)
 }
 
-/// As [`refresh_body`], for a lambda; its parameters are fresh too.
+/// [`refresh_body`] for a lambda; its parameters are fresh too.
 pub fn refresh_lambda<L: Level>(
     lambda: &Lambda<L>,
     names: &mut NameTable,
@@ -247,23 +244,23 @@ pub fn refresh_lambda<L: Level>(
     copy
 }
 
-/// Where a body is brought from and to.
+/// Source and target of the import of a body from another function.
 pub struct Import<'a> {
-    /// Names of the function that the body stands in.
+    /// Names of the source function.
     pub from_names: &'a NameTable,
-    /// Provenances of that function.
+    /// Provenances of the source function.
     pub from_provs: &'a ProvTable,
-    /// Names of the function that it goes to.
+    /// Names of the target function.
     pub names: &'a mut NameTable,
-    /// Provenances of the function that it goes to.
+    /// Provenances of the target function.
     pub provs: &'a mut ProvTable,
-    /// The stack in that function that goes below each of the body's: the call's.
+    /// Provenance of the call, in the target function; put below each stack of the body.
     pub outer: Prov,
 }
 
-/// A copy of a body of another function with all names in it fresh in the new
-/// one. `map` says what stands for the body's free names (the old function's
-/// parameters); on return it also holds each bound name's new name.
+/// Returns a copy of another function's body, with all bound names fresh in the target function.
+/// `map` maps the body's free names (the source function's parameters) to operands; on return it
+/// also maps each bound name to its new name.
 pub fn import_body<L: Level>(body: &Body<L>, import: &mut Import<'_>, map: &mut Substitution) -> Body<L> {
     let Import { from_names, from_provs, names, provs, outer } = import;
     let mut imported = Imported { from: from_provs, to: provs, outer: *outer, known: FxHashMap::default() };

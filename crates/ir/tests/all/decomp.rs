@@ -1,5 +1,4 @@
-//! Decompositions: chunks lie side by side and cover everything, and so do the
-//! stretches of a chunk.
+//! Decompositions: chunks are consecutive and cover all iterations, and so do a chunk's sub-chunks.
 
 use ir::seg::{Decomp, Stretches};
 
@@ -61,7 +60,7 @@ fn stretches_leave_little() {
             for stretches in decomp.stretches(points) {
                 let Stretches { count, length } = stretches;
                 let whole = length % side == 0;
-                // A square of the last stretch reads as far as this.
+                // A square of the last sub-chunk reads up to this position.
                 let reach = (count - 1) * length + side;
                 assert!(whole || reach <= left, "{decomp:?} of {points}");
                 left -= count * length;

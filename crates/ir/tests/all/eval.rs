@@ -1,4 +1,4 @@
-//! The evaluator, against values computed here in plain Rust or by hand.
+//! The evaluator, compared with values computed in plain Rust or by hand.
 
 use ir::eval::{Array, ErrorClass, EvalValue, Options, eval_entry, eval_entry_with};
 use ir::{Level, Mems, Program, Segs, Soacs, text, verify};
@@ -30,8 +30,8 @@ fn i64v(x: i64) -> EvalValue {
     EvalValue::Scalar(Scalar::I64(x))
 }
 
-/// A program of one function `f`, which is also the entry point; parameters
-/// and results as entry values.
+/// A program of one function `f`, which is also the entry point; parameters and results as entry
+/// point values.
 fn entry(level: &str, params: &str, results: &str, function: &str) -> String {
     format!("{level}\nfile \"t.fut\"\nentry \"main\" = f ({params}) -> ({results})\n{function}")
 }
@@ -111,7 +111,7 @@ fun f(n_0: i64, xs_1: [n_0]i64) : (i64, i64, [?1]i64, i64, [?3]i64, i64, [?5]i64
 
 #[test]
 fn updates_in_a_loop_take_constant_time() {
-    // Row views, a conditional and a call stand between the updates.
+    // There are row views, a conditional and a call between the updates.
     let source = entry(
         "soacs",
         "\"n\": \"i64\" as i64",
@@ -173,7 +173,7 @@ fun f(n_0: i64, xs_1: [n_0]f32) : (f32, i64, [?1]f32)
 #[test]
 fn decompositions_fix_float_results() {
     let xs: Vec<f32> = (0..23).map(|i| 1.0 / (i as f32 + 3.0)).collect();
-    // 23 points, at least 5 each, at most 4 chunks: 4 chunks.
+    // 23 iterations, at least 5 per chunk, at most 4 chunks: 4 chunks.
     let bounds = [0, 5, 11, 17, 23];
     let mut total = None;
     for c in 0..4 {
@@ -201,7 +201,7 @@ fn decompositions_fix_float_results() {
     let program = program::<Segs>(&entry("segs", ys, &results, SEGRED));
     let result = eval_entry(&program, "main", vec![f32s(&xs)]).unwrap();
     assert_eq!(result, [EvalValue::Scalar(Scalar::F32(total.unwrap())), f32s(&scanned)]);
-    // And they differ from a plain fold, so the order is what is tested.
+    // They differ from a plain fold, so the test depends on the order.
     assert_ne!(total.unwrap(), xs.iter().sum::<f32>());
     let empty = eval_entry(&program, "main", vec![f32s(&[])]).unwrap();
     assert_eq!(empty, [EvalValue::Scalar(Scalar::F32(0.0)), f32s(&[])]);
@@ -209,7 +209,7 @@ fn decompositions_fix_float_results() {
 
 #[test]
 fn histograms_follow_the_decomposition() {
-    // Bins 0 and 1 from the remainder, 5 is outside; 23 points.
+    // Bins 0, 1 and 4, squares of remainders: 4 is out of bounds with two bins. 23 iterations.
     let source = |max_chunks: i64, bins: i64| {
         let function = format!(
             r"
@@ -255,7 +255,7 @@ fun f(n_0: i64, *xs_1: [n_0]f32) : (i64, [?0]f32)
         }
         dest
     };
-    // As the grain says; as the limit says; as the bins say; all in one chunk.
+    // Limited by the grain size, by `max_chunks`, by the number of bins; a single chunk twice.
     for (max_chunks, bins, chunks) in [(9, 2, 4), (3, 2, 3), (9, 7, 3), (9, 12, 1), (1, 2, 1)] {
         let program = program::<Segs>(&source(max_chunks, bins));
         let result = eval_entry(&program, "main", vec![f32s(&xs)]).unwrap();
@@ -297,8 +297,8 @@ fun f(n_0: i64, m_1: i64, b_2: mem host, xs_3: [n_0][m_1]i64 @ b_2 -> {0; (m_1: 
   in (b_5, n_0, s_6, b_13, h_15, 3i64)
 }",
     );
-    // The entry point's second array has its size behind it: not what the
-    // entry type says, which the verifier sees.
+    // The entry point's second array is followed by its size, which does not match the entry type:
+    // the verifier detects it.
     let wrong = text::parse::<Mems>(&source).unwrap();
     assert!(verify::verify(&wrong).is_err());
     let source = source
@@ -410,8 +410,8 @@ fn broken_programs_are_errors() {
     assert_eq!(run(ARRAY, "{ in (n_0) }").class, ErrorClass::Bug);
 }
 
-/// Results of branches and loop parameters are checked against their types, here in
-/// programs that the verifier would refuse.
+/// Results of branches and loop parameters are checked against their types, here in programs that
+/// the verifier rejects.
 #[test]
 fn shapes_are_those_of_types() {
     let cases = [

@@ -1,4 +1,4 @@
-//! The IR's tests, as one program: linking one takes as long as linking one of many.
+//! The IR's tests, in one executable to save link time.
 
 mod decomp;
 mod eval;

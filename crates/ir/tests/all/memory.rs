@@ -1,13 +1,13 @@
-//! The evaluator at the level with memory: every kind of misuse in a small
-//! program, and programs that share blocks and may.
+//! The evaluator at the level with memory: every kind of misuse in a small program, and legal
+//! programs that share blocks.
 
 use crate::eval::i64s;
 use ir::eval::{ErrorClass, EvalError, EvalValue, eval_entry};
 use ir::{Mems, text, verify};
 use prim::Scalar;
 
-/// What `main` gives for an array `xs_2` of `n_0` numbers in the block `m_1`:
-/// the number that is the last result, or an array if `array` says so.
+/// The result of `main` for an array `xs_2` of `n_0` numbers in the block `m_1`: its last result,
+/// an array if `array` is true, else a number.
 fn run(kind: &str, body: &str, more: &str, array: bool) -> Result<EvalValue, EvalError> {
     let (entry, results) = if array {
         ("\"\": \"[]i64\" as array 1 i64", "(mem host, i64, [?1]i64 @ ?0 -> {0; (1: ?1)})")
@@ -22,7 +22,7 @@ fn run(kind: &str, body: &str, more: &str, array: bool) -> Result<EvalValue, Eva
     );
     let program = text::parse::<Mems>(&source).unwrap_or_else(|e| panic!("{e}\n{source}"));
     let mut results = eval_entry(&program, "main", vec![i64s(&[10, 20, 30, 40])])?;
-    // What runs to its end must be a program that the verifier accepts.
+    // A program that the evaluator accepts must pass the verifier.
     if let Err(errors) = verify::verify(&program) {
         panic!("{}", verify::listing(&program, &errors));
     }
@@ -56,7 +56,7 @@ fn bug(body: &str, wanted: &[&str]) {
 
 #[test]
 fn what_was_overwritten_is_not_read() {
-    // Another array in the same place.
+    // Another array at the same location.
     bug(
         "let a_3: [n_0]i64 @ m_1 -> {0; (1: n_0)} = iota.i64 n_0 0i64 1i64
          let x_4: i64 = xs_2[3i64]
@@ -66,7 +66,7 @@ fn what_was_overwritten_is_not_read() {
             "\n  in f: let x_4: i64 = xs_2[3i64]",
         ],
     );
-    // In part: the rest is there still.
+    // Partial overwriting: the other elements are intact.
     let part = |at: i64| {
         format!(
             "let a_3: [2]i64 @ m_1 -> {{1; (1: 2)}} = iota.i64 2 0i64 1i64
@@ -77,14 +77,14 @@ fn what_was_overwritten_is_not_read() {
     gives(&part(0), 10);
     gives(&part(3), 40);
     bug(&part(1), &["element 1 is read, but a_3"]);
-    // With the same values, too.
+    // Overwriting with the same values.
     bug(
         "let a_3: [1]i64 @ m_1 -> {0; (1: 1)} = iota.i64 1 10i64 1i64
          let x_4: i64 = xs_2[0i64]
          in (x_4)",
         &["a_3 of f has overwritten"],
     );
-    // By way of a view, and in a copy of the whole.
+    // A read through a view, in a copy of the whole.
     bug(
         "let v_3: [n_0]i64 @ m_1 -> {3; (-1: n_0)} = xs_2[3i64 :+ n_0 * -1i64]
          let a_4: [1]i64 @ m_1 -> {2; (1: 1)} = iota.i64 1 0i64 1i64
@@ -94,7 +94,7 @@ fn what_was_overwritten_is_not_read() {
          in (x_7)",
         &["element 2 is read, but a_4 of f", "let c_6"],
     );
-    // What an update has replaced, which the verifier knows as well.
+    // A read of an element that an update has replaced, which the verifier detects as well.
     bug(
         "let a_3: [n_0]i64 @ m_1 -> {0; (1: n_0)} = copy xs_2
          let v_4: [2]i64 @ m_1 -> {0; (1: 2)} = a_3[0i64 :+ 2 * 1i64]
@@ -155,14 +155,14 @@ fn what_nobody_wrote_is_not_read() {
          in (x_6)",
         &["element 1 is read, but nobody wrote it", "in f: let x_6"],
     );
-    // What was there before the scratch does not count.
+    // Values from before the scratch do not count.
     bug(
         "let a_3: [n_0]i64 @ m_1 -> {0; (1: n_0)} = scratch.i64 [n_0]
          let x_4: i64 = a_3[0i64]
          in (x_4)",
         &["nobody wrote it"],
     );
-    // It may be copied, and is as unknown as before; the rest is not.
+    // Unwritten elements may be copied and remain unwritten; the others are defined.
     let copied = |at: i64| {
         format!(
             "let b_3: mem host = alloc 32i64 host
@@ -255,7 +255,7 @@ fn rows_of_results_do_not_meet() {
          in (n_0)",
         &["element 0 is read, but r_4"],
     );
-    // An operation whose result lies where other points still read.
+    // An operation whose result overwrites elements that other iterations still read.
     bug(
         "let r_3: [n_0]i64 @ m_1 -> {3; (-1: n_0)} = segmap level 1 (i_4 < n_0) chunks (1, 1, 1, 0) : (i64) -> {
            let x_5: i64 = xs_2[i_4]
@@ -264,7 +264,7 @@ fn rows_of_results_do_not_meet() {
          in (n_0)",
         &["element 2 is read, but r_3", "in f: let x_5"],
     );
-    // An array in a row that was built already.
+    // An array that overwrites a finished row.
     bug(
         "let b_3: mem host = alloc 64i64 host
          let r_4: [n_0][2]i64 @ b_3 -> {0; (2: n_0), (1: 2)} = segmap level 1 (i_5 < n_0) chunks (1, 1, 1, 0) : ([2]i64) -> {
@@ -275,7 +275,7 @@ fn rows_of_results_do_not_meet() {
          in (n_0)",
         &["element 1 is read, but c_7"],
     );
-    // What is put together lies where it is put.
+    // A concatenation that overwrites its operands.
     bug(
         "let u_3: [2]i64 @ m_1 -> {0; (1: 2)} = xs_2[0i64 :+ 2 * 1i64]
          let v_4: [2]i64 @ m_1 -> {2; (1: 2)} = xs_2[2i64 :+ 2 * 1i64]
@@ -311,7 +311,7 @@ fn what_others_need_is_not_written() {
 
 #[test]
 fn blocks_are_shared_where_nobody_looks() {
-    // The rows of the result lie where the loop builds them.
+    // The rows of the result are built in place by the loop.
     gives_array(
         "let b_3: mem host = alloc 32i64 host
          let r_4: [2][2]i64 @ b_3 -> {0; (2: 2), (1: 2)} = segmap level 1 (i_5 < 2) chunks (1, 1, 1, 0) : ([2]i64) -> {
@@ -327,7 +327,7 @@ fn blocks_are_shared_where_nobody_looks() {
          in (b_3, 4i64, s_12)",
         &[0, 1, 1, 2],
     );
-    // A row that lies in its place before the update says so.
+    // A row that is at its location before the update.
     gives_array(
         "let v_3: [2]i64 @ m_1 -> {2; (1: 2)} = iota.i64 2 7i64 1i64
          let x_4: i64 = xs_2[1i64]
@@ -335,7 +335,7 @@ fn blocks_are_shared_where_nobody_looks() {
          in (m_1, n_0, y_5)",
         &[10, 20, 7, 8],
     );
-    // A point that takes the place of what it alone has read.
+    // An iteration that overwrites the element that it alone has read.
     gives_array(
         "let r_3: [n_0]i64 @ m_1 -> {0; (1: n_0)} = segmap level 1 (i_4 < n_0) chunks (1, 1, 1, 0) : (i64) -> {
            let x_5: i64 = xs_2[i_4]
@@ -345,7 +345,7 @@ fn blocks_are_shared_where_nobody_looks() {
          in (m_1, n_0, r_3)",
         &[11, 21, 31, 41],
     );
-    // Blocks of branches, of any iteration, and a copy within a block.
+    // Blocks of branches, of every iteration, and a copy within a block.
     gives_array(
         "let (b_3: mem host, r_4: [n_0]i64 @ b_3 -> {0; (1: n_0)}) = loop (c_5: mem host = m_1, y_6: [n_0]i64 @ c_5 -> {0; (1: n_0)} = xs_2) for i_7: i64 < 3i64 do {
            let odd_8: i64 = and.i64 i_7 1i64
@@ -365,7 +365,7 @@ fn blocks_are_shared_where_nobody_looks() {
          in (h_17, 3i64, l_18)",
         &[10, 20, 30],
     );
-    // Scattered writes that meet, the array in place.
+    // Colliding scattered writes, with the array in place.
     gives_array(
         "let y_3: [n_0]i64 @ m_1 -> {0; (1: n_0)} = withacc ([n_0] (xs_2)) \\(t_4: cert, a_5: acc t_4 [n_0] (i64)) : (acc t_4 [n_0] (i64)) -> {
            let r_6: acc t_4 [n_0] (i64) = segmap level 1 (i_7 < n_0) chunks (1, 1, 1, 0) : (acc t_4 [n_0] (i64)) -> {

@@ -98,7 +98,7 @@ fn bodies_are_refreshed_and_substituted() {
     let mut function = sample();
     let params: Vec<_> = function.params.iter().map(|p| p.param.name).collect();
     assert_eq!(free_names(&function.body), params);
-    // Twice the same body, one after the other: the copy has fresh names.
+    // The body and its copy in sequence: the copy has fresh names.
     let copy = refresh_body(&function.body, &mut function.names, &mut Substitution::default());
     assert_eq!(free_names(&copy), params);
     function.body.stms.extend(copy.stms);
@@ -159,7 +159,7 @@ fn all_provenances_of_a_fused_statement_are_imported() {
 
 #[test]
 fn operator_spellings_are_unique() {
-    // A parameterless text form needs each spelling to mean one operator.
+    // The text form of operators requires unique spellings.
     let mut all: Vec<&str> = BinOp::ALL.iter().map(|op| op.name()).collect();
     all.extend(CmpOp::ALL.iter().map(|op| op.name()));
     all.extend(prim::UnOp::ALL.iter().map(|op| op.name()));

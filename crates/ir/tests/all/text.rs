@@ -1,6 +1,6 @@
-//! The text form: every file in `files/text` prints as it stands after
-//! parsing. The verifier: every file in `files/verify` is the listing of its
-//! own errors. With `BLESS` set, the latter are written anew.
+//! The text form: every file in `files/text` is printed unchanged after parsing. The verifier:
+//! every file in `files/verify` is the listing of its own errors; with `BLESS` set, these files are
+//! rewritten.
 
 use ir::text::{self, MAX_DEPTH};
 use ir::verify;

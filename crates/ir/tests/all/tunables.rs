@@ -128,12 +128,12 @@ fn chunks_have_as_many_points_as_the_parameter_says() {
             other => panic!("{other:?}"),
         }
     };
-    // One after another: 2^53 + 1 is 2^53, twice. In halves: 1 + 1 is 2.
+    // Sequentially: 2^53 + 1 is 2^53, twice. By halves: 1 + 1 is 2.
     let (alone, halves) = (9_007_199_254_740_992.0, 9_007_199_254_740_994.0);
     assert_eq!(sum(&[]), alone);
     assert_eq!(sum(&[2]), halves);
     assert_eq!(sum(&[i64::MAX]), alone);
-    // What is below 1 counts as 1: each element by itself, combined from the left.
+    // Values below 1 count as 1: each element is a chunk, combined from the left.
     for least in [1, 0, -7, i64::MIN] {
         assert_eq!(sum(&[least]), alone, "{least}");
     }
