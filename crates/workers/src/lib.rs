@@ -1,35 +1,35 @@
-//! Threads that compile functions and modules side by side.
+//! A thread pool that compiles functions and modules in parallel.
 //!
-//! What is done is a list of things that do not depend on each other; results come
-//! back in the order of the list, whoever made them. *Absent:* what is done.
+//! Work is a list of independent items; the results are in the order of the list, independent of
+//! scheduling. *Absent:* any knowledge of the work.
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-/// Threads that work beside the caller: functions and modules are compiled side by
-/// side. They start when there are two things to do for the first time.
+/// Threads that work in addition to the caller's. They are started at the first list of two or more
+/// items.
 #[derive(Clone, Debug, Default)]
 pub struct Workers(Option<Arc<Pool>>);
 
 #[derive(Debug)]
 struct Pool {
-    /// How many there are beside the caller.
+    /// Number of threads in addition to the caller's.
     threads: usize,
-    /// Bytes of stack for each of so many threads.
+    /// Stack size in bytes of each thread, by their number.
     stack: fn(usize) -> usize,
-    /// Nothing if the system refuses threads.
+    /// `None` inside if the system refuses to create threads.
     started: OnceLock<Option<ThreadPool>>,
 }
 
 impl Workers {
-    /// So many threads with the caller, and how many bytes of stack each of so many
-    /// gets: walks are as deep as programs are nested.
+    /// A pool of `threads` threads including the caller's. `stack` returns the stack size in bytes
+    /// by the number of threads: the recursion of passes is as deep as the nesting of programs.
     pub fn new(threads: usize, stack: fn(usize) -> usize) -> Self {
         let pool = Pool { threads: threads.saturating_sub(1), stack, started: OnceLock::new() };
         Self((pool.threads > 0).then(|| Arc::new(pool)))
     }
 
-    /// Whether things are done side by side at all.
+    /// Returns true if items are processed in parallel.
     pub fn are_several(&self) -> bool {
         self.0.is_some()
     }
@@ -51,8 +51,8 @@ impl Workers {
         own.started.get_or_init(start).as_ref()
     }
 
-    /// Applies a function to each item, and gives the results in order. The caller
-    /// works too; who is free takes the next item.
+    /// Applies a function to each item and returns the results in order. The calling thread takes
+    /// part; each thread takes the next item when it is free.
     pub fn map<T: Send, R: Send>(&self, items: Vec<T>, work: impl Fn(T) -> R + Sync) -> Vec<R> {
         let pool = if items.len() > 1 { self.pool() } else { None };
         let Some(pool) = pool else {
@@ -83,7 +83,7 @@ impl Workers {
     }
 }
 
-/// A lock that nobody holds while work is done, so that it is never left poisoned.
+/// Locks a mutex that is never held while items are processed, and so is never poisoned.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -95,7 +95,7 @@ mod tests {
 
     #[test]
     fn things_are_done_at_the_same_time() {
-        // Ends only if two threads come here.
+        // Terminates only if two threads arrive.
         let both = Barrier::new(2);
         Workers::new(2, |_| 1 << 20).map(vec![(), ()], |()| both.wait());
     }
