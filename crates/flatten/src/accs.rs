@@ -1,7 +1,7 @@
-//! Accumulators whose operator works on arrays.
+//! The pass `accumulators`: accumulators whose operator works on arrays.
 //!
-//! Where the operator is a map, accumulator and map change places (rule G4 of
-//! incremental flattening): what is left is an operator on scalars, which stays.
+//! Where the operator is a map, accumulator and map are interchanged (rule G4 of incremental
+//! flattening): the operator that remains works on scalars and is kept.
 //!
 //! ```text
 //! withacc (d by map op) \(t, acc) ->          withacc (d by op) \(t, acc) ->
@@ -9,8 +9,7 @@
 //!                                                    updateacc acc (k, j) v ..
 //! ```
 //!
-//! What any other operator combines becomes arrays that are updated in place, in
-//! order:
+//! Values combined by any other operator become arrays that are updated in place, sequentially:
 //!
 //! ```text
 //! withacc (d by op) \(t, acc) ->
@@ -18,13 +17,12 @@
 //!     updateacc a (k) (vs)
 //! ```
 //!
-//! Accumulators with operators on scalars, and those without, stay as they are. Histograms
-//! whose operators are maps become such accumulators ([`hist`]), or, where tasks contain no
-//! tasks, histograms of columns ([`columns`]).
+//! Accumulators with operators on scalars, and those without an operator, stay as they are.
+//! Histograms whose operators are maps become such accumulators ([`hist`]), or, where tasks contain
+//! no tasks, histograms of columns ([`columns`]).
 //!
-//! Needs: a verified program of combinators. Guarantees: every operator of a
-//! `withacc` works on scalars. Bound names keep their names but for accumulators and in
-//! histograms.
+//! Needs: a verified program of combinators. Guarantees: every operator of a `withacc` works on
+//! scalars. Bound names are kept, except for accumulators and in histograms.
 
 mod columns;
 mod hist;
@@ -46,7 +44,7 @@ type Build<'b> = Builder<'b, Soacs>;
 /// Rewrites a program; see the module's header.
 ///
 /// # Errors
-/// Accumulators whose operator works on arrays that a scan or reduction passes on.
+/// A scan or reduction passes on an accumulator whose operator works on arrays.
 pub fn accumulators(mut program: Program<Soacs>, context: &mut Context) -> Result<Program<Soacs>, PassError> {
     let nests = context.options.stack.nests();
     program.functions = context.each(program.functions, |mut function, _| {
@@ -84,7 +82,7 @@ fn has_array_operator(body: &Body<Soacs>) -> bool {
     })
 }
 
-/// Whether an operator works on arrays.
+/// Returns true if an operator works on arrays.
 fn on_arrays(op: &Operator<Soacs>) -> bool {
     op.op.ret.iter().any(Type::is_array)
 }
@@ -111,7 +109,7 @@ fn rewrite(function: &mut Function<Soacs>, nests: bool) -> Result<(), PassError>
     }
 }
 
-/// The results of a lambda applied to operands, in place.
+/// Appends a lambda's statements applied to operands; returns its results.
 fn inline(b: &mut Build<'_>, lambda: &Lambda<Soacs>, args: &[Atom]) -> Vec<Atom> {
     let copy = refresh_lambda(lambda, b.names, &mut FxHashMap::default());
     for (param, arg) in copy.params.into_iter().zip(args) {
@@ -121,10 +119,10 @@ fn inline(b: &mut Build<'_>, lambda: &Lambda<Soacs>, args: &[Atom]) -> Vec<Atom>
     copy.body.result
 }
 
-/// What is known of a token.
+/// The accumulators of one token.
 struct Kind {
     shape: Shape,
-    /// Types of what one index holds.
+    /// Types of the values at one index.
     elems: Vec<Type>,
     op: Operator<Soacs>,
 }
@@ -140,15 +138,15 @@ impl Kind {
 }
 
 struct Pass {
-    /// By token: the accumulators whose operator works on arrays.
+    /// The accumulators whose operator works on arrays, by token.
     kinds: FxHashMap<Name, Rc<Kind>>,
-    /// The scalars that arrays repeat, by their names.
+    /// The scalars that arrays repeat, by the arrays' names.
     replicates: FxHashMap<Name, Atom>,
-    /// Whether tasks may contain tasks.
+    /// True if tasks may contain tasks.
     nests: bool,
-    /// What each of these accumulators is now.
+    /// The arrays that currently replace each of these accumulators.
     arrays: FxHashMap<Name, Vec<Name>>,
-    /// The first thing that cannot be rewritten.
+    /// The first construct that cannot be rewritten.
     error: Option<(&'static str, Aux)>,
 }
 
@@ -160,7 +158,7 @@ impl Pass {
         }
     }
 
-    /// Operands with arrays for accumulators.
+    /// The operands with arrays in place of accumulators.
     fn atoms(&self, atoms: &[Atom]) -> Vec<Atom> {
         let mut out = Vec::with_capacity(atoms.len());
         for atom in atoms {
@@ -172,7 +170,7 @@ impl Pass {
         out
     }
 
-    /// Names for what an accumulator becomes.
+    /// Fresh names for the arrays that an accumulator becomes.
     fn names(&mut self, b: &mut Build<'_>, acc: Name, kind: &Kind) -> Vec<Param<Soacs>> {
         let params: Vec<Param<Soacs>> = kind.types().into_iter().map(|ty| b.param("dest", ty)).collect();
         let names = params.iter().map(|param| param.name).collect();
@@ -180,7 +178,7 @@ impl Pass {
         params
     }
 
-    /// A pattern with arrays for accumulators.
+    /// The pattern with arrays in place of accumulators.
     fn pattern(&mut self, b: &mut Build<'_>, pat: Vec<Param<Soacs>>) -> Vec<Param<Soacs>> {
         let mut out = Vec::with_capacity(pat.len());
         for param in pat {
@@ -199,7 +197,7 @@ impl Pass {
         })
     }
 
-    /// A lambda that takes none of these accumulators.
+    /// Rewrites a lambda that takes none of these accumulators.
     fn lambda(&mut self, b: &mut Build<'_>, lambda: &mut Lambda<Soacs>) {
         if has_array_operator(&lambda.body) {
             let stms = std::mem::take(&mut lambda.body.stms);
@@ -393,7 +391,7 @@ impl Pass {
             }
             return;
         }
-        // The arrays come out beside what the accumulators without operator give.
+        // The arrays are returned after the results of the accumulators that are kept.
         let n_own = own_pat.len() as u32;
         let kept_results = (0..n).filter(|i| !own.contains(i));
         let mut results: Vec<Atom> = kept_results.map(|i| acc_results[i]).collect();
@@ -417,7 +415,7 @@ impl Pass {
         b.let_pat(pat.collect(), exp);
     }
 
-    /// `acc` becomes an array with one more value in it, if the index is in bounds.
+    /// Replaces an update of `acc` by updates of its arrays, if the index is in bounds.
     fn update(
         &mut self,
         b: &mut Build<'_>,

@@ -1,5 +1,5 @@
-//! The context of a function being flattened: names and their types, parameters,
-//! guards, decisions.
+//! The state of flattening one function: names and their types, tuning parameters, guards,
+//! decisions.
 
 use crate::functions::{Callees, Version};
 use crate::position::Position;
@@ -19,7 +19,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 use target::levels::Stack;
 
-/// A function being flattened.
+/// The state of flattening one function.
 pub(crate) struct Ctx<'a> {
     names: NameTable,
     pub(crate) types: TypeEnv,
@@ -29,78 +29,78 @@ pub(crate) struct Ctx<'a> {
     pub(crate) called: Vec<Version>,
     pub(crate) stack: Stack,
     pub(crate) mode: Flatten,
-    /// Whether what is bound now is bound inside a segop.
+    /// True if what is bound now is bound inside a segop.
     is_inside: bool,
     /// Names that are bound inside a segop.
     inside: FxHashSet<Name>,
-    /// Where views lie in what they are views of, as far as it shows here.
+    /// The index function of each view within the array it views, as far as it is known here.
     views: FxHashMap<Name, Lmad>,
     /// Tokens of accumulators with an operator.
     combining: FxHashSet<Name>,
-    /// Arrays that repeat one value: over which dimensions, and the value.
+    /// Arrays that repeat one value: the repeated dimensions and the value.
     pub(crate) replicates: FxHashMap<Name, (Shape, Atom)>,
-    /// Guards to stand before the segop that is being made.
+    /// Guards to be computed before the segop that is being made.
     guards: Vec<Guard>,
-    /// Whether there is such a segop.
+    /// True if a segop is being made.
     guarded: bool,
-    /// The function's tuning parameters up to here.
+    /// The function's tuning parameters so far.
     pub(crate) tunables: Table,
-    /// Points of the segops around at a level that may contain itself, as far as they are
-    /// counted: their tasks go on beside those inside.
+    /// The product of the widths of enclosing segops at a level that may contain itself, as far as
+    /// it is counted: their tasks run concurrently with those inside.
     pub(crate) beside: Option<Atom>,
-    /// Whether combinators may be shared by the lanes of one worker.
+    /// Where the lanes of one worker may share combinators.
     pub(crate) lanes: Lanes,
-    /// Which way those go that may be, in the segop that is being made.
-    pub(crate) arm: Arm,
-    /// Whether a fold in the segop that is being made is both ways, behind its own comparison.
-    pub(crate) both: bool,
-    /// How many choices between versions there are around.
-    pub(crate) choices: u32,
-    /// Whether there is a loop over the points of a map around, in the segop that is being
+    /// Which versions are emitted of combinators that lanes may share, in the segop that is being
     /// made.
+    pub(crate) arm: Arm,
+    /// True if a scan or reduction in the segop that is being made has both versions, behind its
+    /// own comparison.
+    pub(crate) both: bool,
+    /// The number of enclosing choices between versions.
+    pub(crate) choices: u32,
+    /// True if the segop that is being made has an enclosing loop over the iterations of a map.
     pub(crate) rows: bool,
-    /// Results of scans that reductions alone read, and in order ([`crate::decomp::summed`]).
+    /// Results of scans that only sequential reductions read ([`crate::decomp::summed`]).
     pub(crate) summed: FxHashSet<Name>,
-    /// How many choices may still be made that flattening gets on without.
+    /// The number of optional choices that may still be made.
     pub(crate) fuel: &'a mut Fuel,
-    /// What was decided, where that is wanted.
+    /// The decisions so far; `None` if no remarks are requested.
     decided: Option<Vec<(Prov, Kind)>>,
-    /// Where the outermost combinator comes from that is being flattened.
+    /// Provenance of the outermost combinator that is being flattened.
     pub(crate) outermost: Prov,
-    /// Whether an attribute asks for sequential code here.
+    /// True if an attribute requests sequential code here.
     pub(crate) asked: bool,
-    /// Whether an attribute asks for sequential code of what is irregular.
+    /// True if an attribute requests sequential code for irregular parallelism.
     pub(crate) even: bool,
-    /// The functions that have versions for all points of a nest.
+    /// The functions that have lifted versions.
     pub(crate) lifts: Arc<FxHashSet<FunName>>,
 }
 
-/// Whether attributes leave it open that the lanes of one worker share a
-/// combinator.
+/// True where no attribute forbids sharing a combinator among the lanes of one worker.
 #[derive(Clone, Copy)]
 pub(crate) struct Lanes {
-    /// That which is being flattened.
+    /// For the combinator that is being flattened.
     pub(crate) here: bool,
-    /// Those inside of it.
+    /// For the combinators inside it.
     pub(crate) inside: bool,
 }
 
-/// Which way combinators go that the lanes of one worker may share where their sizes
-/// suffice, in a segop before which that is known.
+/// Which versions are emitted, in a segop, of combinators that lanes may share if their sizes
+/// suffice, where a size is known before the segop.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Arm {
-    /// Lanes share them; which sizes decide is not known yet.
+    /// The version shared by lanes; the sizes to compare are not known yet.
     Shared,
-    /// Lanes share them, as the one size that decides suffices.
+    /// The version shared by lanes; the only size compared suffices.
     Long,
-    /// Each is both, behind its own comparison.
+    /// Both versions, each combinator behind its own comparison.
     Each,
-    /// They are loops.
+    /// Loops.
     Loops,
 }
 
-/// A comparison that decides between versions: whether a size is no less than a
-/// tuning parameter.
+/// A comparison of a size with a tuning parameter that chooses between versions: it holds if the
+/// size is at least the parameter.
 #[derive(Clone, Copy)]
 pub(crate) struct Guard {
     pub(crate) cond: Name,
@@ -108,16 +108,15 @@ pub(crate) struct Guard {
     tunable: TunableId,
 }
 
-/// The parts of a segop at level 1, and what came up while they were made.
+/// The parts of a segop, and the guards collected while they were made.
 pub(crate) struct InSeg<T> {
     pub(crate) parts: T,
     pub(crate) guards: Vec<Guard>,
-    /// Whether a fold is both ways, behind its own comparison.
+    /// True if a scan or reduction has both versions, behind its own comparison.
     pub(crate) both: bool,
 }
 
 impl Guard {
-    /// Appends the comparison.
     pub(crate) fn compare(self, ctx: &mut Ctx<'_>, aux: &Aux, out: &mut Vec<Stm<Segs>>) {
         let pat = vec![ctx.param::<Segs>(Param { name: self.cond, ty: Type::BOOL, ann: () })];
         out.push(Stm {
@@ -169,7 +168,7 @@ impl<'a> Ctx<'a> {
         }
     }
 
-    /// What a call of a function from a position calls.
+    /// Returns the version of a function to call from a position, and records the call.
     pub(crate) fn callee(&mut self, fun: &FunName, at: Position) -> FunName {
         let version = self.callees.version(fun, at, self.stack);
         let name = version.name(self.stack);
@@ -177,13 +176,13 @@ impl<'a> Ctx<'a> {
         name
     }
 
-    /// What a function looks like that has versions for all points of a nest.
+    /// Returns the signature of a function that has lifted versions.
     pub(crate) fn signature(&self, fun: &FunName) -> Result<Signature, PassError> {
         let known = self.callees.signature(fun).cloned();
         known.ok_or_else(|| PassError::bug(format!("{fun} has no version for all points")))
     }
 
-    /// What a call of a function at all points of a nest calls.
+    /// Returns the lifted version of a function, and records the call.
     pub(crate) fn lifted(&mut self, fun: &FunName, lift: Lift) -> FunName {
         let version = Callees::lift(fun, lift, self.stack);
         let name = version.name(self.stack);
@@ -191,17 +190,17 @@ impl<'a> Ctx<'a> {
         name
     }
 
-    /// Whether a function consumes the argument at a position.
+    /// Returns true if a function consumes its argument of this index.
     pub(crate) fn consumes(&self, fun: &FunName, argument: usize) -> bool {
         self.callees.consumes(fun, argument)
     }
 
-    /// Notes how a combinator runs, where somebody wants to know.
+    /// Records how a combinator runs, if remarks are requested.
     pub(crate) fn decide(&mut self, aux: &Aux, what: Operation, how: impl FnOnce(&Self) -> Runs) {
         self.note_decision(aux, |ctx| Kind::Runs { what, how: how(ctx), parts: ctx.provs.stacks(aux.prov) });
     }
 
-    /// Notes what was decided at a statement, where somebody wants to know.
+    /// Records a decision about a statement, if remarks are requested.
     pub(crate) fn note_decision(&mut self, aux: &Aux, kind: impl FnOnce(&Self) -> Kind) {
         if self.decided.is_some() {
             let kind = kind(self);
@@ -209,7 +208,7 @@ impl<'a> Ctx<'a> {
         }
     }
 
-    /// Notes that a combinator becomes a sequential loop.
+    /// Records that a combinator becomes a sequential loop.
     pub(crate) fn decide_loop(&mut self, aux: &Aux, what: Operation, at: Position) {
         self.decide(aux, what, |ctx| {
             let asked = ctx.asked || !ctx.stack.is_parallel();
@@ -223,24 +222,23 @@ impl<'a> Ctx<'a> {
         });
     }
 
-    /// Where the outermost combinator comes from that is being flattened.
+    /// The source locations of the outermost combinator that is being flattened.
     pub(crate) fn around(&self) -> Vec<SrcLoc> {
         self.provs.stack(self.outermost)
     }
 
-    /// What was decided.
+    /// Takes the recorded decisions.
     pub(crate) fn decided(&mut self) -> Vec<(Prov, Kind)> {
         self.decided.take().unwrap_or_default()
     }
 
-    /// The table of names.
     pub(crate) fn names(&mut self) -> &mut NameTable {
         &mut self.names
     }
 
-    /// Makes the parts of a segop at level 1, whose combinators that lanes may share go the
-    /// way that is told, with the guards that have to stand before it beside those that are
-    /// known to.
+    /// Makes the parts of a segop, with these versions of the combinators that lanes may share.
+    /// `guards` are known to be computed before the segop; the result has these and the further
+    /// ones that the parts need.
     pub(crate) fn in_seg<T>(
         &mut self,
         (arm, guards): (Arm, Vec<Guard>),
@@ -259,15 +257,15 @@ impl<'a> Ctx<'a> {
         })
     }
 
-    /// Whether a size is known before the segop that is being made.
+    /// Returns true if a size is known before the segop that is being made.
     pub(crate) fn is_outside(&self, size: Name) -> bool {
         self.guarded && !self.is_inside(size)
     }
 
-    /// A condition that holds if a size is no less than a parameter that the rule
-    /// makes, which is `least` by default: before the segop that is being made if
-    /// the size is known there, else here. Before a segop there is one for each
-    /// size and rule, by default the least that is asked for.
+    /// Returns a condition that holds if a size is at least a new parameter of the rule, whose
+    /// default is `least`. It is computed before the segop that is being made if the size is known
+    /// there, else appended to `out`. Before a segop there is one condition for each size and rule,
+    /// whose default is the smallest `least`.
     pub(crate) fn guard(
         &mut self,
         size: Name,
@@ -297,33 +295,33 @@ impl<'a> Ctx<'a> {
         cond.into()
     }
 
-    /// From now on accumulators of this token have an operator.
+    /// Records that accumulators of this token have an operator.
     pub(crate) fn note_combining(&mut self, token: Name) {
         self.combining.insert(token);
     }
 
-    /// Whether there are accumulators with an operator among these types.
+    /// Returns true if any of these types is an accumulator with an operator.
     pub(crate) fn combines(&self, types: &[Type]) -> bool {
         types.iter().any(|ty| matches!(ty, Type::Acc { token, .. } if self.combining.contains(token)))
     }
 
-    /// Begins with the parameters that the function has.
+    /// Starts from the tuning parameters that the function already has.
     pub(crate) fn adopt(&mut self, tunables: Vec<Tunable>) {
         self.tunables = Table::of(tunables);
     }
 
-    /// A new parameter.
+    /// Adds a threshold parameter.
     pub(crate) fn threshold(&mut self, rule: Rule, default: i64) -> TunableId {
         self.tunables.add(rule, Class::Threshold, default)
     }
 
-    /// Whether a name is bound inside a segop.
+    /// Returns true if a name is bound inside a segop.
     pub(crate) fn is_inside(&self, name: Name) -> bool {
         self.inside.contains(&name)
     }
 
-    /// Whether the elements of an array do not lie next to each other in the innermost
-    /// dimension, as far as views show.
+    /// Returns true if the elements of an array are known not to be contiguous in the innermost
+    /// dimension.
     pub(crate) fn is_strided(&self, array: Name) -> bool {
         let innermost = self.views.get(&array).and_then(|lmad| lmad.dims.last());
         innermost.is_some_and(|dim| dim.stride.as_constant() != Some(1))
@@ -333,25 +331,28 @@ impl<'a> Ctx<'a> {
         self.names
     }
 
-    /// The places of a statement, for errors.
+    /// The source locations of a statement, for errors.
     pub(crate) fn stack(&self, aux: &Aux) -> Vec<SrcLoc> {
         self.provs.stack(aux.prov)
     }
 
-    /// The type of a name that was bound before.
+    /// The type of a name.
+    ///
+    /// # Errors
+    /// The name is not bound yet.
     pub(crate) fn type_of(&self, name: Name) -> Result<Type, PassError> {
         let known = self.types.get(name).cloned();
         known.ok_or_else(|| PassError::bug(format!("{name:?} is used before it is bound")))
     }
 
-    /// A fresh name with its type.
+    /// A fresh name with this type.
     pub(crate) fn fresh<L: Level<Ann = ()>>(&mut self, hint: &str, ty: Type) -> Param<L> {
         let name = self.names.fresh(hint);
         self.note(name, ty.clone());
         Param { name, ty, ann: () }
     }
 
-    /// A fresh name for each of these, with their types.
+    /// A fresh name for each parameter, with the same type.
     pub(crate) fn fresh_like<L: Level<Ann = ()>>(&mut self, params: &[Param<Soacs>]) -> Vec<Param<L>> {
         let params = params.iter();
         let fresh = params.map(|param| {
@@ -363,14 +364,15 @@ impl<'a> Ctx<'a> {
         fresh.collect()
     }
 
-    /// Makes statements that come from where a statement comes from.
+    /// A builder whose statements have the provenance of a statement.
     pub(crate) fn builder<L: Level<Ann = ()>>(&mut self, aux: &Aux) -> Builder<'_, L> {
         let mut builder = Builder::new(&mut self.names, &mut self.types);
         builder.prov = aux.prov;
         builder
     }
 
-    /// What is made for names like these, as a body that gives them.
+    /// Returns the statements that `make` appends as a body whose results are fresh names like
+    /// `pat`.
     pub(crate) fn made(
         &mut self,
         pat: &[Param<Soacs>],
@@ -383,7 +385,7 @@ impl<'a> Ctx<'a> {
         Ok(Body { stms, result })
     }
 
-    /// A copy of a lambda whose names are its own.
+    /// A copy of a lambda with fresh names.
     pub(crate) fn copy_lambda(&mut self, lambda: &Lambda<Soacs>) -> Lambda<Soacs> {
         let copy = refresh_lambda(lambda, &mut self.names, &mut Substitution::default());
         self.types.add_params(&copy.params);
@@ -391,7 +393,7 @@ impl<'a> Ctx<'a> {
         copy
     }
 
-    /// A copy of operators whose names are its own.
+    /// A copy of scans and reductions with fresh names.
     pub(crate) fn copy_folds(&mut self, folds: &Folds<Soacs>) -> Folds<Soacs> {
         let copy = folds.refreshed(&mut self.names);
         for lambda in copy.lambdas() {
@@ -401,7 +403,7 @@ impl<'a> Ctx<'a> {
         copy
     }
 
-    /// A copy of a screma whose names are its own.
+    /// A copy of a screma whose lambdas have fresh names.
     pub(crate) fn copy_screma(&mut self, s: &Screma) -> Screma {
         Screma {
             width: s.width,
@@ -411,7 +413,7 @@ impl<'a> Ctx<'a> {
         }
     }
 
-    /// A loop's counter is bound.
+    /// Records the type of a loop's counter.
     pub(crate) fn note_counter(&mut self, form: LoopForm) {
         if let LoopForm::For { var, ty, bound: _ } = form {
             self.note(var, Type::Prim(ty));
@@ -425,7 +427,7 @@ impl<'a> Ctx<'a> {
         }
     }
 
-    /// A bound name at the level of segops, its type noted.
+    /// The parameter at level `segs`; records its type.
     pub(crate) fn param<L: Level<Ann = ()>>(&mut self, param: Param<L>) -> Param<Segs> {
         let Param { name, ty, ann: () } = param;
         self.note(name, ty.clone());
@@ -436,7 +438,7 @@ impl<'a> Ctx<'a> {
         params.into_iter().map(|p| self.param(p)).collect()
     }
 
-    /// Notes where a view lies; what it is a view of is taken to be row-major.
+    /// Records the index function of a view; an array of unknown layout is taken to be row-major.
     pub(crate) fn note_view(&mut self, param: &Param<Soacs>, op: &BasicOp) {
         let lies = |array| {
             let known = self.views.get(&array).cloned();
@@ -455,25 +457,25 @@ pub(crate) fn atoms<L: Level>(params: &[Param<L>]) -> Vec<Atom> {
     params.iter().map(|param| param.name.into()).collect()
 }
 
-/// The slice that is the row at an index of the outermost dimension.
+/// The slice that selects the row at an index of the outermost dimension.
 pub(crate) fn row_slice(ty: &Type, index: Atom) -> Vec<DimIndex> {
     slice(ty, DimIndex::Fix(index))
 }
 
-/// The slice that is so many rows from one on.
+/// The slice that selects `count` rows from `start` on.
 pub(crate) fn rows_slice(ty: &Type, start: Atom, count: Dim) -> Vec<DimIndex> {
     let stride = Atom::i64(1);
     slice(ty, DimIndex::Slice { start, count, stride })
 }
 
-/// A slice of the outermost dimension, and all of the others.
+/// A slice of the outermost dimension with all of the others.
 fn slice(ty: &Type, first: DimIndex) -> Vec<DimIndex> {
     let full = |&count: &Dim| DimIndex::Slice { start: Atom::i64(0), count, stride: Atom::i64(1) };
     let rest = ty.shape().iter().skip(1).map(full);
     std::iter::once(first).chain(rest).collect()
 }
 
-/// The part of an array, of this type, at these indices of the outer dimensions.
+/// Reads the part of an array, of type `ty`, at these indices of the outer dimensions.
 pub(crate) fn part(array: Name, indices: &[Atom], ty: &Type) -> BasicOp {
     let full = |&count: &Dim| DimIndex::Slice { start: Atom::i64(0), count, stride: Atom::i64(1) };
     let fixed = indices.iter().copied().map(DimIndex::Fix);

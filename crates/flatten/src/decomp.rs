@@ -1,5 +1,5 @@
-//! How a segop falls apart into chunks (design contract 1), from its body alone:
-//! never from the number of workers or the machine.
+//! The decomposition of a segop into chunks (design contract 1), from its body alone: never from
+//! the number of workers or the machine.
 
 use ir::cost;
 use ir::exact::{is_exact, plain_operator, scalar_operator};
@@ -17,8 +17,8 @@ use target::tasks::{
 };
 use target::{LANES, TRIPS, time};
 
-/// The decomposition of a segop with this body; `combines` says whether it passes
-/// accumulators with an operator.
+/// The decomposition of a segop with this body; `combines` is true if it passes accumulators with
+/// an operator.
 pub(crate) fn decompose(body: &Body<Segs>, kind: &SegKind<Segs>, combines: bool) -> Decomp {
     let (mut cost, mut loops) = body_cost(body);
     let (mut width, mut streams, mut depth) = (1, 1, 1);
@@ -61,10 +61,10 @@ pub(crate) fn decompose(body: &Body<Segs>, kind: &SegKind<Segs>, combines: bool)
         (width, streams, depth) = (1, 1, 1);
         writes = updates(body).clamp(1, MOST_WRITES);
     }
-    // Copies of what is updated cost as much as a chunk.
+    // Copies of the accumulated arrays cost as much as a chunk.
     let flat = matches!(kind, SegKind::FlatMap);
     let grain = if flat && !goes_on(body) {
-        // Sizes are not known; but what is large is shared at each point.
+        // Sizes are not known; but each iteration shares its own large parts.
         (CHUNK_WORK / FLAT_SHARE / cost.max(1)).max(1)
     } else if loops && !combines {
         1
@@ -74,8 +74,8 @@ pub(crate) fn decompose(body: &Body<Segs>, kind: &SegKind<Segs>, combines: bool)
     Decomp { writes, grain, tunable: None, max_chunks: MAX_CHUNKS, width, streams, depth, cost: cost.max(1) }
 }
 
-/// How often a point updates accumulators; loops of unknown length are taken to run a
-/// number of times.
+/// The estimated number of accumulator updates in an iteration; loops of unknown trip count are
+/// taken to have [`TRIPS`] iterations.
 fn updates(body: &Body<Segs>) -> u32 {
     with_stack(|| {
         let each = body.stms.iter().map(|stm| {
@@ -95,16 +95,16 @@ fn updates(body: &Body<Segs>) -> u32 {
     })
 }
 
-/// The decomposition of a reduction inside a segop that the lanes of one worker
-/// share, if they can and LLVM does not make vectors of its loop without help.
+/// The decomposition of a reduction inside a segop that the lanes of one worker share; `None` if
+/// they cannot, or if LLVM vectorises its loop without help.
 pub(crate) fn inside<L: Level<Op: InOrder<L>>>(body: &Body<L>, operators: &[Operator<L>]) -> Option<Decomp> {
     let operators: &[_] = &operators.iter().collect::<Vec<_>>();
     if operators.is_empty() || plain(body, operators) || !in_step(operators) {
         return None;
     }
     let (width, streams) = accumulators(body, operators, true);
-    // What goes on for as long as it likes at each point is for lanes side by side, not
-    // for stretches in step.
+    // Iterations of unbounded length are for lanes that run separate iterations, not for sub-chunks
+    // in lockstep.
     if !scalar(body) && (width == 1 || !scalars(body, Loops::All)) {
         return None;
     }
@@ -112,8 +112,9 @@ pub(crate) fn inside<L: Level<Op: InOrder<L>>>(body: &Body<L>, operators: &[Oper
     Some(Decomp { width, streams, depth, ..Decomp::WHOLE })
 }
 
-/// The decomposition of a scan inside a segop that the lanes of one worker share,
-/// if they can: one chunk, in blocks. What is reduced beside it goes over the chunk before.
+/// The decomposition of a scan inside a segop that the lanes of one worker share, if they can: one
+/// chunk, scanned in blocks. If the screma also reduces, a pass over the chunk that computes the
+/// totals comes first.
 pub(crate) fn scan_inside<L: Level<Op: InOrder<L>>>(body: &Body<L>, folds: &Folds<L>) -> Option<Decomp> {
     let operators: &[_] = &folds.operators().collect::<Vec<_>>();
     let exact = operators.iter().all(|op| is_exact(&op.op));
@@ -135,25 +136,25 @@ fn exact(operators: &[&Operator<Segs>]) -> bool {
     operators.iter().all(|op| is_exact(&op.op))
 }
 
-/// A single exact operator that the code generator knows becomes vector code
-/// without help, over points without branches and loops.
+/// Returns true for a single exact operator that the code generator is known to vectorise without
+/// help, over iterations without branches and loops.
 fn plain<L: Level<Op: InOrder<L>>>(body: &Body<L>, operators: &[&Operator<L>]) -> bool {
     matches!(operators, [op] if is_exact(&op.op) && plain_operator(&op.op).is_some())
         && (body.stms.iter()).all(|stm| matches!(stm.exp, Exp::Basic(_)))
 }
 
-/// Whether operators work on scalars alone, by plain steps: then they can run for
-/// several points side by side.
+/// Returns true if operators work on scalars only, in straight-line code or branches: then several
+/// iterations can be combined in lockstep.
 fn in_step<L: Level<Op: InOrder<L>>>(operators: &[&Operator<L>]) -> bool {
     operators.iter().all(|op| op.op.ret.iter().all(|ty| matches!(ty, Type::Prim(_))) && scalar(&op.op.body))
 }
 
-/// Operations that are loops in order where they stand inside of others.
+/// Operations that may become sequential loops inside other operations.
 pub(crate) trait InOrder<L: Level> {
-    /// What a fold of scalars computes at each point, and its operators.
+    /// The bodies of the map and of the operators, if the operation only scans and reduces scalars.
     fn folded(&self) -> Option<Vec<&Body<L>>>;
 
-    /// The results of scans that are loops without arrays, as reductions alone read them.
+    /// The results of scans that become loops without arrays, as only reductions read them.
     fn scans(body: &Body<L>) -> Vec<Name>;
 }
 
@@ -182,21 +183,21 @@ impl InOrder<Segs> for SegOp<Segs> {
     }
 }
 
-/// Which loops scalars may be computed in.
+/// Which loops a body may have to count as scalar.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Loops {
     No,
-    /// Those whose numbers of iterations are known: points go on in step then.
+    /// Loops of constant trip count: iterations stay in lockstep.
     Known,
     All,
 }
 
-/// Whether a body computes nothing but scalars, one after another.
+/// Returns true if a body computes scalars only, without loops.
 fn scalar<L: Level<Op: InOrder<L>>>(body: &Body<L>) -> bool {
     scalars(body, Loops::No)
 }
 
-/// Whether a body computes nothing but scalars, in these loops too.
+/// Returns true if a body computes scalars only, with loops of this kind allowed.
 fn scalars<L: Level<Op: InOrder<L>>>(body: &Body<L>, loops: Loops) -> bool {
     with_stack(|| {
         let scans = match loops {
@@ -230,7 +231,7 @@ fn scalars<L: Level<Op: InOrder<L>>>(body: &Body<L>, loops: Loops) -> bool {
     })
 }
 
-/// Whether a body has loops.
+/// Returns true if a body has loops.
 pub(crate) fn has_loops<L: Level<Op: InOrder<L>>>(body: &Body<L>) -> bool {
     with_stack(|| {
         body.stms.iter().any(|stm| {
@@ -245,7 +246,7 @@ pub(crate) fn has_loops<L: Level<Op: InOrder<L>>>(body: &Body<L>) -> bool {
     })
 }
 
-/// The results of scans, by one cheap step, whose only reader is a reduction over all of them.
+/// The results of scans by one cheap operation whose only reader is a reduction over all of them.
 pub(crate) fn summed(body: &Body<Soacs>) -> Vec<Name> {
     let mut found: Vec<Name> = Vec::new();
     for stm in &body.stms {
@@ -278,7 +279,7 @@ pub(crate) fn summed(body: &Body<Soacs>) -> Vec<Name> {
     found
 }
 
-/// Whether a body folds elements each of which takes a loop.
+/// Returns true if a body has a scan or reduction whose map or operator has loops.
 pub(crate) fn has_dear_folds(body: &Body<Soacs>) -> bool {
     body.stms.iter().any(|stm| {
         let Exp::Op(op) = &stm.exp else {
@@ -288,7 +289,7 @@ pub(crate) fn has_dear_folds(body: &Body<Soacs>) -> bool {
     })
 }
 
-/// Whether a body has loops or calls functions: no task shares what it does then.
+/// Returns true if a body has loops or calls functions: no other task shares their work.
 fn goes_on(body: &Body<Segs>) -> bool {
     with_stack(|| {
         body.stms.iter().any(|stm| {
@@ -299,15 +300,16 @@ fn goes_on(body: &Body<Segs>) -> bool {
     })
 }
 
-/// Bytes of the widest scalar that operators work on.
+/// The size in bytes of the widest scalar that operators work on.
 fn widest<L: Level<Op: InOrder<L>>>(operators: &[&Operator<L>]) -> u64 {
     let types = operators.iter().flat_map(|op| &op.op.ret);
     let sizes = types.filter_map(Type::elem).map(PrimType::size);
     sizes.max().unwrap_or(8)
 }
 
-/// Accumulators that points go to in turn, and stretches that are folded in step:
-/// these cost transpositions, but keep the order.
+/// The number of partial accumulators that iterations go to round-robin, and the number of
+/// sub-chunks that are reduced in lockstep. Sub-chunks cost transpositions, but keep the order of
+/// the operands.
 fn accumulators<L: Level<Op: InOrder<L>>>(
     body: &Body<L>,
     operators: &[&Operator<L>],
@@ -324,20 +326,20 @@ fn accumulators<L: Level<Op: InOrder<L>>>(
     }
 }
 
-/// Points of a block: as many as a vector has of the widest scalars.
+/// The number of iterations of a block: as many as a vector has of the widest scalars.
 fn block<L: Level<Op: InOrder<L>>>(operators: &[&Operator<L>]) -> u32 {
     (BLOCK_BYTES / widest(operators)).min(MOST_IN_BLOCK) as u32
 }
 
-/// How many vectors of stretches are folded in step: two, so that one computes
+/// The number of vectors of sub-chunks that are reduced in lockstep: two, so that one computes
 /// while the other waits, unless that takes too many registers.
 fn vectors<L: Level<Op: InOrder<L>>>(operators: &[&Operator<L>]) -> u32 {
     let scalars: usize = operators.iter().map(|op| op.op.ret.len()).sum();
     if scalars <= 2 { 2 } else { 1 }
 }
 
-/// Whether an operator is known to commute: each result is one commutative
-/// scalar operator applied to the parameters at its own position.
+/// Returns true if an operator is known to commute: each result is one commutative scalar operator
+/// applied to the parameters of its own position.
 pub(crate) fn commutes(op: &Lambda<Soacs>) -> bool {
     let k = op.ret.len();
     op.params.len() == 2 * k
@@ -373,8 +375,8 @@ fn commutative(op: BinOp) -> bool {
     )
 }
 
-/// Estimated cost in sixteenths of a nanosecond, and whether there are loops
-/// or calls inside, whose length is not known here.
+/// The estimated cost in sixteenths of a nanosecond, and true if there are loops, calls or segops
+/// inside, whose length is not known here.
 fn body_cost(body: &Body<Segs>) -> (i64, bool) {
     stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
         let (mut cost, mut loops) = (0i64, false);

@@ -1,5 +1,5 @@
-//! The pass `dimensions`: on machines whose levels contain themselves, segops over
-//! several dimensions become segops in segops.
+//! The pass `dimensions`: on machines whose levels contain themselves, segops over several
+//! dimensions become segops in segops.
 //!
 //! ```text
 //! segred level 1 (i < n, j < m) (op) { e }
@@ -10,8 +10,9 @@
 //!         { i = p / m; j = p % m; i, b, v }
 //! ```
 //!
-//! A histogram consumes its destinations, which nothing inside of a segop may: its
-//! points count through all dimensions instead. After: every segop has one dimension.
+//! A histogram consumes its destinations, which nothing inside a segop may: one dimension replaces
+//! all of its dimensions instead, and the body computes the indices from it (delinearisation).
+//! After: every segop has one dimension.
 
 use crate::context::atoms;
 use crate::decomp;
@@ -24,7 +25,7 @@ use ir::walk::{VisitMut, with_stack};
 use ir::{Context, Name, NameTable, Program, Prov, Segs, version};
 use prim::{BinOp, PrimType};
 
-/// Makes nests of spaces of several dimensions, where the machine allows it.
+/// Replaces index spaces of several dimensions, where the machine allows it.
 pub fn dimensions(mut program: Program<Segs>, context: &mut Context) -> Program<Segs> {
     let machine = program.stack;
     program.functions = context.over(program.functions, |mut function: Function<Segs>, _| {
@@ -60,7 +61,7 @@ impl VisitMut<Segs> for Nester<'_> {
 }
 
 impl Nester<'_> {
-    /// The segop with one dimension; what has to stand before it goes to `out`.
+    /// The segop with one dimension; statements that it needs before it are appended to `out`.
     fn nested(&mut self, seg: Seg<Segs>, aux: &Aux, out: &mut Vec<Stm<Segs>>) -> Seg<Segs> {
         if seg.space.dims.len() <= 1 {
             return seg;
@@ -69,12 +70,12 @@ impl Nester<'_> {
         match kind {
             SegKind::Hist(ops) => self.counted(ops, rest, aux, out),
             SegKind::Folds(folds) => self.in_order(folds, rest, aux),
-            // It has one dimension.
+            // A flat map has only one dimension.
             SegKind::FlatMap => self.in_order(Folds::default(), rest, aux),
         }
     }
 
-    /// A segop that maps or folds: its first dimension around the others.
+    /// A map, scan or reduction: its first dimension becomes a segop around the others.
     fn in_order(&mut self, folds: Folds<Segs>, rest: Rest, aux: &Aux) -> Seg<Segs> {
         let Rest { level, mut dims, body, ret, decomp, keeps } = rest;
         let outer = dims.remove(0);
@@ -94,7 +95,7 @@ impl Nester<'_> {
         Seg { level, space: SegSpace { dims, lane: None }, kind, body, ret: types, decomp, keeps: None }
     }
 
-    /// A histogram: one dimension that counts through all.
+    /// A histogram: one dimension over the iterations of all dimensions.
     fn counted(
         &mut self,
         mut ops: Vec<HistOp<Segs>>,
@@ -165,7 +166,7 @@ impl Nester<'_> {
     }
 }
 
-/// A segop but for its kind.
+/// A segop without its kind.
 struct Rest {
     level: u8,
     dims: Vec<(Name, Dim)>,

@@ -1,20 +1,19 @@
-//! Checks that points of a nest make before they go along inner dimensions.
+//! Checks that iterations of a nest make before their inner dimensions.
 //!
 //! ```text
 //! Σ, c = assert p, ys = xs <c> ⊢ reduce op ys
-//!   =>  let held  = if m <= 0 and Σ has points
+//!   =>  let held  = if m <= 0 and Σ is not empty
 //!                   then (segmap (Σ) { c = assert p; true <c> })[0, .., 0] else true
 //!       let c'    = assert held
 //!       segred (Σ, j < m) (op) { c = assert p; ys = xs <c>; ys[j] } <c'>
 //! ```
 //!
-//! Every point of the inner dimension makes the check, so that nobody has to wait for it.
-//! Where that dimension is empty there is no such point: then, and only then, the points
-//! around it make the check alone.
+//! Every iteration of the inner dimension makes the check, so that no iteration waits for another.
+//! Where that dimension is empty, there is no such iteration: then, and only then, the enclosing
+//! iterations make the check by themselves.
 //!
-//! Needs: sizes of inner dimensions that are known outside of the nest; those of segments
-//! differ from point to point, and whoever reads such segments makes their checks
-//! (`rules::irregular`).
+//! Needs: sizes of inner dimensions that are known outside the nest. Sizes of segments vary across
+//! iterations; the readers of such segments make their checks (`rules::irregular`).
 
 use crate::context::Ctx;
 use crate::manifest::{self, Point};
@@ -26,11 +25,11 @@ use ir::walk::free_names;
 use ir::{Builder, Name, PassError, Segs, Soacs};
 use prim::{BinOp, CmpOp, PrimType, Scalar};
 
-/// What is said of checks that hold.
+/// The result of checks that hold.
 const YES: Atom = Atom::Const(Scalar::Bool(true));
 
-/// Appends what makes the checks of a segop's points where its inner dimensions are empty;
-/// gives certificates for them.
+/// Appends the checks of a segop's iterations for the case that its inner dimensions are empty;
+/// returns certificates for them.
 pub(crate) fn checks(
     ctx: &mut Ctx<'_>,
     nest: &Nest<'_>,
@@ -48,7 +47,8 @@ pub(crate) fn checks(
     Ok(certs)
 }
 
-/// Whether there are points without any inside of them, unless it is known that there are not.
+/// The condition that there are iterations of the outer nest but none inside; `None` if that is
+/// known to be false.
 fn points_alone(
     ctx: &mut Ctx<'_>,
     shallow: &Shallow<'_, '_>,
@@ -56,7 +56,7 @@ fn points_alone(
     out: &mut Vec<Stm<Segs>>,
 ) -> Option<Atom> {
     let around: Vec<Dim> = shallow.nest.widths().collect();
-    // Where one of these is empty, there are no points.
+    // If one of the outer widths is 0, there are no iterations at all.
     let inner = shallow.inner.iter().filter(|size| !around.contains(size));
     let mut builder = ctx.builder::<Segs>(aux);
     let empty = any_empty(&mut builder, inner)?;
@@ -72,8 +72,8 @@ fn points_alone(
     Some(alone)
 }
 
-/// Whether there is nothing along any of these, unless it is known that there is: sizes below
-/// zero are those that a check refuses.
+/// The condition that any of these sizes is 0 or less; `None` if all are known to be positive.
+/// Negative sizes are refused by a check elsewhere.
 pub(crate) fn any_empty<'d>(
     builder: &mut Builder<'_, Segs>,
     sizes: impl Iterator<Item = &'d Dim>,
@@ -92,7 +92,7 @@ pub(crate) fn any_empty<'d>(
     any
 }
 
-/// Appends the checks of points under a condition, and gives a certificate for them.
+/// Appends the checks of iterations under a condition, and returns a certificate for them.
 fn held(
     ctx: &mut Ctx<'_>,
     shallow: &Shallow<'_, '_>,
@@ -118,7 +118,7 @@ fn held(
     Ok(cert)
 }
 
-/// What the first of all points says, which make the checks.
+/// The body that makes the checks of all iterations; it returns the result of the first.
 fn all_points(
     ctx: &mut Ctx<'_>,
     shallow: &Shallow<'_, '_>,

@@ -1,5 +1,5 @@
-//! Which versions of functions are flattened: one for each position that calls come
-//! from. Only what an entry point can reach is kept.
+//! The pass `flatten`: flattens functions, one version for each position that they are called from.
+//! Functions that no entry point reaches are dropped.
 
 use crate::context::Ctx;
 use crate::position::Position;
@@ -21,14 +21,14 @@ use target::levels::Stack;
 pub(crate) struct Version {
     fun: FunName,
     at: Position,
-    /// Whether the function is the same in all positions.
+    /// True if the function is the same in all positions.
     only: bool,
-    /// For all points of a nest at once.
+    /// The kind of lifted version, which covers all iterations of a nest at once.
     lift: Option<Lift>,
 }
 
 impl Version {
-    /// What the function is called.
+    /// The version's function name.
     pub(crate) fn name(&self, stack: Stack) -> FunName {
         let word = match self.place() {
             None => return self.fun.clone(),
@@ -43,7 +43,7 @@ impl Version {
         FunName(format!("{}.{word}", self.fun).into())
     }
 
-    /// The position that it is for, if that is not the outermost one.
+    /// The version's position, unless that is the outermost one.
     fn place(&self) -> Option<Place> {
         match (self.lift, self.at.around) {
             (Some(Lift::Even), _) => Some(Place::Even),
@@ -53,7 +53,7 @@ impl Version {
         }
     }
 
-    /// The key of the function that it becomes.
+    /// The version's key in the resulting program.
     fn key(&self) -> Option<version::Version> {
         let place = self.place()?;
         let of = self.fun.clone();
@@ -61,16 +61,16 @@ impl Version {
     }
 }
 
-/// What flattening knows of the functions that are called.
+/// Properties of the functions that are called.
 pub(crate) struct Callees {
-    /// Those that contain parallelism, directly or through calls. A constant is
-    /// computed once, outside, wherever it is named.
+    /// Functions that contain parallelism, directly or through calls. Constants are not among them:
+    /// a constant is computed once, outside, wherever it is named.
     parallel: FxHashSet<FunName>,
-    /// Which arguments functions consume.
+    /// For each function, which arguments it consumes.
     consumed: FxHashMap<FunName, Vec<bool>>,
-    /// What those look like that have versions for all points of a nest.
+    /// The signatures of the functions that have lifted versions.
     lifted: FxHashMap<FunName, Signature>,
-    /// Their names.
+    /// The names of the functions that have lifted versions.
     lifts: Arc<FxHashSet<FunName>>,
 }
 
@@ -96,38 +96,38 @@ impl Callees {
         }
     }
 
-    /// The functions that have versions for all points of a nest.
+    /// The names of the functions that have lifted versions.
     pub(crate) fn lifts(&self) -> Arc<FxHashSet<FunName>> {
         Arc::clone(&self.lifts)
     }
 
-    /// What such a function looks like.
+    /// The signature of a function that has lifted versions.
     pub(crate) fn signature(&self, fun: &FunName) -> Option<&Signature> {
         self.lifted.get(fun)
     }
 
-    /// A function's version for all points of a nest.
+    /// The lifted version of a function.
     pub(crate) fn lift(fun: &FunName, lift: Lift, stack: Stack) -> Version {
         Version { fun: fun.clone(), at: Position::host(stack), only: false, lift: Some(lift) }
     }
 
-    /// Whether a function consumes the argument at a position.
+    /// Returns true if a function consumes its argument of this index.
     pub(crate) fn consumes(&self, fun: &FunName, argument: usize) -> bool {
         let of = self.consumed.get(fun);
         of.and_then(|all| all.get(argument)).copied().unwrap_or(false)
     }
 
-    /// What a call of `fun` from `at` calls.
+    /// The version of `fun` that a call from `at` refers to.
     pub(crate) fn version(&self, fun: &FunName, at: Position, stack: Stack) -> Version {
         let only = !self.parallel.contains(fun);
         let host = Position::host(stack);
         Version {
             fun: fun.clone(),
             at: if only || at.level == host.level {
-                // In tasks that contain tasks it is what it is outside of them.
+                // In tasks that contain tasks it is the same as outside of them.
                 host
             } else if at.level.is_none() {
-                // What runs in order is the same wherever it stands: in a task.
+                // Sequential code is the same in every position: that of a task.
                 Position::alone(stack.outermost())
             } else {
                 at
@@ -141,7 +141,7 @@ impl Callees {
 /// Flattens a program; see the crate's header.
 ///
 /// # Errors
-/// Combinators that are not supported yet (`stream`, `jvp`, `vjp`).
+/// A combinator that is not supported yet (`stream`, `jvp`, `vjp`).
 pub fn flatten(mut program: Program<Soacs>, context: &mut Context) -> Result<Program<Segs>, PassError> {
     let stack = context.options.stack;
     if context.options.flatten.is_deep() && !stack.nests() {
@@ -189,8 +189,8 @@ pub fn flatten(mut program: Program<Soacs>, context: &mut Context) -> Result<Pro
     })
 }
 
-/// Functions that irregular nests call. Which of them a program needs is known once it
-/// is flattened.
+/// The functions that irregular nests call. Those that a program does not use are dropped after
+/// flattening.
 fn added() -> Result<Vec<Function<Soacs>>, PassError> {
     let program = ir::text::parse::<Soacs>(include_str!("added.ir"));
     let program = program.map_err(|error| PassError::bug(error.to_string()))?;
@@ -244,7 +244,7 @@ fn flatten_function(
     Ok((function, called))
 }
 
-/// Notes the arrays that repeat one value.
+/// Collects the arrays that repeat one value.
 struct Replicates<'a>(&'a mut FxHashMap<Name, (Shape, Atom)>);
 
 impl Visit<Soacs> for Replicates<'_> {
@@ -256,7 +256,7 @@ impl Visit<Soacs> for Replicates<'_> {
     }
 }
 
-/// Whether a function holds a combinator, and the functions that it calls.
+/// Whether a function contains a combinator, and the functions that it calls.
 #[derive(Default)]
 struct Summary {
     has: bool,
@@ -274,8 +274,8 @@ impl Visit<Soacs> for Summary {
     }
 }
 
-/// Whether a body makes arrays whose sizes are not known at once: at all points of a nest
-/// that is better done element by element.
+/// Returns true if a body makes arrays of sizes that are no constants: for all iterations of a
+/// nest, these are better made element by element.
 fn makes_arrays(body: &Body<Soacs>) -> bool {
     let known = |ty: &Type| ty.shape().iter().all(|dim| matches!(dim, Dim::Const(_)));
     body.stms.iter().any(|stm| {

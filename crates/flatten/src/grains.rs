@@ -1,18 +1,19 @@
-//! The pass `grains`: how many points a chunk has at least becomes a parameter.
+//! The pass `grains`: the grain size of a segop (the least number of iterations of a chunk) becomes
+//! a tuning parameter.
 //!
 //! ```text
 //! segmap level 1 (i < n) chunks (64, 512, 1, 16)
 //!   =>  segmap level 1 (i < n) chunks (64, 512, 1, 16) grain tunable#0
 //! ```
 //!
-//! Before: every segop has its decomposition, and one dimension where it falls apart into
-//! tasks. After: what may fall apart into several chunks has a parameter of its function
-//! (contract 6), whose default is the grain that the decomposition had. What has a single
-//! chunk in any case, by its constant size, keeps it as a constant. Each takes a unit of fuel.
+//! Before: every segop has its decomposition, and one dimension where it is partitioned into tasks.
+//! After: a segop that may have several chunks has a parameter of its function (contract 6), whose
+//! default is the grain size of its decomposition. A segop that has a single chunk in any case, by
+//! its constant size, keeps the constant. Each parameter takes a unit of fuel.
 //!
-//! On a device the grain is how many points a thread takes at least, by default as many as
-//! [`Device::grain`](target::device::Device) says. What runs on the grid has it, but maps of
-//! one point and those whose points are a block each.
+//! On a device the grain size is the least number of iterations of a thread, by default
+//! [`Device::grain`](target::device::Device). Segops on the grid have it, except maps of one
+//! iteration and segops whose iterations are a thread block each.
 
 use ir::seg::{Seg, SegOp, outermost};
 use ir::syntax::{Body, Exp, Function};
@@ -22,7 +23,7 @@ use ir::walk::{VisitMut, with_stack};
 use ir::{Context, Fuel, Program, Segs, version};
 use target::levels;
 
-/// Makes parameters of the grains.
+/// Makes the grain sizes parameters.
 pub fn grains(mut program: Program<Segs>, context: &mut Context) -> Program<Segs> {
     let (machine, points) = (program.stack, context.options.device.grain);
     program.functions = context.over(program.functions, |mut function: Function<Segs>, own| {
@@ -44,7 +45,7 @@ pub fn grains(mut program: Program<Segs>, context: &mut Context) -> Program<Segs
 
 struct Grains<'f> {
     tunables: Table,
-    /// How many points a thread of a device takes, where segops run on one.
+    /// The default number of iterations of a device's thread; `None` if segops run on the CPU.
     of_threads: Option<i64>,
     fuel: &'f mut Fuel,
 }
@@ -70,8 +71,8 @@ impl VisitMut<Segs> for Grains<'_> {
 }
 
 impl Grains<'_> {
-    /// Whether there may be several chunks, or several points of a thread, and nothing is
-    /// known of the grain yet.
+    /// Returns true if the segop may have several chunks, or several iterations for each thread,
+    /// and its grain size is not a parameter yet.
     fn falls_apart(&self, seg: &Seg<Segs>) -> bool {
         let several = match seg.space.dims.last() {
             Some(_) if self.of_threads.is_some() => !seg.is_one_point() && outermost(&seg.body).is_empty(),
@@ -79,7 +80,7 @@ impl Grains<'_> {
             Some(_) => seg.decomp.max_chunks > 1,
             None => false,
         };
-        // The grid of a device has the same number.
+        // The grid of a device has the same level number.
         several && seg.level == levels::TASKS && seg.decomp.tunable.is_none()
     }
 }

@@ -1,4 +1,4 @@
-//! Flat maps in order: a loop that appends to arrays that grow as they have to.
+//! Sequential flat maps: a loop that appends to arrays, which are reallocated when they are full.
 //!
 //! ```text
 //! loop (used, room, all[room]) = (0, 0, []) for i < n do
@@ -18,7 +18,7 @@ use ir::types::{Dim, Type};
 use ir::{PassError, Soacs};
 use prim::{BinOp, CmpOp, PrimType};
 
-/// What a flat map does: its width, inputs and function.
+/// The width, inputs and function of a flat map.
 type FlatMap = (Dim, Vec<Name>, Lambda<Soacs>);
 
 /// Appends a flat map as a loop.
@@ -113,7 +113,7 @@ pub(crate) fn flat_map_loop(
     Ok(())
 }
 
-/// Appends a choice that gives room for `need` elements: the room, and the arrays.
+/// Appends a branch that makes the capacity at least `need`; returns the capacity and the arrays.
 fn grow(
     ctx: &mut Ctx<'_>,
     (used, room, need): (Name, Name, Atom),
@@ -121,7 +121,7 @@ fn grow(
     aux: &Aux,
     out: &mut Vec<Stm<Soacs>>,
 ) -> Result<Vec<Param<Soacs>>, PassError> {
-    // Sums that wrap are too large as well.
+    // The comparison is unsigned, so that sums that wrap are too large as well.
     let fits = BasicOp::Compare(CmpOp::ULe, PrimType::I64, need, room.into());
     let fits = bind(ctx, "fits", Type::BOOL, fits, aux, out);
     let then_body = Body {
@@ -168,7 +168,7 @@ fn resized(ty: &Type, size: Dim) -> Type {
     ty.row().map_or_else(|| ty.clone(), |row| row.array_of(size))
 }
 
-/// The slice that is so many rows from one on.
+/// The slice that selects `count` rows from `start` on.
 fn rows(ty: &Type, start: Atom, count: Atom) -> Result<Vec<DimIndex>, PassError> {
     let count = Dim::from_atom(count).ok_or_else(|| PassError::bug("a size"))?;
     Ok(rows_slice(ty, start, count))

@@ -1,7 +1,7 @@
-//! Statements outside of nests: rule G0, where nothing else applies.
+//! Statements outside of nests: rule G0, which applies where no other rule does.
 //!
-//! Combinators go to the rules, with an empty nest, or become loops where there is no
-//! level for them; branches, loops and the bodies of `withacc` stay what they are.
+//! Combinators go to the rules, with an empty nest, or become loops where there is no level for
+//! them. Branches, loops and `withacc` remain; their bodies are flattened.
 
 use crate::context::{Ctx, Lanes, atoms};
 use crate::nest::Nest;
@@ -25,7 +25,7 @@ impl Ctx<'_> {
         Ok(Body { stms, result: body.result })
     }
 
-    /// Appends the statements to `out`.
+    /// Appends the flattened statements to `out`.
     pub(crate) fn stms(
         &mut self,
         at: Position,
@@ -40,7 +40,7 @@ impl Ctx<'_> {
         })
     }
 
-    /// A statement in no nest: it stays, but for combinators.
+    /// A statement in no nest: all but combinators remain.
     fn g0(&mut self, at: Position, stm: Stm<Soacs>, out: &mut Vec<Stm<Segs>>) -> Result<(), PassError> {
         let Stm { pat, aux, exp } = stm;
         let exp = match exp {
@@ -73,8 +73,8 @@ impl Ctx<'_> {
         params.map(|p| LoopParam { param: self.param(p.param), init: p.init, consumed: p.consumed }).collect()
     }
 
-    /// Appends the form of a combinator in a nest that its position and its attributes
-    /// ask for; the pattern has its results at all points.
+    /// Appends a combinator in a nest, in the form that its position and attributes require; the
+    /// pattern has its results for all iterations of the nest.
     pub(crate) fn combinator(
         &mut self,
         nest: &Nest<'_>,
@@ -108,7 +108,7 @@ impl Ctx<'_> {
         Ok(())
     }
 
-    /// A combinator in order: a loop, or shared by the lanes of one worker.
+    /// Appends a sequential combinator: a loop, or a segop shared by the lanes of one worker.
     pub(crate) fn in_order(
         &mut self,
         nest: &Nest<'_>,
@@ -123,7 +123,7 @@ impl Ctx<'_> {
         let pat = if nest.is_empty() {
             pat
         } else {
-            // Within the nest the results are those of one point.
+            // Within the nest the results are those of one iteration.
             let types = self.result_types(&soac);
             let types = types.into_iter();
             types.map(|ty| self.fresh("r", ty)).collect()
@@ -166,7 +166,7 @@ impl Ctx<'_> {
         soac.result_types(&|name| self.types.type_of(name).clone())
     }
 
-    /// A lambda whose body runs in order inside of the segop that is being made.
+    /// A lambda that is part of the segop that is being made.
     pub(crate) fn lambda_inside(
         &mut self,
         at: Position,
@@ -177,7 +177,7 @@ impl Ctx<'_> {
         Ok(Lambda { params, body, ret: lambda.ret })
     }
 
-    /// An operator whose body runs in order inside of the segop that is being made.
+    /// An operator of the segop that is being made; its body is sequential.
     pub(crate) fn operator_inside(
         &mut self,
         at: Position,
@@ -187,7 +187,7 @@ impl Ctx<'_> {
         Ok(Operator { op: self.lambda_inside(at.in_order(), op)?, neutral, comm })
     }
 
-    /// `withacc` is the same everywhere; only its lambda is flattened.
+    /// Appends a `withacc`; only its lambda and operators are flattened.
     pub(crate) fn with_acc(
         &mut self,
         at: Position,
@@ -207,7 +207,7 @@ impl Ctx<'_> {
         Ok(())
     }
 
-    /// The arrays of a `withacc`; its accumulators are noted.
+    /// The arrays of a `withacc`; records which of its accumulators have an operator.
     pub(crate) fn acc_inputs(
         &mut self,
         at: Position,
@@ -226,7 +226,7 @@ impl Ctx<'_> {
     }
 }
 
-/// The error for a combinator that no code is made for yet.
+/// The error for a combinator that is not supported yet.
 pub(crate) fn unsupported(ctx: &Ctx<'_>, aux: &Aux, soac: &Soac) -> PassError {
     let what = match soac {
         Soac::Stream { .. } => "sequential streams",

@@ -7,27 +7,26 @@
 //! }                              else segmap (i < n) { .. a loop over row .. }
 //! ```
 //!
-//! A segred at level 0 keeps partial accumulators as its decomposition says, as one at
-//! level 1 does, but all of it is one worker's; so does a segscan with its blocks, and
-//! with what is reduced beside it. That pays for long rows that lie in order in memory
-//! and belong to one point of the segop; other reductions and scans stay loops, so that
-//! lanes may take a dimension around them: rows that all points share are then read once
-//! for all lanes, and rows that lie across come in vectors. A scan by one cheap step writes
-//! its row in order, whatever it reads: lanes around it would store each number by itself.
-//! If reductions alone read that row, nobody writes it: both are one loop later (the pass
-//! `join`), which applies the scan's operator once a number.
-//! Lanes that share a scan apply its operator twice as often: a scan for each point of a map
-//! that is a loop already leaves the lanes to that map. A map needs no segop of its own: as
-//! a loop its iterations are seen to be independent.
+//! A segred at level 0 keeps partial accumulators according to its decomposition, as one at level 1
+//! does, but all of it runs on one worker; so does a segscan with its blocks and the reductions in
+//! the same segop. That pays for long rows that are contiguous in memory and belong to one
+//! iteration of the segop. Other reductions and scans stay loops, so that an enclosing dimension
+//! may be vectorised: rows that all iterations share are then read once for all lanes, and strided
+//! rows are read in vectors. A scan by one cheap operation writes its row sequentially, whatever it
+//! reads: with the lanes around it, each number would be stored by itself. If only reductions read
+//! that row, it is never written: scan and reduction become one loop later (the pass `join`), which
+//! applies the scan's operator once for each number. Lanes that share a scan apply its operator
+//! twice as often: a scan in each iteration of a map that is a loop already leaves the lanes to
+//! that map. A map needs no segop of its own: as a loop its iterations are known to be independent.
 //!
-//! How long a row is shows at run time, so both forms are made, guarded by a
-//! comparison of the row's size with a tuning parameter: around the whole segop if
-//! the size is known there, else in place. The segop is made twice then, and told which
-//! way its folds go ([`Arm`]): all are shared if one of them asks for that, as points do
-//! not go to lanes then, so that what would be a loop would be one in no lanes. Only where
-//! several sizes decide, each fold is behind its own; so it is where rows are folded each of
-//! whose numbers takes a loop: lanes share the rows, or where these are few, the numbers of
-//! each. A size that is known at compile time is compared with the parameter's default at
+//! The length of a row is known at run time, so both versions are made, behind a comparison of the
+//! row's size with a tuning parameter: around the whole segop if the size is known there, else in
+//! place. The segop is then made twice, with the versions of its scans and reductions given by
+//! [`Arm`]. In the version for long rows all of them are shared: the segop's iterations are not
+//! vectorised there, so a loop would run in no lanes. Only where several sizes are compared, each
+//! scan or reduction is behind its own comparison; likewise where each number of a row is computed
+//! by a reduction over another size: lanes share the rows, or, where these are few, the inner
+//! reduction. A size that is known at compile time is compared with the parameter's default at
 //! once, and there is no parameter.
 
 use crate::context::{Arm, Ctx, Guard};
@@ -48,11 +47,10 @@ use ir::{Name, PassError, Segs, Soacs};
 use prim::{BinOp, PrimType, Scalar};
 use target::levels::{ROUNDS_OF_ACCUMULATORS, ROUNDS_OF_BLOCKS, ROUNDS_OF_CHOICES, ROUNDS_OF_LOOPS};
 
-/// So many points of a map fill the lanes by themselves.
+/// A map of this many iterations fills the lanes by itself.
 const LEAST_ROWS: i64 = 8;
 
-/// Appends a screma inside a segop: as a segred at level 0 where that may pay,
-/// else as a loop.
+/// Appends a screma inside a segop: as a segop at level 0 where that may pay, else as a loop.
 pub(crate) fn screma(
     ctx: &mut Ctx<'_>,
     at: Position,
@@ -87,7 +85,7 @@ pub(crate) fn screma(
     }
     decide(ctx, &aux, &s, true);
     let cond = ctx.guard(size, Rule::LanesShare, least, &aux, out);
-    // What folds each row may be shared instead of what folds the rows.
+    // The inner reductions may be shared instead of the one over the rows.
     let alone = ctx.arm == Arm::Long || ctx.arm == Arm::Shared && !shares_within(ctx, &s);
     if ctx.is_outside(size) && alone {
         return seg(ctx, level, pat, aux, s, decomp, out);
@@ -132,13 +130,13 @@ fn in_order(
     Ok(())
 }
 
-/// Notes that the lanes of one worker share a screma.
+/// Records that the lanes of one worker share a screma.
 fn decide(ctx: &mut Ctx<'_>, aux: &Aux, s: &Screma, guarded: bool) {
     let what = Operation::of_folds(&s.folds);
     ctx.decide(aux, what, |ctx| Runs::Shared { guarded, around: ctx.around() });
 }
 
-/// How a screma that reduces or scans, and maps scalars beside, falls apart if lanes share
+/// The decomposition of a screma that reduces or scans, and maps only scalars, if lanes can share
 /// it.
 fn shared(s: &Screma) -> Option<Decomp> {
     let Folds { scans, reduces, post } = &s.folds;
@@ -152,8 +150,8 @@ fn shared(s: &Screma) -> Option<Decomp> {
     }
 }
 
-/// Whether there is a fold at each point of another one that lanes may share where a size of
-/// its own suffices, which is known before the segop that is being made.
+/// Returns true if the map of a screma contains a scan or reduction that lanes may share, over a
+/// width of its own that is known before the segop that is being made.
 fn shares_within(ctx: &Ctx<'_>, around: &Screma) -> bool {
     let body = &around.map.body;
     let summed = decomp::summed(body);
@@ -169,16 +167,17 @@ fn shares_within(ctx: &Ctx<'_>, around: &Screma) -> bool {
     })
 }
 
-/// Whether a screma is a scan that reductions alone read ([`decomp::summed`]), or such a reduction.
+/// Returns true if a screma is a scan that only reductions read ([`decomp::summed`]), or such a
+/// reduction.
 fn is_summed(summed: impl Fn(Name) -> bool, pat: &[Param<Soacs>], s: &Screma) -> bool {
     pat.iter().any(|param| summed(param.name)) || s.inputs.iter().any(|input| summed(*input))
 }
 
-/// Whether a screma reads or writes elements in order that belong to the point around it.
-/// Where loops take most of the time, it does not matter what is read: elements that are rows
-/// themselves, whose every number takes a loop, are folded side by side. What is scanned is
-/// written in order; for operators that lanes apply again and again that does not outweigh
-/// their work.
+/// Returns true if a screma reads or writes contiguous elements that belong to the enclosing
+/// iteration. Where loops take most of the time, the layout of the inputs does not matter: elements
+/// that are rows, each number of which is computed by a loop, are reduced in lanes. A scan writes
+/// its results contiguously; for operators that are not one cheap operation, which lanes apply
+/// repeatedly, that does not outweigh their work.
 fn along_rows(ctx: &Ctx<'_>, pat: &[Param<Soacs>], s: &Screma) -> bool {
     let scans = &s.folds.scans;
     if is_summed(|name| ctx.summed.contains(&name), pat, s) {
@@ -191,8 +190,8 @@ fn along_rows(ctx: &Ctx<'_>, pat: &[Param<Soacs>], s: &Screma) -> bool {
         && (writes || decomp::has_loops(&s.map.body) || s.inputs.iter().any(|&input| ctx.is_inside(input)))
 }
 
-/// From how many points on partial accumulators pay for being set up and combined,
-/// or blocks for what is left over.
+/// The least width for which partial accumulators pay for being initialised and combined, or blocks
+/// for the remainder.
 fn least(decomp: Decomp, s: &Screma) -> i64 {
     let rounds = if decomp.width == 1 {
         ROUNDS_OF_BLOCKS
@@ -206,7 +205,7 @@ fn least(decomp: Decomp, s: &Screma) -> i64 {
     rounds * decomp.whole()
 }
 
-/// Whether an operator consists of sums and products, which take an instruction each.
+/// Returns true if an operator consists of sums and products, which take an instruction each.
 fn is_sum(operator: &Operator<Soacs>) -> bool {
     let sum = |op| matches!(op, BinOp::Add | BinOp::Mul | BinOp::FAdd | BinOp::FMul);
     operator.op.body.stms.iter().all(|stm| match stm.exp {
@@ -236,7 +235,7 @@ fn seg(
     Ok(())
 }
 
-/// Appends what the guards compare, and whether any of them holds.
+/// Appends the guards' comparisons; returns the condition that any of them holds.
 pub(crate) fn any_holds(ctx: &mut Ctx<'_>, guards: &[Guard], aux: &Aux, out: &mut Vec<Stm<Segs>>) -> Atom {
     let mut any = Atom::Const(Scalar::Bool(false));
     for guard in guards {

@@ -1,26 +1,25 @@
-//! Flattening: nested combinators to segmented operations at hardware levels.
+//! Flattening: nested combinators to segmented operations (segops) at hardware levels.
 //!
-//! Before: a program of second-order array combinators (level `soacs`), after:
-//! a program of segops (level `segs`), for the levels of a machine
-//! ([`target::levels`]). Five passes:
+//! Before: a program of second-order array combinators (level `soacs`). After: a program of segops
+//! (level `segs`) for the levels of a machine ([`target::levels`]). Five passes:
 //!
-//! 1. [`accumulators`]: those whose operator works on arrays get more dimensions, or
-//!    become arrays that are updated in place;
-//! 2. [`flatten`]: combinators become segops, in all versions that the rules of
-//!    moderate, incremental and regular flattening give (`rules`);
-//! 3. [`prune_versions`]: versions go that cannot win;
-//! 4. [`dimensions`]: where a level may contain itself, spaces of several dimensions
-//!    become segops in segops;
-//! 5. [`grains`]: how many points a chunk has at least becomes a parameter.
+//! 1. [`accumulators`]: an accumulator whose operator works on arrays gets more dimensions, or
+//!    becomes an array that is updated in place;
+//! 2. [`flatten`]: combinators become segops, in all versions of moderate, incremental and regular
+//!    flattening (`rules`);
+//! 3. [`prune_versions`]: removes the versions that cannot win;
+//! 4. [`dimensions`]: where a level may contain itself, index spaces of several dimensions become
+//!    segops in segops;
+//! 5. [`grains`]: the grain size of each segop becomes a tuning parameter.
 //!
-//! A rule takes a combinator and the `nest` that it stands in, and gives what stands
-//! for it. A nest is made `manifest` as a segop. What runs in order inside of one is a
-//! loop (`sequential`, `growing`), or shared by the lanes of one worker (`lanes`). Functions have
-//! a version for each `position` that they are called from (`functions`). `decomp`
-//! fixes how each segop falls apart into chunks.
+//! A rule takes a combinator and its mapnest context (`nest`) and returns the statements that
+//! replace it. A nest is made `manifest` as a segop. Sequential code inside a segop is a loop
+//! (`sequential`, `growing`), or a segop shared by the lanes of one worker (`lanes`). Functions
+//! have a version for each `position` that they are called from (`functions`). `decomp` fixes how
+//! each segop is partitioned into chunks.
 //!
-//! Needs: a verified program. Guarantees: no combinator is left; every segop stands at a
-//! level where the machine allows it; operators of reductions and scans work on scalars.
+//! Needs: a verified program. Guarantees: no combinator is left; every segop stands at a level that
+//! the machine allows there; operators of reductions and scans work on scalars.
 
 #![warn(clippy::wildcard_enum_match_arm)]
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used))]

@@ -22,7 +22,7 @@ use ir::types::Type;
 use ir::{PassError, Segs, Soacs};
 use target::levels;
 
-/// One point of a segop, and what is done with its results.
+/// The body of one iteration of a segop, and the operators applied to its results.
 #[derive(Clone)]
 pub(crate) struct Point {
     pub(crate) body: Body<Soacs>,
@@ -31,7 +31,7 @@ pub(crate) struct Point {
     pub(crate) kind: Kind,
 }
 
-/// What a segop does with the results of its points.
+/// The operators that a segop applies to its iterations' results.
 #[derive(Clone)]
 pub(crate) enum Kind {
     Folds(Folds<Soacs>),
@@ -40,8 +40,8 @@ pub(crate) enum Kind {
 }
 
 impl Point {
-    /// A copy whose operators have names of their own; those of the body get new ones where
-    /// the nest is made manifest.
+    /// A copy whose operators have fresh names; those of the body get fresh names where the nest is
+    /// made manifest.
     fn copy(&self, ctx: &mut Ctx<'_>) -> Self {
         let kind = match &self.kind {
             Kind::Folds(folds) => Kind::Folds(ctx.copy_folds(folds)),
@@ -58,15 +58,15 @@ impl Point {
         Self { body, ret, kind }
     }
 
-    /// A point whose results are elements.
+    /// A body whose results are elements of mapped arrays.
     pub(crate) fn map(body: Body<Soacs>, ret: Vec<Type>) -> Self {
         let kind = Kind::Folds(Folds::default());
         Self { body, ret, kind }
     }
 }
 
-/// Appends a segop over a nest at a level, in two versions if lanes may share folds in
-/// it and a size decides whether they do; `inside` is where the point runs.
+/// Appends a segop over a nest, at the level of `inside`, the position of its body. There are two
+/// versions if lanes may share scans or reductions in it and a size decides.
 pub(crate) fn segop(
     ctx: &mut Ctx<'_>,
     nest: &Nest<'_>,
@@ -117,8 +117,8 @@ pub(crate) fn segop(
     Ok(())
 }
 
-/// The parts of a segop whose folds go the way that is told, before which these guards are
-/// known to stand.
+/// The parts of a segop with these versions of its scans and reductions and these guards known to
+/// be computed before it.
 fn seg(
     ctx: &mut Ctx<'_>,
     nest: &Nest<'_>,
@@ -146,7 +146,7 @@ fn seg(
     })
 }
 
-/// The space and body of a segop.
+/// The index space and body of a segop.
 pub(crate) fn body(
     ctx: &mut Ctx<'_>,
     nest: &Nest<'_>,
@@ -158,7 +158,8 @@ pub(crate) fn body(
     Ok((space, ctx.body(inside, body)?))
 }
 
-/// The folds of a segop; operators that commute by what they are are noted as such.
+/// The scans and reductions of a segop; operators that are known to commute are marked as
+/// commutative.
 pub(crate) fn folds(
     ctx: &mut Ctx<'_>,
     inside: Position,
@@ -194,13 +195,12 @@ fn histograms(
     Ok(converted)
 }
 
-/// Appends a segop.
 fn push(pat: Vec<Param<Segs>>, aux: Aux, seg: InSeg<Seg<Segs>>, out: &mut Vec<Stm<Segs>>) {
     let exp = Exp::Op(SegOp::Seg(seg.parts));
     out.push(Stm { pat, aux, exp });
 }
 
-/// Notes how a segop runs.
+/// Records how a segop runs.
 fn decide(ctx: &mut Ctx<'_>, aux: &Aux, seg: &InSeg<Seg<Segs>>) {
     let InSeg { parts, guards, .. } = seg;
     let what = match &parts.kind {

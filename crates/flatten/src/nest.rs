@@ -1,19 +1,18 @@
-//! Mapnest contexts: the Σ of incremental flattening (Henriksen et al., PPoPP 2019,
-//! §2.1), by indices.
+//! Mapnest contexts: the Σ of incremental flattening (Henriksen et al., PPoPP 2019, §2.1), with
+//! explicit indices.
 //!
 //! ```text
 //! Σ = ⟨xs ∈ xss⟩ ⟨x ∈ xs⟩      dims   i < n, j < m
 //!                              binds  xs = xss[i]; x = xs[j]
 //! ```
 //!
-//! A nest's names are patterns of names: wherever it is made manifest, as a segop's
-//! space and the beginning of its body, that gets names of its own, and only those
-//! bindings that it needs. Bindings are indices, views and cheap scalars, which are
-//! computed again rather than stored.
+//! A nest's names are patterns: each time it is made manifest, as a segop's index space and the
+//! first statements of its body, the copy gets fresh names and only the bindings that it needs.
+//! Bindings are indices, views and cheap scalars, which are recomputed rather than stored.
 //!
-//! Where sizes differ from point to point, all segments lie one after another, and a
-//! nest of their own goes over them ([`Nest::with_segments`]): there the indices of the
-//! nest around are bindings, too.
+//! Where sizes vary across iterations, all segments are stored consecutively, and a nest of its own
+//! iterates over their elements ([`Nest::with_segments`]); in it the indices of the enclosing nest
+//! are bindings, too.
 
 use crate::context::{Ctx, part, row_slice};
 use ir::name::Name;
@@ -27,47 +26,47 @@ use ir::{PassError, Prov, Soacs};
 use prim::{BinOp, PrimType};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// A mapnest context. What a map inside adds stands in a nest of its own.
+/// A mapnest context. A nested map extends it in a nest of its own.
 #[derive(Default)]
 pub(crate) struct Nest<'p> {
     outer: Option<&'p Nest<'p>>,
-    /// Index and width of each map, outermost first, those of `outer` among them.
+    /// Index and width of each map, outermost first, including those of `outer`.
     dims: Vec<(Name, Dim)>,
-    /// What each point binds beside what `outer` does, in order.
+    /// The statements that each iteration binds in addition to those of `outer`, in order.
     binds: Vec<Stm<Soacs>>,
-    /// How many of these come first: they bind the indices of `outer`, whose points are
+    /// The number of leading `binds` that bind the indices of `outer`, whose iterations are
     /// segments here.
     segments: usize,
-    /// Which of `binds` binds a name; `None` for an index.
+    /// The statement in `binds` that binds a name; `None` for an index.
     bound: FxHashMap<Name, Option<usize>>,
-    /// Bound arrays and scalars that are the elements of an array over so many of the
-    /// dimensions.
+    /// Bound names that are elements of an array: the array, and the number of outer dimensions
+    /// that it is indexed by.
     elements: FxHashMap<Name, (Name, usize)>,
-    /// Checks that must hold before what stands in the nest.
+    /// Certificates that everything in the nest relies on.
     certs: Vec<Name>,
-    /// The indices of dimensions that have no more than one point, though a width says it not.
+    /// The indices of dimensions with at most one iteration, though the width is not a constant.
     single: FxHashSet<Name>,
 }
 
-/// The segments that points of a nest have, one after another.
+/// The segments of the iterations of a nest, stored consecutively.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Segments {
-    /// Where a point's segment begins, in the nest.
+    /// The start of an iteration's segment, bound in the nest.
     pub(crate) start: Name,
-    /// The same of all points, outside of the nest.
+    /// The array of all starts, outside the nest.
     pub(crate) starts: Name,
-    /// The point of each element, outside of the nest.
+    /// The iteration that each element belongs to, outside the nest.
     pub(crate) ids: Name,
-    /// How many elements there are.
+    /// The total number of elements.
     pub(crate) total: Name,
 }
 
-/// Checks of a nest around another one.
+/// Checks that an enclosing nest of fewer dimensions makes.
 pub(crate) struct Shallow<'a, 'p> {
     pub(crate) nest: &'a Nest<'p>,
     /// Certificates that it binds.
     pub(crate) certs: Vec<Name>,
-    /// Widths of the dimensions that the other one has inside.
+    /// Widths of the dimensions that the deeper nest has in addition.
     pub(crate) inner: Vec<Dim>,
 }
 
@@ -78,13 +77,14 @@ pub(crate) struct Manifest {
 }
 
 impl<'p> Nest<'p> {
-    /// A nest of the same indices, some of whose dimensions have another width.
+    /// A nest with these dimensions, some of them with a smaller width than before; `single` are
+    /// those of at most one iteration.
     pub(crate) fn narrowed(dims: Vec<(Name, Dim)>, single: FxHashSet<Name>) -> Self {
         let bound = dims.iter().map(|(index, _)| (*index, None)).collect();
         Nest { dims, bound, single, ..Nest::default() }
     }
 
-    /// Whether a dimension, by its index, is known to have one point at most.
+    /// Returns true if the dimension of this index is known to have at most one iteration.
     pub(crate) fn is_single(&self, index: Name) -> bool {
         let known = self.dims.iter().find(|(name, _)| *name == index);
         known.is_some_and(|(_, width)| matches!(width, Dim::Const(..=1)))
@@ -96,7 +96,7 @@ impl<'p> Nest<'p> {
         &self.dims
     }
 
-    /// Whether it has no dimension.
+    /// Returns true if it has no dimension.
     pub(crate) fn is_empty(&self) -> bool {
         self.dims.is_empty()
     }
@@ -106,7 +106,7 @@ impl<'p> Nest<'p> {
         self.dims.iter().map(|(_, width)| *width)
     }
 
-    /// How many points it has, if that is known.
+    /// The number of iterations, if it is a constant.
     pub(crate) fn points(&self) -> Option<i64> {
         let mut widths = self.widths();
         widths.try_fold(1i64, |points, width| match width {
@@ -120,17 +120,18 @@ impl<'p> Nest<'p> {
         self.dims.iter().map(|(index, _)| Atom::Var(*index))
     }
 
-    /// Whether a name differs from point to point.
+    /// Returns true if a name varies across iterations.
     pub(crate) fn is_variant(&self, name: Name) -> bool {
         self.frames().any(|frame| frame.bound.contains_key(&name))
     }
 
-    /// The nest and those around it, inwards out.
+    /// The nest and its enclosing nests, innermost first.
     fn frames(&self) -> impl Iterator<Item = &Nest<'p>> {
         std::iter::successors(Some(self), |frame| frame.outer)
     }
 
-    /// The type of what has an element of this type at each point.
+    /// The type of an array with an element of this type for each iteration; accumulators stay as
+    /// they are.
     pub(crate) fn expand(&self, ty: &Type) -> Type {
         match ty {
             Type::Acc { .. } => ty.clone(),
@@ -141,7 +142,7 @@ impl<'p> Nest<'p> {
         }
     }
 
-    /// With a map inside: its width, and its parameters as rows of its inputs.
+    /// Adds a map inside: its width, and its parameters as rows of its inputs.
     pub(crate) fn with_map<'q>(
         &'q self,
         ctx: &mut Ctx<'_>,
@@ -182,8 +183,7 @@ impl<'p> Nest<'p> {
         Ok(nest)
     }
 
-    /// The same nest, to which more can be added; `certs` are checks that must hold
-    /// before what stands in it.
+    /// The same nest, ready for more bindings; everything in it relies on the certificates `certs`.
     pub(crate) fn child<'q>(&'q self, certs: Vec<Name>) -> Nest<'q>
     where
         'p: 'q,
@@ -191,7 +191,7 @@ impl<'p> Nest<'p> {
         Nest { outer: Some(self), dims: self.dims.clone(), certs, ..Nest::default() }
     }
 
-    /// With dimensions of these sizes inside.
+    /// Adds inner dimensions of these sizes.
     pub(crate) fn with_dims<'q>(&'q self, ctx: &mut Ctx<'_>, sizes: &[Dim]) -> Nest<'q>
     where
         'p: 'q,
@@ -205,8 +205,8 @@ impl<'p> Nest<'p> {
         nest
     }
 
-    /// With one dimension for all elements of the nest's segments, and the place of an
-    /// element in its segment.
+    /// A nest of one dimension over all elements of the nest's segments, and the index of an
+    /// element within its segment.
     pub(crate) fn with_segments<'q>(&'q self, ctx: &mut Ctx<'_>, segments: Segments) -> (Nest<'q>, Name)
     where
         'p: 'q,
@@ -252,7 +252,7 @@ impl<'p> Nest<'p> {
                 return Some(*found);
             }
             if frame.segments > 0 {
-                // Around here there are other dimensions.
+                // Outside the segments the dimensions differ.
                 return None;
             }
         }
@@ -263,20 +263,21 @@ impl<'p> Nest<'p> {
         self.bind(Stm { pat: vec![param], aux: Aux::at(Prov::NONE), exp: Exp::Basic(op) });
     }
 
-    /// With a statement that each point computes again.
+    /// Adds a statement, which each iteration recomputes.
     pub(crate) fn bind(&mut self, stm: Stm<Soacs>) {
         let at = Some(self.binds.len());
         self.bound.extend(stm.pat.iter().map(|param| (param.name, at)));
         self.binds.push(stm);
     }
 
-    /// With a name that is the element of an array over all dimensions.
+    /// Binds a name to its element of an array over all dimensions.
     pub(crate) fn bind_element(&mut self, param: Param<Soacs>, array: Name) {
         self.bind_checked(param, array, &[]);
     }
 
-    /// The same, where these checks of a point must hold before. With any, the array does
-    /// not stand for the name's values at all points: readers have to come by the points.
+    /// Binds a name to its element of an array over all dimensions; the read relies on these
+    /// certificates. If there are any, the array does not stand for the name's values in all
+    /// iterations: readers have to go through the binding.
     pub(crate) fn bind_checked(&mut self, param: Param<Soacs>, array: Name, checks: &[Name]) {
         let op = if matches!(param.ty, Type::Acc { .. }) {
             BasicOp::Atom(array.into())
@@ -292,20 +293,19 @@ impl<'p> Nest<'p> {
         self.bind(Stm { pat: vec![param], aux, exp: Exp::Basic(op) });
     }
 
-    /// With a name that is the part of an array at these indices of the outer dimensions.
+    /// Binds a name to the part of an array at these indices of the outer dimensions.
     pub(crate) fn bind_at(&mut self, param: Param<Soacs>, array: Name, indices: &[Atom]) {
         let op = part(array, indices, &param.ty);
         self.bind_op(param, op);
     }
 
-    /// The array over all dimensions that has a name's value at each point, if there is
-    /// one already.
+    /// The array over all dimensions that holds a name's value for each iteration, if there is one.
     pub(crate) fn array_of(&self, name: Name) -> Option<Name> {
         let (array, depth) = self.element(name)?;
         (depth == self.dims.len()).then_some(array)
     }
 
-    /// What a bound name is at all points, if it is the same and known outside.
+    /// The value of a bound name, if it is a copy of a constant or of a name from outside the nest.
     pub(crate) fn constant(&self, name: Name) -> Option<Atom> {
         match &self.binding(name)?.exp {
             Exp::Basic(BasicOp::Atom(value)) => match value {
@@ -316,7 +316,7 @@ impl<'p> Nest<'p> {
         }
     }
 
-    /// The accumulator from outside that a bound name is.
+    /// The accumulator from outside the nest that a bound name stands for.
     pub(crate) fn acc(&self, name: Name) -> Option<Name> {
         let Some(stm) = self.binding(name) else {
             return Some(name);
@@ -327,7 +327,7 @@ impl<'p> Nest<'p> {
         }
     }
 
-    /// The statement that binds a name at each point.
+    /// The statement that binds a name in each iteration.
     pub(crate) fn binding(&self, name: Name) -> Option<&Stm<Soacs>> {
         self.frames().find_map(|frame| {
             let at = (*frame.bound.get(&name)?)?;
@@ -335,8 +335,8 @@ impl<'p> Nest<'p> {
         })
     }
 
-    /// The nest as a segop's space, and the body with what it needs of the nest, all
-    /// with names of their own.
+    /// The nest as a segop's index space, and the body after the bindings that it needs, all with
+    /// fresh names.
     pub(crate) fn manifest(&self, ctx: &mut Ctx<'_>, mut body: Body<Soacs>) -> Result<Manifest, PassError> {
         let certs = self.checks();
         for stm in &mut body.stms {
@@ -361,7 +361,8 @@ impl<'p> Nest<'p> {
         Ok(Manifest { space, body })
     }
 
-    /// What a body gives that none of its statements makes is checked by a statement.
+    /// Results of a body that none of its statements binds are rebound by a statement that relies
+    /// on the nest's certificates.
     fn check_results(ctx: &mut Ctx<'_>, certs: &[Name], body: &mut Body<Soacs>) -> Result<(), PassError> {
         if certs.is_empty() {
             return Ok(());
@@ -384,13 +385,13 @@ impl<'p> Nest<'p> {
         Ok(())
     }
 
-    /// The checks that must hold before what stands in the nest.
+    /// The certificates that everything in the nest relies on.
     pub(crate) fn checks(&self) -> Vec<Name> {
         let certs = self.frames().flat_map(|frame| &frame.certs);
         certs.copied().collect()
     }
 
-    /// The checks of points that hold where these names are computed.
+    /// The nest-variant certificates that the computation of these names relies on.
     pub(crate) fn checks_of(&self, names: &[Name]) -> Vec<Name> {
         let needed = self.needed(names.to_vec());
         let certs = needed.iter().flat_map(|stm| stm.aux.certs.iter().copied());
@@ -400,11 +401,11 @@ impl<'p> Nest<'p> {
         certs
     }
 
-    /// The checks of those that need these names which nests around make that have fewer
-    /// dimensions, outside of segments.
+    /// The checks needed by these names that enclosing nests of fewer dimensions make, up to the
+    /// nearest segments.
     pub(crate) fn shallow_checks(&self, names: impl FnOnce() -> Vec<Name>) -> Vec<Shallow<'_, 'p>> {
         let frames: Vec<&Nest<'_>> = self.frames().collect();
-        // Around segments there are other dimensions.
+        // Outside the segments the dimensions differ.
         let last = frames.iter().position(|frame| frame.segments > 0);
         let shallow =
             |at: usize| last.is_none_or(|last| at <= last) && frames[at].dims.len() < self.dims.len();
@@ -419,7 +420,7 @@ impl<'p> Nest<'p> {
             if !shallow(at) || !is_check(stm) {
                 continue;
             }
-            // The innermost of its depth knows what all of them bind.
+            // The innermost nest of this depth has the bindings of all of them.
             let depth = frames[at].dims.len();
             let innermost = frames.iter().find(|frame| frame.dims.len() == depth);
             let certs = stm.pat.iter().map(|param| param.name);
@@ -435,14 +436,14 @@ impl<'p> Nest<'p> {
         found
     }
 
-    /// What the indices are called in a space.
+    /// The renaming of the nest's indices to those of an index space.
     fn renamed(&self, dims: &[(Name, Dim)]) -> Substitution {
         let pairs = self.dims.iter().zip(dims);
         pairs.map(|((index, _), (own, _))| (*index, Atom::Var(*own))).collect()
     }
 
-    /// A lambda beside the body of a segop over the nest, with what it needs of the
-    /// nest, all with names of their own.
+    /// A lambda of a segop over the nest, outside of its body: with the bindings that it needs, all
+    /// with fresh names.
     pub(crate) fn beside(
         &self,
         ctx: &mut Ctx<'_>,
@@ -459,8 +460,8 @@ impl<'p> Nest<'p> {
         lambda
     }
 
-    /// The bindings that these names need, in order, and the indices that differ in them; none
-    /// if they are accumulators or stand in segments.
+    /// The bindings that these names need, in order, and the indices that these depend on; `None`
+    /// if they include accumulators or the nest is over segments.
     pub(crate) fn dependent(&self, names: Vec<Name>) -> Option<(Vec<Stm<Soacs>>, FxHashSet<Name>)> {
         if self.frames().any(|frame| frame.segments > 0) {
             return None;
@@ -484,7 +485,8 @@ impl<'p> Nest<'p> {
         order.map(|(frame, bind)| frames[frame].binds[bind].clone()).collect()
     }
 
-    /// Where these are: in which of the frames, inwards out, and which of its bindings.
+    /// The positions of the bindings that these names need: the nest, innermost first, and the
+    /// index in its `binds`.
     fn needed_at(&self, mut names: Vec<Name>) -> Vec<(usize, usize)> {
         let frames: Vec<&Nest<'_>> = self.frames().collect();
         let mut found: FxHashSet<(usize, usize)> = FxHashSet::default();
@@ -504,7 +506,7 @@ impl<'p> Nest<'p> {
                 names.extend(shapes.filter_map(|dim| dim.atom()?.var()));
             }
         }
-        // Indices of segments inwards out, then all else outwards in.
+        // Indices of segments innermost first, then all other bindings outermost first.
         order.sort_unstable_by_key(|&(frame, bind)| {
             let segment = bind < frames[frame].segments;
             let depth = frame as isize;

@@ -1,20 +1,20 @@
-//! The pass `prune-versions`: versions that cannot win are taken away.
+//! The pass `prune-versions`: removes versions that cannot win.
 //!
-//! Before: all versions that the rules of flattening make, each behind a comparison of
-//! a size with a parameter, the last behind none. After: fewer, with the same meaning.
-//! Each removal is a decision with its reason:
+//! Before: all versions that the rules of flattening make, each behind a comparison of a size with
+//! a parameter, the last behind none. After: fewer, with the same meaning. Each removal is a
+//! decision with its reason:
 //!
-//! | version | goes if |
+//! | version | removed if |
 //! |---|---|
 //! | any | it has the same operations as the rest |
-//! | a nest with all in it in order | its points are too few for the level, as is known at once |
-//! | a nest with all in it in order | the rest has nothing that comes apart from it: one more map, or one fold in a deeper nest |
-//! | a nest with parallelism at the level below | that is one segop, or of a size known to be below the level's width |
-//! | tasks in tasks | those inside are so few, as is known at once, that each segop is one chunk |
+//! | a nest, sequential inside | its constant number of iterations is too small for the level |
+//! | a nest, sequential inside | the rest only adds a map, or a scan or reduction of higher rank |
+//! | a nest, parallel at the level below | that is one segop, or its constant size is too small |
+//! | tasks in tasks | the inner segops have constant sizes, each so small that it is one chunk |
 //!
-//! What goes into the counts are segops, those in loops ten times, and the dearer of
-//! branches: one segop alone needs no second way to run it. A reduction and a scan of
-//! one map count as one.
+//! The counts are of segops: those in loops count ten times, and of a branch the more expensive
+//! side counts. One segop alone needs no second version. A reduction and a scan of one map count as
+//! one.
 
 use ir::decision::{Kind, Pruned};
 use ir::forest::{first_unless, keep_arm};
@@ -28,7 +28,7 @@ use ir::{Context, Name, Program, Segs};
 use rustc_hash::{FxHashMap, FxHashSet};
 use target::levels::Stack;
 
-/// Takes versions away that cannot win.
+/// Removes versions that cannot win.
 pub fn prune_versions(mut program: Program<Segs>, context: &mut Context) -> Program<Segs> {
     let stack = program.stack;
     program.functions = context.over(program.functions, |mut function, own| {
@@ -48,16 +48,17 @@ struct Pruner<'a> {
     context: &'a mut Context,
 }
 
-/// A choice: what is compared, and the rule whose parameter it is compared with.
+/// A choice between versions: the size that is compared, and the rule whose parameter it is
+/// compared with.
 #[derive(Clone, Copy)]
 struct Choice {
     size: Atom,
     rule: Rule,
-    /// Whether the version is also taken where the rest has too little to do.
+    /// True if the version is also taken where the rest has too little work.
     unless_little: bool,
 }
 
-/// Which of the two versions of a choice goes.
+/// The version of a choice that is removed.
 #[derive(Clone, Copy, PartialEq)]
 enum Goes {
     Version,
@@ -121,7 +122,7 @@ impl Pruner<'_> {
         keep_arm(Stm { pat, aux, exp }, goes == Goes::Rest, out);
     }
 
-    /// Which of a version and the rest cannot win against the other and why, if so.
+    /// The version of a choice that cannot win against the other, and why; `None` if both may.
     fn cannot_win(&self, choice: Choice, version: &Body<Segs>, rest: &Body<Segs>) -> Option<(Goes, Pruned)> {
         if same_but_names(version, rest) {
             return Some((Goes::Version, Pruned::Same));
@@ -136,7 +137,7 @@ impl Pruner<'_> {
         version.map(|why| (Goes::Version, why))
     }
 
-    /// Why a version that is one segop cannot win against the rest, if so.
+    /// The reason why a version that is one segop cannot win against the rest, if it cannot.
     fn version_cannot_win(&self, choice: Choice, seg: &Seg<Segs>, rest: &Body<Segs>) -> Option<Pruned> {
         let level = seg.level;
         match choice.rule {
@@ -148,7 +149,8 @@ impl Pruner<'_> {
                 }
                 let folds = !is_map(seg);
                 let rank = seg.space.dims.len();
-                // Of a fold itself there are always two ways if there is more in it.
+                // A scan or reduction itself always has two versions if there is more parallelism
+                // in it.
                 if !folds && self.stack.for_maps(level) != Some(level) && comes_apart(rest, rank) <= 1 {
                     return Some(Pruned::NothingApart);
                 }
@@ -167,8 +169,9 @@ impl Pruner<'_> {
     }
 }
 
-/// Whether each segop at a level in a body has so few points, as is known at once, that they
-/// are one chunk: then nothing in it goes on beside anything else. Functions may have more.
+/// Returns true if each segop of this level in a body has a constant size so small that it is one
+/// chunk: then nothing in the body runs in parallel. False if it calls functions, which may have
+/// more.
 fn one_chunk(body: &Body<Segs>, level: u8) -> bool {
     with_stack(|| {
         body.stms.iter().all(|stm| match &stm.exp {
@@ -191,7 +194,7 @@ fn one_chunk(body: &Body<Segs>, level: u8) -> bool {
     })
 }
 
-/// The segop that a version is.
+/// The only segop of a version.
 fn nest(version: &Body<Segs>) -> Option<&Seg<Segs>> {
     let mut segs = version.stms.iter().filter_map(|stm| match &stm.exp {
         Exp::Op(SegOp::Seg(seg)) => Some(seg),
@@ -201,7 +204,7 @@ fn nest(version: &Body<Segs>) -> Option<&Seg<Segs>> {
     segs.next().is_none().then_some(seg)
 }
 
-/// The last of the versions that a body begins with a choice between.
+/// The last of the versions of a body that begins with a choice between versions.
 fn flattest(mut body: &Body<Segs>) -> &Body<Segs> {
     loop {
         let mut compared: FxHashSet<Name> = FxHashSet::default();
@@ -238,8 +241,8 @@ fn is_map(seg: &Seg<Segs>) -> bool {
     matches!(&seg.kind, SegKind::Folds(folds) if folds.is_map())
 }
 
-/// How much there is in a body that a nest of this rank would have in order, and that
-/// is apart here.
+/// The number of segops in a body that a nest of this rank would have in its sequential body, and
+/// that are separate here.
 fn comes_apart(body: &Body<Segs>, rank: usize) -> u32 {
     with_stack(|| {
         let body = flattest(body);
@@ -258,7 +261,7 @@ fn comes_apart(body: &Body<Segs>, rank: usize) -> u32 {
             Exp::Op(SegOp::WithAcc { lambda, .. }) => comes_apart(&lambda.body, rank),
             Exp::Op(SegOp::Seg(seg)) => match &seg.kind {
                 SegKind::Folds(folds) if folds.is_map() => 0,
-                // Reductions of what is computed where it is reduced may be tiled.
+                // Reductions of values computed in the same segop may be tiled.
                 SegKind::Folds(folds) => {
                     let computes =
                         seg.body.stms.iter().any(|stm| {
@@ -274,7 +277,7 @@ fn comes_apart(body: &Body<Segs>, rank: usize) -> u32 {
     })
 }
 
-/// How much there is at a level in a body.
+/// The number of segops of a level in a body, without those of constant size below `width`.
 fn shared(body: &Body<Segs>, level: u8, width: i64) -> u32 {
     with_stack(|| {
         let mut before: Option<&Seg<Segs>> = None;
@@ -295,8 +298,8 @@ fn shared(body: &Body<Segs>, level: u8, width: i64) -> u32 {
     })
 }
 
-/// Whether two segops are a reduction and a scan of one map, which are one combinator
-/// where scans and reductions need not come apart.
+/// Returns true if two segops are a reduction and a scan of one map; these are one combinator where
+/// scans and reductions need not be separate.
 fn are_twins(one: &Seg<Segs>, other: &Seg<Segs>) -> bool {
     let scans = |seg: &Seg<Segs>| match &seg.kind {
         SegKind::Folds(folds) if !folds.is_map() => Some(!folds.scans.is_empty()),

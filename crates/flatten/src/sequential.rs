@@ -1,4 +1,4 @@
-//! Combinators that run in order, as loops.
+//! Combinators as sequential loops.
 //!
 //! A screma of width `w` becomes
 //!
@@ -12,9 +12,8 @@
 //!     in (r'.., o'.., s'..)
 //! ```
 //!
-//! so that one loop does what the fused combinator did, and its arrays are
-//! written in place. What is in the lambdas stays as it is: whoever asks for the loop
-//! flattens it for where it stands.
+//! so that one loop computes what the fused combinator computes, and its arrays are written in
+//! place. The lambdas stay as they are: the caller flattens the loop for its position.
 
 mod operators;
 
@@ -34,8 +33,8 @@ pub(crate) fn bound(width: Dim) -> Result<Atom, PassError> {
     bound.ok_or_else(|| PassError::bug("a width is existential"))
 }
 
-/// A screma as a loop; what is in it stays as it is. Of rounds beyond `bound` there is
-/// nothing, as if the inputs ended there.
+/// Appends a screma as a loop of `bound` iterations, with its lambdas as they are. The rows of its
+/// results from `bound` on have unspecified contents.
 pub(crate) fn screma_loop(
     ctx: &mut Ctx<'_>,
     pat: Vec<Param<Soacs>>,
@@ -49,8 +48,8 @@ pub(crate) fn screma_loop(
     let types = folds.values(&map.ret);
     accumulators(ctx, &folds.reduces, types.reduced, aux, out, &mut params);
     let element_types = folds.element_types(&map.ret);
-    // Accumulators among the inputs are threaded through the loop: each
-    // accumulator result belongs to the accumulator input of the same token.
+    // Accumulators among the inputs are threaded through the loop: each accumulator result belongs
+    // to the accumulator input of the same token.
     let mut inputs = inputs;
     for ty in &element_types {
         let param = match ty {
@@ -155,8 +154,8 @@ pub(crate) fn scratch(
     Ok(name)
 }
 
-/// A histogram as a loop over the inputs: the destinations are updated in
-/// place where the index is in bounds. Operators may work on arrays.
+/// Appends a histogram as a loop over the inputs: the destinations are updated in place where the
+/// index is in bounds. Operators may work on arrays.
 #[allow(clippy::too_many_arguments, reason = "the parts of one combinator and where it stands")]
 pub(crate) fn hist_loop(
     ctx: &mut Ctx<'_>,
@@ -274,8 +273,8 @@ pub(crate) fn bind(
     Atom::Var(name)
 }
 
-/// Statements that bind a map lambda's parameters to one row of the inputs
-/// (accumulators to the input itself).
+/// Appends statements that bind a map lambda's parameters to one row of the inputs (accumulators to
+/// the input itself).
 pub(crate) fn bind_rows(
     ctx: &mut Ctx<'_>,
     params: Vec<Param<Soacs>>,
@@ -299,8 +298,8 @@ pub(crate) fn bind_rows(
     Ok(())
 }
 
-/// Inlines a lambda: the arguments stand for its parameters, its statements are
-/// appended, its results returned.
+/// Inlines a lambda: the arguments replace its parameters, its statements are appended, its results
+/// returned.
 fn inline(
     lambda: Lambda<Soacs>,
     args: impl IntoIterator<Item = Atom>,

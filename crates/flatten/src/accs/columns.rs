@@ -1,6 +1,6 @@
-//! Histograms of rows by columns, for machines whose tasks contain no tasks and which do not
-//! apply the operator at once (rule G4 of incremental flattening): each column is a histogram
-//! of scalars, and all of them are one segmented histogram.
+//! Histograms of rows as histograms of columns, for machines whose tasks contain no tasks and that
+//! cannot apply the operator atomically (rule G4 of incremental flattening): each column is a
+//! histogram of scalars, and all of them are one segmented histogram.
 //!
 //! ```text
 //! hist n (d by map op) \(x <- xs) -> (b, row)
@@ -18,8 +18,8 @@ use ir::types::{Dim, Type};
 use ir::{Atom, Folds, Name, Soacs};
 use rustc_hash::FxHashMap;
 
-/// Whether all operators that work on arrays are maps of operators on scalars, and the
-/// device does not apply all of these at once, as accumulators want it.
+/// Returns true if all operators that work on arrays are maps of operators on scalars, and the
+/// device cannot apply all of these atomically, as accumulators require.
 pub(super) fn pays(b: &mut Build<'_>, ops: &[HistOp<Soacs>]) -> bool {
     let mut at_once = true;
     for HistOp { op, .. } in ops.iter().filter(|op| on_arrays(&op.op)) {
@@ -34,8 +34,8 @@ pub(super) fn pays(b: &mut Build<'_>, ops: &[HistOp<Soacs>]) -> bool {
     !at_once
 }
 
-/// Binds the results of a histogram of rows, made by columns; its operators are as
-/// [`pays`] says and begin from copies of scalars, which `replicates` has.
+/// Binds the results of a histogram of rows, computed by columns. [`pays`] holds for its operators;
+/// their neutral elements repeat scalars, which `replicates` has.
 pub(super) fn histogram(
     b: &mut Build<'_>,
     pat: Vec<Param<Soacs>>,
@@ -85,7 +85,7 @@ pub(super) fn histogram(
     }
 }
 
-/// The arrays of what all points give.
+/// The arrays of the map's results for all iterations.
 fn points(b: &mut Build<'_>, width: Dim, inputs: &[Name], map: Lambda<Soacs>) -> Vec<Name> {
     let own: FxHashMap<Name, Name> =
         (map.params.iter().zip(inputs)).map(|(param, input)| (param.name, *input)).collect();
@@ -99,13 +99,13 @@ fn points(b: &mut Build<'_>, width: Dim, inputs: &[Name], map: Lambda<Soacs>) ->
     }
 }
 
-/// An array with its dimensions in another order.
+/// An array with its dimensions permuted.
 fn turned(b: &mut Build<'_>, array: Name, perm: &[usize]) -> Name {
     let perm = perm.iter().copied().collect();
     b.let_basic("turned", BasicOp::Rearrange { perm, array })
 }
 
-/// A histogram of what lies in arrays.
+/// A histogram of the elements of arrays.
 fn scalars(b: &mut Build<'_>, width: Dim, (bins, values): (&[Name], &[Name]), op: HistOp<Soacs>) -> Soac {
     let inputs: Vec<Name> = bins.iter().chain(values).copied().collect();
     let rows = b.row_types(&inputs);

@@ -1,6 +1,6 @@
-//! Histograms whose operator works on arrays, as accumulators: where the operator is a
-//! map from arrays of scalars, accumulator and map change places afterwards (rule G4 of
-//! incremental flattening), and points go in parallel.
+//! Histograms whose operator works on arrays, as accumulators: where the operator is a map over
+//! arrays of scalars, accumulator and map are interchanged afterwards (rule G4 of incremental
+//! flattening), and the iterations are parallel.
 //!
 //! ```text
 //! hist n (d by map op) \(x <- xs) -> (b, row)
@@ -8,7 +8,7 @@
 //!         map (x <- xs, a <- acc) -> updateacc a (b) (row)
 //! ```
 //!
-//! Any other operator is applied in order, which a histogram already says.
+//! Any other operator is applied sequentially, which a histogram already expresses.
 
 use super::{Build, inline, on_arrays};
 use crate::rules::accumulator;
@@ -19,8 +19,8 @@ use ir::types::Dim;
 use ir::{Atom, Name, Soacs};
 use rustc_hash::FxHashMap;
 
-/// Whether some operator works on arrays, and all that do are maps that start from copies of
-/// one scalar.
+/// Returns true if some operator works on arrays, and all that do are maps whose neutral elements
+/// repeat one scalar.
 pub(super) fn by_rows(ops: &[HistOp<Soacs>], replicates: &FxHashMap<Name, Atom>) -> bool {
     let repeats = |ne: &Atom| ne.var().is_some_and(|ne| replicates.contains_key(&ne));
     let arrays = || ops.iter().map(|op| &op.op).filter(|op| on_arrays(op));
@@ -28,7 +28,7 @@ pub(super) fn by_rows(ops: &[HistOp<Soacs>], replicates: &FxHashMap<Name, Atom>)
     arrays().next().is_some() && maps.all(|is_map| is_map)
 }
 
-/// The accumulators of a histogram, and the lambda that updates them at all points.
+/// The accumulators of a histogram, and the lambda that updates them in all iterations.
 pub(super) fn accumulated(
     b: &mut Build<'_>,
     width: Dim,

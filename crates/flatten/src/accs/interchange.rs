@@ -1,4 +1,4 @@
-//! Operators of accumulators that are maps: accumulator and map change places.
+//! Accumulators whose operators are maps: interchanges accumulator and map (rule G4).
 
 use super::Build;
 use ir::interchange::operator_map;
@@ -10,8 +10,8 @@ use ir::{Atom, Aux, Folds, Name, Prov, Soacs};
 use prim::PrimType;
 use rustc_hash::FxHashMap;
 
-/// Makes more dimensions of the places of accumulators whose operators are maps, as
-/// often as they are; `replicates` are the scalars that arrays repeat.
+/// Adds a dimension to the index of each accumulator whose operator is a map, for each map that is
+/// nested in it; `replicates` has the scalars that arrays repeat.
 pub(super) fn interchange(
     b: &mut Build<'_>,
     inputs: &mut [AccInput<Soacs>],
@@ -29,7 +29,7 @@ pub(super) fn interchange(
     }
 }
 
-/// The size of the map that an accumulator's operator is, and the operator in it.
+/// The width of the map that an accumulator's operator is, and the operator inside it.
 fn inner_operator(
     b: &mut Build<'_>,
     input: &AccInput<Soacs>,
@@ -57,7 +57,7 @@ fn inner_operator(
         })
         .collect();
     stms.extend(map.body.stms);
-    // Elements that are still arrays start from arrays.
+    // Elements that are still arrays need arrays as neutral elements.
     let neutral = (rows.iter().zip(scalars))
         .map(|(row, scalar)| match row {
             Type::Array { shape, .. } => b.replicate("ne", shape, scalar).into(),
@@ -70,11 +70,11 @@ fn inner_operator(
     Some((inner, Operator { op, neutral, comm }))
 }
 
-/// Gives an accumulator a dimension more, wherever it goes.
+/// Adds a dimension to an accumulator, in all types and updates.
 struct MoreDims<'a, 'b> {
     token: Name,
     inner: Dim,
-    /// Types of its elements from now on.
+    /// Types of its elements afterwards.
     elems: Vec<Type>,
     b: &'a mut Build<'b>,
 }
@@ -109,8 +109,8 @@ impl VisitMut<Soacs> for MoreDims<'_, '_> {
 }
 
 impl MoreDims<'_, '_> {
-    /// Makes a map of an update of the accumulator, over the indices that are
-    /// returned.
+    /// Replaces an update of the accumulator by a map of updates, over the indices that the
+    /// returned statement binds.
     fn spread(&mut self, stm: &mut Stm<Soacs>) -> Option<Stm<Soacs>> {
         let Exp::Basic(BasicOp::UpdateAcc { acc, index, values }) = &stm.exp else {
             return None;

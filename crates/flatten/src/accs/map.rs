@@ -1,4 +1,4 @@
-//! Maps that pass accumulators on whose operator works on arrays: a loop.
+//! Maps that pass on accumulators whose operator works on arrays: a loop.
 
 use super::{Build, Pass};
 use ir::build::LoopInit;
@@ -7,7 +7,7 @@ use ir::types::Type;
 use ir::{Atom, Dim, Name, Soacs};
 use prim::PrimType;
 
-/// A map: results are accumulators and, after them or between, mapped arrays.
+/// A map whose results are accumulators and mapped arrays, in any order.
 pub(super) struct Map<'m> {
     pub(super) width: Dim,
     pub(super) inputs: &'m [Name],
@@ -15,7 +15,7 @@ pub(super) struct Map<'m> {
 }
 
 impl Pass {
-    /// Appends a map that passes accumulators with an operator on.
+    /// Appends a map that passes on accumulators with an operator.
     pub(super) fn map(&mut self, b: &mut Build<'_>, pat: Vec<Param<Soacs>>, map: Map<'_>) {
         let Map { width, inputs, lambda } = map;
         let kinds: Vec<bool> = (lambda.ret.iter()).map(|ty| self.kind(ty).is_some()).collect();
@@ -35,9 +35,8 @@ impl Pass {
         }
     }
 
-    /// What a result of a map is before its first point: the accumulator of the
-    /// same token, or the arrays that it has become; for a mapped array, an
-    /// array of unspecified contents.
+    /// The value of a map's result before its first iteration: the accumulator of the same token,
+    /// or the arrays that replace it; for a mapped array, an array of unspecified contents.
     fn start(&self, b: &mut Build<'_>, ty: &Type, width: Dim, inputs: &[Name]) -> Vec<Name> {
         let Type::Acc { token, .. } = ty else {
             let elem = ty.elem().unwrap_or(PrimType::Bool);
@@ -55,7 +54,7 @@ impl Pass {
         }
     }
 
-    /// A loop over points, from these starts.
+    /// A loop over the iterations of a map, with these initial values.
     fn points(
         &mut self,
         b: &mut Build<'_>,

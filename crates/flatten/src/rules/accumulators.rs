@@ -1,15 +1,15 @@
-//! Accumulators at all points of a nest: their arrays have the nest's dimensions before
-//! their own, or are segments, one after another.
+//! Accumulators in nests: their arrays get the nest's dimensions before their own, or are segments,
+//! stored consecutively.
 //!
 //! ```text
 //! Σ ⊢ withacc (a, shape) (\acc -> .. updateacc acc [i] v ..)
 //!   =>  withacc (as, widths of Σ ++ shape) (\acc -> Σ ⊢ .. updateacc acc [indices of Σ, i] v ..)
 //! Σ ⊢ withacc (a, [n]) (\acc -> .. updateacc acc [i] v ..)
 //!   =>  withacc (data, [total]) (\acc -> Σ ⊢ .. updateacc acc [i < n ? start + i : -1] v ..)
-//!     where n differs from point to point
+//!     where n varies across iterations
 //! ```
 //!
-//! What is updated outside of an array is ignored, so of a segment no other is reached.
+//! Updates out of an array's bounds are ignored, so those of one segment never reach another.
 
 use super::distribute::Distribution;
 use super::regular::{Bound, has_parallelism};
@@ -29,7 +29,7 @@ use prim::{CmpOp, PrimType};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-/// What a `withacc` does.
+/// The inputs and the lambda of a `withacc`.
 type WithAcc = (Vec<AccInput<Soacs>>, Lambda<Soacs>);
 
 /// Appends a `withacc` in a nest.
@@ -57,10 +57,10 @@ pub(super) fn with_acc(
     at_all_points(ctx, (nest, None), at, (pat, aux), (all, lambda), places, out)
 }
 
-/// The segments that are known of a nest, and what they are of.
+/// The known segments of a nest by their lengths, and the arrays that segments are part of.
 type Known<'a> = (&'a FxHashMap<Atom, Segments>, &'a FxHashMap<Name, (Name, Name)>);
 
-/// Appends a `withacc` whose arrays are those of all points.
+/// Appends a `withacc` whose arrays are those of all iterations.
 fn at_all_points(
     ctx: &mut Ctx<'_>,
     (nest, known): (&Nest<'_>, Option<Known<'_>>),
@@ -94,8 +94,8 @@ fn at_all_points(
     Ok(())
 }
 
-/// Whether a statement is a `withacc` on segments alone, with parallelism in it that a
-/// nest goes into.
+/// Returns true if all arrays of a `withacc` are segments, and it has parallelism that a nest is
+/// distributed into.
 pub(super) fn is_parallel(
     bound: Bound<'_>,
     stm: &Stm<Soacs>,
@@ -124,7 +124,7 @@ pub(super) fn is_parallel(
 }
 
 impl Distribution<'_, '_> {
-    /// Appends a `withacc` on segments, which gives segments.
+    /// Appends a `withacc` on segments, whose results are segments.
     pub(super) fn segment_accs(
         &mut self,
         ctx: &mut Ctx<'_>,
@@ -173,15 +173,15 @@ impl Distribution<'_, '_> {
     }
 }
 
-/// Where a point's array is in the accumulator's.
+/// The location of an iteration's array within the accumulator's.
 enum Place {
-    /// At the point's indices.
+    /// At the iteration's indices.
     Dims,
     /// At its segment, of this length.
     Segment { length: Atom, segments: Segments },
 }
 
-/// Makes accumulators those of the arrays of all points.
+/// Makes accumulators those of the arrays of all iterations.
 struct Wider<'a, 'n, 'c> {
     tokens: FxHashMap<Name, Place>,
     nest: &'a Nest<'n>,
@@ -224,7 +224,7 @@ impl VisitMut<Soacs> for Wider<'_, '_, '_> {
 }
 
 impl Wider<'_, '_, '_> {
-    /// Has an update go to the point's part of the array.
+    /// Redirects an update to the iteration's part of the array.
     fn place(&mut self, stm: &mut Stm<Soacs>, before: &mut Vec<Stm<Soacs>>) {
         let aux = Aux::at(stm.aux.prov);
         let Exp::Basic(BasicOp::UpdateAcc { index, .. }) = &mut stm.exp else {

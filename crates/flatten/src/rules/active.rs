@@ -1,13 +1,12 @@
-//! A turn of a loop that some points have left: those that go on are a nest of their own,
-//! and what they give goes back to the arrays of all points.
+//! An iteration of a loop that some iterations of the nest have left: those still active are a nest
+//! of their own, whose results are written back to the arrays of all iterations.
 //!
 //! ```text
 //! ones = segmap Σ (if c then 1 else 0)        Σc = the elements of segments of these lengths
-//! news = Σc ⊢ f                               xs' = scatter xs (points of Σc) news
+//! news = Σc ⊢ f                               xs' = scatter xs (iterations of Σc) news
 //! ```
 //!
-//! Segments that change are made anew, element by element: those of points that have
-//! left are copied.
+//! Segments that change are rebuilt element by element; those of inactive iterations are copied.
 
 use super::distribute::{Distribution, Sink};
 use super::turns::Carried;
@@ -26,7 +25,7 @@ use prim::{CmpOp, PrimType};
 use rustc_hash::FxHashMap;
 
 impl Distribution<'_, '_> {
-    /// A turn of the points that go on: what is carried on.
+    /// Appends the loop body for the active iterations; returns the loop-carried values.
     pub(super) fn turn(
         &self,
         ctx: &mut Ctx<'_>,
@@ -36,7 +35,7 @@ impl Distribution<'_, '_> {
         out: &mut Vec<Stm<Segs>>,
     ) -> Result<Vec<Atom>, PassError> {
         let mut here = self.inside(ctx, (params, carried), aux, &body, out)?;
-        // The conditions change before all else has been read.
+        // The conditions are read before they are updated.
         let ones = {
             let mut builder = ctx.builder::<Soacs>(aux);
             let (one, zero) = (Atom::i64(1), Atom::i64(0));
@@ -54,7 +53,7 @@ impl Distribution<'_, '_> {
         let active = here.segments(ctx, one_name.into(), aux, out)?;
         let given = body.result.clone();
         let sizes = self.next_lengths(params, carried, &given);
-        // The points that go on.
+        // The nest of the active iterations.
         let (nest, _) = here.nest.with_segments(ctx, active);
         let mut on = Distribution::new(ctx, nest.child(Vec::new()), self.at, aux, &body);
         on.statements(ctx, body.stms, &mut Sink::default(), out)?;
@@ -83,7 +82,7 @@ impl Distribution<'_, '_> {
             });
         }
         let mut next = Vec::with_capacity(given.len());
-        // Arrays of one size are segments of one length.
+        // Arrays of the same size are segments of the same length.
         let mut lengths: FxHashMap<usize, Atom> = FxHashMap::default();
         for ((i, carried), part) in carried.iter().enumerate().zip(parts) {
             let Carried::Segments { data, length, .. } = carried else {
@@ -116,7 +115,7 @@ impl Distribution<'_, '_> {
         Ok(next)
     }
 
-    /// The array of all points with new values of those that go on.
+    /// The array of all iterations, updated with the values of the active ones.
     fn put(
         &self,
         ctx: &mut Ctx<'_>,
@@ -156,7 +155,7 @@ impl Distribution<'_, '_> {
     }
 }
 
-/// An element of a segment, of those that the points have which go on or had before.
+/// An element of a segment: the new one if the iteration is active, else the old one.
 fn either(
     ctx: &mut Ctx<'_>,
     aux: &Aux,

@@ -1,6 +1,6 @@
-//! Array operations at all points of a nest, by the rules of regular flattening: views
-//! of all points are one view (rule G5), and arrays of known elements or copies are
-//! filled element by element (map-iota, map-replicate).
+//! Array operations in nests, by the rules of regular flattening (Futhark book): the views of all
+//! iterations are one view (rule G5); arrays with known elements, and copies, are filled element by
+//! element (map-iota, map-replicate).
 //!
 //! ```text
 //! G5   Σ, x ∈ xs ⊢ rearrange (k1, .., kn) x    =>   rearrange (0, 1 + k1, .., 1 + kn) xs
@@ -9,7 +9,7 @@
 //!      Σ, x ∈ xs ⊢ replicate m x               =>   rearrange (1, 0, ..) (replicate m xs)
 //! book Σ ⊢ concat a b                          =>   segmap (Σ, j < m) (concat a b)[j]
 //!      Σ, x ∈ xs ⊢ flatupdate x from by steps  =>   flatupdate xs from by steps,
-//!                                                   the points' rows apart
+//!                                                   with a further stride for each dimension of Σ
 //! ```
 
 use super::distribute::bind;
@@ -27,8 +27,8 @@ use ir::{Builder, Name, PassError, Segs, Soacs};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-/// Whether one of these rules applies to a statement whose result is wanted as an array
-/// over all points.
+/// Returns true if one of these rules applies to a statement whose result is needed as an array
+/// over all iterations (`wanted`).
 pub(super) fn is_parallel(bound: Bound<'_>, stm: &Stm<Soacs>, wanted: bool) -> bool {
     let [param] = stm.pat.as_slice() else {
         return false;
@@ -40,7 +40,7 @@ pub(super) fn is_parallel(bound: Bound<'_>, stm: &Stm<Soacs>, wanted: bool) -> b
         return false;
     }
     if let BasicOp::Rearrange { array, .. } | BasicOp::Reshape { array, .. } = op {
-        // A check of a point's own says nothing outside of the point.
+        // A nest-variant check says nothing outside its iteration.
         let mut own = stm.aux.certs.iter().filter(|cert| bound.is_variant(**cert));
         let checked = bound.nest.checks().is_empty() && own.next().is_none();
         let reshapes = matches!(op, BasicOp::Rearrange { .. }) || bound.irregular;
@@ -50,8 +50,8 @@ pub(super) fn is_parallel(bound: Bound<'_>, stm: &Stm<Soacs>, wanted: bool) -> b
     }
 }
 
-/// Whether a statement updates an array at the same places at all points, with values of
-/// one shape.
+/// Returns true if a statement updates an array at the same indices in all iterations, with values
+/// of one shape.
 pub(super) fn updates_flat(
     bound: Bound<'_>,
     stm: &Stm<Soacs>,
@@ -70,9 +70,9 @@ pub(super) fn updates_flat(
         && type_of(*value).is_none_or(|ty| bound.is_regular(&ty))
 }
 
-/// Whether a body gives an array that is put together of others, or updated at places that
-/// are known, and computes no other arrays in order: each element is a point of its own
-/// then.
+/// Returns true if a body returns an array that is concatenated from others, or updated at known
+/// indices, and computes no other arrays sequentially: then each element can be an iteration of its
+/// own.
 pub(super) fn gives_elements(bound: Bound<'_>, body: &Body<Soacs>) -> bool {
     let mut own: FxHashMap<Name, Type> = FxHashMap::default();
     let mut gives = false;
@@ -96,7 +96,7 @@ pub(super) fn gives_elements(bound: Bound<'_>, body: &Body<Soacs>) -> bool {
     gives
 }
 
-/// Whether a statement fills an array with the same at all points.
+/// Returns true if a statement fills an array with one value that is nest-invariant.
 pub(super) fn is_invariant(nest: &Nest<'_>, stm: &Stm<Soacs>) -> bool {
     let known = |dim: &Dim| !matches!(dim, Dim::Var(name) if nest.is_variant(*name));
     let certs = stm.aux.certs.iter();
@@ -105,8 +105,8 @@ pub(super) fn is_invariant(nest: &Nest<'_>, stm: &Stm<Soacs>) -> bool {
         && !certs.copied().any(|cert| nest.is_variant(cert))
 }
 
-/// Whether a body gives nothing but views and repetitions of the nest's elements, all of
-/// them of one shape: those of all points are there without a nest.
+/// Returns true if a body returns only views and replications of the nest's elements, all of one
+/// shape: then the results for all iterations are views of existing arrays, without a segop.
 pub(super) fn gives_views(nest: &Nest<'_>, body: &Body<Soacs>) -> bool {
     let mut known: Vec<Name> = Vec::new();
     let is_view = |stm: &Stm<Soacs>, known: &[Name]| {
@@ -132,12 +132,12 @@ pub(super) fn gives_views(nest: &Nest<'_>, body: &Body<Soacs>) -> bool {
     all && !body.stms.is_empty() && results.all(|it| it.var().is_some_and(|n| known.contains(&n)))
 }
 
-/// Whether the elements of an operation's result are known one by one.
+/// Returns true if the elements of an operation's result can be computed one by one.
 fn is_elementwise(op: &BasicOp) -> bool {
     matches!(op, BasicOp::Copy(_) | BasicOp::Iota { .. } | BasicOp::Replicate { .. } | BasicOp::Concat { .. })
 }
 
-/// Appends an operation at all points.
+/// Appends an operation for all iterations.
 pub(super) fn operation(
     ctx: &mut Ctx<'_>,
     nest: &Nest<'_>,
@@ -161,7 +161,7 @@ pub(super) fn operation(
         let all = array_of(ctx, nest, at, array.into(), &aux, out)?;
         let shape: Shape = param.ty.shape().iter().copied().collect();
         let mut builder = ctx.builder::<Segs>(&aux);
-        // What says that the sizes fit.
+        // These certify that the sizes fit.
         builder.certs.clone_from(&aux.certs);
         let view = builder.let_basic("view", BasicOp::Reshape { kind, shape, array: all });
         out.extend(builder.take_stms());
@@ -169,7 +169,7 @@ pub(super) fn operation(
         return Ok(());
     }
     if !nest.checks().is_empty() {
-        // Points make checks, not arrays of all points.
+        // Checks are made by iterations, not on arrays of all iterations.
         return elementwise(ctx, nest, at, param, aux, op, out);
     }
     if let BasicOp::Copy(array) = op
@@ -197,8 +197,8 @@ pub(super) fn operation(
     elementwise(ctx, nest, at, param, aux, op, out)
 }
 
-/// Values of all points repeated at each: the array of all points repeated, its new
-/// dimensions inside.
+/// Replicates a value that varies across iterations: replicates the array of all values, and moves
+/// the new dimensions inside.
 fn repeated(
     ctx: &mut Ctx<'_>,
     nest: &Nest<'_>,
@@ -218,7 +218,7 @@ fn repeated(
     bind(ctx, param, BasicOp::Copy(view), aux, out);
 }
 
-/// Rule G5: the array of all points' rearranged arrays.
+/// Rule G5: rearranges the array of all iterations' arrays.
 pub(super) fn g5(
     ctx: &mut Ctx<'_>,
     nest: &Nest<'_>,
@@ -238,7 +238,7 @@ pub(super) fn g5(
     Ok(())
 }
 
-/// An update of all points' arrays: where these lie apart is one distance more for each
+/// An LMAD update of the arrays of all iterations, by one update with an additional stride for each
 /// dimension of the nest.
 fn flat_update(
     ctx: &mut Ctx<'_>,
@@ -288,7 +288,7 @@ fn elementwise(
     let indices: Vec<Atom> = inner.indices().skip(outer).collect();
     let result: Param<Soacs> = ctx.fresh("x", Type::Prim(elem));
     let name = result.name;
-    // Whoever reads one element of such an array computes that alone.
+    // A reader of one element of such an array computes only that element.
     let (array, mut stms) = if let BasicOp::Copy(array) = op {
         (array, Vec::new())
     } else {

@@ -2,10 +2,10 @@
 //!
 //! ```text
 //! Σ ⊢ if c then e1 else e2   =>   if c then (Σ ⊢ e1) else (Σ ⊢ e2)
-//!     if c is the same at all points
+//!     if c is the same in all iterations of Σ
 //! ```
 //!
-//! Each branch has its own versions, as rule G3 makes them.
+//! Each branch has its own versions, by rule G3.
 
 use super::{regular, versions};
 use crate::context::Ctx;
@@ -44,7 +44,7 @@ pub(super) fn g8(
     Ok(())
 }
 
-/// The types of results at one point.
+/// The types of results in one iteration.
 fn element_types(nest: &Nest<'_>, pat: &[Param<Soacs>]) -> Vec<Type> {
     let rank = nest.widths().count();
     let pat = pat.iter();

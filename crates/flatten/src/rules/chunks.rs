@@ -1,5 +1,5 @@
-//! Reductions and scans of arrays by chunks of rows, where a task may do several rows in
-//! order.
+//! Reductions and scans of arrays by chunks of rows, where a task may process several rows
+//! sequentially.
 //!
 //! ```text
 //! reduce op ne xss  =>  if n >= suff_outer_par
@@ -14,11 +14,11 @@
 //! where rows c = xss[c * per :+ min per (n - c * per)], rows (-1) = []
 //! ```
 //!
-//! A chunk reads its rows once (a scan twice), in the order of memory, and changes an
-//! accumulator of its own in place, while rule G4 reads columns. How the rows fall apart
-//! depends on their number alone, and so do the results. What the chunks give is folded by
-//! G4, or in order where the operator is no map. What a fold maps first is an array: the
-//! points of a map by itself may go to lanes, the rows of a chunk may not.
+//! A chunk reads its rows once (a scan twice), in the order of memory, and updates an accumulator
+//! of its own in place, whereas rule G4 reads columns. The partition of the rows depends only on
+//! their number, and so do the results. The chunks' results are reduced or scanned by G4, or
+//! sequentially where the operator is no map. A fused map is computed first and stored: the
+//! iterations of a separate map may be vectorised, the rows of a chunk may not.
 
 use super::folds::{as_they_are, results, rows, screma};
 use super::segments::reshape;
@@ -37,16 +37,16 @@ use ir::types::{Dim, Type};
 use ir::{Builder, Flatten, PassError, Segs, Soacs};
 use prim::{BinOp, PrimType};
 
-/// At most so many chunks: their results are folded once more.
+/// The largest number of chunks: their results are reduced or scanned once more.
 const MOST_CHUNKS: i64 = 256;
 
-/// A chunk has so many rows at least, which take longer than to fold its result.
+/// The least number of rows of a chunk, which take longer than combining its result.
 const LEAST_ROWS: i64 = 16;
 
-/// From so many rows on there are chunks by default.
+/// The default number of rows from which on chunks are used.
 const ENOUGH_ROWS: i64 = 32 * LEAST_ROWS;
 
-/// Whether there are to be chunks, and whether something else, too.
+/// The versions with and without chunks.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Chunks {
     No,
@@ -54,7 +54,7 @@ pub(super) enum Chunks {
     Only,
 }
 
-/// Whether a screma with operators on arrays is one for this rule.
+/// The versions of a screma with operators on arrays that this rule applies to.
 pub(super) fn wanted(ctx: &Ctx<'_>, nest: &Nest<'_>, at: Position, s: &Screma) -> Chunks {
     let folds = &s.folds;
     let one = folds.scans.is_empty() != folds.reduces.is_empty();
@@ -73,7 +73,7 @@ pub(super) fn wanted(ctx: &Ctx<'_>, nest: &Nest<'_>, at: Position, s: &Screma) -
     }
 }
 
-/// What it takes to be folded by chunks.
+/// The guard of the version with chunks.
 pub(super) fn guard(ctx: &mut Ctx<'_>, width: Atom) -> versions::Guard {
     versions::Guard {
         before: Vec::new(),
@@ -82,18 +82,19 @@ pub(super) fn guard(ctx: &mut Ctx<'_>, width: Atom) -> versions::Guard {
     }
 }
 
-/// How rows fall apart.
+/// The partition of rows into chunks.
 #[derive(Clone, Copy)]
 struct Parts {
-    /// How many there are.
+    /// The number of rows.
     width: Atom,
-    /// How many a chunk has, but the last.
+    /// The number of rows of each chunk but the last.
     per: Atom,
-    /// How many chunks there are.
+    /// The number of chunks.
     count: Dim,
 }
 
-/// Folds by chunks; `fold` appends the fold of what the chunks give, under the names given.
+/// Appends a reduction or scan by chunks; `fold` appends the one of the chunks' results, with the
+/// given pattern.
 pub(super) fn chunks(
     ctx: &mut Ctx<'_>,
     nest: &Nest<'_>,
@@ -152,7 +153,7 @@ impl Parts {
         Self { width, per, count: Builder::<Segs>::dim(count) }
     }
 
-    /// The rows of a chunk, in place of all.
+    /// Restricts a screma to `count` rows from `first` on.
     fn rows(self, builder: &mut Builder<'_, Soacs>, (first, count): (Atom, Atom), s: &mut Screma) {
         let count = Builder::<Soacs>::dim(count);
         for input in &mut s.inputs {
@@ -163,7 +164,7 @@ impl Parts {
         s.width = count;
     }
 
-    /// Where a chunk begins and how many rows it has.
+    /// The first row and the number of rows of a chunk.
     fn extent(self, builder: &mut Builder<'_, Soacs>, chunk: Atom) -> (Atom, Atom) {
         let first = builder.mul_i64(chunk, self.per);
         let left = builder.sub_i64(self.width, first);
@@ -171,7 +172,7 @@ impl Parts {
         (first, count.into())
     }
 
-    /// The reduction of a chunk's rows, or of those of the chunk `before`.
+    /// The reduction of a chunk's rows, or of those of the previous chunk if `before` is set.
     fn reduction(
         self,
         ctx: &mut Ctx<'_>,
@@ -197,8 +198,8 @@ impl Parts {
         Body { stms, result }
     }
 
-    /// The scan of a chunk's rows, from where those before it end; the arrays have room for
-    /// a whole chunk.
+    /// The scan of a chunk's rows, starting from the result of the rows before; the result arrays
+    /// have the size of a full chunk.
     fn scan(
         self,
         ctx: &mut Ctx<'_>,
@@ -226,8 +227,7 @@ impl Parts {
         Ok((Body { stms, result }, ret))
     }
 
-    /// The rows of all chunks in one dimension, without the room that the last one does
-    /// not fill.
+    /// Binds the rows of all chunks as one dimension, without the unused part of the last chunk.
     fn joined(
         self,
         ctx: &mut Ctx<'_>,
@@ -246,7 +246,7 @@ impl Parts {
     }
 }
 
-/// A quotient of sizes, rounded up; no array is so long that this overflows.
+/// A quotient of sizes, rounded up; array sizes are too small for an overflow.
 fn quotient(builder: &mut Builder<'_, Segs>, x: Atom, by: Atom) -> Atom {
     let more = builder.sub_i64(by, Atom::i64(1));
     let sum = builder.add_i64(x, more);

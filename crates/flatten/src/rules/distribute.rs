@@ -4,10 +4,10 @@
 //! Σ ⊢ let a = e1 in e2   =>   let as = (Σ ⊢ e1) in (Σ, a = as[indices of Σ] ⊢ e2)
 //! ```
 //!
-//! Groups are single statements that are parallel in the same way at all points, and
-//! what runs in order between them. Of the latter, what is cheap is not stored for
-//! later groups but computed again there: scalars, views, checks. A group that later
-//! ones do not need waits for the next one like it.
+//! A group is a single statement with the same parallelism in all iterations, or the sequential
+//! statements between two such. Cheap statements of a sequential group (scalars, views, checks) are
+//! not stored for later groups but recomputed there. A group that no later one needs is merged with
+//! the next sequential group.
 
 use super::pending::{Needs, Pending, Way};
 use super::regular::Bound;
@@ -25,21 +25,21 @@ use ir::{FunName, Name, PassError, Segs, Soacs};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 
-/// Whether the rule gains anything: there is a statement that the nest goes into, be it
-/// irregular if that is wanted.
+/// Returns true if the rule pays: the nest can be distributed into some statement, also into an
+/// irregular one if `irregular` is set.
 pub(super) fn exploits(ctx: &Ctx<'_>, nest: &Nest<'_>, body: &Body<Soacs>, irregular: bool) -> bool {
     let bound = Bound { nest, more: &|_| false, irregular, lifts: &ctx.lifts };
     bound.exploits(body)
 }
 
-/// Whether it gains anything though nothing in it is parallel: each element of what it
-/// gives can be computed alone.
+/// Returns true if the rule pays though no statement is parallel: each element of the results can
+/// be computed by itself.
 pub(super) fn gives_elements(ctx: &Ctx<'_>, nest: &Nest<'_>, body: &Body<Soacs>) -> bool {
     let bound = Bound { nest, more: &|_| false, irregular: true, lifts: &ctx.lifts };
     book::gives_elements(bound, body)
 }
 
-/// Appends a nest over a body; the pattern has its results at all points.
+/// Appends a nest over a body; the pattern has its results for all iterations.
 pub(crate) fn distribute(
     ctx: &mut Ctx<'_>,
     outer: &Nest<'_>,
@@ -61,38 +61,40 @@ pub(crate) fn distribute(
     d.over(ctx, body, pat, out)
 }
 
-/// Where a body's results go.
+/// The arrays that a body's results are stored in.
 #[derive(Default)]
 pub(super) struct Sink {
     wanted: FxHashMap<Name, Vec<(usize, Param<Soacs>)>>,
-    /// Which of them are there.
+    /// The indices of the results that are stored already.
     done: FxHashSet<usize>,
 }
 
-/// A body that a nest is being distributed over.
+/// The state of distributing a nest over a body.
 pub(super) struct Distribution<'a, 'n> {
     pub(super) nest: Nest<'n>,
     pub(super) pending: Pending,
-    /// Which statement uses a name last, each having two numbers; one above for results.
+    /// The last statement that uses a name. Each statement has two numbers, an even and an odd one;
+    /// `end` stands for the results.
     pub(super) last_use: FxHashMap<Name, usize>,
-    /// That number.
+    /// The number after those of all statements.
     pub(super) end: usize,
     pub(super) at: Position,
     pub(super) aux: &'a Aux,
-    /// Whether the nest goes into what is irregular, too.
+    /// True if the nest is also distributed into irregular statements.
     pub(super) irregular: bool,
     /// Arrays that the body may consume.
     pub(super) taken: FxHashSet<Name>,
-    /// Functions that have versions for all points.
+    /// Functions that have lifted versions.
     lifts: Arc<FxHashSet<FunName>>,
-    /// The segments of each length that differs from point to point.
+    /// The segments of each length that varies across iterations.
     pub(super) segments: FxHashMap<Atom, Segments>,
-    /// Names that are segments of an array, by the vector that says whose elements are.
+    /// Names that are segments: the array with all segments and the vector of its elements'
+    /// iterations.
     pub(super) flat: FxHashMap<Name, (Name, Name)>,
 }
 
 impl<'a, 'n> Distribution<'a, 'n> {
-    /// Begins to distribute a nest over a body.
+    /// Starts the distribution of a nest over a body.
     pub(super) fn new(ctx: &Ctx<'_>, nest: Nest<'n>, at: Position, aux: &'a Aux, body: &Body<Soacs>) -> Self {
         let mut last_use: FxHashMap<Name, usize> = FxHashMap::default();
         for (i, stm) in body.stms.iter().enumerate() {
@@ -119,7 +121,7 @@ impl<'a, 'n> Distribution<'a, 'n> {
 }
 
 impl Distribution<'_, '_> {
-    /// The nest over a body; the pattern has its results at all points.
+    /// Distributes the nest over a body; the pattern has its results for all iterations.
     pub(super) fn over(
         mut self,
         ctx: &mut Ctx<'_>,
@@ -141,7 +143,7 @@ impl Distribution<'_, '_> {
         self.results(ctx, results, out)
     }
 
-    /// The nest over statements, in order.
+    /// Distributes the nest over statements, in order.
     pub(super) fn statements(
         &mut self,
         ctx: &mut Ctx<'_>,
@@ -152,7 +154,7 @@ impl Distribution<'_, '_> {
         for (i, stm) in stms.into_iter().enumerate() {
             let stms = self.rewritten(ctx, stm)?;
             let last = stms.len().saturating_sub(1);
-            // What the parts have for each other is wanted.
+            // Results of one part that later parts use count as used.
             for param in stms.iter().take(last).flat_map(|stm| &stm.pat) {
                 self.last_use.entry(param.name).or_insert(2 * i + 1);
             }
@@ -163,7 +165,7 @@ impl Distribution<'_, '_> {
         Ok(())
     }
 
-    /// The nest over a statement, or the statement waits.
+    /// Distributes the nest into a statement, or leaves the statement pending.
     fn statement(
         &mut self,
         ctx: &mut Ctx<'_>,
@@ -188,14 +190,14 @@ impl Distribution<'_, '_> {
             self.once(ctx, stm, out);
             return Ok(());
         }
-        // Nothing in these has to make the statement's checks. Segops see to that by
-        // themselves (`empty`).
+        // These may have iterations or branches in which nothing makes the statement's checks.
+        // Segops ensure that by themselves (`empty`).
         let mut checks: Vec<Name> = stm.aux.certs.to_vec();
         let may_leave_out =
             matches!(stm.exp, Exp::Loop { .. } | Exp::If { .. } | Exp::Op(Soac::WithAcc { .. }));
         checks.retain(|cert| may_leave_out && self.nest.is_variant(*cert));
         let at_point = !checks.is_empty() && way == Way::Regular;
-        // Results go where they are wanted, if in one place only.
+        // A result that is used in only one place is stored there directly.
         let mut own = Vec::with_capacity(stm.pat.len());
         for param in &stm.pat {
             let own_size =
@@ -231,13 +233,13 @@ impl Distribution<'_, '_> {
         Ok(())
     }
 
-    /// Whether a name's statement waits for the nest.
+    /// Returns true if a name is bound by a pending statement.
     pub(super) fn waits(&self, name: Name) -> bool {
         self.pending.bound.contains_key(&name)
     }
 
-    /// Has all of these names in the nest, of which some may wait, and then the body's other
-    /// results, too: nothing waits any longer.
+    /// Binds these names in the nest. If any is pending, the pending results of the body are bound
+    /// as well; afterwards no statement is pending.
     pub(super) fn settle(
         &mut self,
         ctx: &mut Ctx<'_>,
@@ -257,12 +259,12 @@ impl Distribution<'_, '_> {
         self.flush(ctx, needs, out)
     }
 
-    /// What is bound in the nest, and what waits.
+    /// The names bound in the nest, and those of pending statements by `more`.
     pub(super) fn bound<'b>(&'b self, more: &'b dyn Fn(Name) -> bool) -> Bound<'b> {
         Bound { nest: &self.nest, more, irregular: self.irregular, lifts: &self.lifts }
     }
 
-    /// Puts what waits into the nest.
+    /// Computes the needed pending values, and binds them in the nest.
     fn flush(&mut self, ctx: &mut Ctx<'_>, needs: Needs, out: &mut Vec<Stm<Segs>>) -> Result<(), PassError> {
         let Needs { again, stored, filled } = needs;
         if again.is_empty() && stored.is_empty() && filled.is_empty() {
@@ -297,7 +299,7 @@ impl Distribution<'_, '_> {
                 self.nest.bind_element(param, array.name);
             }
         }
-        // What is computed again of segments is bound after these are.
+        // Recomputed statements that read segments are bound after these.
         let mut late: FxHashSet<Name> = filled.iter().map(|param| param.name).collect();
         let (after, before): (Vec<_>, Vec<_>) = again.into_iter().partition(|stm| {
             let mut found = false;
@@ -319,7 +321,7 @@ impl Distribution<'_, '_> {
         Ok(())
     }
 
-    /// A segop over the nest, all in order.
+    /// Appends a segop over the nest with a sequential body.
     pub(super) fn in_nest(
         &self,
         ctx: &mut Ctx<'_>,
@@ -333,7 +335,7 @@ impl Distribution<'_, '_> {
         versions::g2(ctx, &self.nest, self.at, pat, aux, point, out)
     }
 
-    /// The rule of a parallel statement.
+    /// Applies the rule for a parallel statement.
     fn parallel(
         &mut self,
         ctx: &mut Ctx<'_>,
@@ -360,7 +362,7 @@ impl Distribution<'_, '_> {
         }
     }
 
-    /// The body's results that have no array yet.
+    /// Binds the body's results that have no array yet.
     pub(super) fn results(
         mut self,
         ctx: &mut Ctx<'_>,
@@ -410,7 +412,7 @@ impl Distribution<'_, '_> {
         self.in_nest(ctx, body, ret, pat, out)
     }
 
-    /// The accumulator outside of the nest that a name in it is, if nothing that waits
+    /// The accumulator from outside the nest that a name stands for, if no pending statement
     /// updates it.
     fn acc(&self, name: Name) -> Option<Name> {
         if self.pending.bound.contains_key(&name) {
@@ -420,7 +422,7 @@ impl Distribution<'_, '_> {
     }
 }
 
-/// Appends a basic operation on the host.
+/// Appends a basic operation outside of segops.
 pub(super) fn bind(ctx: &mut Ctx<'_>, param: Param<Soacs>, op: BasicOp, aux: &Aux, out: &mut Vec<Stm<Segs>>) {
     let pat = vec![ctx.param(param)];
     out.push(Stm { pat, aux: Aux::at(aux.prov), exp: Exp::Basic(op) });

@@ -1,11 +1,11 @@
-//! Flat maps, whose points give arrays of sizes of their own.
+//! Flat maps, whose iterations return arrays of varying sizes.
 //!
 //! ```text
-//! flatmap f xs   =>   segflatmap (x in xs) f x     what is parallel in f at the level below
+//! flatmap f xs   =>   segflatmap (x in xs) f x     parallelism in f at the level below
 //! ```
 //!
-//! Where a level may contain itself, points are tasks in tasks: it is not known before
-//! which of them have much to do, and functions that call themselves come here again.
+//! Where a level may contain itself, iterations are tasks in tasks: it is not known before which of
+//! them have much work, and recursive functions contain further flat maps.
 
 use super::versions;
 use crate::context::Ctx;

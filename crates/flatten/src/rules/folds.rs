@@ -1,5 +1,5 @@
-//! Rule G9: reductions and scans of maps that have parallelism in them, and what
-//! segops cannot express of others.
+//! Rule G9: reductions and scans of maps with inner parallelism; and scremas that segops cannot
+//! express, which are split.
 //!
 //! ```text
 //! Σ ⊢ redomap op f ds xs   =>   if Par(Σ, x ∈ xs) >= suff_outer_par
@@ -7,11 +7,11 @@
 //!                               else Σ ⊢ let ys = map f xs in reduce op ds ys
 //! ```
 //!
-//! Scans likewise. Where nothing in `f` is parallel there is one version. A segscan
-//! keeps what it scanned until carries are known, but no arrays beside it, and in tasks
-//! computes its points twice: what follows on arrays becomes a map of its own, and a map
-//! goes first that updates accumulators with an operator, or that takes longer than to keep
-//! what it gives.
+//! Scans likewise. If nothing in `f` is parallel, there is one version. A segscan stores what it
+//! scans until carries are known, but no mapped arrays, and in tasks it computes its map twice. So
+//! operations on arrays after the scan become a map of their own, and a map is computed before the
+//! scan if it updates accumulators with an operator, or if recomputing it costs more than storing
+//! its results.
 
 use super::distribute::distribute;
 use super::{par, regular, versions};
@@ -29,7 +29,7 @@ use ir::walk::with_stack;
 use ir::{Flatten, Name, PassError, Prov, Segs, Soacs, cost};
 use target::time;
 
-/// Appends what stands for a screma that folds scalars.
+/// Appends the statements that replace a screma that scans or reduces scalars.
 pub(super) fn folds(
     ctx: &mut Ctx<'_>,
     nest: &Nest<'_>,
@@ -60,7 +60,7 @@ pub(super) fn folds(
     distribute(ctx, nest, at, stms, pat, &aux, out)
 }
 
-/// Whether what the points of a scan give is kept.
+/// Returns true if the mapped values of a scan are stored rather than recomputed.
 fn kept(s: &Screma) -> bool {
     let passes_on = s.folds.post.is_some() && s.map.ret.iter().any(is_acc);
     !passes_on && dear(&s.map.body)
@@ -70,7 +70,7 @@ fn is_acc(ty: &Type) -> bool {
     matches!(ty, Type::Acc { .. })
 }
 
-/// Whether a point takes longer than to keep what it gives and to read it again.
+/// Returns true if an iteration costs more than storing its results and reading them again.
 fn dear(body: &Body<Soacs>) -> bool {
     with_stack(|| {
         let mut takes = 0;
@@ -86,7 +86,7 @@ fn dear(body: &Body<Soacs>) -> bool {
     })
 }
 
-/// Appends the versions of a fold.
+/// Appends the versions of a reduction or scan.
 pub(super) fn g9(
     ctx: &mut Ctx<'_>,
     nest: &Nest<'_>,
@@ -104,7 +104,8 @@ pub(super) fn g9(
     if let Some(post) = s.folds.post.as_ref().filter(|_| inner && at.around.is_some() && !nests)
         && !regular::has_parallelism(&s.map.body)
     {
-        // Where nothing is below, what a nest does not go into runs in order anyway.
+        // Where no level is below, statements that a nest is not distributed into are sequential
+        // anyway.
         let own = |name: Name| post.params.iter().any(|param| param.name == name);
         let over = nest.with_map(ctx, s.width, &s.map.params, &s.inputs)?;
         let bound = regular::Bound { nest: &over, more: &own, irregular: false, lifts: &ctx.lifts };
@@ -157,14 +158,14 @@ pub(super) fn g9(
     versions::choose(ctx, arms.into(), pat, &aux, out)
 }
 
-/// A screma as a map, a fold of what it gives, and a map of what the post lambda does.
+/// Splits a screma into a map, a scan or reduction of its results, and a map with the post lambda.
 pub(super) fn apart(ctx: &mut Ctx<'_>, aux: &Aux, s: Screma) -> Body<Soacs> {
     let given: Vec<Option<Name>> = s.given().collect();
     let Screma { width, inputs, map, mut folds } = s;
     let types = map.ret.clone();
     let post = folds.post.take();
     if let (Some(post), true) = (&post, given.iter().all(Option::is_some)) {
-        // What is mapped is there already.
+        // The mapped values are arrays already.
         let names = given.into_iter().flatten().collect();
         let fold = as_they_are(ctx, width, names, &types, folds);
         return map_after(ctx, aux, fold, post.clone());
@@ -186,7 +187,7 @@ pub(super) fn apart(ctx: &mut Ctx<'_>, aux: &Aux, s: Screma) -> Body<Soacs> {
     rest
 }
 
-/// The fold of arrays with elements of these types.
+/// The scan or reduction of arrays with elements of these types.
 pub(super) fn as_they_are(
     ctx: &mut Ctx<'_>,
     width: Dim,
@@ -197,10 +198,10 @@ pub(super) fn as_they_are(
     Screma { width, inputs, map: ctx.builder(&Aux::at(Prov::NONE)).identity_lambda(types), folds }
 }
 
-/// A screma that scans and reduces, for machines that do not in one: a map, and a scan and
-/// a reduction of what it gives.
+/// Splits a screma that scans and reduces, for machines without such segops: into a map, and a scan
+/// and a reduction of its results.
 pub(super) fn scan_and_reduce(ctx: &mut Ctx<'_>, aux: &Aux, s: Screma) -> Body<Soacs> {
-    // What is an element of an input is there already.
+    // Elements of an input are in an array already.
     let given: Vec<Option<Name>> = s.given().collect();
     let Screma { width, inputs, map, folds } = s;
     let types = map.ret.clone();
@@ -225,9 +226,9 @@ pub(super) fn scan_and_reduce(ctx: &mut Ctx<'_>, aux: &Aux, s: Screma) -> Body<S
     Body { stms, result }
 }
 
-/// A scan whose map goes first: the map, and a scan over what it gives. What is mapped out is
-/// there then, unless something takes it up behind the scan; elements of the map's inputs the
-/// scan takes from these.
+/// Splits a scan into its map and a scan of the results. Mapped results are those of the first map,
+/// unless the scan has a post lambda that takes them. Elements of the map's inputs are read from
+/// these by the scan.
 fn map_before(ctx: &mut Ctx<'_>, aux: &Aux, s: Screma) -> Body<Soacs> {
     let given: Vec<Option<Name>> = s.given().collect();
     let Screma { width, inputs, map, folds } = s;
@@ -251,7 +252,7 @@ fn map_before(ctx: &mut Ctx<'_>, aux: &Aux, s: Screma) -> Body<Soacs> {
     Body { stms, result }
 }
 
-/// A map, with the arrays that it gives, of these results alone.
+/// A map and its result arrays, restricted to these results.
 fn made(
     mut map: Lambda<Soacs>,
     arrays: Vec<Param<Soacs>>,
@@ -264,7 +265,7 @@ fn made(
     (arrays, map)
 }
 
-/// A scan, and its post lambda as a map over what the scan maps out.
+/// Splits a scan from its post lambda, which becomes a map over the scan's elements.
 fn map_after(ctx: &mut Ctx<'_>, aux: &Aux, scan: Screma, post: Lambda<Soacs>) -> Body<Soacs> {
     let width = scan.width;
     let pat = results(ctx, &scan);
@@ -282,7 +283,7 @@ pub(super) fn screma(pat: Vec<Param<Soacs>>, aux: &Aux, s: Screma) -> Stm<Soacs>
     Stm { pat, aux: aux.clone(), exp: Exp::Op(Soac::Screma(s)) }
 }
 
-/// Names for a screma's results.
+/// Fresh names for a screma's results.
 pub(super) fn results(ctx: &mut Ctx<'_>, s: &Screma) -> Vec<Param<Soacs>> {
     let width = s.width;
     let reduced: Vec<Type> = s.folds.reduced_types().cloned().collect();
@@ -292,7 +293,7 @@ pub(super) fn results(ctx: &mut Ctx<'_>, s: &Screma) -> Vec<Param<Soacs>> {
     reduced.into_iter().chain(elements).collect()
 }
 
-/// Names for values of these types, or for arrays of them.
+/// Fresh names for values of these types, or for arrays of them.
 pub(super) fn rows(ctx: &mut Ctx<'_>, hint: &str, types: &[Type], width: Option<Dim>) -> Vec<Param<Soacs>> {
     let types = types.iter();
     let of = |ty: &Type| match (ty, width) {

@@ -1,14 +1,13 @@
-//! Rule G4: a reduction whose operator is a map is interchanged with it, and so is a
-//! scan.
+//! Rule G4: interchanges a reduction or scan with the map that is its operator.
 //!
 //! ```text
 //! reduce (map f) nes xss   ==>   map (\ne col -> reduce f ne col) nes (transpose xss)
 //! scan (map f) nes xss     ==>   transpose (map (\ne col -> scan f ne col) nes (transpose xss))
 //! ```
 //!
-//! Afterwards the operator works on scalars (or on smaller arrays, and the rule
-//! applies again). Where the screma maps, too, that goes first; where its operator is
-//! no map, it is a loop whose inside is parallel.
+//! Afterwards the operator works on scalars (or on smaller arrays, and the rule applies again). If
+//! the screma has a map of its own, that is computed first. If an operator is no map, the screma
+//! becomes a loop whose body is parallel.
 
 use super::chunks::{self, Chunks, chunks};
 use super::distribute::distribute;
@@ -26,7 +25,7 @@ use ir::types::{Dim, Type};
 use ir::{PassError, Prov, Segs, Soacs};
 use smallvec::SmallVec;
 
-/// Appends what stands for a screma with operators on arrays.
+/// Appends the statements that replace a screma with operators on arrays.
 pub(super) fn arrays(
     ctx: &mut Ctx<'_>,
     nest: &Nest<'_>,
@@ -52,7 +51,7 @@ pub(super) fn arrays(
             let body = ctx.made(&pat, |ctx, own, stms| by_chunks(ctx, copy, own, stms))?;
             let mut few = aux.clone();
             if s.folds.operators().all(|op| op.op.ret.iter().all(|ty| ty.rank() == 1)) {
-                // So few rows are in order in less than a chunk takes.
+                // So few rows are reduced sequentially in less time than a chunk takes.
                 few.attrs.add(Attr::SequentialInner);
             }
             let rest = ctx.made(&pat, |ctx, own, stms| columns(ctx, nest, at, own, few, s, stms))?;
@@ -64,7 +63,8 @@ pub(super) fn arrays(
     }
 }
 
-/// Appends what stands for a screma with operators on arrays, by columns where it can be.
+/// Appends the statements that replace a screma with operators on arrays, by columns where
+/// possible.
 fn columns(
     ctx: &mut Ctx<'_>,
     nest: &Nest<'_>,
@@ -77,7 +77,7 @@ fn columns(
     let body = match g4(ctx, &aux, s)? {
         Outcome::Changed(body) => body,
         Outcome::Same(s) if !s.map.body.stms.is_empty() => apart(ctx, &aux, *s),
-        // Threads fold arrays of their own.
+        // Threads reduce or scan arrays of their own.
         Outcome::Same(s) if folds_arrays(ctx, nest, &s) => {
             return folds(ctx, nest, at, pat, aux, *s, out);
         }
@@ -88,28 +88,28 @@ fn columns(
     distribute(ctx, nest, at, body, pat, &aux, out)
 }
 
-/// Whether segops may fold arrays: on a machine whose levels do not contain themselves,
-/// from values that are known outside of the nest.
+/// Returns true if segops may reduce or scan arrays: on a machine whose levels do not contain
+/// themselves, with neutral elements that are known outside the nest.
 fn folds_arrays(ctx: &Ctx<'_>, nest: &Nest<'_>, s: &Screma) -> bool {
     let known = |ne: Atom| !ne.var().is_some_and(|name| nest.is_variant(name));
     !ctx.stack.nests() && s.folds.neutral().all(known)
 }
 
-/// What became of a screma.
+/// The result of applying the rule to a screma.
 enum Outcome {
     Changed(Body<Soacs>),
     /// The rule does not apply.
     Same(Box<Screma>),
 }
 
-/// What is folded along the columns.
+/// The operation along the columns.
 #[derive(Clone, Copy, PartialEq)]
 enum Along {
     Reduce,
     Scan,
 }
 
-/// Applies the rule to each operator of a screma that does nothing else.
+/// Applies the rule to each operator of a screma that has no map and no post lambda.
 fn g4(ctx: &mut Ctx<'_>, aux: &Aux, s: Screma) -> Result<Outcome, PassError> {
     let plain =
         s.folds.post.is_none() && s.map.body.stms.is_empty() && s.map.body.result.len() == s.folds.n_folded();
@@ -145,7 +145,7 @@ fn g4(ctx: &mut Ctx<'_>, aux: &Aux, s: Screma) -> Result<Outcome, PassError> {
     Ok(Outcome::Changed(Body { stms, result }))
 }
 
-/// The map over columns that an operator on rows becomes.
+/// The map over columns that replaces an operator on rows.
 fn one(
     ctx: &mut Ctx<'_>,
     outer: Dim,
@@ -196,7 +196,7 @@ fn one(
     Ok(Screma::map(inner, inputs, map))
 }
 
-/// The row of an array that repeats one value, if it is known to.
+/// The row of an array that is known to repeat one value.
 fn repeated(ctx: &mut Ctx<'_>, array: Name, row: &Type, before: &mut Vec<Stm<Soacs>>) -> Option<Atom> {
     let (shape, value) = ctx.replicates.get(&array).cloned()?;
     if shape.len() == 1 {
@@ -210,7 +210,7 @@ fn repeated(ctx: &mut Ctx<'_>, array: Name, row: &Type, before: &mut Vec<Stm<Soa
     Some(name.into())
 }
 
-/// A name for a matrix, rows and columns interchanged.
+/// A fresh name for a matrix with rows and columns interchanged.
 fn transposed(ctx: &mut Ctx<'_>, param: &Param<Soacs>) -> Param<Soacs> {
     let ty = match &param.ty {
         Type::Array { elem, shape } => {

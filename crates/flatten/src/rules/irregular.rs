@@ -1,17 +1,17 @@
-//! Irregular nests: combinators whose width differs from point to point, where tasks
-//! cannot contain tasks.
+//! Irregular nests: combinators whose width varies across iterations, where tasks cannot contain
+//! tasks.
 //!
 //! ```text
 //! Σ ⊢ map (\x -> e) xs      =>  Σ*, x ∈ xs ⊢ e
-//! Σ ⊢ scan op f xs          =>  segscan Σ*, of flags and values: a flag begins anew
+//! Σ ⊢ scan op f xs          =>  segscan Σ*, of flags and values: a set flag restarts
 //! Σ ⊢ redomap op f ds xs    =>  the same, and in Σ the last value of each segment
-//!     where Σ* is all points of Σ with the elements of their segments, in one dimension
+//!     where Σ* is one dimension over the elements of the segments of all iterations of Σ
 //! ```
 //!
-//! Segments lie one after another in one array (a vector of lengths, a vector of where
-//! they begin, and for each element whose it is; flattening with segment descriptors, as
-//! Blelloch's). In Σ a segment is a slice of that array, so whatever does not go further
-//! reads it as any other view.
+//! Segments are stored consecutively in one array (with a vector of lengths, a vector of starts,
+//! and a vector with the iteration of each element; flattening with segment descriptors, after
+//! Blelloch). In Σ a segment is a slice of that array, so sequential code reads it like any other
+//! view.
 
 use super::distribute::Distribution;
 use super::folds::{apart, rows, scan_and_reduce};
@@ -29,15 +29,15 @@ use ir::types::{Dim, Type};
 use ir::{PassError, Segs, Soacs};
 use prim::{BinOp, CmpOp, PrimType, Scalar};
 
-/// Whether nests go into what is irregular at a position: outside of all segops, where
-/// these cannot contain others like them.
+/// Returns true if nests are distributed into irregular statements at a position: outside all
+/// segops, where these cannot contain segops of their level.
 pub(super) fn goes(ctx: &Ctx<'_>, at: Position) -> bool {
     let deep = ctx.mode.is_deep() && !ctx.even;
     deep && at.around.is_none() && at.level.is_some() && !ctx.stack.nests()
 }
 
-/// Whether values of a type are segments: the outermost size alone differs from point to
-/// point.
+/// Returns true if values of a type are segments: at most the outermost size varies across
+/// iterations.
 pub(super) fn is_segment(bound: Bound<'_>, stm: &Stm<Soacs>, ty: &Type) -> bool {
     let own = |dim: &Dim| matches!(dim, Dim::Var(name) if stm.pat.iter().any(|p| p.name == *name));
     let Type::Array { shape, .. } = ty else {
@@ -46,8 +46,8 @@ pub(super) fn is_segment(bound: Bound<'_>, stm: &Stm<Soacs>, ty: &Type) -> bool 
     !(shape.iter().skip(1)).any(|dim| bound.varies(*dim) || own(dim))
 }
 
-/// Whether a statement is a combinator or a loop with parallelism in it whose arrays are
-/// segments.
+/// Returns true if a statement is a combinator, a call of a function with lifted versions, or a
+/// loop or `withacc` with inner parallelism, whose arrays are segments.
 pub(super) fn is_parallel(bound: Bound<'_>, stm: &Stm<Soacs>) -> bool {
     match &stm.exp {
         Exp::Op(Soac::Screma(s)) => is_combinator(bound, stm, s),
@@ -78,8 +78,8 @@ fn is_combinator(bound: Bound<'_>, stm: &Stm<Soacs>, s: &Screma) -> bool {
         })
 }
 
-/// Whether a statement gives a segment that is wanted, whose elements are known one by
-/// one, or those of another.
+/// Returns true if a statement copies or concatenates segments, and the resulting segment is needed
+/// as a whole (`wanted`).
 pub(super) fn is_operation(bound: Bound<'_>, stm: &Stm<Soacs>, wanted: bool) -> bool {
     let ([param], Exp::Basic(op)) = (stm.pat.as_slice(), &stm.exp) else {
         return false;
@@ -90,7 +90,7 @@ pub(super) fn is_operation(bound: Bound<'_>, stm: &Stm<Soacs>, wanted: bool) -> 
     bound.irregular && wanted && known && varies && is_segment(bound, stm, &param.ty)
 }
 
-/// The neutral elements of an operator that is one operation of a known kind.
+/// The neutral element of an operator that is a single operation of a known kind.
 pub(super) fn neutral(op: &Lambda<Soacs>) -> Option<Vec<Atom>> {
     let ([x, y], [stm], [result]) =
         (op.params.as_slice(), op.body.stms.as_slice(), op.body.result.as_slice())
@@ -118,8 +118,8 @@ pub(super) fn neutral(op: &Lambda<Soacs>) -> Option<Vec<Atom>> {
 }
 
 impl Distribution<'_, '_> {
-    /// Appends what stands for a combinator of varying width; those of its results that
-    /// do not vary have a pattern at all points.
+    /// Appends the statements that replace an irregular statement; `own` has patterns for those of
+    /// its results that do not vary in size.
     pub(super) fn irregular(
         &mut self,
         ctx: &mut Ctx<'_>,
@@ -161,7 +161,7 @@ impl Distribution<'_, '_> {
         self.fold(ctx, (width, s), own, aux, out)
     }
 
-    /// Combinators of varying width, one after the other, with these results.
+    /// Appends irregular combinators one after the other, with these results.
     fn each(
         &mut self,
         ctx: &mut Ctx<'_>,
@@ -183,7 +183,7 @@ impl Distribution<'_, '_> {
         Ok(())
     }
 
-    /// Appends a nest over all elements of the segments, and the results of a map there.
+    /// Appends a nest over all elements of the segments, with the results of a map.
     fn map(
         &mut self,
         ctx: &mut Ctx<'_>,
@@ -208,9 +208,9 @@ impl Distribution<'_, '_> {
         Ok(())
     }
 
-    /// A statement's certificates: those from outside of the nest, which it keeps, and
-    /// others. Empty segments have no element that relies on the checks of what they are
-    /// made from.
+    /// Splits a statement's certificates: those from outside the nest, which it keeps, and
+    /// nest-variant ones, including those that its inputs rely on. The latter hold for empty
+    /// segments, too, which have no element that makes the checks.
     pub(super) fn certs(&self, aux: Aux, inputs: &[Name]) -> (Aux, Vec<Name>) {
         let more = self.nest.checks_of(inputs);
         let more = more.into_iter().filter(|cert| !aux.certs.contains(cert));
@@ -245,7 +245,7 @@ impl Distribution<'_, '_> {
         Ok(())
     }
 
-    /// Appends a scan of all segments, and of what is reduced the last elements.
+    /// Appends a scan of all segments; a reduction's results are the last elements.
     fn fold(
         &mut self,
         ctx: &mut Ctx<'_>,
@@ -262,7 +262,7 @@ impl Distribution<'_, '_> {
         let checked = self.nest.child(checks.clone());
         let (mut nest, place) = checked.with_segments(ctx, segments);
         self.elements(ctx, &mut nest, (&map.params, &inputs), (segments, place))?;
-        // Each operator has a flag of its own before its values.
+        // Each operator has its own flag before its values.
         let Lambda { mut body, ret, .. } = map;
         let first: Param<Soacs> = ctx.fresh("first", Type::BOOL);
         let flag = Atom::Var(first.name);
@@ -298,7 +298,8 @@ impl Distribution<'_, '_> {
         let mut totals: Vec<(Param<Soacs>, Option<Param<Soacs>>, Name, Atom)> = Vec::new();
         for neutral in neutrals {
             scanned.next();
-            // The neutral elements end first: no array is taken beyond the operator's own.
+            // The neutral elements are first in the `zip`, so that it takes no array beyond the
+            // operator's own.
             let arrays = neutral.into_iter().zip(scanned.by_ref());
             for ((ne, array), (param, all)) in arrays.zip(own.by_ref()) {
                 if reduces {
@@ -317,7 +318,7 @@ impl Distribution<'_, '_> {
         self.last(ctx, (width, segments, &checks), totals, &aux, out)
     }
 
-    /// Appends the last elements of segments, or what stands for those that are empty.
+    /// Appends the last elements of segments, or the neutral elements for empty ones.
     fn last(
         &mut self,
         ctx: &mut Ctx<'_>,
@@ -357,7 +358,7 @@ impl Distribution<'_, '_> {
     }
 }
 
-/// Arrays of elements, of which those that are accumulators have names already.
+/// The arrays of elements; those that are accumulators have the names in `own`.
 fn whole(mut arrays: Vec<Param<Soacs>>, own: &[(Param<Soacs>, Option<Param<Soacs>>)]) -> Vec<Param<Soacs>> {
     let from = own.len().saturating_sub(arrays.len());
     for (array, (_, all)) in arrays.iter_mut().zip(own.iter().skip(from)) {
@@ -368,7 +369,7 @@ fn whole(mut arrays: Vec<Param<Soacs>>, own: &[(Param<Soacs>, Option<Param<Soacs
     arrays
 }
 
-/// An operator on values with a flag, which begins anew where the flag is set.
+/// An operator on values with a flag, which restarts where the flag is set.
 fn flagged_operator(ctx: &mut Ctx<'_>, nest: &Nest<'_>, operator: Operator<Soacs>) -> Operator<Soacs> {
     let Operator { op, neutral: own, comm: _ } = operator;
     let varies = own.iter().filter_map(|ne| ne.var()).any(|ne| nest.is_variant(ne));

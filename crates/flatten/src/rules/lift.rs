@@ -1,15 +1,15 @@
-//! Functions at all points of a nest: a version of the function whose parameters and
-//! results are those of all points.
+//! Lifted functions: versions of functions whose parameters and results are those of all iterations
+//! of a nest.
 //!
 //! ```text
 //! f (n, x, ys: [n]) = e       f.uneven (w, ns, xs, (total, starts, ids, data))
-//!                               = ⟨points < w⟩, n ∈ ns, x ∈ xs, ys ∈ segments ⊢ e
-//! Σ ⊢ f (n, x, ys)        =>  f.uneven (points of Σ, all n, all x, all ys)
+//!                               = ⟨i < w⟩, n ∈ ns, x ∈ xs, ys ∈ segments ⊢ e
+//! Σ ⊢ f (n, x, ys)        =>  f.uneven (size of Σ, all n, all x, all ys)
 //! ```
 //!
-//! Where the sizes among the arguments are the same at all points, these stay what they
-//! are (`f.even`), and arrays have a dimension more. Arrays of one size share their
-//! segments. What a function consumes it copies: it has the segments of other points, too.
+//! If the sizes among the arguments are nest-invariant, they are passed as they are (`f.even`), and
+//! arrays have one more dimension. Arrays of one size share their segments. Parameters that a
+//! function consumes are copied: other iterations use the same arrays.
 
 use super::distribute::{Distribution, Sink, bind};
 use super::segments::{all_of, parts, reshape};
@@ -24,30 +24,31 @@ use ir::{Builder, PassError, Segs, Soacs};
 use prim::PrimType;
 use rustc_hash::FxHashMap;
 
-/// Of which points' sizes a function's version is.
+/// The regularity of the sizes of a function's lifted version.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub(crate) enum Lift {
-    /// They are the same at all points.
+    /// The sizes are the same in all iterations.
     Even,
-    /// They differ.
+    /// The sizes vary across iterations.
     Uneven,
 }
 
-/// What callers know of a function.
+/// The parameter and result types of a function.
 #[derive(Clone, Debug)]
 pub(crate) struct Signature {
     params: Vec<Param<Soacs>>,
     ret: Vec<Type>,
 }
 
-/// How an argument or a result of all points is handed over.
+/// The form in which an argument or a result of all iterations is passed.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Form {
-    /// As it is: the same at all points.
+    /// Unchanged: the same in all iterations.
     Same,
-    /// With a dimension more.
+    /// With one more dimension.
     Whole,
-    /// As segments, whose size is this parameter or this result; whether they come with it.
+    /// As segments whose length is this parameter or result; `here` is true if the descriptors are
+    /// passed with it.
     Segments { size: Size, here: bool },
 }
 
@@ -65,7 +66,7 @@ impl Signature {
         }
     }
 
-    /// Which parameters are sizes of parameters or results.
+    /// The indices of the parameters that are sizes of parameters or results.
     fn sizes(&self) -> Vec<usize> {
         let types = self.params.iter().map(|param| &param.ty).chain(&self.ret);
         let dims = types.flat_map(Type::shape);
@@ -80,8 +81,7 @@ impl Signature {
         sizes
     }
 
-    /// Whether there is a version for all points: arrays have at most one size that
-    /// differs, the outermost.
+    /// Returns true if the function can be lifted: only the outermost size of an array may vary.
     pub(crate) fn lifts(&self) -> bool {
         let types = self.params.iter().map(|param| &param.ty).chain(&self.ret);
         types.into_iter().all(|ty| match ty {
@@ -123,7 +123,7 @@ impl Signature {
 }
 
 impl Distribution<'_, '_> {
-    /// Appends a call of a function at all points.
+    /// Appends a call of a lifted function.
     pub(super) fn call(
         &mut self,
         ctx: &mut Ctx<'_>,
@@ -182,7 +182,7 @@ impl Distribution<'_, '_> {
         let mut pattern: Vec<Param<Soacs>> = Vec::new();
         let mut bound = Vec::with_capacity(pat.len());
         let mut totals: FxHashMap<Atom, Segments> = FxHashMap::default();
-        // Arrays at all points that the call itself does not give in that form.
+        // Arrays over the nest that the call itself does not return in that form.
         let mut left: Vec<(Name, Param<Soacs>)> = Vec::new();
         for ((param, own), form) in pat.into_iter().zip(own).zip(&ret) {
             if let Form::Whole | Form::Same = form {
@@ -221,7 +221,7 @@ impl Distribution<'_, '_> {
         }
         let pattern = ctx.params(pattern);
         out.push(Stm { pat: pattern, aux: Aux::at(aux.prov), exp: Exp::Apply { fun, args: all } });
-        // Sizes are known before the arrays that have them.
+        // Sizes are bound before the arrays that have them.
         let (segments, wholes): (Vec<_>, Vec<_>) = bound.into_iter().partition(|(_, _, own)| own.is_some());
         for (param, array, _) in wholes {
             let rest = param.ty.shape().to_vec();
@@ -246,7 +246,7 @@ impl Distribution<'_, '_> {
         Ok(())
     }
 
-    /// Notes the segments of a length, of which all but the start at a point is known.
+    /// Records the segments of a length, and binds the start in each iteration.
     fn know(&mut self, ctx: &mut Ctx<'_>, length: Atom, segments: Segments) {
         let start: Param<Soacs> = ctx.fresh("start", Type::I64);
         let start_name = start.name;
@@ -256,8 +256,7 @@ impl Distribution<'_, '_> {
     }
 }
 
-/// An array over the points of a nest with these dimensions in place of the nest's, unless
-/// that has one alone.
+/// An array over flattened iterations, reshaped to these dimensions unless the nest has only one.
 fn shaped(
     ctx: &mut Ctx<'_>,
     (one, widths): (bool, &[Dim]),
@@ -280,7 +279,7 @@ fn view(ctx: &mut Ctx<'_>, dims: &[Dim], array: Name, aux: &Aux, out: &mut Vec<S
     view
 }
 
-/// The array, or a copy of it where it may be a parameter's.
+/// The array, or a copy of it if it may alias a parameter.
 fn fresh(ctx: &mut Ctx<'_>, array: Name, stms: &mut Vec<Stm<Segs>>) -> Atom {
     let is_new = stms.iter().any(|stm| {
         let made = matches!(stm.exp, Exp::Op(_) | Exp::Apply { .. });
@@ -295,15 +294,15 @@ fn fresh(ctx: &mut Ctx<'_>, array: Name, stms: &mut Vec<Stm<Segs>>) -> Atom {
     copy.into()
 }
 
-/// The parts of a function that a version for all points has of its own.
+/// The parts of a lifted function that differ from the original.
 pub(crate) struct Lifted {
     pub(crate) params: Vec<FunParam<Segs>>,
     pub(crate) ret: Vec<FunResult<Segs>>,
     pub(crate) body: Body<Segs>,
 }
 
-/// A function's version for all points. The parameters that it consumes are its callers', so
-/// it begins with copies of them.
+/// The lifted version of a function. The caller keeps its arrays, so consumed parameters are copied
+/// first.
 pub(crate) fn lifted(
     ctx: &mut Ctx<'_>,
     (signature, lift): (&Signature, Lift),

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! Σ ⊢ loop x = e for i < n do f     =>   loop xs = (Σ ⊢ e) for i < n do (Σ, x ∈ xs ⊢ f)
-//!     if n is the same at all points
+//!     if n is the same in all iterations of Σ
 //! ```
 
 use super::distribute::{bind, distribute};
@@ -40,7 +40,7 @@ pub(super) fn g7(
             if consumed {
                 (array.into(), true)
             } else {
-                // The loop may give it back, and what a nest gives is its own.
+                // The loop may return it, and the results of a nest must not alias other arrays.
                 let copy: Param<Soacs> = ctx.fresh("own", own.ty.clone());
                 let name = copy.name;
                 bind(ctx, copy, BasicOp::Copy(array), &aux, out);

@@ -1,26 +1,26 @@
-//! The rules of moderate and incremental flattening (Henriksen et al., PPoPP 2019,
-//! figures 3 and 4) and of regular flattening, each from a combinator in a nest to what
-//! stands for it:
+//! The rules of moderate and incremental flattening (Henriksen et al., PPoPP 2019, figures 3 and 4)
+//! and of regular flattening. Each takes a combinator in a nest and appends the statements that
+//! replace it:
 //!
-//! | rule | where |
+//! | rule | module |
 //! |---|---|
-//! | G0: what no rule applies to stays | [`crate::host`] |
-//! | G1, G2: a nest without parallelism in it is a segop | [`versions::g2`] |
-//! | G3: a map with parallelism in it is one of three versions | [`versions::g3`] |
+//! | G0: statements that no rule applies to remain | [`crate::host`] |
+//! | G1, G2: a nest without inner parallelism is a segop | [`versions::g2`] |
+//! | G3: a map with inner parallelism has three versions | [`versions::g3`] |
 //! | G4: a reduction or scan of maps is a map of reductions or scans | [`interchange`] |
-//! | chunks of rows, beside G4 | [`chunks`] |
-//! | G5: views of all points are a view of an array | [`book::g5`] |
+//! | chunks of rows, as an alternative to G4 | [`chunks`] |
+//! | G5: the views of all iterations are one view of an array | [`book::g5`] |
 //! | G6: a nest over statements is a nest over each | [`mod@distribute`] |
-//! | what is the same at all points, at one of them | [`mod@once`] |
+//! | statements invariant along a dimension are computed in one iteration of it | [`mod@once`] |
 //! | G7: a nest over a loop is a loop of nests | [`loops::g7`] |
 //! | G8: a nest over a branch is a branch of nests | [`branches::g8`] |
-//! | G9: a reduction of a map with parallelism in it is one of two versions | [`folds::g9`] |
+//! | G9: a reduction of a map with inner parallelism has two versions | [`folds::g9`] |
 //! | map-iota, map-replicate, map-copy | [`book`] |
-//! | updates of all points | [`updates`], [`accumulators`] |
-//! | a flat map is tasks whose points contain tasks | [`mod@flat_map`] |
-//! | sizes that differ from point to point | [`irregular`], [`segments`], [`mod@rows`] |
-//! | functions of all points | [`mod@lift`] |
-//! | loops that points leave at different times | [`turns`], [`active`] |
+//! | updates in all iterations | [`updates`], [`accumulators`] |
+//! | a flat map is tasks whose iterations contain tasks | [`mod@flat_map`] |
+//! | sizes that vary across iterations | [`irregular`], [`segments`], [`mod@rows`] |
+//! | lifted functions | [`mod@lift`] |
+//! | loops whose trip count varies across iterations of the nest | [`turns`], [`active`] |
 
 mod accumulators;
 mod active;
@@ -58,8 +58,8 @@ use ir::soac::{Operator, Screma, Soac};
 use ir::syntax::{Aux, Param, Stm};
 use ir::{PassError, Segs, Soacs};
 
-/// Appends what stands for a combinator in a nest; the pattern has its results at all
-/// points.
+/// Appends the statements that replace a combinator in a nest; the pattern has its results for all
+/// iterations.
 pub(crate) fn combinator(
     ctx: &mut Ctx<'_>,
     nest: &Nest<'_>,

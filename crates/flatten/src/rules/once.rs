@@ -1,21 +1,21 @@
-//! What is the same along a dimension of a nest is computed at one of its points.
+//! Statements that are invariant along a dimension of a nest are computed in one of its iterations.
 //!
 //! ```text
 //! ⟨i < n⟩⟨j < k⟩ ⊢ let a = e1 in e2
 //!   =>  let m  = if n > 0 then 1 else 0
 //!       let as = (⟨i < m⟩⟨j < k⟩ ⊢ e1) in (⟨i < n⟩⟨j < k⟩, a = as[0, j] ⊢ e2)
-//!       if nothing that e1 needs differs in i
+//!       if e1 depends on nothing that varies with i
 //! ```
 //!
-//! A dimension without points has nothing computed: what stands in it may rest on there
-//! being one, as a read does whose index is in range for that reason. What there is of a nest
-//! after a loop has gone outwards (G7) is often so: coefficients that depend on the time and
-//! not on what is priced. Scalars that have a value in any case are computed outside of the
-//! nest, where conditions and sizes are the same for all of it.
+//! If the dimension has no iterations, nothing is computed: the statement may rely on there being
+//! one, as a read does whose index is in range for that reason. After a loop has been interchanged
+//! outwards (G7), the rest of a nest is often invariant: coefficients that depend on the time but
+//! not on the priced option. Scalar operations that cannot fail are computed outside the nest, so
+//! that conditions and sizes are known to be the same for all of it.
 //!
-//! Needs: combinators, and loops and branches with such in them, whose results have one
-//! shape at all points. What a nest gives as a result stays in it, and so does what is
-//! consumed, as each point has its own.
+//! Applies to: combinators, and loops and branches with combinators in them, whose results have one
+//! shape in all iterations. Results of the nest stay in it, and so do consumed arrays, as each
+//! iteration has its own.
 
 use super::distribute::{Distribution, distribute};
 use super::regular::has_parallelism;
@@ -33,19 +33,20 @@ use ir::{Name, PassError, Segs, Soacs};
 use prim::PrimType;
 use rustc_hash::FxHashSet;
 
-/// What a statement needs, and what of it differs from point to point.
+/// The statements that an invariant statement depends on, and the dimensions that it is invariant
+/// along.
 pub(super) struct Same {
-    /// What is computed outside of the nest, in order.
+    /// Statements that are computed outside the nest, in order.
     outside: Vec<Stm<Soacs>>,
-    /// What the nest binds, in order.
+    /// Bindings of the nest, in order.
     bound: Vec<Stm<Soacs>>,
-    /// What waits, in order.
+    /// Pending statements, in order.
     waiting: Vec<Stm<Soacs>>,
-    /// The indices of the dimensions along which all is the same.
+    /// The indices of the dimensions along which all of these are invariant.
     fixed: FxHashSet<Name>,
 }
 
-/// The names whose arrays a body may consume, be it by views of them.
+/// The names whose arrays a body may consume, also through views of them.
 pub(super) fn taken(ctx: &Ctx<'_>, body: &Body<Soacs>) -> FxHashSet<Name> {
     let mut names = FxHashSet::default();
     take(ctx, body, &mut names);
@@ -60,7 +61,7 @@ fn take(ctx: &Ctx<'_>, body: &Body<Soacs>, names: &mut FxHashSet<Name>) {
         let is_taken = |param: &Param<Soacs>| param.ty.is_array() && names.contains(&param.name);
         let may_pass = match &stm.exp {
             Exp::Basic(op) => viewed(op).is_some() && stm.pat.iter().any(is_taken),
-            // What its functions consume of theirs may be its own.
+            // The operands may be the parameters that its functions consume.
             Exp::Op(_) => names.len() > before,
             Exp::If { .. } | Exp::Loop { .. } | Exp::Apply { .. } => stm.pat.iter().any(is_taken),
         };
@@ -73,7 +74,7 @@ fn take(ctx: &Ctx<'_>, body: &Body<Soacs>, names: &mut FxHashSet<Name>) {
 }
 
 impl Distribution<'_, '_> {
-    /// A statement that cannot fail and gives the same at all points, outside of the nest.
+    /// Appends a statement that cannot fail and is invariant in the nest, outside of the nest.
     pub(super) fn once(&mut self, ctx: &mut Ctx<'_>, stm: Stm<Soacs>, out: &mut Vec<Stm<Segs>>) {
         let exp = match stm.exp {
             Exp::Basic(op) => Exp::Basic(op),
@@ -95,8 +96,8 @@ impl Distribution<'_, '_> {
         out.push(Stm { pat, aux: stm.aux, exp });
     }
 
-    /// What a statement needs of the nest and of what waits, if it gives the same along a
-    /// dimension and is worth a nest of its own.
+    /// The bindings and pending statements that a statement depends on, if it is invariant along a
+    /// dimension and worth a nest of its own.
     pub(super) fn same(&self, stm: &Stm<Soacs>) -> Option<Same> {
         let more = |name: Name| self.waits(name);
         let bound = self.bound(&more);
@@ -153,7 +154,8 @@ impl Distribution<'_, '_> {
         Some(same)
     }
 
-    /// A statement that is the same along dimensions, in a nest with one point along these.
+    /// Appends a statement in a nest that has one iteration along the dimensions that the statement
+    /// is invariant along.
     pub(super) fn at_one_point(
         &mut self,
         ctx: &mut Ctx<'_>,
@@ -184,7 +186,8 @@ impl Distribution<'_, '_> {
         Ok(())
     }
 
-    /// Dimensions along which all is the same have one point where they have any.
+    /// The dimensions of the nest, where those in `fixed` have one iteration, or none if they had
+    /// none.
     fn narrowed(
         &self,
         ctx: &mut Ctx<'_>,
@@ -208,7 +211,7 @@ impl Distribution<'_, '_> {
         dims
     }
 
-    /// What is computed outside of the nest gets names of its own there.
+    /// Appends the statements that are computed outside the nest, with fresh names.
     fn outside(&self, ctx: &mut Ctx<'_>, same: &mut Same, stm: &mut Stm<Soacs>, out: &mut Vec<Stm<Segs>>) {
         let mut names = Substitution::default();
         for mut scalar in std::mem::take(&mut same.outside) {
@@ -232,7 +235,7 @@ impl Distribution<'_, '_> {
     }
 }
 
-/// Whether a statement is a combinator, or a loop or branch with one in it.
+/// Returns true if a statement is a combinator, or a loop or branch with one in it.
 fn has_combinators(stm: &Stm<Soacs>) -> bool {
     match &stm.exp {
         _ if stm.aux.attrs.has(&Attr::Sequential) => false,

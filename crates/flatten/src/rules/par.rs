@@ -1,5 +1,5 @@
-//! How much parallelism there is: `Par(Σ)` and `Par(e)` of the paper, as the sizes that
-//! versions are chosen by.
+//! The degree of parallelism: `Par(Σ)` and `Par(e)` of the paper, as the sizes that versions are
+//! chosen by.
 
 use crate::context::Ctx;
 use crate::nest::Nest;
@@ -12,8 +12,8 @@ use prim::{BinOp, PrimType};
 use rustc_hash::FxHashSet;
 use target::levels::Level;
 
-/// `Par(Σ)`: the product of the widths, of the nests around too where their points are
-/// tasks that contain those of this one.
+/// `Par(Σ)`: the product of the widths, including those of the enclosing nests where their tasks
+/// contain the tasks of this one.
 pub(super) fn of_nest(ctx: &mut Ctx<'_>, nest: &Nest<'_>, aux: &Aux, out: &mut Vec<Stm<Segs>>) -> Atom {
     let beside = ctx.beside;
     let mut builder = ctx.builder(aux);
@@ -27,9 +27,9 @@ pub(super) fn of_nest(ctx: &mut Ctx<'_>, nest: &Nest<'_>, aux: &Aux, out: &mut V
 
 /// `Par(e)` of a middle version.
 pub(super) struct Middle {
-    /// How much parallelism there is.
+    /// The degree of parallelism.
     pub(super) all: Atom,
-    /// On a device the threads of each point's block.
+    /// On a device, the threads of the block of each iteration.
     pub(super) threads: Option<Threads>,
 }
 
@@ -37,16 +37,16 @@ pub(super) struct Middle {
 #[derive(Clone, Copy)]
 pub(super) struct Threads {
     block: Level,
-    /// How many have something to do.
+    /// The number of threads that have work.
     busy: Atom,
 }
 
-/// `Par(e)` for a segop over a nest whose body has segops at the level: the most points
-/// that go on at once, as far as their number is known before. `None` if none is.
+/// `Par(e)` for a segop over a nest whose body has segops at the level: the largest number of
+/// parallel iterations, among the spaces whose sizes are known before. `None` if there is none.
 ///
-/// Where each point has a block of a device, points are threads that have something to do:
-/// of a block as many as its segops have points in the middle, and no more than are enough
-/// for it.
+/// Where each iteration of the nest is a thread block of a device, threads with work are counted:
+/// in each block the mean number of iterations of its segops, but at most the number that is enough
+/// for a block.
 pub(super) fn of_body(
     ctx: &mut Ctx<'_>,
     (nest, body, level): (&Nest<'_>, &Body<Segs>, u8),
@@ -74,7 +74,8 @@ pub(super) fn of_body(
     Some(Middle { all, threads: block.map(|block| Threads { block, busy: inner }) })
 }
 
-/// `Par(Σ)` where each point could have a block with such threads: points whose blocks would be half empty count twice, and so on.
+/// `Par(Σ)` where each iteration could be a block of such threads: an iteration whose block would
+/// be half empty counts twice, and so on.
 pub(super) fn beside_blocks(
     ctx: &mut Ctx<'_>,
     (points, threads): (Atom, Threads),
@@ -90,10 +91,10 @@ pub(super) fn beside_blocks(
     weighed
 }
 
-/// How many threads of a block have something to do, where its segops have so many points,
-/// and there are so many blocks. `None` if there are no segops. They are counted in groups:
-/// the more blocks there are, the fuller they have to be to pay, as there is enough to do
-/// without them; up to half full.
+/// The number of threads of a block with work, if its segops have these numbers of iterations and
+/// there are `outer` blocks. `None` if there are no segops. It is rounded down to a multiple of a
+/// group: the more blocks there are, the larger the group (up to half a block), as blocks have to
+/// be fuller to pay where there is enough parallelism without them.
 fn threads(builder: &mut Builder<'_, Segs>, block: Level, outer: Atom, points: Vec<Atom>) -> Option<Atom> {
     let segops = points.len() as i64;
     let sum = fold(builder, BinOp::Add, points)?;
@@ -116,8 +117,8 @@ fn apply(builder: &mut Builder<'_, Segs>, op: BinOp, x: Atom, y: Atom) -> Atom {
     builder.let_basic("par", op).into()
 }
 
-/// The spaces of segops at a level in a body, each with those around it that are at the
-/// level, too.
+/// The index spaces of the segops at a level in a body, each with the dimensions of the enclosing
+/// segops at that level.
 fn spaces(body: &Body<Segs>, level: u8, around: &[Dim], found: &mut Vec<Vec<Dim>>) {
     with_stack(|| {
         for seg in segs(body, level) {
@@ -129,7 +130,8 @@ fn spaces(body: &Body<Segs>, level: u8, around: &[Dim], found: &mut Vec<Vec<Dim>
     });
 }
 
-/// What a point of the dearest segop at a level costs, in sixteenths of a nanosecond.
+/// The cost of an iteration of the most expensive segop at a level, in sixteenths of a nanosecond;
+/// 0 if there is none.
 pub(super) fn cost(body: &Body<Segs>, level: u8) -> i64 {
     with_stack(|| {
         let costs = segs(body, level).map(|seg| match cost(&seg.body, level) {
@@ -140,12 +142,12 @@ pub(super) fn cost(body: &Body<Segs>, level: u8) -> i64 {
     })
 }
 
-/// Whether a body has segops at a level.
+/// Returns true if a body has segops at a level.
 pub(super) fn has(body: &Body<Segs>, level: u8) -> bool {
     segs(body, level).next().is_some()
 }
 
-/// Whether segops at a level in a body scan at that level.
+/// Returns true if segops at a level in a body scan at that level.
 pub(super) fn scans(body: &Body<Segs>, level: u8) -> bool {
     with_stack(|| {
         segs(body, level).any(|seg| {
@@ -155,7 +157,7 @@ pub(super) fn scans(body: &Body<Segs>, level: u8) -> bool {
     })
 }
 
-/// Whether a size of a segop at a level in a body is known only in there.
+/// Returns true if a segop at a level in a body has a size that is bound in the body.
 pub(super) fn is_irregular(body: &Body<Segs>, level: u8) -> bool {
     let own: FxHashSet<Name> = binders(body).into_iter().collect();
     segs(body, level).any(|seg| {

@@ -1,4 +1,4 @@
-//! Statements that wait for their nest, and what it takes to have their values in it.
+//! Statements that are not distributed yet, and the values of theirs that the nest needs.
 
 use super::distribute::Distribution;
 use super::regular::{Bound, is_cheap};
@@ -8,28 +8,29 @@ use ir::walk::stm_names;
 use ir::{Name, Soacs};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Statements that wait for their nest.
+/// Statements that are not distributed yet.
 #[derive(Default)]
 pub(super) struct Pending {
     pub(super) stms: Vec<Stm<Soacs>>,
-    /// Which of them binds a name.
+    /// The statement that binds a name, as an index into `stms`.
     pub(super) bound: FxHashMap<Name, usize>,
-    /// Names that the nest cannot have: there is no array of their values at all points.
+    /// Names that cannot be bound in the nest: there is no array of their values for all
+    /// iterations.
     pub(super) stuck: FxHashSet<Name>,
-    /// When the last of these is used: until then nothing that waits is put into the
-    /// nest, as what is used later is then wanted there, too.
+    /// The last use of any stuck name: until then no pending statement is put into the nest, as
+    /// later statements would need its stuck names there.
     pub(super) until: usize,
 }
 
 impl Pending {
-    /// Adds a statement; what it binds is in the way until it is used last.
+    /// Adds a statement.
     pub(super) fn push(&mut self, stm: Stm<Soacs>) {
         let at = self.stms.len();
         self.bound.extend(stm.pat.iter().map(|param| (param.name, at)));
         self.stms.push(stm);
     }
 
-    /// Notes that the nest cannot have a name, which is used at this time at last.
+    /// Records that a name, last used at `last`, cannot be bound in the nest.
     pub(super) fn is_stuck(&mut self, name: Name, last: usize) {
         self.stuck.insert(name);
         self.until = self.until.max(last);
@@ -40,18 +41,18 @@ impl Pending {
     }
 }
 
-/// What it takes to have values that wait in the nest.
+/// The pending values that the nest needs.
 #[derive(Default)]
 pub(super) struct Needs {
-    /// Statements that are computed again.
+    /// Statements that are recomputed.
     pub(super) again: Vec<usize>,
-    /// Names whose values are stored.
+    /// Names whose values are stored in arrays over the nest.
     pub(super) stored: Vec<Name>,
     /// Names of arrays that are stored as segments.
     pub(super) filled: Vec<Name>,
 }
 
-/// How a nest goes into a statement.
+/// The kind of distribution of a nest into a statement.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Way {
     Regular,
@@ -59,13 +60,13 @@ pub(super) enum Way {
 }
 
 impl Distribution<'_, '_> {
-    /// The statement that binds a name, in the nest or before that.
+    /// The statement that binds a name, pending or in the nest.
     pub(super) fn binder(&self, name: Name) -> Option<&Stm<Soacs>> {
         let waits = self.pending.binder(name);
         waits.or_else(|| self.nest.binding(name))
     }
 
-    /// The certificates of the statements that a name's value comes from, in the nest or before that.
+    /// The certificates of the statements that a name's value depends on, pending or in the nest.
     pub(super) fn checks(&self, name: Name) -> Vec<Name> {
         let (mut open, mut seen) = (vec![name], FxHashSet::default());
         let mut checks = Vec::new();
@@ -80,7 +81,7 @@ impl Distribution<'_, '_> {
         checks
     }
 
-    /// Has a statement wait.
+    /// Adds a statement to the pending ones, and records the names that it makes stuck.
     pub(super) fn wait(&mut self, stm: Stm<Soacs>) {
         self.pending.push(stm);
         let Some(stm) = self.pending.stms.last() else {
@@ -111,8 +112,8 @@ impl Distribution<'_, '_> {
         }
     }
 
-    /// What the nest has to have before it goes into a statement; `None` if it does not
-    /// go there, and the statement waits.
+    /// The pending values that a nest needs before it is distributed into a statement; `None` if it
+    /// is not distributed there and the statement stays pending.
     pub(super) fn needs_of(&self, stm: &Stm<Soacs>, i: usize) -> Option<(Way, Needs)> {
         let more = |name: Name| self.pending.bound.contains_key(&name);
         let bound = self.bound(&more);
@@ -141,7 +142,7 @@ impl Distribution<'_, '_> {
         if self.pending.until > i || used.iter().any(is_stuck) {
             return None;
         }
-        // What waits and is used later is wanted now, too.
+        // Pending values with later uses are needed now, too.
         let later = self.pending.bound.keys().filter(|name| {
             let last = self.last_use.get(name);
             last.is_some_and(|last| *last > i)
@@ -152,8 +153,8 @@ impl Distribution<'_, '_> {
         Some((way, self.needs(bound, names)?))
     }
 
-    /// Whether a statement's result is used, and as a whole: the numbers of an `iota` are
-    /// known wherever one of them is.
+    /// Returns true if a statement's result is used as a whole array: the elements of an `iota`
+    /// that is no result of the body are computed where they are read.
     fn wanted(&self, stm: &Stm<Soacs>) -> bool {
         let [param] = stm.pat.as_slice() else {
             return false;
@@ -174,7 +175,7 @@ impl Distribution<'_, '_> {
             let Some(stm) = self.pending.binder(name) else {
                 continue;
             };
-            // What is made of arrays that the nest cannot have is stored itself.
+            // Views of arrays that cannot be bound in the nest are stored themselves.
             if is_cheap(stm) && !self.pending.stuck.contains(&name) {
                 if let Some(at) = self.pending.bound.get(&name) {
                     needs.again.push(*at);

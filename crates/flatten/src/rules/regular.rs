@@ -1,5 +1,5 @@
-//! What in a body is parallel, and whether it is so in the same way at all points of a
-//! nest: sizes, bounds and operators that do not differ from point to point.
+//! Parallelism of bodies, and its regularity: sizes, bounds and operators that are invariant in a
+//! nest.
 
 use super::irregular;
 use crate::nest::Nest;
@@ -12,13 +12,12 @@ use ir::walk::{free_names_lambda, sub_bodies, with_stack};
 use ir::{FunName, Name, Soacs};
 use rustc_hash::FxHashSet;
 
-/// Whether there is a combinator in a body that is not to run in order.
+/// Returns true if a body has a combinator without the attribute `sequential`.
 pub(super) fn has_parallelism(body: &Body<Soacs>) -> bool {
     any(body, &|_| true)
 }
 
-/// Whether all combinators in a body, if there are any, reduce what they map, or are
-/// in such.
+/// Returns true if all combinators in a body are redomaps, or inside redomaps.
 pub(super) fn only_redomaps(body: &Body<Soacs>) -> bool {
     !any(body, &|soac| !is_redomap(soac))
 }
@@ -51,15 +50,15 @@ fn any(body: &Body<Soacs>, test: &dyn Fn(&Soac) -> bool) -> bool {
     })
 }
 
-/// What is bound in a nest, and what is to be.
+/// The names bound in a nest, and those about to be.
 #[derive(Clone, Copy)]
 pub(super) struct Bound<'a> {
     pub(super) nest: &'a Nest<'a>,
-    /// What statements bind that are not in the nest yet.
+    /// True for names bound by statements that are not in the nest yet.
     pub(super) more: &'a dyn Fn(Name) -> bool,
-    /// Whether a nest may go into what differs from point to point.
+    /// True if a nest may be distributed into irregular statements.
     pub(super) irregular: bool,
-    /// Functions that have versions for all points.
+    /// Functions that have lifted versions.
     pub(super) lifts: &'a FxHashSet<FunName>,
 }
 
@@ -76,7 +75,7 @@ impl Bound<'_> {
         }
     }
 
-    /// Whether a type has a size that the statement itself binds.
+    /// Returns true if a type has a size that the statement itself binds.
     pub(super) fn has_own_size(self, stm: &Stm<Soacs>, ty: &Type) -> bool {
         let own = |dim: &Dim| {
             let is = |name| stm.pat.iter().any(|param| param.name == name);
@@ -89,7 +88,7 @@ impl Bound<'_> {
         matches!(atom, Atom::Var(name) if self.is_variant(name))
     }
 
-    /// Whether values of this type have one shape at all points.
+    /// Returns true if values of this type have the same shape in all iterations.
     pub(super) fn is_regular(self, ty: &Type) -> bool {
         match ty {
             Type::Prim(_) | Type::Acc { .. } => true,
@@ -107,7 +106,7 @@ impl Bound<'_> {
         self.lambda_varies(&operator.op) || operator.neutral.iter().any(|ne| self.atom_varies(*ne))
     }
 
-    /// Whether operators differ from point to point, of which nothing else is known.
+    /// Returns true if operators are nest-variant and no rule for irregular nests applies to them.
     fn folds_vary(self, folds: &Folds<Soacs>) -> bool {
         folds.operators().any(|operator| {
             self.lambda_varies(&operator.op)
@@ -118,14 +117,14 @@ impl Bound<'_> {
         })
     }
 
-    /// Whether a statement is one that a nest goes into.
+    /// Returns true if a nest is distributed into a statement.
     pub(super) fn is_parallel(self, stm: &Stm<Soacs>) -> bool {
         self.is_regular_parallel(stm)
             || self.irregular && !stm.aux.attrs.has(&Attr::Sequential) && irregular::is_parallel(self, stm)
     }
 
-    /// Whether a nest goes into a statement whose results have one shape at all points,
-    /// as has what is parallel in it.
+    /// Returns true if a nest is distributed into a statement whose results, and whose inner
+    /// parallelism, have the same shape in all iterations.
     pub(super) fn is_regular_parallel(self, stm: &Stm<Soacs>) -> bool {
         let own = |name: Name| stm.pat.iter().any(|param| param.name == name);
         let regular = stm.pat.iter().all(|param| {
@@ -180,7 +179,7 @@ impl Bound<'_> {
         }
     }
 
-    /// Whether a nest goes into any statement of a body.
+    /// Returns true if a nest is distributed into any statement of a body.
     pub(super) fn exploits(self, body: &Body<Soacs>) -> bool {
         with_stack(|| {
             let mut bound: FxHashSet<Name> = FxHashSet::default();
@@ -198,8 +197,8 @@ impl Bound<'_> {
     }
 }
 
-/// Whether a statement is cheap to compute again at each point that needs it: an
-/// operation on scalars, a view, a check.
+/// Returns true if a statement is cheap to recompute in each iteration that needs it: an operation
+/// on scalars, a view, a check.
 pub(super) fn is_cheap(stm: &Stm<Soacs>) -> bool {
     let Exp::Basic(op) = &stm.exp else {
         return false;
@@ -217,7 +216,7 @@ pub(super) fn is_cheap(stm: &Stm<Soacs>) -> bool {
         | BasicOp::FlatIndex { .. }
         | BasicOp::Rearrange { .. }
         | BasicOp::Reshape { .. }
-        // Their elements are known: whoever reads one computes it.
+        // Their elements are known: readers compute them.
         | BasicOp::Iota { .. }
         | BasicOp::Replicate { .. }
         | BasicOp::Param { .. }

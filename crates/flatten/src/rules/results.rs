@@ -1,11 +1,11 @@
-//! Results of a body under the names that are wanted of them.
+//! Renames the results of a body to the names of a pattern.
 //!
 //! ```text
 //! let ys = { let a = e in a }   =>   let ys = e
 //! ```
 //!
-//! What is bound elsewhere, has several names or is a constant stays to be bound to its
-//! name.
+//! A result that is bound outside the body, occurs several times or is a constant is left to be
+//! bound separately.
 
 use ir::syntax::{Atom, Body, Param, Stm};
 use ir::types::Dim;
@@ -13,8 +13,7 @@ use ir::walk::{Substitution, substitute_stm};
 use ir::{Name, Soacs};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// The statements of a body that bind its results under these names, and the results that
-/// are left to be bound.
+/// The statements of a body, with its results renamed, and the results that are left to be bound.
 pub(super) fn named(
     body: Body<Soacs>,
     pat: Vec<Param<Soacs>>,
@@ -24,7 +23,7 @@ pub(super) fn named(
     let own: FxHashSet<Name> = given.iter().map(|(param, _)| param.name).collect();
     let mut dims = given.iter().flat_map(|(param, _)| param.ty.shape());
     if dims.any(|dim| matches!(dim, Dim::Var(size) if own.contains(size))) {
-        // A size has to be bound before what has it.
+        // A size has to be bound before the arrays that have it.
         return (stms, given);
     }
     let mut wanted: FxHashMap<Name, Param<Soacs>> = FxHashMap::default();

@@ -1,15 +1,14 @@
-//! Arrays whose rows are segments: one segment, read in rows.
+//! Arrays whose rows are segments: stored as one segment and reshaped.
 //!
 //! ```text
 //! Σ ⊢ let a: [2][n] = [xs, ys]     =>  Σ ⊢ let s: [2 * n] = xs ++ ys
 //!                                          let a = reshape [2][n] s
 //! Σ ⊢ let b: [k][n] = opaque a     =>  Σ ⊢ let t = opaque (reshape [k * n] a)
 //!                                          let b = reshape [k][n] t
-//!     where n differs from point to point, and k does not
+//!     where n varies across iterations, and k does not
 //! ```
 //!
-//! What stands on the right is known to other rules; rows are computed where they are
-//! read.
+//! Other rules apply to the operations on the right; rows are computed where they are read.
 
 use super::distribute::Distribution;
 use super::segments::reshape;
@@ -20,7 +19,7 @@ use ir::types::Dim;
 use ir::{Builder, PassError, Soacs};
 
 impl Distribution<'_, '_> {
-    /// A literal or a copy of such rows as statements on one segment.
+    /// Rewrites a literal or a copy of such rows into statements on one segment.
     pub(super) fn in_rows(
         &self,
         ctx: &mut Ctx<'_>,
@@ -75,7 +74,7 @@ impl Distribution<'_, '_> {
         Ok(Some(stms))
     }
 
-    /// The segment that an array in rows is, if it was made of one.
+    /// The segment that an array of rows is a reshape of, if it is one.
     fn as_segment(&self, ctx: &Ctx<'_>, name: Name, rest: usize) -> Option<Name> {
         let stm = self.binder(name)?;
         let Exp::Basic(BasicOp::Reshape { kind: ReshapeKind::Arbitrary, array, .. }) = &stm.exp else {

@@ -1,13 +1,13 @@
-//! Segments: the arrays that points of a nest have where sizes differ from point to
-//! point, one after another in one array.
+//! Segments: arrays of a nest whose sizes vary across iterations, stored consecutively in one
+//! array.
 //!
 //! ```text
-//! lengths, starts: one for each point     ids: for each element whose it is
-//! at a point:  xs = data[start :+ length]
+//! lengths, starts: one for each iteration     ids: the iteration of each element
+//! in an iteration:  xs = data[start :+ length]
 //! ```
 //!
-//! What waits for its nest fills its segments in order, all points side by side; arrays
-//! whose elements are known one by one are made element by element.
+//! Pending statements fill their segments sequentially, one iteration of the nest each; arrays with
+//! known elements are made element by element.
 
 use super::distribute::Distribution;
 use super::updates::{accumulator, array_of};
@@ -25,7 +25,8 @@ use prim::PrimType;
 use smallvec::SmallVec;
 
 impl Distribution<'_, '_> {
-    /// The segments of this length at each point.
+    /// The segments of this length in each iteration; appends their descriptors if there are none
+    /// yet.
     pub(super) fn segments(
         &mut self,
         ctx: &mut Ctx<'_>,
@@ -62,7 +63,7 @@ impl Distribution<'_, '_> {
         Ok(segments)
     }
 
-    /// Binds a name to its point's segment of an array; these checks must hold before.
+    /// Binds a name to its iteration's segment of an array; the read relies on these certificates.
     pub(super) fn bind_segment(
         &mut self,
         param: Param<Soacs>,
@@ -81,7 +82,7 @@ impl Distribution<'_, '_> {
         self.nest.bind(Stm { pat: vec![param], aux, exp: Exp::Basic(BasicOp::Index { array, slice }) });
     }
 
-    /// The array that has a name's segments, of this length, at all points.
+    /// The array of a name's segments, of this length, for all iterations.
     pub(super) fn data(
         &mut self,
         ctx: &mut Ctx<'_>,
@@ -105,8 +106,8 @@ impl Distribution<'_, '_> {
         Ok((array, segments))
     }
 
-    /// An array of segments, of values of this type, made element by element: what gives
-    /// one gets its place in the segment.
+    /// Appends an array of segments of this type, made element by element: `make` takes the index
+    /// of an element within its segment.
     pub(super) fn by_element(
         &mut self,
         ctx: &mut Ctx<'_>,
@@ -131,7 +132,7 @@ impl Distribution<'_, '_> {
         Ok(name)
     }
 
-    /// Appends an operation that gives a segment.
+    /// Appends an operation whose result is a segment.
     pub(super) fn operation(
         &mut self,
         ctx: &mut Ctx<'_>,
@@ -147,7 +148,7 @@ impl Distribution<'_, '_> {
         let length = length.ok_or_else(|| PassError::bug("no segment"))?;
         let mut certs: Vec<Name> = aux.certs.to_vec();
         if let BasicOp::Opaque(Atom::Var(name)) | BasicOp::Copy(name) = op {
-            // Where a segment is empty, none of its elements checks what must hold.
+            // An empty segment has no element that makes the checks.
             certs.extend(self.checks(name));
         }
         let (array, segments) = if let BasicOp::Opaque(Atom::Var(name)) = op {
@@ -174,7 +175,7 @@ impl Distribution<'_, '_> {
         Ok(())
     }
 
-    /// Fills the segments of these names, whose statements are the first.
+    /// Fills the segments of these names; `stms` compute their values.
     pub(super) fn fill(
         &mut self,
         ctx: &mut Ctx<'_>,
@@ -189,7 +190,7 @@ impl Distribution<'_, '_> {
             let length = length.ok_or_else(|| PassError::bug("no segment"))?;
             let segments = self.segments(ctx, length, &aux, out)?;
             if is_scratch(&stms, param.name) {
-                // There is nothing to fill them with.
+                // Scratch arrays have no contents to fill in.
                 let room = room(ctx, all_of(&param.ty, segments), &aux, out)?;
                 self.bind_segment(param, (room, length, segments), &[]);
                 continue;
@@ -238,13 +239,13 @@ impl Distribution<'_, '_> {
     }
 }
 
-/// Whether statements make an array of unspecified contents.
+/// Returns true if statements bind an array to scratch memory.
 fn is_scratch(stms: &[Stm<Soacs>], array: Name) -> bool {
     let scratches = stms.iter().filter(|stm| matches!(stm.exp, Exp::Basic(BasicOp::Scratch { .. })));
     scratches.flat_map(|stm| &stm.pat).any(|it| it.name == array)
 }
 
-/// An array of this type for all segments, of unspecified contents.
+/// An array for all segments, of unspecified contents.
 fn room(ctx: &mut Ctx<'_>, ty: Type, aux: &Aux, out: &mut Vec<Stm<Segs>>) -> Result<Name, PassError> {
     let Type::Array { elem, shape } = ty else {
         return Err(PassError::bug("no segment"));
@@ -255,8 +256,8 @@ fn room(ctx: &mut Ctx<'_>, ty: Type, aux: &Aux, out: &mut Vec<Stm<Segs>>) -> Res
     Ok(room)
 }
 
-/// Writes an array to an accumulator, from this place on in its outermost dimension;
-/// gives the accumulator.
+/// Writes an array to an accumulator, from this index on in its outermost dimension; returns the
+/// accumulator.
 fn store(
     builder: &mut Builder<'_, Soacs>,
     (array, acc): (Name, Name),
@@ -283,8 +284,8 @@ fn store(
     done.first().copied().unwrap_or(acc)
 }
 
-/// Names for the segments of `width` points: how many elements, where each begins, whose
-/// each is.
+/// Fresh names for the segment descriptors of `width` iterations: the total number of elements, the
+/// start of each segment, the iteration of each element.
 pub(super) fn parts<L: Level<Ann = ()>>(ctx: &mut Ctx<'_>, width: Dim) -> [Param<L>; 3] {
     let total: Param<L> = ctx.fresh("total", Type::I64);
     let starts = ctx.fresh("starts", Type::array(PrimType::I64, [width]));
@@ -293,15 +294,15 @@ pub(super) fn parts<L: Level<Ann = ()>>(ctx: &mut Ctx<'_>, width: Dim) -> [Param
     [total, starts, ids]
 }
 
-/// The type of all segments of values of a type.
+/// The type of the array of all segments of values of a type.
 pub(super) fn all_of(ty: &Type, segments: Segments) -> Type {
     let rest = ty.shape().iter().skip(1).copied();
     let shape: Shape = std::iter::once(Dim::Var(segments.total)).chain(rest).collect();
     ty.elem().map_or_else(|| ty.clone(), |elem| Type::array(elem, shape))
 }
 
-/// An array of segments whose type names their total: where a loop gave it, that may be
-/// another name of the same number.
+/// An array of segments whose type names their total: in the result of a loop, that may be another
+/// name for the same number.
 fn counted(
     ctx: &mut Ctx<'_>,
     array: Name,

@@ -1,15 +1,16 @@
-//! Loops whose arrays are segments, and loops that points leave at different times.
+//! Loops whose arrays are segments, and loops whose trip count varies across iterations of the
+//! nest.
 //!
 //! ```text
 //! Σ ⊢ loop x = e for i < n do f       =>  loop xs = (Σ ⊢ e) for i < n do (Σ, x ∈ xs ⊢ f)
 //! Σ ⊢ loop x = e while c do f         =>  loop xs, cs = (Σ ⊢ e) while any cs do
-//!                                           Σc, x ∈ xs ⊢ f, and xs where it was computed
-//!     where Σc is the points of Σ at which c holds
+//!                                           Σc, x ∈ xs ⊢ f, scattered into xs
+//!     where Σc is the iterations of Σ in which c holds
 //! ```
 //!
-//! The first is rule G7 with other arrays. A `for` whose bound differs from point to
-//! point is a `while`. The points that go on are the elements of segments of length 1 or
-//! 0 (`active`). Arrays whose sizes change are put together anew in each turn.
+//! The first is rule G7 with segments. A `for` loop with a nest-variant bound becomes a `while`
+//! loop. The active iterations are the elements of segments of length 1 or 0 (`active`). Arrays
+//! whose sizes change are rebuilt in each iteration of the loop.
 
 use super::distribute::{Distribution, Sink, bind};
 use super::irregular::is_segment;
@@ -28,7 +29,7 @@ use rustc_hash::FxHashSet;
 
 type Loop = (Vec<LoopParam<Soacs>>, LoopForm, Body<Soacs>);
 
-/// Whether a statement is such a loop, with parallelism in it that a nest goes into.
+/// Returns true if a statement is such a loop, with parallelism that a nest is distributed into.
 pub(super) fn is_parallel(
     bound: Bound<'_>,
     stm: &Stm<Soacs>,
@@ -51,15 +52,15 @@ pub(super) fn is_parallel(
         && (inner.exploits(body) || grows(params, body))
 }
 
-/// Whether a loop makes arrays whose sizes are known in it alone: there is no room for
-/// these where points go their own ways.
+/// Returns true if a loop makes arrays whose sizes are known only inside it: these cannot be
+/// allocated where iterations run independently.
 fn grows(params: &[LoopParam<Soacs>], body: &Body<Soacs>) -> bool {
     let mut own: FxHashSet<Name> = params.iter().map(|p| p.param.name).collect();
     own.extend(binders(body));
     makes(body, &own)
 }
 
-/// Whether a body makes arrays of such sizes.
+/// Returns true if a body makes arrays of such sizes.
 fn makes(body: &Body<Soacs>, sizes: &FxHashSet<Name>) -> bool {
     with_stack(|| {
         body.stms.iter().any(|stm| match &stm.exp {
@@ -84,18 +85,17 @@ fn makes(body: &Body<Soacs>, sizes: &FxHashSet<Name>) -> bool {
     })
 }
 
-/// What a loop carries for all points.
+/// A loop-carried value for all iterations of the nest.
 #[derive(Clone)]
 pub(super) enum Carried {
-    /// The values of all points.
+    /// The array of all values.
     Whole(Param<Soacs>),
-    /// Their segments, of this length at a point; and how many elements these have, if
-    /// the loop changes that.
+    /// Segments of this length; `total` is their number of elements if the loop changes it.
     Segments { total: Option<Param<Soacs>>, data: Param<Soacs>, length: Atom },
 }
 
 impl Carried {
-    /// The parameter that stands before it.
+    /// The loop parameter of the total, which precedes that of the data.
     pub(super) fn total(&self) -> Option<&Param<Soacs>> {
         match self {
             Self::Segments { total, .. } => total.as_ref(),
@@ -104,7 +104,7 @@ impl Carried {
     }
 }
 
-/// A `for` as a `while`.
+/// A `for` loop as a `while` loop.
 fn counted(ctx: &mut Ctx<'_>, (mut params, form, mut body): Loop, pat: &mut Vec<Param<Soacs>>) -> Loop {
     let LoopForm::For { var, ty, bound } = form else {
         return (params, form, body);
@@ -130,7 +130,7 @@ fn counted(ctx: &mut Ctx<'_>, (mut params, form, mut body): Loop, pat: &mut Vec<
 }
 
 impl Distribution<'_, '_> {
-    /// Appends such a loop; results that are no segments have patterns at all points.
+    /// Appends such a loop; results that are no segments have patterns for all iterations.
     pub(super) fn turns(
         &mut self,
         ctx: &mut Ctx<'_>,
@@ -180,7 +180,7 @@ impl Distribution<'_, '_> {
         self.after(ctx, (pat, own, carried), aux, (all, form, inner), out)
     }
 
-    /// The first conditions of a `for` that has become a `while`.
+    /// The initial conditions of a `for` loop that has become a `while` loop.
     fn begins(&mut self, ctx: &mut Ctx<'_>, params: &mut [LoopParam<Soacs>], aux: &Aux) {
         if let [.., turn, goes] = params {
             let ty = turn.param.ty.elem().unwrap_or(PrimType::I64);
@@ -192,7 +192,7 @@ impl Distribution<'_, '_> {
         }
     }
 
-    /// What a loop carries of a parameter: adds the loop's own parameters.
+    /// The loop-carried form of a parameter; adds the loop's own parameters.
     fn carry(
         &mut self,
         ctx: &mut Ctx<'_>,
@@ -233,7 +233,7 @@ impl Distribution<'_, '_> {
         Ok(Carried::Segments { total, data, length })
     }
 
-    /// A distribution over the same nest inside of a loop, with what that carries.
+    /// A distribution over the same nest inside a loop, with the loop-carried values bound.
     pub(super) fn inside<'q>(
         &'q self,
         ctx: &mut Ctx<'_>,
@@ -260,7 +260,8 @@ impl Distribution<'_, '_> {
         Ok(inner)
     }
 
-    /// A turn that all points take: what is carried on.
+    /// Appends the loop body where all iterations of the nest are active; returns the loop-carried
+    /// values.
     fn even_turn(
         &self,
         ctx: &mut Ctx<'_>,
@@ -302,7 +303,7 @@ impl Distribution<'_, '_> {
         Ok(next)
     }
 
-    /// The lengths of the segments that a turn gives.
+    /// The lengths of the segments after an iteration of the loop.
     pub(super) fn next_lengths(
         &self,
         params: &[LoopParam<Soacs>],
@@ -319,7 +320,7 @@ impl Distribution<'_, '_> {
         carried.iter().map(next).collect()
     }
 
-    /// Whether any of the truth values of all points is true.
+    /// Reduces an array of truth values to whether any is true.
     fn any(
         &self,
         ctx: &mut Ctx<'_>,
@@ -411,7 +412,7 @@ impl Distribution<'_, '_> {
     }
 }
 
-/// The position among a loop's own parameters of one that is carried whole.
+/// The position, among the loop's own parameters, of a value that is carried as a whole array.
 fn flat_place(carried: &[Carried], at: usize) -> usize {
     let width = |carried: &Carried| 1 + usize::from(carried.total().is_some());
     carried.iter().take(at).map(width).sum()

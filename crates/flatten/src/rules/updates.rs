@@ -1,6 +1,5 @@
-//! Updates of arrays at all points of a nest: histograms whose arrays have the nest's
-//! dimensions before their own, updates by segments, and bodies that update in place
-//! what the nest has given them.
+//! Array updates in nests: histograms whose arrays get the nest's dimensions before their own,
+//! updates by segments, and bodies that update an array of the nest in place.
 
 use super::distribute::{Distribution, bind};
 use super::{irregular, versions};
@@ -16,8 +15,9 @@ use ir::{Builder, Name, PassError, Segs, Soacs};
 use rustc_hash::FxHashSet;
 
 impl Distribution<'_, '_> {
-    /// A statement as others with parallelism that a nest goes into: an update of an array
-    /// of one shape by segments, and folds from values that differ from point to point.
+    /// Rewrites a statement into others that a nest can be distributed into: an update, by a
+    /// segment, of an array whose shape is the same in all iterations; scans and reductions with
+    /// nest-variant initial values; literals and copies of arrays whose rows are segments.
     pub(super) fn rewritten(&self, ctx: &mut Ctx<'_>, stm: Stm<Soacs>) -> Result<Vec<Stm<Soacs>>, PassError> {
         let more = |name: Name| self.waits(name);
         let bound = self.bound(&more);
@@ -56,8 +56,8 @@ impl Distribution<'_, '_> {
         }
     }
 
-    /// An array under the name that it has where its shape is the same at all points,
-    /// and the checks that both are one.
+    /// The array before a coercion, if its shape is the same in all iterations, and the
+    /// certificates of the coercion; else the array itself.
     fn of_one_shape(&self, ctx: &Ctx<'_>, name: Name) -> Result<(Name, Vec<Name>), PassError> {
         let more = |name: Name| self.waits(name);
         if let Some(stm) = self.binder(name)
@@ -70,8 +70,8 @@ impl Distribution<'_, '_> {
     }
 }
 
-/// A fold from the neutral elements of its operators, and what combines the results with
-/// what it began from.
+/// A scan or reduction that starts from the neutral elements of its operators, and the statements
+/// that combine its results with the initial values.
 fn from_neutral(
     ctx: &mut Ctx<'_>,
     mut stm: Stm<Soacs>,
@@ -133,8 +133,7 @@ fn from_neutral(
     after
 }
 
-/// The parameters of a `withacc` for arrays with these elements: the token, and the
-/// accumulator.
+/// The parameters of a `withacc` for arrays with these elements: the token, and the accumulator.
 pub(crate) fn accumulator<L: Level<Ann = ()>>(
     builder: &mut Builder<'_, L>,
     elems: Vec<Type>,
@@ -166,7 +165,7 @@ fn scatter(
     Ok(Exp::Op(Soac::WithAcc { inputs, lambda }))
 }
 
-/// Writes an array to the places of a slice; gives the accumulator.
+/// Writes an array to the elements of a slice; returns the accumulator.
 fn scattered(
     builder: &mut Builder<'_, Soacs>,
     (value, acc): (Name, Name),
@@ -183,7 +182,7 @@ fn scattered(
             BasicOp::UpdateAcc { acc, index: index.iter().copied().collect(), values: vec![value.into()] };
         return builder.let_basic("acc", update);
     };
-    // The value's own size is perhaps the same everywhere.
+    // The value's own size may be the same in all iterations.
     let ty = builder.type_of(value.into());
     let count = ty.shape().first().copied().unwrap_or(*count);
     let iota = builder.iota(count);
@@ -201,8 +200,8 @@ fn scattered(
     done.first().copied().unwrap_or(acc)
 }
 
-/// The array over all dimensions of a nest that has a name's value at each point; made
-/// if there is none.
+/// The array over all dimensions of a nest with a value for each iteration; appended if there is
+/// none.
 pub(super) fn array_of(
     ctx: &mut Ctx<'_>,
     nest: &Nest<'_>,
@@ -234,7 +233,7 @@ pub(super) fn array_of(
     Ok(array)
 }
 
-/// Histograms whose destinations are the arrays of all points'.
+/// Histograms whose destinations are the arrays of all iterations.
 pub(super) fn destinations(
     ctx: &mut Ctx<'_>,
     nest: &Nest<'_>,
@@ -255,7 +254,7 @@ pub(super) fn destinations(
     Ok(all)
 }
 
-/// A body that copies what it consumes of the nest's arrays: those are other points',
+/// A body that copies the arrays of the nest that it consumes, since other iterations use them,
 /// too.
 pub(crate) fn owned(
     ctx: &mut Ctx<'_>,
@@ -284,7 +283,7 @@ pub(super) fn viewed(op: &BasicOp) -> Option<Name> {
 
 struct Owner<'a, 'n, 'c> {
     nest: &'a Nest<'n>,
-    /// Names in the body that may be arrays of the nest.
+    /// Names in the body that may alias arrays of the nest.
     views: FxHashSet<Name>,
     ctx: &'a mut Ctx<'c>,
 }
@@ -333,7 +332,7 @@ impl Owner<'_, '_, '_> {
         Ok(())
     }
 
-    /// Notes the results of a statement that may be arrays of the nest.
+    /// Records the results of a statement that may alias arrays of the nest.
     fn note(&mut self, stm: &Stm<Soacs>) {
         let arrays = stm.pat.iter().filter(|param| param.ty.is_array());
         let arrays: Vec<Name> = arrays.map(|param| param.name).collect();

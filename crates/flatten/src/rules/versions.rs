@@ -1,4 +1,4 @@
-//! Rules G1 to G3: a nest as a segop, and the versions of a nest with parallelism in it.
+//! Rules G1 to G3: a nest as a segop, and the versions of a nest with inner parallelism.
 //!
 //! ```text
 //! G2  Σ ⊢ map (\x -> e) xs   =>  segmap (Σ, x ∈ xs) e          if e has no combinators
@@ -10,14 +10,14 @@
 //!                                flat   = e flattened in Σ'
 //! ```
 //!
-//! Rule G1 is the same at the lowest level, where there are no versions: nests are
-//! flattened as far as that goes. On a machine whose tasks contain tasks, the level
-//! below is the same one, and there is no flat version: that is the middle of the
-//! middle. Where the middle one would have too little to do, the first is taken.
+//! Rule G1 is the same at the lowest level, where there are no versions: nests are flattened as far
+//! as possible. On a machine whose tasks contain tasks, the level below is the same one, and there
+//! is no flat version: the middle version contains its own middle version. Where the middle version
+//! would have too little work, the first is taken.
 //!
-//! On a device both sizes are threads that have something to do ([`par`]): a block a point
-//! pays where its segops fill it, and less parallelism is enough for a thread a point where
-//! they would not.
+//! On a device both sizes count threads that have work ([`par`]): one block per iteration pays
+//! where the block's segops fill it, and one thread per iteration needs less parallelism where they
+//! would not.
 
 use super::distribute::{bind, distribute, exploits, gives_elements};
 use super::par::Threads;
@@ -36,13 +36,13 @@ use prim::{PrimType, Scalar};
 use target::levels::{BLOCK_THREADS, ENOUGH_SCANS};
 use target::tasks::NEST_WORK;
 
-/// Where the point of a segop runs that has nothing parallel in it.
+/// The position of the body of a segop without inner parallelism.
 pub(super) fn inside(at: Position) -> Result<Position, PassError> {
     let level = at.level.ok_or_else(|| PassError::bug("a segop at no level"))?;
     Ok(Position::alone(level))
 }
 
-/// Appends the segop of a nest, all in it in order.
+/// Appends the segop of a nest, with a sequential body.
 pub(super) fn g2(
     ctx: &mut Ctx<'_>,
     nest: &Nest<'_>,
@@ -56,7 +56,7 @@ pub(super) fn g2(
     manifest::segop(ctx, nest, inside, point, pat, aux, out)
 }
 
-/// Which versions are to be made.
+/// The versions to be made.
 #[derive(Clone, Copy)]
 struct Wanted {
     outer: bool,
@@ -74,7 +74,7 @@ fn wanted(ctx: &mut Ctx<'_>, nest: &Nest<'_>, at: Position, aux: &Aux, body: &Bo
         return Wanted::OUTER;
     }
     if !regular::has_parallelism(body) {
-        // What there is no room for inside, and what needs no segop.
+        // Arrays that cannot be allocated inside a segop, and views, which need no segop.
         let goes = irregular::goes(ctx, at);
         let flat = goes
             && (exploits(ctx, nest, body, goes)
@@ -98,8 +98,8 @@ fn wanted(ctx: &mut Ctx<'_>, nest: &Nest<'_>, at: Position, aux: &Aux, body: &Bo
         Flatten::None => Wanted::OUTER,
         Flatten::Moderate if regular::only_redomaps(body) => Wanted::OUTER,
         Flatten::Incremental if nests(ctx, at) => {
-            // Tasks in tasks have the parallelism of flattening further, and no arrays
-            // between. Where it is known that the points are enough, there is nothing to
+            // Tasks in tasks have the parallelism of further flattening, and no arrays between
+            // them. If the constant number of iterations is large enough, there is nothing to
             // choose.
             let known = nest.points();
             let known = known.is_some_and(|points| points >= enough(ctx, at));
@@ -120,12 +120,12 @@ fn wanted(ctx: &mut Ctx<'_>, nest: &Nest<'_>, at: Position, aux: &Aux, body: &Bo
     }
 }
 
-/// Whether there may be one more choice between versions inside of those around.
+/// Returns true if another choice between versions may be nested in those around.
 pub(super) fn may_choose(ctx: &Ctx<'_>) -> bool {
     ctx.choices < ctx.stack.most_choices()
 }
 
-/// Makes what there is a choice around.
+/// Runs `make` inside one more choice between versions.
 pub(super) fn inside_choice<T>(
     ctx: &mut Ctx<'_>,
     make: impl FnOnce(&mut Ctx<'_>) -> Result<T, PassError>,
@@ -136,37 +136,38 @@ pub(super) fn inside_choice<T>(
     made
 }
 
-/// Notes that there are no versions of a nest, as there are enough of those around.
+/// Records that a nest has no versions, as the limit of nested choices is reached.
 pub(super) fn note_limit(ctx: &mut Ctx<'_>, aux: &Aux) {
     let most = ctx.stack.most_choices();
     ctx.note_decision(aux, |_| ir::decision::Kind::NoVersions { most });
 }
 
-/// Whether what stands at a position may contain its own level.
+/// Returns true if segops at the position's level may contain segops of that level.
 pub(super) fn nests(ctx: &Ctx<'_>, at: Position) -> bool {
     at.level.is_some_and(|level| ctx.stack.for_maps(level) == Some(level))
 }
 
-/// A version, and what it takes to be taken.
+/// A version and its guard.
 pub(super) struct Arm {
-    /// None for a version that always goes.
+    /// `None` for the version that is taken if no other is.
     pub(super) guard: Option<Guard>,
     pub(super) body: Body<Segs>,
 }
 
-/// How many points are enough at a position by default.
+/// The default number of iterations that suffices at a position.
 fn enough(ctx: &Ctx<'_>, at: Position) -> i64 {
     let level = at.level.and_then(|level| ctx.stack.level(level));
     level.map_or(1, |level| level.enough)
 }
 
-/// When a version is taken.
+/// The condition for taking a version.
 pub(super) struct Guard {
-    /// What computes the sizes.
+    /// The statements that compute the sizes.
     pub(super) before: Vec<Stm<Segs>>,
-    /// From here on: `Par`, and the parameter.
+    /// `Par` and the parameter that it has to reach.
     pub(super) enough: (Atom, TunableId),
-    /// Below here, too, as what comes next has too little to do.
+    /// The version is also taken if this size is below its parameter: then the next version has too
+    /// little work.
     pub(super) little: Option<(Atom, TunableId)>,
 }
 
@@ -212,7 +213,7 @@ pub(super) fn g3(
         }
     }
     if arms.is_empty() && !want.flat {
-        // What was asked for there is not.
+        // None of the requested versions exists.
         let point = Point::map(body, ret);
         return g2(ctx, nest, at, pat, aux, point, out);
     }
@@ -227,8 +228,8 @@ pub(super) fn g3(
     choose(ctx, arms, pat, &aux, out)
 }
 
-/// How many points are enough by default for tasks alone, now that it is known what the
-/// versions with tasks inside are.
+/// Sets the default number of iterations that suffices for tasks alone, now that the versions with
+/// inner tasks are known.
 fn set_enough(ctx: &mut Ctx<'_>, arms: &[Arm], level: u8) {
     let [outer, inner @ ..] = arms else { return };
     if inner.iter().any(|arm| par::scans(&arm.body, level))
@@ -239,8 +240,8 @@ fn set_enough(ctx: &mut Ctx<'_>, arms: &[Arm], level: u8) {
     }
 }
 
-/// A body whose statements have the attributes that say which versions the nest has,
-/// unless they have some of their own; on machines of which these attributes speak.
+/// Copies the attributes that select versions from the nest to the statements of its body that have
+/// none of their own. On machines whose tasks contain tasks these attributes do not apply.
 fn inherited(ctx: &Ctx<'_>, aux: &Aux, mut body: Body<Soacs>) -> Body<Soacs> {
     let versions = |attr: &&Attr| matches!(attr, Attr::Flattening(_));
     if !ctx.stack.nests() {
@@ -255,7 +256,7 @@ fn inherited(ctx: &Ctx<'_>, aux: &Aux, mut body: Body<Soacs>) -> Body<Soacs> {
     body
 }
 
-/// Of two versions the first is taken also where the second one's guard says no.
+/// With two versions left, the first is also taken where the guard of the second fails.
 fn last_two(arms: &mut [Arm]) {
     let [first, second] = arms else {
         if let [only] = arms {
@@ -269,8 +270,8 @@ fn last_two(arms: &mut [Arm]) {
     }
 }
 
-/// The version whose inner parallelism goes to the level below, if there is one, and what is
-/// known of the threads of its blocks.
+/// The version whose inner parallelism is at the level below, if there is one, and the threads of
+/// its blocks.
 fn middle(
     ctx: &mut Ctx<'_>,
     nest: &Nest<'_>,
@@ -296,7 +297,8 @@ fn middle(
         return Ok(None);
     };
     let seg = &seg.body;
-    // Where nothing is below, those that share the level have to be as many at all points.
+    // Where no level is below that, the segops that share the level need the same sizes in all
+    // iterations.
     let last = ctx.stack.for_maps(inner).is_none();
     if !par::has(seg, inner) || last && par::is_irregular(seg, inner) {
         return Ok(None);
@@ -306,7 +308,7 @@ fn middle(
     let threads = size.as_ref().and_then(|size| size.threads);
     let guard = size.map(|size| {
         let tunable = if nests(ctx, below) {
-            // So many points that it takes some time to compute them.
+            // A number of iterations that takes long enough to be worth tasks.
             let cost = par::cost(seg, inner).max(1);
             ctx.threshold(Rule::InnerParallelism, (NEST_WORK / cost).max(1))
         } else {
@@ -321,7 +323,7 @@ fn middle(
 }
 
 impl Guard {
-    /// What computes the condition, and its name.
+    /// The statements that compute the condition, and its name.
     fn condition(self, ctx: &mut Ctx<'_>, aux: &Aux) -> (Vec<Stm<Segs>>, Name) {
         let mut builder = ctx.builder(aux);
         builder.extend(self.before);
@@ -342,7 +344,7 @@ impl Guard {
     }
 }
 
-/// Appends the choice between versions: the first that sizes suffice for, or the last.
+/// Appends the choice between versions: the first whose guard holds, or the last.
 pub(super) fn choose(
     ctx: &mut Ctx<'_>,
     mut arms: Vec<Arm>,
@@ -393,7 +395,7 @@ fn choice(
     Ok(())
 }
 
-/// A new parameter of a rule, that a version at a level is chosen by.
+/// A new parameter of a rule for a version at a level.
 pub(super) fn threshold(ctx: &mut Ctx<'_>, rule: Rule, level: u8) -> TunableId {
     let default = ctx.stack.level(level).map_or(1, |level| level.enough);
     ctx.threshold(rule, default)

@@ -1,7 +1,7 @@
-//! The accumulators of loops that stand for folds, and the operators that change them.
+//! The accumulators of loops made of scans and reductions, and the operators that update them.
 //!
-//! An operator on arrays that is a map changes its accumulators element by element: these
-//! are the loop's own, and are updated in place. Others give new values in each round.
+//! An operator on arrays that is a map updates its accumulators element by element: these are the
+//! loop's own, and are updated in place. Other operators return new values in each iteration.
 
 use super::{bind, bound, inline};
 use crate::context::{Ctx, atoms, row_slice};
@@ -13,8 +13,8 @@ use ir::syntax::{Atom, Aux, BasicOp, Body, DimIndex, Exp, LoopForm, LoopParam, P
 use ir::types::Type;
 use prim::PrimType;
 
-/// Appends the loop parameters that hold the operators' accumulators. Arrays that an
-/// operator changes element by element are the loop's own.
+/// Appends the loop parameters that hold the operators' accumulators. Arrays that an operator
+/// updates element by element are copied, so that they are the loop's own.
 pub(super) fn accumulators(
     ctx: &mut Ctx<'_>,
     operators: &[Operator<Soacs>],
@@ -36,18 +36,19 @@ pub(super) fn accumulators(
     }
 }
 
-/// Arrays that a scan's results go to, those of all operators or none, and which row it is.
+/// The arrays that a scan's results are written to, those of all operators or none, and the index
+/// of the row.
 pub(super) struct Outs<'a> {
     pub(super) arrays: &'a [LoopParam<Soacs>],
     pub(super) row: Atom,
 }
 
-/// What became of operators applied.
+/// The result of applying operators.
 #[derive(Default)]
 pub(super) struct Applied {
     /// The new values of the accumulators.
     pub(super) values: Vec<Atom>,
-    /// For each of them the array that it is in already as a row, if it is.
+    /// For each value, the array that already has it as a row, if there is one.
     pub(super) written: Vec<Option<Atom>>,
 }
 
@@ -81,8 +82,8 @@ pub(super) fn operators(
     Ok(applied)
 }
 
-/// Applies an operator that is a map, as a loop that updates the accumulators in place, and
-/// the rows that they are to be in:
+/// Applies an operator that is a map, as a loop that updates the accumulators in place, and the
+/// rows of the results:
 ///
 /// ```text
 /// map f as xs   ==>   loop (a.. = as.., o.. = outs..) for j < m {
@@ -148,9 +149,9 @@ fn in_place(
     Ok((results, written))
 }
 
-/// Reduced arrays are new ones, but the loop may yield what an operator or the
-/// input gave it, unless it has its `own`: replaces the names in the loop's pattern, and
-/// returns the copies that bind the old ones.
+/// Copies reduced arrays that may alias a value of an operator or an input: a loop's result has to
+/// be a fresh array. Arrays that are the loop's `own` need no copy. Replaces the names in the
+/// loop's pattern, and returns the copies that bind the old ones.
 pub(super) fn copied(
     ctx: &mut Ctx<'_>,
     pat: &mut [Param<Soacs>],
