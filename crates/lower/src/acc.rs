@@ -1,14 +1,13 @@
-//! Accumulators: arrays that are written at indices while a function runs over
-//! another array.
+//! Accumulators: arrays that are written at indices while a function is mapped over another array.
 //!
 //! ```text
 //! scatter_stream dest f bs      withacc (dest) \(token, acc) ->
 //!                                 map (b <- bs, a <- acc) -> f a b
 //! ```
 //!
-//! Which accumulator a value is stands in its type ([`AccTy`]), by the token
-//! that the `withacc` binds; so functions that take accumulators are evaluated in
-//! place. `reduce_by_index_stream` is the same with an operator.
+//! The accumulator that a value belongs to is part of its type ([`AccTy`]), as the token that the
+//! `withacc` binds; so functions that take accumulators are inlined. `reduce_by_index_stream` is
+//! the same with an operator.
 
 use crate::size::Mismatch;
 use crate::types::{AccTy, LTy};
@@ -19,8 +18,8 @@ use ir::{BasicOp, Body, Lambda, Type};
 use std::rc::Rc;
 
 impl Lower<'_> {
-    /// `f` over the elements of `bs`, writing to `dest` (with an operator and its
-    /// neutral element, combining).
+    /// `f` over the elements of `bs`, writing to `dest` (combining, with an operator and its
+    /// neutral element).
     pub(crate) fn stream(
         &mut self,
         dest: &Value,
@@ -84,7 +83,7 @@ impl Lower<'_> {
         Ok(Value::Acc(self.f.basic("acc", op), Rc::clone(ty)))
     }
 
-    /// Two values that become one have their accumulators at the same places.
+    /// Checks that two values to be merged have the same accumulators in the same components.
     pub(crate) fn same_accumulators(&mut self, x: &Value, y: &Value) -> Res<()> {
         if !x.has_acc() && !y.has_acc() {
             return Ok(());

@@ -1,5 +1,5 @@
-//! Application: functions are applied where they are called, in place, unless
-//! they become core functions (see [`crate::function`]).
+//! Application: functions are inlined where they are called, unless they become core functions (see
+//! [`crate::function`]).
 
 use crate::callee::Place;
 use crate::payload::unclaimed;
@@ -13,11 +13,11 @@ use prim::ScalarType;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// How often the same function may be entered in place before it is left.
+/// The largest depth of nested inlining of the same function.
 const MAX_ENTERED: u32 = 500;
 
 impl Lower<'_> {
-    /// A function applied to arguments, as many as there are.
+    /// Applies a function to any number of arguments.
     pub(crate) fn apply(&mut self, fun: &Value, args: Vec<Value>) -> Res<Value> {
         let Value::Fun(fun) = fun else {
             return self.bug("application of other than a function");
@@ -86,7 +86,7 @@ impl Lower<'_> {
             Place::Caller { or_own } => or_own && self.copies.shares(def.var),
         };
         if shared {
-            // Where not all that it needs can be passed it is copied after all.
+            // If not all of its captured values can be passed, it is inlined after all.
             match self.captures(def, env, inst, &args) {
                 Ok(captured) => match self.call_instance(def, env, inst, &args, captured)? {
                     Some(result) => return Ok(result),
@@ -127,8 +127,8 @@ impl Lower<'_> {
         Ok(result)
     }
 
-    /// Evaluates a function's body in place. Sizes that the arguments do not
-    /// give are those of the instantiation.
+    /// Evaluates a function's body inline. Sizes that cannot be taken from the arguments are those
+    /// of the instantiation.
     pub(crate) fn in_place(
         &mut self,
         params: &[Pat],
@@ -149,7 +149,7 @@ impl Lower<'_> {
                 }
             }
         };
-        // Payloads of sums give sizes that nothing else gives.
+        // Some sizes are known only from payloads of sums.
         if args.iter().any(Value::has_payload_sizes) {
             for (pat, arg) in params.iter().zip(&args) {
                 self.target(&pat.ty, &arg.ty(), env, false)?;
@@ -160,7 +160,7 @@ impl Lower<'_> {
             self.bind_pattern(pat, arg, env, mark)?;
         }
         bind_given();
-        // Sizes that the result brings are bound anew.
+        // Existential sizes of the result are bound anew.
         let value = self.eval(body, env)?;
         for var in &ret.ext {
             env.unbind(*var);
@@ -174,7 +174,7 @@ impl Lower<'_> {
         Ok(value)
     }
 
-    /// Applies a function value to arguments that are not curried.
+    /// Applies a function value to uncurried arguments.
     pub(crate) fn apply_to(&mut self, fun: &Value, args: &[&Value]) -> Res<Value> {
         self.apply(fun, args.iter().map(|value| (*value).clone()).collect())
     }

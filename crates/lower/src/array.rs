@@ -11,7 +11,7 @@ use ir::{Atom, BasicOp, Dim, Name, Type};
 use prim::{CmpOp, Scalar, ScalarType};
 use std::rc::Rc;
 
-/// Literals of at least so many constants become constant data.
+/// Literals of at least this many constants become constant data.
 const DATA: usize = 16;
 
 impl Lower<'_> {
@@ -104,8 +104,7 @@ impl Lower<'_> {
         }
     }
 
-    /// A checked size: not negative, or a message with the number between the
-    /// two texts.
+    /// A size that is checked not to be negative; the message has the number between the two texts.
     fn as_size(&mut self, value: &Value, msg: [&str; 2]) -> Res<(Dim, Option<Name>)> {
         let atom = self.as_scalar(value)?;
         let known = Atom::Const(Scalar::Bool(true));
@@ -139,7 +138,7 @@ impl Lower<'_> {
         Ok(if shared { value.mark_shared() } else { value })
     }
 
-    /// The array with another shape for its first `outer` dimensions.
+    /// The array's leaves with another shape for the first `outer` dimensions.
     fn reshape(&mut self, xs: &ArrayVal, outer: usize, to: &[Dim], cert: Option<Name>) -> Vec<Name> {
         xs.leaves
             .iter()
@@ -274,7 +273,7 @@ impl Lower<'_> {
         Ok(Value::Tuple(parts))
     }
 
-    /// An array of the elements, which have the size of the first.
+    /// An array of the elements, coerced to the size of the first.
     pub(crate) fn array_literal(&mut self, elems: &[Exp], ty: &Ty, env: &Rc<Env>) -> Res<Value> {
         let values = elems.iter().map(|elem| self.eval(elem, env)).collect::<Res<Vec<Value>>>()?;
         let Some(first) = values.first() else {
@@ -310,7 +309,7 @@ impl Lower<'_> {
         Ok(rebuilt(dim, elem, leaves, false))
     }
 
-    /// Whether two values are equal, in all of their parts.
+    /// The condition that two values are equal in all parts.
     pub(crate) fn equal(&mut self, x: &Value, y: &Value) -> Res<Atom> {
         let yes = Atom::Const(Scalar::Bool(true));
         match (x, y) {
@@ -332,8 +331,7 @@ impl Lower<'_> {
                 Ok(all)
             }
             (Value::Sum(xs, _), Value::Sum(ys, _)) => {
-                // Payloads of other constructors are blank, so equal where their
-                // sizes are.
+                // Payloads of other constructors are blank, so they are equal if their sizes are.
                 let (Some(tag), tys) = (xs.first(), x.ty()) else {
                     return self.bug("a sum value without a constructor");
                 };
@@ -362,12 +360,11 @@ impl Lower<'_> {
     }
 }
 
-/// An array value.
 fn rebuilt(dim: Dim, elem: LTy, leaves: Vec<Name>, shared: bool) -> Value {
     Value::Array(ArrayVal { dim, elem, leaves: leaves.into(), shared })
 }
 
-/// The elements as an array; many constants as data.
+/// An array literal; many constants become constant data.
 fn literal(row: Type, elems: Vec<Atom>) -> BasicOp {
     if let Type::Prim(elem) = row
         && elems.len() >= DATA

@@ -1,14 +1,13 @@
-//! Attributes: what is done about them here, and which go on to core statements.
+//! Attributes: those that lowering handles, and those that are attached to core statements.
 //!
-//! An attribute before an expression is in force for all that is evaluated for it
-//! in the same body, in branches and loops inside of it (`unroll` goes no further
-//! than the first loop), and in functions of the program that are evaluated in
-//! place as far as their bodies inherit it ([`ir::attrs`]). Inside of a combinator's
-//! function none is: what acts on a combinator acts on what is in it. `unsafe` and
-//! `warn(safety_checks)` are in force everywhere inside.
+//! An attribute before an expression applies to everything that is evaluated for the expression in
+//! the same body, in branches and loops inside it (`unroll` applies to the outermost loop only),
+//! and in inlined functions of the program as far as their bodies inherit it ([`ir::attrs`]). It
+//! does not apply inside a combinator's function: attributes of a combinator cover its body.
+//! `unsafe` and `warn(safety_checks)` apply everywhere inside.
 //!
-//! `blank`, `scratch`, `opaque` and `param` are done with here; `trace` and `break` are the
-//! interpreter's. None of these stands on a statement.
+//! `blank`, `scratch`, `opaque` and `param` are handled here; `trace` and `break` are for the
+//! interpreter. None of these is attached to a statement.
 
 use crate::blank::Filler;
 use crate::state::Fun;
@@ -23,11 +22,11 @@ use std::fmt::Write as _;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// Those that no statement carries.
+/// Attributes that are attached to no statement.
 const DONE: [&str; 6] = ["blank", "scratch", "opaque", "trace", "break", "param"];
 
 impl Lower<'_> {
-    /// An expression under attributes.
+    /// The value of an expression with attributes.
     pub(crate) fn attributed(&mut self, attrs: &[SourceAttr], exp: &Exp, env: &Rc<Env>) -> Res<Value> {
         let (unchecked, warned) = (self.f.unchecked, self.f.warned);
         let mut all = self.f.attrs();
@@ -65,8 +64,8 @@ impl Lower<'_> {
         attrs.filter(|attr| !(self.safe && *attr == Attr::Unsafe)).collect()
     }
 
-    /// The value of the tuning parameter that an attribute names, if it is one and the
-    /// value an `i64`; others stay what they are.
+    /// The value of the tuning parameter that a `param` attribute names, if the value is an `i64`;
+    /// else the value unchanged.
     fn param(&mut self, attr: &SourceAttr, value: Value) -> Value {
         match (&*attr.name, attr.args.as_slice(), value) {
             ("param", [name], Value::Scalar(default, ty @ ScalarType::I64)) => {
@@ -80,20 +79,20 @@ impl Lower<'_> {
 }
 
 impl Fun {
-    /// Has only those attributes in force that the body of a called function
-    /// inherits; those that were.
+    /// Keeps only the attributes that the body of a called function inherits; returns the previous
+    /// ones.
     pub(crate) fn enter_callee(&mut self) -> Attrs {
         let inherited = self.attrs().heritage(Heir::Operation);
         self.set_attrs(inherited)
     }
 
-    /// Has those attributes in force that the body of a loop inherits.
+    /// Sets the attributes that the body of a loop inherits.
     pub(crate) fn enter_loop(&mut self, mut attrs: Attrs) {
         attrs.remove(&Attr::Unroll);
         self.set_attrs(attrs);
     }
 
-    /// What is in force about checks, for a statement that is or makes checks.
+    /// Adds the attributes about checks to a statement that is or contains checks.
     pub(crate) fn note_checks(&self, attrs: &mut Attrs, exp: &CoreExp<Soacs>) {
         let call = matches!(exp, CoreExp::Apply { .. });
         if self.unchecked && call {
@@ -111,7 +110,7 @@ fn core_attr(attr: &SourceAttr) -> Attr {
     Attr::of(&text)
 }
 
-/// Writes an attribute as the source does.
+/// Writes an attribute in source syntax.
 fn write_attr(attr: &SourceAttr, out: &mut String) {
     out.push_str(&attr.name);
     if !attr.args.is_empty() {

@@ -1,8 +1,8 @@
-//! Values that do not matter: expressions under `#[blank]` and `#[scratch]`.
+//! Expressions with `#[blank]` and `#[scratch]`, whose values do not matter.
 //!
-//! Such an expression may be replaced with any other of its type. It is
-//! evaluated aside, for its type; of its statements those stay that the sizes
-//! of this type need, with their checks.
+//! Such an expression may be replaced by any other of its type. It is evaluated separately for its
+//! type; of its statements only those are kept that the sizes of this type depend on, with their
+//! checks.
 
 use crate::value::{Env, Value};
 use crate::{Lower, Res};
@@ -13,18 +13,17 @@ use prim::Scalar;
 use rustc_hash::FxHashSet;
 use std::rc::Rc;
 
-/// What stands for the value.
+/// The replacement of the value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Filler {
     /// Zeros.
     Zeros,
-    /// For arrays memory that nobody wrote to. Scalars are what they are: sizes
-    /// may depend on them.
+    /// Uninitialised memory for arrays. Scalars are kept: sizes may depend on them.
     Scratch,
 }
 
 impl Lower<'_> {
-    /// A value of the expression's type.
+    /// A replacement value of the expression's type.
     pub(crate) fn blank_of(&mut self, exp: &Exp, env: &Rc<Env>, filler: Filler) -> Res<Value> {
         let attrs = self.f.attrs();
         self.f.enter(false);
@@ -32,7 +31,7 @@ impl Lower<'_> {
         let value = self.eval(exp, env).and_then(|v| self.filled(&v, filler));
         let stms = self.f.leave();
         let value = value?;
-        // What functions capture is not told by what they are.
+        // The captures of functions are not among a value's operands.
         self.f.splice(if value.has_fun() { stms } else { needed(stms, &value.atoms()) });
         Ok(value)
     }
@@ -58,7 +57,7 @@ impl Lower<'_> {
     }
 }
 
-/// The statements that results need, in order.
+/// The statements that results depend on, in order.
 fn needed(stms: Vec<Stm<Soacs>>, results: &[Atom]) -> Vec<Stm<Soacs>> {
     struct Names(FxHashSet<Name>);
     impl Visit<Soacs> for Names {

@@ -1,5 +1,4 @@
-//! Conditionals, `match`, and the operators that may not look at their second
-//! operand.
+//! Conditionals, `match`, and the short-circuiting operators `&&` and `||`.
 
 use crate::size::Mismatch;
 use crate::state::is_cheap;
@@ -11,8 +10,8 @@ use ir::{Atom, Body, Dim, Exp as CoreExp, Name, Type};
 use prim::Scalar;
 use std::rc::Rc;
 
-/// How many cheap statements the second operand of `&&` or `||` may be, so that
-/// it is evaluated in any case.
+/// The largest number of cheap statements of the second operand of `&&` or `||` with which it is
+/// evaluated unconditionally.
 const EAGER: usize = 8;
 
 impl Lower<'_> {
@@ -40,8 +39,7 @@ impl Lower<'_> {
             return self.bug("functions as results of conditionals");
         }
         self.same_accumulators(&yes, &no)?;
-        // Sizes: those that both agree on, those that the type says, and for
-        // the rest further results.
+        // Sizes: those that both agree on, those in the type, and existential results for the rest.
         let claim = self.resolve(&exp.ty, env, &exp.ext)?;
         let (yes_ty, no_ty) = (yes.claims(), no.claims());
         let mut claims = claim.sizes().into_iter();
@@ -56,7 +54,7 @@ impl Lower<'_> {
         let (yes, yes_stms) = self.close_branch(yes_scope, yes, &target)?;
         let (no, no_stms) = self.close_branch(no_scope, no, &target)?;
         let (yes_atoms, no_atoms) = (yes.atoms(), no.atoms());
-        // Payloads have sizes of their own, apart from what the type says.
+        // Payloads have sizes of their own, independent of the type's.
         let claims = target;
         let mut payload = claims.payload_sizes().into_iter();
         let mut both = yes.ty().sizes().into_iter().zip(no.ty().sizes());
@@ -73,7 +71,7 @@ impl Lower<'_> {
             }
             size
         });
-        // Sizes that differ in the same way are one result.
+        // Sizes that differ in the same way share one result.
         let mut pairs: Vec<(Atom, Atom)> = Vec::new();
         let mut at = exts.into_iter();
         let result_ty = target.map_sizes(&mut |size| {
@@ -118,8 +116,8 @@ impl Lower<'_> {
         self.value_of(&ty, &atoms)
     }
 
-    /// Goes on with a suspended branch until its value has the sizes of the
-    /// target, as far as that knows them: the value and the statements.
+    /// Resumes a suspended branch and coerces its value to the sizes of the target, as far as that
+    /// has them; returns the value and the branch's statements.
     fn close_branch(
         &mut self,
         scope: crate::state::Scope,
@@ -131,7 +129,7 @@ impl Lower<'_> {
         Ok((value, self.f.leave()))
     }
 
-    /// The first case that matches.
+    /// The value of the first case that matches.
     pub(crate) fn cases(&mut self, value: &Value, cases: &[Case], exp: &Exp, env: &Rc<Env>) -> Res<Value> {
         let Some((first, rest)) = cases.split_first() else {
             return self.bug("a match without cases");
@@ -150,8 +148,8 @@ impl Lower<'_> {
         })
     }
 
-    /// `x && y` (if `and`) or `x || y`. The second operand is evaluated in any
-    /// case if it is cheap and cannot fail.
+    /// `x && y` (if `and`) or `x || y`. The second operand is evaluated unconditionally if it is
+    /// cheap and cannot fail.
     pub(crate) fn short_circuit(&mut self, and: bool, x: &Exp, y: &Exp, env: &Rc<Env>) -> Res<Value> {
         let x = self.eval_scalar(x, env)?;
         if let Some(Scalar::Bool(known)) = x.constant() {

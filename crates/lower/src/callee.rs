@@ -1,5 +1,5 @@
-//! Where the body of a function goes that is called: into the caller, or into a
-//! core function; and what is passed to the latter besides arguments.
+//! Inlining decisions: the body of a called function is evaluated in the caller, or becomes a core
+//! function; and the captured values that a core function is passed.
 
 use crate::closure::Captured;
 use crate::signature::gives_function;
@@ -10,25 +10,25 @@ use ir::syntax::Attr;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// Prelude functions up to this size are evaluated in place.
+/// Prelude functions up to this number of nodes are inlined.
 const SMALL: usize = 120;
-/// Other functions up to this size are evaluated in place.
+/// Other functions up to this number of nodes are inlined.
 const TINY: usize = 12;
 
-/// Where the body of a function goes that is called.
+/// The function that the body of a called function becomes part of.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Place {
-    /// To the caller; or to a core function, where copies come to too much.
+    /// The caller; or a core function, if inlining makes the program too large.
     Caller {
-        /// Whether it can go to a core function.
+        /// True if it can become a core function.
         or_own: bool,
     },
-    /// To a core function.
+    /// A core function.
     Own,
 }
 
 impl Lower<'_> {
-    /// Where a call's body goes.
+    /// The inlining decision for a call.
     pub(crate) fn place_of(&mut self, def: &Arc<Def>, inst: &Inst, args: &[Value]) -> Place {
         if args.iter().any(Value::has_acc) || gives_function(&def.ret.ty, inst) {
             return Place::Caller { or_own: false };
@@ -61,8 +61,8 @@ impl Lower<'_> {
         }
     }
 
-    /// What a call passes to a core function besides its plain arguments: what a
-    /// local function and the functions among the arguments capture.
+    /// The values that a call passes to a core function besides its plain arguments: the captures
+    /// of a local function and of functions among the arguments.
     pub(crate) fn captures(
         &mut self,
         def: &Arc<Def>,
@@ -84,7 +84,7 @@ impl Lower<'_> {
         Ok(captured)
     }
 
-    /// A local function as a value.
+    /// A local function as a value; `None` for a global one.
     pub(crate) fn local(&self, def: &Arc<Def>, env: &Rc<Env>, inst: &Rc<Inst>) -> Option<Value> {
         let local = !self.defs.contains_key(&def.var);
         local.then(|| {

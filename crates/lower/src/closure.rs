@@ -1,16 +1,14 @@
 //! Functions as arguments of recursive functions.
 //!
-//! A recursive function cannot be evaluated in place, so it becomes a core
-//! function for each *shape* of the functions that it is given: the code of
-//! each, and the shapes of what that code captures. The captured values are
-//! parameters. In the core function the closures are made anew of these, so the
-//! recursive call, which passes functions of the same shape, finds the core
-//! function that is being made.
+//! A recursive function cannot be inlined, so it becomes a core function for each *shape* of its
+//! function arguments: the code of each, and the shapes of the values captured by that code. The
+//! captured values are parameters. In the core function the closures are rebuilt from these, so the
+//! recursive call, which passes functions of the same shape, finds the core function that is being
+//! made.
 //!
-//! Sizes in captured values, and captured numbers of type `i64`, are parameters
-//! of their own, one for each that differs at the call: which are the same is a
-//! part of the shape. Functions that grow from call to call have no end of
-//! shapes; they are refused.
+//! Sizes in captured values, and captured numbers of type `i64`, are parameters of their own, one
+//! for each distinct one at the call: which are equal is part of the shape. Functions that grow
+//! from call to call have infinitely many shapes; they are refused.
 
 use crate::types::{LTy, size_of};
 use crate::value::{Env, FunKind, FunVal, Inst, Value};
@@ -23,11 +21,11 @@ use std::fmt::Write as _;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// What is seen of a value on a walk that makes it anew.
+/// The components that are visited while a value is rebuilt.
 trait Parts {
-    /// A piece of the shape.
+    /// Adds a part of the shape.
     fn text(&mut self, text: &str);
-    /// A size or number; `size` if an array has it.
+    /// A size or number; `size` is true if it is an array's size.
     fn dim(&mut self, dim: Dim, size: bool) -> Dim;
     /// An operand, its new type, and whether it is shared.
     fn leaf(&mut self, lower: &mut Lower<'_>, atom: Atom, ty: Type, shared: bool) -> Atom;
@@ -35,12 +33,12 @@ trait Parts {
     fn cert(&mut self, cert: Name);
 }
 
-/// What arguments that hold functions consist of, for a call.
+/// The components of a call's arguments that contain functions.
 #[derive(Default)]
 pub(crate) struct Captured {
     /// The shape.
     pub(crate) shape: String,
-    /// The sizes and numbers that differ, in order, and whether an array has each.
+    /// The distinct sizes and numbers, in order; true if it is an array's size.
     pub(crate) dims: Vec<(Dim, bool)>,
     /// The other operands, and whether they are shared.
     pub(crate) leaves: Vec<(Atom, bool)>,
@@ -50,7 +48,7 @@ pub(crate) struct Captured {
 }
 
 impl Captured {
-    /// Counts the sizes of other arguments first: captured ones may be the same.
+    /// Numbers the sizes of other arguments first: captured ones may be the same.
     pub(crate) fn sizes_of(&mut self, ty: &LTy) {
         for dim in ty.sizes().into_iter().flatten() {
             Parts::dim(self, dim, true);
@@ -84,7 +82,7 @@ impl Parts for Captured {
     }
 }
 
-/// The same in the core function that is being made.
+/// Their counterparts in the core function that is being made.
 struct Given<'m> {
     dims: &'m FxHashMap<Dim, Dim>,
     leaves: Vec<Name>,
@@ -108,16 +106,15 @@ impl Parts for Given<'_> {
 }
 
 impl Lower<'_> {
-    /// Takes an argument that holds functions apart.
+    /// Adds the components of an argument that contains functions.
     pub(crate) fn capture(&mut self, value: &Value, captured: &mut Captured) -> Res<()> {
         self.anew(value, captured)?;
         captured.shape.push('/');
         Ok(())
     }
 
-    /// The argument in the core function that is being made; `dims` says what its
-    /// sizes and numbers are there. Its other operands become names, which are
-    /// appended to `leaves`.
+    /// Rebuilds the argument in the core function that is being made; `dims` maps its sizes and
+    /// numbers. Its other operands become fresh names, which are appended to `leaves`.
     pub(crate) fn given(
         &mut self,
         value: &Value,
@@ -164,7 +161,7 @@ impl Lower<'_> {
         })
     }
 
-    /// A value without functions.
+    /// Rebuilds a value without functions.
     fn leaves_anew(&mut self, value: &Value, parts: &mut dyn Parts) -> Res<Value> {
         let ty = value.ty();
         let mut text = String::new();
@@ -248,7 +245,7 @@ impl Lower<'_> {
         Ok(FunVal { kind, args })
     }
 
-    /// What a function's code uses of its environment, as an environment.
+    /// An environment with the variables that a function's code uses.
     fn env_anew(&mut self, used: Used, env: &Rc<Env>, parts: &mut dyn Parts) -> Res<Rc<Env>> {
         let new = Env::inside(&self.root);
         for var in used.types {

@@ -1,4 +1,4 @@
-//! Definitions without parameters: core constants, or values in place.
+//! Definitions without parameters: core constants, or inlined values.
 
 use crate::payload::unclaimed;
 use crate::signature::{ext_size, has_arrow, known_size, of_results};
@@ -12,16 +12,15 @@ use ir::{Exp as CoreExp, FunName, Function, Soacs, Type};
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// Constants up to this size are evaluated in place, if they are scalars.
+/// Scalar constants up to this number of nodes are inlined.
 const TRIVIAL: usize = 8;
 
-/// A constant: the core function that computes it and the type of its value,
-/// in which sizes may be earlier results.
+/// A constant: the core function that computes it and the type of its value, in which sizes may be
+/// earlier results.
 pub(crate) struct Constant {
     name: FunName,
     ty: LTy,
-    /// The type with the sizes that payloads have if they are there, as far as these
-    /// are known outside.
+    /// The type with the sizes of payloads that are present, as far as these are known outside.
     claims: LTy,
     n_exts: usize,
 }
@@ -65,7 +64,7 @@ impl Lower<'_> {
         Ok(constant)
     }
 
-    /// Whether a small definition comes to more than scalar operations.
+    /// Returns true if a small definition lowers to more than scalar operations.
     fn computes(&mut self, def: &Arc<Def>) -> Res<bool> {
         if self.plain.contains(&def.var) {
             return Ok(false);

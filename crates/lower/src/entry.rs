@@ -1,5 +1,5 @@
-//! Entry points: a core function for each, whose parameters and results are laid
-//! out as `ir::EntryType` says.
+//! Entry points: a core function for each, whose parameters and results are laid out as described
+//! at `ir::EntryType`.
 
 use crate::size::Mismatch;
 use crate::types::LTy;
@@ -12,17 +12,17 @@ use ir::{Atom, BasicOp, Dim, Exp as CoreExp, FunName, Function, Name, Param, Soa
 use prim::{CmpOp, Scalar};
 use std::sync::Arc;
 
-/// Core parameters being made for an entry point.
+/// The core parameters of an entry point.
 #[derive(Default)]
 struct Params {
-    /// In order, with whether the call consumes them.
+    /// The parameters in order; true if the call consumes it.
     all: Vec<(Name, bool)>,
     /// Sizes of different core arrays that have to be equal.
     pairs: Vec<(Dim, Dim)>,
 }
 
 impl Lower<'_> {
-    /// The entry point, and its function among the finished ones.
+    /// Adds the entry point's function to the finished ones; returns the entry point.
     pub(crate) fn entry(&mut self, entry: &Entry) -> Res<EntryPoint> {
         self.span = entry.span;
         let name = FunName(Arc::clone(&entry.name));
@@ -87,9 +87,9 @@ impl Lower<'_> {
             }
             args.push((value, param));
         }
-        // Sizes of one name must be equal.
+        // Sizes with the same name must be equal.
         let pairs = std::mem::take(&mut params.pairs);
-        // Payloads of sums give sizes that nothing else gives.
+        // Some sizes are known only from payloads of sums.
         if args.iter().any(|(value, _)| value.has_payload_sizes()) {
             for (value, param) in &args {
                 self.target(&param.ty.ty, &value.ty(), &env, false)?;
@@ -144,7 +144,7 @@ impl Lower<'_> {
                 }
                 let exts = (0..leaf.dims.len() as u32).map(|i| Dim::Ext(first + i));
                 let ty = Type::array(leaf.elem.prim(), exts);
-                // Arguments are checked even where nothing else uses them.
+                // Arguments are checked even if they are not used.
                 let atom = match std::mem::take(&mut checks) {
                     checks if checks.is_empty() => atom,
                     checks => self.f.under(checks, atom).into(),
@@ -159,7 +159,7 @@ impl Lower<'_> {
         Ok((point, (params.all, ret, atoms, self.attributes(&def.attrs))))
     }
 
-    /// What an entry point's type is to the outside.
+    /// The external type of an entry point's parameter or result.
     fn entry_type(&mut self, ty: &LTy, entry: &EntryType) -> Res<CoreType> {
         match self.opaques.entry_type(ty, entry.spelled.as_deref()) {
             Ok(ty) => Ok(ty),
@@ -175,7 +175,7 @@ impl Lower<'_> {
             .collect()
     }
 
-    /// The definition's body in place, without a call on the provenance stack.
+    /// Inlines the definition's body, without a call on the provenance stack.
     fn enter_def(&mut self, def: &Arc<check::tast::Def>, args: Vec<Value>) -> Res<Value> {
         let place = std::mem::replace(&mut self.f.place, crate::state::NOWHERE);
         let mut args = args;
@@ -187,8 +187,8 @@ impl Lower<'_> {
         Ok(value)
     }
 
-    /// A result leaf and the parameters that it may alias; a copy if it is
-    /// declared unique but may alias what the caller keeps.
+    /// A result leaf and the parameters that it may alias; a copy if it is declared unique but may
+    /// alias an array that the caller keeps.
     fn entry_result(&mut self, atom: Atom, unique: bool, params: &Params) -> (Atom, Vec<u32>) {
         let Atom::Var(name) = atom else {
             return (atom, Vec::new());
@@ -217,8 +217,8 @@ impl Lower<'_> {
         self.value_of(&ty, &atoms)
     }
 
-    /// `path` holds the sizes of the dimensions around the type, as far as a
-    /// leaf has given them.
+    /// As [`Lower::entry_param`], for a part of a type; `path` has the sizes of the enclosing
+    /// dimensions, as far as a leaf has determined them.
     fn entry_leaves(
         &mut self,
         ty: &LTy,
@@ -281,7 +281,7 @@ impl Lower<'_> {
         }
     }
 
-    /// The value with the sizes of its core arrays checked against each other.
+    /// The value after checks that the sizes of its core arrays agree.
     fn agreeing(&mut self, value: &Value, pairs: &[(Dim, Dim)]) -> Res<Value> {
         if pairs.is_empty() {
             return Ok(value.clone());
@@ -319,7 +319,7 @@ impl Lower<'_> {
     }
 }
 
-/// The type as users see it.
+/// The type in the user's notation.
 fn type_name(ty: &EntryType, concrete: &LTy) -> Arc<str> {
     ty.text.clone().unwrap_or_else(|| {
         let mut out = String::new();

@@ -1,5 +1,5 @@
-//! Expressions: the evaluator's centre. Each form has its method; the larger
-//! ones stand in modules of their own.
+//! Expressions: the core of the evaluator. Each form has its method; the larger ones are in modules
+//! of their own.
 
 use crate::size::{Mismatch, text};
 use crate::types::LTy;
@@ -11,12 +11,11 @@ use prim::{PrimType, Scalar, ScalarType};
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// A walk that finds less stack than this left gets more.
+/// The stack is extended if less than this is left.
 const RED_ZONE: usize = 256 * 1024;
-/// How much it gets at once.
+/// The size of a stack extension.
 const STACK_STEP: usize = 8 * 1024 * 1024;
-/// Core names that one function may have; more means that evaluation in place
-/// got out of hand.
+/// The largest number of core names in one function; more means that inlining is out of control.
 const MAX_NAMES: usize = 20_000_000;
 
 impl Lower<'_> {
@@ -103,7 +102,7 @@ impl Lower<'_> {
             }
             ExpKind::Constr(label, args) => {
                 let args = args.iter().map(|arg| self.eval(arg, env)).collect::<Res<Vec<_>>>()?;
-                // Sizes that only the payload knows.
+                // Existential sizes that only the payload determines.
                 for var in &exp.ext {
                     env.unbind(*var);
                 }
@@ -121,7 +120,7 @@ impl Lower<'_> {
             ExpKind::Or(x, y) => self.short_circuit(false, x, y, env),
             ExpKind::Coerce(inner) => {
                 let value = self.eval(inner, env)?;
-                // Sizes that come into being here are read off the value.
+                // Existential sizes of the coercion are taken from the value.
                 for var in &exp.ext {
                     env.unbind(*var);
                 }
@@ -162,7 +161,7 @@ impl Lower<'_> {
                 for size in sizes {
                     env.unbind(*size);
                 }
-                // A size that the payload does not tell may stand in the type.
+                // A size that the payload does not determine may be in the type.
                 if !sizes.is_empty() && value.has_payload_sizes() {
                     let said = self.claim(&rhs.ty, &value.ty(), env, true, true)?;
                     value = self.coerce(value, &said, Mismatch::Type)?;
@@ -285,7 +284,7 @@ impl Lower<'_> {
         }
     }
 
-    /// The value, usable only once the certificate holds.
+    /// The value, made dependent on the certificate.
     pub(crate) fn under(&mut self, cert: Option<ir::Name>, value: &Value) -> Res<Value> {
         let Some(name) = cert else {
             return Ok(value.clone());
@@ -306,7 +305,7 @@ impl Lower<'_> {
             Value::Tuple(parts) => Value::Tuple(self.all_under(cert, parts)?),
             Value::Sum(parts, ty) => {
                 let mut out = self.all_under(cert, parts)?.to_vec();
-                // Which function it is has to stay known.
+                // The constructor has to stay static, as it selects a function.
                 if let (true, Some(tag @ Value::Scalar(Atom::Const(_), _))) = (value.has_fun(), parts.first())
                 {
                     out[0] = tag.clone();

@@ -1,7 +1,7 @@
-//! Views into flat arrays by offset and strides, with their bounds checks.
+//! Views into flat arrays by offset and strides (LMADs), with their bounds checks.
 //!
-//! A view may have an element more than once, so it is shared: whoever wants to
-//! update it gets a copy. All of its rows are in bounds, or it is empty.
+//! A view may contain an element more than once, so it is shared: updating it copies. All of its
+//! rows are in bounds, or it is empty.
 
 use crate::size::{Mismatch, join, number, shape_text, text};
 use crate::types::{LTy, size_of};
@@ -10,11 +10,11 @@ use crate::{Lower, Res};
 use ir::{Atom, BasicOp, Dim, Name};
 use prim::{BinOp, CmpOp, ConvOp, PrimType, Scalar, UnOp};
 
-/// No dimension of a view reaches further: sums of reaches do not wrap.
+/// The bound on a dimension's extent in elements: sums of extents do not wrap.
 const MAX_REACH: f64 = (1u64 << 60) as f64;
 
 impl Lower<'_> {
-    /// A view of an array: `dims` are size and stride of each dimension, in turn.
+    /// A view of an array: `dims` are size and stride of each dimension, alternating.
     pub(crate) fn flat_index(&mut self, xs: &Value, offset: &Value, dims: &[Value]) -> Res<Value> {
         let xs = self.as_array(xs)?;
         let offset = self.as_scalar(offset)?;
@@ -87,8 +87,7 @@ impl Lower<'_> {
         Ok(dest.with_leaves(leaves))
     }
 
-    /// The check that a view of `dims` (size and stride) from `offset` on lies
-    /// within `size` rows.
+    /// The check that a view with `dims` (size and stride) from `offset` on is within `size` rows.
     fn flat_bounds(&mut self, size: Dim, offset: Atom, dims: &[(Atom, Atom)]) -> Res<Option<Name>> {
         let Some(rows) = size.atom() else {
             return self.bug("an array without sizes");
@@ -129,7 +128,7 @@ impl Lower<'_> {
         Ok(self.f.assert(ok, join(msg)))
     }
 
-    /// Whether `steps * stride` is far from wrapping: as a product of floats.
+    /// The condition that `steps * stride` is far from wrapping, computed as a product of floats.
     fn reach_fits(&mut self, steps: Atom, stride: Atom) -> Atom {
         let small = |atom: Atom| {
             let value = atom.constant().and_then(Scalar::as_i64);

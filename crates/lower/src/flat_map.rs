@@ -1,9 +1,9 @@
-//! `flatmap f xs`: a map whose function gives an array of a size of its own, and
-//! something of one shape beside.
+//! `flatmap f xs`: a map whose function returns an array of varying size, and further results of
+//! one shape.
 //!
 //! ```text
 //! m, sizes, data, rest = flatmap (\x -> let (ys, z) = f x in (|ys|, |ys|, ys, z)) xs
-//! offsets = exclusive scan of sizes;  flags = scatter true to the offsets of what is not empty
+//! offsets = exclusive scan of sizes;  flags = scatter true to the offsets of non-empty parts
 //! ```
 
 use crate::size::Mismatch;
@@ -15,8 +15,8 @@ use ir::{Atom, BasicOp, Dim, Name, Type};
 use prim::{BinOp, CmpOp, PrimType, Scalar, ScalarType};
 
 impl Lower<'_> {
-    /// `flatmap f xs`: sizes, flags, offsets, data, and the other results; `claims` are
-    /// the types of an element of the data and of the other results.
+    /// `flatmap f xs`: sizes, flags, offsets, data, and the other results; `claims` are the types
+    /// of an element of the data and of the other results.
     pub(crate) fn flat_map(&mut self, f: &Value, xs: &Value, claims: [Option<&LTy>; 2]) -> Res<Value> {
         let xs = self.as_array(xs)?;
         let width = xs.dim;
@@ -74,7 +74,7 @@ impl Lower<'_> {
         ))
     }
 
-    /// Where each part begins in the whole, and the same with -1 for empty parts.
+    /// The start of each part in the concatenation, and the same with -1 for empty parts.
     fn offsets(&mut self, width: Dim, sizes: Name) -> Res<(Name, Name)> {
         let i64s = LTy::Scalar(ScalarType::I64);
         let add = self.lambda(&[&i64s, &i64s], |s, args| {
@@ -110,7 +110,7 @@ impl Lower<'_> {
         }
     }
 
-    /// Which elements of the whole are the first of their part.
+    /// The flags that mark the first element of each part.
     fn flags(&mut self, m: Dim, width: Dim, starts: Name) -> Res<Value> {
         let mut all = |dim: Dim, truth: bool| {
             let op = BasicOp::Replicate {

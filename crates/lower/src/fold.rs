@@ -1,12 +1,13 @@
-//! Scalar operations, folded where their operands are constants or one does not
-//! matter. This is no optimisation: it keeps equal sizes equal names.
+//! Scalar operations with constant folding and identities. This is no optimisation: it keeps equal
+//! sizes equal names.
 
 use crate::state::Fun;
 use ir::{Atom, BasicOp};
 use prim::{BinOp, CmpOp, ConvOp, PrimType, Scalar, UnOp, eval};
 
 impl Fun {
-    /// `x op y`, folded where both are constants or one does not matter.
+    /// `x op y`, folded if both are constants or one is neutral or absorbing. Equal sums and
+    /// products of `i64` are computed once.
     pub(crate) fn binary(&mut self, op: BinOp, ty: PrimType, x: Atom, y: Atom) -> Atom {
         if let (Atom::Const(a), Atom::Const(b)) = (x, y)
             && let Some(value) = eval::binary(op, a, b)
@@ -58,7 +59,7 @@ impl Fun {
         self.basic(op.name(), BasicOp::Unary(op, ty, x)).into()
     }
 
-    /// Whether `x op y`, folded.
+    /// The comparison `x op y`, folded.
     pub(crate) fn compare(&mut self, op: CmpOp, ty: PrimType, x: Atom, y: Atom) -> Atom {
         if let (Atom::Const(a), Atom::Const(b)) = (x, y)
             && let Some(value) = eval::compare(op, a, b)
@@ -83,7 +84,7 @@ impl Fun {
         self.basic("conv", BasicOp::Convert { op, from, to, arg: x }).into()
     }
 
-    /// One of two scalars.
+    /// One of two scalars, folded.
     pub(crate) fn select(&mut self, ty: PrimType, cond: Atom, yes: Atom, no: Atom) -> Atom {
         match cond.constant() {
             Some(Scalar::Bool(true)) => yes,

@@ -1,9 +1,8 @@
-//! Core functions: instances of definitions, and constants.
+//! Core functions: instances of definitions.
 //!
-//! An instance is made for each definition and structure of the types it is
-//! used at. Its parameters are sizes, then the leaves of the arguments; sizes
-//! that the definition's parameters share are one core parameter. Its results
-//! are the sizes that only the body knows, then the leaves.
+//! An instance is made for each definition and structure of the types it is used at. Its parameters
+//! are sizes, then the leaves of the arguments; sizes that the definition's parameters share are
+//! one core parameter. Its results are the existential sizes, then the leaves.
 
 use crate::closure::Captured;
 use crate::pattern::consumed_leaves;
@@ -22,36 +21,34 @@ use rustc_hash::FxHashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// How many core functions may be in the making of one definition at a time.
+/// The largest number of core functions being made of one definition at a time.
 const MAX_MAKING: u32 = 50;
 
 /// A core function made of a definition.
 #[derive(Clone)]
 pub(crate) struct Instance {
     name: FunName,
-    /// The sizes that come first, with their names in the instance.
+    /// The leading size parameters, with their sources at a call.
     sizes: Vec<(Name, SizeFrom)>,
-    /// The types of the arguments without functions; sizes are names in the
-    /// instance.
+    /// The types of the arguments without functions; sizes are names in the instance.
     params: Vec<LTy>,
-    /// The same with the sizes that payloads have if they are there.
+    /// The same with the sizes of payloads that are present.
     claims: Vec<LTy>,
-    /// The names in the instance of these arguments' leaves, then of what the
-    /// other arguments capture.
+    /// The names in the instance of these arguments' leaves, then of the captures of the other
+    /// arguments.
     leaves: Vec<Name>,
-    /// For each leaf, whether it is consumed.
+    /// For each leaf, true if it is consumed.
     consumed: Vec<bool>,
-    /// The type of the result; sizes are constants, names in the instance or
-    /// earlier results.
+    /// The type of the result; sizes are constants, names in the instance or earlier results.
     ret: LTy,
-    /// The same with the sizes that payloads have if they are there.
+    /// The same with the sizes of payloads that are present.
     ret_claims: LTy,
     n_exts: usize,
     /// For each result leaf, the parameter leaves that it may alias.
     aliases: Vec<Vec<usize>>,
 }
 
-/// What an instance is made for.
+/// The call that an instance is made for.
 struct Wanted<'a> {
     /// The function itself, if it is local.
     local: Option<&'a Value>,
@@ -61,21 +58,21 @@ struct Wanted<'a> {
     key: &'a str,
 }
 
-/// Where a call finds a size that no argument has.
+/// The source, at a call, of a size parameter.
 #[derive(Clone, Copy)]
 pub(crate) enum SizeFrom {
-    /// In an argument's shape.
+    /// An argument's shape.
     Args,
-    /// It is a size argument of the call.
+    /// A size argument of the call.
     SizeArg(usize),
-    /// It is a size in a type argument of the call.
+    /// A size in a type argument of the call.
     TypeArg(usize, usize),
-    /// It is a size or number that functions among the arguments capture.
+    /// A size or number that functions among the arguments capture.
     Captured(usize),
 }
 
 impl Lower<'_> {
-    /// A name for a core function, not used before.
+    /// A fresh name for a core function.
     pub(crate) fn fun_name(&mut self, base: &str) -> FunName {
         let base: String =
             base.chars().map(|c| if c.is_alphanumeric() || c == '_' { c } else { '_' }).collect();
@@ -89,8 +86,7 @@ impl Lower<'_> {
         FunName(name)
     }
 
-    /// Runs `f` on a fresh core function and gives what it returns and the
-    /// function as it is then.
+    /// Runs `f` with a new core function; returns its result and the function.
     pub(crate) fn in_function<R>(&mut self, f: impl FnOnce(&mut Self) -> Res<R>) -> Res<(R, Fun)> {
         let outer = std::mem::replace(&mut self.f, Fun::new());
         let loaded = std::mem::take(&mut self.loaded);
@@ -107,10 +103,8 @@ impl Lower<'_> {
         Ok((result?, inner))
     }
 
-    // -------------------------------------------------------------- instances
-
-    /// A call of a core function; nothing if the call does not say a size that the
-    /// function needs.
+    /// Calls a core function; `None` if a size that the function needs cannot be determined at the
+    /// call.
     pub(crate) fn call_instance(
         &mut self,
         def: &Arc<Def>,
@@ -140,8 +134,8 @@ impl Lower<'_> {
             self.instances.insert(key, Rc::clone(&instance));
             instance
         };
-        // Sizes of the instance by the arguments' shapes; where one size has
-        // two values they are checked to be equal.
+        // Sizes of the instance by the arguments' shapes; where one size has two values they are
+        // checked to be equal.
         let mut sizes: FxHashMap<Name, Dim> = FxHashMap::default();
         for (name, from) in &instance.sizes {
             if let SizeFrom::Captured(i) = from
@@ -303,7 +297,7 @@ impl Lower<'_> {
             }
             let value = self.value_of(&ty, &atoms)?;
             if ty.has_payload_sizes() {
-                // What it binds may be sizes of later parameters.
+                // Names that it binds may be sizes of later parameters.
                 self.destructure(pat, value.clone(), &env, 0)?;
                 payloads.push((params.len(), pat, value));
             } else {
@@ -387,8 +381,7 @@ impl Lower<'_> {
         Ok((instance, result))
     }
 
-    /// Parameters for the sizes and numbers that are captured, where an argument
-    /// does not have the same.
+    /// Parameters for the captured sizes and numbers that no argument has.
     fn captured_dims(
         &mut self,
         captured: &Captured,
@@ -404,8 +397,7 @@ impl Lower<'_> {
         }
     }
 
-    /// The result of a recursive function, from its declared type: calls in its
-    /// own body need it.
+    /// The result of a recursive function, from its declared type: calls in its own body need it.
     fn declare(
         &mut self,
         instance: &mut Instance,
@@ -442,8 +434,8 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// A result leaf with the parameter leaves that it may alias; a copy if it
-    /// must not alias any but does.
+    /// A result leaf with the parameter leaves that it may alias; a copy if it must not alias any
+    /// but does.
     fn returned(
         &mut self,
         atom: Atom,

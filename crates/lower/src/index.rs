@@ -10,28 +10,28 @@ use ir::{Atom, BasicOp, Dim, Name};
 use prim::{BinOp, CmpOp, PrimType, Scalar};
 use std::rc::Rc;
 
-/// Evaluated index positions.
+/// Evaluated indices.
 struct Position {
-    /// Per indexed dimension.
+    /// One for each indexed dimension.
     slice: Vec<DimIndex>,
     /// The sizes of the slices.
     counts: Vec<Dim>,
-    /// The type under the indexed dimensions.
+    /// The type below the indexed dimensions.
     elem: LTy,
     /// The certificate of the bounds check.
     cert: Option<Name>,
 }
 
 impl Position {
-    /// The type of what stands there.
+    /// The type of the indexed part.
     fn ty(&self) -> LTy {
         let elem = self.elem.clone();
         self.counts.iter().rev().fold(elem, |ty, dim| LTy::array(Some(*dim), ty))
     }
 }
 
-/// `a with [i] = (a[i] with [j] = v)` is `a with [i, j] = v`, and so on: all
-/// indices, the bindings that stand in between, and the value.
+/// `a with [i] = (a[i] with [j] = v)` is `a with [i, j] = v`, and so on: all indices, the bindings
+/// in between, and the value.
 fn chain<'a>(
     array: &'a Exp,
     indices: &'a [Index],
@@ -46,7 +46,7 @@ fn chain<'a>(
         }
         _ => false,
     };
-    // Slices in front would have to be composed.
+    // A slice before an index would have to be composed with it.
     while indices.iter().all(|index| matches!(index, Index::At(_))) {
         match &value.kind {
             ExpKind::Update { array: row, indices: next, value: new } if is_row(row, array, indices) => {
@@ -95,8 +95,8 @@ impl Lower<'_> {
         Ok(if array.shared { value.mark_shared() } else { value })
     }
 
-    /// `array with [indices] = value`. The value comes first: it may look at
-    /// the array as it is before.
+    /// `array with [indices] = value`. The value is evaluated first: it may read the array as it is
+    /// before.
     pub(crate) fn update(
         &mut self,
         array: &Exp,
@@ -108,7 +108,7 @@ impl Lower<'_> {
         for bind in binds {
             self.bind(bind, env)?;
         }
-        // Rows of the array are not the value's to update.
+        // The value must not update rows of the array.
         let lent = match &array.kind {
             ExpKind::Var { id, .. } => match env.get(*id) {
                 Some(Value::Array(array)) => self.f.set_lent(&array.leaves, true),
@@ -133,7 +133,7 @@ impl Lower<'_> {
         Ok(Value::Array(ArrayVal { leaves: leaves.into(), shared: false, ..array }))
     }
 
-    /// Row `i` of each leaf, in bounds.
+    /// Row `i` of each leaf; `i` is in bounds.
     pub(crate) fn row(&mut self, array: &ArrayVal, i: Atom) -> Res<Value> {
         let mut atoms = Vec::new();
         for leaf in array.leaves.iter() {
@@ -202,11 +202,11 @@ impl Lower<'_> {
         shape_text(&dims, &mut msg);
         msg.push(text("."));
         let cert = self.f.assert(ok, join(msg));
-        // Counts that a step divides are computed under the check.
+        // Counts are computed before the check; their divisors are never 0.
         Ok(Position { slice, counts, elem: ty, cert })
     }
 
-    /// One slice of a dimension: the slice, its length, and whether it is valid.
+    /// One slice of a dimension: the slice, its length, and the condition that it is valid.
     fn slice(
         &mut self,
         size: Atom,
@@ -251,9 +251,9 @@ impl Lower<'_> {
         Ok((DimIndex::Slice { start, count, stride }, count, ok))
     }
 
-    /// The start, stride and length of a slice with this step, and whether it is valid.
-    /// Exact for all operands: distances are unsigned and one less than the way to the
-    /// end, so that they and the index of the last element never overflow.
+    /// The start, stride and length of a slice with this step, and the condition that it is valid.
+    /// Exact for all operands: distances are unsigned and one less than the distance to the end, so
+    /// that they and the index of the last element never overflow.
     fn strided(
         &mut self,
         size: Atom,
@@ -281,7 +281,7 @@ impl Lower<'_> {
         let low = select(self, backwards, end, start);
         let high = select(self, backwards, start, end);
         let ahead = self.f.cmp(CmpOp::SLt, low, high);
-        // The end lies ahead: the first and the last element have to be inside.
+        // The end is ahead of the start: the first and the last element have to be in bounds.
         let distance = self.f.sub(high, low);
         let distance = self.f.sub(distance, one);
         let before = self.f.binary(BinOp::UDiv, PrimType::I64, distance, width);
@@ -290,7 +290,8 @@ impl Lower<'_> {
         let first_inside = self.f.cmp(CmpOp::ULt, start, size);
         let last_inside = self.f.cmp(CmpOp::ULt, final_index, size);
         let inside = self.f.and(first_inside, last_inside);
-        // It does not: empty, if the distance by the step, rounded up, is 0.
+        // The end is not ahead: the slice is empty if the distance divided by the step, rounded up,
+        // is 0.
         let back = self.f.sub(low, high);
         let twice = self.f.add(width, width);
         let most = self.f.sub(twice, Atom::i64(2));

@@ -1,27 +1,23 @@
-//! From the typed tree to the core IR, by specialising evaluation.
+//! Lowering: from the typed tree to the core IR, by specialising evaluation.
 //!
-//! Before: a typed program with polymorphism, higher-order functions, tuples
-//! and records. After: core functions over scalars and arrays of scalars that
-//! pass the verifier.
+//! Before: a typed program with polymorphism, higher-order functions, tuples and records. After:
+//! core functions over scalars and arrays of scalars that pass the verifier.
 //!
-//! One pass does the work of several. The typed tree is *evaluated* with
-//! lowering-time values ([`value`]): scalars are core operands, functions are
-//! closures, a tuple is its components, an array of tuples a core array per
-//! component. Operations on core operands emit statements into the function
-//! under construction ([`state`]). So
-//! - type variables are looked up in an environment of concrete types
-//!   (monomorphisation),
-//! - a function value never becomes a core value: it is applied where it is
-//!   called (defunctionalisation),
-//! - sizes are taken from the core arrays at hand. Where two sizes have to be
-//!   equal and are not the same operand, a check and a coercion are emitted
-//!   ([`size`]).
+//! One pass does the work of several. The typed tree is *evaluated* with lowering-time values
+//! ([`value`]): scalars are core operands, functions are closures, a tuple is its components, an
+//! array of tuples is a core array per component. Operations on core operands emit statements into
+//! the function under construction ([`state`]). So
+//! - type variables are looked up in an environment of concrete types (monomorphisation),
+//! - a function value never becomes a core value: it is applied where it is called
+//!   (defunctionalisation),
+//! - sizes are taken from the core arrays. Where two sizes have to be equal and are not the same
+//!   operand, a check and a coercion are emitted ([`size`]).
 //!
-//! Functions that take or give functions, that are local or tiny, or that ask for
-//! it are evaluated in place; others become core functions, one for each structure
-//! of types that they are used at ([`function`]). When copies have made a program
-//! much larger, those that come to much are shared too ([`copies`]). Nothing is
-//! optimised, apart from folding that keeps sizes canonical.
+//! Functions that take or return functions, that are local or tiny, or that have the attribute
+//! `inline` are inlined; others become core functions, one for each structure of types that they
+//! are used at ([`function`]). When copies have made a program much larger, large inlined functions
+//! are shared, too ([`copies`]). Nothing is optimised, apart from folding that keeps sizes
+//! canonical.
 
 mod acc;
 mod apply;
@@ -75,16 +71,16 @@ use syntax::diag::Diagnostic;
 use syntax::span::{SourceMap, Span};
 use value::Env;
 
-/// What a part of the work comes to: an error is reported once, for the entry
-/// point that needs the part.
+/// The result of lowering a part of the program. An error is reported once, for the entry point
+/// that needs the part.
 type Res<T> = Result<T, Box<Diagnostic>>;
 
-/// How large a definition is.
+/// The size of a definition.
 #[derive(Clone, Copy)]
 struct Weight {
-    /// Nodes of its tree, up to a limit.
+    /// The number of nodes of its tree, up to a limit.
     nodes: usize,
-    /// Whether it mentions itself.
+    /// True if it mentions itself.
     recursive: bool,
 }
 
@@ -105,45 +101,45 @@ struct Lower<'a> {
     plain: FxHashSet<VarId>,
     /// Values of constants in the function that is being made.
     loaded: FxHashMap<VarId, value::Value>,
-    /// Whether all is checked, whatever the source says.
+    /// True if all checks are made, even where the source has `#[unsafe]`.
     safe: bool,
-    /// How often each name has been given to a core function.
+    /// The number of core functions with each base name.
     fun_names: FxHashMap<Arc<str>, u32>,
     weights: FxHashMap<VarId, Weight>,
-    /// How often each definition is being evaluated in place.
+    /// The number of nested inlined evaluations of each definition.
     entered: FxHashMap<VarId, u32>,
-    /// How many core functions are being made of each recursive definition.
+    /// The number of core functions being made of each recursive definition.
     making: FxHashMap<VarId, u32>,
-    /// How many functions of combinators are around the expression.
+    /// The number of combinators' functions around the expression.
     lambdas: u32,
-    /// What definitions came to where they were evaluated in place.
+    /// The statistics of inlining.
     copies: Copies,
-    /// The types of entry points.
+    /// The opaque types of entry points.
     opaques: Opaques,
     /// The span of the expression that is being evaluated.
     span: Span,
-    /// The calls around it, the outermost first.
+    /// The calls around it, outermost first.
     calls: Vec<Span>,
-    /// What messages call the argument of an entry point that is being checked.
+    /// The name, in messages, of the entry point's argument that is being checked.
     argument: String,
-    /// What was decided about functions, where somebody wants to know.
+    /// The decisions about functions; `None` if no remarks are requested.
     decided: Option<Vec<Decision>>,
 }
 
-/// What is asked for.
+/// Options of lowering.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Options {
-    /// How much evaluation in place may copy.
+    /// Limits of code growth by inlining.
     pub copies: Limits,
-    /// Whether all is checked, though the source says that it is safe without (`#[unsafe]`).
+    /// True if all checks are made, even where the source has `#[unsafe]`.
     pub safe: bool,
 }
 
 /// Lowers a program. `sources` are the files that its spans point into.
 ///
 /// # Errors
-/// What is not supported yet, by name and place, one error per entry point at
-/// most.
+/// Constructs that are not supported yet, with their source spans; at most one error per entry
+/// point.
 pub fn lower(
     program: &Program,
     sources: &SourceMap,
@@ -152,8 +148,8 @@ pub fn lower(
     run(program, sources, options, None).map(|(program, _)| program)
 }
 
-/// As [`lower`], and what was decided about functions: which are evaluated where they
-/// are called, and which become functions of the program.
+/// As [`lower`], with the decisions about functions: which are inlined, and which become functions
+/// of the program.
 ///
 /// # Errors
 /// As those of [`lower`].
@@ -222,7 +218,7 @@ fn run(
     Ok((program, lower.decided.unwrap_or_default()))
 }
 
-/// Makes constant sizes that are negative zero: their checks fail.
+/// Replaces negative constant sizes by zero: their checks fail.
 struct NotNegative;
 
 impl VisitMut<Soacs> for NotNegative {
@@ -232,7 +228,7 @@ impl VisitMut<Soacs> for NotNegative {
 }
 
 impl Lower<'_> {
-    /// Notes what becomes of a call of a function, where somebody wants to know.
+    /// Records a decision about a call of a function, if remarks are requested.
     fn decide(&mut self, def: &Def, kind: impl FnOnce(Arc<str>) -> Kind) {
         if self.decided.is_none() {
             return;
@@ -244,8 +240,8 @@ impl Lower<'_> {
         self.decided.get_or_insert_default().push(decision);
     }
 
-    /// An error: something that is not supported yet, here. Inside of the
-    /// standard library, the place is that of the call that led there.
+    /// An error: a construct that is not supported yet, at the current span. In the standard
+    /// library, it is reported at the call from the user's program.
     fn unsupported<T>(&self, what: impl AsRef<str>) -> Res<T> {
         let message = format!("not supported yet: {}", what.as_ref());
         let error = Diagnostic::error("not-supported-yet", message);
@@ -260,7 +256,7 @@ impl Lower<'_> {
         }))
     }
 
-    /// An error: a broken promise of an earlier stage or of this one.
+    /// An error: an invariant of an earlier stage or of this one does not hold.
     fn bug<T>(&self, what: impl AsRef<str>) -> Res<T> {
         let message = format!("compiler bug (please report it): lowering: {}", what.as_ref());
         Err(Box::new(Diagnostic::error("compiler-bug", message).at(self.span, "")))

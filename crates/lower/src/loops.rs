@@ -1,9 +1,8 @@
-//! Loops: the value that goes round becomes core loop parameters.
+//! Loops: loop-carried values become core loop parameters.
 //!
-//! Which sizes vary from iteration to iteration the checker says; those become
-//! parameters too. What the body updates in place is consumed: its initial value
-//! must then be this code's own, and so must what the body gives for the next
-//! iteration. Copies are made where they are not.
+//! The checker determines the sizes that vary between iterations; these become parameters, too.
+//! Values that the body updates in place are consumed: the initial value, and the value for the
+//! next iteration, must then be owned by this code. They are copied if they are not.
 
 use crate::signature::of_results;
 use crate::size::Mismatch;
@@ -18,7 +17,7 @@ use rustc_hash::FxHashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// What drives a loop, evaluated.
+/// The evaluated form of a loop.
 enum Driver<'a> {
     For { var: Option<VarId>, ty: ScalarType, bound: Atom, array: Option<(&'a Pat, ArrayVal)> },
     While(&'a Exp),
@@ -54,8 +53,8 @@ impl Lower<'_> {
             }
             LoopForm::While(cond) => Driver::While(cond),
         };
-        // The sizes that do not vary are bound by the initial value; the value
-        // gets the sizes that the pattern's type says.
+        // The sizes that do not vary are bound by the initial value, which gets the sizes of the
+        // pattern's type.
         for size in sizes {
             env.unbind(*size);
         }
@@ -95,8 +94,8 @@ impl Lower<'_> {
         let init_ty = init.ty();
         self.f.enter(true);
         self.f.enter_loop(attrs.clone());
-        // Sizes that vary: one parameter for each variable, and one for each
-        // size that the type does not tell.
+        // Sizes that vary: one parameter for each variable, and one for each size that the type
+        // does not determine.
         let mut size_inits: Vec<Atom> = Vec::new();
         let mut size_params: Vec<Param<Soacs>> = Vec::new();
         let mut by_var: FxHashMap<VarId, Dim> = FxHashMap::default();
@@ -109,7 +108,7 @@ impl Lower<'_> {
                 return size;
             };
             let var = match claim.next() {
-                // Sizes of payloads are their own.
+                // Payloads have sizes of their own.
                 Some((_, true)) => ANONYMOUS,
                 Some((Some(var), _)) => var,
                 _ => return size,
@@ -150,7 +149,7 @@ impl Lower<'_> {
         for size in sizes {
             env.unbind(*size);
         }
-        // The next values: invariant sizes stay, the others are results.
+        // The values for the next iteration: invariant sizes stay, the others are results.
         let mut at = 0..;
         let fixed = param_ty.map_sizes(&mut |size| {
             let size = match at.next() {
@@ -162,7 +161,7 @@ impl Lower<'_> {
         let result = self.coerce(result, &fixed, Mismatch::Type)?;
         let mut next_sizes: FxHashMap<Name, Atom> = FxHashMap::default();
         let mut is_payload = payload.iter();
-        // One variable that stands for two sizes of the result: they must agree.
+        // Two sizes of the result that have the same variable must agree.
         let mut joined = param_ty.zip_sizes(&result.ty(), &mut |param, found| match param {
             _ if is_payload.next() == Some(&true) => None,
             Some(Dim::Var(name)) if is_size(name) => {
@@ -203,7 +202,7 @@ impl Lower<'_> {
         let mut next = result.atoms();
         let shared = result.shared();
         let consumed = self.consumption(&leaf_params, &mut next, &shared);
-        // Roots of what the body gives, before its names go out of scope.
+        // The roots of the body's results, before its names go out of scope.
         let roots: Vec<Vec<Name>> = next.iter().map(|atom| self.array_roots(*atom)).collect();
         let stms = self.f.leave();
         self.f.set_attrs(attrs);
@@ -256,12 +255,12 @@ impl Lower<'_> {
         Ok(if lent { value.mark_shared() } else { value })
     }
 
-    /// The core form of the loop and, for `while`, the condition's parameter.
-    /// Binds the counter or element for the body.
+    /// The core form of the loop and, for `while`, the condition's parameter. Binds the counter or
+    /// element for the body.
     fn drive(&mut self, driver: &Driver<'_>, env: &Rc<Env>) -> Res<(ir::LoopForm, Option<Param<Soacs>>)> {
         match driver {
             Driver::For { var, ty, bound, array } => {
-                // Unsigned counters count as `i64`.
+                // Unsigned counters are counted as `i64`.
                 let signed = ty.is_signed();
                 let core = if signed { ty.prim() } else { PrimType::I64 };
                 let bound = if signed { *bound } else { self.outer_bound(*bound, *ty) };
@@ -305,9 +304,9 @@ impl Lower<'_> {
         }
     }
 
-    /// Which parameters are consumed: those that the body consumes, and those
-    /// that the next value of a consumed one may alias. Next values of consumed
-    /// parameters that are not the body's own are copied.
+    /// Determines the consumed parameters: those that the body consumes, and those that the next
+    /// value of a consumed one may alias. Next values of consumed parameters that the body does not
+    /// own are copied.
     fn consumption(&mut self, params: &[Param<Soacs>], next: &mut [Atom], shared: &[bool]) -> Vec<bool> {
         let position: FxHashMap<Name, usize> =
             params.iter().enumerate().map(|(i, param)| (param.name, i)).collect();
@@ -336,7 +335,7 @@ impl Lower<'_> {
                 }
             }
         }
-        // What is not consumed must not alias what is.
+        // Values that are not consumed must not alias consumed ones.
         for (i, atom) in next.iter_mut().enumerate() {
             let Atom::Var(name) = *atom else { continue };
             if !consumed[i] && self.f.roots(name).iter().any(|root| taken.contains(root)) {
@@ -346,9 +345,8 @@ impl Lower<'_> {
         consumed
     }
 
-    /// What the loop's results may alias: a consumed parameter's result is
-    /// fresh; others may be their initial values and what the body gives from
-    /// outside.
+    /// Records the aliases of the loop's results: a consumed parameter's result is fresh; others
+    /// may alias their initial values and outer arrays that the body returns.
     fn alias_results(
         &mut self,
         results: &[Name],
@@ -384,10 +382,10 @@ impl Lower<'_> {
     }
 }
 
-/// Stands for a size that has no variable.
+/// The marker of a varying size that has no variable.
 const ANONYMOUS: VarId = VarId(u32::MAX);
 
-/// Whether a size is computed of a variable.
+/// Returns true if a size depends on a variable.
 fn mentions(dim: &tast::Dim, var: VarId) -> bool {
     fn in_exp(exp: &Exp, var: VarId) -> bool {
         let mut found = matches!(exp.kind, tast::ExpKind::Var { id, .. } if id == var);
@@ -402,14 +400,15 @@ fn mentions(dim: &tast::Dim, var: VarId) -> bool {
     }
 }
 
-/// For each size of the type, in order, the variable that says that it varies.
+/// Appends, for each size of the type in order, the variable by which it varies; `None` if it does
+/// not vary.
 fn varying(ty: &Ty, actual: &LTy, sizes: &[VarId], env: &Env, out: &mut Vec<Option<VarId>>) {
     match (ty, actual) {
         (Ty::Array(array), LTy::Array(found)) => {
             out.push(match &array.dim {
                 tast::Dim::Var(var) if sizes.contains(var) => Some(*var),
                 tast::Dim::Any => Some(ANONYMOUS),
-                // A size that is computed of one that varies.
+                // A size computed from a varying one.
                 dim if sizes.iter().any(|size| mentions(dim, *size)) => Some(ANONYMOUS),
                 _ => None,
             });
@@ -432,7 +431,7 @@ fn varying(ty: &Ty, actual: &LTy, sizes: &[VarId], env: &Env, out: &mut Vec<Opti
                 }
             }
         }
-        // A type variable for values that vary in size.
+        // A type variable instantiated with values that vary in size.
         (Ty::Var(var), _) => match env.get_type(*var) {
             Some(known) if known.sizes().len() == actual.sizes().len() => {
                 let sizes = known.sizes().into_iter();

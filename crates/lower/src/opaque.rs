@@ -1,9 +1,9 @@
-//! The program's table of opaque types: what entry points take and give that is no
-//! scalar and no array of scalars.
+//! The program's table of opaque types: the types of entry points' parameters and results that are
+//! neither scalars nor arrays of scalars.
 //!
-//! A type is in the table once for each name that users know it by; the names of
-//! types that nobody wrote down show what they are made of. Two types of one name
-//! (of different modules, say) are told apart by what they are made of.
+//! A type is in the table once for each name that users know it by; types that are not named in the
+//! source are named by their structure. Two types with the same name (of different modules, say)
+//! are distinguished by their structure.
 
 use crate::types::LTy;
 use check::tast::{Spelled, SpelledParts};
@@ -18,33 +18,33 @@ use std::sync::Arc;
 pub(crate) struct Opaques {
     /// The types so far.
     pub(crate) table: OpaqueTypes,
-    /// By the name asked for and what it is made of.
+    /// The types by requested name and structure.
     known: FxHashMap<(Arc<str>, String), OpaqueId>,
     /// The names that are taken.
     names: FxHashSet<Arc<str>>,
 }
 
-/// Who says how a type is spelled.
+/// The source of a type's spelling.
 #[derive(Clone, Copy)]
 enum By<'s> {
     Nobody,
-    /// The type as a whole.
+    /// The spelling of the type as a whole.
     Whole(&'s Spelled),
-    /// The elements of the dimensions around it.
+    /// The spelling of the elements of the dimensions around it.
     Elem(&'s Spelled),
 }
 
 impl Opaques {
-    /// The type of a parameter or result, in the table if it has to be there.
+    /// The type of a parameter or result, added to the table if necessary.
     ///
     /// # Errors
     ///
-    /// If it comes to too much.
+    /// The table becomes too large.
     pub(crate) fn entry_type(&mut self, ty: &LTy, spelled: Option<&Spelled>) -> Result<EntryType, String> {
         self.within(ty, 0, spelled.map_or(By::Nobody, By::Whole))
     }
 
-    /// The same of an array with this type in so many dimensions.
+    /// As [`Self::entry_type`], for an array of `outer` dimensions over this type.
     fn within(&mut self, ty: &LTy, outer: usize, by: By<'_>) -> Result<EntryType, String> {
         let (mut rank, mut elem) = (outer, ty);
         let mut elem_by = match by {
@@ -83,7 +83,7 @@ impl Opaques {
         Ok(EntryType::Opaque(id))
     }
 
-    /// The name that was asked for, if no other type has it.
+    /// The requested name, or another one if a different type has it.
     fn free_name(&mut self, (name, shown): &(Arc<str>, String)) -> Arc<str> {
         let mut own = name.clone();
         let mut count = 1;
@@ -97,7 +97,7 @@ impl Opaques {
         own
     }
 
-    /// What a type is that is no array.
+    /// The structure of a type that is no array.
     fn kind(&mut self, ty: &LTy, by: Option<&Spelled>) -> Result<OpaqueKind, String> {
         let LTy::Sum(constrs) = ty else {
             return Ok(OpaqueKind::Record(self.fields(ty, by, 0)?));
@@ -136,7 +136,7 @@ impl Opaques {
         Ok(OpaqueKind::Array { elem: own, rank, leaves })
     }
 
-    /// The fields of a record, each in so many dimensions.
+    /// The fields of a record, each with `rank` more dimensions.
     fn fields(&mut self, ty: &LTy, by: Option<&Spelled>, rank: usize) -> Result<Vec<Field>, String> {
         let names: Vec<Arc<str>> = match ty {
             LTy::Record(fields) => (fields.iter().map(|(label, _)| label.to_string().into())).collect(),
@@ -176,7 +176,7 @@ fn payload_of<'s>(by: Option<&'s Spelled>, name: &str, i: usize) -> Option<&'s S
     }
 }
 
-/// What a type is made of.
+/// Writes a type's structure in source syntax.
 pub(crate) fn show(ty: &LTy, out: &mut String) {
     match ty {
         LTy::Scalar(ty) => out.push_str(ty.name()),

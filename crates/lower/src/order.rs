@@ -1,9 +1,8 @@
-//! The order in which the parts of an application are evaluated.
+//! The evaluation order of the parts of an application.
 //!
-//! The language evaluates arguments from the last to the first, then the function; the
-//! left operand of an infix operator comes first. Statements are emitted from left to
-//! right all the same where nobody can tell: at most one part may fail, and none brings
-//! sizes into being that another may mention.
+//! The language evaluates arguments from the last to the first, then the function; the left operand
+//! of an infix operator comes first. Statements are emitted from left to right if this cannot be
+//! observed: at most one part may fail, and none has existential sizes that another may mention.
 
 use crate::value::{Env, Value};
 use crate::{Lower, Res};
@@ -12,7 +11,7 @@ use check::tast::{Exp, ExpKind};
 use prim::BinOp;
 use std::rc::Rc;
 
-/// The number of nodes of a part that are looked at; a larger one may fail.
+/// The number of nodes of a part that are searched; a larger part is assumed to fail.
 const LOOK: usize = 64;
 
 impl Lower<'_> {
@@ -25,7 +24,7 @@ impl Lower<'_> {
             let fun = self.eval(fun, env)?;
             return self.apply(&fun, values);
         }
-        // A name's sizes may come into being in the arguments.
+        // The size arguments of a named function may be bound by the arguments.
         let first = if named(fun) { None } else { Some(self.eval(fun, env)?) };
         let values = args.iter().map(|arg| self.eval(arg, env));
         let values = values.collect::<Res<Vec<_>>>()?;
@@ -37,8 +36,7 @@ impl Lower<'_> {
     }
 }
 
-/// Returns true if the order of evaluation matters and is from the last part to the
-/// first.
+/// Returns true if the order of evaluation matters and is from the last part to the first.
 fn backwards(fun: &Exp, args: &[Exp]) -> bool {
     let computed = std::iter::once(fun).filter(|fun| !named(fun));
     let parts: Vec<&Exp> = computed.chain(args).filter(|part| !plain(part)).collect();
@@ -59,7 +57,7 @@ fn named(fun: &Exp) -> bool {
     matches!(fun.kind, ExpKind::Var { .. } | ExpKind::Intrinsic { .. })
 }
 
-/// Returns true for what emits nothing and has no unknown sizes in its type.
+/// Returns true for expressions that emit nothing and have no unknown sizes in their type.
 fn plain(exp: &Exp) -> bool {
     match &exp.kind {
         ExpKind::Lit(..) => true,
@@ -68,8 +66,8 @@ fn plain(exp: &Exp) -> bool {
     }
 }
 
-/// Returns true for a built-in function on scalars, whose operands are evaluated from left
-/// to right.
+/// Returns true for a built-in function on scalars, whose operands are evaluated from left to
+/// right.
 const fn is_scalar(fun: &Exp) -> bool {
     match &fun.kind {
         ExpKind::Intrinsic { fun, .. } => !matches!(fun, Intrinsic::Array(_)),
@@ -84,7 +82,7 @@ fn may_fail(exp: &Exp) -> bool {
     while let Some(exp) = todo.pop() {
         seen += 1;
         let sure = match &exp.kind {
-            // The functions are applied elsewhere.
+            // Lambdas are applied elsewhere.
             ExpKind::Lambda(_) => continue,
             ExpKind::Apply { fun, .. } => match &fun.kind {
                 ExpKind::Intrinsic { fun, .. } => total(*fun),

@@ -1,4 +1,4 @@
-//! Patterns: binding what they match, and testing whether they do.
+//! Patterns: binding their variables, and testing whether they match.
 
 use crate::size::Mismatch;
 use crate::types::LTy;
@@ -10,9 +10,8 @@ use prim::{CmpOp, PrimType, Scalar};
 use std::rc::Rc;
 
 impl Lower<'_> {
-    /// Binds the variables of a pattern that matches the value, and the size
-    /// variables of its type. Core names from `mark` on get the variables' names
-    /// as hints.
+    /// Binds the variables of a pattern that matches the value, and the size variables of its type.
+    /// Core names from `mark` on get the variables' names as hints.
     pub(crate) fn bind_pattern(&mut self, pat: &Pat, value: Value, env: &Rc<Env>, mark: usize) -> Res<()> {
         if value.has_payload_sizes() {
             self.bind_sizes(&pat.ty, &value, env)?;
@@ -21,8 +20,8 @@ impl Lower<'_> {
         self.destructure(pat, value, env, mark)
     }
 
-    /// The value with the sizes that the pattern's type asks for. Payloads that the
-    /// pattern binds get theirs where they are bound.
+    /// The value with the sizes of the pattern's type. Payloads that the pattern binds get theirs
+    /// where they are bound.
     fn conform_pattern(&mut self, pat: &Pat, value: Value, env: &Rc<Env>) -> Res<Value> {
         if !value.has_payload_sizes() {
             return self.conform(&pat.ty, value, env, false, Mismatch::Type);
@@ -96,7 +95,7 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// Whether the pattern matches, as a truth value.
+    /// The condition that the pattern matches.
     pub(crate) fn matches(&mut self, pat: &Pat, value: &Value) -> Res<Atom> {
         let yes = Atom::Const(Scalar::Bool(true));
         Ok(match &pat.kind {
@@ -142,7 +141,7 @@ impl Lower<'_> {
         })
     }
 
-    /// Marks core parameters as lent, apart from those that are consumed.
+    /// Marks those of the names that are arrays as lent.
     pub(crate) fn lend_all(&mut self, names: &[ir::Name]) {
         for name in names {
             if matches!(self.f.type_of(*name), Type::Array { .. }) {
@@ -152,8 +151,8 @@ impl Lower<'_> {
     }
 }
 
-/// Whether the parts of a value that the pattern matches are consumed by
-/// the function whose parameter it is, leaf by leaf.
+/// Appends, for each leaf of a value that the pattern matches, whether the function whose parameter
+/// it is consumes it.
 pub(crate) fn consumed_leaves(pat: &Pat, ty: &LTy, outer: bool, out: &mut Vec<bool>) {
     let from = out.len();
     match (&pat.kind, ty) {
@@ -173,8 +172,8 @@ pub(crate) fn consumed_leaves(pat: &Pat, ty: &LTy, outer: bool, out: &mut Vec<bo
         }
         _ => out.extend(ty.leaves().iter().map(|_| outer)),
     }
-    // A `*` inside of the pattern stands for its component only; one that
-    // is not inside stands for the whole.
+    // A `*` inside the pattern applies to its component only; one that is not inside applies to the
+    // whole.
     if pat.consumes.any() && !out[from..].contains(&true) {
         out[from..].fill(true);
     }

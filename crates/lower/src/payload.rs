@@ -1,21 +1,20 @@
-//! Payloads of sums whose constructor is not known: their sizes.
+//! Sizes of payloads of sums whose constructor is not known statically.
 //!
-//! A sum value that is no element of an array has a core array for each payload array
-//! of each constructor. Those of the constructor that it has are as large as its type
-//! says; the others are empty ([`Lower::absent`]), so sizes that only make sense for the
-//! constructor are never used without it. The sizes of the core arrays are therefore
-//! sizes of the value's own (results of the conditional that made it, say), and beside
-//! them the value keeps its *claims*: the sizes that its type says, which each payload
-//! has if it is there ([`Value::claims`]). A pattern that binds a payload coerces it to
-//! the claims where the constructor is known, under a check that holds there
-//! ([`crate::pattern`]). Where a type says other sizes than the claims, the check
-//! says so, for the constructor alone ([`Lower::coerce_sum`]).
+//! A sum value that is no element of an array has a core array for each payload array of each
+//! constructor. Those of the value's own constructor have the sizes of its type; the others are
+//! empty ([`Lower::absent`]), so sizes that only make sense for a constructor are never used
+//! without it. The sizes of the core arrays are therefore sizes of the value's own (results of the
+//! conditional that made it, say); in addition the value keeps its *claims*: the sizes in its type,
+//! which each payload has if it is present ([`Value::claims`]). A pattern that binds a payload
+//! coerces it to the claims where the constructor is known, under a check that holds there
+//! ([`crate::pattern`]). Where a type has other sizes than the claims, they are checked for that
+//! constructor only ([`Lower::coerce_sum`]).
 //!
-//! Elements of arrays have one shape. A sum that becomes one gets arrays of the sizes
-//! that are claimed, blank where they are absent ([`Lower::shaped`]).
+//! Elements of arrays have one shape. A sum that becomes one gets arrays of the claimed sizes,
+//! blank where they are absent ([`Lower::shaped`]).
 //!
-//! A size variable that only payloads have is the size of the first that is there, and 0
-//! if none is ([`Lower::bind_payload_sizes`]).
+//! A size variable that occurs only in payloads is the size of the first one present, and 0 if none
+//! is ([`Lower::bind_payload_sizes`]).
 
 use crate::size::{Mismatch, mismatch_message};
 use crate::types::{LTy, Size, size_of};
@@ -27,23 +26,23 @@ use ir::{Atom, Body, Dim, Exp};
 use prim::{BinOp, CmpOp, PrimType, Scalar};
 use std::rc::Rc;
 
-/// Absent payloads whose sizes are constants have up to so many elements.
+/// The largest number of elements of absent payloads with constant sizes; larger ones are empty.
 const SMALL: i64 = 4096;
 
-/// The constructors around a payload that are not known statically: a tag and the
-/// number that it has where the payload is there.
+/// The constructors around a payload that are not known statically: each tag, and its value if the
+/// payload is present.
 type Path = Vec<(Atom, i8)>;
 
 /// A size variable's occurrence in a payload.
 struct Occurrence {
     var: VarId,
     path: Path,
-    /// The size of the core arrays, and the size that is claimed.
+    /// The size of the core arrays, and the claimed size.
     own: Size,
     claim: Size,
 }
 
-/// What a tag says of a constructor.
+/// The presence of a constructor.
 enum Presence {
     Present,
     Absent,
@@ -51,7 +50,7 @@ enum Presence {
 }
 
 impl Lower<'_> {
-    /// Whether a sum value has its constructor `number`, one of `count`.
+    /// The presence, in a sum value, of constructor `number` of `count`.
     fn presence(&self, tag: &Value, number: i8, count: usize) -> Res<Presence> {
         Ok(match tag {
             _ if count == 1 => Presence::Present,
@@ -67,7 +66,7 @@ impl Lower<'_> {
         self.f.compare(CmpOp::Eq, PrimType::I8, tag, number)
     }
 
-    /// The truth value, or true where the constructor is another.
+    /// The condition, or true if the value has another constructor.
     pub(crate) fn unless_there(&mut self, tag: &Value, number: i8, truth: Atom) -> Res<Atom> {
         let tag = self.as_scalar(tag)?;
         let there = self.has_tag(tag, number);
@@ -84,8 +83,8 @@ impl Lower<'_> {
         all
     }
 
-    /// The value with the sizes of a type as claims, which are checked for the payload
-    /// that is there.
+    /// The value with the sizes of a type as claims, which are checked for the payload that is
+    /// present.
     pub(crate) fn coerce_sum(&mut self, value: &Value, target: &LTy, why: Mismatch) -> Res<Value> {
         self.require(value, &value.claims(), target, &Vec::new(), why)
     }
@@ -149,8 +148,7 @@ impl Lower<'_> {
         }
     }
 
-    /// The array, usable once it is certain that sizes are those of the target or that
-    /// it is absent.
+    /// The array, under a check that its sizes are those of the target or that it is absent.
     fn require_array(
         &mut self,
         array: &ArrayVal,
@@ -185,7 +183,7 @@ impl Lower<'_> {
         self.under(cert, &value)
     }
 
-    /// The value with exactly these sizes: as an element of an array has them.
+    /// The value with exactly these sizes, as an element of an array.
     pub(crate) fn shaped(&mut self, value: Value, target: &LTy, why: Mismatch) -> Res<Value> {
         if !target.has_payload_sizes() {
             return self.coerce(value, target, why);
@@ -252,8 +250,8 @@ impl Lower<'_> {
         self.value_of(target, &atoms)
     }
 
-    /// The type of values as elements of one array; `claim` is what the array's type
-    /// says. Sizes of payloads are those that are claimed, or the largest.
+    /// The type of values as elements of one array; `claim` is the element type of the array's
+    /// type. Sizes of payloads are the claimed ones, or the largest.
     pub(crate) fn element_type(&mut self, values: &[Value], claim: Option<&LTy>) -> Res<LTy> {
         let Some(first) = values.first() else {
             return self.bug("an element type without elements");
@@ -288,10 +286,9 @@ impl Lower<'_> {
         }))
     }
 
-    /// The type of a payload that is absent: sizes that are not constant are 0, constant
-    /// ones too where they come to much. In functions of combinators the sizes of
-    /// parameters stay, as arrays of these sizes are there, so that all iterations have
-    /// arrays of one shape.
+    /// The type of an absent payload: sizes that are not constant are 0; constant ones, too, if the
+    /// payload is large. In functions of combinators the sizes of parameters are kept, so that the
+    /// payloads of all iterations have one shape.
     pub(crate) fn absent(&self, ty: &LTy) -> LTy {
         let zero = Some(Dim::Const(0));
         let kept = ty.map_sizes(&mut |size| match size {
@@ -310,10 +307,7 @@ impl Lower<'_> {
         if large { ty.map_sizes(&mut |_| zero) } else { kept }
     }
 
-    // ------------------------------------------------------------------ sizes
-
-    /// Binds the size variables without a value that payloads in a value of the type
-    /// have.
+    /// Binds the unbound size variables of a type that occur in payloads of the value.
     pub(crate) fn bind_payload_sizes(&mut self, ty: &Ty, value: &Value, env: &Rc<Env>) -> Res<()> {
         if !value.has_payload_sizes() {
             return Ok(());
@@ -333,13 +327,13 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// The size of the first payload that is there, or 0.
+    /// The size of the first payload present, or 0.
     fn first_present(&mut self, all: Vec<&Occurrence>) -> Dim {
         let claimed = all.iter().find(|one| one.claim != one.own);
         if let Some(claim) = claimed.and_then(|one| one.claim) {
             return claim;
         }
-        // Outside of combinators' functions, what is absent is empty.
+        // Outside of combinators' functions, absent payloads are empty.
         let simple = self.lambdas == 0;
         let mut size = Dim::Const(0);
         for (i, one) in all.into_iter().enumerate().rev() {
@@ -358,8 +352,8 @@ impl Lower<'_> {
         size
     }
 
-    /// Collects the size variables in payloads that have no value. `path` is absent where
-    /// the payload is absent.
+    /// Collects the occurrences of unbound size variables in payloads. `path` is `None` if the
+    /// payload is absent.
     fn occurrences(
         &mut self,
         ty: &Ty,
@@ -430,7 +424,7 @@ impl Lower<'_> {
     }
 }
 
-/// For each size of a type, the variable that it is.
+/// Appends, for each size of a type, the variable that it is.
 fn dim_vars(ty: &Ty, actual: &LTy, out: &mut Vec<Option<VarId>>) {
     match (ty, actual) {
         (Ty::Array(array), LTy::Array(found)) => {
@@ -458,8 +452,8 @@ fn dim_vars(ty: &Ty, actual: &LTy, out: &mut Vec<Option<VarId>>) {
     }
 }
 
-/// The value without claims where the type has one of these sizes, which only the value
-/// can tell, or says nothing.
+/// The value without the claims that its type cannot determine: those of `sizes`, which only the
+/// value determines, and those of unknown sizes.
 pub(crate) fn unclaimed(value: Value, ty: &Ty, sizes: &[VarId]) -> Value {
     if !value.has_payload_sizes() {
         return value;
@@ -472,7 +466,7 @@ pub(crate) fn unclaimed(value: Value, ty: &Ty, sizes: &[VarId]) -> Value {
     value.with_claims(&claims)
 }
 
-/// For each size of a type, whether it is known apart from the value.
+/// Appends, for each size of a type, whether it is known independently of the value.
 fn known_dims(ty: &Ty, actual: &LTy, unknown: &[VarId], out: &mut Vec<bool>) {
     match (ty, actual) {
         (Ty::Array(array), LTy::Array(found)) => {
@@ -501,13 +495,13 @@ fn known_dims(ty: &Ty, actual: &LTy, unknown: &[VarId], out: &mut Vec<bool>) {
     }
 }
 
-/// Returns true if the type says another size than is claimed.
+/// Returns true if the type has another size than the claimed one.
 fn differ(target: &LTy, claims: &LTy) -> bool {
     let pairs = target.sizes().into_iter().zip(claims.sizes());
     pairs.into_iter().any(|(x, y)| x.is_some() && x != y)
 }
 
-/// How many constructors a sum type has.
+/// The number of constructors of a sum type.
 fn claims_count(ty: &LTy) -> usize {
     match ty {
         LTy::Sum(constrs) => constrs.len(),

@@ -1,10 +1,10 @@
-//! Source places of spans, as the core IR keeps them.
+//! Source locations of spans, in the form of the core IR.
 
 use ir::name::SrcLoc;
 use syntax::span::{FileId, SourceMap, Span};
 
-/// Turns spans into lines and columns, at a cost that does not depend on the
-/// length of lines where the file is ASCII.
+/// Translates spans into lines and columns, at a cost that is independent of the length of lines if
+/// the file is ASCII.
 pub(crate) struct Places<'a> {
     sources: &'a SourceMap,
     files: Vec<Option<Lines>>,
@@ -21,7 +21,7 @@ impl<'a> Places<'a> {
         Self { sources, files: Vec::new(), last: None }
     }
 
-    /// The place of a span; a span of an unknown file is at its start.
+    /// The source location of a span; line 1, column 1 for a span of an unknown file.
     pub(crate) fn place(&mut self, span: Span) -> SrcLoc {
         if let Some((last, place)) = self.last
             && last == span
@@ -35,7 +35,7 @@ impl<'a> Places<'a> {
         place
     }
 
-    /// Whether the span is in a file that is part of the compiler.
+    /// Returns true if the span is in a file that is part of the compiler.
     pub(crate) fn is_prelude(&self, span: Span) -> bool {
         let file = self.sources.get(span.file);
         file.is_none_or(|file| file.name().starts_with("/prelude/") || file.name() == "/intrinsics.fut")

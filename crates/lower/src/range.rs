@@ -1,4 +1,4 @@
-//! Ranges: `start..second...end` and its kin.
+//! Ranges: `start..second...end` and its variants.
 
 use crate::size::{join, text};
 use crate::types::{LTy, size_of};
@@ -70,8 +70,8 @@ impl Lower<'_> {
         msg.push(MsgPart::Value(ty, last));
         msg.push(text(" is invalid."));
         let cert = self.f.assert(valid, join(msg));
-        // Exclusive: the distance by the step, rounded up; inclusive: rounded
-        // down, and one more.
+        // Exclusive: the distance divided by the step, rounded up; inclusive: rounded down, plus
+        // one.
         let count = match s.constant() {
             Some(Scalar::I64(1)) if kind == RangeKind::Inclusive => self.f.add(distance, Atom::i64(1)),
             Some(Scalar::I64(1)) => distance,
@@ -99,7 +99,7 @@ impl Lower<'_> {
         self.value_of(&LTy::array(Some(count), LTy::Scalar(ty)), &[name.into()])
     }
 
-    /// An integer as `i64`, by its sign.
+    /// An integer as `i64`, extended according to its signedness.
     pub(crate) fn as_i64(&mut self, atom: Atom, ty: ScalarType) -> Atom {
         let op = if ty.is_signed() { ConvOp::SExt } else { ConvOp::ZExt };
         self.f.convert(op, ty.prim(), PrimType::I64, atom)

@@ -27,7 +27,7 @@ impl Lower<'_> {
         if cert.is_none() {
             return self.f.binary(op, prim, x, y);
         }
-        // Folded, it would no longer need what was checked.
+        // Not folded: a constant would no longer depend on the check.
         let exp = BasicOp::Binary(op, prim, x, y);
         self.f.certified(cert, |f| f.basic(op.name(), exp)).into()
     }

@@ -27,7 +27,7 @@ impl Lower<'_> {
         if !payload.contains(&true) {
             return self.abstract_element(ty, arg, env, sizes);
         }
-        // Sizes of payloads are their own.
+        // Payloads have sizes of their own.
         let ty = match ty {
             Ty::Var(var) => env.get_type(*var).unwrap_or_else(|| arg.clone()),
             _ => arg.clone(),
@@ -43,7 +43,7 @@ impl Lower<'_> {
         }))
     }
 
-    /// The same of a type in which no payload has sizes of its own.
+    /// As [`Self::abstract_sizes`], for a type in which no payload has sizes of its own.
     fn abstract_element(
         &mut self,
         ty: &Ty,
@@ -84,8 +84,8 @@ impl Lower<'_> {
         })
     }
 
-    /// A size of an instance that the shapes of a call's arguments do not tell: from the
-    /// call's type and size arguments, and last from payloads.
+    /// A size of an instance that the shapes of a call's arguments do not determine: from the
+    /// call's type and size arguments, else from payloads.
     pub(crate) fn size_of_call(
         &mut self,
         from: SizeFrom,
@@ -148,7 +148,7 @@ pub(crate) fn ext_size(size: Size, is_param: &dyn Fn(&Name) -> bool, exts: &mut 
     }
 }
 
-/// A size outside of a function: a constant, a parameter, or one of its results.
+/// A size known to the caller of a function: a constant, a parameter, or one of its results.
 pub(crate) fn known_size(size: Size, is_param: &dyn Fn(&Name) -> bool, exts: &[Atom]) -> Size {
     match size {
         Some(Dim::Var(name)) if !is_param(&name) => {
@@ -159,7 +159,7 @@ pub(crate) fn known_size(size: Size, is_param: &dyn Fn(&Name) -> bool, exts: &[A
     }
 }
 
-/// The size where the results are these.
+/// The size, where an existential size is replaced by the name of that result.
 pub(crate) fn of_results(size: Size, results: &[Name]) -> Size {
     match size {
         Some(Dim::Ext(i)) => results.get(i as usize).map(|name| Dim::Var(*name)),
@@ -167,7 +167,7 @@ pub(crate) fn of_results(size: Size, results: &[Name]) -> Size {
     }
 }
 
-/// For each leaf, whether it is declared to alias nothing.
+/// For each leaf, true if it is declared to alias nothing.
 pub(crate) fn uniqueness(unique: &Uniq, ty: &LTy) -> Vec<bool> {
     match (unique, ty.parts()) {
         (Uniq::Parts(uniqs), Some(parts)) if uniqs.len() == parts.len() => {
@@ -178,7 +178,7 @@ pub(crate) fn uniqueness(unique: &Uniq, ty: &LTy) -> Vec<bool> {
     }
 }
 
-/// Whether a function is in the type of a result of an instantiated definition.
+/// Returns true if the type of an instantiated definition's result contains a function.
 pub(crate) fn gives_function(ty: &Ty, inst: &Inst) -> bool {
     match ty {
         Ty::Arrow(_) => true,
@@ -194,7 +194,7 @@ pub(crate) fn gives_function(ty: &Ty, inst: &Inst) -> bool {
     }
 }
 
-/// Whether a function is in the type as it is written.
+/// Returns true if the type contains an arrow, type variables not instantiated.
 pub(crate) fn has_arrow(ty: &Ty) -> bool {
     match ty {
         Ty::Arrow(_) => true,

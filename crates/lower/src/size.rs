@@ -1,9 +1,8 @@
-//! Sizes: concrete types of source types, and values that fit them.
+//! Sizes: concrete types of source types, and coercion of values to them.
 //!
-//! A size in a source type is looked up in the environment; a size variable
-//! without a value gets that of the array at hand. Where an array's size should
-//! be another operand than it is, [`Lower::coerce`] emits a check that they are
-//! equal and a coercion under its certificate.
+//! A size in a source type is looked up in the environment; an unbound size variable is bound to
+//! the size of the actual array. Where an array's size should be another operand, [`Lower::coerce`]
+//! emits a check that they are equal and a coercion under its certificate.
 
 use crate::types::{LTy, Size, size_of};
 use crate::value::{ArrayVal, Env, Value};
@@ -15,7 +14,7 @@ use prim::{CmpOp, PrimType, ScalarType};
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// What is said when sizes differ.
+/// The error message for sizes that differ.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mismatch {
     /// The value does not fit the type.
@@ -25,8 +24,8 @@ pub(crate) enum Mismatch {
 }
 
 impl Lower<'_> {
-    /// The concrete type of a source type, with the sizes that are known.
-    /// Variables in `mask` count as unknown.
+    /// The concrete type of a source type, with the sizes that are known. Variables in `mask` count
+    /// as unknown.
     pub(crate) fn resolve(&mut self, ty: &Ty, env: &Rc<Env>, mask: &[VarId]) -> Res<LTy> {
         Ok(match ty {
             Ty::Scalar(ty) => LTy::Scalar(*ty),
@@ -53,9 +52,9 @@ impl Lower<'_> {
                     .collect::<Res<_>>()?,
             ),
             Ty::Arrow(_) => LTy::Fun,
-            // A type that nothing decides: no value has it.
+            // An undetermined type: no value has it.
             Ty::Var(var) => env.get_type(*var).unwrap_or(LTy::Tuple(Rc::from([]))),
-            // Which accumulator it is stands in the value.
+            // The accumulator's type is part of its value.
             Ty::Abstract(..) => LTy::Tuple(Rc::from([])),
         })
     }
@@ -75,7 +74,7 @@ impl Lower<'_> {
                     _ => None,
                 }
             }
-            // A size may mention what is not in scope here.
+            // A size may mention variables that are not in scope here.
             tast::Dim::Exp(exp) if !self.in_scope(exp, env) => None,
             tast::Dim::Exp(exp) => match self.eval(exp, env)? {
                 Value::Scalar(atom, _) => size_of(atom),
@@ -100,10 +99,10 @@ impl Lower<'_> {
         }
     }
 
-    /// The type that a value of type `actual` should have by a source type.
-    /// Size variables without a value are bound to the actual sizes, other than those
-    /// that payloads of sums have: whether these are there only the value tells. Sizes
-    /// that are computed, and those of type variables, count only if `strict`.
+    /// The type that a value of type `actual` should have by a source type. Unbound size variables
+    /// are bound to the actual sizes, except those of payloads of sums: only the value determines
+    /// whether these are present. Computed sizes, and those of type variables, are included only if
+    /// `strict`.
     pub(crate) fn target(&mut self, ty: &Ty, actual: &LTy, env: &Rc<Env>, strict: bool) -> Res<LTy> {
         if let (Ty::Sum(_), LTy::Sum(_)) = (ty, actual) {
             return self.claim(ty, actual, env, strict, strict);
@@ -115,8 +114,8 @@ impl Lower<'_> {
         }
     }
 
-    /// The sizes that a source type says; nothing is bound. Those that are computed and
-    /// those of type variables count as is told.
+    /// The sizes in a source type; nothing is bound. Computed sizes are included if `computed`, and
+    /// those of type variables if `variables`.
     pub(crate) fn claim(
         &mut self,
         ty: &Ty,
@@ -146,7 +145,7 @@ impl Lower<'_> {
         })
     }
 
-    /// As [`Self::target`]; payloads of sums are there, as in elements of arrays.
+    /// As [`Self::target`]; payloads of sums are present, as in elements of arrays.
     fn element_target(&mut self, ty: &Ty, actual: &LTy, env: &Rc<Env>, strict: bool) -> Res<LTy> {
         let mut part = |ty: &Ty, found: &LTy| self.element_target(ty, found, env, strict);
         if let Some(new) = actual.with_parts(ty, &mut part) {
@@ -158,7 +157,7 @@ impl Lower<'_> {
                 LTy::array(size, self.element_target(&array.elem, &found.1, env, strict)?)
             }
             (Ty::Abstract(_, args), LTy::Acc(acc)) => {
-                // Binds the sizes that the array's type mentions.
+                // Binds the sizes in the array's type.
                 if let [array] = args.types.as_slice() {
                     let found = LTy::array(Some(acc.dim), acc.elem.clone());
                     self.target(array, &found, env, strict)?;
@@ -191,8 +190,7 @@ impl Lower<'_> {
         })
     }
 
-    /// The value with the sizes that its source type asks for; size variables
-    /// without a value are bound.
+    /// The value with the sizes of its source type; unbound size variables are bound.
     pub(crate) fn conform(
         &mut self,
         ty: &Ty,
@@ -212,7 +210,7 @@ impl Lower<'_> {
         if target == actual { Ok(value) } else { self.coerce(value, &target, why) }
     }
 
-    /// Binds the size variables without a value in the type of a value.
+    /// Binds the unbound size variables in the type of a value.
     pub(crate) fn bind_sizes(&mut self, ty: &Ty, value: &Value, env: &Rc<Env>) -> Res<()> {
         self.target(ty, &value.ty(), env, false)?;
         self.bind_payload_sizes(ty, value, env)
@@ -229,7 +227,7 @@ impl Lower<'_> {
             env.unbind(*var);
         }
         self.bind_sizes(ty, &value, env)?;
-        // A size that the type only computes with is what it was inside.
+        // A size that occurs only inside computed sizes keeps its value.
         for (var, before) in ext.iter().zip(before) {
             if let (None, Some(Value::Scalar(atom, ty))) = (env.get(*var), before)
                 && size_of(atom).is_some_and(|dim| self.f.is_outer_of(dim))
@@ -240,9 +238,8 @@ impl Lower<'_> {
         Ok(value)
     }
 
-    /// The value with other names for its sizes, checked to be equal. Sizes
-    /// that `target` does not know stay. Of sums the claims are meant
-    /// ([`crate::payload`]).
+    /// The value with other names for its sizes, checked to be equal. Sizes that `target` does not
+    /// have are kept. For sums the sizes are their claims ([`crate::payload`]).
     pub(crate) fn coerce(&mut self, value: Value, target: &LTy, why: Mismatch) -> Res<Value> {
         Ok(match (value, target) {
             (Value::Array(array), LTy::Array(_)) => Value::Array(self.coerce_array(array, target, why)),
@@ -310,7 +307,7 @@ fn slice_of(shape: &ir::Shape) -> &[Dim] {
     shape
 }
 
-/// A piece of fixed text.
+/// A part of a message with fixed text.
 pub(crate) fn text(text: &str) -> MsgPart {
     MsgPart::Text(Arc::from(text))
 }
@@ -320,7 +317,7 @@ pub(crate) fn number(atom: Atom) -> MsgPart {
     MsgPart::Value(ScalarType::I64, atom)
 }
 
-/// `[n][m]` for the sizes.
+/// Appends `[n][m]` for the sizes.
 pub(crate) fn shape_text(dims: &[Size], msg: &mut Vec<MsgPart>) {
     for dim in dims {
         msg.push(text("["));
@@ -390,7 +387,7 @@ fn type_text(ty: &LTy, msg: &mut Vec<MsgPart>) {
     }
 }
 
-/// The message with neighbouring texts as one.
+/// The message with adjacent texts merged.
 pub(crate) fn join(msg: Vec<MsgPart>) -> Vec<MsgPart> {
     let mut out: Vec<MsgPart> = Vec::with_capacity(msg.len());
     for part in msg {

@@ -1,9 +1,8 @@
 //! Second-order array combinators: lambdas from function values.
 //!
-//! A lambda's body is the function applied to the element in place. The sizes
-//! in its result must be known outside of the lambda: those that are computed
-//! inside are moved out where they do not depend on the element, and otherwise
-//! checked to be what the type says.
+//! A lambda's body is the function, inlined and applied to the element. The sizes in its result
+//! must be known outside the lambda: those computed inside are hoisted if they do not depend on the
+//! element, and otherwise checked to be those of the type.
 
 use crate::size::Mismatch;
 use crate::types::{LTy, Leaf};
@@ -15,7 +14,7 @@ use ir::{Atom, BasicOp, Body, Dim, Exp, Lambda, Name, Param, Soacs, Type};
 use prim::{BinOp, CmpOp, Scalar, ScalarType};
 
 impl Lower<'_> {
-    /// Parameters for the leaves of a type. Nothing in them may be updated.
+    /// Parameters for the leaves of a type. They must not be updated in place.
     pub(crate) fn element(&mut self, ty: &LTy, params: &mut Vec<Param<Soacs>>) -> Res<Value> {
         let mut atoms = Vec::new();
         for leaf in ty.leaves() {
@@ -48,7 +47,7 @@ impl Lower<'_> {
         Ok(Lambda { params: names, body: Body { stms, result }, ret })
     }
 
-    /// The lambda that gives its parameters back.
+    /// The identity on these types.
     pub(crate) fn identity(&mut self, types: &[Type]) -> Lambda<Soacs> {
         self.f.enter(true);
         let params: Vec<Param<Soacs>> = types.iter().map(|ty| self.f.param("x", ty.clone())).collect();
@@ -57,8 +56,7 @@ impl Lower<'_> {
         Lambda { params, body: Body { stms, result }, ret: types.to_vec() }
     }
 
-    /// The type of a result of a lambda's body, with sizes that are known
-    /// outside of it.
+    /// The type of a result of a lambda's body, with sizes that are known outside.
     pub(crate) fn regular(&mut self, ty: &LTy, claim: Option<&LTy>) -> Res<LTy> {
         let claims = claim.map(LTy::sizes).unwrap_or_default();
         let n_claims = claims.len();
@@ -165,8 +163,8 @@ impl Lower<'_> {
         Ok(Value::Array(ArrayVal { leaves: leaves.into(), shared: false, ..xs }))
     }
 
-    /// Indices and values of one width, the values of the destination's element
-    /// type, and the destination's outer dimensions and owned leaves.
+    /// Indices and values of one width, the values of the destination's element type, and the
+    /// destination's outer dimensions and owned leaves.
     fn updates(&mut self, rank: usize, dest: &Value, is: &Value, xs: &Value) -> Res<Updates> {
         let dest = self.as_array(dest)?;
         let is = self.as_array(is)?;
@@ -187,7 +185,7 @@ impl Lower<'_> {
         Ok(Updates { width: is.dim, inputs, dims, elem, arrays, dest })
     }
 
-    /// `reduce_by_index dest op ne is xs` with indices of `rank` parts.
+    /// `reduce_by_index dest op ne is xs` with indices of `rank` components.
     pub(crate) fn hist(
         &mut self,
         rank: usize,
@@ -212,8 +210,8 @@ impl Lower<'_> {
         Ok(updates.dest.with_leaves(leaves))
     }
 
-    /// `scatter dest is xs` with indices of `rank` parts: an accumulator without
-    /// an operator, written by a map.
+    /// `scatter dest is xs` with indices of `rank` components: an accumulator without an operator,
+    /// written by a map.
     pub(crate) fn scatter(&mut self, rank: usize, dest: &Value, is: &Value, xs: &Value) -> Res<Value> {
         let updates = self.updates(rank, dest, is, xs)?;
         if updates.arrays.is_empty() {
@@ -253,7 +251,7 @@ impl Lower<'_> {
         Ok(updates.dest.with_leaves(leaves))
     }
 
-    /// Whether two arrays have the same shape and elements.
+    /// The condition that two arrays have the same shape and elements.
     pub(crate) fn equal_arrays(&mut self, xs: &ArrayVal, ys: &ArrayVal) -> Res<Atom> {
         let (x_ty, y_ty) =
             (LTy::array(Some(xs.dim), xs.elem.clone()), LTy::array(Some(ys.dim), ys.elem.clone()));
@@ -308,7 +306,7 @@ impl Lower<'_> {
     }
 }
 
-/// What a histogram or scatter works on.
+/// The operands of a histogram or scatter.
 struct Updates {
     width: Dim,
     inputs: Vec<Name>,
@@ -319,13 +317,13 @@ struct Updates {
 }
 
 impl ArrayVal {
-    /// The same type with other core arrays.
+    /// The array with other core arrays, which are not shared.
     pub(crate) fn with_leaves(self, leaves: Vec<Name>) -> Value {
         Value::Array(Self { leaves: leaves.into(), shared: false, ..self })
     }
 }
 
-/// Whether the operator is one scalar operator that commutes.
+/// Returns true if the operator is one commutative scalar operator.
 fn commutes(op: &Lambda<Soacs>) -> bool {
     let [stm] = op.body.stms.as_slice() else {
         return false;

@@ -1,15 +1,14 @@
-//! The core function that is being made: names with their types, scopes of
-//! statements, aliases and ownership, and the small amount of folding that
-//! keeps equal sizes equal names.
+//! The core function that is being made: names with their types, scopes of statements, aliases and
+//! ownership, and the `i64` arithmetic that has been emitted.
 //!
-//! - Bodies nest ([`Fun::enter`], [`Fun::leave`]). A name's *level* is the
-//!   number of bodies around its binding: a name may be mentioned outside of a
-//!   body only if its level is smaller than the body's.
-//! - A name's *iteration* is the number of loops and lambdas around its
-//!   binding. What was bound in an outer iteration may not be updated in place,
-//!   nor may parameters that are only lent ([`Fun::own`] makes copies of these).
-//! - Arithmetic on `i64` gives the same name for the same operands within a
-//!   scope, so that equal sizes are equal names wherever that is plain to see.
+//! - Bodies nest ([`Fun::enter`], [`Fun::leave`]). A name's *level* is the number of bodies around
+//!   its binding: a name may be mentioned outside of a body only if its level is smaller than the
+//!   body's.
+//! - A name's *iteration* is the number of loops and lambdas around its binding. An array bound in
+//!   an outer iteration may not be updated in place, nor may parameters that are only lent
+//!   ([`Fun::own`] copies these).
+//! - Arithmetic on `i64` returns the same name for the same operands within a scope, so that equal
+//!   sizes are equal names where that is easily seen.
 
 mod certs;
 
@@ -24,20 +23,20 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// What is known of a name beside its type.
+/// Properties of a name in addition to its type.
 #[derive(Clone, Default)]
 struct Info {
     level: u32,
     iteration: u32,
-    /// Only lent: it may not be updated.
+    /// True if it is only lent: it may not be updated.
     lent: bool,
-    /// The size of a parameter: never negative.
+    /// True for the size of a parameter, which is never negative.
     size: bool,
-    /// The names whose memory it may share; empty for what is fresh.
+    /// The names whose memory it may share; empty for a fresh array.
     roots: SmallVec<[Name; 1]>,
 }
 
-/// One open body.
+/// An open body.
 #[derive(Default)]
 pub(crate) struct Scope {
     stms: Vec<Stm<Soacs>>,
@@ -54,23 +53,23 @@ pub(crate) struct Fun {
     infos: Vec<Info>,
     /// Provenance stacks.
     pub(crate) provs: ProvTable,
-    /// The stack of the calls that are being evaluated in place.
+    /// The stack of the inlined calls that are being evaluated.
     pub(crate) calls: Prov,
-    /// Where the expression that is being evaluated stands.
+    /// The source location of the expression that is being evaluated.
     pub(crate) place: SrcLoc,
     prov: Option<(SrcLoc, Prov, Prov)>,
     scopes: Vec<Scope>,
     prologue: Vec<Stm<Soacs>>,
-    /// Whether checks are left out.
+    /// True if checks are omitted.
     pub(crate) unchecked: bool,
-    /// Whether checks that remain shall be warned of.
+    /// True if remaining checks are to be reported as warnings.
     pub(crate) warned: bool,
-    /// Names whose memory has been given away.
+    /// Names whose memory has been consumed.
     pub(crate) consumed: FxHashSet<Name>,
     needs: certs::Needs,
 }
 
-/// Where nothing in particular stands.
+/// The location of code without a source location.
 pub(crate) const NOWHERE: SrcLoc = SrcLoc { file: 0, line: 0, col: 0, end_line: 0, end_col: 0 };
 
 impl Fun {
@@ -105,9 +104,7 @@ impl Fun {
         (Body { stms, result }, names, self.provs)
     }
 
-    // ------------------------------------------------------------------ names
-
-    /// How many names there are.
+    /// The number of names.
     pub(crate) fn n_names(&self) -> usize {
         self.hints.len()
     }
@@ -139,8 +136,7 @@ impl Fun {
         name
     }
 
-    /// Whether the operand is the size of a parameter (or a constant that is
-    /// not negative).
+    /// Returns true if the operand is the size of a parameter (or a constant that is not negative).
     pub(crate) fn is_size(&self, atom: Atom) -> bool {
         match atom {
             Atom::Var(name) => self.infos[name.index()].size,
@@ -148,7 +144,7 @@ impl Fun {
         }
     }
 
-    /// A better hint for a name.
+    /// Changes the hint of a name.
     pub(crate) fn rename(&mut self, name: Name, hint: &Arc<str>) {
         if let Some(old) = self.hints.get_mut(name.index()) {
             *old = Arc::clone(hint);
@@ -165,7 +161,7 @@ impl Fun {
         &self.types[name.index()]
     }
 
-    /// Whether the size can be mentioned in bodies around the current one.
+    /// Returns true if the size can be mentioned in bodies around the current one.
     pub(crate) fn is_outer(&self, dim: Dim) -> bool {
         match dim {
             Dim::Const(_) => true,
@@ -174,7 +170,7 @@ impl Fun {
         }
     }
 
-    /// Whether the size can be mentioned in the current body.
+    /// Returns true if the size can be mentioned in the current body.
     pub(crate) fn is_outer_of(&self, dim: Dim) -> bool {
         match dim {
             Dim::Const(_) => true,
@@ -183,9 +179,7 @@ impl Fun {
         }
     }
 
-    // ---------------------------------------------------------------- aliases
-
-    /// The names whose memory this one may share, itself if it is fresh.
+    /// The names whose memory this one may share; the name itself if it is fresh.
     pub(crate) fn roots(&self, name: Name) -> SmallVec<[Name; 1]> {
         let roots = &self.infos[name.index()].roots;
         if roots.is_empty() { SmallVec::from_slice(&[name]) } else { roots.clone() }
@@ -199,8 +193,8 @@ impl Fun {
         self.infos[name.index()].roots = roots;
     }
 
-    /// Records that a name may share the memory of what these operands of closed
-    /// bodies share with the current body.
+    /// Records that a name of the current body may share memory with these operands of closed
+    /// bodies, as far as it is memory of names known in the current body.
     pub(crate) fn alias_outer(&mut self, name: Name, of: &[Atom]) {
         let level = self.level();
         let mut roots: SmallVec<[Name; 1]> = of
@@ -220,13 +214,12 @@ impl Fun {
         self.infos[name.index()].lent = true;
     }
 
-    /// Whether the name is only lent.
+    /// Returns true if the name is only lent.
     pub(crate) fn is_lent(&self, name: Name) -> bool {
         self.infos[name.index()].lent
     }
 
-    /// Lends the memory that the arrays share, or takes it back; says which
-    /// names have changed.
+    /// Sets whether the roots of the arrays are lent; returns the names that have changed.
     pub(crate) fn set_lent(&mut self, arrays: &[Name], lent: bool) -> Vec<Name> {
         let mut changed = Vec::new();
         for array in arrays {
@@ -241,8 +234,8 @@ impl Fun {
         changed
     }
 
-    /// Whether the array may be updated in place, as far as this function's
-    /// parameters and scopes go.
+    /// Returns true if the array may be updated in place, considering this function's parameters
+    /// and scopes.
     pub(crate) fn may_own(&self, array: Name) -> bool {
         self.roots(array).iter().all(|root| {
             let info = &self.infos[root.index()];
@@ -250,8 +243,7 @@ impl Fun {
         })
     }
 
-    /// The array for someone who consumes it: itself, or a copy where it is not
-    /// this code's to give away.
+    /// The array for a consumer: itself, or a copy if this code does not own it.
     pub(crate) fn own(&mut self, array: Name, shared: bool) -> Name {
         if !shared && self.may_own(array) {
             self.consumed.insert(array);
@@ -261,9 +253,7 @@ impl Fun {
         self.basic("copy", BasicOp::Copy(array))
     }
 
-    // ----------------------------------------------------------------- scopes
-
-    /// The number of bodies around the current place.
+    /// The number of enclosing bodies.
     pub(crate) fn level(&self) -> u32 {
         self.scopes.len() as u32
     }
@@ -272,26 +262,26 @@ impl Fun {
         self.scopes.last().map_or(0, |scope| scope.iteration)
     }
 
-    /// Opens a body; `iterates` if it is that of a loop or of a lambda.
+    /// Opens a body; `iterates` is true for that of a loop or of a lambda.
     pub(crate) fn enter(&mut self, iterates: bool) {
         let iteration = self.iteration() + u32::from(iterates);
-        // A branch is part of the expression; lambdas and loops see for themselves.
+        // A branch inherits the attributes; lambdas and loops set their own.
         let outer = self.scopes.last().filter(|_| !iterates);
         let attrs = outer.map(|scope| scope.attrs.clone()).unwrap_or_default();
         self.scopes.push(Scope { attrs, iteration, ..Scope::default() });
     }
 
-    /// Closes the innermost body and gives its statements.
+    /// Closes the innermost body and returns its statements.
     pub(crate) fn leave(&mut self) -> Vec<Stm<Soacs>> {
         self.scopes.pop().map(|scope| scope.stms).unwrap_or_default()
     }
 
-    /// Sets the innermost body aside.
+    /// Suspends the innermost body.
     pub(crate) fn suspend(&mut self) -> Scope {
         self.scopes.pop().unwrap_or_default()
     }
 
-    /// Goes on with a body that was set aside.
+    /// Resumes a suspended body.
     pub(crate) fn resume(&mut self, scope: Scope) {
         self.scopes.push(scope);
     }
@@ -320,9 +310,8 @@ impl Fun {
         }
     }
 
-    /// Moves the computation of a scalar of the innermost body to the body
-    /// around it, if it is cheap, cannot fail and needs nothing of the
-    /// innermost body.
+    /// Hoists the computation of a scalar of the innermost body to the enclosing body, if it is
+    /// cheap, cannot fail and depends on nothing in the innermost body.
     pub(crate) fn hoist(&mut self, name: Name) -> bool {
         let mut needed = Vec::new();
         if self.scopes.len() < 2 || !self.hoistable(name, &mut needed) {
@@ -378,12 +367,12 @@ impl Fun {
         operands.into_iter().all(|name| self.hoistable(name, needed))
     }
 
-    /// The name that an operation on `i64` operands has got already.
+    /// The name of the result of an operation on `i64` operands that has been emitted.
     pub(crate) fn known_sum(&self, op: BinOp, x: Atom, y: Atom) -> Option<Atom> {
         self.scopes.iter().rev().find_map(|scope| scope.sums.get(&(op, x, y)).copied())
     }
 
-    /// Records the name of an operation on `i64` operands.
+    /// Records the name of the result of an operation on `i64` operands.
     pub(crate) fn remember_sum(&mut self, op: BinOp, x: Atom, y: Atom, name: Name) {
         if let Some(scope) = self.scopes.last_mut() {
             scope.sums.insert((op, x, y), name.into());
@@ -392,8 +381,6 @@ impl Fun {
             }
         }
     }
-
-    // ------------------------------------------------------------- statements
 
     /// The provenance of the expression that is being evaluated.
     pub(crate) fn prov(&mut self) -> Prov {
@@ -419,17 +406,18 @@ impl Fun {
         aux
     }
 
-    /// Runs `f` with attributes for the operations made directly inside.
+    /// Sets the attributes of operations made directly in the innermost body; returns the previous
+    /// ones.
     pub(crate) fn set_attrs(&mut self, attrs: Attrs) -> Attrs {
         self.scopes.last_mut().map(|scope| std::mem::replace(&mut scope.attrs, attrs)).unwrap_or_default()
     }
 
-    /// The attributes in force.
+    /// The attributes of operations made directly in the innermost body.
     pub(crate) fn attrs(&self) -> Attrs {
         self.scopes.last().map(|scope| scope.attrs.clone()).unwrap_or_default()
     }
 
-    /// `let pat = exp` for a finished pattern.
+    /// Appends `let pat = exp` for a finished pattern.
     pub(crate) fn bind_pat(&mut self, pat: Vec<Param<Soacs>>, exp: Exp<Soacs>) {
         let mut aux = self.aux(!matches!(exp, Exp::Basic(_)));
         self.note_checks(&mut aux.attrs, &exp);
@@ -437,7 +425,7 @@ impl Fun {
         self.push(Stm { pat, aux, exp });
     }
 
-    /// Binds results of given types; [`Dim::Ext`] means an earlier result.
+    /// Binds results of the given types; [`Dim::Ext`] is an earlier result.
     pub(crate) fn bind_all(&mut self, hint: &str, types: Vec<Type>, exp: Exp<Soacs>) -> Vec<Name> {
         let mut pat: Vec<Param<Soacs>> = Vec::with_capacity(types.len());
         for ty in types {
@@ -470,7 +458,7 @@ impl Fun {
         name
     }
 
-    /// Binds the results of an operation of the level.
+    /// Binds the results of a combinator.
     pub(crate) fn soac(&mut self, hint: &str, op: Soac) -> Vec<Name> {
         let types = op.result_types(&|name| self.type_of(name).clone());
         self.bind_all(hint, types, Exp::Op(op))
@@ -497,7 +485,7 @@ impl Fun {
         names
     }
 
-    /// A check; `None` where it certainly holds or checks are left out.
+    /// Emits a check; `None` if it certainly holds or checks are omitted.
     pub(crate) fn assert(&mut self, cond: Atom, msg: Vec<MsgPart>) -> Option<Name> {
         if self.unchecked || cond.constant() == Some(Scalar::Bool(true)) {
             return None;
@@ -506,8 +494,7 @@ impl Fun {
     }
 }
 
-/// Whether the expression costs next to nothing, cannot fail and may be
-/// evaluated although nobody needs it.
+/// Returns true if the expression is very cheap, cannot fail and may be evaluated speculatively.
 pub(crate) fn is_cheap(exp: &Exp<Soacs>) -> bool {
     match exp {
         Exp::Basic(op) => match op {

@@ -1,5 +1,5 @@
-//! Sum types: a constructor's number and the payloads of all constructors, of
-//! which those of other constructors are blank ([`crate::payload`]).
+//! Sum types: a constructor's number and the payloads of all constructors; those of the other
+//! constructors are blank ([`crate::payload`]).
 
 use crate::signature::has_arrow;
 use crate::size::Mismatch;
@@ -13,7 +13,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 impl Lower<'_> {
-    /// `#label args` of a type. An error for more than 128 constructors.
+    /// `#label args` of a type. It is an error if the type has more than 128 constructors.
     pub(crate) fn construct(&mut self, label: &str, args: Vec<Value>, ty: &LTy) -> Res<Value> {
         let LTy::Sum(constrs) = ty else {
             return self.bug("a constructor of another type");
@@ -53,8 +53,8 @@ impl Lower<'_> {
         self.bug("a constructor pattern for another value")
     }
 
-    /// The payload that the value has if `label` is its constructor, each part with the
-    /// type that is claimed.
+    /// The payload that the value has if `label` is its constructor, each part with its claimed
+    /// type.
     pub(crate) fn payload(&mut self, value: &Value, label: &str) -> Res<Vec<(Value, LTy)>> {
         if let Value::Sum(parts, LTy::Sum(constrs)) = value {
             let mut at = 1;
@@ -69,7 +69,7 @@ impl Lower<'_> {
         self.bug("a constructor pattern for another value")
     }
 
-    /// What stands for a hole of this type: blank; a function gives what is blank.
+    /// The value of a hole of this type: blank; a function that returns blank values.
     pub(crate) fn hole(&mut self, ty: &Ty, env: &Rc<Env>, ext: &[VarId]) -> Res<Value> {
         Ok(match ty {
             Ty::Arrow(arrow) => Value::Fun(Rc::new(FunVal {
@@ -89,8 +89,8 @@ impl Lower<'_> {
         })
     }
 
-    /// A value of a type that nobody looks at: zeros. Sizes that are not known
-    /// are 0, functions fail when they are applied.
+    /// A blank value of a type: zeros. Unknown sizes are 0, and functions fail when they are
+    /// applied.
     pub(crate) fn blank(&mut self, ty: &LTy) -> Res<Value> {
         match ty {
             LTy::Fun => {

@@ -1,4 +1,4 @@
-//! Questions about expressions that do not need their values.
+//! Queries on expressions that do not need their values.
 
 use crate::value::Env;
 use crate::{Lower, Weight};
@@ -6,11 +6,11 @@ use check::tast::{Bind, Def, Exp, ExpKind};
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// Beyond this many nodes a definition's size does not matter any more.
+/// The largest node count of a definition that is recorded.
 const LARGE: usize = 400;
 
 impl Lower<'_> {
-    /// How large a definition is and whether it mentions itself.
+    /// The size of a definition, and whether it mentions itself.
     pub(crate) fn weight(&mut self, def: &Arc<Def>) -> Weight {
         *self.weights.entry(def.var).or_insert_with(|| {
             let mut weight = Weight { nodes: 0, recursive: false };
@@ -24,7 +24,7 @@ impl Lower<'_> {
         })
     }
 
-    /// Whether all variables of an expression without bindings have values.
+    /// Returns true if all variables of an expression without bindings have values.
     pub(crate) fn in_scope(&self, exp: &Exp, env: &Rc<Env>) -> bool {
         let mut all = true;
         each(exp, &mut |exp| {

@@ -1,10 +1,9 @@
 //! Concrete types at lowering time.
 //!
-//! A [`LTy`] is a source type without variables, whose sizes are operands of
-//! the core function being made, or unknown. Its *leaves* are the scalars and
-//! arrays of scalars that carry a value of the type, in a fixed order: tuples
-//! and records component by component, a sum type as its constructor's number
-//! (`i8`) and then the payloads of all constructors.
+//! A [`LTy`] is a source type without variables, whose sizes are operands of the core function
+//! being made, or unknown. Its *leaves* are the scalars and arrays of scalars that carry a value of
+//! the type, in a fixed order: tuples and records component by component, a sum type as its
+//! constructor's number (`i8`) and then the payloads of all constructors.
 
 use check::tast;
 use ir::{Atom, Dim, Name, Type};
@@ -12,14 +11,14 @@ use prim::{Scalar, ScalarType};
 use std::fmt::Write as _;
 use std::rc::Rc;
 
-/// Text of a label or constructor.
+/// The text of a label or constructor.
 pub(crate) type Label = tast::Name;
 
 /// A size: `None` if it is not known.
 pub(crate) type Size = Option<Dim>;
 
-/// The size that an operand is. Other than in the IR that comes out, a constant
-/// may be negative here: checks compare it and messages tell it.
+/// The operand as a size. Unlike in the resulting IR, a constant may be negative here: checks
+/// compare it and messages show it.
 pub(crate) const fn size_of(atom: Atom) -> Size {
     match atom {
         Atom::Const(Scalar::I64(n)) => Some(Dim::Const(n)),
@@ -40,9 +39,9 @@ pub(crate) enum LTy {
     Record(Rc<[(Label, LTy)]>),
     /// A sum type, in the order of the source type.
     Sum(Rc<[(Label, Rc<[LTy]>)]>),
-    /// A function. What it is stands in the value.
+    /// A function, which is part of the value.
     Fun,
-    /// An accumulator, inside of the `withacc` that made it.
+    /// An accumulator, inside the `withacc` that made it.
     Acc(Rc<AccTy>),
 }
 
@@ -51,9 +50,9 @@ pub(crate) enum LTy {
 pub(crate) struct AccTy {
     /// The token of its `withacc`.
     pub(crate) token: Name,
-    /// Size of the array that is being written.
+    /// The size of the array that is being written.
     pub(crate) dim: Dim,
-    /// Type of the array's elements.
+    /// The type of the array's elements.
     pub(crate) elem: LTy,
 }
 
@@ -76,7 +75,7 @@ pub(crate) struct Leaf {
 }
 
 impl Leaf {
-    /// The core type; a size that is not known counts as 0.
+    /// The core type; an unknown size counts as 0.
     pub(crate) fn core(&self) -> Type {
         if let Some(acc) = &self.acc {
             return acc.core();
@@ -86,8 +85,8 @@ impl Leaf {
 }
 
 impl LTy {
-    /// This tuple, record or sum with what `f` makes of each part, which it gets with
-    /// the same part of a source type; `None` for other types.
+    /// This tuple, record or sum with each part replaced by the result of `f` for the part and the
+    /// corresponding part of a source type; `None` for other types.
     pub(crate) fn with_parts<E>(
         &self,
         ty: &tast::Ty,
@@ -119,8 +118,8 @@ impl LTy {
         Self::Array(Rc::new((size, elem)))
     }
 
-    /// The parts whose leaves, one after the other, are those of this type;
-    /// `None` for scalars, arrays and functions.
+    /// The parts whose leaves, concatenated, are those of this type; `None` for scalars, arrays,
+    /// functions and accumulators.
     pub(crate) fn parts(&self) -> Option<Vec<&Self>> {
         match self {
             Self::Tuple(parts) => Some(parts.iter().collect()),
@@ -160,7 +159,7 @@ impl LTy {
         }
     }
 
-    /// How many leaves there are.
+    /// The number of leaves.
     pub(crate) fn n_leaves(&self) -> usize {
         match self {
             Self::Scalar(_) | Self::Acc(_) => 1,
@@ -172,7 +171,7 @@ impl LTy {
         }
     }
 
-    /// Whether a function is in it.
+    /// Returns true if it contains a function.
     pub(crate) fn has_fun(&self) -> bool {
         match self {
             Self::Scalar(_) | Self::Acc(_) => false,
@@ -215,8 +214,8 @@ impl LTy {
         sizes
     }
 
-    /// For each size, in order, whether it is one of a payload: of an array in a sum
-    /// that is no element of an array.
+    /// For each size, in order, true if it is one of a payload: of an array in a sum that is no
+    /// element of an array.
     pub(crate) fn payload_sizes(&self) -> Vec<bool> {
         let mut out = Vec::new();
         self.collect_payload_sizes(false, &mut out);
@@ -236,7 +235,7 @@ impl LTy {
         }
     }
 
-    /// Returns true if an array is in the payload of a sum that is no element.
+    /// Returns true if an array is in the payload of a sum that is no element of an array.
     pub(crate) fn has_payload_sizes(&self) -> bool {
         match self {
             Self::Sum(_) => !self.sizes().is_empty(),
@@ -246,15 +245,15 @@ impl LTy {
         }
     }
 
-    /// The type with each size paired with that of a type of the same
-    /// structure; where the structures differ, `f` gets `None`.
+    /// The type with each size combined with that of a type of the same structure; `f` gets `None`
+    /// where the other type has no such size.
     pub(crate) fn zip_sizes(&self, other: &Self, f: &mut dyn FnMut(Size, Size) -> Size) -> Self {
         let sizes = other.sizes();
         let mut at = sizes.into_iter();
         self.map_sizes(&mut |size| f(size, at.next().flatten()))
     }
 
-    /// A text that is equal for types of equal structure, whatever their sizes.
+    /// Appends a text that is equal for types of equal structure, whatever their sizes.
     pub(crate) fn structure(&self, out: &mut String) {
         match self {
             Self::Scalar(ty) => out.push_str(ty.name()),

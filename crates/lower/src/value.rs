@@ -1,8 +1,8 @@
-//! Values at lowering time: what an expression has become.
+//! Values at lowering time, the results of evaluating expressions.
 //!
-//! Scalars are core operands, arrays one core array per leaf of their element
-//! type, functions closures that are applied where they are called. Tuples,
-//! records and functions leave no trace in the core program.
+//! Scalars are core operands, arrays are one core array per leaf of their element type, functions
+//! are closures that are applied where they are called. Tuples, records and functions leave no
+//! trace in the core program.
 
 use crate::types::{AccTy, LTy, Label, Size};
 use check::intrinsics::Intrinsic;
@@ -14,7 +14,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// A value.
+/// A lowering-time value.
 #[derive(Clone, Debug)]
 pub(crate) enum Value {
     /// A scalar of a source type.
@@ -25,13 +25,13 @@ pub(crate) enum Value {
     Tuple(Rc<[Value]>),
     /// A record, in the order of its type.
     Record(Rc<[(Label, Value)]>),
-    /// A value of a sum type: the constructor's number, then the payloads of
-    /// all constructors, with the sizes that their core arrays have. The type has the
-    /// sizes that the payload has if it is there ([`crate::payload`]).
+    /// A value of a sum type: the constructor's number, then the payloads of all constructors, with
+    /// the sizes of their core arrays. The type has the sizes that the payload has if it is present
+    /// ([`crate::payload`]).
     Sum(Rc<[Value]>, LTy),
     /// A function.
     Fun(Rc<FunVal>),
-    /// An accumulator as it is now.
+    /// The current state of an accumulator.
     Acc(Name, Rc<AccTy>),
 }
 
@@ -44,17 +44,17 @@ pub(crate) struct ArrayVal {
     pub(crate) elem: LTy,
     /// A core array for each leaf of the element type.
     pub(crate) leaves: Rc<[Name]>,
-    /// Whether the core arrays may belong to another value that is free to go
-    /// on using them: whoever wants to update them makes a copy first.
+    /// True if the core arrays may belong to another value that continues to use them: an in-place
+    /// update copies them first.
     pub(crate) shared: bool,
 }
 
-/// A function, applied to as many arguments as it has got so far.
+/// A partially applied function.
 #[derive(Clone, Debug)]
 pub(crate) struct FunVal {
     /// The function.
     pub(crate) kind: FunKind,
-    /// Arguments so far, fewer than it takes.
+    /// The arguments so far, fewer than it takes.
     pub(crate) args: Vec<Value>,
 }
 
@@ -69,22 +69,21 @@ pub(crate) enum FunKind {
     Intrinsic(Intrinsic, Rc<[LTy]>, Rc<[Size]>),
     /// The function in a payload of a constructor that the value does not have.
     Absent,
-    /// A function that is not there yet: its results are blank. Its type, in the
-    /// environment where it stands.
+    /// A hole of function type: its results are blank. The type, in the environment of the hole.
     Hole(Arc<tast::ArrowTy>, Rc<Env>),
-    /// A function whose results may be used only once the certificate holds.
+    /// A function whose results depend on the certificate.
     Checked(Rc<FunVal>, Name),
 }
 
-/// What the parameters of a polymorphic definition stand for.
+/// The type and size arguments of a polymorphic definition.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Inst {
     pub(crate) types: Vec<(TyVarId, LTy)>,
     pub(crate) sizes: Vec<(VarId, Size)>,
 }
 
-/// An environment: the values of one evaluation of a function's body, and
-/// around it those of the scope where the function stood.
+/// An environment: the bindings of one evaluation of a function's body, and those of the enclosing
+/// scopes of the function.
 #[derive(Debug, Default)]
 pub(crate) struct Env {
     vars: RefCell<FxHashMap<VarId, Value>>,
@@ -105,7 +104,7 @@ impl Env {
         self.vars.borrow_mut().insert(var, value);
     }
 
-    /// Forgets a binding of the innermost scope.
+    /// Removes a binding of the innermost scope.
     pub(crate) fn unbind(&self, var: VarId) {
         self.vars.borrow_mut().remove(&var);
     }
@@ -144,8 +143,7 @@ impl Value {
         Self::Scalar(atom.into(), ScalarType::Bool)
     }
 
-    /// A value of a sum type. Sizes that the type does not tell are those that the parts
-    /// have.
+    /// A value of a sum type. Sizes that the type does not have are taken from the parts.
     pub(crate) fn sum(parts: Rc<[Self]>, ty: &LTy) -> Self {
         let LTy::Sum(constrs) = ty else {
             return Self::Sum(parts, ty.clone());
@@ -182,7 +180,7 @@ impl Value {
         }
     }
 
-    /// The type, with the sizes that payloads have if they are there.
+    /// The type, with the sizes that payloads have if they are present.
     pub(crate) fn claims(&self) -> LTy {
         match self {
             Self::Sum(_, ty) => ty.clone(),
@@ -194,8 +192,8 @@ impl Value {
         }
     }
 
-    /// The value with the sizes that payloads have if they are there, as far as
-    /// `claims` tells them.
+    /// The value with the sizes that payloads have if they are present, as far as `claims` has
+    /// them.
     #[must_use]
     pub(crate) fn with_claims(self, claims: &LTy) -> Self {
         match (self, claims) {
@@ -221,7 +219,7 @@ impl Value {
         }
     }
 
-    /// Returns true if an array is in the payload of a sum that is no element.
+    /// Returns true if an array is in the payload of a sum that is no element of an array.
     pub(crate) fn has_payload_sizes(&self) -> bool {
         match self {
             Self::Sum(_, ty) => ty.has_payload_sizes(),
@@ -231,7 +229,7 @@ impl Value {
         }
     }
 
-    /// Whether a function is in it.
+    /// Returns true if it contains a function.
     pub(crate) fn has_fun(&self) -> bool {
         match self {
             Self::Scalar(..) | Self::Array(_) | Self::Acc(..) => false,
@@ -241,7 +239,7 @@ impl Value {
         }
     }
 
-    /// Whether an accumulator is in it.
+    /// Returns true if it contains an accumulator.
     pub(crate) fn has_acc(&self) -> bool {
         match self {
             Self::Scalar(..) | Self::Array(_) => false,
@@ -278,7 +276,7 @@ impl Value {
         }
     }
 
-    /// For each leaf, whether it is shared (see [`ArrayVal::shared`]).
+    /// For each leaf, true if it is shared (see [`ArrayVal::shared`]).
     pub(crate) fn shared(&self) -> Vec<bool> {
         match self {
             Self::Scalar(..) | Self::Acc(..) => vec![false],
@@ -303,9 +301,9 @@ impl Value {
         }
     }
 
-    /// The value of a type from the operands of its leaves. An array size that
-    /// is not known counts as 0; `None` if there are too few operands or a
-    /// constant stands for an array.
+    /// The value of a type from the operands of its leaves. An unknown array size counts as 0;
+    /// `None` if there are too few operands, a constant is in the position of an array, or the type
+    /// contains a function.
     pub(crate) fn from_atoms(ty: &LTy, atoms: &mut dyn Iterator<Item = Atom>) -> Option<Self> {
         Some(match ty {
             LTy::Scalar(ty) => Self::Scalar(atoms.next()?, *ty),

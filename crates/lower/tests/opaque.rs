@@ -1,5 +1,5 @@
-//! The table of opaque types: what it holds for the types of entry points. Names,
-//! fields and kinds were compared with the manifests of the reference compiler.
+//! Tests of the table of opaque types for the types of entry points. Names, fields and kinds were
+//! compared with the manifests of the reference compiler.
 
 use check::{Loader, check_program};
 use expect_test::{Expect, expect};
@@ -15,7 +15,7 @@ impl Loader for Text<'_> {
     }
 }
 
-/// The table and the entry points of a program, without the source's own spelling.
+/// Compares the table and the entry points of a program, without the source's own spelling.
 fn check(text: &str, expected: Expect) {
     let mut sources = SourceMap::new();
     let interner = Interner::new();
@@ -176,6 +176,6 @@ fn deep_nests_of_arrays_are_walked_once() {
     let checked = check_program(&mut sources, &interner, &mut Text(&text), "test.fut");
     let program = checked.program.expect("the program is fine");
     let program = lower::lower(&program, &sources, lower::Options::default()).expect("it lowers");
-    // Each record, and each in as many dimensions as there are around it.
+    // Each record, for each number of dimensions around it.
     assert_eq!(program.opaques.len(), 40 * 41 / 2);
 }

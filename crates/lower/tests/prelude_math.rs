@@ -1,10 +1,9 @@
-//! The generator of `prelude/math.fut`, and the test that the file is what it
-//! generates. `BLESS=1 cargo test -p lower --test prelude_math` writes the file.
+//! The generator of `prelude/math.fut`, and the test that the file is up to date. `BLESS=1 cargo
+//! test -p lower --test prelude_math` writes the file.
 //!
-//! Each scalar type has a module whose members are the built-in operators of
-//! that type, or short definitions in terms of them. Members that are a
-//! built-in alone are bound without parameters, so that checking them costs
-//! next to nothing.
+//! Each scalar type has a module whose members are the built-in operators of that type, or short
+//! definitions in terms of them. Members that are just a built-in are bound without parameters, so
+//! that checking them is cheap.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -197,7 +196,7 @@ const INTS: [(&str, u32, bool); 8] = [
 const SCALARS: [&str; 12] =
     ["i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f16", "f32", "f64", "bool"];
 
-/// Members that are a built-in operator of the type under another name.
+/// Members that rename a built-in operator of the type.
 fn alias(out: &mut String, ty: &str, members: &[(&str, &str)]) {
     for (member, op) in members {
         let _ = writeln!(out, "  def {member} = intrinsics.{op}_{ty}");
@@ -248,8 +247,8 @@ fn bare(exp: &str) -> &str {
     exp.strip_prefix('(').and_then(|rest| rest.strip_suffix(')')).unwrap_or(exp)
 }
 
-/// The upper half of a 64-bit product from four products of halves, in terms of
-/// built-ins (the module's own names hide the operators).
+/// The upper half of a 64-bit product from four products of halves, in terms of built-ins (the
+/// module's own names hide the operators).
 fn mul_hi_64(out: &mut String, ty: &str) {
     let op = |name: &str, x: &str, y: &str| format!("(intrinsics.{name}_{ty} {x} {y})");
     let low = |x: &str| op("and", x, &format!("0xffffffff{ty}"));
@@ -350,8 +349,8 @@ const FLOAT_ALIASES: &[(&str, &str)] = &[
     ("from_bits", "from_bits"),
 ];
 
-/// Functions of the files `libm32` and `libm64`, or `special32` and `special64`,
-/// with their numbers of arguments; those of `f16` go by way of `f32`.
+/// Functions of the files `libm32` and `libm64`, or `special32` and `special64`, with their numbers
+/// of arguments; those of `f16` are computed in `f32`.
 const LIBRARY: &[(&str, &str, &str, usize)] = &[
     ("(**)", "libm", "pow", 2),
     ("exp", "libm", "exp", 1),
@@ -399,8 +398,8 @@ fn library(out: &mut String, ty: &str, bits: u32) {
                 "  def {member} (x: f16) (y: f16): f16 =\n    \
                  intrinsics.f32_to_f16 ({file}32.{fun} (intrinsics.f16_to_f32 x) (intrinsics.f16_to_f32 y))"
             ),
-            // A square is a product, which is exact to half an ulp and cheap
-            // where the exponent is known; the first power needs nothing.
+            // A square is a product, which is exact to half an ulp and cheap where the exponent is
+            // known; the first power needs nothing.
             (_, 2) if *fun == "pow" => writeln!(
                 out,
                 "  def {member} (x: {ty}) (y: {ty}): {ty} =\n    \
@@ -412,8 +411,8 @@ fn library(out: &mut String, ty: &str, bits: u32) {
     float_parts(out, ty, bits);
 }
 
-/// Functions on the bits of floats: exact, so not by way of another type, but
-/// for `ldexp`, where `f32` holds all that `f16` does.
+/// Functions on the bits of floats: exact, so not computed in another type, except for `ldexp`, as
+/// `f32` represents all values of `f16`.
 fn float_parts(out: &mut String, ty: &str, bits: u32) {
     if bits != 16 {
         for fun in ["nextafter", "copysign", "ldexp"] {

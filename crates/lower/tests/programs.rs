@@ -1,5 +1,5 @@
-//! Programs through checker, lowering and verifier, evaluated and compared with
-//! the values in their test blocks; and what the core programs look like.
+//! Runs programs through checker, lowering and verifier, and compares their results with the values
+//! in their test blocks; and tests of the structure of core programs.
 
 use check::{Loader, check_program};
 use harness::{Expected, compare_all, evaluate, parse_blocks};
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use syntax::span::SourceMap;
 use syntax::symbol::Interner;
 
-/// One source text, whatever path is asked for.
+/// A loader with one source text for every path.
 struct Text(String);
 
 impl Loader for Text {
@@ -19,7 +19,10 @@ impl Loader for Text {
     }
 }
 
-/// The verified core program of a source text, or the messages of what is wrong.
+/// The verified core program of a source text.
+///
+/// # Errors
+/// The messages of the first stage that fails.
 fn compile(text: &str) -> Result<Program<Soacs>, String> {
     let mut sources = SourceMap::new();
     let interner = Interner::new();
@@ -84,7 +87,7 @@ fn programs_give_their_expected_values() {
     }
 }
 
-/// Counts of what a program contains.
+/// The numbers of some constructs in a program.
 #[derive(Default)]
 struct Counts {
     calls: usize,
@@ -141,7 +144,7 @@ fn constants_are_computed_once() {
 
 #[test]
 fn equal_sizes_need_no_checks() {
-    // The sizes of the two parameters are compared, in one check; nothing else is.
+    // The sizes of the two parameters are compared, in one check; no other sizes are.
     let program = compiled(
         "entry main [n] [m] (a: [n][m]f32) (b: [m][n]f32): [n][n]f32 =
            map (\\row -> map (\\col -> f32.sum (map2 (*) row col)) (transpose b))
@@ -179,8 +182,7 @@ fn failures_tell_the_calls_around_them() {
 
 #[test]
 fn functions_of_one_shape_share_a_recursive_function() {
-    // The closures of the first two calls have the same code; the numbers that
-    // they capture differ from call to call.
+    // The closures of the first two calls have the same code; the numbers that they capture differ.
     let program = compiled(
         "def f (n: i64) (g: i64 -> i64) (x: i64): i64 =
            if n == 0 then x else f (n - 1) g (g x)

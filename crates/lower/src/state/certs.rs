@@ -1,10 +1,10 @@
-//! Certificates: what statements rely on, and which checks the sizes of arrays need.
+//! Certificates: the checks that statements rely on, and those that the sizes of arrays need.
 //!
-//! The size of an array that an operation makes is computed beside the array: `b - a` for
-//! the range `a..<b`, `n` for `iota n`. Nothing but the array relies on the check that the
-//! size is valid, so where only the size is used, the check would be dropped with the
-//! array. So each such array *needs* its certificates, and arrays made from it do; a call
-//! that gives the size of an argument (`length xs`) gives it under them.
+//! The size of an array that an operation makes is computed separately from the array: `b - a` for
+//! the range `a..<b`, `n` for `iota n`. Only the array relies on the check that the size is valid,
+//! so if only the size is used, the check would be removed with the array. So each such array
+//! *needs* its certificates, and so do arrays made from it; a call that returns the size of an
+//! argument (`length xs`) returns it under them.
 
 use super::Fun;
 use crate::Lower;
@@ -15,16 +15,17 @@ use ir::{Atom, BasicOp, Body, Exp, Lambda, Name, Param, Soacs};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-/// The certificates that an array needs, its own and those of what it is made from.
+/// The certificates that an array needs, its own and those of the arrays it is made from.
 type Certs = SmallVec<[Name; 2]>;
 
 /// The certificates that arrays need; most arrays need none.
 pub(super) type Needs = FxHashMap<Name, Certs>;
 
-/// No more certificates are kept of an array.
+/// The largest number of certificates that are kept for an array.
 const MOST: usize = 4;
 
-/// Collects what the arrays need that an expression mentions outside of its bodies.
+/// Collects the certificates needed by the arrays that an expression mentions outside of its
+/// bodies.
 struct Operands<'a> {
     needs: &'a Needs,
     certs: Certs,
@@ -48,7 +49,7 @@ fn add(certs: &mut Certs, cert: Name) {
     }
 }
 
-/// Whether the operation makes an array whose size its checks are about.
+/// Returns true if the operation makes an array whose size is what it checks.
 fn makes_size(exp: &Exp<Soacs>) -> bool {
     match exp {
         Exp::Basic(BasicOp::Iota { .. } | BasicOp::Replicate { .. }) => true,
@@ -78,12 +79,12 @@ impl Fun {
         result
     }
 
-    /// The operand, usable only once the certificates hold.
+    /// The operand, made dependent on the certificates.
     pub(crate) fn under(&mut self, certs: impl IntoIterator<Item = Name>, atom: Atom) -> Name {
         self.certified(certs, |f| f.basic("certified", BasicOp::Atom(atom)))
     }
 
-    /// Notes which certificates the arrays need that an expression makes.
+    /// Records the certificates that the arrays made by an expression need.
     pub(super) fn note_needs(&mut self, pat: &[Param<Soacs>], own: &[Name], exp: &Exp<Soacs>) {
         let own = own.iter().filter(|_| makes_size(exp));
         let mut certs = Certs::new();
@@ -100,14 +101,14 @@ impl Fun {
         }
     }
 
-    /// Whether any array needs certificates.
+    /// Returns true if any array needs certificates.
     pub(crate) fn has_needs(&self) -> bool {
         !self.needs.is_empty()
     }
 }
 
 impl Lower<'_> {
-    /// The size, if it is one of an array, under the checks that the array needs.
+    /// The size, under the checks that the array needs if it is the size of one of these arrays.
     pub(crate) fn size_under(&mut self, size: Atom, arrays: &[Value]) -> Atom {
         let mut certs = Certs::new();
         for array in arrays {
