@@ -1,24 +1,24 @@
-//! Parameters that nothing is compared with: a search that moves one at a time.
+//! Coordinate search over parameters that are not compared with sizes.
 //!
-//! What a program makes of such a parameter (`#[param(NAME)]`) is its own, or it says how large
-//! the parts are that work falls apart into; nothing is known but times. Before: the best setting
-//! of all parameters that versions depend on, and its run times. After: a setting that differs in
-//! the others, and is faster for certain; or the same.
+//! Such a parameter (`#[param(NAME)]`) is used by the program in its own way, or it is the grain
+//! size of chunks; only run times are known. Before: the best setting of all parameters that choose
+//! versions, and its run times. After: a setting that differs in the others, and is faster with
+//! certainty; or the same.
 //!
-//! 1. Each parameter by itself is tried with powers of two that lie far apart; one that has
-//!    a size by default, with much less and much more. If neither is faster by what a single
-//!    run may be off, it stays.
-//! 2. Those come first whose values gain most. From the best of its values a parameter goes
-//!    to the double or to the half for as long as that is faster.
-//! 3. What is found is repeated, and so is the best setting so far. It takes that one's place
-//!    if it is faster by more than both are uncertain by.
-//! 4. Once more around the values found, since parameters may have to do with each other.
+//! 1. Each parameter by itself is tried with powers of two that are far apart; one with a default
+//!    size, with much smaller and larger values. If none of them is faster by more than the error
+//!    of a single run, it stays.
+//! 2. Parameters with the largest gains are first. From its best value, a parameter is doubled or
+//!    halved for as long as that is faster.
+//! 3. The value found is run repeatedly, and so is the best setting so far. It replaces the latter
+//!    if it is faster by more than the uncertainty of both.
+//! 4. Once more around the values found, since parameters may depend on each other.
 //!
-//! Runs by themselves are held against such of the best setting: where a program runs many
-//! times in a row, memory is warm, and each run takes less.
+//! Single runs are compared with single runs of the best setting: when a program runs many times in
+//! a row, memory is warm, and each run takes less time.
 //!
-//! A setting is given up as soon as the data sets that it has run on cost more than all do with
-//! the best one, unless the cost function may fall where a time grows.
+//! A setting is abandoned as soon as the data sets that it has run on cost more than all do with
+//! the best one, unless the cost function may decrease when a time increases.
 
 use crate::cost::Cost;
 use crate::explore::{Machine, Outcome};
@@ -28,32 +28,32 @@ use crate::statistics::Statistics;
 use crate::tuner::{FEW, Options, TRUST};
 use std::collections::BTreeMap;
 
-/// The values that are tried first, of what has none by default.
+/// The first values tried of a parameter without a default.
 const PROBES: [i64; 7] = [1, 8, 64, 512, 4096, 1 << 15, 1 << 18];
-/// What has one is tried with that many times more and less.
+/// The factor between a parameter's default and the first values tried.
 const FAR: i64 = 16;
-/// It goes on from there if that gains this part of the cost in a first run.
+/// The least relative gain of a first run from which the search continues.
 const GAIN: f64 = 0.05;
-/// How often all parameters have their turn.
+/// The number of rounds over all parameters.
 const ROUNDS: usize = 2;
 
-/// What is searched, and how.
+/// The input of a search.
 pub struct Search<'a> {
-    /// The parameters, and the values that may be tried; one that was given before is tried
-    /// besides.
+    /// The parameters and their permitted values; a value of an earlier tuning is tried in
+    /// addition.
     pub params: &'a [(Param, Span)],
-    /// The values of all parameters that they have by default; what is not among those stands
-    /// for none.
+    /// The defaults of all parameters; a value out of the permitted ones means that there is no
+    /// default.
     pub natural: &'a [i64],
-    /// Run times of the first runs of the setting from which it begins, by data set.
+    /// Run times of the first runs of the initial setting, by data set.
     pub first: &'a [Vec<u64>],
-    /// What is made least.
+    /// The cost function, which is minimised.
     pub cost: &'a Cost,
     /// The default's time on each data set.
     pub default: &'a [f64],
-    /// How often what is run.
+    /// The numbers of runs.
     pub options: &'a Options,
-    /// A setting from before, whose values are tried, too.
+    /// A setting of an earlier tuning, whose values are tried, too.
     pub earlier: Option<&'a [i64]>,
 }
 
@@ -64,7 +64,7 @@ pub struct Tried {
     pub param: Param,
     /// The value.
     pub value: i64,
-    /// What it cost; nothing if it was given up, or fails.
+    /// Its cost; `None` if it was abandoned or fails.
     pub cost: Option<f64>,
 }
 
@@ -82,20 +82,20 @@ impl Measured {
         self.micros.iter().map(|micros| Statistics::of(micros))
     }
 
-    /// Its time on each data set.
+    /// The mean time on each data set.
     pub fn times(&self) -> Vec<f64> {
         self.statistics().map(|one| one.mean).collect()
     }
 }
 
-/// What came of it.
+/// The result of a search.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Found {
     /// The best setting.
     pub best: Measured,
-    /// What was tried, in order.
+    /// The values that were tried, in order.
     pub tried: Vec<Tried>,
-    /// Whether all was done.
+    /// True if the search was completed.
     pub complete: bool,
 }
 
@@ -113,14 +113,14 @@ pub fn search(search: &Search<'_>, start: Measured, machine: &mut dyn Machine) -
     Found { best: climb.best, tried: climb.tried, complete }
 }
 
-/// No further runs are wanted.
+/// The caller has stopped the runs.
 struct Stopped;
 
 struct Climb<'a> {
     search: &'a Search<'a>,
     machine: &'a mut dyn Machine,
     best: Measured,
-    /// Times of first runs by setting; nothing for those that were given up.
+    /// Times of first runs by setting; `None` for abandoned ones.
     known: BTreeMap<Setting, Option<Measured>>,
     tried: Vec<Tried>,
 }
@@ -162,7 +162,7 @@ impl Climb<'_> {
         for round in 0..ROUNDS {
             let before = self.best.setting.clone();
             for (_, (param, span), value) in &order {
-                // What was found before counts more than what was tried first.
+                // The value found before is better than the first one tried.
                 let now = self.now(*param, *span).filter(|_| round > 0);
                 self.climb(*param, *span, now.unwrap_or(*value))?;
             }
@@ -173,13 +173,13 @@ impl Climb<'_> {
         Ok(())
     }
 
-    /// The value that a parameter has in the best setting so far, if it is one of its own.
+    /// The value of a parameter in the best setting so far, if it is a permitted one.
     fn now(&self, param: Param, span: Span) -> Option<i64> {
         let now = self.best.setting.get(param).copied();
         now.filter(|now| span.contains(*now))
     }
 
-    /// The values that a parameter is tried with first.
+    /// The first values to be tried of a parameter.
     fn probes(&self, param: Param, span: Span) -> Vec<i64> {
         let natural = self.search.natural.get(param).copied();
         let mut values = match natural.filter(|natural| span.contains(*natural)) {
@@ -203,7 +203,7 @@ impl Climb<'_> {
         setting
     }
 
-    /// What a value costs, by first runs.
+    /// The cost of a value, by first runs.
     fn value(&mut self, param: Param, value: i64) -> Result<Option<f64>, Stopped> {
         let setting = self.with(param, value);
         if let Some(known) = self.known.get(&setting) {
@@ -216,7 +216,7 @@ impl Climb<'_> {
         Ok(cost)
     }
 
-    /// Runs a setting once on each data set; nothing if it was given up.
+    /// Runs a setting once on each data set; `None` if it was abandoned.
     fn first(&mut self, setting: &[i64]) -> Result<Option<Measured>, Stopped> {
         let best = self.best_first();
         let (times, least) = (best.times(), self.cost(best));
@@ -238,7 +238,7 @@ impl Climb<'_> {
         Ok(Some(measured))
     }
 
-    /// Takes a parameter as far as it gets faster.
+    /// Doubles or halves a parameter for as long as that is faster.
     fn climb(&mut self, param: Param, span: Span, from: i64) -> Result<(), Stopped> {
         let Some(cost) = self.value(param, from)? else {
             return Ok(());
@@ -263,7 +263,8 @@ impl Climb<'_> {
         self.hold(param, at)
     }
 
-    /// Takes a value if it is faster for certain.
+    /// Compares a value with the best setting by repeated runs, and takes it if it is faster with
+    /// certainty.
     fn hold(&mut self, param: Param, value: i64) -> Result<(), Stopped> {
         let setting = self.with(param, value);
         let Some(Some(mut new)) = self.known.get(&setting).cloned() else {
@@ -294,7 +295,7 @@ impl Climb<'_> {
         Ok(())
     }
 
-    /// By how much the cost is uncertain in this direction.
+    /// The uncertainty of the cost in this direction.
     fn uncertain(&self, measured: &Measured, sign: f64) -> f64 {
         let ends = measured.statistics();
         let ends: Vec<f64> = ends.map(|one| one.mean + sign * one.margin).collect();
@@ -302,7 +303,8 @@ impl Climb<'_> {
         (end - self.cost(measured)).abs()
     }
 
-    /// Runs a setting so often, unless it was; whether that gave new run times.
+    /// Runs a setting until it has this number of run times for each data set; returns true if
+    /// there are new ones.
     fn repeat(&mut self, measured: &mut Measured, runs: usize) -> Result<bool, Stopped> {
         let mut more = false;
         for (data, micros) in measured.micros.iter_mut().enumerate() {
@@ -311,7 +313,7 @@ impl Climb<'_> {
             }
             let again = self.machine.again(data, &measured.setting, runs, true);
             let again = again.ok_or(Stopped)?;
-            // What ran once, by itself, is not counted with what runs many times in a row.
+            // A single run is not comparable with many runs in a row.
             if again.len() >= FEW && micros.len() < FEW {
                 micros.clear();
             }
@@ -329,8 +331,8 @@ mod tests {
     const NATURAL: i64 = i64::MIN;
     const SIZES: Span = Span { least: 1, most: 1 << 24 };
 
-    /// Times of two parameters: the first is best at 256, where the natural value stands for
-    /// 16, the second does not matter, and what is larger than 2000 fails.
+    /// Times of two parameters: the first is best at 256, and its natural value counts as 16; the
+    /// second has no influence; values above 2000 fail.
     struct Fake {
         runs: Vec<Setting>,
         left: usize,
@@ -389,8 +391,9 @@ mod tests {
         assert_eq!(found.best.setting, [256, NATURAL]);
         // By hand: (1000 + 0) and twice that.
         assert_eq!(found.best.times(), [1000.0, 2000.0]);
-        // What costs more than the best on one data set alone does not run on the other: 1
-        // takes 7400 there, and the start takes 7800 on both. What fails runs on one, too.
+        // A setting that costs more on one data set than the best on both would not run on the
+        // other; none does here: 1 takes 7400 there, and the start takes 7800 on both. Failing
+        // settings (4096) run on one data set only.
         let number = |value: i64| runs.iter().filter(|s| s[0] == value).count();
         assert_eq!((number(4096), number(64), number(512)), (1, 2, 2), "{runs:?}");
         assert!(runs.len() < 50, "{} runs", runs.len());
@@ -398,7 +401,7 @@ mod tests {
 
     #[test]
     fn sizes_are_tried_around_their_defaults_and_stay_where_that_gains_nothing() {
-        // The first is 16 by default, best at 256; the second does not matter.
+        // The first is 16 by default, best at 256; the second has no influence.
         let (found, runs) = found_from([16, 100], [SIZES; 2], usize::MAX);
         assert!(found.complete);
         assert_eq!(found.best.setting, [256, 100]);
@@ -406,7 +409,7 @@ mod tests {
             let own = found.tried.iter().filter(|tried| tried.param == param);
             own.map(|tried| tried.value).collect()
         };
-        // A sixteenth and sixteen times, then the double and the half of what was faster.
+        // A sixteenth and sixteen times, then double and half of the faster one.
         assert_eq!(tried(0)[..4], [1, 256, 512, 128]);
         assert_eq!(tried(1), [6, 1600]);
         assert!(runs.iter().all(|setting| setting[1] <= 1600));
@@ -414,7 +417,7 @@ mod tests {
 
     #[test]
     fn values_stay_among_those_that_may_be_tried() {
-        // It is best at 256, which is none of them.
+        // Its optimum of 256 is not permitted.
         let span = Span { least: 8, most: 128 };
         let (found, runs) = found_from([32, 100], [span, SIZES], usize::MAX);
         assert_eq!(found.best.setting, [128, 100]);

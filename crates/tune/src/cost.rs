@@ -1,12 +1,12 @@
-//! What a setting costs, given the time that each data set takes: what tuning makes small.
+//! Cost functions: the cost of a setting, given its time on each data set. Tuning minimises it.
 //!
 //! | name | cost |
 //! |---|---|
-//! | `sum` | the sum of times, each with its weight |
-//! | `geomean` | the geometric mean of times over those of the default, with weights |
-//! | `worst` | the largest time over that of the default |
+//! | `sum` | the weighted sum of times |
+//! | `geomean` | the weighted geometric mean of the ratios of times to those of the default |
+//! | `worst` | the largest ratio of a time to that of the default |
 //!
-//! Anything else is an expression over the names of data sets ([`crate::expression`]).
+//! Any other text is an expression over the names of data sets ([`crate::expression`]).
 
 use crate::expression::Expression;
 use crate::solve::Shape;
@@ -20,19 +20,19 @@ pub enum Cost {
     GeometricMean(Vec<f64>),
     /// The largest ratio.
     Worst,
-    /// The user's own.
+    /// An expression of the user.
     Own(Expression),
 }
 
-/// The cost functions that have names.
+/// The names of the predefined cost functions.
 pub const NAMES: [&str; 3] = ["sum", "geomean", "worst"];
 
 impl Cost {
-    /// The cost function of this name, or the expression, over data sets of these names. A
-    /// weight is for the data set of that name; others weigh 1.
+    /// The cost function of this name, or the expression, over data sets of these names. A weight
+    /// is for the data set of that name; others have weight 1.
     ///
     /// # Errors
-    /// What is wrong with the text or the weights.
+    /// The text or the weights are invalid.
     pub fn parse(text: &str, names: &[String], weights: &[(String, f64)]) -> Result<Self, String> {
         let mut all = vec![1.0; names.len()];
         for (name, weight) in weights {
@@ -60,8 +60,8 @@ impl Cost {
         Ok(cost)
     }
 
-    /// What these times cost, beside those of the default. Times count as a tenth of a
-    /// microsecond at least, since estimates can fall below.
+    /// The cost of these times, given those of the default. Times count as at least a tenth of a
+    /// microsecond, since estimates can be lower.
     pub fn of(&self, times: &[f64], default: &[f64]) -> f64 {
         let at_least = |time: &f64| time.max(0.1);
         let times: Vec<f64> = times.iter().map(at_least).collect();
@@ -77,7 +77,7 @@ impl Cost {
         }
     }
 
-    /// What is known of it.
+    /// The properties that [`crate::solve`] makes use of.
     pub fn shape(&self) -> Shape {
         match self {
             Self::Sum(weights) => Shape::Weighted(weights.clone()),
@@ -106,7 +106,7 @@ mod tests {
         };
         assert_eq!(cost("sum", &[]), 420.0);
         assert_eq!(cost("sum", &[("small", 5.0)]), 500.0);
-        // The root of 2 times 4.
+        // The square root of 2 times 4.
         assert!((cost("geomean", &[]) - 8f64.sqrt()).abs() < 1e-12);
         // The fourth root of 2 times 4 times 4 times 4.
         let weighed = cost("geomean", &[("data/large.in", 3.0)]);

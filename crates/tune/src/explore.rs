@@ -1,25 +1,25 @@
-//! Which settings are worth a run: every path of one data set, and none twice.
+//! Exploration: runs every path of one data set, and none twice.
 //!
-//! Before: a forest, and a way to run the program. After: runs, and *terms*, of which those
-//! that a setting is in add up to its time.
+//! Before: a forest, and a way to run the program. After: runs, and *differences* ([`Difference`]):
+//! the time of a setting is the default's plus those whose region it is in.
 //!
 //! Sizes are not known before the program has run. The default is run first; its comparisons
-//! say for which settings nothing would change (a [`Region`]). What is outside of it is open.
-//! From what is open, a setting is taken, as a rule the one nearest to the default ([`Order`]);
-//! if the sizes known so far tell that it leads to versions that were run already, this is taken
-//! down, else it is run. Either way all settings with these comparisons are covered. So each run
-//! takes another path, and when nothing is open, every path has been run.
+//! determine the settings for which nothing would change (a [`Region`]). Settings outside of it are
+//! open. From the open regions a setting is taken, usually the one nearest to the default
+//! ([`Order`]). If the sizes known so far imply that it leads to versions that have been run, this
+//! is recorded, else it is run. Either way all settings with these comparisons are covered. So each
+//! run takes another path, and when nothing is open, every path has been run.
 //!
-//! Trees that stand side by side take time one after another, so one is explored while the
-//! others stay as they are, and what changes is added up: a forest of trees with 3 and 5
-//! paths takes 1 + 2 + 4 runs rather than 15. The same goes for trees inside of a version, in a
-//! run that takes this version. Where this would be wrong, it shows: if comparisons outside
-//! of a tree, or how often they are made, change with it, or trees share a parameter, these
-//! trees are explored together, each combination by itself (*jointly*). That times add up is an assumption;
-//! [`crate::tuner`] holds what comes of it against measurements.
+//! Sibling trees run one after another, so one is explored while the others stay as they are, and
+//! the differences are added: a forest of trees with 3 and 5 paths takes 1 + 2 + 4 runs rather than
+//! 15. The same holds for trees inside a version, in a run that takes this version. Where this
+//! would be wrong, it is detected: if comparisons outside a tree, or their number, change with it,
+//! or trees share a parameter, these trees are explored together, each combination by itself
+//! (*jointly*). That times add up is an assumption; [`crate::tuner`] checks the results against
+//! measurements.
 //!
-//! Guarantees: for a program that does the same for the same comparisons, no two runs meet the
-//! same comparisons with the same outcomes.
+//! Guarantees: for a program that is deterministic given the outcomes of its comparisons, no two
+//! runs meet the same comparisons with the same outcomes.
 
 use crate::forest::{Forest, Signature, Sizes, Tree, way};
 use crate::order::Order;
@@ -29,40 +29,39 @@ use std::collections::BTreeSet;
 /// A comparison: the parameter, the size, and how often it was made.
 pub type Met = (Param, i64, u64);
 
-/// What came of a run.
+/// The outcome of a run.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Outcome {
-    /// It came to its end.
+    /// The run was completed.
     Ran {
         /// Run times in microseconds, at least one.
         micros: Vec<u64>,
-        /// The comparisons that were made, in the order in which they first were.
+        /// The comparisons that were made, in the order of their first occurrences.
         met: Vec<Met>,
-        /// The parameters that points were divided by.
+        /// The parameters that were used as grain sizes.
         used: Vec<Param>,
     },
-    /// It was ended when it had taken too long, or it failed; it counts as this many
+    /// The run was cut off because it took too long, or it failed; it counts as this many
     /// microseconds.
     Cut(f64),
 }
 
-/// What runs the program.
+/// An executor of the program.
 pub trait Machine {
     /// Runs it on a data set with a setting. `against` is the time of the run that this one is
-    /// held against: one that takes much longer may be cut off. Nothing if no
-    /// further runs are wanted.
+    /// compared with: one that takes much longer may be cut off. `None` stops the search.
     fn run(&mut self, data: usize, setting: &[i64], against: Option<f64>) -> Option<Outcome>;
 
-    /// So much is known to be open where the search is now, what is run next included: parts of
-    /// the settings, each of them a path or more (or none, where sizes turn out to be the same),
-    /// or values of a parameter.
+    /// Reports the number of parts that are known to be open at this point of the search, including
+    /// the next run: parts of the settings, each of them a path or more (or none, if sizes turn out
+    /// to be the same), or values of a parameter.
     fn open(&mut self, parts: usize) {
         let _ = parts;
     }
 
-    /// Runs it again, so many times; run times in microseconds. They are fewer where it is
-    /// not worth while to run it that often, and then it need not be asked again. What is
-    /// `decisive` is worth more: the best setting is held against another one.
+    /// Runs it `times` more times; returns run times in microseconds. They may be fewer if more
+    /// runs are not worth the time; then it is not asked again. `decisive` runs are worth more: the
+    /// best setting is compared with another one. `None` stops the search.
     fn again(&mut self, data: usize, setting: &[i64], times: usize, decisive: bool) -> Option<Vec<u64>>;
 }
 
@@ -73,23 +72,23 @@ pub struct Run {
     pub setting: Setting,
     /// The comparisons that were made.
     pub met: Vec<Met>,
-    /// The parameters that points were divided by.
+    /// The parameters that were used as grain sizes.
     pub used: Vec<Param>,
-    /// All settings that do the same.
+    /// All settings with the same outcomes.
     pub region: Region,
     /// Run times in microseconds; none if it was cut off.
     pub micros: Vec<u64>,
-    /// Those of the first time that it ran.
+    /// The run times of the first execution.
     pub first: Vec<u64>,
-    /// What it counts as if it was cut off.
+    /// The time that it counts as if it was cut off.
     pub cut: Option<f64>,
-    /// Whether it need not be run again.
+    /// True if it need not be run again.
     pub settled: bool,
 }
 
 impl Run {
-    /// The run with a setting that had this outcome. Where it was cut off nobody knows its
-    /// comparisons: it covers `blind`.
+    /// The run with a setting that had this outcome. If it was cut off, its comparisons are
+    /// unknown: it covers `blind`.
     pub fn of(outcome: Outcome, setting: &[i64], blind: Region) -> Self {
         match outcome {
             Outcome::Ran { micros, met, used } => Self {
@@ -115,39 +114,39 @@ impl Run {
         }
     }
 
-    /// Its time.
+    /// The mean of its run times, or the time that it counts as.
     pub fn time(&self) -> f64 {
         let mean = crate::statistics::Statistics::of(&self.micros).mean;
         self.cut.unwrap_or(mean)
     }
 }
 
-/// The settings in a region take as much more as one run took more than another.
+/// The settings in a region take longer by the difference of two runs.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Difference {
     /// The settings.
     pub region: Region,
-    /// The run that takes this way.
+    /// The run on this path.
     pub run: usize,
-    /// The run that it was held against.
+    /// The run that it is compared with.
     pub against: usize,
 }
 
-/// All that was found out about a data set.
+/// The result of exploring a data set.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Explored {
     /// The runs, the default's first.
     pub runs: Vec<Run>,
-    /// The differences: the default's time and those that a setting is in are its time.
+    /// The differences: the time of a setting is the default's plus those whose region it is in.
     pub differences: Vec<Difference>,
-    /// Runs that differ in one tree, or in several that are explored jointly.
+    /// Groups of runs that differ in one tree, or in several that are explored jointly.
     pub rivals: Vec<Vec<usize>>,
-    /// Whether nothing is left open.
+    /// True if nothing is left open.
     pub complete: bool,
 }
 
-/// Explores a data set. With `joint`, all trees are explored jointly. `known` are runs that
-/// were made already, the default's first.
+/// Explores a data set. With `joint`, all trees are explored jointly. `known` are runs that were
+/// made already, the default's first.
 pub fn explore(
     forest: &Forest,
     data: usize,
@@ -170,11 +169,11 @@ pub fn explore(
     Explored { complete, ..search.found }
 }
 
-/// Why a part of the search ends early.
+/// The reason why a part of the search ends early.
 enum Halt {
-    /// No further runs are wanted.
+    /// The caller has stopped the runs.
     Stopped,
-    /// Comparisons with these parameters change with what was explored by itself.
+    /// Comparisons with these parameters depend on a unit that was explored by itself.
     Depends(BTreeSet<Param>),
 }
 
@@ -185,14 +184,15 @@ struct Search<'m> {
     /// The sizes of plain parameters.
     sizes: Sizes,
     found: Explored,
-    /// Parameters that stand in no tree.
+    /// Parameters that occur in no tree.
     strangers: BTreeSet<Param>,
 }
 
 /// Trees that are explored as one.
 struct Unit<'t> {
     trees: Vec<&'t Tree>,
-    /// Jointly with all that is inside of them, not their outermost choices alone.
+    /// True if they are explored jointly with everything inside them, false for their outermost
+    /// choices alone.
     whole: bool,
 }
 
@@ -211,14 +211,14 @@ impl Unit<'_> {
 /// Settings that lead to the same versions.
 struct Ways {
     run: usize,
-    /// The setting by which it was found.
+    /// The first setting found.
     setting: Setting,
     signature: Signature,
     regions: Vec<Region>,
 }
 
-/// Trees that share no parameter, each by itself; those that share one, jointly, and so those
-/// whose own choices share one with what is inside of their versions.
+/// Divides trees into units: trees that share no parameter are separate; trees that share one are
+/// joint, and so is a tree whose outermost choices share one with trees inside its versions.
 fn units<'t>(trees: impl IntoIterator<Item = &'t Tree>) -> Vec<Unit<'t>> {
     let mut units: Vec<Unit<'t>> = Vec::new();
     for tree in trees {
@@ -234,7 +234,7 @@ fn units<'t>(trees: impl IntoIterator<Item = &'t Tree>) -> Vec<Unit<'t>> {
     units
 }
 
-/// Makes one of the units that have any of these parameters.
+/// Merges the units that have any of these parameters.
 fn merge(units: &mut Vec<Unit<'_>>, params: &BTreeSet<Param>) {
     let concerned = |unit: &Unit<'_>| !unit.params(true).is_disjoint(params);
     let Some(first) = units.iter().position(concerned) else {
@@ -269,7 +269,7 @@ impl Search<'_> {
                 }
                 Err(Halt::Stopped) => return Err(Halt::Stopped),
                 Err(Halt::Depends(mut params)) => {
-                    // Back to before the first unit that is concerned; runs are kept.
+                    // Returns to the first unit concerned; runs are kept.
                     params.extend(units[at].params(true));
                     let concerned = units.iter().position(|unit| !unit.params(true).is_disjoint(&params));
                     at = concerned.map_or(at, |first| first.min(at));
@@ -292,8 +292,8 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// The run that takes the way of a setting, made unless there is one. Where it is cut off
-    /// nobody knows its comparisons: it covers `region`.
+    /// The run on the path of a setting, made if there is none. If it is cut off, its comparisons
+    /// are unknown: it covers `region`.
     fn run(&mut self, setting: &[i64], against: Option<f64>, region: Option<&Region>) -> Result<usize, Halt> {
         let known = self.found.runs.iter();
         if let Some(known) = known.into_iter().position(|run| run.region.contains(setting)) {
@@ -305,7 +305,7 @@ impl Search<'_> {
         Ok(self.take(run))
     }
 
-    /// Takes a run down, and the sizes that it tells; its number.
+    /// Adds a run, and the sizes in its comparisons; returns its index.
     fn take(&mut self, run: Run) -> usize {
         for (param, size, _) in &run.met {
             let plain = self.plain.get(*param).is_some_and(|plain| *plain);
@@ -324,8 +324,8 @@ impl Search<'_> {
         met.copied().collect()
     }
 
-    /// Explores a unit, while all else stays as in the run `context`, whose setting is
-    /// `base`. What is found goes for the settings in any of `guards`.
+    /// Explores a unit, while everything else stays as in the run `context`, whose setting is
+    /// `base`. The differences found hold for the settings in any of `guards`.
     fn unit(&mut self, unit: &Unit<'_>, context: usize, base: &[i64], guards: &[Region]) -> Result<(), Halt> {
         let (subject, own) = (unit.params(unit.whole), unit.params(true));
         let is_met = |run: &Run| run.met.iter().any(|(param, ..)| subject.contains(param));
@@ -339,7 +339,7 @@ impl Search<'_> {
         let mut open = vec![start.unwrap_or_default()];
         let mut ways: Vec<Ways> = Vec::new();
         let mut halted = None;
-        // All that is covered; the regions of ways have nothing in common.
+        // Everything that is covered; the regions of `ways` are disjoint.
         let mut done: Vec<Region> = Vec::new();
         while let Some((place, point)) = order.next(&mut open, base, done.is_empty()) {
             let told = way(unit.trees.iter().copied(), &point, &self.sizes, unit.whole);
@@ -350,7 +350,7 @@ impl Search<'_> {
             let (at, covered) = if let Some(known) = known {
                 known
             } else {
-                // What is covered if the run is cut off.
+                // The settings that are covered if the run is cut off.
                 let blind = match &told {
                     Ok(told) => told.region.of(|param| subject.contains(&param)),
                     Err(unknown) => unsure(&place, *unknown),
@@ -423,7 +423,7 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// Notes where a run leads; the place among the ways.
+    /// Records the versions that a run leads to; returns the index in `ways`.
     fn take_down(
         &self,
         unit: &Unit<'_>,
@@ -435,7 +435,7 @@ impl Search<'_> {
         let told = way(unit.trees.iter().copied(), &setting, &self.sizes, unit.whole);
         let signature = told.map_or_else(
             |_| {
-                // Where sizes are not known, only the comparisons tell.
+                // If sizes are not known, only the comparisons distinguish paths.
                 let met = self.found.runs[run].met.iter();
                 let met = met.filter(|(param, ..)| subject.contains(param));
                 let outcome = |(param, size, _): &Met| {
@@ -455,15 +455,15 @@ impl Search<'_> {
     }
 }
 
-/// What a run covers that was cut off before anybody knew the sizes of a parameter: the
-/// settings of a place but those that are certain to hold, or to fail.
+/// The region covered by a run that was cut off before the sizes of a parameter were known: the
+/// settings of a region except those whose comparisons certainly hold, or fail.
 fn unsure(place: &Region, unknown: Param) -> Region {
     let inner = Span { least: i64::MIN + 1, most: i64::MAX - 1 };
     let whole = place.clone();
     whole.with(unknown, inner).unwrap_or_else(|| place.clone())
 }
 
-/// What lies both in one of the guards and in one of the regions.
+/// The intersections of a guard with a region.
 fn guarded(guards: &[Region], regions: &[Region]) -> Vec<Region> {
     let pairs = guards.iter().flat_map(|guard| regions.iter().map(move |region| guard.and(region)));
     pairs.flatten().collect()

@@ -1,4 +1,4 @@
-//! Cost functions that users write themselves: expressions over the times of data sets.
+//! User-defined cost functions: expressions over the times of data sets.
 //!
 //! ```text
 //! sum     = product { ("+" | "-") product }
@@ -6,12 +6,12 @@
 //! atom    = NUMBER | NAME | "NAME" | "(" sum ")" | ("max" | "min") "(" sum { "," sum } ")"
 //! ```
 //!
-//! A name is that of a data set; one that is no word stands in quotation marks. A data set's
-//! value is its time in microseconds.
+//! A name is that of a data set; one that is no word is in quotation marks. A data set's value is
+//! its time in microseconds.
 
 use runtime::tuning::nearest;
 
-/// How deep parentheses may be.
+/// The largest nesting depth of parentheses.
 const DEEPEST: usize = 200;
 
 /// An expression.
@@ -21,7 +21,7 @@ pub enum Expression {
     Number(f64),
     /// The time of a data set.
     Time(usize),
-    /// An operation on some operands, at least one.
+    /// An operation on at least one operand.
     Apply(Operator, Vec<Expression>),
 }
 
@@ -30,15 +30,15 @@ pub enum Expression {
 pub enum Operator {
     /// The sum.
     Add,
-    /// The first less the others.
+    /// The first minus the others.
     Sub,
     /// The product.
     Mul,
-    /// The first by the others.
+    /// The first divided by the others.
     Div,
     /// The largest.
     Max,
-    /// The least.
+    /// The smallest.
     Min,
 }
 
@@ -75,10 +75,10 @@ pub fn data_set(name: &str, names: &[String]) -> Result<usize, String> {
 }
 
 impl Expression {
-    /// The expression that a text is.
+    /// Parses an expression over data sets of these names.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The text is no expression, or names no data set.
     pub fn parse(text: &str, names: &[String]) -> Result<Self, String> {
         let mut parser = Parser { text, at: 0, names, depth: 0 };
         let whole = parser.sum()?;
@@ -102,7 +102,7 @@ impl Expression {
         }
     }
 
-    /// Whether it is certain that it does not fall where a time grows.
+    /// Returns true if it certainly does not decrease when a time increases.
     pub fn is_monotone(&self) -> bool {
         match self {
             Self::Number(_) | Self::Time(_) => true,
@@ -128,7 +128,7 @@ impl Expression {
         }
     }
 
-    /// Whether it is certain that it is not negative.
+    /// Returns true if it is certainly not negative.
     fn is_positive(&self) -> bool {
         match self {
             Self::Number(number) => *number >= 0.0,
@@ -156,7 +156,7 @@ impl Parser<'_> {
         self.at = self.text.len() - self.rest().trim_start().len();
     }
 
-    /// Whether this comes next; it is taken.
+    /// Consumes this character if it is next; returns true if it was.
     fn takes(&mut self, sign: char) -> bool {
         self.space();
         let takes = self.rest().starts_with(sign);
@@ -195,7 +195,7 @@ impl Parser<'_> {
             };
             let operand = part(self)?;
             whole = match whole {
-                // A long chain is one operation, not a deep one.
+                // A long chain is one operation, not a deeply nested one.
                 Expression::Apply(known, mut operands) if known == *operator => {
                     operands.push(operand);
                     Expression::Apply(known, operands)
@@ -260,7 +260,7 @@ impl Parser<'_> {
         })
     }
 
-    /// What stands behind an opening parenthesis.
+    /// The expression after an opening parenthesis, and the closing one.
     fn nested(&mut self) -> Result<Expression, String> {
         let inside = self.deeper()?;
         if !self.takes(')') {

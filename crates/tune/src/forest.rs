@@ -1,14 +1,14 @@
-//! The choices between versions of a program, as far as tuning needs them.
+//! The choices between versions of a program, in the form that tuning needs.
 //!
-//! A *tree* is a comparison with what there is if it holds and if it fails, or a version,
-//! which may have trees inside. Trees that stand side by side are made whatever the others
-//! say, and take time one after another. A parameter may be compared in several places,
-//! and in one place several times with different sizes (in a loop, or in a function that is
-//! called from several places): then both sides of a comparison may be reached in one run.
+//! A *tree* is a comparison with the trees for both outcomes, or a version, which may contain
+//! trees. Sibling trees are independent of each other's outcomes and run one after another. A
+//! parameter may be compared in several places, and in one place several times with different sizes
+//! (in a loop, or in a function that is called from several places): then both sides of a
+//! comparison may be reached in one run.
 //!
-//! What can be told from a forest: which versions a setting leads to, if the sizes are
-//! known that parameters are compared with. Two settings that lead to the same versions
-//! take the same time, even where they differ in comparisons on the way.
+//! If the sizes that parameters are compared with are known, a forest determines the versions that
+//! a setting leads to. Two settings that lead to the same versions take the same time, even if they
+//! differ in comparisons on the way.
 
 use crate::region::{Param, Region, Setting, Span};
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,16 +20,16 @@ pub enum Tree {
     Choice {
         /// The parameter.
         param: Param,
-        /// What there is if the size is at least the parameter.
+        /// The trees if the size is at least the parameter.
         holds: Vec<Tree>,
-        /// What there is if not.
+        /// The trees if it is not.
         fails: Vec<Tree>,
     },
     /// A version.
     Version {
-        /// Its number; what has the same number is the same code.
+        /// Its number; versions with the same number are the same code.
         number: u32,
-        /// The trees inside of it.
+        /// The trees inside it.
         inside: Vec<Tree>,
     },
 }
@@ -39,27 +39,27 @@ pub enum Tree {
 pub struct Forest {
     /// The trees of all functions.
     pub trees: Vec<Tree>,
-    /// The value of each parameter unless another one is given.
+    /// The default of each parameter.
     pub defaults: Setting,
-    /// For each parameter whether it is compared with the same sizes wherever it stands and
-    /// whichever versions run: so it is if it stands in one place, or in copies of
-    /// one, of a function that is called once.
+    /// For each parameter, true if it is compared with the same sizes in all places and whichever
+    /// versions run: if it occurs in one place, or in copies of one, of a function that is called
+    /// once.
     pub plain: Vec<bool>,
-    /// Parameters that nothing is compared with, and the values that may be tried: the program
-    /// says what they mean, or they are how large parts of work are.
+    /// Parameters that are not compared with sizes, and their permitted values: parameters of the
+    /// source program, and grain sizes.
     pub others: BTreeMap<Param, Span>,
 }
 
 /// The sizes that each parameter is known to be compared with.
 pub type Sizes = Vec<BTreeSet<i64>>;
 
-/// What a setting leads to: versions, and, if a parameter is compared with several sizes of
-/// which some are enough and some not, how all comparisons come out.
+/// The versions that a setting leads to, and, if a parameter is compared with several sizes with
+/// different outcomes, the outcomes of all comparisons.
 pub type Signature = (BTreeSet<u32>, BTreeSet<(Param, i64, bool)>);
 
 impl Tree {
-    /// Calls `f` with each parameter that is compared: those of the whole tree, or of its
-    /// outermost choices only, not of those inside of versions.
+    /// Calls `f` with each parameter that is compared: those of the whole tree, or of its outermost
+    /// choices only, without those inside versions.
     pub fn params(&self, whole: bool, f: &mut impl FnMut(Param)) {
         match self {
             Self::Choice { param, holds, fails } => {
@@ -77,7 +77,7 @@ impl Tree {
         }
     }
 
-    /// Calls `f` with the trees inside of the versions that this one leads to.
+    /// Calls `f` with the trees inside the versions that this one leads to.
     pub fn inside<'t>(&'t self, f: &mut impl FnMut(&'t Self)) {
         match self {
             Self::Choice { holds, fails, .. } => {
@@ -90,21 +90,21 @@ impl Tree {
     }
 }
 
-/// What becomes of a setting on its way through trees.
+/// The path of a setting through trees.
 pub struct Way<'t> {
-    /// What it leads to.
+    /// The versions and outcomes.
     pub signature: Signature,
-    /// All settings whose comparisons come out like this.
+    /// All settings whose comparisons have the same outcomes.
     pub region: Region,
     /// The versions that it leads to.
     pub versions: Vec<&'t Tree>,
 }
 
-/// The way of a setting through trees, down to their versions, or to what is inside of these
-/// if `whole`. The least of all values holds for any size, and the largest for none.
+/// Follows a setting through trees, down to their versions, or to the innermost versions if
+/// `whole`. If sizes are not known, `i64::MIN` holds for any size, and `i64::MAX` for none.
 ///
 /// # Errors
-/// The first parameter on the way whose sizes are not known, with another value.
+/// The first parameter on the path whose sizes are not known, with another value.
 pub fn way<'t>(
     trees: impl IntoIterator<Item = &'t Tree>,
     setting: &[i64],
@@ -130,15 +130,15 @@ impl Way<'_> {
     }
 }
 
-/// Comparisons on a way.
+/// The comparisons on a path.
 #[derive(Default)]
 struct Outcomes {
     all: BTreeSet<(Param, i64, bool)>,
-    /// Whether some parameter has both outcomes.
+    /// True if some parameter has both outcomes.
     mixed: bool,
 }
 
-/// The least and the largest.
+/// The smallest and the largest.
 fn ends(sizes: &BTreeSet<i64>) -> Option<(i64, i64)> {
     Some((*sizes.first()?, *sizes.last()?))
 }
@@ -157,7 +157,7 @@ fn walk<'t>(
             let known = sizes.get(*param).filter(|known| !known.is_empty());
             let (first, last) = match known {
                 Some(known) => ends(known).ok_or(*param)?,
-                // Any size would do.
+                // The outcome is the same for any size.
                 None if value == i64::MIN || value == i64::MAX => (0, 0),
                 None => return Err(*param),
             };
@@ -197,7 +197,7 @@ mod tests {
         Tree::Choice { param, holds: vec![holds], fails: vec![fails] }
     }
 
-    /// Two ways to version 0, one to version 1 with a choice inside.
+    /// Two paths to version 0, one to version 1 with a choice inside.
     fn tree() -> Tree {
         let inside = choice(2, version(2, vec![]), version(3, vec![]));
         let second = choice(1, version(1, vec![inside]), version(0, vec![]));

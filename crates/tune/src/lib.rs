@@ -1,20 +1,20 @@
-//! Finds the values of tuning parameters that suit a program's data sets best.
+//! Finds the best values of tuning parameters for a program's data sets.
 //!
 //! A program compares sizes with parameters, and so chooses between versions of its code
-//! (`ir::forest`). Which versions run is decided by the outcomes of the comparisons, of which
-//! there are few, though there are 2^64 values of each parameter (Rotendahl and Larsen
-//! 2019, section 3). So the search is small if it knows the forest, and its result exact.
+//! (`ir::forest`). The outcomes of the comparisons determine the versions that run. There are few
+//! outcomes, though each parameter has 2^64 values (Rotendahl and Larsen 2019, section 3). So the
+//! search is small if it knows the forest, and its result exact.
 //!
 //! - [`forest`]: the choices; [`region`]: sets of settings.
-//! - [`explore`]: runs each path of a data set, none twice; [`order`]: which one next.
+//! - [`explore`]: runs each path of a data set, none twice; [`order`]: chooses the next one.
 //! - [`solve`]: the best setting, by dynamic programming; its header has the proof.
-//! - [`coordinate`]: what is no choice between versions, one parameter after the other.
-//! - [`cost`], [`expression`]: what is best; [`statistics`]: what run times say.
-//! - [`tuner`]: all of it together.
-//! - [`simulate`]: programs that are nothing but a forest, to hold the tuner against a search
-//!   through all settings.
+//! - [`coordinate`]: coordinate search over the parameters that choose no version.
+//! - [`cost`], [`expression`]: cost functions; [`statistics`]: means and confidence of run times.
+//! - [`tuner`]: the whole algorithm.
+//! - [`simulate`]: random programs that consist of a forest, to compare the tuner with an
+//!   exhaustive search.
 //!
-//! Running programs belongs to those who use this: `bindrune tune`.
+//! The callers run the programs (`bindrune tune`).
 
 pub mod coordinate;
 pub mod cost;

@@ -1,28 +1,28 @@
-//! Which of the settings that are open is run next.
+//! The order in which open settings are run.
 //!
 //! Before: regions that no run covers yet. After: one of them is taken out, and a setting of it.
 //!
-//! As a rule it is the one that became open last, and the setting nearest to the default: few
-//! parameters move then. Where a program compares one parameter with many sizes, as where each
-//! row is compared, this would go from one size to the next and get nowhere in the time that
-//! there is. There it is the part with most sizes, in the middle of these: the first runs lie
-//! far apart, and what is run later lies between them. All is run in the end, either way.
+//! Usually it is the region that was opened last, and the setting nearest to the default: few
+//! parameters change then. If a program compares one parameter with many sizes, for example each
+//! row of an array, this would go from one size to the next and not get far in the available time.
+//! Then it is the region with most sizes, and their median: the first runs are far apart, and later
+//! ones are between them. In the end all are run, either way.
 
 use crate::explore::Met;
 use crate::region::{Param, Region, Setting, Span};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// More sizes than this are halved.
+/// Regions with more sizes than this are bisected.
 const FEW: usize = 32;
 
-/// An order for one unit of trees.
+/// The order for one unit of trees.
 pub struct Order {
-    /// The sizes, in order, that parameters are compared with which are compared with many.
+    /// The parameters that are compared with many sizes, and these sizes, sorted.
     many: Vec<(Param, Vec<i64>)>,
 }
 
 impl Order {
-    /// The order where a run met these comparisons, for these parameters.
+    /// The order for these parameters, given the comparisons of a run.
     pub fn of(met: &[Met], subject: &BTreeSet<Param>) -> Self {
         let mut sizes: BTreeMap<Param, BTreeSet<i64>> = BTreeMap::new();
         for (param, size, _) in met.iter().filter(|(param, ..)| subject.contains(param)) {
@@ -32,7 +32,7 @@ impl Order {
         Self { many: many.map(|(p, s)| (p, s.into_iter().collect())).collect() }
     }
 
-    /// Takes an open part, and one of its settings: `base` at first, which is in one.
+    /// Takes an open region, and one of its settings; the first time `base`, which is in one.
     pub fn next(&self, open: &mut Vec<Region>, base: &[i64], is_first: bool) -> Option<(Region, Setting)> {
         if self.many.is_empty() || is_first {
             let place = open.pop()?;
@@ -59,7 +59,7 @@ impl Order {
     }
 }
 
-/// Those of some sizes, in order, that lie in a span.
+/// The sizes, of a sorted slice, that are in a span.
 fn between(sizes: &[i64], span: Span) -> &[i64] {
     let from = sizes.partition_point(|size| *size < span.least);
     let to = sizes.partition_point(|size| *size <= span.most);
@@ -71,8 +71,8 @@ mod tests {
     use crate::explore::{Machine, Outcome, explore};
     use crate::forest::{Forest, Tree};
 
-    /// A program that compares each of its rows, of 1 to 1000 elements, with a parameter, and
-    /// is fastest where that is 700.
+    /// A program that compares each of its rows, of 1 to 1000 elements, with a parameter, and is
+    /// fastest at 700.
     struct Rows {
         left: usize,
     }
@@ -120,7 +120,7 @@ mod tests {
 
     #[test]
     fn in_the_end_all_have_run() {
-        // Every number of rows that are no shorter: 0 to 1000.
+        // One for each number of rows that are at least as long as the parameter: 0 to 1000.
         let (mut values, complete) = runs(2000);
         assert!(complete);
         values.sort_unstable();

@@ -1,21 +1,21 @@
-//! Sets of settings: for some parameters, from which value to which.
+//! Sets of settings: an interval of values for some of the parameters.
 //!
-//! A comparison of a size with a parameter holds where the parameter is at most the size
-//! (`size >= parameter`). So all settings for which a run's comparisons come out alike are
-//! such a set, and the sets of different runs with one input have nothing in common.
+//! A comparison of a size with a parameter holds if the parameter is at most the size (`size >=
+//! parameter`). So all settings for which a run's comparisons have the same outcomes are such a
+//! set, and the sets of different runs with one input are disjoint.
 
-/// A parameter, by its place in the list of all.
+/// A parameter, by its index in the list of all.
 pub type Param = usize;
 
 /// A value for each parameter.
 pub type Setting = Vec<i64>;
 
-/// Values from the least to the most, both included; there is at least one.
+/// A non-empty interval of values, bounds included.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct Span {
-    /// The least value.
+    /// The smallest value.
     pub least: i64,
-    /// The largest.
+    /// The largest value.
     pub most: i64,
 }
 
@@ -23,7 +23,7 @@ impl Span {
     /// All values.
     pub const ALL: Self = Self { least: i64::MIN, most: i64::MAX };
 
-    /// The values for which a comparison with this size comes out so; none if it cannot.
+    /// The values for which a comparison with this size has this outcome; `None` if there are none.
     pub fn of(size: i64, holds: bool) -> Option<Self> {
         if holds {
             return Some(Self { least: i64::MIN, most: size });
@@ -32,23 +32,23 @@ impl Span {
         Some(Self { least, most: i64::MAX })
     }
 
-    /// What both contain.
+    /// The intersection.
     pub fn and(self, other: Self) -> Option<Self> {
         let (least, most) = (self.least.max(other.least), self.most.min(other.most));
         (least <= most).then_some(Self { least, most })
     }
 
-    /// Whether a value is among them.
+    /// Returns true if it contains a value.
     pub fn contains(self, value: i64) -> bool {
         self.least <= value && value <= self.most
     }
 
-    /// The value that is nearest to this one.
+    /// The nearest value to this one.
     pub fn nearest(self, value: i64) -> i64 {
         value.clamp(self.least, self.most)
     }
 
-    /// What is below of it, and what above.
+    /// The values below it, and those above.
     fn beside(self) -> [Option<Self>; 2] {
         let below = self.least.checked_sub(1).map(|most| Self { least: i64::MIN, most });
         let above = self.most.checked_add(1).map(|least| Self { least, most: i64::MAX });
@@ -56,7 +56,7 @@ impl Span {
     }
 }
 
-/// Settings whose values lie in these spans; other parameters have any.
+/// The settings whose values are in these spans; other parameters may have any value.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Region(Vec<(Param, Span)>);
 
@@ -66,14 +66,14 @@ impl Region {
         &self.0
     }
 
-    /// All settings for which these comparisons of parameters with sizes come out as they do
+    /// All settings for which these comparisons of parameters with sizes have the same outcomes as
     /// for this one, which is among them.
     pub fn around(met: impl IntoIterator<Item = (Param, i64)>, setting: &[i64]) -> Self {
         let mut region = Self::default();
         for (param, size) in met {
             let value = setting.get(param).copied().unwrap_or(i64::MAX);
             let span = Span::of(size, value <= size);
-            // The setting is in all of these spans, so they have something in common.
+            // The setting is in all of these spans, so their intersection is not empty.
             if let Some(narrowed) = span.and_then(|span| region.clone().with(param, span)) {
                 region = narrowed;
             }
@@ -81,13 +81,13 @@ impl Region {
         region
     }
 
-    /// What a parameter may be.
+    /// The values of a parameter.
     pub fn span(&self, param: Param) -> Span {
         let found = self.0.iter().find(|(other, _)| *other == param);
         found.map_or(Span::ALL, |(_, span)| *span)
     }
 
-    /// Whether a setting is in it.
+    /// Returns true if it contains a setting.
     pub fn contains(&self, setting: &[i64]) -> bool {
         self.0.iter().all(|(param, span)| {
             let value = setting.get(*param);
@@ -95,7 +95,7 @@ impl Region {
         })
     }
 
-    /// Those of its settings whose value of a parameter is in a span, if there are any.
+    /// The settings whose value of a parameter is in a span, if there are any.
     pub fn with(mut self, param: Param, span: Span) -> Option<Self> {
         match self.0.iter_mut().find(|(other, _)| *other == param) {
             Some((_, known)) => *known = known.and(span)?,
@@ -104,7 +104,7 @@ impl Region {
         Some(self)
     }
 
-    /// What both contain.
+    /// The intersection.
     pub fn and(&self, other: &Self) -> Option<Self> {
         let mut both = self.clone();
         for (param, span) in &other.0 {
@@ -113,15 +113,15 @@ impl Region {
         Some(both)
     }
 
-    /// The same with what is said of these parameters only.
+    /// The region with the spans of these parameters only.
     #[must_use]
     pub fn of(&self, wanted: impl Fn(Param) -> bool) -> Self {
         let spans = self.0.iter().filter(|(param, _)| wanted(*param));
         Self(spans.copied().collect())
     }
 
-    /// Its settings that are not in the other one, as regions that have nothing in common.
-    /// They differ from the other in the first of its parameters, the second, and so on.
+    /// The settings that are not in the other region, as disjoint regions: those that differ from
+    /// it in the first of its parameters, in the second but not the first, and so on.
     pub fn minus(&self, other: &Self) -> Vec<Self> {
         if self.and(other).is_none() {
             return vec![self.clone()];

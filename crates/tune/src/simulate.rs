@@ -1,9 +1,8 @@
-//! Programs that are nothing but a forest: the tuner on the one hand, all settings on the
-//! other.
+//! Random programs that consist of a forest, to compare the tuner with an exhaustive search.
 //!
-//! Everything about them is by chance: trees and what is inside of versions, functions that
-//! are called from several versions with sizes of each call's own, parameters that stand in
-//! several places, versions that several ways lead to, sizes, and what versions take.
+//! Random are: trees and the trees inside versions, functions that are called from several versions
+//! with sizes of each call's own, parameters that occur in several places, versions with several
+//! paths to them, sizes, and the times of versions.
 
 use crate::cost::Cost;
 use crate::explore::{Machine, Met, Outcome};
@@ -12,7 +11,7 @@ use crate::region::{Param, Setting};
 use crate::tuner::{Options, Task, tune};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Numbers by chance (SplitMix64).
+/// A random number generator (SplitMix64).
 struct Chance(u64);
 
 impl Chance {
@@ -32,7 +31,7 @@ fn mixed(x: u64) -> u64 {
     x ^ (x >> 31)
 }
 
-/// A number that depends on all of these.
+/// A hash of these numbers.
 fn hash(parts: &[u64]) -> u64 {
     parts.iter().fold(17, |sum, part| mixed(sum.wrapping_mul(31).wrapping_add(*part)))
 }
@@ -43,15 +42,15 @@ pub struct Program {
     seed: u64,
     /// The trees of the entry point, then those of each function.
     functions: Vec<Vec<Tree>>,
-    /// Which functions a version calls.
+    /// The functions that a version calls.
     calls: BTreeMap<u32, Vec<usize>>,
-    /// How many parameters there are.
+    /// The number of parameters.
     params: usize,
-    /// How many data sets.
+    /// The number of data sets.
     data_sets: usize,
 }
 
-/// What is made of a seed.
+/// The generator of a program.
 struct Maker {
     chance: Chance,
     params: usize,
@@ -61,7 +60,7 @@ struct Maker {
 
 impl Maker {
     fn param(&mut self) -> Param {
-        // Sometimes one that there is.
+        // Sometimes an existing one.
         if self.params > 0 && self.chance.below(12) == 0 {
             return self.chance.below(self.params as u64) as usize;
         }
@@ -107,7 +106,7 @@ impl Program {
         let number = maker.chance.below(3) as usize;
         let mut functions = vec![Vec::new()];
         for _ in 0..number {
-            // Functions call none, so that programs end.
+            // Functions call no functions, so that programs terminate.
             functions.push(vec![maker.tree(0, 0)]);
         }
         for _ in 0..=maker.chance.below(2) {
@@ -123,8 +122,8 @@ impl Program {
         }
     }
 
-    /// Runs trees with a setting, or all that there is without one: the time, and `met` gets
-    /// the comparisons.
+    /// Runs trees with a setting, or all their parts without one: returns the time, and adds the
+    /// comparisons to `met`.
     fn run(
         &self,
         trees: &[Tree],
@@ -136,7 +135,7 @@ impl Program {
         for tree in trees {
             match tree {
                 Tree::Choice { param, holds, fails } => {
-                    // Calls that take different times differ in sizes.
+                    // Calls with different times have different sizes.
                     let size = hash(&[self.seed, *param as u64, data as u64, call]) % 33;
                     let size = (3 * size + call) as i64;
                     match met.iter_mut().find(|known| (known.0, known.1) == (*param, size)) {
@@ -170,7 +169,7 @@ impl Program {
         self.run(&self.functions[0], (data, 0), Some(setting), &mut Vec::new())
     }
 
-    /// The least cost of all settings; none if there are more than so many.
+    /// The least cost of all settings; `None` if there are more than `most`.
     fn least(&self, cost: &Cost, default: &[f64], most: usize) -> Option<f64> {
         let mut met = Vec::new();
         for data in 0..self.data_sets {
@@ -181,8 +180,8 @@ impl Program {
                 let own = met.iter().filter(|(other, ..)| *other == param);
                 let own: BTreeSet<i64> = own.map(|(_, size, _)| *size).collect();
                 // Up to the least size, from each size up to the next one, above all of them:
-                // so comparisons tell values apart, and one of each is all. A parameter that
-                // nothing is compared with may be anything.
+                // comparisons only distinguish these, so one value of each is enough. A parameter
+                // that is not compared may have any value.
                 let above = own.last().map_or(0, |last| last + 1);
                 own.into_iter().chain([above]).collect()
             })
@@ -208,12 +207,12 @@ impl Program {
     }
 }
 
-/// The simulated machine, and what it was asked.
+/// The simulated machine, and statistics of its runs.
 struct Counter<'p> {
     program: &'p Program,
-    /// Comparisons of the runs of each data set, with outcomes.
+    /// The comparisons of the runs of each data set, with outcomes.
     paths: Vec<BTreeSet<BTreeSet<(Param, i64, bool)>>>,
-    /// Whether some path was run twice.
+    /// True if some path was run twice.
     twice: bool,
 }
 
@@ -232,12 +231,12 @@ impl Machine for Counter<'_> {
     }
 }
 
-/// Holds the tuner against all settings of a random program.
+/// Compares the tuner with all settings of a random program.
 ///
-/// Gives how many runs there were; none if the program has more than `most` settings.
+/// Returns the number of runs; `None` if the program has more than `most` settings.
 ///
 /// # Errors
-/// What the tuner did wrong.
+/// The tuner's result is not the best, its times are wrong, or it ran a path twice.
 pub fn hold_against_all(seed: u64, most: usize) -> Result<Option<usize>, String> {
     let program = Program::new(seed);
     let names: Vec<String> = (0..program.data_sets).map(|data| format!("d{data}")).collect();
@@ -302,7 +301,7 @@ mod tests {
                 runs += run;
             }
         }
-        // Most programs are small enough, and have something to choose.
+        // Most programs are small enough, and have choices.
         assert!(held > 100 && runs > 4 * held, "{held} with {runs} runs");
     }
 }

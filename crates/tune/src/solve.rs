@@ -1,37 +1,35 @@
-//! The best setting, exactly, given what each way takes.
+//! The best setting, exactly, given the times of all paths.
 //!
-//! Before: for each data set a time and *terms*, (region, amount): a setting's time is the
-//! time and the amounts of all terms whose region it is in. After: a setting that no other
-//! one beats in the cost function.
+//! Before: for each data set a time and *terms*, (region, amount): a setting's time is the time
+//! plus the amounts of all terms whose region it is in. After: a setting of minimal cost.
 //!
 //! This is dynamic programming over the forest:
 //!
-//! 1. A parameter's values fall apart into *cells* at the ends of the terms' spans. Two
-//!    settings whose values lie in the same cells are in the same regions, so they take the
-//!    same times, and one of each is enough. Cells whose terms are the same are one.
-//! 2. Once the cell of a parameter is chosen, terms that need another one are gone, and the
-//!    others no longer mention it. Terms that share no parameter, not even by others between
-//!    them, are *independent*: no choice that concerns the one concerns the other.
-//!    So the parameters of a tree fall apart when the one at its root is decided: into those
-//!    that matter if it holds and those that matter if not, for each data set.
-//! 3. What is left is known by its terms and the parameters that are not decided; it is
-//!    solved once, whatever decisions led to it.
+//! 1. A parameter's values are partitioned into *cells* at the ends of the terms' spans. Two
+//!    settings whose values are in the same cells are in the same regions, so they take the same
+//!    times, and one of each is enough. Cells with the same terms are merged.
+//! 2. Once the cell of a parameter is chosen, terms that need another one are gone, and the others
+//!    no longer mention it. Terms that share no parameter, not even transitively, are
+//!    *independent*: no choice that concerns the one concerns the other. So when the root of a tree
+//!    is decided, its parameters are partitioned into those that matter if it holds and those that
+//!    matter if not, for each data set.
+//! 3. A subproblem is identified by its remaining terms and undecided parameters; it is solved
+//!    once, whatever decisions led to it.
 //!
-//! *Proof that the result is best.* Let a *front* be a set of pairs (times by data set,
-//! choices) that for each setting of some parameters has an element at most as large in
-//! each data set. (a) The front of a parameter's cell is that of what is left, and all cells
-//! together are all settings by 1, so the union of their fronts is a front. (b) If x
-//! is in the front of one of two independent parts and y in that of the other, x + y are the
-//! times of both choices together; and for any setting of both there are such x and y at most
-//! as large as its parts, so x + y is at most as large as the whole. (c) Leaving out an element
-//! that another one is at most as large as in each data set leaves a front. A cost
-//! function that does not fall where a time grows has its minimum over all settings on a
-//! front. Where it is a weighted sum, (d) the minimum of x + y is that of x and that of y, so one
-//! element is enough. Where it may fall, elements are left out only if they are equal, which
-//! (a) and (b) allow without any condition.
+//! *Proof of optimality.* Let a *front* be a set of pairs (times by data set, choices) that for
+//! each setting of some parameters has an element at most as large in each data set. (a) The front
+//! of a parameter's cell is that of the remaining subproblem, and all cells together are all
+//! settings by 1, so the union of their fronts is a front. (b) If x is in the front of one of two
+//! independent parts and y in that of the other, x + y are the times of both choices together; and
+//! for any setting of both there are such x and y at most as large as its parts, so x + y is at
+//! most as large as the whole. (c) Leaving out an element that another one is at most as large as
+//! in each data set leaves a front. A cost function that does not decrease when a time increases
+//! has its minimum over all settings on a front. For a weighted sum, (d) the minimum of x + y is
+//! that of x and that of y, so one element is enough. For a cost function that may decrease,
+//! elements are left out only if they are equal, which (a) and (b) allow without any condition.
 //!
-//! Of equal settings the one is taken that leaves most parameters in the cell of their
-//! default, and values are as near to the defaults as their cells permit.
+//! Of equally good settings, the one is taken that leaves most parameters in the cell of their
+//! default; values are as near to the defaults as their cells permit.
 
 use crate::region::{Param, Region, Setting, Span};
 use rustc_hash::FxHashMap;
@@ -39,34 +37,34 @@ use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-/// The settings in a region take this much more.
+/// An amount that the settings in a region take longer.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Term {
     /// The data set.
     pub data: usize,
     /// The settings.
     pub region: Region,
-    /// How much more, in microseconds; it may be less than nothing.
+    /// The amount in microseconds; it may be negative.
     pub amount: f64,
 }
 
-/// What is known of a cost function.
+/// Properties of a cost function.
 pub enum Shape {
-    /// It is the sum of times, each with its weight, which is not negative.
+    /// The weighted sum of times, with weights that are not negative.
     Weighted(Vec<f64>),
-    /// It does not fall where a time grows.
+    /// It does not decrease when a time increases.
     Monotone,
-    /// Nothing.
+    /// No property is known.
     Any,
 }
 
-/// What is to be solved.
+/// The input of the solver.
 pub struct Problem<'a> {
-    /// The time of each data set that is in no region.
+    /// The time of each data set for a setting in no region.
     pub times: &'a [f64],
-    /// Terms.
+    /// The terms.
     pub terms: &'a [Term],
-    /// The value of each parameter that nothing is to be said of.
+    /// The default of each parameter, for those that do not matter.
     pub defaults: &'a [i64],
     /// The cost function's shape.
     pub shape: Shape,
@@ -81,15 +79,15 @@ pub struct Solution {
     pub setting: Setting,
     /// The time of each data set.
     pub times: Vec<f64>,
-    /// What it costs.
+    /// Its cost.
     pub cost: f64,
 }
 
-/// There are more combinations of times than can be looked at.
+/// The error that there are too many combinations of times.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TooMany;
 
-/// A front has at most so many elements.
+/// The largest number of elements of a front.
 const MOST: usize = 20_000;
 
 /// An element of a front.
@@ -97,7 +95,7 @@ const MOST: usize = 20_000;
 struct Entry {
     /// Amounts by data set.
     times: Vec<f64>,
-    /// How many parameters leave the cell of their default.
+    /// The number of parameters that leave the cell of their default.
     moved: u32,
     chosen: Option<Rc<Chosen>>,
 }
@@ -108,7 +106,7 @@ enum Chosen {
     Both(Rc<Chosen>, Rc<Chosen>),
 }
 
-/// Terms that are left, by their numbers, and what is left of their regions.
+/// The remaining terms, by their indices, and the remaining spans of their regions.
 type Left = Vec<(u32, Region)>;
 
 struct Solver<'a> {
@@ -116,7 +114,7 @@ struct Solver<'a> {
     known: FxHashMap<(Vec<u32>, Vec<Param>), Rc<Vec<Entry>>>,
 }
 
-/// A best setting of all.
+/// A best setting.
 ///
 /// # Errors
 /// There are too many combinations.
@@ -155,7 +153,7 @@ fn apply(mut chosen: Option<&Chosen>, setting: &mut Setting) {
 }
 
 impl Solver<'_> {
-    /// The front of what is left.
+    /// The front of a subproblem.
     fn front(&mut self, left: Left) -> Result<Vec<Entry>, TooMany> {
         let mut sums = vec![0.0; self.problem.times.len()];
         let mut open = Left::new();
@@ -181,7 +179,7 @@ impl Solver<'_> {
         Ok(front)
     }
 
-    /// The front of terms that hang together.
+    /// The front of connected terms.
     fn part(&mut self, left: Left) -> Result<Rc<Vec<Entry>>, TooMany> {
         let numbers: Vec<u32> = left.iter().map(|(number, _)| *number).collect();
         let params: BTreeSet<Param> =
@@ -197,7 +195,7 @@ impl Solver<'_> {
             });
             mentioned.count()
         };
-        // The first of those that most terms mention: the root of a tree.
+        // The first parameter with the most terms: the root of a tree.
         let Some(param) = params.iter().copied().rev().max_by_key(|param| mentions(*param)) else {
             return Err(TooMany);
         };
@@ -230,7 +228,7 @@ impl Solver<'_> {
         Ok(front)
     }
 
-    /// Leaves out what need not be looked at.
+    /// Removes entries that cannot be part of the best setting.
     fn least(&self, mut entries: Vec<Entry>) -> Result<Vec<Entry>, TooMany> {
         match &self.problem.shape {
             Shape::Weighted(weights) => {
@@ -246,7 +244,7 @@ impl Solver<'_> {
             }
             Shape::Monotone | Shape::Any => {}
         }
-        // Whatever is at most as large as another one in all data sets stands before it.
+        // An entry that is at most as large as another one in all data sets is sorted before it.
         entries.sort_by(|x, y| {
             let pairs = x.times.iter().zip(&y.times).map(|(x, y)| x.total_cmp(y));
             let times = pairs.fold(Ordering::Equal, Ordering::then);
@@ -259,7 +257,7 @@ impl Solver<'_> {
                 let mut pairs = other.times.iter().zip(&entry.times);
                 pairs.all(|(x, y)| if monotone { x <= y } else { x == y })
             };
-            // Of up to two data sets, and of equal times, the last one says it all.
+            // With up to two data sets, and for equal times, comparing with the last one is enough.
             let few = entry.times.len() <= 2 || !monotone;
             let known = if few { kept.len().saturating_sub(1) } else { 0 };
             if !kept[known..].iter().any(covers) {
@@ -282,7 +280,7 @@ fn both(x: &Entry, y: &Entry) -> Entry {
     Entry { times: times.collect(), moved: x.moved + y.moved, chosen }
 }
 
-/// What these spans divide all values into.
+/// The cells into which these spans divide all values.
 fn cells(spans: impl Iterator<Item = Span>) -> Vec<Span> {
     let mut starts = BTreeSet::from([i64::MIN]);
     for span in spans {
@@ -296,9 +294,9 @@ fn cells(spans: impl Iterator<Item = Span>) -> Vec<Span> {
     cells.map(|(least, most)| Span { least: *least, most }).collect()
 }
 
-/// Divides terms into those that share no parameter.
+/// Divides terms into groups that share no parameter.
 fn independent(left: Left) -> Vec<Left> {
-    // Each term points to an earlier one of its part, or to itself.
+    // Union-find: each term points to an earlier one of its group, or to itself.
     let mut parents: Vec<usize> = (0..left.len()).collect();
     fn root(parents: &mut [usize], mut at: usize) -> usize {
         while parents[at] != at {
@@ -351,7 +349,7 @@ mod tests {
     const MIN: i64 = i64::MIN;
     const MAX: i64 = i64::MAX;
 
-    /// The first data set wants the parameter above 5, the second at most 40.
+    /// The first data set is faster with the parameter above 5, the second at or below 40.
     fn terms() -> [Term; 3] {
         [
             term(0, &[(0, MIN, 5)], 50.0),

@@ -1,18 +1,18 @@
-//! What run times say: their mean, and how certain that is.
+//! Statistics of run times: their mean, and its confidence interval.
 
-/// What run times say.
+/// Statistics of run times.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Statistics {
     /// Their mean.
     pub mean: f64,
     /// Their standard deviation.
     pub deviation: f64,
-    /// The mean is within this of the true one, with 95 % confidence.
+    /// The half-width of the 95 % confidence interval of the mean.
     pub margin: f64,
 }
 
 impl Statistics {
-    /// Of these times.
+    /// The statistics of these times.
     pub fn of(micros: &[u64]) -> Self {
         let n = micros.len().max(1) as f64;
         let mean = micros.iter().map(|x| *x as f64).sum::<f64>() / n;
@@ -22,7 +22,7 @@ impl Statistics {
     }
 }
 
-/// The 97.5 % quantile of Student's distribution for so many values.
+/// The 97.5 % quantile of Student's distribution for `n` values.
 fn quantile(n: usize) -> f64 {
     const TABLE: [f64; 30] = [
         12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145,
@@ -43,7 +43,7 @@ mod tests {
 
     #[test]
     fn mean_and_margin() {
-        // By hand: deviation 1.5811, and 2.776 of it by the root of 5.
+        // By hand: deviation 1.5811, and 2.776 of it divided by the root of 5.
         let statistics = Statistics::of(&[1, 2, 3, 4, 5]);
         assert_eq!(statistics.mean, 3.0);
         assert!((statistics.deviation - 1.5811).abs() < 1e-4);

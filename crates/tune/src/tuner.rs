@@ -1,23 +1,23 @@
-//! Tuning: the setting of all parameters that makes the cost of all data sets least.
+//! Tuning: the setting of all parameters that minimises the cost over all data sets.
 //!
-//! 1. The default is run on each data set, then the setting of an earlier tuning if there is
-//!    one. So what was best is known from then on, wherever the rest ends. Each data set is
-//!    explored ([`crate::explore`]): every path of every tree is run once.
-//! 2. Where two runs that differ in one tree are so close that their confidence intervals
-//!    meet, both are run again, more and more often, until these are apart, or the difference is
-//!    too small to matter. Runs that take much longer than the best of the data set are left
-//!    alone: they are inside of a version that is not taken.
-//! 3. The best setting is computed ([`crate::solve`]). Differences that are not certain
-//!    count as none, so that nothing leaves its default for noise.
-//! 4. Its paths are run unless they have been. If one takes longer than the sum of
-//!    differences says, trees have to do with each other: the sum is corrected for all
-//!    settings that take that path, and 3 is done again.
-//! 5. It is held against the default. If it is not better, the default stays.
-//! 6. Parameters that choose no version are moved from there ([`crate::coordinate`]): those
-//!    that the versions of that setting use.
+//! 1. The default is run on each data set, then the setting of an earlier tuning if there is one.
+//!    So the earlier best is known, wherever the rest ends. Each data set is explored
+//!    ([`crate::explore`]): every path of every tree is run once.
+//! 2. If two runs that differ in one tree are so close that their confidence intervals overlap,
+//!    both are run again, with increasing repetition, until the intervals are disjoint, or the
+//!    difference is too small to matter. Runs that take much longer than the best of the data set
+//!    are not repeated: they are inside a version that is not taken.
+//! 3. The best setting is computed ([`crate::solve`]). Differences that are not certain count as 0,
+//!    so that no parameter leaves its default because of noise.
+//! 4. Its paths are run unless they have been. If one takes longer than the sum of differences
+//!    predicts, trees depend on each other: the sum is corrected for all settings that take that
+//!    path, and step 3 is repeated.
+//! 5. It is compared with the default. If it is not better, the default stays.
+//! 6. Parameters that choose no version are tuned from there ([`crate::coordinate`]): those that
+//!    the versions of that setting use.
 //!
-//! With every path of all trees run jointly, 3 is exact; without, it is as exact as times
-//! add up, and 4 tells where they do not.
+//! If all paths of all trees are run jointly, step 3 is exact; otherwise it is exact as far as
+//! times add up, and step 4 detects where they do not.
 
 use crate::coordinate::{Measured, Search, Tried, search};
 use crate::cost::Cost;
@@ -28,68 +28,68 @@ use crate::solve::{Problem, Term, TooMany, solve};
 use crate::statistics::Statistics;
 use std::collections::BTreeSet;
 
-/// How to tune.
+/// Options of tuning.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// Whether all combinations of paths are run.
+    /// True if all combinations of paths are run.
     pub joint: bool,
-    /// How often a path is run that is close to another one, at least.
+    /// The least number of runs of a path that is close to another one.
     pub runs: usize,
-    /// How often at most.
+    /// The largest number of runs.
     pub most: usize,
-    /// Which part of a time does not matter.
+    /// The relative difference of times that does not matter.
     pub matters: f64,
 }
 
-/// What is tuned.
+/// The input of tuning.
 #[derive(Clone, Copy, Debug)]
 pub struct Task<'a> {
     /// The choices.
     pub forest: &'a Forest,
-    /// How many data sets there are.
+    /// The number of data sets.
     pub data_sets: usize,
-    /// What is made least.
+    /// The cost function, which is minimised.
     pub cost: &'a Cost,
-    /// How.
+    /// The options.
     pub options: Options,
     /// The setting of an earlier tuning.
     pub earlier: Option<&'a [i64]>,
 }
 
-/// What came of it.
+/// The result of tuning.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Tuned {
     /// The best setting.
     pub setting: Setting,
     /// Its time on each data set, in microseconds.
     pub times: Vec<f64>,
-    /// The default's.
+    /// The default's time on each data set.
     pub default: Vec<f64>,
-    /// What was found out about each data set.
+    /// The exploration of each data set.
     pub explored: Vec<Explored>,
-    /// Corrections of sums, by data set: settings, what was expected, and what was measured.
+    /// Corrections of sums: the data set, the settings, the predicted time, and the measured one.
     pub corrections: Vec<(usize, Region, f64, f64)>,
     /// Values that were tried of parameters that choose no version.
     pub tried: Vec<Tried>,
-    /// Whether all was done; else this is the best so far.
+    /// True if tuning was completed; else this is the best so far.
     pub complete: bool,
 }
 
-/// Why there is no result.
+/// The reason why there is no result.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Failure {
     /// The default could not be run on this data set.
     Fails(usize),
-    /// The end came before each data set was run once.
+    /// Tuning was stopped before each data set was run once.
     Stopped,
-    /// The cost function leaves more combinations than can be looked at.
+    /// The cost function leaves too many combinations of times.
     TooMany,
 }
 
 /// Finds the best setting.
 ///
 /// # Errors
-/// Why there is none.
+/// The default fails, tuning was stopped too early, or there are too many combinations.
 pub fn tune(task: &Task<'_>, machine: &mut dyn Machine) -> Result<Tuned, Failure> {
     let Task { forest, data_sets, cost, options, earlier } = task;
     let mut tuner = Tuner {
@@ -146,15 +146,15 @@ pub fn tune(task: &Task<'_>, machine: &mut dyn Machine) -> Result<Tuned, Failure
 }
 
 impl Tuned {
-    /// Moves the parameters that choose no version; `best` are the runs of the setting so far,
-    /// by data set.
+    /// Tunes the parameters that choose no version; `best` are the runs of the setting so far, by
+    /// data set.
     fn others(&mut self, task: &Task<'_>, best: &[Run], machine: &mut dyn Machine) {
         let start = Measured {
             micros: best.iter().map(|run| run.micros.clone()).collect(),
             setting: self.setting.clone(),
         };
         if best.len() < task.data_sets || start.micros.iter().any(Vec::is_empty) {
-            // It was cut off, so there is nothing to begin with.
+            // A run was cut off, so there are no times to start from.
             return;
         }
         let first: Vec<Vec<u64>> = best.iter().map(|run| run.first.clone()).collect();
@@ -196,18 +196,18 @@ struct Tuner<'a> {
     corrections: Vec<(usize, Region, f64, f64)>,
     /// Settings that ran on all data sets.
     measured: Vec<Setting>,
-    /// That of an earlier tuning.
+    /// The setting of an earlier tuning.
     earlier: Option<Setting>,
     complete: bool,
 }
 
-/// Fewer run times than these say nothing of how they scatter.
+/// The least number of run times from which a variance is estimated.
 pub(crate) const FEW: usize = 3;
 
-/// A single run is trusted to this part of its time.
+/// The assumed relative error of a single run.
 pub(crate) const TRUST: f64 = 0.25;
 
-/// The mean of a run's times, and what it is certain to.
+/// The mean of a run's times, and its uncertainty.
 fn estimate(run: &Run) -> (f64, f64) {
     let Statistics { mean, margin, .. } = Statistics::of(&run.micros);
     match run.cut {
@@ -218,7 +218,7 @@ fn estimate(run: &Run) -> (f64, f64) {
 }
 
 impl Tuner<'_> {
-    /// Runs what is close to the best of its rivals until it is not.
+    /// Repeats the runs that are close to the best of their rivals until none is.
     fn separate(&mut self) {
         for data in 0..self.explored.len() {
             for at in 0..self.explored[data].rivals.len() {
@@ -233,8 +233,8 @@ impl Tuner<'_> {
         }
     }
 
-    /// The best of these runs and those that may be as good, as far as they may be run
-    /// again; nothing if it is certain which is best.
+    /// The best of these runs and those that may be as good, as far as they may be repeated; `None`
+    /// if it is certain which is best.
     fn close(&self, data: usize, rivals: &[usize]) -> Option<Vec<usize>> {
         let runs = &self.explored[data].runs;
         let estimates = rivals.iter().map(|run| (*run, estimate(&runs[*run])));
@@ -263,12 +263,13 @@ impl Tuner<'_> {
         (!close.is_empty()).then_some(close)
     }
 
-    /// Runs again, as often as before, and at first as often as is asked for.
+    /// Repeats a run, as often as it has been run so far, but the first time as often as the
+    /// options require. Returns false if tuning is stopped.
     fn again(&mut self, data: usize, run: usize, decisive: bool) -> bool {
         let Some(run) = self.explored[data].runs.get_mut(run) else {
             return true;
         };
-        // What ran once, by itself, is not counted with what runs many times in a row.
+        // A single run is not comparable with many runs in a row.
         let known = if run.micros.len() < FEW { 0 } else { run.micros.len() };
         let more = known.max(self.options.runs).max(FEW);
         let micros = self.machine.again(data, &run.setting, more, decisive);
@@ -286,7 +287,7 @@ impl Tuner<'_> {
         }
     }
 
-    /// The run that takes the path of a setting, or comes to the same versions on another one.
+    /// The run on the path of a setting, or one that reaches the same versions on another path.
     fn known(&self, data: usize, setting: &[i64]) -> Option<usize> {
         let runs = &self.explored[data].runs;
         let same = runs.iter().position(|run| run.region.contains(setting));
@@ -323,7 +324,7 @@ impl Tuner<'_> {
         times.collect()
     }
 
-    /// All that is known, as terms.
+    /// All differences and corrections, as terms.
     fn terms(&self) -> Vec<Term> {
         let mut terms = Vec::new();
         for (data, found) in self.explored.iter().enumerate() {
@@ -372,8 +373,8 @@ impl Tuner<'_> {
     /// The best setting, all of whose paths have been run.
     fn best(&mut self) -> Result<Setting, TooMany> {
         let default = self.default();
-        // Each turn but the last one corrects a path; a few are enough unless trees have much
-        // to do with each other, and then what was measured counts.
+        // Each iteration but the last corrects a path. Few are enough unless trees depend on each
+        // other strongly; then the best measured setting is taken.
         let turns = 16 + 2 * self.defaults.len();
         for _ in 0..turns {
             let terms = self.terms();
@@ -410,7 +411,7 @@ impl Tuner<'_> {
         runs.map(Run::time).collect()
     }
 
-    /// The cheapest of settings that ran on all data sets, the first of equal ones.
+    /// The cheapest of the settings that ran on all data sets, the first of equal ones.
     fn best_of<'s>(&self, settings: impl IntoIterator<Item = &'s Setting>) -> Setting {
         let default = self.default();
         let costs = settings.into_iter().filter_map(|setting| {
@@ -421,13 +422,14 @@ impl Tuner<'_> {
         best.map_or_else(|| self.defaults.to_vec(), |(_, setting)| setting.clone())
     }
 
-    /// The cheapest of all settings that are known on all data sets.
+    /// The cheapest of all settings whose times are known on all data sets.
     fn best_so_far(&self) -> Setting {
         let runs = self.explored.iter().flat_map(|found| &found.runs);
         self.best_of(self.measured.iter().chain(runs.map(|run| &run.setting)))
     }
 
-    /// The time of a setting on a data set, whose path is run unless it was.
+    /// The time of a setting on a data set; its path is run unless it has been. `None` if tuning is
+    /// stopped.
     fn measure(&mut self, data: usize, setting: &[i64]) -> Option<f64> {
         let run = if let Some(known) = self.known(data, setting) {
             known
@@ -442,7 +444,7 @@ impl Tuner<'_> {
         Some(self.explored[data].runs[run].time())
     }
 
-    /// Runs a setting; the run's number.
+    /// Runs a setting; returns the run's index, or `None` if tuning is stopped.
     fn first(&mut self, data: usize, setting: &[i64], against: Option<f64>) -> Option<usize> {
         let outcome = self.machine.run(data, setting, against)?;
         let runs = &mut self.explored[data].runs;
@@ -450,7 +452,7 @@ impl Tuner<'_> {
         Some(runs.len() - 1)
     }
 
-    /// All settings whose comparisons come out as those of this one, which was run.
+    /// All settings with the same outcomes of comparisons as this one, which was run.
     fn path(&self, data: usize, setting: &[i64]) -> Region {
         let mut runs = self.explored[data].runs.iter();
         if let Some(run) = runs.find(|run| run.region.contains(setting)) {
@@ -461,8 +463,8 @@ impl Tuner<'_> {
         told.map_or_else(|_| exactly(setting), |told| told.region)
     }
 
-    /// The setting if it is better than the default, else the default. Where not all was
-    /// done, it has to be better than that of an earlier tuning, if there is one.
+    /// The setting if it is better than the default, else the default. If tuning is not complete,
+    /// it has to be better than that of an earlier tuning, if there is one.
     fn against_default(&mut self, setting: Setting) -> Setting {
         let earlier = self.earlier.as_ref().filter(|_| !self.complete);
         let from = earlier.map_or_else(|| self.defaults.to_vec(), Setting::clone);
@@ -489,14 +491,14 @@ impl Tuner<'_> {
         };
         let default = self.default();
         let (old, new) = (self.cost.of(&before, &default), self.cost.of(&times, &default));
-        // Where all could not be run as often as it takes, single runs have to do.
+        // If not all runs could be repeated often enough, single runs have to do.
         let matters = if self.complete { self.options.matters / 2.0 } else { TRUST / 2.0 };
         let better = old - new > matters * old.abs();
         ends.swap_remove(usize::from(better))
     }
 }
 
-/// This setting alone.
+/// The region of this setting alone.
 fn exactly(setting: &[i64]) -> Region {
     let mut region = Region::default();
     for (param, value) in setting.iter().enumerate() {
