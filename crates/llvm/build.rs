@@ -1,8 +1,8 @@
-//! Links LLVM 19: its shared library, which links quickly, or with the feature
-//! `static-llvm` the parts of it that this crate uses, put into the binary.
+//! Links LLVM 19: the shared library, which links quickly, or, with the feature `static-llvm`,
+//! statically the LLVM components that this crate uses.
 //!
-//! `llvm-config` is looked for below `LLVM_SYS_191_PREFIX`, then by its usual
-//! name in the search path.
+//! `llvm-config` is searched for below `LLVM_SYS_191_PREFIX`, then in the search path as
+//! `llvm-config-19`.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -37,9 +37,9 @@ fn main() {
     for lib in names(ask(&["--link-static", "--libs", "x86", "orcjit", "passes"])) {
         println!("cargo:rustc-link-lib=static:-bundle={lib}");
     }
-    // What LLVMSupport needs: compressed sections, the C++ library. Its uses of
-    // z3 and libxml2 are in members that nothing here refers to. Archives are
-    // taken where the C compiler finds them, so that the binary runs anywhere.
+    // Dependencies of LLVMSupport: compression of sections and the C++ library. Its uses of z3 and
+    // libxml2 are in archive members that nothing here refers to. Archives found by the C compiler
+    // are preferred, so that the binary runs without these shared libraries.
     for lib in ["z", "zstd", "stdc++"] {
         match archive(lib) {
             Some(path) => {
@@ -53,7 +53,7 @@ fn main() {
     }
 }
 
-/// Where the C compiler finds a library's archive.
+/// The path of a library's archive as the C compiler finds it.
 fn archive(lib: &str) -> Option<PathBuf> {
     let ask = format!("-print-file-name=lib{lib}.a");
     let out = Command::new("cc").arg(ask).output().ok()?;

@@ -1,5 +1,5 @@
-//! Copies of regular arrays, as their plans say: one row is a `memcpy`; squares in
-//! registers have a file of their own ([`transpose`](crate::transpose)).
+//! Copies of regular arrays according to their plans: one row is a `memcpy`; transpositions of
+//! squares in registers have a file of their own ([`transpose`](crate::transpose)).
 
 use crate::error::{Error, Res};
 use crate::function::Frame;
@@ -8,7 +8,7 @@ use inkwell::values::{BasicValue, PointerValue};
 use prim::PrimType;
 
 impl<'p, 'c> Frame<'_, 'p, 'c> {
-    /// Copies elements of one region to another.
+    /// Copies the elements of one region to another.
     pub fn copy(
         &mut self,
         (to, from): (&'p Region, &'p Region),

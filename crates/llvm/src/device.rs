@@ -1,6 +1,6 @@
-//! What the host does with a device: it allocates memory there, copies to and from it, and
-//! launches kernels, all by functions of the runtime. A buffer of the device is a block of
-//! the host's that stands for it, so it is owned and given back like all others.
+//! The host's device operations: allocation of device memory, copies to and from it, and kernel
+//! launches, all by functions of the runtime. A device buffer is represented by a host block, so it
+//! is owned and released like all others.
 
 use crate::emit::call_value;
 use crate::error::{Error, Res};
@@ -10,43 +10,43 @@ use imp::{Expr, For, Launch, Region, Space, Var, VarType};
 use prim::PrimType;
 use std::sync::Arc;
 
-/// What the code of kernels is written in.
+/// The language of the kernels' code.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Target {
     /// OpenCL C, which the device's driver compiles.
     OpenCl = 1,
-    /// CUDA C++, which NVIDIA's compiler at run time compiles.
+    /// CUDA C++, which NVIDIA's run-time compiler compiles.
     Cuda = 2,
-    /// HIP, which AMD's compiler at run time compiles.
+    /// HIP, which AMD's run-time compiler compiles.
     Hip = 3,
 }
 
 /// The code of a program's kernels.
 #[derive(Clone, Debug)]
 pub struct DeviceCode {
-    /// What it is written in.
+    /// The language of the source.
     pub target: Target,
-    /// The text.
+    /// The source text.
     pub source: Arc<str>,
-    /// The kernels' names in it, in the order of [`imp::kernels::kernels`].
+    /// The kernels' names in the source, in the order of [`imp::kernels::kernels`].
     pub names: Vec<Arc<str>>,
-    /// What the device has to have: names of extensions, with spaces between.
+    /// The extensions that the device must have: names separated by spaces.
     pub needs: Arc<str>,
 }
 
-/// Which way a copy goes, as the runtime's interface has it.
+/// The direction of a copy, as in the runtime's `abi`.
 const TO_DEVICE: i64 = 0;
 const TO_HOST: i64 = 1;
 const ON_DEVICE: i64 = 2;
 
 impl<'p, 'c> Frame<'_, 'p, 'c> {
-    /// Whether a variable's block lies on the device.
+    /// Returns true if a variable's block lies in device memory.
     pub fn is_remote(&self, var: Var) -> Res<bool> {
         Ok(self.var_type(var)? == VarType::Buffer(Space::Device))
     }
 
-    /// A row of elements, or one element if there is no extent, moves to, from or on the
-    /// device.
+    /// Copies a row of elements, or one element if there is no extent, to, from or within device
+    /// memory.
     pub fn device_copy(
         &mut self,
         (to, from): (&'p Region, &'p Region),
@@ -81,8 +81,8 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
         self.fail_unless_ok(int(status)?)
     }
 
-    /// A kernel is launched; what it captures are words in the frame, then the bytes of what
-    /// it has in the scratchpad.
+    /// Launches a kernel. Its arguments are an array of words in the frame: the captured variables,
+    /// then the sizes in bytes of its shared-memory buffers.
     pub fn launch(&mut self, f: &'p For, launch: &'p Launch) -> Res<()> {
         let types = self.emit.types;
         let number = self.emit.plan.kernel(launch);

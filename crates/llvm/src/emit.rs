@@ -1,6 +1,5 @@
-//! What the emission of all functions of a module shares: declarations,
-//! intrinsics, constants, and the runtime's functions with what LLVM may assume
-//! about them.
+//! State shared by the emission of all functions of a module: declarations, intrinsics, constants,
+//! and the runtime's functions with the attributes that LLVM may assume.
 
 use crate::error::{Error, Res};
 use crate::metadata::Metadata;
@@ -23,27 +22,26 @@ use rustc_hash::FxHashMap;
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
-/// LLVM's number of the calling convention for internal functions.
+/// LLVM's number of the calling convention for internal functions (`fastcc`).
 pub const FAST_CALLS: u32 = 8;
 
-/// Memory effects as LLVM encodes them: two bits each (1 reads, 2 writes) for
-/// what arguments point to, for memory that the module cannot reach, and for
-/// the rest.
+/// Memory effects as LLVM encodes them: two bits each (1 reads, 2 writes) for memory that arguments
+/// point to, memory that the module cannot access, and all other memory.
 #[derive(Clone, Copy)]
 pub enum Effects {
-    /// Nothing is read or written.
+    /// Reads and writes nothing.
     None = 0,
-    /// Reads and writes what arguments point to.
+    /// Reads and writes memory that arguments point to.
     Arguments = 3,
-    /// Reads what arguments point to; inaccessible memory changes.
+    /// Reads memory that arguments point to; reads and writes inaccessible memory.
     ReadArguments = 13,
-    /// Reads and writes what arguments point to; inaccessible memory changes.
+    /// Reads and writes memory that arguments point to, and inaccessible memory.
     ArgumentsAndHidden = 15,
-    /// Anything may happen.
+    /// Reads and writes any memory.
     All = 63,
 }
 
-/// The functions of the runtime, as far as scalars and statements call them.
+/// The runtime functions that generated code calls, but for library functions on scalars.
 #[derive(Clone, Copy)]
 pub struct Runtime<'c> {
     pub alloc: FunctionValue<'c>,
@@ -67,18 +65,18 @@ pub struct Emit<'p, 'c> {
     pub context: &'c Context,
     pub module: Module<'c>,
     pub program: &'p Program,
-    /// How the program falls apart, and the part that this module is.
+    /// The partition of the program, and the part that this module is.
     pub plan: &'p Plan,
     pub part: usize,
-    /// What the symbols end in that others than this module can name.
+    /// Suffix of symbols that are visible outside of this module.
     pub suffix: &'static str,
     pub processor: Processor,
     pub types: Types<'c>,
     pub metadata: Metadata<'c>,
     pub runtime: Runtime<'c>,
-    /// The program's functions that are declared so far, by id.
+    /// The program's functions declared so far, by id.
     functions: RefCell<FxHashMap<usize, FunctionValue<'c>>>,
-    /// Functions of no part that were declared and have no code yet.
+    /// Functions without a part that were declared and have no code yet.
     wanted: RefCell<Vec<usize>>,
     /// Functions for integer powers, by type and number of lanes.
     pub powers: RefCell<FxHashMap<(PrimType, Option<u32>), FunctionValue<'c>>>,
@@ -89,7 +87,7 @@ pub struct Emit<'p, 'c> {
 }
 
 impl<'p, 'c> Emit<'p, 'c> {
-    /// A module that declares the functions of its part and has no code.
+    /// A module that declares the functions of its part, without code.
     pub fn new(
         context: &'c Context,
         module: Module<'c>,
@@ -127,7 +125,7 @@ impl<'p, 'c> Emit<'p, 'c> {
         Ok(emit)
     }
 
-    /// The program's function of this id, declared if it was not yet.
+    /// The program's function of this id, declared on first use.
     pub fn function(&self, id: usize) -> Res<FunctionValue<'c>> {
         if let Some(known) = self.functions.borrow().get(&id) {
             return Ok(*known);
@@ -146,7 +144,7 @@ impl<'p, 'c> Emit<'p, 'c> {
         Ok(value)
     }
 
-    /// A function of no part that is called here and has no code yet.
+    /// Takes a function without a part that is called here and has no code yet.
     pub fn next_wanted(&self) -> Option<usize> {
         self.wanted.borrow_mut().pop()
     }
@@ -174,7 +172,7 @@ impl<'p, 'c> Emit<'p, 'c> {
         Ok(value)
     }
 
-    /// An internal function that a module has besides its program's functions.
+    /// Declares an internal helper function.
     pub fn helper(
         &self,
         name: &str,
@@ -197,8 +195,7 @@ impl<'p, 'c> Emit<'p, 'c> {
         value
     }
 
-    /// The same, or what another part defines and this one names, or the other
-    /// way round.
+    /// Declares a helper function that another part defines or refers to.
     pub fn helper_across(
         &self,
         name: &str,
@@ -208,24 +205,24 @@ impl<'p, 'c> Emit<'p, 'c> {
         self.helper_of(name, params, result, ACROSS)
     }
 
-    /// Gives a function or one of its parameters an attribute.
+    /// Adds an attribute to a function or one of its parameters.
     pub fn attribute(&self, f: FunctionValue<'c>, at: AttributeLoc, name: &str, value: u64) {
         set(self.context, f, at, name, value);
     }
 
-    /// Says which memory a function touches.
+    /// Sets the memory effects of a function.
     pub fn effects(&self, f: FunctionValue<'c>, effects: Effects) {
         set(self.context, f, AttributeLoc::Function, "memory", effects as u64);
     }
 
-    /// An intrinsic function of LLVM, for these overloaded types.
+    /// Declares an LLVM intrinsic for these overloaded types.
     pub fn intrinsic(&self, name: &str, types: &[BasicTypeEnum<'c>]) -> Res<FunctionValue<'c>> {
         Intrinsic::find(name)
             .and_then(|intrinsic| intrinsic.get_declaration(&self.module, types))
             .ok_or_else(|| Error::bug(format_args!("LLVM does not know {name}")))
     }
 
-    /// A library function of the runtime.
+    /// Declares a library function of the runtime.
     pub fn math(&self, fun: MathFun, ty: PrimType) -> FunctionValue<'c> {
         let name = format!("br_math_{}_{ty}", fun.name());
         if let Some(known) = self.module.get_function(&name) {
@@ -238,7 +235,7 @@ impl<'p, 'c> Emit<'p, 'c> {
             set(self.context, value, AttributeLoc::Function, attribute, 0);
         }
         if ty == PrimType::F16 {
-            // C passes what is narrower than `int` extended; callees rely on it.
+            // C passes types narrower than `int` extended; callees rely on it.
             set(self.context, value, AttributeLoc::Return, "zeroext", 0);
             for i in 0..fun.arity() {
                 set(self.context, value, AttributeLoc::Param(i as u32), "zeroext", 0);
@@ -248,7 +245,7 @@ impl<'p, 'c> Emit<'p, 'c> {
         value
     }
 
-    /// A constant in the module.
+    /// Adds a private constant to the module.
     pub fn constant<V: BasicValue<'c>>(&self, name: &str, value: V, align: u32) -> GlobalValue<'c> {
         let ty = value.as_basic_value_enum().get_type();
         let global = self.module.add_global(ty, None, name);
@@ -260,7 +257,7 @@ impl<'p, 'c> Emit<'p, 'c> {
         global
     }
 
-    /// The address of a constant 0 of any type.
+    /// The address of a constant 0, for reads of masked-off lanes.
     pub fn nothing(&self) -> PointerValue<'c> {
         self.nothing.get().unwrap_or_else(|| {
             let zero = self.types.i64.const_zero();
@@ -270,7 +267,7 @@ impl<'p, 'c> Emit<'p, 'c> {
         })
     }
 
-    /// The address of a text's bytes; null for the empty text.
+    /// The address of a string's bytes; null for the empty string.
     pub fn text(&self, text: &Arc<str>) -> PointerValue<'c> {
         if text.is_empty() {
             return self.types.ptr.const_null();
@@ -281,7 +278,7 @@ impl<'p, 'c> Emit<'p, 'c> {
         })
     }
 
-    /// Address and length of a text, the fields of an `abi::Str`.
+    /// The address and length of a string, the fields of an `abi::Str`.
     pub fn text_fields(&self, text: &Arc<str>) -> [Value<'c>; 2] {
         [self.text(text).into(), self.types.const_i64(text.len() as i64).into()]
     }
@@ -298,8 +295,8 @@ impl<'p, 'c> Emit<'p, 'c> {
         }))
     }
 
-    /// The address of the first byte of constant data: a block with a header
-    /// whose count says that it is static.
+    /// The address of the first byte of constant data, which lies in a block with a header whose
+    /// reference count marks it as static.
     pub fn data(&self, id: u32) -> Res<PointerValue<'c>> {
         let data = self.program.data.get(id as usize);
         let data = data.ok_or_else(|| Error::bug("constant data does not exist"))?;
@@ -326,7 +323,7 @@ impl<'p, 'c> Emit<'p, 'c> {
         Ok(self.first_byte(id, global))
     }
 
-    /// The first byte behind the header of constant data.
+    /// The first byte after the header of constant data.
     fn first_byte(&self, id: u32, global: GlobalValue<'c>) -> PointerValue<'c> {
         let header_bytes = self.types.const_i64(64);
         let start = global.as_pointer_value();
@@ -337,11 +334,11 @@ impl<'p, 'c> Emit<'p, 'c> {
     }
 }
 
-/// The count of references in the header of a block that is never freed.
+/// The reference count in the header of a block that is never freed.
 pub const STATIC_REFERENCES: i64 = 1 << 62;
 
-/// How functions link that several parts name, from the start: what is hidden, or was
-/// internal once, is taken to lie near, and in a process parts may lie far apart.
+/// The linkage of functions that several parts refer to, from the start: LLVM assumes that hidden
+/// symbols, and symbols that were internal once, lie near, but the JIT may place parts far apart.
 const ACROSS: Linkage = Linkage::External;
 
 fn set(context: &Context, f: FunctionValue<'_>, at: AttributeLoc, name: &str, value: u64) {
@@ -386,8 +383,8 @@ fn declare_runtime<'c>(context: &'c Context, module: &Module<'c>, types: &Types<
         device_alloc,
         device_copy: declare("br_device_copy", copy, Effects::All),
         launch: declare("br_launch", launch, Effects::All),
-        // What is given back with such a block may be reached through others: it is
-        // not said that nothing else leads there.
+        // The blocks that are released with a block of slots may be reached through other
+        // references, so the result is not `noalias`.
         slots: declare("br_slots", types.ptr.fn_type(&[ptr, i64, ptr], false), hidden),
         share: declare("br_ref", void.fn_type(&[ptr], false), Effects::Arguments),
         release: declare("br_unref", void.fn_type(&[ptr, ptr], false), hidden),
@@ -401,13 +398,13 @@ fn declare_runtime<'c>(context: &'c Context, module: &Module<'c>, types: &Types<
     }
 }
 
-/// The type of a variable of a function.
+/// The type of a function's variable.
 pub fn var_type(function: &Function, var: imp::Var) -> Res<VarType> {
     let info = function.vars.get(var.index());
     info.map(|info| info.ty).ok_or_else(|| Error::bug("a variable does not exist"))
 }
 
-/// Calls a function; the site, for its value and attributes.
+/// Calls a function and returns the call site, for its value and attributes.
 pub fn call<'c>(builder: &Builder<'c>, f: FunctionValue<'c>, args: &[Value<'c>]) -> Res<CallSiteValue<'c>> {
     let args: Vec<BasicMetadataValueEnum<'c>> = args.iter().map(|v| (*v).into()).collect();
     let site = builder.build_direct_call(f, &args, "")?;
@@ -415,13 +412,13 @@ pub fn call<'c>(builder: &Builder<'c>, f: FunctionValue<'c>, args: &[Value<'c>])
     Ok(site)
 }
 
-/// The value of a call of a function that returns one.
+/// Calls a function that returns a value, and returns that value.
 pub fn call_value<'c>(builder: &Builder<'c>, f: FunctionValue<'c>, args: &[Value<'c>]) -> Res<Value<'c>> {
     let value = call(builder, f, args)?.try_as_basic_value().basic();
     value.ok_or_else(|| Error::bug("a function returns no value"))
 }
 
-/// The instruction behind a call.
+/// The instruction of a call site.
 pub fn call_instruction(site: CallSiteValue<'_>) -> InstructionValue<'_> {
     // SAFETY: a call site is an instruction.
     unsafe { InstructionValue::new(site.as_value_ref()) }

@@ -1,6 +1,5 @@
-//! Functions that the module exports: entry points, the initialiser and the
-//! finaliser of globals, `main`. The words that they take and give are described
-//! in the runtime's `abi`.
+//! Functions that the module exports: entry points, the initialiser and finaliser of globals,
+//! `main`. The runtime's `abi` describes the words of their arguments and results.
 
 use crate::emit::{Emit, call, call_value, var_type};
 use crate::error::{Error, Res};
@@ -13,7 +12,7 @@ use inkwell::types::BasicMetadataTypeEnum;
 use inkwell::values::{FunctionValue, PointerValue};
 use prim::PrimType;
 
-/// Context, words of the arguments, words of the results.
+/// Parameters of an entry function: context, words of the arguments, words of the results.
 const ENTRY_PARAMS: usize = 3;
 
 /// The symbol of an entry point's code.
@@ -34,7 +33,7 @@ fn param(f: FunctionValue<'_>, i: u32) -> Res<PointerValue<'_>> {
     pointer(f.get_nth_param(i).ok_or_else(|| Error::bug("an entry's parameter is missing"))?)
 }
 
-/// The address of a word of an array of words.
+/// The address of a word in an array of words.
 fn word_at<'c>(
     emit: &Emit<'_, 'c>,
     b: &Builder<'c>,
@@ -46,7 +45,7 @@ fn word_at<'c>(
     Ok(unsafe { b.build_in_bounds_gep(emit.types.i64, words, &[index], "")? })
 }
 
-/// The exported code of an entry point that another part has.
+/// Declares the exported code of an entry point that another part defines.
 pub fn entry_elsewhere<'c>(emit: &Emit<'_, 'c>, entry: &Entry) -> FunctionValue<'c> {
     let params = [emit.types.ptr.into(); ENTRY_PARAMS];
     let ty = emit.types.i32.fn_type(&params, false);
@@ -54,7 +53,7 @@ pub fn entry_elsewhere<'c>(emit: &Emit<'_, 'c>, entry: &Entry) -> FunctionValue<
     emit.module.add_function(&name, ty, None)
 }
 
-/// The exported code of an entry point: unpacks words, calls, packs words.
+/// Defines the exported code of an entry point: unpacks words, calls the function, packs words.
 pub fn entry<'c>(emit: &Emit<'_, 'c>, entry: &Entry) -> Res<FunctionValue<'c>> {
     let id = entry.fun.0 as usize;
     let missing = || Error::bug(format_args!("entry {} has no function", entry.name));
@@ -72,7 +71,7 @@ pub fn entry<'c>(emit: &Emit<'_, 'c>, entry: &Entry) -> Res<FunctionValue<'c>> {
                 let zero = emit.types.i64.const_zero();
                 b.build_int_compare(IntPredicate::NE, word, zero, "")?.into()
             }
-            // The low bytes come first.
+            // Little-endian: the value's bytes come first in its word.
             ty @ (VarType::Scalar(_) | VarType::Buffer(_) | VarType::Vector(..)) => {
                 b.build_load(emit.types.var(ty), place, "")?
             }
@@ -104,7 +103,7 @@ pub fn entry<'c>(emit: &Emit<'_, 'c>, entry: &Entry) -> Res<FunctionValue<'c>> {
     Ok(f)
 }
 
-/// The code that fills the globals; on failure it releases what it stored.
+/// Defines the initialiser of the globals; on failure it releases the blocks that it stored.
 pub fn init<'c>(emit: &Emit<'_, 'c>, id: FunId) -> Res<FunctionValue<'c>> {
     let callee = emit.function(id.0 as usize)?;
     let (f, b) = export(emit, &format!("bindrune_init{}", emit.suffix), 1);
@@ -121,7 +120,7 @@ pub fn init<'c>(emit: &Emit<'_, 'c>, id: FunId) -> Res<FunctionValue<'c>> {
     Ok(f)
 }
 
-/// The code that releases what the globals hold.
+/// Defines the finaliser, which releases the blocks in the globals.
 pub fn fini<'c>(emit: &Emit<'_, 'c>) -> Res<FunctionValue<'c>> {
     let ty = emit.context.void_type().fn_type(&[emit.types.ptr.into()], false);
     let f = emit.module.add_function(&format!("bindrune_fini{}", emit.suffix), ty, None);
@@ -146,8 +145,7 @@ fn release_globals<'c>(emit: &Emit<'_, 'c>, b: &Builder<'c>, ctx: PointerValue<'
     Ok(())
 }
 
-/// `main`, which leaves everything to a function of the runtime. That takes what
-/// `main` gets and `more`.
+/// Defines `main`, which calls the runtime function `start` with its own arguments and `more`.
 pub fn main<'c>(emit: &Emit<'_, 'c>, start: &str, more: &[Value<'c>]) -> Res<()> {
     let (types, b) = (&emit.types, emit.context.create_builder());
     let (int_type, ptr) = (types.i32.into(), types.ptr.into());

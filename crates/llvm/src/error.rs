@@ -1,20 +1,20 @@
-//! Why no code was made: a limitation with a name, a wrong request, or a bug.
+//! Errors of this crate: an unsupported feature, an invalid request, or a compiler bug.
 
 use std::fmt;
 
-/// A failure of this crate.
+/// An error of this crate.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Error {
-    /// Something that is not supported yet.
+    /// A feature that is not supported yet.
     Unsupported(String),
-    /// The request does not make sense, for example an unknown processor.
+    /// An invalid request, for example an unknown processor.
     Usage(String),
     /// A bug of the compiler.
     Bug(String),
 }
 
 impl Error {
-    /// A bug, described.
+    /// Creates an error for a compiler bug.
     pub(crate) fn bug(what: impl fmt::Display) -> Self {
         Self::Bug(what.to_string())
     }
@@ -40,5 +40,5 @@ impl From<inkwell::builder::BuilderError> for Error {
     }
 }
 
-/// The result of making code.
+/// The result type of this crate.
 pub(crate) type Res<T> = Result<T, Error>;

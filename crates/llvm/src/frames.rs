@@ -1,17 +1,17 @@
-//! How much stack the arrays in frames take, so that functions that call themselves can ask
-//! for it before they take it.
+//! The stack that frame arrays take, so that recursive functions can check for it before they use
+//! it.
 //!
-//! Before: a verified program. After: for each function the bytes of its own arrays, those
-//! of tasks that it begins among them, and of the functions that it calls, down to those
-//! that ask for themselves: calls go round in circles through these alone.
+//! Before: a verified program. After: for each function the bytes of its own arrays, those of its
+//! tasks included, and of the functions that it calls, transitively up to recursive functions,
+//! which check the stack themselves: every cycle of calls contains one.
 
 use imp::walk::{callees_first, each_stmt};
 use imp::{Program, Stmt};
 
-/// Code as optimised may hold an array twice.
+/// Optimised code may hold an array twice.
 const COPIES: u64 = 2;
 
-/// The bytes for each function, in the order of the program.
+/// The bytes for each function, in program order.
 pub fn needs(program: &Program) -> Vec<u64> {
     let functions = &program.functions;
     let mut needs = vec![0u64; functions.len()];

@@ -1,14 +1,13 @@
 //! The frame of a function: variables, entry, exits.
 //!
-//! Each variable is a slot in the entry block (`mem2reg` makes registers of
-//! them), made when it is first used. Owned variables are null at first. There
-//! is one block for failure; it and the end of the body give back what is owned.
-//! What is owned lies in an array of the frame too, for the block for failure
-//! alone: if it took the variables from registers, each place that can fail would
-//! be one more source for each of them.
+//! Each variable is a stack slot in the entry block (`mem2reg` promotes them to registers), created
+//! on first use. Owned variables are null at first. There is one failure block; it and the end of
+//! the body release owned blocks. Owned blocks are also stored in an array of the frame, for the
+//! failure block alone: if it read the variables from registers, each operation that can fail would
+//! add an incoming value to a phi for each variable.
 //!
-//! A task's body is a function of its own in LLVM; it is emitted by the same
-//! code with other exits (see [`tasks`](crate::tasks)).
+//! A task's body is an LLVM function of its own; the same code emits it with other exits (see
+//! [`tasks`](crate::tasks)).
 
 use crate::emit::{Emit, call, call_value, var_type};
 use crate::error::{Error, Res};
@@ -25,7 +24,7 @@ use inkwell::values::{
 use prim::{BinOp, PrimType};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Scopes of the buffers that are distinct in the body being emitted.
+/// Alias scopes of the buffers that are distinct in the body being emitted.
 #[derive(Default)]
 pub struct Scopes<'c> {
     pub own: FxHashMap<Var, usize>,
@@ -39,30 +38,30 @@ pub struct Frame<'e, 'p, 'c> {
     pub value: FunctionValue<'c>,
     pub builder: Builder<'c>,
     pub ctx: PointerValue<'c>,
-    /// Where execution goes when something fails.
+    /// The block to which failures branch.
     pub fail: BasicBlock<'c>,
-    /// Variables that lie in the frame and may be shared by iterations of loops.
+    /// Buffer variables that denote frame arrays, which loop iterations may share.
     pub framed: &'e FxHashSet<Var>,
-    /// Access groups of the independent loops around.
+    /// Access groups of the enclosing independent loops.
     pub groups: Vec<MetadataValue<'c>>,
     pub scopes: Scopes<'c>,
     /// Arrays for the values of failing checks, by length.
     pub check_values: FxHashMap<usize, PointerValue<'c>>,
-    /// Where a store goes that nobody wants.
+    /// The stack slot to which masked-off lanes store.
     pub spare: Option<PointerValue<'c>>,
     entry: BasicBlock<'c>,
     slots: FxHashMap<Var, PointerValue<'c>>,
     owned: Owned<'c>,
 }
 
-/// The array of what is owned.
+/// The array of owned blocks, and each variable's index in it.
 #[derive(Default)]
 struct Owned<'c> {
     array: Option<PointerValue<'c>>,
     position: FxHashMap<Var, u64>,
 }
 
-/// Emits the code of a function, which gets declared.
+/// Emits the code of a function, declaring it if necessary.
 pub fn function(emit: &Emit<'_, '_>, function: &Function, id: usize) -> Res<()> {
     let value = emit.function(id)?;
     let framed = framed_vars(&function.body);
@@ -88,7 +87,7 @@ pub fn function(emit: &Emit<'_, '_>, function: &Function, id: usize) -> Res<()> 
     frame.finish()
 }
 
-/// Buffer variables that denote arrays in the frame.
+/// The buffer variables that denote frame arrays, directly or by borrowing.
 pub fn framed_vars(stmts: &[Stmt]) -> FxHashSet<Var> {
     let (mut framed, mut borrows) = (Vec::new(), FxHashMap::<Var, Vec<Var>>::default());
     imp::walk::each_stmt(stmts, &mut |stmt| match stmt {
@@ -125,7 +124,7 @@ pub fn framed_vars(stmts: &[Stmt]) -> FxHashSet<Var> {
 }
 
 impl<'e, 'p, 'c> Frame<'e, 'p, 'c> {
-    /// A frame with its entry block, ready for the body.
+    /// Creates a frame with its entry block, ready for the body.
     pub fn new(
         emit: &'e Emit<'p, 'c>,
         function: &'p Function,
@@ -156,7 +155,7 @@ impl<'e, 'p, 'c> Frame<'e, 'p, 'c> {
         })
     }
 
-    /// Joins the entry block, which by now has all slots, to the body.
+    /// Ends the entry block, which has all slots by now, with a branch to the body.
     pub fn finish(&self) -> Res<()> {
         let builder = self.emit.context.create_builder();
         builder.position_at_end(self.entry);
@@ -165,17 +164,17 @@ impl<'e, 'p, 'c> Frame<'e, 'p, 'c> {
         Ok(())
     }
 
-    /// Emits operators at the current place.
+    /// Emits operators at the builder's insertion point.
     pub fn ops(&self) -> Ops<'_, 'p, 'c> {
         Ops { emit: self.emit, builder: &self.builder }
     }
 
-    /// A new block of the function.
+    /// Appends a block to the function.
     pub fn new_block(&self, name: &str) -> BasicBlock<'c> {
         self.emit.context.append_basic_block(self.value, name)
     }
 
-    /// A place in the stack frame, allocated once at entry.
+    /// Allocates memory in the stack frame, once, in the entry block.
     pub fn stack_slot(&self, ty: impl BasicType<'c>, align: u32) -> Res<PointerValue<'c>> {
         let builder = self.emit.context.create_builder();
         builder.position_at_end(self.entry);
@@ -188,12 +187,12 @@ impl<'e, 'p, 'c> Frame<'e, 'p, 'c> {
         Ok(slot)
     }
 
-    /// What a variable holds.
+    /// The type of a variable.
     pub fn var_type(&self, var: Var) -> Res<VarType> {
         var_type(self.function, var)
     }
 
-    /// The slot of a variable.
+    /// The stack slot of a variable.
     pub fn slot(&mut self, var: Var) -> Res<PointerValue<'c>> {
         if let Some(slot) = self.slots.get(&var) {
             return Ok(*slot);
@@ -203,26 +202,26 @@ impl<'e, 'p, 'c> Frame<'e, 'p, 'c> {
         Ok(slot)
     }
 
-    /// The value of a variable.
+    /// Loads the value of a variable.
     pub fn get(&mut self, var: Var) -> Res<Value<'c>> {
         let ty = self.emit.types.var(self.var_type(var)?);
         let slot = self.slot(var)?;
         Ok(self.builder.build_load(ty, slot, "")?)
     }
 
-    /// The buffer that a variable denotes.
+    /// Loads the pointer to a variable's buffer.
     pub fn buffer(&mut self, var: Var) -> Res<PointerValue<'c>> {
         pointer(self.get(var)?)
     }
 
-    /// Gives a variable a value.
+    /// Assigns a value to a variable.
     pub fn set(&mut self, var: Var, value: impl BasicValue<'c>) -> Res<()> {
         let slot = self.slot(var)?;
         self.builder.build_store(slot, value)?;
         Ok(())
     }
 
-    /// Makes the array of what is owned; the entry block makes it null.
+    /// Creates the array of owned blocks; the entry block fills it with nulls.
     pub fn own(&mut self, owned: &[Var]) -> Res<()> {
         if owned.is_empty() {
             return Ok(());
@@ -239,12 +238,12 @@ impl<'e, 'p, 'c> Frame<'e, 'p, 'c> {
         Ok(())
     }
 
-    /// Makes owned variables null, whatever they held.
+    /// Sets owned variables to null without releasing what they hold.
     pub fn forget(&mut self, owned: &[Var]) -> Res<()> {
         owned.iter().try_for_each(|var| self.note_owned(*var, self.emit.types.ptr.const_null()))
     }
 
-    /// An owned variable has this value now.
+    /// Assigns a block to an owned variable and records it for the failure block.
     pub fn note_owned(&mut self, var: Var, block: PointerValue<'c>) -> Res<()> {
         self.set(var, block)?;
         let position = self.owned.position.get(&var).copied();
@@ -258,7 +257,7 @@ impl<'e, 'p, 'c> Frame<'e, 'p, 'c> {
         Ok(())
     }
 
-    /// Gives back what is owned, where something failed.
+    /// Releases all owned blocks, in the failure block.
     pub fn release_owned(&self) -> Res<()> {
         let Some(array) = self.owned.array else {
             return Ok(());
@@ -269,7 +268,7 @@ impl<'e, 'p, 'c> Frame<'e, 'p, 'c> {
         Ok(())
     }
 
-    /// Gives back the references of these variables; what they hold is stale then.
+    /// Releases the blocks of these variables, whose values are stale afterwards.
     pub fn release_all(&mut self, owned: &[Var]) -> Res<()> {
         owned.iter().try_for_each(|var| {
             let old = self.buffer(*var)?;
@@ -277,7 +276,7 @@ impl<'e, 'p, 'c> Frame<'e, 'p, 'c> {
         })
     }
 
-    /// Gives back a reference, unless it is null.
+    /// Releases a reference, unless it is null.
     pub fn release(&self, block: PointerValue<'c>) -> Res<()> {
         let (give, after) = (self.new_block("release"), self.new_block("released"));
         let some = self.builder.build_is_not_null(block, "")?;
@@ -289,14 +288,14 @@ impl<'e, 'p, 'c> Frame<'e, 'p, 'c> {
         Ok(())
     }
 
-    /// An owned variable gets a reference; the one that it held is given back.
+    /// Assigns a reference to an owned variable and releases the one that it held.
     pub fn set_owned(&mut self, var: Var, block: PointerValue<'c>) -> Res<()> {
         let old = self.buffer(var)?;
         self.note_owned(var, block)?;
         self.release(old)
     }
 
-    /// Goes on where `good` holds, fails elsewhere.
+    /// Branches to the failure block unless `good` holds.
     pub fn fail_unless(&mut self, good: IntValue<'c>) -> Res<()> {
         let next = self.new_block("good");
         let branch = self.builder.build_conditional_branch(good, next, self.fail)?;
@@ -305,15 +304,15 @@ impl<'e, 'p, 'c> Frame<'e, 'p, 'c> {
         Ok(())
     }
 
-    /// Fails unless a status is 0.
+    /// Branches to the failure block unless a status is 0.
     pub fn fail_unless_ok(&mut self, status: IntValue<'c>) -> Res<()> {
         let zero = status.get_type().const_zero();
         let good = self.builder.build_int_compare(IntPredicate::EQ, status, zero, "")?;
         self.fail_unless(good)
     }
 
-    /// Fails if the stack is nearly used up, so many bytes further down: compares with the
-    /// limit in the context's second word first.
+    /// Fails if less than `bytes` of stack are left: compares with the limit in the context's
+    /// second word first, and asks the runtime if that is exceeded.
     fn check_stack(&mut self, bytes: u64) -> Res<()> {
         let (types, b) = (&self.emit.types, &self.builder);
         let frame_address = self.emit.intrinsic("llvm.frameaddress", &[types.ptr.into()])?;
@@ -324,7 +323,7 @@ impl<'e, 'p, 'c> Frame<'e, 'p, 'c> {
         let limit = unsafe { b.build_in_bounds_gep(types.i64, self.ctx, &[types.const_i64(1)], "")? };
         let limit = int(b.build_load(types.i64, limit, "")?)?;
         let (slow, fine) = (self.new_block("stack.low"), self.new_block("stack.fine"));
-        // Addresses have no sign.
+        // User-space addresses are non-negative as signed numbers, and `lowest` may be negative.
         let lowest = b.build_int_sub(here, bytes, "")?;
         let enough = b.build_int_compare(IntPredicate::SGT, lowest, limit, "")?;
         let branch = b.build_conditional_branch(enough, fine, slow)?;
@@ -337,8 +336,8 @@ impl<'e, 'p, 'c> Frame<'e, 'p, 'c> {
         Ok(())
     }
 
-    /// Puts an instruction that touches only these buffers into the access
-    /// groups of the loops around, unless iterations share one of them.
+    /// Adds an access that touches only these buffers to the access groups of the enclosing loops,
+    /// unless a buffer is a frame array, which iterations share.
     pub fn independent(&self, access: InstructionValue<'c>, buffers: &[Var]) -> Res<()> {
         if buffers.iter().any(|var| self.framed.contains(var)) {
             return Ok(());
@@ -346,13 +345,13 @@ impl<'e, 'p, 'c> Frame<'e, 'p, 'c> {
         self.emit.metadata.in_groups(access, &self.groups)
     }
 
-    /// Says all that is known about a load or store of a buffer's element.
+    /// Attaches access groups and alias scopes to a load or store of a buffer's element.
     pub fn annotate(&self, access: InstructionValue<'c>, buffer: Var) -> Res<()> {
         self.independent(access, &[buffer])?;
         self.scoped(access, buffer)
     }
 
-    /// Says which buffers a load or store of a buffer's element does not touch.
+    /// Attaches alias scopes to a load or store of a buffer's element.
     pub fn scoped(&self, access: InstructionValue<'c>, buffer: Var) -> Res<()> {
         let own = self.scopes.own.get(&buffer).copied();
         let others: Vec<MetadataValue<'c>> = self
@@ -367,12 +366,12 @@ impl<'e, 'p, 'c> Frame<'e, 'p, 'c> {
         self.emit.metadata.scoped(access, own, &others)
     }
 
-    /// The value of an expression.
+    /// Emits an expression.
     pub fn expr(&mut self, expr: &Expr) -> Res<Value<'c>> {
         stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || self.expr_here(expr))
     }
 
-    /// The value of an integer or truth value.
+    /// Emits an integer or boolean expression.
     pub fn int_expr(&mut self, expr: &Expr) -> Res<IntValue<'c>> {
         int(self.expr(expr)?)
     }
@@ -472,7 +471,7 @@ impl<'e, 'p, 'c> Frame<'e, 'p, 'c> {
     }
 }
 
-/// The exponent, if it is constant, not negative and small.
+/// The exponent, if it is a constant from 0 to 64.
 fn small_power(exponent: &Expr) -> Option<u32> {
     match exponent {
         Expr::Const(x) => u32::try_from(x.as_i64()?).ok().filter(|n| *n <= 64),
@@ -501,7 +500,7 @@ fn small_power(exponent: &Expr) -> Option<u32> {
     }
 }
 
-/// The instruction that made a value, which is known to be one.
+/// The instruction that defines a value; fails if there is none.
 pub fn instruction_of(value: Value<'_>) -> Res<InstructionValue<'_>> {
     debug_assert!(!value.as_value_ref().is_null());
     value.as_instruction_value().ok_or_else(|| Error::bug("a value is not an instruction"))

@@ -1,5 +1,5 @@
-//! Running code in this process: object files are linked into memory by ORC's
-//! LLJIT. The objects are those that executables get, byte for byte.
+//! Runs code in this process: ORC's LLJIT links object files into memory. The objects are those
+//! that executables get, byte for byte.
 
 use crate::entries::entry_symbol;
 use crate::error::{Error, Res};
@@ -17,39 +17,38 @@ use inkwell::llvm_sys::orc2::{
 };
 use std::ffi::{CStr, CString};
 
-/// Exported and callable, in LLVM's encoding of symbol flags.
+/// The flags `exported | callable` in LLVM's encoding of symbol flags.
 const EXPORTED_CODE: u8 = 1 | 4;
 
-/// Code in this process. It can be called as long as this value lives.
+/// Code linked into this process. It can be called while this value lives.
 #[derive(Debug)]
 pub struct Jit {
     jit: LLVMOrcLLJITRef,
 }
 
-// SAFETY: the value is only used to look symbols up and to free the code; ORC's
-// session locks itself.
+// SAFETY: the value is only used to look symbols up and to free the code; ORC's session locks
+// itself.
 unsafe impl Send for Jit {}
 // SAFETY: as above.
 unsafe impl Sync for Jit {}
 
 impl Drop for Jit {
     fn drop(&mut self) {
-        // SAFETY: made by `new`, and used nowhere else. There is nobody to tell
-        // an error to.
+        // SAFETY: made by `new`, and not used after this. An error cannot be reported from `drop`.
         let _ = check(unsafe { LLVMOrcDisposeLLJIT(self.jit) });
     }
 }
 
 impl Jit {
-    /// Links a program's objects. `symbols` are names and addresses that it may refer to,
-    /// the runtime's above all; other names are looked for in this process.
+    /// Links a program's objects. `symbols` are names and addresses that the code may refer to,
+    /// above all the runtime's; other names are looked up in this process.
     ///
     /// # Safety
-    /// The symbols must be what the runtime's `abi` says under their names, and
-    /// stay so while the value lives.
+    /// The symbols must be what the runtime's `abi` specifies under their names, and remain valid
+    /// while the value lives.
     pub unsafe fn new(objects: &[Vec<u8>], symbols: &[(&str, *const ())]) -> Result<Self, Error> {
-        // SAFETY: the calls follow ORC's rules of ownership: the builder goes
-        // to the session, definitions, generator and buffer to its library.
+        // SAFETY: the calls follow ORC's ownership rules: the session takes the builder, and its
+        // library takes the definitions, the generator and the buffers.
         unsafe {
             let mut jit = std::ptr::null_mut();
             check(LLVMOrcCreateLLJIT(&raw mut jit, LLVMOrcCreateLLJITBuilder()))?;
@@ -117,7 +116,7 @@ fn c_string(text: &str) -> Res<CString> {
     CString::new(text).map_err(|_| Error::bug(format_args!("a zero byte in symbol {text:?}")))
 }
 
-/// An LLVM error as ours.
+/// Converts an LLVM error.
 fn check(error: LLVMErrorRef) -> Res<()> {
     if error.is_null() {
         return Ok(());
@@ -132,8 +131,8 @@ fn check(error: LLVMErrorRef) -> Res<()> {
     Err(Error::bug(format_args!("LLVM cannot link the program: {message}")))
 }
 
-/// Functions that LLVM calls where the machine has no instruction, and that an
-/// executable gets from the C library and the compiler's support library.
+/// Functions that LLVM calls where the processor has no instruction, and that an executable gets
+/// from the C library and the compiler's support library.
 fn support_symbols() -> Vec<(&'static str, *const ())> {
     vec![
         ("fma", fma as *const ()),
@@ -151,12 +150,13 @@ extern "C" fn fmaf(x: f32, y: f32, z: f32) -> f32 {
     x.mul_add(y, z)
 }
 
-/// A half in the low bits of a vector register, where a single travels too.
+/// Converts a half, passed in the low bits of a vector register, to a single, which travels the
+/// same way.
 extern "C" fn extend_half(x: f32) -> f32 {
     half::f16::from_bits(x.to_bits() as u16).to_f32()
 }
 
-/// The other way round.
+/// Converts a single to a half, with the same passing of halves.
 extern "C" fn truncate_to_half(x: f32) -> f32 {
     f32::from_bits(u32::from(half::f16::from_f32(x).to_bits()))
 }

@@ -1,15 +1,14 @@
 //! Loads and stores of vectors.
 //!
-//! How they go about it stands in the access (`imp::LanePositions`): lanes one
-//! after another are one access, masked where a mask is given; near ones a few such
-//! accesses and shuffles; others at regular distances loads and stores of scalars;
-//! all else is gathered and scattered. LLVM scatters in the order of the lanes. A
-//! `bool` is a byte in memory.
+//! The access's `imp::LanePositions` determines the instructions: contiguous lanes are one access,
+//! masked if there is a mask; lanes a small constant stride apart are a few such accesses and
+//! shuffles; other strided lanes are scalar loads or stores; all else is gathered or scattered.
+//! LLVM scatters in lane order. A `bool` is a byte in memory.
 //!
-//! Where a mask is given, lanes that are not set may have positions outside the
-//! block, so LLVM is told nothing about addresses then. Where the access says that
-//! such lanes go elsewhere, they read a constant 0 or write a place in the frame;
-//! else they are left out, if need be by branches.
+//! If there is a mask, lanes that are not set may have positions outside of the block, so address
+//! computations are not marked `inbounds`. If the access specifies `Off::Elsewhere`, such lanes
+//! read a constant 0 or write to a stack slot; otherwise they are masked off, if need be by
+//! branches.
 
 use crate::emit::{call, call_instruction};
 use crate::error::{Error, Res};
@@ -21,20 +20,20 @@ use inkwell::types::{AsTypeRef, BasicTypeEnum, VectorType};
 use inkwell::values::{AsValueRef, CallSiteValue, InstructionValue, IntValue, PointerValue, VectorValue};
 use prim::PrimType;
 
-/// An access, ready but for positions.
+/// An access with all operands but the positions.
 struct Target<'c> {
     var: Var,
     buffer: PointerValue<'c>,
     elem: PrimType,
     lanes: u32,
-    /// The type in memory.
+    /// The vector type in memory.
     ty: VectorType<'c>,
     mask: Option<VectorValue<'c>>,
     off: Off,
 }
 
 impl<'c> Frame<'_, '_, 'c> {
-    /// A variable gets each lane's element.
+    /// Loads each lane's element into a variable.
     pub fn load_lanes(&mut self, var: Var, from: &LaneAccess, mask: Option<&Expr>) -> Res<()> {
         let target = self.target(from, mask)?;
         let value = match &from.at {
@@ -60,7 +59,7 @@ impl<'c> Frame<'_, '_, 'c> {
         self.set(var, value)
     }
 
-    /// Each lane's element gets its value.
+    /// Stores each lane's value to its element.
     pub fn store_lanes(&mut self, to: &LaneAccess, value: &Expr, mask: Option<&Expr>) -> Res<()> {
         let value = self.expr(value)?;
         let value = vector(self.stored(value, to.elem)?)?;
@@ -100,7 +99,7 @@ impl<'c> Frame<'_, '_, 'c> {
         })
     }
 
-    /// A position so many elements further.
+    /// A position `by` elements further.
     fn further(&self, position: IntValue<'c>, by: i64) -> Res<IntValue<'c>> {
         let by = self.emit.types.const_i64(by);
         Ok(self.builder.build_int_add(position, by, "")?)
@@ -121,7 +120,7 @@ impl<'c> Frame<'_, '_, 'c> {
         if starts.len() == 1 {
             return self.pick(found, found, &lies);
         }
-        // Where lanes are that were found by now; row by row more of them.
+        // The index of each lane in `found`, where loaded so far; extended row by row.
         let mut known: Vec<Option<u32>> = lies.iter().map(|lie| lie.filter(|at| *at < n)).collect();
         for start in &starts[1..] {
             let lane = |(known, lie): (&Option<u32>, &Option<u32>)| {
@@ -135,8 +134,8 @@ impl<'c> Frame<'_, '_, 'c> {
         Ok(found)
     }
 
-    /// The first lane's element lies last: the one stride that near stores have
-    /// (the verifier sees to it).
+    /// Stores with stride -1, where the first lane has the highest position. The verifier admits no
+    /// other near stride for stores.
     fn store_backwards(
         &self,
         target: &Target<'c>,
@@ -202,7 +201,7 @@ impl<'c> Frame<'_, '_, 'c> {
         self.ops().shuffle(x, y, places)
     }
 
-    /// Loads elements one after another.
+    /// Loads contiguous elements.
     fn load_row(
         &self,
         target: &Target<'c>,
@@ -271,13 +270,14 @@ impl<'c> Frame<'_, '_, 'c> {
         let f = self.emit.intrinsic("llvm.masked.scatter", &types)?;
         let store = call_instruction(call(&self.builder, f, &args)?);
         if replaced {
-            // Iterations of independent loops share the place in the frame.
+            // The slot is shared by iterations of independent loops, so the store joins no access
+            // group.
             return self.scoped(store, target.var);
         }
         self.annotate(store, target.var)
     }
 
-    /// The addresses, with another one where the mask is not set.
+    /// The addresses, replaced by `other` where the mask is not set.
     fn replace(
         &self,
         mask: VectorValue<'c>,
@@ -288,7 +288,7 @@ impl<'c> Frame<'_, '_, 'c> {
         vector(self.ops().select(mask.into(), addresses.into(), others)?)
     }
 
-    /// A place in the frame, for values that nobody wants.
+    /// The stack slot to which masked-off lanes store.
     fn spare(&mut self) -> Res<PointerValue<'c>> {
         if let Some(spare) = self.spare {
             return Ok(spare);
@@ -309,7 +309,7 @@ impl<'c> Frame<'_, '_, 'c> {
             return self.element(target.buffer, target.elem, position);
         }
         let ty = self.emit.types.memory(target.elem);
-        // SAFETY: nothing is promised about the address.
+        // SAFETY: the address computation is not marked `inbounds`.
         Ok(unsafe { self.builder.build_gep(ty, target.buffer, &[position], "")? })
     }
 
@@ -317,8 +317,8 @@ impl<'c> Frame<'_, '_, 'c> {
     fn addresses(&self, target: &Target<'c>, positions: VectorValue<'c>) -> VectorValue<'c> {
         let ty = self.emit.types.memory(target.elem);
         let mut positions = [positions.as_value_ref()];
-        // SAFETY: a pointer and a vector of indices give a vector of pointers,
-        // for which inkwell has no call. Nothing is promised about addresses.
+        // SAFETY: a pointer and a vector of indices give a vector of pointers, for which inkwell
+        // has no call. The address computation is not marked `inbounds`.
         unsafe {
             VectorValue::new(LLVMBuildGEP2(
                 self.builder.as_mut_ptr(),
@@ -339,13 +339,13 @@ impl<'c> Frame<'_, '_, 'c> {
         mask.unwrap_or_else(all).into()
     }
 
-    /// The alignment of an element, as intrinsics want it.
+    /// The element's alignment as the operand of an intrinsic.
     fn alignment(&self, target: &Target<'c>) -> Value<'c> {
         let bytes = self.emit.types.i32.const_int(target.elem.size(), false);
         bytes.into()
     }
 
-    /// Calls one of the intrinsics for vectors in memory.
+    /// Calls an intrinsic for vectors in memory and annotates the access.
     fn masked(
         &self,
         target: &Target<'c>,
@@ -358,14 +358,14 @@ impl<'c> Frame<'_, '_, 'c> {
         Ok(site)
     }
 
-    /// A load or store that is aligned as its elements.
+    /// Aligns a load or store to its elements and annotates it.
     fn plain(&self, target: &Target<'c>, access: InstructionValue<'c>) -> Res<()> {
         access.set_alignment(target.elem.size() as u32).map_err(Error::bug)?;
         self.annotate(access, target.var)
     }
 }
 
-/// Where lanes lie, counted in elements from the lowest one.
+/// The offsets of lanes from the lowest one, in elements.
 fn lies(lanes: u32, stride: i64) -> Vec<Option<u32>> {
     let apart = stride.unsigned_abs() as u32;
     let mut lies: Vec<_> = (0..lanes).map(|lane| Some(lane * apart)).collect();
@@ -375,9 +375,8 @@ fn lies(lanes: u32, stride: i64) -> Vec<Option<u32>> {
     lies
 }
 
-/// The starts of rows of as many elements as there are lanes that cover all
-/// lanes, in order and counted from the lowest one. The last row ends with the
-/// last lane.
+/// The starts, relative to the lowest lane, of rows that together cover all lanes; each row has as
+/// many elements as there are lanes. The last row ends with the last lane.
 fn rows(lanes: u32, stride: i64) -> Vec<u32> {
     let apart = stride.unsigned_abs() as u32;
     let last = (lanes - 1) * apart + 1 - lanes;
@@ -390,7 +389,7 @@ fn rows(lanes: u32, stride: i64) -> Vec<u32> {
     starts
 }
 
-/// The vector that an intrinsic gives.
+/// The vector result of an intrinsic.
 fn result(site: CallSiteValue<'_>) -> Res<VectorValue<'_>> {
     let value = site.try_as_basic_value().basic();
     vector(value.ok_or_else(|| Error::bug("a load has no value"))?)

@@ -1,26 +1,27 @@
-//! From the imperative IR to machine code with LLVM 19.
+//! Compiles the imperative IR to machine code with LLVM 19.
 //!
-//! [`compile`] verifies a program, takes it apart into modules, emits LLVM code
-//! for each function and each task's body, and runs LLVM's optimisations for the
-//! processor that is asked for, module beside module. Out come text, assembly or
-//! object files, one for each module; [`Jit`] links objects into this process.
+//! [`compile`] verifies a program, partitions it into modules, emits LLVM code for each function
+//! and each task body, and runs LLVM's optimisations for the requested processor, the modules in
+//! parallel. The output is text, assembly or object files, one for each module; [`Jit`] links
+//! objects into this process.
 //!
-//! Contracts. No fast-math flag reaches LLVM and nothing is contracted: scalar
-//! operators mean what `prim::eval` says, bit for bit (NaNs up to their payload).
-//! Every generated function returns a status; on failure it has given back what
-//! it owned. The runtime's `abi` describes what generated code calls and exports.
-//! The same program and options give the same bytes, with any number of threads.
+//! Contracts. No fast-math flag reaches LLVM and nothing is contracted: scalar operators mean what
+//! `prim::eval` says, bit for bit (NaNs up to their payload). Every generated function returns a
+//! status; on failure it has released what it owned. The runtime's `abi` describes the functions
+//! that generated code calls and exports. The same program and options give the same bytes, with
+//! any number of threads.
 //!
-//! | module | holds |
+//! | module | contents |
 //! |---|---|
 //! | `types`, `ops` | LLVM types and constants; operators |
-//! | `emit`, `metadata` | declarations, constants, attributes; facts for LLVM |
+//! | `emit`, `metadata` | declarations, constants, attributes; metadata for LLVM |
 //! | `function`, `stmt`, `lanes`, `loops`, `tasks`, `copy`, `transpose` | code of functions |
-//! | `results` | how functions give their results |
-//! | `device` | what the host does with a device: memory, launches |
+//! | `results` | the calling convention for results |
+//! | `device` | the host's device operations: memory, launches |
+//! | `tunables` | tuning parameters and logged comparisons |
 //! | `entries`, `tables` | exported functions, the program's description |
-//! | `parts` | which module has what |
-//! | `target`, `passes`, `masks`, `module`, `jit` | machine, pipeline, outputs |
+//! | `parts`, `frames` | partition into modules; stack used by frame arrays |
+//! | `target`, `passes`, `masks`, `module`, `jit` | target machine, pass pipeline, outputs |
 
 #![warn(clippy::wildcard_enum_match_arm)]
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used))]
@@ -59,20 +60,20 @@ pub use module::Output;
 pub use tables::{ABI_VERSION, PROGRAM_SYMBOL};
 pub use target::describe as machine;
 
-/// What code is made for.
+/// The target and form of the generated code.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The processor: `native`, `generic`, or a name such as `x86-64-v3`.
     pub cpu: String,
     /// LLVM's optimisation level, 0 to 3.
     pub opt_level: u8,
-    /// Whether the object gets a `main` that starts the runtime.
+    /// The entry function that the object gets, if any: its `main` starts the runtime.
     pub start: Start,
-    /// What all symbols that the object exports end in.
+    /// Suffix of all symbols that the object exports.
     pub suffix: &'static str,
-    /// The code of the program's kernels, where it has some.
+    /// The code of the program's kernels, if it has kernels.
     pub device: Option<DeviceCode>,
-    /// Who compiles modules side by side; the bytes do not depend on it.
+    /// The threads that compile modules in parallel; the bytes do not depend on them.
     pub workers: Workers,
 }
 
@@ -89,25 +90,25 @@ impl Default for Options {
     }
 }
 
-/// What an object starts.
+/// The program that an object's `main` starts.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub enum Start {
-    /// Nothing: it has no `main`.
+    /// None: the object has no `main`.
     #[default]
     Nothing,
-    /// Its program.
+    /// The object's own program.
     Program,
-    /// The best program for the processor that it is started on, of several for
-    /// levels of processors: their numbers and the suffixes of their symbols. One
-    /// of them is its own.
+    /// The best of several programs, compiled for several processor levels, for the processor on
+    /// which it is started: the levels' numbers and the suffixes of their symbols. One of them is
+    /// the object's own.
     Best(Vec<(u64, &'static str)>),
 }
 
-/// Compiles a program: the bytes of each module, in order.
+/// Compiles a program and returns the bytes of each module, in order.
 ///
 /// # Errors
-/// [`Error::Unsupported`] for what the back end cannot do yet, [`Error::Usage`]
-/// for an unknown processor, [`Error::Bug`] for an invalid program.
+/// [`Error::Unsupported`] for features that the back end does not support yet, [`Error::Usage`] for
+/// an unknown processor, [`Error::Bug`] for an invalid program.
 pub fn compile(program: &imp::Program, options: &Options, output: Output) -> Result<Vec<Vec<u8>>, Error> {
     if let Err(errors) = imp::verify(program) {
         let texts: Vec<String> = errors.iter().map(ToString::to_string).collect();
@@ -122,7 +123,7 @@ pub fn compile(program: &imp::Program, options: &Options, output: Output) -> Res
     module::compile(program, options, output)
 }
 
-/// The modules' assembly or LLVM code as one text.
+/// Returns the modules' assembly or LLVM code as one text.
 ///
 /// # Errors
 /// As [`compile`].

@@ -1,9 +1,9 @@
 //! Loops that run on the calling thread.
 //!
-//! A counting loop becomes `head: i < to ? body : after`, with the counter as a
-//! phi; LLVM rotates it. A loop that is independent gets an access group of its
-//! own. No loop is promised to end: LLVM sees that counting loops do, and an
-//! endless loop inside one must not license it to do as it likes.
+//! A counting loop becomes `head: i < to ? body : after`, with the counter as a phi; LLVM rotates
+//! it. An independent loop gets an access group of its own. No loop is marked `mustprogress`: LLVM
+//! infers that counting loops terminate, and an infinite loop inside one must not be undefined
+//! behaviour.
 
 use crate::error::{Error, Res};
 use crate::function::Frame;
@@ -12,12 +12,12 @@ use imp::{For, How, Stmt, Var, VarType};
 use inkwell::IntPredicate;
 use inkwell::values::IntValue;
 
-/// Of a schedule, statements that LLVM may still reorder: some freedom helps it
-/// with the registers.
+/// The number of scheduled statements that LLVM may still reorder: some freedom helps register
+/// allocation.
 const KEPT_TOGETHER: usize = 16;
 
 impl<'p, 'c> Frame<'_, 'p, 'c> {
-    /// A counting loop of any kind.
+    /// Emits a counting loop of any kind.
     pub fn for_loop(&mut self, f: &'p For) -> Res<()> {
         match &f.how {
             How::Seq { independent } => {
@@ -77,9 +77,9 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
         Ok(())
     }
 
-    /// Statements in an order that is to be kept. LLVM's own scheduler would
-    /// bring what belongs together close together again; it moves nothing across
-    /// labels, and an annotation is a label without code.
+    /// Emits statements in an order that must be kept. LLVM's own scheduler would move dependent
+    /// instructions together again; it moves nothing across labels, and an annotation is a label
+    /// without code.
     fn scheduled(&mut self, body: &'p [Stmt]) -> Res<()> {
         let annotation = self.emit.intrinsic("llvm.codeview.annotation", &[])?;
         let text = self.emit.context.metadata_string("scheduled");
@@ -91,12 +91,12 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
         Ok(())
     }
 
-    /// The block that is being filled.
+    /// The block at the insertion point.
     pub fn current(&self) -> Res<inkwell::basic_block::BasicBlock<'c>> {
         self.builder.get_insert_block().ok_or_else(|| Error::bug("code without a block"))
     }
 
-    /// A loop while a variable is true.
+    /// Emits a loop that runs while a variable is true.
     pub fn while_loop(&mut self, cond: Var, body: &'p [Stmt]) -> Res<()> {
         if !matches!(self.var_type(cond)?, VarType::Scalar(prim::PrimType::Bool)) {
             return Err(Error::bug("the condition of a loop is not a truth value"));

@@ -1,11 +1,9 @@
-//! Masks that live longer than a basic block, for processors without registers
-//! for masks.
+//! Widens masks that live across basic blocks, for processors without mask registers.
 //!
-//! LLVM selects instructions block by block, and where a vector of `i1` passes
-//! from one to another it packs its lanes into narrow integers, only to unpack
-//! them for the next comparison or selection. A comparison gives lanes as wide
-//! as its operands, all bits set or none, and selections take just those. So
-//! after optimisation (which would undo this) such masks become vectors of
+//! LLVM selects instructions block by block, and where a vector of `i1` passes from one block to
+//! another, it packs its lanes into narrow integers, only to unpack them for the next comparison or
+//! select. A comparison produces lanes as wide as its operands, all bits set or none, and selects
+//! use exactly these. So after optimisation (which would undo this) such masks become vectors of
 //! integers between blocks:
 //!
 //! ```text
@@ -13,10 +11,10 @@
 //!                                        m = w < 0
 //! ```
 //!
-//! 1. Each phi of masks becomes one of wide masks and a comparison.
-//! 2. So do the logical operators that take or make masks of which this is true.
-//! 3. Each mask that is used in another block is widened where it is made and
-//!    compared where it is used.
+//! 1. Each phi of masks becomes a phi of wide masks and a comparison.
+//! 2. So do the logical operators with a widened or block-crossing operand or result.
+//! 3. Each mask that is used in another block is widened where it is defined and compared where it
+//!    is used.
 
 use crate::error::{Error, Res};
 use inkwell::IntPredicate;
@@ -31,13 +29,13 @@ use inkwell::values::{
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// So many instructions are asked how wide a mask is.
+/// The maximum number of instructions searched for the width of a mask.
 const LOOKS: usize = 16;
 
-/// Where nothing says how wide a mask is.
+/// The width of a mask if the search finds none.
 const USUAL_WIDTH: u32 = 32;
 
-/// Widens the masks of a module that pass from block to block.
+/// Widens the masks of a module that live across blocks.
 pub fn widen<'c>(context: &'c Context, module: &Module<'c>) -> Res<()> {
     module.get_functions().filter(|f| f.count_basic_blocks() > 1).try_for_each(|f| {
         Widen {
@@ -55,7 +53,7 @@ struct Widen<'c> {
     builder: Builder<'c>,
     /// The wide form of masks.
     wide: FxHashMap<InstructionValue<'c>, VectorValue<'c>>,
-    /// Masks in blocks where they are not made.
+    /// Masks recomputed in blocks other than their own.
     narrow: FxHashMap<(InstructionValue<'c>, BasicBlock<'c>), VectorValue<'c>>,
 }
 
@@ -89,7 +87,7 @@ impl<'c> Widen<'c> {
         Ok(())
     }
 
-    /// A phi of wide masks, and a mask in place of another phi.
+    /// Creates a phi of wide masks, and replaces the old phi by a comparison of it.
     fn wide_phi(&mut self, phi: InstructionValue<'c>, block: BasicBlock<'c>) -> Res<PhiValue<'c>> {
         let ty = self.wide_type(phi)?;
         self.builder.position_before(&phi);
@@ -102,8 +100,8 @@ impl<'c> Widen<'c> {
         Ok(wide)
     }
 
-    /// A logical operator on wide masks in place of one on masks, if its result
-    /// or an operand crosses blocks.
+    /// Replaces a logical operator on masks by one on wide masks, if its result or an operand
+    /// crosses blocks.
     #[allow(clippy::wildcard_enum_match_arm, reason = "the enum is LLVM's")]
     fn logic(&mut self, op: InstructionValue<'c>, crossing: &FxHashSet<InstructionValue<'c>>) -> Res<()> {
         let (Some(x), Some(y)) = (vector_operand(op, 0), vector_operand(op, 1)) else {
@@ -125,7 +123,7 @@ impl<'c> Widen<'c> {
         };
         let zero = ty.const_zero();
         let mask = self.builder.build_int_compare(IntPredicate::SLT, wide, zero, "")?;
-        // Operators on constants are gone by now.
+        // Operators on constants have been folded.
         let made = mask.as_instruction().ok_or_else(not_a_mask)?;
         op.replace_all_uses_with(&made);
         self.wide.remove(&op);
@@ -134,13 +132,13 @@ impl<'c> Widen<'c> {
         Ok(())
     }
 
-    /// Gives a wide phi the wide forms of what a phi gets.
+    /// Gives a wide phi the wide forms of the original phi's incoming values.
     fn fill(&mut self, phi: InstructionValue<'c>, wide: PhiValue<'c>) -> Res<()> {
         let phi = PhiValue::try_from(phi).map_err(|()| not_a_mask())?;
         let BasicTypeEnum::VectorType(ty) = wide.as_basic_value().get_type() else {
             return Err(not_a_mask());
         };
-        // A block that comes before in two ways brings the same value in both.
+        // A block that is a predecessor twice must have the same incoming value in both entries.
         let mut known: FxHashMap<BasicBlock<'c>, VectorValue<'c>> = FxHashMap::default();
         for (value, before) in phi.get_incomings() {
             let value = match known.get(&before) {
@@ -158,7 +156,7 @@ impl<'c> Widen<'c> {
         Ok(())
     }
 
-    /// A mask in a wide type; the builder stands before the user then.
+    /// A mask in a wide type; positions the builder before the user.
     fn widened(
         &mut self,
         mask: VectorValue<'c>,
@@ -173,7 +171,7 @@ impl<'c> Widen<'c> {
         Ok(self.builder.build_int_cast_sign_flag(mask, ty, true, "")?)
     }
 
-    /// The wide form of a mask, made right after it.
+    /// The wide form of a mask, created right after its definition.
     fn wide_form(&mut self, mask: VectorValue<'c>, made: InstructionValue<'c>) -> Res<VectorValue<'c>> {
         if let Some(wide) = self.wide.get(&made) {
             return Ok(*wide);
@@ -186,7 +184,7 @@ impl<'c> Widen<'c> {
         Ok(wide)
     }
 
-    /// The mask of a wide form, at the start of a block.
+    /// The mask of a wide form, compared at the start of a block.
     fn compared(&self, wide: VectorValue<'c>, block: BasicBlock<'c>) -> Res<VectorValue<'c>> {
         let phis = phis_of(block).count();
         let first = block.get_instructions().nth(phis);
@@ -195,8 +193,8 @@ impl<'c> Widen<'c> {
         Ok(self.builder.build_int_compare(IntPredicate::SLT, wide, zero, "")?)
     }
 
-    /// Masks from other blocks that an instruction uses come from their wide
-    /// forms.
+    /// Replaces the operands of an instruction that are masks from other blocks by comparisons of
+    /// their wide forms.
     fn uses(&mut self, user: InstructionValue<'c>, block: BasicBlock<'c>) -> Res<()> {
         for i in vector_operands(user) {
             let Some(operand) = vector_operand(user, i) else {
@@ -234,7 +232,7 @@ impl<'c> Widen<'c> {
         Ok(elem.vec_type(lanes))
     }
 
-    /// How wide what was compared is where a mask comes from.
+    /// The width of the compared operands from which a mask derives.
     #[allow(clippy::wildcard_enum_match_arm, reason = "the enum is LLVM's")]
     fn width(&self, mask: InstructionValue<'c>, looks: &mut usize) -> Option<u32> {
         *looks = looks.checked_sub(1)?;
@@ -269,7 +267,7 @@ fn phis_of(block: BasicBlock<'_>) -> impl Iterator<Item = InstructionValue<'_>> 
     block.get_instructions().take_while(|i| i.get_opcode() == InstructionOpcode::Phi)
 }
 
-/// The lanes of a mask that an instruction makes.
+/// The number of lanes of the mask that an instruction defines; `None` if it defines no mask.
 #[allow(clippy::wildcard_enum_match_arm, reason = "the enum is LLVM's")]
 fn mask_lanes(made: InstructionValue<'_>) -> Option<u32> {
     match made.get_type() {
@@ -287,7 +285,7 @@ fn is_logic(i: &InstructionValue<'_>) -> bool {
     ops.contains(&opcode) && mask_lanes(*i).is_some()
 }
 
-/// The masks that are used by phis or in other blocks than their own.
+/// The masks that are used by phis or outside of their own block.
 fn crossing(f: FunctionValue<'_>) -> FxHashSet<InstructionValue<'_>> {
     let mut crossing = FxHashSet::default();
     for block in f.get_basic_block_iter() {
@@ -306,7 +304,7 @@ fn crossing(f: FunctionValue<'_>) -> FxHashSet<InstructionValue<'_>> {
     crossing
 }
 
-/// An operand that is a vector.
+/// Operand `i`, if it is a vector.
 fn vector_operand(user: InstructionValue<'_>, i: u32) -> Option<VectorValue<'_>> {
     match user.get_operand(i) {
         Some(Operand::Value(BasicValueEnum::VectorValue(operand))) => Some(operand),
@@ -314,8 +312,8 @@ fn vector_operand(user: InstructionValue<'_>, i: u32) -> Option<VectorValue<'_>>
     }
 }
 
-/// The operands that can be masks. Those of calls are found by the callee's
-/// type, as some are no values at all.
+/// The operands that can be masks. For calls the callee's type is consulted, as some operands are
+/// not values.
 fn vector_operands(user: InstructionValue<'_>) -> Vec<u32> {
     let count = user.get_num_operands();
     match CallSiteValue::try_from(user) {

@@ -1,12 +1,12 @@
 //! Metadata that tells LLVM what it may assume about loops, accesses and branches.
 //!
-//! - An *access group* marks the accesses of an independent loop; the loop's id
-//!   names the group, and the vectoriser then tests nothing at run time.
-//! - *Scopes* say which accesses cannot meet: one scope for each buffer that is
-//!   distinct in a task's body.
+//! - An *access group* marks the accesses of an independent loop; the loop's id names the group, so
+//!   the vectoriser emits no run-time checks.
+//! - *Alias scopes* say which accesses do not alias: one scope for each buffer that is distinct in
+//!   a task's body.
 //!
-//! Groups must be distinct nodes without operands, which the C interface cannot
-//! make; a module therefore starts from a text that declares as many as it needs.
+//! Groups must be distinct nodes without operands, which LLVM's C interface cannot create; a module
+//! is therefore parsed from a text that declares as many as it needs.
 
 use crate::error::{Error, Res};
 use imp::{For, How, Stmt};
@@ -22,7 +22,7 @@ use std::fmt::Write;
 
 const GROUPS: &str = "bindrune.access.groups";
 
-/// The kinds of metadata in use, and the access groups not yet given out.
+/// The metadata kinds in use, and the access groups that are not used yet.
 pub struct Metadata<'c> {
     context: &'c Context,
     group: u32,
@@ -35,7 +35,7 @@ pub struct Metadata<'c> {
     free_groups: RefCell<Vec<MetadataValue<'c>>>,
 }
 
-/// A module with as many access groups as there are independent loops.
+/// Creates a module with `count` access groups, one for each independent loop.
 pub fn module(context: &Context, count: usize) -> Res<(Module<'_>, Metadata<'_>)> {
     let mut text = String::new();
     if count > 0 {
@@ -45,7 +45,7 @@ pub fn module(context: &Context, count: usize) -> Res<(Module<'_>, Metadata<'_>)
             let _ = writeln!(text, "!{i} = distinct !{{}}");
         }
     }
-    // The parser wants the terminating zero inside the buffer.
+    // LLVM's parser requires the terminating zero inside the buffer.
     text.push('\0');
     let buffer = MemoryBuffer::create_from_memory_range_copy(text.as_bytes(), "groups");
     let module = context.create_module_from_ir(buffer).map_err(Error::bug)?;
@@ -66,7 +66,7 @@ pub fn module(context: &Context, count: usize) -> Res<(Module<'_>, Metadata<'_>)
     Ok((module, metadata))
 }
 
-/// How many independent loops there are among statements and in them.
+/// The number of independent loops in statements, nested ones included.
 pub fn independent_loops(stmts: &[Stmt]) -> usize {
     stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
         let count = |stmt: &Stmt| match stmt {
@@ -88,11 +88,11 @@ impl<'c> Metadata<'c> {
         self.context.metadata_node(&operands)
     }
 
-    /// A distinct node whose first operand is itself.
+    /// Creates a distinct node whose first operand is itself.
     fn distinct(&self, operands: &[MetadataValue<'c>]) -> MetadataValue<'c> {
         let context = self.context.as_ctx_ref();
-        // SAFETY: all nodes belong to the living context; the temporary node is
-        // replaced, which also frees it, before anything else can refer to it.
+        // SAFETY: all nodes belong to the living context; the temporary node is replaced, which
+        // also frees it, before anything else can refer to it.
         unsafe {
             let placeholder = LLVMTemporaryMDNode(context, std::ptr::null_mut(), 0);
             let mut all: Vec<LLVMMetadataRef> = vec![placeholder];
@@ -107,13 +107,13 @@ impl<'c> Metadata<'c> {
         instruction.set_metadata(node, kind).map_err(Error::bug)
     }
 
-    /// A fresh access group.
+    /// Returns an unused access group.
     pub fn new_group(&self) -> Res<MetadataValue<'c>> {
         let group = self.free_groups.borrow_mut().pop();
         group.ok_or_else(|| Error::bug("the access groups are used up"))
     }
 
-    /// Puts an access into all of some groups.
+    /// Adds an access to access groups.
     pub fn in_groups(&self, instruction: InstructionValue<'c>, groups: &[MetadataValue<'c>]) -> Res<()> {
         match groups {
             [] => Ok(()),
@@ -122,20 +122,20 @@ impl<'c> Metadata<'c> {
         }
     }
 
-    /// Marks the branch back of a loop whose accesses in `group` are independent.
+    /// Marks the back edge of a loop whose accesses in `group` are independent.
     pub fn independent_loop(&self, back: InstructionValue<'c>, group: MetadataValue<'c>) -> Res<()> {
         let name = self.context.metadata_string("llvm.loop.parallel_accesses");
         let fact = self.node(&[name, group]);
         Self::attach(back, self.distinct(&[fact]), self.loop_id)
     }
 
-    /// Scopes for a number of buffers that cannot meet.
+    /// Creates alias scopes for `count` buffers that do not alias.
     pub fn scopes(&self, count: usize) -> Vec<MetadataValue<'c>> {
         let domain = self.distinct(&[]);
         (0..count).map(|_| self.distinct(&[domain])).collect()
     }
 
-    /// Says in which scope an access is and which ones it does not meet.
+    /// Sets the alias scope of an access, and the scopes that it does not alias.
     pub fn scoped(
         &self,
         instruction: InstructionValue<'c>,
@@ -159,12 +159,12 @@ impl<'c> Metadata<'c> {
         Self::attach(branch, node, self.weights)
     }
 
-    /// Marks a load of memory that nothing changes.
+    /// Marks a load from memory that does not change.
     pub fn invariant(&self, load: InstructionValue<'c>) -> Res<()> {
         Self::attach(load, self.node(&[]), self.invariant)
     }
 
-    /// Marks a load of a pointer to a buffer.
+    /// Marks a load of a buffer pointer as aligned to 64 bytes.
     pub fn aligned(&self, load: InstructionValue<'c>) -> Res<()> {
         let align = self.context.i64_type().const_int(64, false);
         Self::attach(load, self.context.metadata_node(&[align.into()]), self.align)

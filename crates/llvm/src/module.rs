@@ -1,7 +1,7 @@
-//! From a program's parts to what is wanted of them: LLVM text, assembly, objects.
+//! Compiles a program's parts to LLVM text, assembly or object files.
 //!
-//! Each part has a context of its own, lives on one thread and is gone when its
-//! bytes are there, so that as many are in memory as there are workers.
+//! Each part has an LLVM context of its own, which lives on one thread and is dropped as soon as
+//! the bytes exist, so that at most as many are in memory as there are workers.
 
 use crate::emit::Emit;
 use crate::error::{Error, Res};
@@ -13,18 +13,16 @@ use inkwell::OptimizationLevel;
 use inkwell::context::Context;
 use inkwell::targets::FileType;
 
-/// What is wanted of a module.
+/// The form of the output.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Output {
-    /// A relocatable object file.
     Object,
-    /// Assembly text.
     Assembly,
     /// LLVM's text form, optimised.
     Ir,
 }
 
-/// Compiles the parts of a verified program, side by side.
+/// Compiles the parts of a verified program in parallel.
 pub fn compile(program: &Program, options: &Options, output: Output) -> Res<Vec<Vec<u8>>> {
     let plan = Plan::new(program);
     let parts = (0..plan.count).collect();
@@ -33,7 +31,7 @@ pub fn compile(program: &Program, options: &Options, output: Output) -> Res<Vec<
     done.into_iter().collect()
 }
 
-/// Emits and optimises a part, and gives its bytes.
+/// Emits and optimises a part, and returns its bytes.
 fn compile_part(
     program: &Program,
     (plan, part): (&Plan, usize),
@@ -70,7 +68,7 @@ fn compile_part(
     Ok(buffer.map_err(Error::bug)?.as_slice().to_vec())
 }
 
-/// Loops in a part that need an access group of their own, or a few more.
+/// An upper bound on the number of access groups that a part's independent loops require.
 fn access_groups(program: &Program, plan: &Plan, part: usize) -> usize {
     let functions = program.functions.iter().enumerate();
     let count = functions.map(|(id, function)| match plan.home(id) {

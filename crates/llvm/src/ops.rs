@@ -1,9 +1,9 @@
-//! Operators on scalars and vectors, bit for bit as `prim::eval` defines them
-//! for scalars: dispatch by type, truth values, comparisons, conversions.
+//! Operators on scalars and vectors, with exactly the results that `prim::eval` defines for
+//! scalars: dispatch by type, operators on `bool`, comparisons, conversions.
 //!
-//! The same code serves both: an operator on vectors is the operator on scalars
-//! built from instructions that work lane by lane ([`build`]). Integers, floats
-//! and what only vectors have ([`lanes`], [`roots`]) have files of their own.
+//! The same code serves both: an operator on vectors is built from the same instructions, which
+//! work lane by lane ([`build`]). Integers, floats and vector-only operations ([`lanes`],
+//! [`roots`]) have files of their own.
 
 mod build;
 mod float;
@@ -23,7 +23,7 @@ use inkwell::builder::Builder;
 use inkwell::{FloatPredicate, IntPredicate};
 use prim::{BinOp, CmpOp, ConvOp, PrimType, Scalar, UnOp};
 
-/// Emits operators where a builder stands.
+/// Emits operators at the builder's insertion point.
 #[derive(Clone, Copy)]
 pub struct Ops<'e, 'p, 'c> {
     pub emit: &'e Emit<'p, 'c>,
@@ -35,12 +35,11 @@ fn no_operator(name: &str, ty: PrimType) -> Error {
 }
 
 impl<'c> Ops<'_, '_, 'c> {
-    /// A constant.
     pub fn constant(&self, x: Scalar) -> Res<Value<'c>> {
         self.emit.types.constant(self.builder, x)
     }
 
-    /// A binary operator.
+    /// Emits a binary operator.
     pub fn binary(&self, op: BinOp, ty: PrimType, x: Value<'c>, y: Value<'c>) -> Res<Value<'c>> {
         match ty {
             PrimType::Bool => self.bits(op, ty, x, y),
@@ -82,7 +81,7 @@ impl<'c> Ops<'_, '_, 'c> {
         }
     }
 
-    /// A unary operator.
+    /// Emits a unary operator.
     pub fn unary(&self, op: UnOp, ty: PrimType, x: Value<'c>) -> Res<Value<'c>> {
         match ty {
             PrimType::Bool if op == UnOp::Not => self.not(x),
@@ -93,7 +92,7 @@ impl<'c> Ops<'_, '_, 'c> {
         }
     }
 
-    /// A comparison, as an `i1`.
+    /// Emits a comparison; the result is an `i1`.
     pub fn compare(&self, op: CmpOp, ty: PrimType, x: Value<'c>, y: Value<'c>) -> Res<Value<'c>> {
         if ty.is_float() {
             let predicate = match op {
@@ -117,14 +116,14 @@ impl<'c> Ops<'_, '_, 'c> {
         self.int_compare(predicate, x, y)
     }
 
-    /// A conversion.
+    /// Emits a conversion.
     pub fn convert(&self, op: ConvOp, from: PrimType, to: PrimType, x: Value<'c>) -> Res<Value<'c>> {
         let types = &self.emit.types;
         match op {
             ConvOp::SExt => self.resize(x, types.int(to), true),
             ConvOp::ZExt | ConvOp::BToI => self.resize(x, types.int(to), false),
-            // A half-precision result goes through single precision: integers
-            // that are not exact there are beyond every half.
+            // A half-precision result is rounded through single precision: integers that single
+            // precision cannot represent exactly overflow half precision anyway.
             ConvOp::SToF => {
                 let wide = self.int_to_float(x, types.float(to), true)?;
                 self.narrowed(to, wide)
@@ -154,7 +153,7 @@ impl<'c> Ops<'_, '_, 'c> {
         }
     }
 
-    /// A float in the type of computation, 0 in place of an infinity.
+    /// Returns a float in the type of computation, with 0 for an infinity.
     fn finite_or_zero(&self, ty: PrimType, x: Value<'c>) -> Res<Value<'c>> {
         let x = self.widened(ty, x)?;
         let absolute = self.intrinsic("llvm.fabs", &[x])?;
@@ -163,8 +162,7 @@ impl<'c> Ops<'_, '_, 'c> {
         self.select(infinite, float_like(x, 0.0)?, x)
     }
 
-    /// The integer next to a float towards 0, or the one at the end of the range;
-    /// 0 for a NaN.
+    /// The float truncated towards 0 and saturated to the range of `to`; 0 for a NaN.
     fn saturating(&self, signed: bool, to: PrimType, x: Value<'c>) -> Res<Value<'c>> {
         let ty = self.emit.types.int(to);
         if lanes_of(x).is_none() {
@@ -172,8 +170,8 @@ impl<'c> Ops<'_, '_, 'c> {
             let f = self.emit.intrinsic(name, &[ty.into(), x.get_type()])?;
             return call_value(self.builder, f, &[x]);
         }
-        // LLVM would take that intrinsic lane by lane. The bounds are powers of
-        // two (but for 0), hence exact, and `high` is not in range.
+        // LLVM would scalarise the intrinsic. The bounds are powers of two (but for 0), hence
+        // exact, and `high` is not in range.
         let bits = to.bits() - u32::from(signed);
         let high = float_like(x, 2f64.powi(bits as i32))?;
         let low = float_like(x, if signed { -(2f64.powi(bits as i32)) } else { 0.0 })?;
@@ -183,7 +181,7 @@ impl<'c> Ops<'_, '_, 'c> {
         let inside = self.and(number, self.not(self.or(above, below)?)?)?;
         let inner = self.select(inside, x, float_like(x, 0.0)?)?;
         let types = &self.emit.types;
-        // All narrow integers lie within the signed ones of 32 bits.
+        // All integer types narrower than 32 bits lie within signed 32-bit integers.
         let (middle, signed_middle) = match to.bits() {
             64 => (types.i64, signed),
             32 => (types.i32, signed),

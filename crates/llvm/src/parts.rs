@@ -1,12 +1,13 @@
-//! How a program falls apart into modules, which are compiled side by side.
+//! Partitions a program into modules ("parts"), which are compiled in parallel.
 //!
-//! Before: a program. After: for each function and each outermost loop of tasks
-//! the part that its code goes to. Units are taken in the order of the program
-//! until a part is full, so what stands together mostly stays together. The plan
-//! depends on the program alone: any number of threads makes the same bytes.
+//! Before: a program. After: for each function and each outermost task loop, the part that its code
+//! goes to. Units are assigned in program order until a part is full, so neighbouring code mostly
+//! stays together. The plan depends on the program alone: any number of threads makes the same
+//! bytes.
 //!
-//! A function that the back end shall inline has no part: each part that calls
-//! it makes its own, and so it is with those that say so. What one part defines and another names is an external symbol.
+//! A function that is always inlined (`Code::Inline`) has no part: each part that calls it emits
+//! its own copy; the same holds for functions with `Code::Each`. A symbol that one part defines and
+//! another refers to is external.
 
 use crate::frames;
 use imp::kernels::kernels;
@@ -15,26 +16,25 @@ use imp::{Code, For, Function, How, Launch, Program, Stmt};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 
-/// Weight of a part. LLVM takes some hundred milliseconds for this much.
+/// Weight of a part. LLVM takes some hundred milliseconds for this much code.
 const PART: usize = 6_000;
-/// A program of less than this is not worth a second part.
+/// A program of less weight is compiled as one part.
 const ALONE: usize = 1_200;
-/// Constant data of more bytes than this lies in one part only.
+/// Constant data of more bytes is emitted in one part only.
 const SMALL_DATA: usize = 1024;
 
-/// Which part has what.
+/// The assignment of code to parts.
 pub struct Plan {
-    /// How many parts there are.
     pub count: usize,
-    /// The part of each function; nothing for what is inlined.
+    /// The part of each function; `None` for functions that are inlined.
     functions: Vec<Option<usize>>,
-    /// The parts of loops of tasks that are elsewhere than their functions, by launch.
+    /// The parts of task loops that are compiled in other parts than their functions, by launch.
     tasks: FxHashMap<Key, usize>,
-    /// Functions that other parts call than their own.
+    /// Functions that other parts call.
     shared: FxHashSet<usize>,
-    /// The numbers of kernels, by launch.
+    /// The kernels' numbers, by launch.
     kernels: FxHashMap<Key, i64>,
-    /// Bytes of stack for the arrays of each function.
+    /// Bytes of stack that the frame arrays of each function use.
     frames: Vec<u64>,
 }
 
@@ -48,7 +48,7 @@ impl Plan {
             .sum();
         let count = match total {
             ..ALONE => 1,
-            // Two workers at least have something to do.
+            // At least two, so that two workers have something to compile.
             _ => total.div_ceil(PART).max(2),
         };
         let mut plan = Self {
@@ -62,7 +62,7 @@ impl Plan {
             frames: frames::needs(program),
         };
         let mut filled = 0;
-        // The part in which the middle of the next unit lies.
+        // The part that contains the middle of the next unit.
         let mut place = |weight: usize| {
             let middle = filled + weight / 2;
             filled += weight;
@@ -82,7 +82,7 @@ impl Plan {
         plan
     }
 
-    /// Notes what is called across parts.
+    /// Records the functions that are called across parts.
     fn share(&mut self, program: &Program) {
         if self.count == 1 {
             return;
@@ -93,33 +93,33 @@ impl Plan {
                 if let Stmt::Call { fun, .. } = stmt {
                     let callee = fun.0 as usize;
                     let own = self.functions.get(callee).copied().flatten();
-                    // Code that is inlined may be anywhere.
+                    // Inlined code can be in any part.
                     if part.is_none() || own != part {
                         self.shared.insert(callee);
                     }
                 }
             });
         }
-        // The first part has what fills the globals.
+        // The first part contains the code that initialises the globals.
         self.shared.extend(program.init.map(|id| id.0 as usize));
     }
 
-    /// Bytes of stack that the arrays of a function may take ([`frames`]).
+    /// Bytes of stack that the arrays of a function may use ([`frames`]).
     pub fn frames(&self, function: usize) -> u64 {
         self.frames.get(function).copied().unwrap_or(0)
     }
 
-    /// The part of a function's own code; nothing if each part makes its own.
+    /// The part of a function's own code; `None` if each part emits its own copy.
     pub fn home(&self, function: usize) -> Option<usize> {
         self.functions.get(function).copied().flatten()
     }
 
-    /// Whether other parts than its own call a function.
+    /// Returns true if parts other than its own call a function.
     pub fn is_shared(&self, function: usize) -> bool {
         self.shared.contains(&function)
     }
 
-    /// The part of a loop of tasks, if it is not that of the function around it.
+    /// The part of a task loop, if it differs from that of the enclosing function.
     pub fn task(&self, launch: &Launch) -> Option<usize> {
         self.tasks.get(&key(launch)).copied()
     }
@@ -129,20 +129,20 @@ impl Plan {
         self.kernels.get(&key(launch)).copied()
     }
 
-    /// Whether data of so many bytes lies in the first part alone.
+    /// Returns true if data of this many bytes is emitted in the first part alone.
     pub fn has_one_place(&self, bytes: usize) -> bool {
         self.count > 1 && bytes > SMALL_DATA
     }
 }
 
-/// What tells a launch from all others.
+/// Identifies a launch within the program.
 type Key = (Arc<str>, u32);
 
 fn key(launch: &Launch) -> Key {
     (launch.name.clone(), launch.id)
 }
 
-/// Whether a function's code lies in one part.
+/// Returns true if a function's code is emitted in one part.
 const fn has_home(function: &Function) -> bool {
     match function.code {
         Code::Once | Code::Apart => true,
@@ -150,7 +150,7 @@ const fn has_home(function: &Function) -> bool {
     }
 }
 
-/// The weight of a function's own code and of its outermost loops of tasks.
+/// The weight of a function's own code and of each of its outermost task loops.
 struct Unit {
     host: usize,
     tasks: Vec<(Key, usize)>,
@@ -174,22 +174,21 @@ fn units(function: &Function) -> Unit {
     unit
 }
 
-/// The weight of statements with all that is in them.
+/// The weight of statements, nested statements included.
 fn weight(stmts: &[Stmt]) -> usize {
     let mut sum = 0;
     each_stmt(stmts, &mut |stmt| sum += single(stmt));
     sum
 }
 
-/// The weight of a statement without what is in it.
+/// The weight of a statement without its nested statements.
 fn single(stmt: &Stmt) -> usize {
     let mut sum = 1;
     names(stmt, &mut |_, _| sum += 1);
     sum
 }
 
-/// Calls `f` on statements outside of loops of tasks, and on such loops with
-/// their launch and body.
+/// Calls `f` on statements outside of task loops, and on task loops with their launch and body.
 fn outermost<'s>(stmts: &'s [Stmt], f: &mut dyn FnMut(&'s Stmt, Option<(&'s Launch, &'s [Stmt])>)) {
     stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
         for stmt in stmts {
@@ -210,7 +209,7 @@ fn outermost<'s>(stmts: &'s [Stmt], f: &mut dyn FnMut(&'s Stmt, Option<(&'s Laun
     });
 }
 
-/// Calls `f` on every statement with the part that it is in.
+/// Calls `f` on every statement with the part that it is compiled in.
 fn each_unit<'s>(
     body: &'s [Stmt],
     home: Option<usize>,
@@ -226,8 +225,8 @@ fn each_unit<'s>(
     });
 }
 
-/// The outermost loops of tasks of a function that lie in a part which is not
-/// the function's own, in order.
+/// The outermost task loops of a function that are compiled in `part`, which is not the function's
+/// own, in program order.
 pub fn tasks_apart<'p>(function: &'p Function, plan: &Plan, part: usize) -> Vec<&'p For> {
     let mut found = Vec::new();
     outermost(&function.body, &mut |stmt, task| {

@@ -1,11 +1,11 @@
-//! LLVM's optimisations.
+//! LLVM's optimisation pipeline.
 
 use crate::error::{Error, Res};
 use inkwell::module::Module;
 use inkwell::passes::PassBuilderOptions;
 use inkwell::targets::TargetMachine;
 
-/// Verifies the module, optimises it at a level from 0 to 3, verifies it again.
+/// Verifies the module, optimises it at a level from 0 to 3, and verifies it again.
 pub fn optimise(module: &Module<'_>, machine: &TargetMachine, level: u8) -> Res<()> {
     verify(module, "before passes")?;
     let options = PassBuilderOptions::create();
@@ -18,7 +18,7 @@ pub fn optimise(module: &Module<'_>, machine: &TargetMachine, level: u8) -> Res<
     verify(module, "after passes")
 }
 
-/// Fails if a module is not valid LLVM code.
+/// Returns an error if a module is not valid LLVM code.
 pub fn verify(module: &Module<'_>, when: &str) -> Res<()> {
     module.verify().map_err(|error| Error::bug(format_args!("invalid LLVM code {when}: {error}")))
 }

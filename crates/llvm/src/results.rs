@@ -1,8 +1,8 @@
-//! How functions give what they give: a status, and results beside it.
+//! The calling convention of generated functions: a status, and the results.
 //!
-//! Few results come back in registers, in one structure with the status. Many
-//! come back in memory that the caller points to, after the other arguments:
-//! structures of many values cost LLVM time that grows with their square and more.
+//! Up to `MOST_IN_REGISTERS` results are returned in one structure with the status. More are stored
+//! to memory that the caller passes after the other arguments: large structures as values take LLVM
+//! more than quadratic time.
 
 use crate::emit::{Emit, call, var_type};
 use crate::error::{Error, Res};
@@ -14,20 +14,20 @@ use inkwell::types::{FunctionType, StructType};
 use inkwell::values::{CallSiteValue, FunctionValue, IntValue, PointerValue, StructValue};
 use prim::Scalar;
 
-/// Most results that come back in registers.
+/// The maximum number of results that are returned with the status.
 const MOST_IN_REGISTERS: usize = 16;
 
-/// Where a function puts its results.
+/// The form in which a function returns its results.
 pub enum Results<'c> {
-    /// It has none: it returns the status alone.
+    /// No results: the function returns the status alone.
     None,
-    /// It returns the status and them.
+    /// The function returns the status and the results.
     Registers(StructType<'c>),
-    /// It returns the status; its last parameter points to where they go.
+    /// The function returns the status; its last parameter points to memory for the results.
     Memory(StructType<'c>),
 }
 
-/// What a call gave: its results can be read where the status is good.
+/// A completed call; its results may be read only where the status is 0.
 pub struct Called<'c> {
     pub site: CallSiteValue<'c>,
     pub status: IntValue<'c>,
@@ -41,7 +41,7 @@ enum Fields<'c> {
 }
 
 impl<'c> Emit<'_, 'c> {
-    /// Where a function puts its results.
+    /// The form in which a function returns its results.
     pub fn results(&self, function: &Function) -> Res<Results<'c>> {
         let in_registers = function.results.len() <= MOST_IN_REGISTERS;
         let mut fields = Vec::new();
@@ -59,7 +59,7 @@ impl<'c> Emit<'_, 'c> {
         })
     }
 
-    /// The type of a function in the module: the context comes first.
+    /// The LLVM type of a function; the context is the first parameter.
     pub fn function_type(&self, function: &Function) -> Res<FunctionType<'c>> {
         let mut params = vec![self.types.ptr.into()];
         for param in &function.params {
@@ -75,7 +75,7 @@ impl<'c> Emit<'_, 'c> {
         })
     }
 
-    /// Calls a function of the module; `slot` makes a place in the frame.
+    /// Calls a function of the module; `slot` allocates memory for results in the caller's frame.
     pub fn call_function(
         &self,
         builder: &Builder<'c>,
@@ -108,7 +108,7 @@ impl<'c> Emit<'_, 'c> {
 }
 
 impl<'c> Called<'c> {
-    /// A result, at a place where the status is known to be good.
+    /// Reads a result; the status must be known to be 0 at this point.
     pub fn result(&self, builder: &Builder<'c>, index: usize) -> Res<Value<'c>> {
         let index = index as u32;
         match &self.fields {
@@ -125,7 +125,7 @@ impl<'c> Called<'c> {
 }
 
 impl Frame<'_, '_, '_> {
-    /// Returns the results' values.
+    /// Returns the values of the function's results with status 0.
     pub fn return_results(&mut self) -> Res<()> {
         let ok = self.emit.types.i32.const_zero();
         let function = self.function;
@@ -155,7 +155,7 @@ impl Frame<'_, '_, '_> {
         Ok(())
     }
 
-    /// Returns a bad status.
+    /// Returns status 1; results in registers are zeros.
     pub fn return_failure(&self) -> Res<()> {
         let failed = self.emit.types.i32.const_int(1, false);
         let Results::Registers(_) = self.emit.results(self.function)? else {

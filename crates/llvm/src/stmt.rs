@@ -1,5 +1,5 @@
-//! Statements: memory, calls, checks, conditionals, globals. Loops and copies
-//! have files of their own.
+//! Statements: memory, calls, checks, conditionals, globals. Loops and copies have files of their
+//! own.
 
 use crate::emit::{call, call_instruction, call_value};
 use crate::error::{Error, Res};
@@ -12,7 +12,7 @@ use inkwell::values::{FunctionValue, IntValue, PointerValue};
 use prim::{ConvOp, PrimType};
 
 impl<'p, 'c> Frame<'_, 'p, 'c> {
-    /// Statements, one after another.
+    /// Emits statements in sequence.
     pub fn block(&mut self, stmts: &'p [Stmt]) -> Res<()> {
         stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || stmts.iter().try_for_each(|stmt| self.stmt(stmt)))
     }
@@ -54,8 +54,8 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
         }
     }
 
-    /// `offset + sum(index * stride)`. Everything that an access computes is a
-    /// position inside the block, so none of it overflows.
+    /// `offset + sum(index * stride)`. All intermediate values are positions inside the block, so
+    /// none of them overflows.
     fn position(&mut self, offset: &Expr, dims: &[(Expr, Expr)]) -> Res<IntValue<'c>> {
         let mut position = self.int_expr(offset)?;
         for (index, stride) in dims {
@@ -79,7 +79,7 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
         position: IntValue<'c>,
     ) -> Res<PointerValue<'c>> {
         let ty = self.emit.types.memory(elem);
-        // SAFETY: whoever makes the program vouches that accesses stay in their block.
+        // SAFETY: the program's producer guarantees that accesses stay in their block.
         Ok(unsafe { self.builder.build_in_bounds_gep(ty, buffer, &[position], "")? })
     }
 
@@ -108,7 +108,7 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
         self.annotate(store, access.buffer)
     }
 
-    /// A value from memory as it is in registers.
+    /// Converts a value from its type in memory to its type in registers.
     pub fn loaded(&self, value: Value<'c>, ty: PrimType) -> Res<Value<'c>> {
         if ty != PrimType::Bool {
             return Ok(value);
@@ -116,7 +116,7 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
         self.ops().convert(ConvOp::IToB, PrimType::I8, PrimType::Bool, value)
     }
 
-    /// A value from registers as it is in memory.
+    /// Converts a value from its type in registers to its type in memory.
     pub fn stored(&self, value: Value<'c>, ty: PrimType) -> Res<Value<'c>> {
         if ty != PrimType::Bool {
             return Ok(value);
@@ -130,7 +130,8 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
         self.new_owned(var, make, bytes, place)
     }
 
-    /// An owned variable gets a new block of a size, or the function fails.
+    /// Assigns a new block to an owned variable, or fails; `place` is the check whose location is
+    /// reported.
     fn new_owned(
         &mut self,
         var: Var,
@@ -167,12 +168,12 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
         }
     }
 
-    /// The address of a slot.
+    /// The address of a slot in a block of slots.
     fn slot_address(&mut self, slots: Var, at: &Expr) -> Res<PointerValue<'c>> {
         let at = self.int_expr(at)?;
         let slots = self.buffer(slots)?;
         let ptr = self.emit.types.ptr;
-        // SAFETY: whoever makes the program vouches that there is such a slot.
+        // SAFETY: the program's producer guarantees that there is such a slot.
         Ok(unsafe { self.builder.build_in_bounds_gep(ptr, slots, &[at], "")? })
     }
 
@@ -233,7 +234,7 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
         Ok(())
     }
 
-    /// Fails if a call did, and says where it stands.
+    /// Fails if a call failed, and adds the call's location to the backtrace.
     fn fail_called_from(&mut self, status: IntValue<'c>, place: CheckId) -> Res<()> {
         let zero = status.get_type().const_zero();
         let (good, bad) = (self.new_block("called"), self.new_block("call.failed"));
@@ -249,7 +250,7 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
         Ok(())
     }
 
-    /// A branch to a cold block that records what the check says and fails.
+    /// Emits a branch to a cold block that records the check's message and fails.
     fn check(&mut self, cond: &Expr, check: CheckId, values: &[Expr]) -> Res<()> {
         let cond = self.int_expr(cond)?;
         let (good, bad) = (self.new_block("checked"), self.new_block("check.failed"));

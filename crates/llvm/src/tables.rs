@@ -1,5 +1,5 @@
-//! The constant that describes a program to the runtime: the `#[repr(C)]`
-//! structures of its `abi`, field by field.
+//! The constant that describes a program to the runtime: the `#[repr(C)]` structures of its `abi`,
+//! field by field.
 
 use crate::device::DeviceCode;
 use crate::emit::{Emit, var_type};
@@ -12,7 +12,7 @@ use inkwell::values::{FunctionValue, PointerValue, StructValue};
 use prim::ScalarType;
 use std::sync::Arc;
 
-/// The version of the interface that this file knows.
+/// The version of the runtime's `abi` that this file follows.
 pub const ABI_VERSION: i64 = 7;
 
 /// The symbol of the program's table.
@@ -25,7 +25,7 @@ const KIND_UNIT: u64 = 3;
 
 struct Tables<'e, 'p, 'c>(&'e Emit<'p, 'c>);
 
-/// Makes the table of a program whose exported functions exist.
+/// Emits the table of a program whose exported functions are defined or declared.
 pub fn program<'c>(
     emit: &Emit<'_, 'c>,
     entries: &[(&Entry, FunctionValue<'c>)],
@@ -54,8 +54,8 @@ pub fn program<'c>(
     Ok(global.as_pointer_value())
 }
 
-/// The runtime's table of programs for levels of processors, and how many there
-/// are: the levels' numbers and the suffixes of their symbols.
+/// Emits the runtime's table of programs for processor levels (number and symbol suffix of each):
+/// its address and length.
 pub fn levels<'c>(emit: &Emit<'_, 'c>, levels: &[(u64, &str)]) -> [Value<'c>; 2] {
     let types = &emit.types;
     let levels: Vec<_> = levels
@@ -77,7 +77,7 @@ fn address(f: FunctionValue<'_>) -> PointerValue<'_> {
 }
 
 impl<'c> Tables<'_, '_, 'c> {
-    /// Address and length of an array of structures of one type.
+    /// The address and length of an array of structures of one type.
     fn array(&self, name: &str, elements: &[StructValue<'c>]) -> [Value<'c>; 2] {
         let length = self.0.types.const_i64(elements.len() as i64).into();
         let Some(first) = elements.first() else {
@@ -156,7 +156,7 @@ impl<'c> Tables<'_, '_, 'c> {
 
     fn value(&self, value: &EntryValue) -> StructValue<'c> {
         let index = |ty: ScalarType| ScalarType::ALL.iter().position(|t| *t == ty).unwrap_or_default() as u64;
-        // An array's block comes before its sizes.
+        // An array's block precedes its sizes.
         let (mut words, mut blocks) = (0, Vec::new());
         for leaf in self.0.program.opaques.leaves(&value.ty) {
             if leaf.rank > 0 {

@@ -1,4 +1,4 @@
-//! The machine that code is made for.
+//! The target machine of the generated code.
 
 use crate::error::{Error, Res};
 use ::target::processors::{Has, PROCESSORS, SSE2, named};
@@ -6,22 +6,22 @@ use ::target::{Machine, Make};
 use inkwell::OptimizationLevel;
 use inkwell::targets::{CodeModel, InitializationConfig, RelocMode, Target, TargetMachine};
 
-/// What AVX-512 must have to count as 64 bytes wide.
+/// The AVX-512 features that a processor must have to count as 64 bytes wide.
 const WIDE: &[&str] = &["+avx512f", "+avx512bw", "+avx512dq", "+avx512vl"];
 
-/// A processor as LLVM takes it, and what is known of it here.
+/// A processor as LLVM describes it, with the facts used by this crate.
 pub struct Processor {
     name: String,
     features: String,
-    /// Its instructions.
+    /// The instruction sets that it has.
     pub has: Has,
-    /// How fast it is.
+    /// The speed of its gathers.
     make: Make,
 }
 
 impl Processor {
-    /// A processor by its name: `native` is this machine with all that it can
-    /// do, `generic` any 64-bit one.
+    /// Looks a processor up by name: `native` is the host with all its features, `generic` the
+    /// x86-64 baseline.
     pub fn new(cpu: &str) -> Res<Self> {
         let (name, mut features, has, make) = match cpu {
             "native" => {
@@ -51,17 +51,17 @@ impl Processor {
                 }
             },
         };
-        // Where gathers take longer than as many loads, elements move between parts
-        // of a vector by a table in one step, which LLVM takes for slower than two
-        // steps without.
+        // Where gathers are slower than separate loads, elements move between 128-bit lanes of a
+        // register by one table-driven permutation, which LLVM assumes to be slower than two fixed
+        // shuffles.
         if !make.gathers() && has.vector_bytes == 64 {
             let comma = if features.is_empty() { "" } else { "," };
             let tuning = "+prefer-no-gather,+prefer-no-scatter,+fast-variable-crosslane-shuffle";
             features = format!("{features}{comma}{tuning}");
         }
-        // LLVM would keep to half of a register on Intel's processors, as the first
-        // ones that had AVX-512 slow down while they use all of it. Code in lanes
-        // uses it anyway.
+        // By default LLVM uses only 256 bits of a register on Intel processors, because the first
+        // ones with AVX-512 reduce their clock rate at full width. Vector loops use the full width
+        // anyway.
         if has.vector_bytes == 64 {
             let comma = if features.is_empty() { "" } else { "," };
             features = format!("{features}{comma}-prefer-256-bit");
@@ -71,19 +71,18 @@ impl Processor {
 }
 
 impl Processor {
-    /// What choices depend on.
+    /// The machine description on which earlier compiler stages base their choices.
     pub fn machine(&self) -> Machine {
         Machine { bytes: self.has.vector_bytes, fma: self.has.fma, make: self.make }
     }
 
-    /// Whether masks have registers of their own.
+    /// Returns true if the processor has mask registers.
     pub fn has_masks(&self) -> bool {
         self.machine().masks()
     }
 }
 
-/// What choices before machine code depend on, for a processor named as in
-/// [`Options::cpu`](crate::Options::cpu).
+/// The machine description for a processor named as in [`Options::cpu`](crate::Options::cpu).
 ///
 /// # Errors
 /// [`Error::Usage`] for an unknown processor.
@@ -91,7 +90,7 @@ pub fn describe(cpu: &str) -> Res<Machine> {
     Ok(Processor::new(cpu)?.machine())
 }
 
-/// The target machine for a processor. Code is position independent.
+/// LLVM's target machine for a processor. Code is position-independent.
 pub fn machine(processor: &Processor, level: OptimizationLevel) -> Res<TargetMachine> {
     Target::initialize_x86(&InitializationConfig::default());
     let triple = TargetMachine::get_default_triple();

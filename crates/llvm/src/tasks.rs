@@ -1,12 +1,11 @@
-//! Loops of tasks: the body becomes a function over a range of iterations that
-//! the runtime calls, on any thread.
+//! Task loops: the body becomes a function over a range of iterations that the runtime calls, on
+//! any thread.
 //!
-//! What the launch captures is copied into an environment in the caller's frame
-//! and read from there once per range. Where tasks take pieces, the iterations are
-//! the pieces; where few tasks take them, all of a range are one iteration. Each
-//! iteration starts with its owned variables null and gives back what they hold,
-//! whether it fails or not. Buffers that no other variable denotes get scopes of
-//! their own.
+//! The captured variables are copied into an environment in the caller's frame and read from there
+//! once per call. Where tasks take chunks of the loop's range, the iterations are the chunks; if
+//! the launch is marked `few`, each call merges its chunks into one iteration. Each iteration
+//! starts with its owned variables null and releases what they hold, whether it fails or not.
+//! Buffers that no other variable aliases get alias scopes of their own.
 
 use crate::emit::{Emit, call_value, var_type};
 use crate::error::{Error, Res};
@@ -20,11 +19,11 @@ use inkwell::values::{FunctionValue, IntValue};
 use prim::{BinOp, PrimType};
 use rustc_hash::FxHashSet;
 
-/// More scopes than this are not worth their lists at each access.
+/// The maximum number of alias scopes; more are not worth their lists at each access.
 const MAX_SCOPES: usize = 16;
 
 impl<'p, 'c> Frame<'_, 'p, 'c> {
-    /// A loop of tasks.
+    /// Emits a task loop: environment, task function and the call of the runtime.
     pub fn task_loop(&mut self, f: &'p For, launch: &'p Launch) -> Res<()> {
         let types = self.emit.types;
         let (from, to) = (self.int_expr(&f.from)?, self.int_expr(&f.to)?);
@@ -68,8 +67,8 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
         Ok(self.builder.build_int_s_extend_or_bit_cast(x, self.emit.types.i64, "")?)
     }
 
-    /// Sets what the loop sets before iteration `k`, or piece `k`; its range begins
-    /// with `first`.
+    /// Sets the loop's counters for iteration `k`, or for chunk `k`; without chunks the range
+    /// begins with `first`.
     fn set_counters(
         &mut self,
         f: &For,
@@ -89,19 +88,19 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
         self.set_bounds(f, pieces, (k, next))
     }
 
-    /// Sets the bounds of the pieces from `low` on up to `high`.
+    /// Sets the loop's bounds to the chunks `low..high`.
     fn set_bounds(&mut self, f: &For, pieces: &Pieces, (low, high): (IntValue<'c>, IntValue<'c>)) -> Res<()> {
         for (var, k) in [(f.var, low), (pieces.end, high)] {
             let (n, count) = (self.int_expr(&f.to)?, self.expr(&pieces.count)?);
             let all = self.builder.build_int_mul(k, n, "")?;
-            // LLVM recognises loops over the piece only if it sees no division by 0.
+            // LLVM recognises loops over the chunk only if the division cannot be by 0.
             let bound = (self.ops()).binary(BinOp::UDiv, PrimType::I64, all.into(), count)?;
             self.set(var, bound)?;
         }
         Ok(())
     }
 
-    /// One iteration, what the loop sets being set, with what it owns.
+    /// Emits one iteration, with its owned variables; the counters are set already.
     fn task_body(&mut self, f: &'p For, launch: &'p Launch) -> Res<()> {
         self.forget(&launch.owned)?;
         self.block(&f.body)?;
@@ -118,16 +117,16 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
     }
 }
 
-/// The code of a loop's tasks.
+/// The code of a task loop.
 struct Task<'p, 'c> {
     function: &'p Function,
     loop_: &'p For,
     launch: &'p Launch,
-    /// The environment: the number of [`Task::head`], if any, then what is captured.
+    /// The environment: [`Task::head`] numbers, then the captured variables.
     env: StructType<'c>,
 }
 
-/// Emits the code of a loop of tasks whose function has its code in another part.
+/// Emits a task function that is compiled in another part than the function around its loop.
 pub fn apart<'p>(
     emit: &Emit<'p, '_>,
     function: &'p Function,
@@ -152,14 +151,13 @@ impl<'p, 'c> Task<'p, 'c> {
         Ok(Self { function, loop_, launch, env })
     }
 
-    /// How many numbers the environment begins with: the range's first value,
-    /// which is 0 where tasks take pieces.
+    /// The number of integers at the start of the environment: 1, the range's first value, or 0
+    /// where tasks take chunks.
     const fn head(launch: &Launch) -> usize {
         if launch.pieces.is_some() { 0 } else { 1 }
     }
 
-    /// The function, without code; `across` if its code or its launch is in
-    /// another part.
+    /// Declares the task function; `across` is true if its code or its launch is in another part.
     fn declare(&self, emit: &Emit<'p, 'c>, across: bool) -> FunctionValue<'c> {
         let (ptr, i64) = (emit.types.ptr.into(), emit.types.i64.into());
         let Launch { id, name, .. } = self.launch;
@@ -172,7 +170,7 @@ impl<'p, 'c> Task<'p, 'c> {
         }
     }
 
-    /// The function with its code.
+    /// Defines the task function.
     fn define(&self, emit: &Emit<'p, 'c>, framed: &FxHashSet<Var>) -> Res<FunctionValue<'c>> {
         let Self { function, loop_: f, launch, env: env_type } = *self;
         let types = emit.types;

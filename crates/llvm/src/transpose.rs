@@ -1,4 +1,4 @@
-//! Transposing copies of small squares of constant size, in registers.
+//! Transposes small squares of constant size in registers.
 //!
 //! ```text
 //! copy to (strides 1, p), from (strides s, 1), extents n, n      p >= n constant
@@ -63,7 +63,7 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
         Ok(())
     }
 
-    /// Rows `i` and `i + d` (where `i & d` is 0) swap what lies off the diagonal.
+    /// Rows `i` and `i + d` (where `i & d` is 0) swap their off-diagonal blocks.
     fn swap_blocks(&self, rows: &mut [VectorValue<'c>], side: u32, d: u32) -> Res<()> {
         let i32_type = self.emit.types.i32;
         let mask = |lane: &dyn Fn(u32) -> u32| {

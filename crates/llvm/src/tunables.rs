@@ -1,5 +1,4 @@
-//! Tuning parameters: values that the context holds, and calls that tell it of
-//! comparisons.
+//! Tuning parameters: values that the context holds, and calls that log comparisons with them.
 
 use crate::emit::call;
 use crate::error::Res;
@@ -9,13 +8,13 @@ use imp::{Expr, TunableId};
 use inkwell::IntPredicate;
 use inkwell::values::PointerValue;
 
-/// The word of a context that holds the address of the parameters' values.
+/// The index of the context's word with the address of the parameters' values.
 const VALUES: i64 = 2;
-/// The word of a context that is not 0 if it wants to know of comparisons.
+/// The index of the context's word that is not 0 if comparisons are logged.
 const LOGGING: i64 = 3;
 
 impl<'c> Frame<'_, '_, 'c> {
-    /// A parameter's value. It stays the same while compiled code runs.
+    /// Loads a parameter's value, which is constant while compiled code runs.
     pub fn tunable(&mut self, id: TunableId) -> Res<Value<'c>> {
         let types = self.emit.types;
         let place = self.context_word(VALUES)?;
@@ -32,7 +31,7 @@ impl<'c> Frame<'_, '_, 'c> {
         Ok(value)
     }
 
-    /// Whether the context wants to know of comparisons; that stays the same, too.
+    /// Returns true at run time if comparisons are logged; constant while compiled code runs.
     pub fn logging(&mut self) -> Res<Value<'c>> {
         let types = self.emit.types;
         let place = self.context_word(LOGGING)?;
@@ -43,7 +42,7 @@ impl<'c> Frame<'_, '_, 'c> {
         Ok(wanted.into())
     }
 
-    /// Tells the context of a comparison.
+    /// Logs a comparison with the context.
     pub fn compared(&mut self, id: TunableId, size: &Expr) -> Res<()> {
         let size = self.expr(size)?;
         let id = self.emit.types.const_i64(i64::from(id.0));
@@ -56,7 +55,7 @@ impl<'c> Frame<'_, '_, 'c> {
     fn context_word(&mut self, word: i64) -> Res<PointerValue<'c>> {
         let types = self.emit.types;
         let index = [types.const_i64(word)];
-        // SAFETY: the runtime's `abi` says that contexts have this word.
+        // SAFETY: the runtime's `abi` specifies that contexts have this word.
         Ok(unsafe { self.builder.build_in_bounds_gep(types.i64, self.ctx, &index, "")? })
     }
 }

@@ -1,8 +1,8 @@
-//! The LLVM types of scalars and vectors, constants.
+//! LLVM types of scalars and vectors; constants.
 //!
-//! In registers a `bool` is an `i1` and an `f16` its bits as an `i16` (so that
-//! every conversion and rounding stands in the code that says so); in memory a
-//! `bool` is an `i8` that holds 0 or 1. A vector is one of either.
+//! In registers a `bool` is an `i1`, and an `f16` is its bits as an `i16` (so that every conversion
+//! and rounding is explicit); in memory a `bool` is an `i8` that holds 0 or 1. Vectors follow the
+//! same rules.
 
 use crate::error::{Error, Res};
 use imp::VarType;
@@ -16,7 +16,7 @@ use prim::{PrimType, Scalar};
 /// A value in a register.
 pub type Value<'c> = BasicValueEnum<'c>;
 
-/// The types that are used everywhere.
+/// The frequently used types.
 #[derive(Clone, Copy)]
 pub struct Types<'c> {
     pub i1: IntType<'c>,
@@ -45,7 +45,7 @@ impl<'c> Types<'c> {
         }
     }
 
-    /// The type of an integer, of the bits of an `f16`, of a truth value.
+    /// The type of an integer, of a float's bits, or of a `bool` in a register.
     pub fn int(&self, ty: PrimType) -> IntType<'c> {
         match ty {
             PrimType::I8 => self.i8,
@@ -61,7 +61,7 @@ impl<'c> Types<'c> {
         if ty == PrimType::F64 { self.f64 } else { self.f32 }
     }
 
-    /// The type in a register.
+    /// The type of a scalar in a register.
     pub fn register(&self, ty: PrimType) -> BasicTypeEnum<'c> {
         match ty {
             PrimType::F32 => self.f32.into(),
@@ -72,7 +72,7 @@ impl<'c> Types<'c> {
         }
     }
 
-    /// The type in memory.
+    /// The type of a scalar in memory.
     pub fn memory(&self, ty: PrimType) -> BasicTypeEnum<'c> {
         if ty == PrimType::Bool { self.i8.into() } else { self.register(ty) }
     }
@@ -86,7 +86,7 @@ impl<'c> Types<'c> {
         }
     }
 
-    /// A vector in a register.
+    /// The type of a vector in a register.
     pub fn vector(&self, ty: PrimType, lanes: u32) -> VectorType<'c> {
         match ty {
             PrimType::F32 => self.f32.vec_type(lanes),
@@ -97,17 +97,15 @@ impl<'c> Types<'c> {
         }
     }
 
-    /// A vector in memory.
+    /// The type of a vector in memory.
     pub fn memory_vector(&self, ty: PrimType, lanes: u32) -> VectorType<'c> {
         if ty == PrimType::Bool { self.i8.vec_type(lanes) } else { self.vector(ty, lanes) }
     }
 
-    /// An `i64` constant.
     pub fn const_i64(&self, x: i64) -> IntValue<'c> {
         self.i64.const_int(x as u64, false)
     }
 
-    /// A constant.
     pub fn constant(&self, builder: &Builder<'c>, x: Scalar) -> Res<Value<'c>> {
         let bits = self.int(x.ty()).const_int(x.bits(), false);
         Ok(match x {
@@ -125,17 +123,17 @@ impl<'c> Types<'c> {
     }
 }
 
-/// The value as an integer; anything else is a bug.
+/// The value as an integer; fails if it is anything else.
 pub fn int(value: Value<'_>) -> Res<IntValue<'_>> {
     value.try_into().map_err(|()| Error::bug("an LLVM value is not an integer"))
 }
 
-/// The value as a vector; anything else is a bug.
+/// The value as a vector; fails if it is anything else.
 pub fn vector(value: Value<'_>) -> Res<VectorValue<'_>> {
     value.try_into().map_err(|()| Error::bug("an LLVM value is not a vector"))
 }
 
-/// The value as a pointer; anything else is a bug.
+/// The value as a pointer; fails if it is anything else.
 pub fn pointer(value: Value<'_>) -> Res<PointerValue<'_>> {
     value.try_into().map_err(|()| Error::bug("an LLVM value is not a pointer"))
 }

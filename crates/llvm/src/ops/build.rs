@@ -1,5 +1,5 @@
-//! Instructions on scalars or, lane by lane, on vectors: what the operators are
-//! made of. Operands have the same number of lanes, or none.
+//! Instructions on scalars or, lane by lane, on vectors, of which the operators are built. Operands
+//! are all scalars or all vectors of the same number of lanes.
 
 use super::Ops;
 use crate::emit::call_value;
@@ -9,12 +9,12 @@ use inkwell::basic_block::BasicBlock;
 use inkwell::types::{BasicType, BasicTypeEnum, FloatType, IntType, VectorType};
 use inkwell::{FloatPredicate, IntPredicate};
 
-/// Number of lanes of a vector.
+/// The number of lanes of a vector; `None` for scalars.
 pub fn lanes_of(x: Value<'_>) -> Option<u32> {
     if let Value::VectorValue(x) = x { Some(x.get_type().get_size()) } else { None }
 }
 
-/// A constant in as many lanes, or none, as a value has.
+/// A constant with the shape of a value: a scalar, or the same in all lanes.
 fn spread<'c>(x: Value<'c>, constant: Value<'c>) -> Value<'c> {
     match lanes_of(x) {
         Some(lanes) => VectorType::const_vector(&vec![constant; lanes as usize]).into(),
@@ -42,7 +42,7 @@ pub fn int_like(x: Value<'_>, constant: u64) -> Res<Value<'_>> {
     Ok(spread(x, int_type(x)?.const_int(constant, false).into()))
 }
 
-/// The constant whose bits are all set in the type of a value.
+/// The constant in the type of a value whose bits are all set.
 pub fn ones_like(x: Value<'_>) -> Res<Value<'_>> {
     Ok(spread(x, int_type(x)?.const_all_ones().into()))
 }
@@ -52,17 +52,17 @@ pub fn float_like(x: Value<'_>, constant: f64) -> Res<Value<'_>> {
     Ok(spread(x, float_type(x)?.const_float(constant).into()))
 }
 
-/// Width of an integer or of an integer in each lane.
+/// The width of an integer, or of the integer in each lane.
 pub fn width(x: Value<'_>) -> Res<u32> {
     Ok(int_type(x)?.get_bit_width())
 }
 
-/// An integer type with as many lanes as a value.
+/// An integer type with the shape of a value.
 fn shaped_int<'c>(x: Value<'c>, elem: IntType<'c>) -> BasicTypeEnum<'c> {
     lanes_of(x).map_or_else(|| elem.into(), |lanes| elem.vec_type(lanes).into())
 }
 
-/// A type with as many lanes as a value.
+/// A type with the shape of a value.
 #[allow(clippy::wildcard_enum_match_arm, reason = "the enum is LLVM's")]
 fn shaped<'c>(x: Value<'c>, elem: BasicTypeEnum<'c>) -> Res<BasicTypeEnum<'c>> {
     match elem {
@@ -78,7 +78,7 @@ fn unfit(wanted: &str) -> Error {
     Error::bug(format_args!("an operand is not {wanted}"))
 }
 
-/// Methods for instructions on integers or floats, or vectors of them.
+/// Defines methods for instructions on integers, floats, or vectors of them.
 macro_rules! instructions {
     ($($(#[$doc:meta])* $name:ident = $kind:ident $build:ident($($arg:ident),+ $(; $flag:literal)?);)*) => {
         impl<'c> Ops<'_, '_, 'c> {
@@ -125,7 +125,7 @@ instructions! {
 }
 
 impl<'c> Ops<'_, '_, 'c> {
-    /// `yes` where the condition holds, else `no`.
+    /// `yes` if the condition holds, else `no`, per lane for vectors.
     #[allow(clippy::wildcard_enum_match_arm, reason = "the enum is LLVM's")]
     pub fn select(&self, c: Value<'c>, yes: Value<'c>, no: Value<'c>) -> Res<Value<'c>> {
         Ok(match c {
@@ -164,7 +164,7 @@ impl<'c> Ops<'_, '_, 'c> {
         })
     }
 
-    /// An integer cut off or extended to a type.
+    /// Truncates or extends an integer to a type.
     pub(super) fn resize(&self, x: Value<'c>, to: IntType<'c>, signed: bool) -> Res<Value<'c>> {
         let b = self.builder;
         Ok(match (x, shaped_int(x, to)) {
@@ -178,7 +178,7 @@ impl<'c> Ops<'_, '_, 'c> {
         })
     }
 
-    /// A float in a type of more or fewer bits.
+    /// Converts a float to a wider or narrower type.
     pub(super) fn float_resize(&self, x: Value<'c>, to: FloatType<'c>) -> Res<Value<'c>> {
         let b = self.builder;
         Ok(match (x, shaped(x, to.into())?) {
@@ -188,7 +188,7 @@ impl<'c> Ops<'_, '_, 'c> {
         })
     }
 
-    /// The float next to an integer.
+    /// Converts an integer to the nearest float.
     pub(super) fn int_to_float(&self, x: Value<'c>, to: FloatType<'c>, signed: bool) -> Res<Value<'c>> {
         let b = self.builder;
         Ok(match (x, shaped(x, to.into())?) {
@@ -208,7 +208,7 @@ impl<'c> Ops<'_, '_, 'c> {
         })
     }
 
-    /// The integer next to a float that is in range, towards 0.
+    /// Truncates a float that is in range to an integer.
     pub(super) fn float_to_int(&self, x: Value<'c>, to: IntType<'c>, signed: bool) -> Res<Value<'c>> {
         let b = self.builder;
         Ok(match (x, shaped_int(x, to)) {
@@ -228,19 +228,20 @@ impl<'c> Ops<'_, '_, 'c> {
         })
     }
 
-    /// The same bits in each lane as another type.
+    /// Reinterprets the bits, lane by lane, as another type.
     pub(super) fn bits_as(&self, x: Value<'c>, to: impl BasicType<'c>) -> Res<Value<'c>> {
         let to = shaped(x, to.as_basic_type_enum())?;
         Ok(self.builder.build_bit_cast(x, to, "")?)
     }
 
-    /// An intrinsic function that is overloaded by its first operand's type.
+    /// Calls an intrinsic that is overloaded by its first operand's type.
     pub(super) fn intrinsic(&self, name: &str, args: &[Value<'c>]) -> Res<Value<'c>> {
         let types: Vec<_> = args.iter().take(1).map(Value::get_type).collect();
         call_value(self.builder, self.emit.intrinsic(name, &types)?, args)
     }
 
-    /// The one value where a condition holds, which is likely, else the other.
+    /// Branches on a condition that is likely true: the value of `usual` if it holds, else of
+    /// `other`.
     pub(super) fn usually(
         &self,
         cond: Value<'c>,
@@ -268,7 +269,7 @@ impl<'c> Ops<'_, '_, 'c> {
         Ok(phi.as_basic_value())
     }
 
-    /// A new block of the function that is being filled.
+    /// Appends a block to the current function.
     pub(super) fn new_block(&self, name: &str) -> Res<BasicBlock<'c>> {
         let function = self
             .builder

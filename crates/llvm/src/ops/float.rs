@@ -1,8 +1,7 @@
-//! Float operators. Half precision is computed in single precision and rounded
-//! back: binary32 carries `2p + 2` bits of binary16, so two roundings round as
-//! one; where more bits can arise (conversion from double precision, fused
-//! multiply-add) the step through single precision rounds to odd, which loses
-//! nothing that the second rounding needs.
+//! Float operators. Half precision is computed in single precision and rounded back: binary32
+//! carries `2p + 2` bits of binary16, so rounding twice equals rounding once. Where more bits can
+//! arise (conversion from double precision, fused multiply-add), the step through single precision
+//! rounds to odd, which keeps all that the second rounding needs.
 
 use super::build::{float_like, int_like, lanes_of};
 use super::{Ops, no_operator};
@@ -12,7 +11,7 @@ use inkwell::FloatPredicate;
 use prim::{BinOp, PrimType, UnOp};
 
 impl<'c> Ops<'_, '_, 'c> {
-    /// A float as it is computed: half precision in single precision.
+    /// A float in its type of computation: half precision in single precision.
     pub(super) fn widened(&self, ty: PrimType, x: Value<'c>) -> Res<Value<'c>> {
         if ty != PrimType::F16 {
             return Ok(x);
@@ -26,7 +25,7 @@ impl<'c> Ops<'_, '_, 'c> {
         self.intrinsic("llvm.arithmetic.fence", &[wide])
     }
 
-    /// A computed float as it is kept.
+    /// A computed float in its representation in registers: half precision as its bits.
     pub(super) fn narrowed(&self, ty: PrimType, x: Value<'c>) -> Res<Value<'c>> {
         if ty != PrimType::F16 {
             return Ok(x);
@@ -74,14 +73,14 @@ impl<'c> Ops<'_, '_, 'c> {
         }
     }
 
-    /// The smaller or greater of two floats: -0.0 lies below 0.0, and one
-    /// operand is the result if the other is a NaN.
+    /// The minimum or maximum of two floats: -0.0 lies below 0.0; if one operand is a NaN, the
+    /// result is the other.
     fn min_or_max(&self, ty: PrimType, x: Value<'c>, y: Value<'c>, least: bool) -> Res<Value<'c>> {
         let types = &self.emit.types;
         let predicate = if least { FloatPredicate::OLT } else { FloatPredicate::OGT };
         let first = self.float_compare(predicate, x, y)?;
         let ordered = self.select(first, x, y)?;
-        // Equal floats differ in the sign of zero at most.
+        // Equal floats can differ only in the sign of zero.
         let equal = self.float_compare(FloatPredicate::OEQ, x, y)?;
         let x_bits = self.bits_as(x, types.int(ty))?;
         let y_bits = self.bits_as(y, types.int(ty))?;
@@ -144,9 +143,8 @@ impl<'c> Ops<'_, '_, 'c> {
         self.intrinsic(intrinsic, &[x])
     }
 
-    /// The integer next to a float, nearest, below, above or towards 0, without an
-    /// instruction for it: to a number that is so large that all its like are
-    /// integers, what is added is rounded.
+    /// Rounds a float to an integer (to nearest, down, up or towards 0) without an instruction for
+    /// it: adding a number so large that all floats of its size are integers rounds the sum.
     fn emulated_rounding(&self, op: UnOp, ty: PrimType, x: Value<'c>) -> Res<Value<'c>> {
         let power = if ty == PrimType::F64 { 52 } else { 23 };
         let large = float_like(x, f64::from(power).exp2())?;
@@ -213,8 +211,8 @@ impl<'c> Ops<'_, '_, 'c> {
         }
     }
 
-    /// A double as a single: exact, or of the two singles around it the one
-    /// with an odd last bit.
+    /// A double as a single, rounded to odd: if inexact, the one of the two neighbouring singles
+    /// whose last bit is odd.
     fn rounded_to_odd(&self, x: Value<'c>) -> Res<Value<'c>> {
         let types = &self.emit.types;
         let near = self.float_resize(x, types.f32)?;
@@ -231,8 +229,8 @@ impl<'c> Ops<'_, '_, 'c> {
     /// `x * y + z` with one rounding.
     pub fn fma(&self, ty: PrimType, x: Value<'c>, y: Value<'c>, z: Value<'c>) -> Res<Value<'c>> {
         if ty == PrimType::F16 {
-            // The product of two halves is a double, and so is the sum but for
-            // bits that no half can see.
+            // The product of two halves is exact as a double, and so is the sum but for bits that
+            // do not affect the rounding to a half.
             let wide = |v: Value<'c>| self.float_to_float(ty, PrimType::F64, v);
             let sum = self.float_add(self.float_mul(wide(x)?, wide(y)?)?, wide(z)?)?;
             return self.float_to_float(PrimType::F64, ty, sum);

@@ -1,30 +1,26 @@
-//! Fused multiply-add on processors without an instruction for it, with the same
-//! bits: vector code for what is usual, a function that is called for the rest.
+//! Fused multiply-add on processors without the instruction, with the same results: inline vector
+//! code for the common case, a call of a helper function for the rest.
 //!
-//! # Singles
-//! The product of two singles is a double. The sum `s` of that and the third
-//! operand, rounded to a double and then to a single, is rounded as if once
-//! unless `s` lies in the middle of two singles. Middles of normal singles show
-//! in the last bits of `s`; tiny results are not looked at more closely here. The
-//! function for the rest rounds `s` to odd, from which the second rounding gives
-//! the right result (Boldo and Melquiond 2008).
+//! # Single precision
+//! The product of two singles is exact as a double. The sum `s` of that product and the third
+//! operand, rounded to a double and then to a single, equals the once-rounded sum unless `s` lies
+//! in the middle of two singles. For normal singles the middle is recognised by the last bits of
+//! `s`; tiny results are not examined further here. The helper function rounds `s` to odd, from
+//! which the second rounding gives the correct result (Boldo and Melquiond 2008).
 //!
-//! # Doubles
-//! The product is `p + e`: Dekker's algorithm, the operands split into halves by
-//! their bits. The sum of `p` and `z` is `s + t` (Knuth's `TwoSum`). So the result
-//! is `s + (t + e)`, rounded once. With `w = t + e`, rounded, `r = s + w` is
-//! rounded right unless that sum lies in the middle of two doubles: the part `d`
-//! of it that the rounding of `r` drops, made greater by the least factor, then
-//! changes `r` when it is added. Infinities, NaNs and overflows make `r` a NaN,
-//! which is no number's equal. Where `p` is so small that `e` need not be a double,
-//! and `s` is small too, `r` is not trusted either. (To a large `s` such a `p` adds
-//! nothing; factors of 0 are common.) All of `t`, `e`, `w` are computed with their signs
-//! turned: a zero among them comes out as 0.0, and `s - 0.0` is `s` also if that
-//! is -0.0.
+//! # Double precision
+//! The product is `p + e`: Dekker's algorithm, which splits the operands into halves by their bits.
+//! The sum of `p` and `z` is `s + t` (Knuth's `TwoSum`). So the result is `s + (t + e)`, rounded
+//! once. With `w = t + e`, rounded, `r = s + w` is rounded correctly unless that sum lies in the
+//! middle of two doubles: then the part `d` of it that the rounding of `r` drops, multiplied by the
+//! least factor above 1, changes `r` when it is added. Infinities, NaNs and overflows make `r` a
+//! NaN, which compares unequal to everything. Where `p` is so small that `e` need not be a double,
+//! and `s` is small too, `r` is not trusted either. (Such a `p` does not change a large `s`;
+//! factors of 0 are common.) `t`, `e` and `w` are computed negated: a zero among them is then 0.0,
+//! and `s - 0.0` is `s` also if that is -0.0.
 //!
-//! The function for the rest knows zero factors, infinities and NaNs, sums that
-//! lose nothing (`w` exact), and products too small to count; what is left goes
-//! to the C library, lane by lane.
+//! The helper function handles zero factors, infinities and NaNs, sums without rounding error (`w`
+//! exact), and products too small to count; the remaining cases go to the C library, lane by lane.
 
 use super::Ops;
 use super::build::{float_like, int_like, lanes_of};
@@ -37,45 +33,44 @@ use inkwell::values::FunctionValue;
 use inkwell::{FloatPredicate, IntPredicate};
 use prim::PrimType;
 
-/// Half of the last bits of a double, those that a split takes away.
+/// The bits of a double that a Dekker split clears.
 const LOW_BITS: u64 = (1 << 27) - 1;
-/// What comes with a `p` or an `s` of this size is trusted. As all lesser numbers
-/// lack the first bits of the exponent, so do two of them put together.
+/// `r` is trusted if `p` or `s` is at least this large. All smaller numbers lack the leading bits
+/// of the exponent, and so does the bitwise or of two of them.
 const TRUSTED: f64 = f64::from_bits(256 << 52);
-/// Products of doubles that are at least this large are `p + e` exactly.
+/// Products of doubles of at least this size are exactly `p + e`.
 const LEAST_PRODUCT: f64 = f64::from_bits((1023 - 968) << 52);
-/// To numbers of this size lesser products add nothing.
+/// Products below `LEAST_PRODUCT` do not change addends of at least this size.
 const LARGE: f64 = f64::from_bits((1023 - 850) << 52);
-/// The least factor above 1.
+/// The least double above 1.
 const ABOVE_ONE: f64 = 1.0 + f64::EPSILON;
-/// The bits of a double that a single has no room for, and how they are in the
-/// middle of two singles.
+/// The low bits of a double that a single lacks, and their value in the middle of two singles.
 const DROPPED: u64 = (1 << 29) - 1;
 const MIDDLE: u64 = 1 << 28;
-/// Singles whose bits, without the sign, are below these are tiny.
+/// Singles whose bits, without the sign, are less than this are tiny.
 const TINY: u64 = (127 - 125) << 23;
 
-/// Doubles in more lanes are passed to a function.
+/// Double-precision vectors of more lanes are passed to a function.
 const MOST_LANES: u32 = 8;
 
-/// A multiply-add of doubles in parts.
+/// The intermediate values of a double-precision multiply-add.
 struct Parts<'c> {
     p: Value<'c>,
     s: Value<'c>,
-    /// -t and -e.
+    /// `-t` and `-e`.
     t: Value<'c>,
     e: Value<'c>,
-    /// -w.
+    /// `-w`.
     w: Value<'c>,
     r: Value<'c>,
-    /// Where `r` is no middle.
+    /// True if `r` is not in the middle of two doubles.
     clear: Value<'c>,
 }
 
 impl<'c> Ops<'_, '_, 'c> {
-    /// `x * y + z` with one rounding, without the instruction: singles or doubles.
-    /// Of doubles in many registers all is a function, as code would grow beyond
-    /// measure.
+    /// `x * y + z` with one rounding, without the instruction, for single or double precision. For
+    /// doubles in many registers the whole operation is a function, as the inline code would be too
+    /// large.
     pub(super) fn emulated_fma(
         &self,
         ty: PrimType,
@@ -127,19 +122,20 @@ impl<'c> Ops<'_, '_, 'c> {
         Ok(phi.as_basic_value())
     }
 
-    /// Singles, `x * y + z` as a double.
+    /// `x * y + z` of singles as a double.
     fn double_sum(&self, x: Value<'c>, y: Value<'c>, z: Value<'c>) -> Res<Value<'c>> {
         let wide = |v| self.float_resize(v, self.emit.types.f64);
         self.float_add(self.float_mul(wide(x)?, wide(y)?)?, wide(z)?)
     }
 
-    /// Where the double `s`, `r` as a single, may have been rounded twice.
+    /// Returns true if the double `s`, with `r` its value as a single, may have been rounded twice.
     fn doubtful(&self, s: Value<'c>, r: Value<'c>) -> Res<Value<'c>> {
         let types = &self.emit.types;
         let low = self.resize(self.bits_as(s, types.i64)?, types.i32, false)?;
         let dropped = self.and(low, int_like(low, DROPPED)?)?;
         let middle = self.int_compare(IntPredicate::EQ, dropped, int_like(low, MIDDLE)?)?;
-        // Without its sign, and 0 after all others; in the order of signed integers.
+        // The sign is shifted out, and zero wraps to the greatest value; compared as signed
+        // integers.
         let bits = self.bits_as(r, types.i32)?;
         let size = self.left_shift(bits, int_like(bits, 1)?)?;
         let place = self.add(size, int_like(bits, (1 << 31) - 1)?)?;
@@ -148,16 +144,16 @@ impl<'c> Ops<'_, '_, 'c> {
         self.or(middle, tiny)
     }
 
-    /// Doubles; see the module's header.
+    /// The intermediate values for doubles; see the module header.
     fn parts(&self, x: Value<'c>, y: Value<'c>, z: Value<'c>) -> Res<Parts<'c>> {
         let p = self.float_mul(x, y)?;
-        // Of 53 bits 26 are kept. Rounded, what is left takes 26 bits and a sign.
+        // 26 of 53 bits are kept. After rounding, the rest takes 26 bits and a sign.
         let bits = self.bits_as(x, self.emit.types.i64)?;
         let rounded = self.add(bits, int_like(bits, LOW_BITS / 2 + 1)?)?;
         let x_high = self.high(rounded)?;
         let x_low = self.float_sub(x, x_high)?;
         let products = if x == y {
-            // Both halves of 26 bits.
+            // Both halves have 26 bits.
             let twice = self.float_add(x_low, x_low)?;
             vec![(x_high, x_high), (x_high, twice), (x_low, x_low)]
         } else {
@@ -173,28 +169,28 @@ impl<'c> Ops<'_, '_, 'c> {
         let t = self.lost(p, z, s)?;
         let w = self.float_add(t, e)?;
         let r = self.float_sub(s, w)?;
-        // Of `s` and `w` the former is the larger, or 0.
+        // Of `s` and `w`, `s` is the larger, or 0.
         let d = self.float_add(w, self.float_sub(r, s)?)?;
         let more = self.float_mul(d, float_like(d, ABOVE_ONE)?)?;
         let clear = self.float_compare(FloatPredicate::OEQ, self.float_sub(r, more)?, r)?;
         Ok(Parts { p, s, t, e, w, r, clear })
     }
 
-    /// A double whose last bits are cleared.
+    /// A double with its low bits cleared.
     fn high(&self, bits: Value<'c>) -> Res<Value<'c>> {
         let high = self.and(bits, int_like(bits, !LOW_BITS)?)?;
         self.bits_as(high, self.emit.types.f64)
     }
 
-    /// What a rounded sum `s` is more than `x + y`.
+    /// The negated rounding error: the rounded sum `s` less the exact `x + y`.
     fn lost(&self, x: Value<'c>, y: Value<'c>, s: Value<'c>) -> Res<Value<'c>> {
         let of_y = self.float_sub(s, x)?;
         let of_x = self.float_sub(s, of_y)?;
         self.float_add(self.float_sub(of_x, x)?, self.float_sub(of_y, y)?)
     }
 
-    /// A function of three operands like `like`, made by `body` when it is wanted
-    /// first.
+    /// Returns the helper function `name` for three operands of the type of `like`; `body` emits it
+    /// on first use.
     fn fma_function(
         &self,
         name: &str,
@@ -227,7 +223,7 @@ impl<'c> Ops<'_, '_, 'c> {
         Ok(f)
     }
 
-    /// Any singles: the sum as a double is rounded to odd.
+    /// The helper's code for any singles: the sum as a double is rounded to odd.
     fn odd_sum(&self, x: Value<'c>, y: Value<'c>, z: Value<'c>) -> Res<Value<'c>> {
         let types = &self.emit.types;
         let wide = |v| self.float_resize(v, types.f64);
@@ -238,7 +234,7 @@ impl<'c> Ops<'_, '_, 'c> {
         let bits = self.bits_as(s, types.i64)?;
         let last = self.and(bits, int_like(bits, 1)?)?;
         let even = self.int_compare(IntPredicate::EQ, last, int_like(bits, 0)?)?;
-        // One step away from 0 where `s` is too small, or towards it.
+        // The neighbour of `s` away from 0 if `s` is too small, else the one towards 0.
         let signs = self.xor(self.bits_as(lost, types.i64)?, bits)?;
         let less = self.int_compare(IntPredicate::SLT, signs, int_like(bits, 0)?)?;
         let one = int_like(bits, 1)?;
@@ -248,7 +244,7 @@ impl<'c> Ops<'_, '_, 'c> {
         self.float_resize(s, types.f32)
     }
 
-    /// Any doubles.
+    /// The helper's code for any doubles.
     fn unusual(&self, x: Value<'c>, y: Value<'c>, z: Value<'c>) -> Res<Value<'c>> {
         let parts = self.parts(x, y, z)?;
         let size = |v| self.intrinsic("llvm.fabs", &[v]);

@@ -1,7 +1,6 @@
-//! Integer operators. Every operand has a value, also where the operator has
-//! none (division by zero gives some number): checks stand before the operators,
-//! but LLVM and the vectoriser may evaluate them early, or in lanes whose result
-//! nobody wants.
+//! Integer operators. Every operator has some result for all operands, also where the language
+//! defines none (division by zero): checks precede the operators, but LLVM and the vectoriser may
+//! evaluate operators speculatively, or in lanes whose result is not used.
 
 use super::build::{int_like, lanes_of, ones_like, width};
 use super::quotients::by_products;
@@ -29,7 +28,7 @@ impl<'c> Ops<'_, '_, 'c> {
                 let y = self.signed_divisor(ty, x, y)?;
                 let quotient = self.quotient(ty, x, y, true)?;
                 let below = self.rounds_down(self.remainder(ty, x, y, true)?, y)?;
-                // -1 where the exact quotient lies below the truncated one.
+                // -1 where the exact quotient is less than the truncated one.
                 let step = self.resize(below, self.emit.types.int(ty), true)?;
                 self.add(quotient, step)
             }
@@ -62,7 +61,7 @@ impl<'c> Ops<'_, '_, 'c> {
         }
     }
 
-    /// `x / y` towards 0, where that is defined.
+    /// `x / y` truncated towards 0, where that is defined.
     fn quotient(&self, ty: PrimType, x: Value<'c>, y: Value<'c>, signed: bool) -> Res<Value<'c>> {
         if by_products(ty, y) {
             return self.quotient_by_products(ty, x, y, signed);
@@ -70,7 +69,7 @@ impl<'c> Ops<'_, '_, 'c> {
         if signed { self.signed_div(x, y) } else { self.unsigned_div(x, y) }
     }
 
-    /// What `x / y` towards 0 leaves, where that is defined.
+    /// The remainder of `x / y` truncated towards 0, where that is defined.
     fn remainder(&self, ty: PrimType, x: Value<'c>, y: Value<'c>, signed: bool) -> Res<Value<'c>> {
         if by_products(ty, y) {
             let quotient = self.quotient(ty, x, y, signed)?;
@@ -79,7 +78,7 @@ impl<'c> Ops<'_, '_, 'c> {
         if signed { self.signed_rem(x, y) } else { self.unsigned_rem(x, y) }
     }
 
-    /// The divisor, or 1 where the machine has no quotient with a sign.
+    /// The divisor, or 1 where signed division is undefined.
     fn signed_divisor(&self, ty: PrimType, x: Value<'c>, y: Value<'c>) -> Res<Value<'c>> {
         if by_products(ty, y) {
             return self.nonzero(y);
@@ -93,8 +92,8 @@ impl<'c> Ops<'_, '_, 'c> {
         self.select(bad, int_like(y, 1)?, y)
     }
 
-    /// The divisor, or 1 in place of 0 and of the -1 that overflows (where
-    /// dividing by 1 gives what wraps around).
+    /// The divisor, or 1 in place of 0 and of a -1 that overflows (dividing by 1 gives the wrapped
+    /// result).
     fn safe_divisor(&self, x: Value<'c>, y: Value<'c>) -> Res<Value<'c>> {
         let lowest = int_like(x, 1 << (width(x)? - 1))?;
         let is_lowest = self.int_compare(IntPredicate::EQ, x, lowest)?;
@@ -104,7 +103,7 @@ impl<'c> Ops<'_, '_, 'c> {
         self.select(bad, int_like(y, 1)?, y)
     }
 
-    /// Whether a remainder and the divisor have opposite signs.
+    /// Returns true if the remainder is not 0 and has the opposite sign of the divisor.
     fn rounds_down(&self, rest: Value<'c>, y: Value<'c>) -> Res<Value<'c>> {
         let zero = int_like(y, 0)?;
         let some = self.int_compare(IntPredicate::NE, rest, zero)?;
@@ -113,7 +112,7 @@ impl<'c> Ops<'_, '_, 'c> {
         self.and(some, opposite)
     }
 
-    /// A shifted value, or 0 where the amount is the width or more.
+    /// The shifted value, or 0 if the amount is the width or more.
     fn bounded_shift(&self, shifted: Value<'c>, amount: Value<'c>) -> Res<Value<'c>> {
         let width = int_like(amount, u64::from(width(amount)?))?;
         let fits = self.int_compare(IntPredicate::ULT, amount, width)?;
@@ -167,8 +166,8 @@ impl<'c> Ops<'_, '_, 'c> {
         Ok(power)
     }
 
-    /// The function that raises integers of a type, or vectors of them, to a
-    /// power. It goes on until no exponent has bits left.
+    /// The function that raises integers of a type, or vectors of them, to a power. It loops until
+    /// the exponents of all lanes are 0.
     fn power_function(&self, ty: PrimType, lanes: Option<u32>) -> Res<FunctionValue<'c>> {
         let emit = self.emit;
         if let Some(known) = emit.powers.borrow().get(&(ty, lanes)) {

@@ -1,5 +1,5 @@
-//! What only vectors have: lanes as such, masks as a whole, single lanes, and
-//! calls of library functions, which take one lane after another.
+//! Vector-only operations: lane numbers, mask reductions, single lanes, and calls of library
+//! functions, which are made lane by lane.
 
 use super::Ops;
 use super::build::lanes_of;
@@ -17,7 +17,7 @@ impl<'c> Ops<'_, '_, 'c> {
         self.emit.types.i32.const_int(u64::from(lane), false)
     }
 
-    /// A scalar or an address in every lane.
+    /// Broadcasts a scalar or an address to all lanes.
     #[allow(clippy::wildcard_enum_match_arm, reason = "the enum is LLVM's")]
     pub fn splat(&self, x: Value<'c>, lanes: u32) -> Res<Value<'c>> {
         let ty = match x {
@@ -37,8 +37,8 @@ impl<'c> Ops<'_, '_, 'c> {
         Ok(self.shuffle(first, ty.get_poison(), &places)?.into())
     }
 
-    /// The lanes of two vectors, counted from the first one's on, at these
-    /// places; anything where there is none.
+    /// Shuffles two vectors: `places` are lane numbers into their concatenation; `None` gives an
+    /// undefined lane.
     pub fn shuffle(
         &self,
         x: VectorValue<'c>,
@@ -52,7 +52,7 @@ impl<'c> Ops<'_, '_, 'c> {
         Ok(self.builder.build_shuffle_vector(x, y, places, "")?)
     }
 
-    /// 0, 1, 2, ...
+    /// The vector 0, 1, 2, ...
     pub fn numbers(&self, ty: PrimType, lanes: u32) -> Value<'c> {
         let ty = self.emit.types.int(ty);
         let numbers: Vec<_> = (0..u64::from(lanes)).map(|lane| ty.const_int(lane, false)).collect();
@@ -71,21 +71,21 @@ impl<'c> Ops<'_, '_, 'c> {
         self.emit.context.custom_width_int_type(lanes).map_err(Error::bug)
     }
 
-    /// Whether any lane of a mask is set.
+    /// Returns true if any lane of a mask is set.
     pub fn any(&self, mask: Value<'c>) -> Res<Value<'c>> {
         let bits = self.mask_bits(mask)?;
         let none = bits.get_type().const_zero();
         self.int_compare(IntPredicate::NE, bits.into(), none.into())
     }
 
-    /// Whether all lanes of a mask are set.
+    /// Returns true if all lanes of a mask are set.
     pub fn all(&self, mask: Value<'c>) -> Res<Value<'c>> {
         let bits = self.mask_bits(mask)?;
         let all = bits.get_type().const_all_ones();
         self.int_compare(IntPredicate::EQ, bits.into(), all.into())
     }
 
-    /// Number of the first lane that is set, or the number of lanes.
+    /// The number of the first lane that is set; the number of lanes if none is.
     pub fn first_lane(&self, mask: Value<'c>) -> Res<Value<'c>> {
         let no = self.emit.types.i1.const_zero();
         let bits = self.mask_bits(mask)?;
@@ -93,14 +93,14 @@ impl<'c> Ops<'_, '_, 'c> {
         self.resize(first, self.emit.types.i64, false)
     }
 
-    /// Number of lanes that are set.
+    /// The number of lanes that are set.
     pub fn count(&self, mask: Value<'c>) -> Res<Value<'c>> {
         let bits = self.mask_bits(mask)?;
         let count = self.intrinsic("llvm.ctpop", &[bits.into()])?;
         self.resize(count, self.emit.types.i64, false)
     }
 
-    /// The values in the lanes that are set, in front of zeros.
+    /// Compresses the values of the set lanes to the front; the other lanes are 0.
     #[allow(clippy::wildcard_enum_match_arm, reason = "the enum is LLVM's")]
     pub fn pack(&self, x: Value<'c>, mask: Value<'c>) -> Res<Value<'c>> {
         let lanes = lanes_of(x).ok_or_else(|| Error::bug("what is packed is no vector"))?;
@@ -112,14 +112,14 @@ impl<'c> Ops<'_, '_, 'c> {
             BasicTypeEnum::IntType(ty) => ty,
             _ => return Err(Error::bug("what is packed is no vector of numbers")),
         };
-        // There is no instruction for what is narrower.
+        // There is no instruction for narrower elements.
         let wide = if own == types.i64 { own } else { types.i32 };
         let numbers = self.bits_as(x, own)?;
         let numbers = self.resize(numbers, wide, false)?;
         let zero = wide.vec_type(lanes).const_zero().into();
         let fits = matches!(lanes * wide.get_bit_width(), 128 | 256 | 512);
         let packed = if lanes == 1 {
-            // LLVM does not know how to make a scalar of it.
+            // LLVM cannot scalarise the intrinsic for a single lane.
             self.builder.build_select(vector(mask)?, numbers, zero, "")?
         } else if self.emit.processor.has_masks() && fits {
             self.intrinsic("llvm.x86.avx512.mask.compress", &[numbers, zero, mask])?
@@ -129,17 +129,16 @@ impl<'c> Ops<'_, '_, 'c> {
         self.bits_as(self.resize(packed, own, false)?, scalar)
     }
 
-    /// The value in a lane.
     pub fn extract(&self, x: Value<'c>, lane: IntValue<'c>) -> Res<Value<'c>> {
         Ok(self.builder.build_extract_element(vector(x)?, lane, "")?)
     }
 
-    /// A vector with another value in a lane.
+    /// A vector with one lane replaced.
     pub fn insert(&self, x: Value<'c>, lane: IntValue<'c>, value: Value<'c>) -> Res<Value<'c>> {
         Ok(self.builder.build_insert_element(vector(x)?, value, lane, "")?.into())
     }
 
-    /// A vector moved up by so many lanes, the first ones filled.
+    /// Shifts a vector up by `by` lanes; the first lanes become `fill`.
     pub fn shift(&self, x: Value<'c>, by: u32, fill: Value<'c>) -> Res<Value<'c>> {
         let x = vector(x)?;
         let lanes = x.get_type().get_size();
@@ -152,7 +151,7 @@ impl<'c> Ops<'_, '_, 'c> {
         Ok(self.builder.build_shuffle_vector(fill, x, from, "")?.into())
     }
 
-    /// A call of a library function, in each lane.
+    /// Calls a library function, for vectors in each lane.
     pub fn math(&self, fun: MathFun, ty: PrimType, args: &[Value<'c>]) -> Res<Value<'c>> {
         let f = self.emit.math(fun, ty);
         let Some(lanes) = args.first().and_then(|arg| lanes_of(*arg)) else {

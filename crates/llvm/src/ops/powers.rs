@@ -1,5 +1,5 @@
-//! Eighth powers of two by a number of three bits: a permutation of the table
-//! where a register holds all of it, loads elsewhere.
+//! Powers 2^(j/8) for a 3-bit number j: a permutation of the table if one register holds all of it,
+//! else loads.
 
 use super::Ops;
 use super::build::{int_like, lanes_of};
@@ -11,13 +11,13 @@ use inkwell::values::{IntValue, PointerValue};
 use prim::PrimType;
 use prim::eval::EXP2_EIGHTHS;
 
-/// Lanes of a register that holds the table.
+/// The lanes of a register that holds the table.
 const LANES: u32 = EXP2_EIGHTHS.len() as u32;
 /// The table's name in the module.
 const TABLE: &str = "exp2.eighths";
 
 impl<'c> Ops<'_, '_, 'c> {
-    /// 2^(j/8), where j is the last three bits of a double, or of each lane's.
+    /// 2^(j/8), where j is the last three bits of a double, or of each lane.
     pub(super) fn exp2_eighths(&self, x: Value<'c>) -> Res<Value<'c>> {
         let number = self.bits_as(x, self.emit.types.i64)?;
         match lanes_of(x) {
@@ -38,8 +38,8 @@ impl<'c> Ops<'_, '_, 'c> {
         }
     }
 
-    /// The powers, one register after another. The instruction looks at no more
-    /// than the last three bits.
+    /// The powers, one register at a time. The instruction reads only the last three bits of each
+    /// lane.
     fn permuted_powers(&self, number: Value<'c>, lanes: u32) -> Res<Value<'c>> {
         let double = self.emit.types.float(PrimType::F64);
         let table = EXP2_EIGHTHS.map(|power| double.const_float(power));
@@ -51,7 +51,7 @@ impl<'c> Ops<'_, '_, 'c> {
             let part = self.shuffle(number, number.get_type().get_poison(), &taken)?;
             let permute = self.emit.intrinsic("llvm.x86.avx512.permvar.df.512", &[])?;
             let part = vector(call_value(self.builder, permute, &[table, part.into()])?)?;
-            // The part as long as the whole, then the whole with the part.
+            // Extends the register to the full number of lanes, then merges it into the result.
             let spread: Vec<_> =
                 (0..lanes).map(|lane| lane.checked_sub(from).filter(|at| *at < LANES)).collect();
             let part = self.shuffle(part, part.get_type().get_poison(), &spread)?;
@@ -70,7 +70,6 @@ impl<'c> Ops<'_, '_, 'c> {
         Ok(self.builder.build_load(double, entry, "")?)
     }
 
-    /// The table in memory.
     fn powers(&self) -> PointerValue<'c> {
         let global = self.emit.module.get_global(TABLE).unwrap_or_else(|| {
             let double = self.emit.types.float(PrimType::F64);

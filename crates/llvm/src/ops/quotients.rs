@@ -1,12 +1,12 @@
-//! Quotients of narrow integers in vectors, for which there are no instructions: products
-//! with the reciprocal as a float, which leaves loops where the divisor is the same each time.
+//! Quotients of narrow integers in vectors, for which there are no instructions: products with the
+//! reciprocal as a float, which is hoisted out of loops if the divisor is loop-invariant.
 //!
-//! Let d be the divisor, n the dividend, at most 2^32 with doubles and 2^16 with floats of 32
-//! bits, and r the float next to the rounded 1 / d, away from 0. Then r = (1 + e) / d with
-//! e above 0 and below 3u, where u is 2^-53 (or 2^-24), and n r is rounded once. Where n / d
-//! is whole it is a float itself, and n r is not rounded across it. Else n / d is at least
-//! 1 / |d| away from the next integer away from 0, and n r no further than |n / d| times 5u;
-//! as |n| times 5u is below 1, both have the same integer part.
+//! Let d be the divisor, n the dividend, at most 2^32 with doubles and 2^16 with 32-bit floats, and
+//! r the neighbour, away from 0, of the rounded 1 / d. Then r = (1 + e) / d with 0 < e < 3u, where
+//! u is 2^-53 (or 2^-24), and n r is rounded once. If n / d is an integer, it is a float itself,
+//! and n r is not rounded across it. Otherwise n / d is at least 1 / |d| below, in magnitude, the
+//! next integer away from 0, and n r exceeds it by at most |n / d| times 5u; as |n| times 5u is
+//! below 1, both have the same integer part.
 
 use super::Ops;
 use super::build::{float_like, int_like};
@@ -15,16 +15,16 @@ use crate::types::Value;
 use inkwell::FloatPredicate;
 use prim::PrimType;
 
-/// What the quotients of 32 bits that do not fit come to: 2^31.
+/// 2^31: the only signed 32-bit quotient that overflows.
 const BEYOND: f64 = 2_147_483_648.0;
 
-/// Whether quotients by these divisors are products.
+/// Returns true if division by `y` is done by multiplication.
 pub(super) fn by_products(ty: PrimType, y: Value<'_>) -> bool {
     ty.bits() <= 32 && matches!(y, Value::VectorValue(divisors) if !divisors.is_const())
 }
 
 impl<'c> Ops<'_, '_, 'c> {
-    /// `x / y` towards 0, where `y` is not 0; what does not fit wraps around.
+    /// `x / y` truncated towards 0, where `y` is not 0; overflow wraps around.
     pub(super) fn quotient_by_products(
         &self,
         ty: PrimType,
@@ -46,7 +46,7 @@ impl<'c> Ops<'_, '_, 'c> {
             let wraps = self.float_compare(FloatPredicate::OGE, product, beyond)?;
             product = self.select(wraps, float_like(product, -BEYOND)?, product)?;
         }
-        // An integer of 32 bits has room for narrow ones without signs.
+        // Every narrow unsigned quotient fits in a signed 32-bit integer.
         let signed = signed || narrow;
         self.resize(self.float_to_int(product, types.i32, signed)?, types.int(ty), signed)
     }

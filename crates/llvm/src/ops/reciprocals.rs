@@ -1,7 +1,7 @@
-//! Quotients of singles by multiplications, where the code says so (`imp::divider`).
+//! Quotients of singles by multiplications, for `Expr::SharedQuotient` (`imp::divider`).
 //!
-//! With x and y the operands and r0 the machine's estimate of 1 / y, wrong by no more than
-//! 2^-14 of itself,
+//! With x and y the operands and r0 the processor's estimate of 1 / y, with a relative error of at
+//! most 2^-14,
 //!
 //! ```text
 //! r1 = r0 + r0 (1 - y r0);  r = r1 + r1 (1 - y r1)
@@ -9,16 +9,17 @@
 //! ```
 //!
 //! where each line but `x r` is two fused multiply-adds. r1 is 1 / y less up to 2^-28 of it,
-//! rounded, so one of two numbers. From either r comes to 1 / y as it is rounded, unless all
-//! bits of y's fraction are set: then a tie may go the wrong way. Reciprocals are done then.
-//! q is wrong by no more than 1.5 of its last places, and what is added by 2^-22.4 of one, r's
-//! and the difference's rounding. So the sum is rounded as x / y is unless x / y lies so near
-//! the middle between two singles that X 2^(k+1) - (2 M + 1) Y, with all of them integers of
-//! 24 bits, is at most 6 from 0. There are some 47 million such pairs of fractions, and for
-//! all of them the sum was found to be right; the tests try those of some divisors.
+//! rounded, so one of two numbers. From either, r is 1 / y correctly rounded, unless all bits of
+//! y's fraction are set: then a tie may be rounded the wrong way. That completes reciprocals. For
+//! quotients, q has an error of at most 1.5 units in the last place, and the added term an error of
+//! 2^-22.4 units (the errors of r and of the rounded difference). So the sum is rounded as x / y
+//! is, unless x / y lies so near the middle between two singles that X 2^(k+1) - (2 M + 1) Y, with
+//! all of them integers of 24 bits, is at most 6 from 0. There are some 47 million such pairs of
+//! fractions, and the sum was found to be right for all of them; the tests try those of some
+//! divisors.
 //!
-//! This holds where nothing over- or underflows; if any lane's operand is not between 2^-60
-//! and 2^60, or has a divisor with all bits set, the divider takes all.
+//! This holds where nothing overflows or underflows; if any lane's operand is not between 2^-60 and
+//! 2^60, or has a divisor with all fraction bits set, the divider computes the whole vector.
 
 use super::Ops;
 use super::build::{float_like, int_like};
@@ -28,11 +29,11 @@ use crate::types::{Value, vector};
 use inkwell::IntPredicate;
 use inkwell::values::VectorValue;
 
-/// Lanes of the registers that have an instruction for the estimate.
+/// The lanes of the registers for which there is an estimate instruction.
 const LANES: u32 = imp::ROOT_LANES;
 /// The bits of 2^-60.
 const LEAST: u64 = (127 - 60) << 23;
-/// What the bits of operands have above these at most.
+/// The bits of operands in range exceed `LEAST` by less than this.
 const RANGE: u64 = 120 << 23;
 /// All bits but the sign.
 const UNSIGNED: u64 = (1 << 31) - 1;
@@ -40,8 +41,8 @@ const UNSIGNED: u64 = (1 << 31) - 1;
 const FRACTION: u64 = (1 << 23) - 1;
 
 impl<'c> Ops<'_, '_, 'c> {
-    /// Quotients of registers of singles without the divider, if the processor has the
-    /// instruction, unless an operand is far from 1.
+    /// Quotients of vectors of singles; they avoid the divider if the processor has the estimate
+    /// instruction and no operand is out of range.
     pub fn shared_quotients(&self, x: Value<'c>, y: Value<'c>) -> Res<Value<'c>> {
         if !self.emit.processor.has_masks() {
             return self.float_div(x, y);
@@ -56,7 +57,7 @@ impl<'c> Ops<'_, '_, 'c> {
         self.usually(self.all(good)?, "quotient", products, || self.float_div(x, y))
     }
 
-    /// Which lanes are in the range where nothing over- or underflows.
+    /// The lanes in the range where nothing overflows or underflows.
     fn near(&self, x: Value<'c>) -> Res<Value<'c>> {
         let bits = self.bits_as(x, self.emit.types.i32)?;
         let size = self.and(bits, int_like(bits, UNSIGNED)?)?;
@@ -64,7 +65,7 @@ impl<'c> Ops<'_, '_, 'c> {
         self.int_compare(IntPredicate::ULT, above, int_like(bits, RANGE)?)
     }
 
-    /// Which lanes have fractions of which not all bits are set.
+    /// The lanes whose fraction bits are not all set.
     fn has_gaps(&self, x: Value<'c>) -> Res<Value<'c>> {
         let bits = self.bits_as(x, self.emit.types.i32)?;
         let next = self.add(bits, int_like(bits, 1)?)?;
@@ -72,7 +73,7 @@ impl<'c> Ops<'_, '_, 'c> {
         self.int_compare(IntPredicate::NE, fraction, int_like(bits, 0)?)
     }
 
-    /// The steps of the module's header.
+    /// The Newton steps of the module header.
     fn by_newton(&self, x: Value<'c>, y: Value<'c>, reciprocals: bool) -> Res<Value<'c>> {
         let fma = |x, y, z| self.intrinsic("llvm.fma", &[x, y, z]);
         let (one, minus_y) = (float_like(y, 1.0)?, self.float_neg(y)?);
@@ -87,7 +88,7 @@ impl<'c> Ops<'_, '_, 'c> {
         fma(fma(minus_y, q, x)?, r, q)
     }
 
-    /// 1 over each lane, wrong by 2^-14 of it at most.
+    /// 1 / y for each lane, with a relative error of at most 2^-14.
     fn reciprocal_estimates(&self, y: VectorValue<'c>) -> Res<VectorValue<'c>> {
         let (none, lanes) = (y.get_type().get_poison(), y.get_type().get_size());
         if lanes == LANES {

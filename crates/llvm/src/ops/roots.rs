@@ -1,25 +1,24 @@
-//! Square roots of doubles shared out between the divider and the multipliers,
-//! where the code says so (`imp::divider`).
+//! Square roots of doubles divided between the divider and the multipliers, for `Expr::SharedRoot`
+//! (`imp::divider`).
 //!
-//! Of two vector registers of arguments the divider takes the first. For the
-//! second, with x the argument and y the machine's estimate of 1 / sqrt x, wrong
-//! by no more than 2^-14 of itself, g = x y and h = y / 2 come near sqrt x and
-//! 1 / (2 sqrt x), and two steps
+//! Of two vector registers of arguments the divider takes the first. For the second, let x be the
+//! argument and y the processor's estimate of 1 / sqrt x, with a relative error of at most 2^-14.
+//! Then g = x y and h = y / 2 approximate sqrt x and 1 / (2 sqrt x), and two steps
 //!
 //! ```text
 //! r = 1/2 - g h;  g = g + g r;  h = h + h r
 //! ```
 //!
-//! leave both wrong by no more than 2^-51 (the errors are squared, what is left
-//! are roundings). Then g + (x - g^2) h, where the difference is rounded once and
-//! the sum once more, is sqrt x but for 2^-102 of it before that last rounding.
-//! So it is rounded as sqrt x is unless sqrt x lies so near the middle between
-//! two doubles that (2 m + 1)^2, the middle's square as an integer, differs from a
-//! multiple of 2^54 by less than 128. There are some dozens of such x between
-//! 1 and 4, to which all others are powers of 4 away; the tests try each of them.
+//! leave both with a relative error of at most 2^-51 (the errors are squared; rounding errors
+//! remain). Then g + (x - g^2) h, where the difference is rounded once and the sum once more, is
+//! sqrt x up to a relative error of 2^-102 before that last rounding. So it is rounded as sqrt x
+//! is, unless sqrt x lies so near the middle between two doubles that (2 m + 1)^2, the middle's
+//! square as an integer, differs from a multiple of 2^54 by less than 128. There are some dozens of
+//! such x between 1 and 4, to which all others are reduced by powers of 4; the tests try each of
+//! them.
 //!
-//! This holds where nothing over- or underflows; if any lane's argument is not
-//! between 2^-256 and 2^256, the divider takes the second register too.
+//! This holds where nothing overflows or underflows; if any lane's argument is not between 2^-256
+//! and 2^256, the divider takes the second register too.
 
 use super::Ops;
 use super::build::{float_like, int_like};
@@ -28,16 +27,16 @@ use crate::error::Res;
 use crate::types::{Value, vector};
 use inkwell::IntPredicate;
 
-/// Lanes of doubles in the registers that have an instruction for the estimate.
+/// The double lanes of a register for which there is an estimate instruction.
 const LANES: u32 = imp::ROOT_LANES / 2;
 /// The bits of 2^-256.
 const LEAST: u64 = (1023 - 256) << 52;
-/// What the bits of arguments have above these at most.
+/// The bits of arguments in range exceed `LEAST` by less than this.
 const RANGE: u64 = 512 << 52;
 
 impl<'c> Ops<'_, '_, 'c> {
-    /// Square roots of two registers of doubles, the second one's without the
-    /// divider, if the processor has the instruction.
+    /// Square roots of two registers of doubles; the second register avoids the divider if the
+    /// processor has the estimate instruction.
     pub fn shared_roots(&self, x: Value<'c>) -> Res<Value<'c>> {
         if !self.emit.processor.has_masks() {
             return self.intrinsic("llvm.sqrt", &[x]);
@@ -53,8 +52,8 @@ impl<'c> Ops<'_, '_, 'c> {
         Ok(self.shuffle(vector(first)?, vector(second)?, &places)?.into())
     }
 
-    /// Square roots of one register of doubles without the divider, unless an
-    /// argument is far from 1.
+    /// Square roots of one register of doubles without the divider, unless an argument is out of
+    /// range.
     fn root_by_products(&self, x: Value<'c>) -> Res<Value<'c>> {
         let bits = self.bits_as(x, self.emit.types.i64)?;
         let above = self.sub(bits, int_like(bits, LEAST)?)?;
@@ -63,7 +62,7 @@ impl<'c> Ops<'_, '_, 'c> {
         self.usually(self.all(near)?, "root", || self.newton(x), plain)
     }
 
-    /// The steps of the module's header.
+    /// The Newton steps of the module header.
     fn newton(&self, x: Value<'c>) -> Res<Value<'c>> {
         let fma = |x, y, z| self.intrinsic("llvm.fma", &[x, y, z]);
         let half = float_like(x, 0.5)?;
@@ -79,7 +78,7 @@ impl<'c> Ops<'_, '_, 'c> {
         fma(rest, h, g)
     }
 
-    /// 1 over the square root of each lane, wrong by 2^-14 of it at most.
+    /// 1 / sqrt x for each lane, with a relative error of at most 2^-14.
     fn estimate(&self, x: Value<'c>) -> Res<Value<'c>> {
         let function = self.emit.intrinsic("llvm.x86.avx512.rsqrt14.pd.512", &[])?;
         let none = vector(x)?.get_type().get_poison().into();

@@ -1,6 +1,6 @@
-//! Fused multiply-adds of processors without the instruction, against the C
-//! library's: bit for bit, in lanes and one by one, for operands of all sizes, for
-//! sums in the middle of two floats and beside it, and for what has no size.
+//! Tests fused multiply-adds of processors without the instruction against the C library's: bit for
+//! bit, in vectors and as scalars, for operands of all sizes, for sums in the middle of two floats
+//! and next to it, and for infinities and NaNs.
 
 use crate::common::cases::is_nan;
 use crate::common::vectors::{Random, array, export, run, unit};
@@ -8,13 +8,13 @@ use crate::common::{self, Fun, entry_fn, jit, machines, mul, v};
 use imp::{Access, Expr, Program, Stmt, VarType};
 use prim::{BinOp, PrimType, Scalar, eval};
 
-/// One by one, in code of its own, in a function.
+/// Scalar, inline vector code, and vector code in a function.
 const WIDTHS: [u32; 3] = [1, 8, 32];
-/// All of them divide this.
+/// A multiple of all widths.
 const LANES: u32 = 32;
 
-/// `out[i] = fma (x[i], y[i], z[i])`, in lanes and as scalars, and the same with `x`
-/// for `y`, which has code of its own.
+/// `out[i] = fma (x[i], y[i], z[i])`, in vectors and as scalars, and the same with `x` for `y`,
+/// which has code of its own.
 fn program(ty: PrimType) -> Program {
     let mut program = Program { source_name: "fma".into(), ..Program::default() };
     for (lanes, square) in WIDTHS.into_iter().flat_map(|n| [(n, false), (n, true)]) {
@@ -58,7 +58,7 @@ fn name(lanes: u32, square: bool) -> String {
     format!("{}{lanes}", if square { "square" } else { "fma" })
 }
 
-/// Operands: as bits, a float type's size of them.
+/// Operands as bits of the float type.
 struct Operands {
     ty: PrimType,
     random: Random,
@@ -70,7 +70,7 @@ impl Operands {
         self.random.scalar(PrimType::I64).bits()
     }
 
-    /// Bits of the fraction and of the exponent.
+    /// The numbers of bits of the fraction and of the exponent.
     fn sizes(&self) -> (u32, u32) {
         match self.ty {
             PrimType::F64 => (52, 11),
@@ -79,7 +79,7 @@ impl Operands {
         }
     }
 
-    /// Sign, exponent as it is kept, fraction.
+    /// A float from its sign, biased exponent and fraction.
     fn float(&self, sign: u64, exponent: i64, fraction: u64) -> u64 {
         let (low, high) = self.sizes();
         let exponent = exponent.clamp(0, (1 << high) - 1) as u64;
@@ -101,7 +101,7 @@ impl Operands {
         }
     }
 
-    /// A float of any size, or one of those that are like no others.
+    /// A float of any size, or a special one.
     fn any(&mut self) -> u64 {
         let (_, high) = self.sizes();
         let top = (1 << high) - 1;
@@ -117,8 +117,8 @@ impl Operands {
         self.float(sign, exponent, fraction)
     }
 
-    /// The third operand where something happens: at most so many bits above or
-    /// below the product, or what the product lacks to a middle of two floats.
+    /// A third operand near a rounding boundary: a limited number of bits above or below the
+    /// product, or the difference between the product and a middle of two floats.
     fn near(&mut self, x: u64, y: u64) -> u64 {
         let (low, high) = self.sizes();
         let bias = (1 << (high - 1)) - 1;
@@ -144,7 +144,7 @@ fn operands(ty: PrimType, count: usize) -> Vec<[u64; 3]> {
     let mut all = Operands { ty, random, rows: Vec::new() };
     let (low, high) = all.sizes();
     let one = all.float(0, (1 << (high - 1)) - 1, 0);
-    // Operands like no others, in all combinations.
+    // Special operands in all combinations.
     let top = (1 << high) - 1;
     let ends = [0, 1, 2, top / 2, top / 2 + 1, top - 1, top];
     let mut special = Vec::new();
@@ -168,8 +168,8 @@ fn operands(ty: PrimType, count: usize) -> Vec<[u64; 3]> {
         all.add(x, y, z);
         let z = all.near(x, y);
         all.add(x, y, z);
-        // Around the middle of two floats: z is m ulp and x y half of one, more or
-        // less by what y differs from a power of two.
+        // Around the middle of two floats: z is m ulp and x y half an ulp, more or less by the
+        // difference of y from a power of two.
         let scale = (all.bits() % (1 << high)) as i64;
         let (m, s, few) = (all.fraction(), all.bits(), all.bits() % 3);
         let z = all.float(s >> 1, scale, m);
@@ -177,7 +177,7 @@ fn operands(ty: PrimType, count: usize) -> Vec<[u64; 3]> {
         let x = all.float(s >> 2, scale - below, 0);
         let y = one.wrapping_add(few).wrapping_sub(1);
         all.add(x, y, z);
-        // The error of a product.
+        // The negated product, slightly off: the result is near the product's rounding error.
         let (x, y) = (all.any(), all.any());
         if let Some(p) = eval::binary(BinOp::FMul, value(ty, x), value(ty, y)) {
             let sign = 1 << (low + high);
@@ -185,13 +185,13 @@ fn operands(ty: PrimType, count: usize) -> Vec<[u64; 3]> {
             all.add(x, y, p.bits() ^ sign);
             all.add(x, y, (p.bits() ^ sign).wrapping_add(off) & (sign | (sign - 1)));
         }
-        // The same of a square, for whose operand there is no other.
+        // The same for a square, which has code of its own.
         let z = all.near(x, x);
         all.add(x, x, z);
         if let Some(p) = eval::binary(BinOp::FMul, value(ty, x), value(ty, x)) {
             all.add(x, x, p.bits() ^ (1 << (low + high)));
         }
-        // Small numbers, whose sums are exact or just not.
+        // Small numbers, whose sums are exact or nearly exact.
         let small = |all: &mut Operands| {
             let n = all.bits() % 4096;
             let place = (all.bits() % 64) as i32 - 40;
@@ -237,8 +237,7 @@ fn products_and_sums_are_rounded_once() {
                     let n = rows.len() as u64;
                     let mut words = vec![out.as_mut_ptr() as u64, n];
                     words.extend(columns.iter().flat_map(|c| [c.as_ptr() as u64, n]));
-                    // SAFETY: the code does not look at its context; the words are
-                    // as described.
+                    // SAFETY: the code does not access its context; the words are as described.
                     unsafe { run(code, &words) };
                     for (at, (got, wanted)) in out.chunks(size).zip(wanted).enumerate() {
                         let mut bits = [0; 8];

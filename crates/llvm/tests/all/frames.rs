@@ -1,12 +1,12 @@
-//! What the arrays in frames take of the stack.
+//! The stack use of frame arrays.
 
 use crate::common::{Fun, add, at, bin, c, less, mul, program, run, sub, v};
 use imp::{Arg, EntryType, FunId, Stmt};
 use prim::{BinOp, PrimType, ScalarType};
 use value::Value;
 
-/// Calls whose frames take three quarters of a megabyte each, more than is left to the
-/// runtime: the stack ends before it is used up, however large it is.
+/// Recursive calls with frames of 3/4 MiB each, more than the runtime's reserve: the recursion
+/// fails before the stack overflows, however large it is.
 #[test]
 fn large_frames_count_for_the_stack() {
     let mut down = Fun::default();

@@ -1,4 +1,4 @@
-//! The code generator's tests, as one program: linking one takes as long as linking one of many.
+//! Tests of the LLVM back end, as one executable: linking one takes as long as linking one of many.
 
 mod common;
 mod fma;

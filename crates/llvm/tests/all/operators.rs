@@ -1,6 +1,6 @@
-//! Every scalar operator at every type, compiled, against `prim::eval`: bit for
-//! bit but for the payload of NaNs. Compiled for this machine and for the
-//! plainest one, whose missing instructions become calls.
+//! Tests every scalar operator at every type, compiled, against `prim::eval`: bit for bit but for
+//! the payload of NaNs. Compiled for the host and for the baseline processor, whose missing
+//! instructions become calls.
 
 use crate::common::cases::{cases, interesting, is_nan};
 use crate::common::{Fun, entry_fn, entry_type, entry_value, jit};
@@ -31,7 +31,7 @@ fn all_operators(cpu: &str) {
         let code = entry_fn(&jit, &case.name);
         let domains: Vec<Vec<Scalar>> = case.params.iter().map(|ty| interesting(*ty)).collect();
         let count: usize = domains.iter().map(Vec::len).product();
-        // All pairs; of triples every 7th.
+        // All pairs; every 7th triple.
         for at in (0..count).step_by(if case.params.len() > 2 { 7 } else { 1 }) {
             let mut rest = at;
             let args: Vec<Scalar> = domains
@@ -44,7 +44,7 @@ fn all_operators(cpu: &str) {
                 .collect();
             let words: Vec<u64> = args.iter().map(|x| x.bits()).collect();
             let mut result = 0;
-            // SAFETY: scalar code does not look at its context; the words are as described.
+            // SAFETY: scalar code does not access its context; the words are as described.
             let status = unsafe { code(std::ptr::dangling_mut(), words.as_ptr(), &raw mut result) };
             assert_eq!(status, 0);
             let Some(wanted) = (case.meaning)(&args) else {

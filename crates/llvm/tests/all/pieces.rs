@@ -1,4 +1,4 @@
-//! Loops whose tasks take pieces of their range.
+//! Loops whose tasks take chunks of their range.
 
 use crate::common::run;
 use value::Value;

@@ -1,5 +1,5 @@
-//! Programs written by hand in the imperative IR, run on the runtime. Each run
-//! checks that no block is left over.
+//! Runs programs written by hand in the imperative IR on the runtime. Each run checks that no block
+//! leaks.
 
 use crate::common::{
     Fun, add, array_of, at, bin, c, check, context, launch, less, mul, program, run, seq, sub, tasks, tile, v,
@@ -73,7 +73,7 @@ fn float_maps_become_vectors() {
     let options = Options { cpu: "x86-64-v3".to_owned(), ..Options::default() };
     let text = llvm::text(&map_program(), &options, Output::Ir).unwrap();
     assert!(text.contains("fmul <8 x float>"), "{text}");
-    // The writes are known not to meet the reads: nothing is tested at run time.
+    // Writes and reads are known not to alias: there are no run-time checks.
     assert!(!text.contains("vector.memcheck"), "{text}");
 }
 
@@ -137,7 +137,7 @@ fn reduce_with_partial_sums() {
     }
 }
 
-/// A task per index; each has a buffer of its own and looks its index up.
+/// A task per index; each has a buffer of its own and uses its index to read an array.
 #[test]
 fn failure_in_tasks_leaks_nothing() {
     let mut f = Fun::default();
@@ -164,7 +164,7 @@ fn failure_in_tasks_leaks_nothing() {
         "gather",
         vec![
             Stmt::Alloc(kept, c(1000), None),
-            // Set twice: the first block is given back.
+            // Set twice: the first block is released.
             Stmt::Alloc(kept, c(2000), None),
             Stmt::Alloc(out, mul(v(n), c(8)), None),
             tasks(7, t, v(n), launch, body),
@@ -271,7 +271,7 @@ fn calls_pass_buffers_and_fail() {
     assert!(error.contains("recursion"), "{error}");
 }
 
-/// A copy of rank 3 whose strides are parameters, in tiles of a side.
+/// A copy of rank 3 whose strides are parameters, in tiles of side `side`.
 fn copy_program(elem: ScalarType, side: Option<u32>) -> Program {
     let mut f = Fun::default();
     let (xs, size) = f.array("xs");
@@ -301,7 +301,7 @@ fn copy_program(elem: ScalarType, side: Option<u32>) -> Program {
 #[test]
 fn copies_of_all_layouts() {
     let orders = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]];
-    // The strides of a packed array whose dimensions lie in an order.
+    // The strides of a packed array with this order of dimensions.
     let strides = |n: [i64; 3], order: [usize; 3]| {
         let mut strides = [0; 3];
         let mut step = 1;
@@ -350,7 +350,7 @@ fn copies_of_all_layouts() {
     }
 }
 
-/// Constant data as a global, as a result, and copied in tasks within tasks.
+/// Constant data as a global, as a result, and copied in nested tasks.
 #[test]
 fn constants_globals_and_nested_tasks() {
     let mut init = Fun::default();
@@ -408,8 +408,8 @@ fn constants_globals_and_nested_tasks() {
     }
 }
 
-/// Iterations of an independent loop share an array in the frame: LLVM must not
-/// take their accesses to it as independent.
+/// Iterations of an independent loop share a frame array: LLVM must not assume that their accesses
+/// to it are independent.
 #[test]
 fn frame_arrays_are_not_independent() {
     let mut f = Fun::default();

@@ -1,5 +1,5 @@
-//! Quotients of singles by multiplications, against the processor's own: bit for bit, for those
-//! that are the hardest to round, for operands at the ends of the range, and for many others.
+//! Tests quotients of singles by multiplications against the processor's own: bit for bit, for
+//! those that are the hardest to round, for operands at the ends of the range, and for many others.
 
 use crate::common::vectors::{Random, array, export, run, unit};
 use crate::common::{self, Fun, entry_fn, jit, mul, v};
@@ -9,7 +9,7 @@ use prim::{BinOp, PrimType, Scalar};
 /// Two registers.
 const LANES: u32 = 2 * imp::ROOT_LANES;
 
-/// `out[i] = x[i] / y[i]`, or `1 / y[i]`, so many at a time.
+/// `out[i] = x[i] / y[i]`, or `1 / y[i]`, `LANES` at a time.
 fn program(reciprocals: bool) -> Program {
     let ty = PrimType::F32;
     let mut program = Program { source_name: "reciprocals".into(), ..Program::default() };
@@ -83,7 +83,7 @@ fn operands() -> Vec<(f32, f32)> {
     let ends: Vec<f32> = special.into_iter().chain(ends).flat_map(|x| [x, -x]).collect();
     for x in &ends {
         for y in &ends {
-            // One pair among lanes that are near 1.
+            // A pair among lanes that are near 1.
             pairs.resize(pairs.len() + LANES as usize + 3, (3.0, 7.0));
             pairs.push((*x, *y));
             pairs.push((1.5, *y));
@@ -110,7 +110,7 @@ fn shared_quotients_are_rounded_right() {
         let n = xs.len() as u64;
         let [x, y] = [&xs, &ys].map(|array| array.as_ptr() as u64);
         let words = [out.as_mut_ptr() as u64, n, x, n, y, n];
-        // SAFETY: the code does not look at its context; the words are as described.
+        // SAFETY: the code does not access its context; the words are as described.
         unsafe { run(code, &words) };
         for ((x, y), got) in xs.iter().zip(&ys).zip(&out) {
             let x = if reciprocals { 1.0 } else { *x };

@@ -1,6 +1,6 @@
-//! Square roots that the divider and the multipliers share out, against the
-//! processor's own: bit for bit, for the arguments whose roots are the hardest to
-//! round, for those at the ends of the range, and for many others.
+//! Tests square roots divided between the divider and the multipliers against the processor's own:
+//! bit for bit, for the arguments whose roots are the hardest to round, for those at the ends of
+//! the range, and for many others.
 
 use crate::common::vectors::{Random, array, export, run, unit};
 use crate::common::{self, Fun, entry_fn, jit, mul, v};
@@ -9,7 +9,7 @@ use prim::{BinOp, PrimType};
 
 const LANES: u32 = imp::ROOT_LANES;
 
-/// `out[i] = sqrt x[i]`, so many at a time.
+/// `out[i] = sqrt x[i]`, `LANES` at a time.
 fn program() -> Program {
     let ty = PrimType::F64;
     let mut program = Program { source_name: "roots".into(), ..Program::default() };
@@ -32,11 +32,10 @@ fn program() -> Program {
     program
 }
 
-/// Doubles between 1 and 4 whose roots lie nearest to the middle of two doubles.
-/// As an integer that middle is an odd z of 54 bits; as the double is a multiple
-/// of 2^54 in the scale of z^2, z^2 is `c` more than such a multiple for a small
-/// `c`, which is 1 modulo 8 as all odd squares are. Modulo 2^54 such a `c` has four
-/// roots.
+/// Doubles between 1 and 4 whose roots lie nearest to the middle of two doubles. As an integer that
+/// middle is an odd z of 54 bits; as the double is a multiple of 2^54 in the scale of z^2, z^2
+/// exceeds such a multiple by a small `c`, which is 1 modulo 8 as all odd squares are. Modulo 2^54
+/// such a `c` has four roots.
 fn hard() -> Vec<f64> {
     const MODULUS: i128 = 1 << 54;
     let mut found = Vec::new();
@@ -76,7 +75,7 @@ fn arguments() -> Vec<f64> {
     let ends = [-257, -256, -255, 255, 256, 257].map(|power| f64::from(power).exp2());
     for x in special.into_iter().chain(ends) {
         for near in [-1i64, 0, 1] {
-            // One of them among lanes that are near 1, and all of them.
+            // Such an argument among lanes that are near 1, and in all lanes.
             let at = xs.len() + 2 * LANES as usize;
             xs.resize(at, 2.0);
             xs[at - 1] = f64::from_bits(x.to_bits().wrapping_add_signed(near));
@@ -91,7 +90,7 @@ fn arguments() -> Vec<f64> {
     for _ in 0..100_000 {
         xs.push(f64::from_bits(number(&mut random)));
     }
-    // Every argument in each half of the lanes.
+    // Every argument occurs in each half of the lanes.
     let shifted = [1.0; LANES as usize / 2];
     let all: Vec<f64> = xs.iter().chain(&shifted).chain(&xs).copied().collect();
     all[..all.len() / LANES as usize * LANES as usize].to_vec()
@@ -105,7 +104,7 @@ fn shared_roots_are_rounded_right() {
     let mut out = vec![0.0f64; xs.len()];
     let n = xs.len() as u64;
     let words = [out.as_mut_ptr() as u64, n, xs.as_ptr() as u64, n];
-    // SAFETY: the code does not look at its context; the words are as described.
+    // SAFETY: the code does not access its context; the words are as described.
     unsafe { run(code, &words) };
     for (x, got) in xs.iter().zip(&out) {
         let wanted = x.sqrt();

@@ -1,5 +1,5 @@
-//! Tuning parameters in compiled code: values come from the context, which is told
-//! of comparisons if it wants to know, from tasks too.
+//! Tuning parameters in compiled code: values come from the context, and comparisons are logged if
+//! the context requests it, also from tasks.
 
 use crate::common::{self, Fun, array_of, at, c, jit, launch, program, tasks, v};
 use imp::{EntryType, Expr, Program, Stmt, Tunable, TunableClass, TunableId};
@@ -9,7 +9,7 @@ use runtime::{Config, Context, Image, Output};
 use std::sync::Arc;
 use value::Value;
 
-/// For each of `n` sizes the second parameter, negated where the size is less.
+/// For each of `n` sizes the second parameter, negated if the size is less.
 fn compare() -> Program {
     let mut f = Fun::default();
     let (xs, n) = f.array("xs");

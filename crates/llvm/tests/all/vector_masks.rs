@@ -1,6 +1,5 @@
-//! Masks, compiled, against a few lines of Rust: as a whole, by lane, and through
-//! the blocks of loops and conditionals, for the processors that this machine
-//! can stand in for.
+//! Tests masks, compiled, against a few lines of Rust: mask reductions, single lanes, and masks
+//! live across the blocks of loops and conditionals, for the processors that the host can emulate.
 
 use crate::common::vectors::{Random, array, export, run, unit};
 use crate::common::{Fun, at, bin, entry_fn, jit, machines, v};
@@ -8,7 +7,7 @@ use imp::{EntryType, Expr, Program, Stmt, VarType};
 use llvm::Options;
 use prim::{BinOp, CmpOp, ConvOp, PrimType, Scalar, ScalarType};
 
-/// A mask from an array of bytes, then what is made of it.
+/// A mask from an array of bytes, and its reductions and lanes.
 #[test]
 fn masks_and_lanes() {
     let mut program = Program { source_name: "masks".into(), ..Program::default() };
@@ -92,9 +91,9 @@ fn masks_and_lanes() {
     }
 }
 
-/// Every lane counts its value down to 0 if its flag is set. A step adds 2 to
-/// the results of lanes that count and began below 5, or neither, and 1 to the
-/// others' (with a branch around that where there are no others).
+/// Every lane counts its value down to 0 if its flag is set. A step adds 2 to the results of lanes
+/// that count and began below 5, or neither, and 1 to the others' (with a branch around that where
+/// there are no others).
 fn add_countdown(program: &mut Program, ty: PrimType, lanes: u32) {
     let mut f = Fun::default();
     let ((out, _), (xs, _), (flags, _)) = (f.array("out"), f.array("xs"), f.array("flags"));
@@ -185,7 +184,7 @@ fn masks_through_blocks() {
                     .collect();
                 let mut out = vec![-1i32; n];
                 let words = [out.as_mut_ptr() as u64, 0, bytes.as_ptr() as u64, 0, flags.as_ptr() as u64, 0];
-                // SAFETY: the code does not look at its context; the words are as described.
+                // SAFETY: the code does not access its context; the words are as described.
                 unsafe { run(code, &words) };
                 let low: Vec<bool> = xs.iter().map(|x| *x < 5).collect();
                 let mut set: Vec<bool> = (0..n).map(|i| xs[i] > 0 && flags[i] == 1).collect();

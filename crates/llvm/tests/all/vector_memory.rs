@@ -1,6 +1,5 @@
-//! Loads and stores of vectors, compiled, against a few lines of Rust: all ways
-//! in which lanes can lie, with masks and without, in arrays that begin or end
-//! at a page that nobody may touch.
+//! Tests loads and stores of vectors, compiled, against a few lines of Rust: all lane positions,
+//! with and without masks, in arrays that begin or end at a protected page.
 
 use crate::common::memory::{Edge, Guarded};
 use crate::common::vectors::{Random, array, export, run, unit};
@@ -12,16 +11,16 @@ const TYPES: &[PrimType] = &[PrimType::Bool, PrimType::I8, PrimType::F16, PrimTy
 
 const LANES: &[u32] = &[1, 2, 3, 4, 8, 16, 32];
 
-/// Without the ones that differ little, where time matters more.
+/// A selection for cases in which running time matters.
 const FEW_LANES: &[u32] = &[3, 16];
 
-/// How the lanes of an access lie.
+/// The lane positions of an access.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Way {
     Unit,
-    /// A small constant number of elements apart.
+    /// A small constant stride.
     Near(i64),
-    /// A number of elements apart that is known when the code runs.
+    /// A stride that is known at run time.
     Stride(i64),
     Each,
 }
@@ -52,18 +51,18 @@ struct Access {
     way: Way,
     masked: bool,
     store: bool,
-    /// Whether lanes that the mask switches off go elsewhere.
+    /// True if masked-off lanes access a location elsewhere (`Off::Elsewhere`).
     elsewhere: bool,
 }
 
 impl Access {
-    /// Whether some lane may go elsewhere.
+    /// Returns true if the access may use `Off::Elsewhere`.
     fn may_go(self) -> bool {
         self.masked && self.way == Way::Each
     }
 
-    /// Whether there is such an access: with gaps only loads without a mask, lane by
-    /// lane only without one.
+    /// Returns true if such an access is valid: near strides other than -1 only for loads without a
+    /// mask, run-time strides only without a mask.
     fn exists(self) -> bool {
         match self.way {
             Way::Unit | Way::Near(-1) | Way::Each => true,
@@ -84,7 +83,7 @@ fn all_accesses(all_lanes: &[u32]) -> Vec<Access> {
                         continue;
                     }
                     let both = access.may_go();
-                    // Lanes that are left out are branches on many processors.
+                    // Masked-off lanes are branches on many processors.
                     if !both || lanes <= 8 {
                         all.push(access);
                     }
@@ -98,8 +97,8 @@ fn all_accesses(all_lanes: &[u32]) -> Vec<Access> {
     all
 }
 
-/// A function that moves all lanes from the array `block` to the array `row`,
-/// whose lanes lie one after another, or the other way.
+/// A function that copies all lanes from the array `block` to the array `row`, where lanes are
+/// contiguous, or the other way.
 fn add_access(program: &mut Program, access: Access, name: &str) {
     let Access { ty, lanes, way, masked, store, elsewhere } = access;
     let mut f = Fun::default();
@@ -143,8 +142,7 @@ fn add_access(program: &mut Program, access: Access, name: &str) {
     export(program, f.finish(name, body), &params);
 }
 
-/// Where lanes lie, and how many elements the block has: no more than the lanes
-/// that are set need.
+/// The lanes' positions, and the size of the block: no more elements than the set lanes need.
 fn place(access: Access, set: &[bool], random: &mut Random) -> (Vec<i64>, i64, usize) {
     let lanes = i64::from(access.lanes);
     let stride = match access.way {
@@ -198,7 +196,7 @@ fn one_access(access: Access, edge: Edge, code: runtime::abi::EntryFn, random: &
         position as u64,
         stride as u64,
     ];
-    // SAFETY: the code does not look at its context; the words are as described.
+    // SAFETY: the code does not access its context; the words are as described.
     unsafe { run(code, &words) };
     let bits = |elems: &[Scalar]| -> Vec<u64> { elems.iter().map(|x| x.bits()).collect() };
     let (mut new_block, mut new_row) = (bits(&block), bits(&row));
@@ -239,8 +237,8 @@ fn loads_and_stores_on(cpu: &str) {
     }
 }
 
-/// `xs[2 * i] + xs[2 * i + 1]` for 16 lanes in tasks: a vector in a loop of
-/// tasks, in the frame, and in the loop's distinct buffers.
+/// `xs[2 * i] + xs[2 * i + 1]` for 16 lanes in tasks: a vector in a task loop, in the frame, and in
+/// the loop's distinct buffers.
 #[test]
 fn vectors_in_tasks() {
     let lanes = 16;

@@ -1,7 +1,6 @@
-//! Every operator at every type on vectors of several lane counts, compiled,
-//! against `prim::eval` on scalars: bit for bit but for the payload of NaNs, for
-//! the processors that this machine can stand in for. Vectors between functions
-//! and tasks, and as text.
+//! Tests every operator at every type on vectors of several lane counts, compiled, against
+//! `prim::eval` on scalars: bit for bit but for the payload of NaNs, for the processors that the
+//! host can emulate. Also vectors as arguments of functions and tasks, and in the text form.
 
 use crate::common::cases::{Case, cases, interesting, is_nan};
 use crate::common::vectors::{Random, array, export, run, unit};
@@ -10,23 +9,23 @@ use imp::{EntryType, Expr, FunId, LaneAccess, LanePositions, Off, Program, Stmt,
 use prim::{BinOp, CmpOp, PrimType, Scalar, ScalarType};
 use std::fmt::Write;
 
-/// Lanes that are tried.
+/// The lane counts under test.
 const LANES: &[u32] = &[1, 2, 3, 4, 8, 16, 32];
 
-/// Without the ones that differ little, where time matters more.
+/// A selection for cases in which running time matters.
 const FEW_LANES: &[u32] = &[3, 16];
 
 fn lanes_of(case: &Case, cpu: &str) -> &'static [u32] {
     let calls = prim::MathFun::ALL.iter().any(|fun| case.name.split('.').next() == Some(fun.name()));
     match cpu {
         "native" if !calls => LANES,
-        // Calls in each lane are the same code over and over.
+        // Calls are the same code in each lane.
         _ if calls => &[3],
         _ => FEW_LANES,
     }
 }
 
-/// Applies an operator to so many elements of arrays at a time.
+/// Applies an operator to arrays, `lanes` elements at a time.
 fn add_case(program: &mut Program, case: &Case, lanes: u32) {
     let mut f = Fun::default();
     let (out, n) = f.array("out");
@@ -55,8 +54,8 @@ fn add_case(program: &mut Program, case: &Case, lanes: u32) {
     export(program, f, &params);
 }
 
-/// Rows of operands: all pairs of interesting values, of triples every 7th, and
-/// random bits; a whole number of 96.
+/// Rows of operands: all pairs of interesting values, every 7th triple, and random bits; a multiple
+/// of 96 rows.
 fn operands(case: &Case, random: &mut Random) -> Vec<Vec<Scalar>> {
     let domains: Vec<Vec<Scalar>> = case.params.iter().map(|ty| interesting(*ty)).collect();
     let count: usize = domains.iter().map(Vec::len).product();
@@ -113,7 +112,7 @@ fn all_operators(cpu: &str) {
             for input in &inputs {
                 words.extend([input.as_ptr() as u64, n]);
             }
-            // SAFETY: the code does not look at its context; the words are as described.
+            // SAFETY: the code does not access its context; the words are as described.
             unsafe { run(code, &words) };
             for (i, (args, wanted)) in rows.iter().zip(&wanted).enumerate() {
                 let Some(wanted) = *wanted else { continue };
@@ -146,8 +145,7 @@ fn operators_elsewhere() {
     }
 }
 
-/// Vectors as parameters and results, in slots over a loop, in a task's
-/// environment.
+/// Vectors as parameters and results, in stack slots across a loop, in a task's environment.
 #[test]
 fn vectors_travel() {
     let lanes = 16;

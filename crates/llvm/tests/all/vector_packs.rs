@@ -1,5 +1,5 @@
-//! Lanes that are packed, compiled, against a few lines of Rust, for the processors
-//! that this machine can stand in for.
+//! Tests compression of lanes, compiled, against a few lines of Rust, for the processors that the
+//! host can emulate.
 
 use crate::common::vectors::{Random, array, export, run, unit};
 use crate::common::{Fun, at, entry_fn, jit, machines, v};
@@ -18,7 +18,7 @@ const TYPES: [PrimType; 8] = [
 ];
 const WIDTHS: [u32; 8] = [1, 2, 3, 4, 8, 16, 33, 64];
 
-/// `out = pack(xs, flags)` and how many flags are set.
+/// `out = pack(xs, flags)` and the number of set flags.
 fn add_pack(program: &mut Program, ty: PrimType, lanes: u32) {
     let mut f = Fun::default();
     let ((out, _), (count, _)) = (f.array("out"), f.array("count"));

@@ -1,4 +1,4 @@
-//! All operators at all types with what they mean, and operands to try.
+//! All operators at all types with their reference results, and operands for them.
 
 use half::f16;
 use imp::Expr;
@@ -7,11 +7,11 @@ use prim::{BinOp, CmpOp, ConvOp, MathFun, PrimType, Scalar, UnOp, eval};
 type Code = Box<dyn Fn(Vec<Expr>) -> Expr>;
 type Meaning = Box<dyn Fn(&[Scalar]) -> Option<Scalar>>;
 
-/// An operator.
+/// An operator at one type.
 pub struct Case {
     pub name: String,
     pub params: Vec<PrimType>,
-    /// What the expression takes after the parameters.
+    /// Operands of the expression after the parameters.
     pub constants: Vec<Scalar>,
     pub result: PrimType,
     pub expr: Code,
@@ -100,7 +100,7 @@ pub fn cases() -> Vec<Case> {
     cases
 }
 
-/// Values where something happens.
+/// Values at the boundaries of operators' cases.
 pub fn interesting(ty: PrimType) -> Vec<Scalar> {
     let ints = [
         0i64,

@@ -1,5 +1,4 @@
-//! Arrays between two pages that nobody may touch, so that an access outside
-//! their block ends the test.
+//! Arrays between two protected pages, so that an access outside of their block ends the test.
 
 use prim::{PrimType, Scalar};
 use std::ffi::{c_int, c_void};
@@ -19,14 +18,14 @@ unsafe extern "C" {
     fn munmap(at: *mut c_void, bytes: usize) -> c_int;
 }
 
-/// At which of the two pages an array lies.
+/// The page next to which an array lies.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Edge {
     First,
     Last,
 }
 
-/// An array at the edge of what may be touched.
+/// An array next to a protected page.
 pub struct Guarded {
     map: *mut c_void,
     bytes: usize,
@@ -41,8 +40,8 @@ impl Guarded {
         let size = elem.size() as usize;
         let inside = (elems.len() * size).next_multiple_of(PAGE).max(PAGE);
         let bytes = inside + 2 * PAGE;
-        // SAFETY: a fresh private anonymous mapping (readable and writable);
-        // its first and last page are closed before anybody sees it.
+        // SAFETY: a fresh private anonymous mapping (readable and writable); its first and last
+        // page are protected before it is used.
         let (map, inner) = unsafe {
             let map = mmap(std::ptr::null_mut(), bytes, 3, 0x22, -1, 0);
             assert_ne!(map as isize, -1, "no memory");
@@ -90,7 +89,7 @@ impl Guarded {
 
 impl Drop for Guarded {
     fn drop(&mut self) {
-        // SAFETY: the mapping is this value's.
+        // SAFETY: the mapping belongs to this value.
         unsafe { munmap(self.map, self.bytes) };
     }
 }

@@ -1,4 +1,4 @@
-//! Small means of writing imperative programs by hand and running them.
+//! Helpers for writing imperative programs by hand and running them.
 
 pub mod cases;
 pub mod memory;
@@ -43,7 +43,7 @@ impl Fun {
         self.params.push(var);
         var
     }
-    /// An array parameter of rank 1: buffer and size.
+    /// Adds an array parameter of rank 1: buffer and size.
     pub fn array(&mut self, hint: &str) -> (Var, Var) {
         let buffer = self.param(hint, VarType::HOST);
         (buffer, self.param("n", VarType::Scalar(PrimType::I64)))
@@ -99,7 +99,7 @@ pub fn tasks(id: u32, var: Var, to: Expr, launch: Launch, body: Vec<Stmt>) -> St
 pub fn seq(independent: bool, var: Var, from: Expr, to: Expr, body: Vec<Stmt>) -> Stmt {
     Stmt::For(For { how: How::Seq { independent }, var, from, to, body })
 }
-/// A launch that is always worth its threads.
+/// A launch whose cost always justifies its threads.
 pub fn launch() -> Launch {
     Launch {
         id: 0,
@@ -109,14 +109,14 @@ pub fn launch() -> Launch {
         pieces: None,
         owned: vec![],
         locals: vec![],
-        // [`program`] fills them in.
+        // Filled in by [`program`].
         captures: vec![],
         distinct: vec![],
         scattered: vec![],
         pads: Vec::new(),
     }
 }
-/// A tile that is one element wider than long.
+/// A tile whose pitch is one element more than its side.
 pub fn tile(side: u32) -> imp::Tile {
     imp::Tile { side, pitch: side + 1 }
 }
@@ -132,7 +132,7 @@ pub fn entry_value(name: &str, ty: EntryType) -> EntryValue {
     };
     EntryValue { name: name.into(), type_name: type_name.into(), ty, unique: false }
 }
-/// The type of an entry's parameter or result that is a scalar.
+/// The scalar type of an entry's parameter or result.
 pub fn entry_type(ty: PrimType) -> EntryType {
     let same = ScalarType::ALL.iter().find(|t| t.name() == ty.name());
     EntryType::Scalar(*same.unwrap())
@@ -141,7 +141,7 @@ pub fn array_of(ty: ScalarType) -> EntryType {
     EntryType::Array { elem: ty, rank: 1 }
 }
 
-/// A program of these functions, the first of which is the entry `main`.
+/// A program of these functions; the first is the entry `main`.
 pub fn program(functions: Vec<Function>, params: Vec<EntryType>, results: Vec<EntryType>) -> Program {
     let values = |types: Vec<EntryType>| types.into_iter().map(|t| entry_value("x", t)).collect();
     let mut program = Program {
@@ -168,11 +168,11 @@ pub fn jit(program: &Program, cpu: &str) -> Jit {
     let options = Options { cpu: cpu.to_owned(), ..Options::default() };
     let objects = llvm::compile(program, &options, llvm::Output::Object);
     let objects = objects.unwrap_or_else(|error| panic!("{error}"));
-    // SAFETY: the runtime's symbols are what its interface says.
+    // SAFETY: the runtime's symbols are those that its `abi` specifies.
     unsafe { Jit::new(&objects, &runtime::symbols()) }.unwrap()
 }
 
-/// The processors to compile for that this machine can stand in for.
+/// The processors for which code can be compiled and run on the host.
 pub fn machines() -> Vec<&'static str> {
     let mut machines = vec!["native", "generic", "x86-64-v2"];
     if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
@@ -185,8 +185,8 @@ pub fn machines() -> Vec<&'static str> {
         && is_x86_feature_detected!("avx512vl")
     {
         machines.push("x86-64-v4");
-        // Not what this machine need be, but code for it is no different here,
-        // and gathers are thought well of there.
+        // Not necessarily the host, but its code needs no other instructions, and it is a processor
+        // on which gathers are considered fast.
         machines.push("skylake-avx512");
     }
     machines
@@ -202,7 +202,7 @@ pub fn context(program: &Program, threads: usize) -> Context {
     Context::new(&config, image).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Runs the entry `main`; checks that nothing leaks.
+/// Runs the entry `main` and checks that no block leaks.
 pub fn run(program: &Program, threads: usize, args: Vec<Value>) -> Result<Vec<Value>, String> {
     let mut context = context(program, threads);
     let outputs = context.call("main", args).map_err(|error| error.to_string());
@@ -219,7 +219,7 @@ pub fn run(program: &Program, threads: usize, args: Vec<Value>) -> Result<Vec<Va
     values
 }
 
-/// The code of an entry point that needs no context.
+/// The code of an entry point that requires no context.
 pub fn entry_fn(jit: &Jit, name: &str) -> EntryFn {
     // SAFETY: entry symbols are entry functions.
     unsafe { std::mem::transmute::<*const (), EntryFn>(jit.entry(name).unwrap()) }

@@ -1,11 +1,11 @@
-//! Functions over vectors as entries of a program, operands for them.
+//! Functions over vectors as entry points of a program, and operands for them.
 
 use super::{array_of, entry_type, entry_value};
 use imp::{Entry, EntryType, Expr, FunId, Function, LaneAccess, LanePositions, Off, Program, Var};
 use prim::{PrimType, Scalar};
 use runtime::abi::EntryFn;
 
-/// A generator of bits (xorshift).
+/// A generator of random bits (xorshift).
 pub struct Random(pub u64);
 
 impl Random {
@@ -22,12 +22,12 @@ impl Random {
     }
 }
 
-/// Lanes one after another from a position on.
+/// An access to contiguous lanes from a position on.
 pub fn unit(buffer: Var, elem: PrimType, lanes: u32, position: Expr) -> LaneAccess {
     LaneAccess { buffer, elem, lanes, at: LanePositions::Unit(position), off: Off::Skip }
 }
 
-/// An entry's array of a type.
+/// The array type of an entry's parameter.
 pub fn array(ty: PrimType) -> EntryType {
     match entry_type(ty) {
         EntryType::Scalar(ty) => array_of(ty),
@@ -35,7 +35,7 @@ pub fn array(ty: PrimType) -> EntryType {
     }
 }
 
-/// Adds a function as an entry under its own name.
+/// Adds a function as an entry point under its own name.
 pub fn export(program: &mut Program, function: Function, params: &[EntryType]) {
     program.entries.push(Entry {
         name: function.name.clone(),
@@ -46,14 +46,13 @@ pub fn export(program: &mut Program, function: Function, params: &[EntryType]) {
     program.functions.push(function);
 }
 
-/// Runs code that does not look at its context and cannot fail.
+/// Runs code that does not access its context and cannot fail.
 ///
 /// # Safety
 ///
-/// The words are what the code takes: addresses of arrays as long as it expects,
-/// sizes, numbers.
+/// The words are the code's arguments: addresses of arrays as long as it expects, sizes, numbers.
 pub unsafe fn run(code: EntryFn, words: &[u64]) {
-    // SAFETY: the caller answers for the words.
+    // SAFETY: the caller guarantees the words.
     let status = unsafe { code(std::ptr::dangling_mut(), words.as_ptr(), std::ptr::null_mut()) };
     assert_eq!(status, 0);
 }
