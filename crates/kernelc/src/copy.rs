@@ -1,4 +1,4 @@
-//! Copies of regular arrays, as their plans say; a thread of a kernel copies element by
+//! Copies of regular arrays according to their plans; a thread of a kernel copies element by
 //! element.
 
 use crate::error::{Error, Res};
@@ -8,7 +8,7 @@ use prim::PrimType;
 use std::fmt::Write as _;
 
 impl Writer<'_, '_> {
-    /// Copies elements of one region to another.
+    /// Copies the elements of one region to another.
     pub fn copy(
         &mut self,
         (to, from): (&Region, &Region),
@@ -38,7 +38,7 @@ impl Writer<'_, '_> {
         Ok(())
     }
 
-    /// Copies element by element, in loops of these extents.
+    /// Copies element by element, in nested loops of these extents.
     fn copy_each(&mut self, (to, from): (&Region, &Region), elem: PrimType, extents: &[Expr]) -> Res<()> {
         let counters: Vec<String> = (0..extents.len()).map(|i| format!("i{i}")).collect();
         let mut places = Vec::new();

@@ -1,25 +1,25 @@
-//! What targets spell differently. All else is the same text for all of them, or a
-//! function of the prelude.
+//! Spelling differences between the target languages. All else is the same text for all targets, or
+//! a function of the prelude.
 
 use crate::error::{Error, Res};
 use imp::{Space, VarType};
 use prim::PrimType;
 
-/// How a target spells C.
+/// The spelling of C for a target.
 #[derive(Clone, Copy, Debug)]
 pub struct Dialect {
-    /// What stands before a function that other functions of the text call.
+    /// Prefix of a function that other functions of the text call.
     pub function: &'static str,
-    /// What functions take first: where they note what fails.
+    /// The first parameter of functions: the context, in which failures are recorded.
     pub context: &'static str,
-    /// What stands before the type that a pointer to elements of a buffer points to, for
-    /// memory of a device and for the scratchpad, if the code is that of kernels.
+    /// Prefixes of a buffer pointer's target type, for device memory and shared memory; `None`
+    /// outside of kernels.
     pub spaces: Option<[&'static str; 2]>,
-    /// What a literal of 64 bits ends in.
+    /// Suffix of 64-bit literals.
     pub wide: &'static str,
     /// The function for quotients of floats, where `/` does not round them correctly.
     pub quotient: Option<&'static str>,
-    /// Whether loops may be marked as independent.
+    /// True if loops may be marked as independent.
     pub hints: bool,
 }
 
@@ -34,8 +34,7 @@ impl Dialect {
         hints: true,
     };
 
-    /// OpenCL C 1.2. What stands in capitals, its prelude defines, and that of another
-    /// target for kernels would in other ways.
+    /// OpenCL C 1.2. Upper-case macros are defined by each target's prelude.
     pub const OPENCL: Self = Self {
         function: "static ",
         context: "BR_GLOBAL br_ctx *ctx",
@@ -45,11 +44,11 @@ impl Dialect {
         hints: false,
     };
 
-    /// CUDA C++ and HIP, with the same names in their preludes. Addresses say nothing of
-    /// their space.
+    /// CUDA C++ and HIP, whose preludes define the same names. Pointer types do not carry address
+    /// spaces.
     pub const CUDA: Self = Self { function: "BR_FN ", wide: "LL", ..Self::OPENCL };
 
-    /// What stands before the type of elements in a space.
+    /// Prefix of the target type of pointers into a space.
     pub(crate) const fn space(&self, space: Space) -> &'static str {
         match (self.spaces, space) {
             (Some([device, _]), Space::Device) => device,
@@ -58,7 +57,7 @@ impl Dialect {
         }
     }
 
-    /// The type of variables.
+    /// The C type of variables.
     pub(crate) fn spelled(&self, ty: VarType) -> Res<String> {
         match ty {
             VarType::Scalar(ty) => Ok(scalar(ty).to_owned()),
@@ -68,12 +67,12 @@ impl Dialect {
     }
 }
 
-/// The type of scalars in variables.
+/// The C type of scalars in variables.
 pub(crate) const fn scalar(ty: PrimType) -> &'static str {
     ty.name()
 }
 
-/// The unsigned type of as many bits.
+/// The unsigned type of the same width.
 pub(crate) const fn unsigned(ty: PrimType) -> &'static str {
     match ty {
         PrimType::I8 | PrimType::Bool => "u8",
@@ -83,8 +82,8 @@ pub(crate) const fn unsigned(ty: PrimType) -> &'static str {
     }
 }
 
-/// The unsigned type that arithmetic on integers of a type is done in: none that C would
-/// widen to a signed one.
+/// The unsigned type in which integer arithmetic of a type is computed: one that C does not promote
+/// to a signed type.
 pub(crate) const fn arithmetic(ty: PrimType) -> &'static str {
     match ty {
         PrimType::I64 | PrimType::F64 => "u64",

@@ -1,18 +1,18 @@
-//! Why no code was made: a limitation with a name, or a bug.
+//! Errors of this crate: an unsupported feature, or a compiler bug.
 
 use std::fmt;
 
-/// A failure of this crate.
+/// An error of this crate.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Error {
-    /// Something that is not supported yet.
+    /// A feature that is not supported yet.
     Unsupported(String),
     /// A bug of the compiler.
     Bug(String),
 }
 
 impl Error {
-    /// A bug, described.
+    /// Creates an error for a compiler bug.
     pub(crate) fn bug(what: impl fmt::Display) -> Self {
         Self::Bug(what.to_string())
     }
@@ -31,5 +31,5 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// The result of making code.
+/// The result type of this crate.
 pub(crate) type Res<T> = Result<T, Error>;

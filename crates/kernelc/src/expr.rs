@@ -1,9 +1,9 @@
 //! Expressions.
 //!
-//! Integers are signed in variables. What wraps is computed unsigned, in a type that C
-//! does not widen, and converted back once for all that belongs together; positions of
-//! elements do not overflow, so they are plain sums and products. Operators that C has
-//! not, or not for all operands, are functions of the prelude (`br_NAME_TYPE`).
+//! Integer variables are signed. Wrapping arithmetic is computed unsigned, in a type that C does
+//! not promote, and converted back once for a whole chain of operators; element positions do not
+//! overflow, so they are plain sums and products. Operators that C lacks, or does not define for
+//! all operands, are functions of the prelude (`br_NAME_TYPE`).
 
 use crate::dialect::{self, Dialect};
 use crate::error::{Error, Res};
@@ -11,10 +11,10 @@ use crate::literal;
 use imp::{Access, Expr, Space, Var, VarInfo, VarType};
 use prim::{BinOp, CmpOp, ConvOp, MathFun, PrimType, Scalar, UnOp};
 
-/// Text of an expression, and how tightly it holds together.
+/// The text of an expression, and its precedence.
 pub struct Text {
     text: String,
-    /// Whether it can be an operand as it is.
+    /// True if it can be an operand without parentheses.
     tight: bool,
 }
 
@@ -27,23 +27,23 @@ impl Text {
         Self { text, tight: false }
     }
 
-    /// As it stands where nothing follows or goes before.
+    /// The text for a context without neighbouring operators.
     pub fn whole(self) -> String {
         self.text
     }
 
-    /// As it stands as an operand.
+    /// The text as an operand, in parentheses if necessary.
     pub fn operand(self) -> String {
         if self.tight { self.text } else { format!("({})", self.text) }
     }
 
-    /// Converted to a type.
+    /// A cast to a type.
     fn cast(self, ty: &str) -> Self {
         Self::tight(format!("({ty}){}", self.operand()))
     }
 }
 
-/// Writes the expressions of a function.
+/// Prints the expressions of a function.
 pub struct Expressions<'a> {
     pub dialect: &'a Dialect,
     pub vars: &'a [VarInfo],
@@ -55,19 +55,18 @@ fn no_operator(name: &str, ty: PrimType) -> Error {
 }
 
 impl Expressions<'_> {
-    /// The name of a variable.
     pub fn name(&self, var: Var) -> Res<&str> {
         let name = self.names.get(var.index());
         name.map(String::as_str).ok_or_else(|| Error::bug("a variable does not exist"))
     }
 
-    /// What a variable holds.
+    /// The type of a variable.
     pub fn var_type(&self, var: Var) -> Res<VarType> {
         let info = self.vars.get(var.index());
         info.map(|info| info.ty).ok_or_else(|| Error::bug("a variable does not exist"))
     }
 
-    /// The type of a variable as C has it.
+    /// The C type of a variable.
     pub fn spelled(&self, var: Var) -> Res<String> {
         self.dialect.spelled(self.var_type(var)?)
     }
@@ -77,7 +76,7 @@ impl Expressions<'_> {
         imp::walk::type_of(self.vars, e).ok_or_else(|| Error::bug("a buffer is no scalar"))
     }
 
-    /// An expression where nothing follows or goes before.
+    /// An expression for a context without neighbouring operators.
     pub fn whole(&self, e: &Expr) -> Res<String> {
         Ok(self.value(e)?.whole())
     }
@@ -87,25 +86,25 @@ impl Expressions<'_> {
         Ok(self.value(e)?.operand())
     }
 
-    /// The element of an access, also where it is to be assigned.
+    /// The element of an access, as an lvalue.
     pub fn element(&self, access: &Access) -> Res<String> {
         let position = self.position(&access.offset, &access.dims)?;
         Ok(format!("{}[{position}]", self.elements(access.buffer, access.elem)?))
     }
 
-    /// A buffer as an array of elements.
+    /// A buffer as a pointer to elements.
     pub fn elements(&self, buffer: Var, elem: PrimType) -> Res<String> {
         let (space, name) = (self.space(buffer)?, self.name(buffer)?);
         Ok(format!("(({space}{elem}_m *){name})"))
     }
 
-    /// What stands before the type that a buffer's address points to.
+    /// The space qualifier of a buffer's pointer type.
     pub fn space(&self, buffer: Var) -> Res<&'static str> {
         let space = self.var_type(buffer)?.space();
         Ok(space.map_or("", |space| self.dialect.space(space)))
     }
 
-    /// Whether a buffer lies in what the threads of a block share.
+    /// Returns true if a buffer lies in the shared memory of a block.
     pub fn is_shared(&self, buffer: Var) -> Res<bool> {
         Ok(self.var_type(buffer)?.space() == Some(Space::Scratchpad))
     }
@@ -133,7 +132,7 @@ impl Expressions<'_> {
         Ok(if terms.is_empty() { "0".to_owned() } else { terms.join(" + ") })
     }
 
-    /// The word that stands for a scalar in a message: its bits.
+    /// A scalar's word in a message: its bits.
     pub fn word(&self, e: &Expr) -> Res<String> {
         Ok(match self.type_of(e)? {
             PrimType::F32 => format!("br_bits_f32({})", self.whole(e)?),
@@ -183,14 +182,14 @@ impl Expressions<'_> {
         Ok(Text::tight(format!("{name}({})", args?.join(", "))))
     }
 
-    /// An operator of C between two operands.
+    /// A C operator between two operands.
     fn infix(&self, x: &Expr, op: &str, y: &Expr) -> Res<Text> {
         let (x, y) = (self.operand(x)?, self.operand(y)?);
         Ok(Text::loose(format!("{x} {op} {y}")))
     }
 
-    /// The bits of an integer, in the type that arithmetic is done in; those beyond the
-    /// integer's own width may be any.
+    /// The bits of an integer in the type of arithmetic; bits beyond the integer's own width are
+    /// unspecified.
     fn bits(&self, e: &Expr, ty: PrimType) -> Res<Text> {
         stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || self.bits_here(e, ty))
     }
@@ -214,7 +213,7 @@ impl Expressions<'_> {
             return Ok(self.value(e)?.cast(dialect::arithmetic(ty)));
         };
         let x = self.bits(x, ty)?.operand();
-        // What is added and negative is subtracted.
+        // Adding a negative constant is printed as a subtraction.
         if let ("+", Expr::Const(y)) = (sign, y)
             && let Some(less) = y.as_i64().filter(|n| *n < 0 && *n > i64::MIN)
         {
@@ -225,7 +224,7 @@ impl Expressions<'_> {
         Ok(Text::loose(format!("{x} {sign} {y}")))
     }
 
-    /// An integer without its sign, of its own width.
+    /// An integer cast to the unsigned type of its own width.
     fn unsigned(&self, e: &Expr, ty: PrimType) -> Res<String> {
         Ok(self.value(e)?.cast(dialect::unsigned(ty)).operand())
     }
@@ -414,8 +413,7 @@ impl Expressions<'_> {
         }
     }
 
-    /// A function of the library that has one value for its arguments, whoever computes
-    /// it.
+    /// Calls a library function whose results are the same in every C library.
     #[allow(
         clippy::wildcard_enum_match_arm,
         reason = "the other functions are not exact, so C's library may have other results"
@@ -431,7 +429,7 @@ impl Expressions<'_> {
     }
 }
 
-/// The sign and the operands of a sum, difference or product.
+/// The operator and the operands of a sum, difference or product.
 #[allow(
     clippy::wildcard_enum_match_arm,
     reason = "it asks for three operators, and whatever else there is is none of them"
@@ -445,7 +443,7 @@ fn sum(e: &Expr) -> Option<(&'static str, &Expr, &Expr)> {
     }
 }
 
-/// The amount of a shift, if it is known and less than the width.
+/// The amount of a shift, if it is constant and less than the width.
 fn amount(e: &Expr, ty: PrimType) -> Option<u32> {
     let Expr::Const(x) = e else {
         return None;

@@ -1,10 +1,9 @@
 //! Functions: signature, declarations, entry and exits.
 //!
-//! A function takes the context, its parameters and the address of each result, and
-//! returns whether it failed. What it owns (loops of tasks in it too) is null at first
-//! and declared at its top, like arrays in its frame; where something fails, it goes to
-//! its end, which gives back what is owned. Results are stored when nothing can fail any
-//! more, so callers may pass anything.
+//! A function takes the context, its parameters and the address of each result, and returns 0 or,
+//! on failure, 1. Owned variables (those of its task loops included) are declared at its top as
+//! null, followed by frame arrays; failures jump to its end, which releases owned blocks. Results
+//! are stored when nothing can fail any more, so callers may pass uninitialised variables.
 
 use crate::dialect::Dialect;
 use crate::error::{Error, Res};
@@ -16,52 +15,53 @@ use prim::PrimType;
 use rustc_hash::FxHashSet;
 use std::fmt::Write as _;
 
-/// Blocks nested deeper are indented no further: programs that others generate are.
+/// Deeper blocks are not indented further: generated programs can be nested very deeply.
 const MOST_INDENTED: usize = 24;
 
-/// What all functions of a text share.
+/// State shared by all functions of a text.
 pub struct Unit<'p> {
     pub program: &'p Program,
     pub dialect: &'p Dialect,
-    /// The functions' names.
+    /// The functions' identifiers.
     pub names: Vec<String>,
 }
 
-/// Writes the body of a function.
+/// Prints the body of a function or kernel.
 pub struct Writer<'a, 'p> {
     pub unit: &'a Unit<'p>,
     pub exprs: Expressions<'a>,
     pub scopes: Scopes,
-    /// The text so far.
+    /// The text printed so far.
     out: String,
     indent: usize,
-    /// How many blocks have begun.
+    /// The number of blocks begun so far.
     blocks: usize,
-    /// What is declared at the top because statements name it there.
+    /// The frame arrays named so far, which are declared at the top.
     frames: Vec<(Var, PrimType, u64)>,
-    /// Where something goes that fails.
+    /// The target of failure exits.
     pub leaves: Leaves,
-    /// Whether anything can fail.
+    /// True if the function contains a failure exit.
     pub fails: bool,
-    /// Whether a check of the kernel can.
+    /// True if a check of the kernel can fail.
     pub stops: bool,
 }
 
-/// Where code goes whose check fails.
+/// The target of code whose check fails.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Leaves {
-    /// To the end of the function, which gives back what it owns.
+    /// The end of the function, which releases what it owns.
     Function,
-    /// Out of the function, which owns nothing.
+    /// A return from the function, which owns nothing.
     Empty,
-    /// Out of the kernel.
+    /// A return from the kernel.
     Kernel,
-    /// To the next barrier, before which this label stands; the thread does no more then.
+    /// The label with this number before the next barrier; the thread executes nothing more but
+    /// barriers.
     Stretch(usize),
 }
 
 impl<'p> Unit<'p> {
-    /// The names and all else that functions of a program share.
+    /// Collects the state that functions of a program share.
     pub fn new(program: &'p Program, dialect: &'p Dialect) -> Self {
         Self { program, dialect, names: names::functions(program) }
     }
@@ -73,7 +73,7 @@ impl<'p> Unit<'p> {
         Ok((function, name))
     }
 
-    /// A function's head, without what follows.
+    /// A function's signature, without terminator.
     pub fn signature(&self, at: usize) -> Res<String> {
         let (function, name) = self.function(at)?;
         let vars = names::variables(function);
@@ -126,13 +126,13 @@ impl<'p> Unit<'p> {
     }
 }
 
-/// A type and the space before a name.
+/// A type and the space, if any, before a declared name.
 pub fn declarator(ty: &str) -> String {
     if ty.ends_with('*') { ty.to_owned() } else { format!("{ty} ") }
 }
 
 impl<'a, 'p> Writer<'a, 'p> {
-    /// A writer for a function's code, with nothing written.
+    /// Creates a writer for a function's code, with no text.
     pub fn new(unit: &'a Unit<'p>, (function, names): (&'a Function, &'a [String]), scopes: Scopes) -> Self {
         Self {
             unit,
@@ -148,7 +148,7 @@ impl<'a, 'p> Writer<'a, 'p> {
         }
     }
 
-    /// What was written so far, which is taken out.
+    /// Takes the text printed so far.
     pub fn written(&mut self) -> String {
         std::mem::take(&mut self.out)
     }
@@ -162,24 +162,24 @@ impl<'a, 'p> Writer<'a, 'p> {
         self.out.push('\n');
     }
 
-    /// Adds a line and indents what follows.
+    /// Adds a line and indents the following ones.
     pub fn open(&mut self, text: impl AsRef<str>) {
         self.line(text);
         self.indent += 1;
     }
 
-    /// Indents what follows.
+    /// Indents the following lines.
     pub fn open_again(&mut self) {
         self.indent += 1;
     }
 
-    /// Ends what a line opened.
+    /// Ends an indented block with a line.
     pub fn close(&mut self, text: &str) {
         self.indent -= 1;
         self.line(text);
     }
 
-    /// Fails if a condition holds, after what else is to be done then.
+    /// Exits if a condition holds, after the statements in `before`.
     pub fn fail_if(&mut self, cond: &str, before: &str) {
         self.fails = true;
         let leave = match self.leaves {
@@ -197,12 +197,12 @@ impl<'a, 'p> Writer<'a, 'p> {
         self.line(format!("if (BR_UNLIKELY({cond})) {action}"));
     }
 
-    /// An array of the frame.
+    /// Records a frame array, for its declaration at the top.
     pub fn frame(&mut self, var: Var, elem: PrimType, count: u64) {
         self.frames.push((var, elem, count));
     }
 
-    /// The statements of a block.
+    /// Prints the statements of a block, with its declarations.
     pub fn statements(&mut self, stmts: &'a [Stmt]) -> Res<()> {
         stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
             let mut declared = self.begin_block().into_iter().peekable();
@@ -222,7 +222,7 @@ impl<'a, 'p> Writer<'a, 'p> {
         })
     }
 
-    /// Counts the block that begins; what it declares.
+    /// Counts the block that begins and returns its declarations.
     pub fn begin_block(&mut self) -> Declared {
         let number = self.blocks;
         self.blocks += 1;
@@ -230,13 +230,13 @@ impl<'a, 'p> Writer<'a, 'p> {
         declared.map(std::mem::take).unwrap_or_default()
     }
 
-    /// A variable with its type.
+    /// A variable's declarator with its type.
     pub fn declaration(&self, var: Var) -> Res<String> {
         let ty = self.exprs.spelled(var)?;
         Ok(format!("{}{}", declarator(&ty), self.exprs.name(var)?))
     }
 
-    /// What a variable is called where it is set: with its type if that declares it.
+    /// The left-hand side of an assignment to a variable: its declaration if `declares`.
     pub fn target(&self, var: Var, declares: bool) -> Res<String> {
         if declares { self.declaration(var) } else { Ok(self.exprs.name(var)?.to_owned()) }
     }
@@ -263,14 +263,15 @@ impl<'a, 'p> Writer<'a, 'p> {
         Ok(self.written())
     }
 
-    /// The arrays of the frame that statements have named so far.
+    /// Declares the frame arrays recorded so far.
     pub fn declare_frames(&mut self) -> Res<()> {
         let mut frames = std::mem::take(&mut self.frames);
         frames.sort_by_key(|(var, ..)| *var);
         frames.dedup_by_key(|(var, ..)| *var);
         for (var, elem, count) in frames {
             let (name, space) = (self.exprs.name(var)?.to_owned(), self.exprs.space(var)?);
-            // Targets may say of what is shared that it is, but not of what points there.
+            // In shared memory the array has the space qualifier, but pointers to it may need
+            // another.
             let shared = self.exprs.is_shared(var)?;
             let room = if shared { "BR_SHARED " } else { space };
             self.line(format!("{room}{elem}_m {name}_room[{}];", count.max(1)));
@@ -279,7 +280,7 @@ impl<'a, 'p> Writer<'a, 'p> {
         Ok(())
     }
 
-    /// The ends of the function: results, and what happens where something failed.
+    /// The exits of the function: results, and the failure exit.
     fn exits(&mut self, function: &Function, owned: &[Var]) -> Res<()> {
         let results: FxHashSet<Var> = function.results.iter().copied().collect();
         for var in function.owned.iter().filter(|var| !results.contains(var)) {
@@ -307,7 +308,7 @@ impl<'a, 'p> Writer<'a, 'p> {
     }
 }
 
-/// The variable that a statement sets by an assignment, and by nothing before it.
+/// The variable that a statement sets by a plain assignment, which may declare it.
 fn sets(stmt: &Stmt) -> Option<Var> {
     match stmt {
         Stmt::Set(v, _)

@@ -1,29 +1,28 @@
-//! Kernels: heads, threads, what threads do beside what all code does, and how they fail.
+//! Kernels: signatures, threads, device operations, and failure handling.
 //!
-//! A kernel takes the place where failures are noted and what its launch captures, and
-//! does nothing if an earlier one has failed. What its threads share stands first.
+//! A kernel takes the block in which failures are recorded, then what its launch captures, and
+//! returns at once if an earlier kernel has failed. Shared memory is declared first.
 //!
-//! **Failure.** A thread whose check fails notes that, unless something has failed before,
-//! and takes no further part. Where there are no barriers, it returns. Else it skips what
-//! stands up to the next barrier, and so on: the code between barriers falls into
-//! *stretches*, each of which only threads enter that have not failed, and barriers stand
-//! where all come to them. A thread that fails notes how many barriers it has seen, in
-//! memory that its block shares; who has seen one more knows behind that barrier that the
-//! block ends. No thread can take a later failure for an earlier one, though others may
-//! fail while it looks.
+//! **Failure.** A thread whose check fails records the failure, unless one is recorded already, and
+//! takes no further part. Without barriers, it returns. With barriers, it skips the code up to each
+//! barrier: the code between barriers is split into *segments*, which only threads enter that have
+//! not failed, and all threads reach every barrier. A failing thread records in shared memory how
+//! many barriers it has passed; a thread that has passed one more knows after that barrier that the
+//! block ends. No thread can mistake a later failure for an earlier one, though others may fail
+//! while it reads.
 //!
-//! Where threads may fail, groups of them wait for all of the block instead of for each other,
-//! so that they, too, know.
+//! Where threads may fail, subgroup barriers become barriers of the whole block, so that all
+//! threads learn of failures.
 //!
-//! A thread that awaits a signal of another block looks whether anything has failed, and
-//! takes no further part then: a block that has failed may not signal any more.
+//! A thread that awaits a signal of another block also polls for failures, and takes no further
+//! part after one: a block that has failed may never signal.
 //!
-//! Threads that have failed do not compute what decides whether further barriers are
-//! reached: a condition, the bound of a loop. So where that comes from a stretch, all threads
-//! wait for each other before they decide, and a block that ends does not go in. Loops ask for
-//! that where they ask whether they go on: of loops with barriers in a conditional, PoCL 3.1
-//! makes code that is wrong if it optimises. And of kernels with barriers that may end before these
-//! it does, unless all threads come to a barrier at the end.
+//! Threads that have failed do not compute the values that determine whether further barriers are
+//! reached: a condition, the bound of a loop. So if a segment computes such a value, all threads
+//! wait at a barrier before they use it, and a block that ends does not enter. Loops test this in
+//! their conditions: PoCL 3.1 miscompiles loops with barriers inside of a conditional when it
+//! optimises. It also miscompiles kernels with barriers that may return before these, unless all
+//! threads reach a barrier at the end.
 
 use crate::dialect;
 use crate::error::{Error, Res};
@@ -39,7 +38,7 @@ use rustc_hash::FxHashSet;
 use std::fmt::Write as _;
 
 impl Unit<'_> {
-    /// A kernel's whole text, under a name.
+    /// Returns a kernel's whole text, under a name.
     pub fn kernel(&self, kernel: &Kernel<'_>, name: &str, any_fails: bool) -> Res<String> {
         let Kernel { function, grid, launch } = *kernel;
         let threads =
@@ -61,7 +60,7 @@ impl Unit<'_> {
         let mut head = format!("BR_KERNEL({threads})\nvoid {name}({}", self.dialect.context);
         for var in &launch.captures {
             let ty = match writer.exprs.var_type(*var)? {
-                // Truth values are no parameters of kernels.
+                // `bool` is not a valid type for kernel parameters in OpenCL C.
                 VarType::Scalar(PrimType::Bool) => "u8".to_owned(),
                 ty @ (VarType::Scalar(_) | VarType::Buffer(_) | VarType::Vector(..)) => {
                     self.dialect.spelled(ty)?
@@ -102,7 +101,7 @@ impl Unit<'_> {
 }
 
 impl<'a> Writer<'a, '_> {
-    /// The threads of a block: what one of them does.
+    /// The threads of a block: prints the code of one of them.
     pub fn threads(&mut self, f: &'a For) -> Res<()> {
         if self.unit.dialect.spaces.is_none() {
             return Err(Error::Unsupported("kernels of a device in portable C".to_owned()));
@@ -128,10 +127,10 @@ impl<'a> Writer<'a, '_> {
         self.statements(&f.body)
     }
 
-    /// Statements with barriers among them, or in them.
+    /// Prints statements that contain barriers, as segments.
     fn stretches(&mut self, stmts: &'a [Stmt], failing: &mut Failing) -> Res<()> {
         stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
-            // Before all stretches, as a stretch is a block of its own.
+            // Declared before the segments, as each segment is a C block of its own.
             for (_, var) in self.begin_block() {
                 let declaration = self.declaration(var)?;
                 self.line(format!("{declaration};"));
@@ -153,10 +152,10 @@ impl<'a> Writer<'a, '_> {
         })
     }
 
-    /// Statements without barriers, for threads that have not failed.
+    /// Prints statements without barriers, for threads that have not failed.
     fn stretch(&mut self, stmts: &'a [Stmt], failing: &mut Failing) -> Res<()> {
         let fails = self.leaves_in(stmts);
-        // Nothing jumps over what is declared in the block that it stands in.
+        // Jumps must not bypass declarations of their own block, so the segment gets a block.
         if failing.before {
             self.open("if (br_goes_on) {");
         } else if fails {
@@ -180,7 +179,7 @@ impl<'a> Writer<'a, '_> {
         Ok(())
     }
 
-    /// A barrier, or what has one in it.
+    /// Prints a barrier, or a statement that contains one.
     fn around_barrier(&mut self, stmt: &'a Stmt, failing: &mut Failing) -> Res<()> {
         if matches!(stmt, Stmt::Device(DeviceOp::Barrier | DeviceOp::GroupBarrier(_))) {
             self.barrier_or_stop(failing);
@@ -192,20 +191,20 @@ impl<'a> Writer<'a, '_> {
             self.barrier_or_stop(failing);
         }
         let since = failing.since;
-        // A loop comes back to its head with what has failed in it.
+        // A later iteration starts after failures in an earlier one.
         if let Stmt::For(For { body, .. }) | Stmt::While(_, body) = stmt
             && self.leaves_in(body)
         {
             (failing.before, failing.since) = (true, true);
         }
         self.decided(stmt, asks, failing)?;
-        // It may have had no turn, and no barrier.
+        // The body may have run no iteration, and hence no barrier.
         failing.since |= since;
         Ok(())
     }
 
-    /// What has barriers in it, behind a decision that is the same for all threads; if one
-    /// asks, not for blocks that end.
+    /// Prints a statement that contains barriers, whose condition or bound is the same for all
+    /// threads; if `asks`, blocks that end do not enter it.
     fn decided(&mut self, stmt: &'a Stmt, asks: bool, failing: &mut Failing) -> Res<()> {
         match stmt {
             Stmt::If(cond, yes, no) => {
@@ -250,12 +249,12 @@ impl<'a> Writer<'a, '_> {
                 Ok(())
             }
             Stmt::For(_) => Err(Error::bug("a thread has threads of its own")),
-            // None of these has a barrier in it.
+            // None of these contains a barrier.
             imp::leaf_stmt!() => self.stmt(stmt, false),
         }
     }
 
-    /// Whether a thread may come to an end in statements of the kernel.
+    /// Returns true if a thread may stop in these statements of the kernel.
     fn leaves_in(&self, stmts: &[Stmt]) -> bool {
         can_fail(stmts) || self.stops && awaits(stmts)
     }
@@ -265,7 +264,7 @@ impl<'a> Writer<'a, '_> {
         failing.since = false;
     }
 
-    /// A check that fails in a kernel or a function that kernels call.
+    /// Prints a check in a kernel or in a function that kernels call.
     pub fn check_in_kernel(&mut self, cond: &Expr, check: CheckId, words: &[String]) -> Res<()> {
         let mut noted = String::new();
         for (i, word) in words.iter().enumerate() {
@@ -279,7 +278,7 @@ impl<'a> Writer<'a, '_> {
         Ok(())
     }
 
-    /// What threads of a device do beside what all code does.
+    /// Prints a device operation.
     pub fn device_op(&mut self, op: &DeviceOp) -> Res<()> {
         if self.unit.dialect.spaces.is_none() {
             return Err(Error::bug("what threads of a device do, on a CPU"));
@@ -354,27 +353,28 @@ impl<'a> Writer<'a, '_> {
         Ok(())
     }
 
-    /// The address of an element that several threads change at once.
+    /// The address of an element that is accessed atomically.
     fn place(&self, at: &Access, ty: &str) -> Res<String> {
         let space = self.exprs.space(at.buffer)?;
         Ok(format!("(volatile {space}{ty} *)&{}", self.exprs.element(at)?))
     }
 }
 
-/// What is known about failures where threads wait for each other.
+/// Facts about failures in a kernel whose threads wait at barriers.
 struct Failing {
-    /// What stretches set.
+    /// The variables that segments set.
     set: FxHashSet<Var>,
-    /// Whether something may have failed before.
+    /// True if an earlier check may have failed.
     before: bool,
-    /// Whether something may have since the last barrier.
+    /// True if a check since the last barrier may have failed.
     since: bool,
-    /// How many labels there are.
+    /// The number of labels so far.
     labels: usize,
 }
 
 impl Failing {
-    /// Whether threads that have failed know what decides here about barriers, too.
+    /// Returns true if threads that have failed know the values that determine control flow here,
+    /// too.
     fn knows(&self, stmt: &Stmt) -> bool {
         let mut known = true;
         named(stmt, &mut |var, how| {
@@ -384,7 +384,7 @@ impl Failing {
     }
 }
 
-/// Whether statements have a barrier in them.
+/// Returns true if statements contain a barrier.
 fn has_barrier(stmts: &[Stmt]) -> bool {
     let mut found = false;
     each_stmt(stmts, &mut |stmt| {
@@ -393,7 +393,7 @@ fn has_barrier(stmts: &[Stmt]) -> bool {
     found
 }
 
-/// Whether statements await signals.
+/// Returns true if statements await signals.
 fn awaits(stmts: &[Stmt]) -> bool {
     let mut found = false;
     each_stmt(stmts, &mut |stmt| {

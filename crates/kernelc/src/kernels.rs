@@ -1,8 +1,8 @@
-//! The kernels of a program, and the functions that they call, as one text that a driver
-//! compiles for its device: OpenCL C, CUDA C++ or HIP.
+//! The kernels of a program, and the functions that they call, as one text that a driver compiles
+//! for its device: OpenCL C, CUDA C++ or HIP.
 //!
-//! What stands for a target is its dialect and the first file of its prelude; operators
-//! and halves are the text that portable C has, too.
+//! A target consists of a dialect and the first file of the prelude; integer and float operators
+//! are the same text as in portable C.
 
 use crate::dialect::Dialect;
 use crate::error::{Error, Res};
@@ -13,14 +13,14 @@ use imp::{Program, Stmt};
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-/// What kernels are written in.
+/// The language of kernels.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Target {
     /// OpenCL C 1.2.
     OpenCl,
-    /// CUDA C++, for its compiler at run time.
+    /// CUDA C++, for NVIDIA's run-time compiler.
     Cuda,
-    /// C++ with HIP's attributes and clang's functions.
+    /// C++ with HIP's attributes and clang's builtins, for AMD's run-time compiler.
     Hip,
 }
 
@@ -28,7 +28,7 @@ impl Target {
     /// All targets.
     pub const ALL: [Self; 3] = [Self::OpenCl, Self::Cuda, Self::Hip];
 
-    /// Its name in options.
+    /// The target's name in options.
     pub const fn name(self) -> &'static str {
         match self {
             Self::OpenCl => "opencl",
@@ -56,23 +56,23 @@ impl Target {
 /// The code of a program's kernels.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Kernels {
-    /// The text.
+    /// The source text.
     pub source: Arc<str>,
-    /// The kernels' names in it, in the order of [`imp::kernels::kernels`].
+    /// The kernels' names in the source, in the order of [`imp::kernels::kernels`].
     pub names: Vec<Arc<str>>,
-    /// What the device has to have: OpenCL's names of extensions, with spaces between.
+    /// The OpenCL extensions that the device must have: names separated by spaces.
     pub needs: Arc<str>,
 }
 
-/// The prelude that the target's own part does not have.
+/// The part of the prelude that all targets share.
 const COMMON: [&str; 3] =
     [include_str!("prelude/kernel.h"), include_str!("prelude/integers.h"), include_str!("prelude/floats.h")];
 
-/// The code of a program's kernels; nothing if it uses no device.
+/// Returns the code of a program's kernels; `None` if it uses no device.
 ///
 /// # Errors
-/// [`Error::Unsupported`] for what kernels have not yet, [`Error::Bug`] for an invalid
-/// program.
+/// [`Error::Unsupported`] for features that kernels do not support yet, [`Error::Bug`] for an
+/// invalid program.
 pub fn kernels(program: &Program, target: Target) -> Result<Option<Kernels>, Error> {
     if !uses_device(program) {
         return Ok(None);
@@ -84,8 +84,7 @@ pub fn kernels(program: &Program, target: Target) -> Result<Option<Kernels>, Err
     let has = |wanted: &dyn Fn(&str) -> bool| {
         code.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').any(wanted)
     };
-    // No variable or function of the program has such a name: these end in their numbers,
-    // or begin with them.
+    // No identifier of the program equals such a word: they contain their numbers.
     let doubles = has(&|word| {
         let names = ["f64", "f64_m", "br_fma_f16", "br_exp2_eighths"];
         names.contains(&word) || (word.starts_with("br_") && word.contains("f64"))
@@ -116,7 +115,7 @@ pub fn kernels(program: &Program, target: Target) -> Result<Option<Kernels>, Err
     Ok(Some(Kernels { source: source.into(), names, needs: needs.join(" ").into() }))
 }
 
-/// What is made of a program alone, without the prelude.
+/// Returns the generated code alone, without the prelude.
 ///
 /// # Errors
 /// As [`kernels`].
@@ -151,13 +150,13 @@ fn code(unit: &Unit<'_>, all: &[Kernel<'_>]) -> Res<(String, Vec<Arc<str>>)> {
     Ok((text, names))
 }
 
-/// How many values a message has.
+/// An upper bound on the number of values in a message.
 fn values(format: &str) -> usize {
-    // Braces that stand for themselves are counted too: there is room for more then.
+    // Escaped braces are counted too, which only reserves more words.
     format.matches('{').count()
 }
 
-/// The functions that kernels call, directly or not, in the program's order.
+/// The functions that kernels call, directly or indirectly, in program order.
 fn called(program: &Program, all: &[Kernel<'_>]) -> Vec<usize> {
     let mut seen = vec![false; program.functions.len()];
     let mut open = Vec::new();

@@ -1,32 +1,31 @@
-//! From the imperative IR to C.
+//! Prints the imperative IR as C.
 //!
-//! There is one dialect of C, printed by one printer, and a thin [`Dialect`] for what
-//! targets spell differently; what the language needs of C beyond its operators are
-//! functions of a prelude (`src/prelude`), under names that all targets share. So
-//! kernels of devices will be printed by the same code.
+//! One printer serves all targets, with a thin [`Dialect`] for spelling differences; operations
+//! that C lacks are functions of a prelude (`src/prelude`), under names that all targets share.
 //!
-//! [`program`] makes the portable C of a whole program: one file of C11 with all that
-//! it takes, runtime and `main` included, for any processor.
+//! [`program`] prints the portable C of a whole program: one self-contained file of C11, runtime
+//! and `main` included, for any processor. [`kernels()`] prints the kernels of a program for a
+//! device in OpenCL C, CUDA C++ or HIP.
 //!
-//! Contracts. Scalar operators mean what `prim::eval` says, bit for bit (NaNs up to
-//! their payload): integers wrap, no operator is undefined for any operand, nothing is
-//! contracted, and the prelude refuses compilers that are told to be fast and loose.
-//! Generated functions take the context, return a status, and have given back what
-//! they own when that is not 0. The same program gives the same text.
+//! Contracts. Scalar operators mean what `prim::eval` says, bit for bit (NaNs up to their payload):
+//! integers wrap, no operator is undefined for any operand, nothing is contracted, and the prelude
+//! rejects compilers with fast-math options. Generated functions take the context, return a status,
+//! and have released what they own when that is not 0. The same program gives the same text.
 //!
-//! Needs: a verified program that stays on one thread, without vectors: its loops of
-//! tasks run in order.
+//! Needs: a verified program without vectors. For portable C the program must not use a device; its
+//! task loops run sequentially.
 //!
-//! | module | holds |
+//! | module | contents |
 //! |---|---|
-//! | `dialect` | what targets spell differently |
+//! | `dialect` | spelling differences between targets |
 //! | `literal`, `names` | constants and identifiers |
 //! | `expr` | expressions |
-//! | `scope` | where variables are declared, which buffers lie in the frame |
+//! | `scope` | declarations of variables, buffers that denote frame arrays |
 //! | `stmt`, `loops`, `copy` | statements |
 //! | `function` | signatures, entry and exits of functions |
+//! | `kernel`, `kernels` | kernels of a device, and their text as a whole |
 //! | `tables` | data, checks, the program's description |
-//! | `portable` | the file |
+//! | `portable` | the file of portable C |
 
 #![warn(clippy::wildcard_enum_match_arm)]
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used))]

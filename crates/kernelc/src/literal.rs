@@ -1,10 +1,10 @@
-//! Constants, as expressions and as text in quotes.
+//! Literals of constants and strings.
 
 use crate::dialect::Dialect;
 use prim::Scalar;
 use std::fmt::Write as _;
 
-/// A constant as an expression of its type, or of `int` where that gives the same.
+/// A constant as an expression of its type, or of `int` where that is equivalent.
 pub fn scalar(x: Scalar, dialect: &Dialect) -> String {
     match x {
         Scalar::I8(n) => n.to_string(),
@@ -20,7 +20,7 @@ pub fn scalar(x: Scalar, dialect: &Dialect) -> String {
     }
 }
 
-/// Numbers that `int` holds have no suffix.
+/// Numbers that fit in `int` have no suffix.
 fn signed(n: i64, dialect: &Dialect) -> String {
     let wide = dialect.wide;
     if n == i64::MIN {
@@ -32,18 +32,18 @@ fn signed(n: i64, dialect: &Dialect) -> String {
     }
 }
 
-/// A constant of 64 bits that stays one whatever it is combined with.
+/// A literal that is 64 bits wide in any expression.
 pub fn wide(n: i64, dialect: &Dialect) -> String {
     let text = signed(n, dialect);
     if text.ends_with(dialect.wide) || text.starts_with('(') { text } else { text + dialect.wide }
 }
 
-/// The bits of an integer, extended with its sign to what it is computed in.
+/// An integer's bits, sign-extended to the type in which it is computed.
 pub fn bits(n: i64, is_wide: bool, dialect: &Dialect) -> String {
     if is_wide { format!("{}U{}", n as u64, dialect.wide) } else { format!("{}u", n as i32 as u32) }
 }
 
-/// Text in quotes. Nothing in it can be taken for a trigraph or a longer escape.
+/// A string literal. Its contents cannot be mistaken for trigraphs or longer escape sequences.
 pub fn text(text: &str) -> String {
     let mut quoted = String::with_capacity(text.len() + 2);
     quoted.push('"');

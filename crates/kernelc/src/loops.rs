@@ -1,5 +1,5 @@
-//! Loops. Those that may run in lanes or as tasks run in order here; where tasks take
-//! pieces of a range, there is one piece, all of it.
+//! Loops. Task loops run sequentially here; where tasks take chunks of a range, the whole range is
+//! one chunk.
 
 use crate::error::{Error, Res};
 use crate::expr::Expressions;
@@ -8,7 +8,7 @@ use imp::walk::names;
 use imp::{Expr, For, How, Launch, Pieces, Stmt, Var};
 
 impl<'a> Writer<'a, '_> {
-    /// A counting loop of any kind.
+    /// Prints a counting loop of any kind.
     pub fn for_loop(&mut self, f: &'a For) -> Res<()> {
         match &f.how {
             How::Seq { independent } => {
@@ -26,7 +26,7 @@ impl<'a> Writer<'a, '_> {
         }
     }
 
-    /// A loop over its range, whose iterations own blocks of their own.
+    /// A loop over its range, whose iterations own blocks.
     fn counted(&mut self, f: &'a For, owned: &[Var]) -> Res<()> {
         self.counting(f, None, |writer| {
             writer.statements(&f.body)?;
@@ -39,8 +39,8 @@ impl<'a> Writer<'a, '_> {
         })
     }
 
-    /// A loop over a range, with a body that `body` writes; over none unless a condition
-    /// holds, if one is given.
+    /// A loop over a range, whose body is printed by `body`; if the condition `only_if` is given
+    /// and does not hold, the range is empty.
     pub fn counting(
         &mut self,
         f: &'a For,
@@ -77,7 +77,7 @@ impl<'a> Writer<'a, '_> {
         Ok(())
     }
 
-    /// A range that falls into pieces, as one of them.
+    /// A chunked range as a single chunk.
     fn piece(&mut self, f: &'a For, pieces: &Pieces) -> Res<()> {
         let (from, to) = (self.exprs.whole(&f.from)?, self.exprs.whole(&f.to)?);
         let (first, end) = (self.name(f.var)?, self.name(pieces.end)?);
@@ -95,8 +95,8 @@ impl<'a> Writer<'a, '_> {
         Ok(())
     }
 
-    /// Whether iterations of an innermost loop touch no memory that others touch: nothing
-    /// in the frame, which they share, nothing of the context.
+    /// Returns true if iterations of an innermost loop touch disjoint memory: no frame arrays,
+    /// which they share, and no state of the context.
     fn is_apart(&self, body: &[Stmt]) -> bool {
         stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
             body.iter().all(|stmt| self.statement_is_apart(stmt))

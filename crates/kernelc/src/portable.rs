@@ -1,8 +1,8 @@
 //! Portable C: a whole program as one file of C11, runtime and `main` included.
 //!
-//! The prelude is C of our own (`src/prelude`), one idea a file. What generated code
-//! calls stands before it, what makes an executable of it (values in and out, options,
-//! `main`) behind it.
+//! The prelude is hand-written C (`src/prelude`), one concern per file. The files that generated
+//! code uses precede it; the files that make an executable of it (input and output of values,
+//! options, `main`) follow it.
 
 use crate::dialect::Dialect;
 use crate::error::{Error, Res};
@@ -11,7 +11,7 @@ use crate::tables;
 use imp::Program;
 use prim::eval::EXP2_EIGHTHS;
 
-/// What stands before generated code.
+/// The prelude files before the generated code.
 const BEFORE: [&str; 6] = [
     include_str!("prelude/target.h"),
     include_str!("prelude/integers.h"),
@@ -21,7 +21,7 @@ const BEFORE: [&str; 6] = [
     include_str!("prelude/memory.c"),
 ];
 
-/// What stands behind it.
+/// The prelude files after the generated code.
 const BEHIND: [&str; 10] = [
     include_str!("prelude/behind.h"),
     include_str!("prelude/limit.c"),
@@ -35,7 +35,7 @@ const BEHIND: [&str; 10] = [
     include_str!("prelude/main.c"),
 ];
 
-/// How the file is to be compiled.
+/// The comment at the top of the file, with the command to compile it.
 const HEAD: &str = "\
 /* Portable C that Bindrune made of a Futhark program. To compile it:\n\
    \n\
@@ -43,11 +43,11 @@ const HEAD: &str = "\
    \n\
    The executable reads arguments from standard input; --help lists its options. */\n";
 
-/// The C of a program: an executable's whole text.
+/// Returns the C of a program: an executable's whole text.
 ///
 /// # Errors
-/// [`Error::Unsupported`] for what C has not yet, [`Error::Bug`] for an invalid program
-/// or one with vectors in it.
+/// [`Error::Unsupported`] for features that C code does not support yet, [`Error::Bug`] for an
+/// invalid program or one with vectors in it.
 pub fn program(program: &Program) -> Result<String, Error> {
     let (mut text, eighths) = (HEAD.to_owned(), eighths());
     for part in BEFORE {
@@ -63,7 +63,7 @@ pub fn program(program: &Program) -> Result<String, Error> {
     Ok(text)
 }
 
-/// What is made of a program alone: data, checks, functions, description.
+/// Returns the generated part of the C without the prelude: data, checks, functions, description.
 ///
 /// # Errors
 /// As [`program`].
@@ -94,7 +94,7 @@ pub fn functions(program: &Program) -> Res<String> {
     Ok(text)
 }
 
-/// A program is valid.
+/// Returns an error if a program is invalid.
 pub fn verified(program: &Program) -> Res<()> {
     let Err(errors) = imp::verify(program) else {
         return Ok(());
@@ -104,7 +104,7 @@ pub fn verified(program: &Program) -> Res<()> {
     Err(Error::bug(format_args!("invalid imperative IR: {}\n{shown}", texts.join("; "))))
 }
 
-/// The lines of the table of eighth powers.
+/// The lines of the table of powers 2^(j/8).
 pub fn eighths() -> String {
     EXP2_EIGHTHS.map(|power| format!("    {power:?},\n")).concat()
 }

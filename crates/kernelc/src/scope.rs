@@ -1,31 +1,31 @@
-//! Where variables are declared: in the innermost block that has all of their uses, at
-//! the first statement that names them. Counters are declared by their loops.
+//! Placement of declarations: a variable is declared in the innermost block that contains all of
+//! its uses, before the first statement that names it. Loops declare their counters.
 //!
-//! Blocks are numbered in the order in which they begin; whoever prints them counts
-//! along. Before: statements. After: a table of what each block declares where.
+//! Blocks are numbered in the order in which they begin; the printer counts along. Before:
+//! statements. After: for each block a table of its declarations.
 
 use imp::walk::{Use, names};
 use imp::{For, Stmt, Var};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// What a block declares: before which of its statements, and what.
+/// The declarations of a block: the index of the statement that they precede, and the variable.
 pub type Declared = Vec<(usize, Var)>;
 
 /// The declarations of a function.
 pub struct Scopes {
-    /// What each block declares, in the order of its statements.
+    /// The declarations of each block, in statement order.
     pub blocks: Vec<Declared>,
-    /// Counters that are used beyond their loops, so that these do not declare them.
+    /// Counters that are used outside of their loops, so that the loops do not declare them.
     pub outer: FxHashSet<Var>,
-    /// Buffer variables that may denote arrays in the frame, which iterations share.
+    /// Buffer variables that may denote frame arrays, which iterations share.
     pub framed: FxHashSet<Var>,
 }
 
-/// Where a block is nested.
+/// The position of a block in the tree of blocks.
 #[derive(Clone, Copy)]
 struct Block {
     parent: usize,
-    /// The statement of the parent that the block belongs to.
+    /// The index of the parent's statement that contains the block.
     at: usize,
     depth: usize,
 }
@@ -38,17 +38,17 @@ struct Place {
 
 struct Walk {
     blocks: Vec<Block>,
-    /// Of each variable the block that has all uses so far, and the first use.
+    /// For each variable the innermost block that contains all uses so far, and the first use.
     found: Vec<Option<(usize, Place)>>,
-    /// In the order of their first uses.
+    /// The variables in the order of their first uses.
     order: Vec<Var>,
     counters: Vec<(Var, usize)>,
     frames: Vec<Var>,
     borrows: Vec<(Var, Var)>,
 }
 
-/// Finds where the variables of a function's statements are declared, but for `others`, of
-/// so many of the function's.
+/// Places the declarations of a function's variables, of which there are `vars`, except for
+/// `others`.
 pub fn of(body: &[Stmt], vars: usize, others: &FxHashSet<Var>) -> Scopes {
     let mut walk = Walk {
         blocks: Vec::new(),
@@ -147,7 +147,7 @@ impl Walk {
         }
     }
 
-    /// The innermost block that has both.
+    /// The innermost block that contains both.
     fn common(&self, mut a: usize, mut b: usize) -> usize {
         let outside = |block: usize| self.blocks.get(block).map_or(0, |block| block.parent);
         while a != b {
@@ -203,8 +203,7 @@ impl Walk {
     }
 }
 
-/// The variables that denote arrays of the frame: what makes them, and what borrows from
-/// one.
+/// The variables that denote frame arrays, directly or by borrowing.
 fn framed(mut frames: Vec<Var>, borrows: &[(Var, Var)]) -> FxHashSet<Var> {
     let mut by_source = FxHashMap::<Var, Vec<Var>>::default();
     for (to, from) in borrows {

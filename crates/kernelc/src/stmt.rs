@@ -1,5 +1,5 @@
-//! Statements: assignments, memory, calls, checks, conditionals, globals. Loops and
-//! copies have files of their own.
+//! Statements: assignments, memory, calls, checks, conditionals, globals. Loops and copies have
+//! files of their own.
 
 use crate::error::{Error, Res};
 use crate::function::{Writer, declarator};
@@ -7,7 +7,7 @@ use crate::names;
 use imp::{Arg, CheckId, Expr, FunId, Slots, Stmt, Var, VarType};
 
 impl<'a> Writer<'a, '_> {
-    /// A statement; the variable that it sets is declared by it if `declares` holds.
+    /// Prints a statement; if `declares`, its assignment declares the variable.
     pub fn stmt(&mut self, stmt: &'a Stmt, declares: bool) -> Res<()> {
         match stmt {
             Stmt::Set(v, e) => {
@@ -90,7 +90,7 @@ impl<'a> Writer<'a, '_> {
         Ok(self.exprs.name(var)?.to_owned())
     }
 
-    /// The part of a word that holds a variable's value.
+    /// The member of a word that holds a variable's value.
     fn word(&self, var: Var) -> Res<String> {
         match self.exprs.var_type(var)? {
             VarType::Scalar(ty) => Ok(format!("as_{ty}")),
@@ -105,7 +105,7 @@ impl<'a> Writer<'a, '_> {
         Ok(())
     }
 
-    /// An owned variable gets a new block, or the function fails.
+    /// Assigns a new block to an owned variable, or fails.
     fn new_owned(&mut self, make: &str, var: Var, size: &Expr, place: Option<CheckId>) -> Res<()> {
         let (name, size) = (self.name(var)?, self.exprs.whole(size)?);
         let place = match place {
@@ -139,7 +139,7 @@ impl<'a> Writer<'a, '_> {
         self.open(format!("if ({cond}) {{"));
         self.statements(yes)?;
         if no.is_empty() {
-            // The block counts, though it has nothing.
+            // The printer counts the empty block too.
             self.statements(no)?;
         } else {
             self.close("} else {");
@@ -150,8 +150,8 @@ impl<'a> Writer<'a, '_> {
         Ok(())
     }
 
-    /// A call. Results come by way of variables of their own, so that the address of
-    /// none is known that loops use.
+    /// A call. Results are received in temporaries, so that the addresses of variables used in
+    /// loops are not taken.
     fn call(&mut self, fun: FunId, args: &[Arg], results: &[Var], place: Option<CheckId>) -> Res<()> {
         let unit = self.unit;
         let (_, callee) = unit.function(names::place(fun))?;

@@ -1,5 +1,5 @@
-//! What a program consists of besides its functions: constant data, checks, and the
-//! description that the runtime reads (`br_program` in the prelude).
+//! A program's constant data, checks, and the description that the runtime reads (`br_program` in
+//! the prelude).
 
 use crate::dialect::{self, Dialect};
 use crate::error::{Error, Res};
@@ -10,10 +10,10 @@ use imp::{Check, CheckId, Data, DataId, Entry, EntryType, EntryValue, VarType};
 use prim::{PrimType, Scalar, ScalarType};
 use std::fmt::Write as _;
 
-/// Elements in a line of constant data.
+/// The number of elements in a line of constant data.
 const PER_LINE: usize = 16;
 
-/// A block of constant data behind a header.
+/// A block of constant data with its header.
 pub fn data(at: usize, data: &Data, dialect: &Dialect) -> String {
     let name = names::data(DataId(at as u32));
     let size = data.elem.size() as usize;
@@ -23,7 +23,7 @@ pub fn data(at: usize, data: &Data, dialect: &Dialect) -> String {
             Scalar::from_bits(data.elem, bits)
         })
         .collect();
-    // What is no constant expression in C stands as its bits.
+    // Infinities and NaNs are not constant expressions in C, so all elements are printed as bits.
     let is_finite = |x: &Scalar| match x {
         Scalar::F32(x) => x.is_finite(),
         Scalar::F64(x) => x.is_finite(),
@@ -68,14 +68,14 @@ pub fn data(at: usize, data: &Data, dialect: &Dialect) -> String {
     text
 }
 
-/// What a failing check says.
+/// The description of a check: message and location.
 pub fn check(at: usize, check: &Check) -> String {
     let name = names::check(CheckId(at as u32));
     let (format, location) = (literal::text(&check.format), literal::text(&check.location));
     format!("static const br_check {name} = {{{format}, {location}}};\n")
 }
 
-/// The functions that unpack words, call an entry point's code and pack its results.
+/// The function that unpacks words, calls an entry point's code and packs its results.
 pub fn entry(unit: &Unit<'_>, at: usize, entry: &Entry) -> Res<String> {
     let (function, callee) = unit.function(names::place(entry.fun))?;
     let word = |var: &imp::Var| match function.vars.get(var.index()).map(|info| info.ty) {
@@ -102,7 +102,7 @@ pub fn entry(unit: &Unit<'_>, at: usize, entry: &Entry) -> Res<String> {
     ))
 }
 
-/// The program's description, and the functions that fill and empty its globals.
+/// The program's description, and the functions that initialise and release its globals.
 pub fn description(unit: &Unit<'_>) -> Res<String> {
     let program = unit.program;
     let mut text = String::from("static void program_fini(br_ctx *ctx) {\n    (void)ctx;\n");
@@ -154,16 +154,16 @@ pub fn description(unit: &Unit<'_>) -> Res<String> {
     Ok(text)
 }
 
-/// A constant array; one without elements has one that nobody looks at.
+/// A constant array; if empty, with the placeholder element `none`.
 fn table(ty: &str, name: &str, lines: &[String], none: &str) -> String {
     let lines = if lines.is_empty() { none.to_owned() } else { lines.join(",\n    ") };
     format!("static const {ty} {name}[] = {{\n    {lines}\n}};\n")
 }
 
-/// The description of a parameter or result; what it refers to goes into `text`.
+/// The description of a parameter or result; tables that it refers to are appended to `text`.
 fn describe(unit: &Unit<'_>, name: &str, value: &EntryValue, text: &mut String) -> String {
     let index = |ty: ScalarType| format!("BR_{}", ty.name().to_uppercase());
-    // An array's block comes before its sizes.
+    // An array's block precedes its sizes.
     let (mut words, mut blocks) = (0, Vec::new());
     for leaf in unit.program.opaques.leaves(&value.ty) {
         if leaf.rank > 0 {

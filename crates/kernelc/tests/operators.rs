@@ -1,6 +1,6 @@
-//! Every scalar operator at every type, as C that the system's compiler makes code of,
-//! against `prim::eval`: bit for bit but for the payload of NaNs. Compiled as it stands
-//! and optimised, since optimisers take advantage of what C leaves undefined.
+//! Tests every scalar operator at every type, as C compiled by the system's compiler, against
+//! `prim::eval`: bit for bit but for the payload of NaNs. Compiled without and with optimisation,
+//! since optimisers exploit undefined behaviour.
 
 #[path = "../../llvm/tests/all/common/cases.rs"]
 mod cases;
@@ -32,7 +32,7 @@ int main(void) {
 }
 ";
 
-/// Whether C's library computes the function, and with one result only.
+/// Returns true if C's library has the function with exact results.
 fn is_exact(case: &Case) -> bool {
     let library = |fun: &&MathFun| case.name == format!("{}.{}", fun.name(), case.result);
     match MathFun::ALL.iter().find(library) {
@@ -84,7 +84,7 @@ fn program(cases: &[Case]) -> Program {
     program
 }
 
-/// Arguments to try a case with: all pairs; of triples every 7th.
+/// Arguments of a case: all pairs; every 7th triple.
 fn arguments(case: &Case) -> Vec<Vec<Scalar>> {
     let domains: Vec<Vec<Scalar>> = case.params.iter().map(|ty| interesting(*ty)).collect();
     let count: usize = domains.iter().map(Vec::len).product();

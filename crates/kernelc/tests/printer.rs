@@ -1,6 +1,6 @@
-//! What C is printed for: every file `c/NAME.imp` is a program in text form and, below a
-//! line `==== after`, the C of its data, checks and functions; with `opencl/NAME.imp` and `cuda/NAME.imp` it is
-//! the code of its kernels. With `BLESS` set, that part is written anew.
+//! Tests the printed C: every file `c/NAME.imp` is a program in text form and, below a line `====
+//! after`, the C of its data, checks and functions; in `opencl/NAME.imp` and `cuda/NAME.imp` it is
+//! the code of its kernels. With `BLESS` set, that part is regenerated.
 
 use kernelc::Target;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,5 @@
-/* Values in the binary format: `b`, a version, the rank, the type as four characters, each
-   size as eight bytes, the elements; low bytes first. */
+/* Values in the binary format: `b`, a version, the rank, the type as four characters, each size
+   as eight bytes, the elements; little-endian. */
 
 static bool br_is_big(void) {
     u16 probe = 1;
@@ -7,7 +7,7 @@ static bool br_is_big(void) {
     memcpy(&first, &probe, 1);
     return first == 0;
 }
-/* Turns the bytes of each element around where the machine has the high ones first. */
+/* Swaps the bytes of each element on big-endian machines. */
 static void br_swap(u8 *bytes, size_t count, size_t size) {
     if (!br_is_big() || size == 1) return;
     for (size_t at = 0; at < count; at += size) {
@@ -19,7 +19,7 @@ static void br_swap(u8 *bytes, size_t count, size_t size) {
     }
 }
 
-/* The next bytes, consumed; false where the input ends before. */
+/* Consumes the next bytes; false if the input ends before. */
 static bool br_take(br_input *in, u8 *to, size_t count) {
     while (in->end - in->at < count) {
         if (!br_refill(in)) return false;
@@ -53,7 +53,7 @@ static bool br_too_short(br_input *in, br_place start, const br_value *value, u6
     return false;
 }
 
-/* The bytes of an array, or false if 63 bits do not hold their number. */
+/* The number of bytes of an array; false if it does not fit in 63 bits. */
 static bool br_byte_count(const br_value *value, u64 *bytes) {
     *bytes = (u64)br_scalar_sizes[value->type];
     for (int i = 0; i < value->rank; i++) {
@@ -106,7 +106,7 @@ static bool br_read_elements(br_input *in, br_place start, br_value *value, u64 
     return true;
 }
 
-/* Reads the binary value here, of the type and rank that `value` has. */
+/* Reads a binary value, of the type and rank that `value` has. */
 static bool br_read_binary(br_input *in, br_value *value) {
     br_place start = br_here(in);
     u8 head[7], size[8];

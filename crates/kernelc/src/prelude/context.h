@@ -1,4 +1,4 @@
-/* What generated functions and the runtime agree upon: words, descriptions, the context. */
+/* Declarations shared by generated functions and the runtime: words, descriptions, the context. */
 
 /* A scalar or the address of a block. */
 typedef union br_word {
@@ -13,7 +13,7 @@ typedef union br_word {
     u8 *block;
 } br_word;
 
-/* What a failing check says: text with placeholders, and positions, innermost first. */
+/* A failing check's message: text with placeholders, and source positions, innermost first. */
 typedef struct br_check {
     const char *format;
     const char *location;
@@ -22,8 +22,8 @@ typedef struct br_check {
 enum { BR_SCALAR, BR_ARRAY, BR_OPAQUE, BR_UNIT };
 enum { BR_I8, BR_I16, BR_I32, BR_I64, BR_U8, BR_U16, BR_U32, BR_U64, BR_F16, BR_F32, BR_F64, BR_BOOL };
 
-/* A parameter or result of an entry point. An array takes the word of its block, then
-   one for each size. */
+/* A parameter or result of an entry point. An array takes the word of its block, then one word
+   for each size. */
 typedef struct br_param {
     const char *name;
     const char *type_name;
@@ -54,7 +54,7 @@ typedef struct br_tunable {
     i64 value;
 } br_tunable;
 
-/* Text that grows; what does not fit into memory is lost. */
+/* A growing string; text that does not fit into memory is dropped. */
 typedef struct br_text {
     char *at;
     size_t length;
@@ -76,7 +76,7 @@ typedef struct br_comparison {
     i64 size;
 } br_comparison;
 
-/* The state of a program; nothing is kept elsewhere. */
+/* The state of a program; there is no global state. */
 typedef struct br_ctx {
     br_word *globals;
     i64 *tunables;
@@ -94,7 +94,7 @@ typedef struct br_ctx {
     u64 comparisons_lost;
 } br_ctx;
 
-/* A program. */
+/* The description of a program. */
 typedef struct br_program {
     int entries_count;
     const br_entry *entries;

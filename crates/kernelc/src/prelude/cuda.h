@@ -1,8 +1,8 @@
-/* CUDA C++: what generated kernels and the rest of the prelude need of a target that runs
-   kernels. That of another one defines the same names.
+/* CUDA C++: the target-specific part of the prelude for kernels. The files for other targets
+   define the same names.
 
-   BR_HAS_F64, BR_ATOMICS_64 and BR_VALUES stand before it, as the program needs them. The
-   compiler is asked for neither contraction nor fast mathematics, and for correctly rounded
+   BR_HAS_F64, BR_ATOMICS_64 and BR_VALUES are defined before it, as the program needs them. The
+   compiler options request neither contraction nor fast mathematics, and correctly rounded
    quotients and roots. */
 
 #ifdef __FAST_MATH__
@@ -21,17 +21,17 @@
 #define BR_THREAD ((i64)threadIdx.x)
 #define BR_BARRIER __syncthreads();
 #define BR_END
-/* For 32 neighbours and what is less: in step or not, they are what the hardware groups. */
+/* For subgroups of at most 32 threads: they lie within one warp, in lock-step or not. */
 #define BR_GROUP_BARRIER __syncwarp();
-/* What a thread did before it is seen by all of the device before what it writes from then on,
-   and what it has seen before what it reads. Where there is one, a fence that asks for no more. */
+/* Orders a thread's earlier writes before its later writes, and its earlier reads before its
+   later reads, for the whole device. A weaker fence is used where it is available. */
 #if __CUDA_ARCH__ >= 700
 #define BR_FENCE asm volatile("fence.acq_rel.gpu;" ::: "memory");
 #else
 #define BR_FENCE __threadfence();
 #endif
 #define BR_FN static __device__ __forceinline__
-/* The compiler takes no pointers to be different because of what they point to. */
+/* The compiler does not assume that pointers to different types do not alias. */
 #define BR_ALIAS
 #define BR_UNLIKELY(x) __builtin_expect(!!(x), 0)
 
@@ -49,8 +49,8 @@ typedef float f32;
 typedef double f64;
 #endif
 
-/* Where in the memory that threads share, of a size that the launch says, an array begins:
-   a parameter, and the address. */
+/* The start of an array in shared memory, of a size that the launch gives: parameter and
+   address. */
 #ifdef BR_PADS
 extern __shared__ u64 br_pads[];
 #endif
@@ -62,8 +62,8 @@ BR_FN f32 br_f32_from(u32 bits) { return __uint_as_float(bits); }
 BR_FN f32 br_fma_f32(f32 x, f32 y, f32 z) { return __fmaf_rn(x, y, z); }
 BR_FN f32 br_quotient_f32(f32 x, f32 y) { return __fdiv_rn(x, y); }
 BR_FN f32 br_root_f32(f32 x) { return __fsqrt_rn(x); }
-/* By these instructions -0.0 lies below 0.0; `fminf` of constants, which the compiler computes,
-   takes either zero. */
+/* With these instructions -0.0 lies below 0.0; constant folding of `fminf` may return either
+   zero. */
 #define BR_OWN_LEAST_AND_MOST
 #define BR_LEAST_OR_MOST(T, op, R)                                                                 \
     BR_FN T br_f##op##_##T(T x, T y) {                                                             \

@@ -1,4 +1,4 @@
-/* Failures: text, the message of a check with its values, the backtrace. */
+/* Failures: strings, the message of a check with its values, the backtrace. */
 
 static void br_put(br_text *text, const char *bytes, size_t count) {
     if (text->room - text->length <= count) {
@@ -30,7 +30,7 @@ static void br_clear(br_text *text) {
     *text = (br_text){0};
 }
 
-/* A float with as few digits as give it back, without an exponent. */
+/* Appends a float with the fewest digits that read back as the same float, without an exponent. */
 static void br_put_float(br_text *text, f64 x, bool single) {
     if (x != x) {
         br_puts(text, "NaN");
@@ -71,7 +71,7 @@ static void br_put_float(br_text *text, f64 x, bool single) {
     }
 }
 
-/* Whether a placeholder has this name, and what it stands for. */
+/* Appends the value of a placeholder; false if no placeholder has this name. */
 static bool br_put_value(br_text *text, const char *name, size_t count, const u64 *word) {
 #define BR_NAMED(type) (count == sizeof type - 1 && memcmp(name, type, count) == 0)
     if (BR_NAMED("i8")) br_putf(text, "%" PRId64, (i64)(i8)*word);
@@ -113,7 +113,7 @@ static void br_fill(br_text *text, const char *format, const u64 *values) {
     }
 }
 
-/* The first failure counts. */
+/* Begins the message of a failure; null if one is recorded already. */
 static br_text *br_fails(br_ctx *ctx, const char *location, bool open) {
     br_failure *failure = &ctx->failure;
     if (failure->set) return NULL;
@@ -133,7 +133,7 @@ static BR_COLD void br_fail(br_ctx *ctx, const br_check *check, const u64 *value
     if (message != NULL) br_fill(message, check->format, values);
 }
 
-/* Adds the place of a call to the backtrace of a recursion that is too deep. */
+/* Adds the location of a call to the backtrace of a stack overflow. */
 static BR_COLD void br_called(br_ctx *ctx, const br_check *place) {
     br_failure *failure = &ctx->failure;
     if (!failure->open) return;
@@ -151,7 +151,8 @@ static BR_COLD void br_too_deep(br_ctx *ctx) {
     if (message != NULL) br_puts(message, "the stack is used up: the recursion is too deep.");
 }
 
-/* Whether the stack is nearly used up; it grows downwards. */
+/* Returns true if the stack is nearly used up, and records the failure; the stack grows
+   downwards. */
 static inline bool br_stack_low(br_ctx *ctx) {
     char here;
     volatile char *at = &here;
@@ -160,7 +161,7 @@ static inline bool br_stack_low(br_ctx *ctx) {
     return true;
 }
 
-/* Takes the failure out as its finished text. */
+/* Formats the recorded failure and clears it. */
 static void br_take_failure(br_ctx *ctx, br_text *out) {
     br_failure *failure = &ctx->failure;
     br_puts(out, "Error: ");
@@ -185,7 +186,7 @@ static void br_take_failure(br_ctx *ctx, br_text *out) {
     failure->set = false;
 }
 
-/* Takes note of a comparison with a tuning parameter. */
+/* Logs a comparison with a tuning parameter. */
 static void br_compared(br_ctx *ctx, i64 tunable, i64 size) {
     if (ctx->comparisons_count == ctx->comparisons_room) {
         u64 room = 2 * ctx->comparisons_room + 64;

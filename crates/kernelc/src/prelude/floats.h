@@ -1,9 +1,9 @@
-/* Operators on floats that C has not, or has with other results in corner cases.
-   Half precision is widened: sums and products of halves are rounded once to singles,
-   which have bits enough that rounding again changes nothing. */
+/* Operators on floats that C lacks, or that differ in corner cases. Half precision is widened:
+   sums and products of halves are rounded once to singles, which have so many bits that rounding
+   twice equals rounding once. */
 
-/* -0.0 lies below 0.0; one operand is the result if the other one is no number. Targets whose
-   own operators are these have them already. */
+/* -0.0 lies below 0.0; if one operand is a NaN, the result is the other. Targets with operators
+   of their own define BR_OWN_LEAST_AND_MOST. */
 #define BR_LEAST_AND_MOST(T)                                                                       \
     BR_FN T br_fmin_##T(T x, T y) {                                                                \
         return y != y || x < y || (x == y && signbit(x)) ? x : y;                                  \
@@ -41,9 +41,9 @@ BR_FN f64 br_fsqrt_f64(f64 x) { return br_root_f64(x); }
 BR_FN f64 br_fmod_f64(f64 x, f64 y) { return fmod(x, y); }
 #endif
 
-/* Towards zero; the ends of the range for what lies outside, 0 for infinities and what
-   is no number. Negative numbers become unsigned by way of the signed type. Numbers are
-   widened first, where there is something wider. */
+/* Truncation towards zero; saturates to the range; 0 for infinities and NaNs. Negative numbers
+   are converted to unsigned types by way of the signed type. Numbers are converted to the widest
+   float type first. */
 #ifdef BR_HAS_F64
 typedef f64 br_widest;
 #else
@@ -86,8 +86,7 @@ BR_FN f16 br_half(f32 x) {
     return (f16)(sign | (u32)((units + 0x1p23f) - 0x1p23f));
 }
 #ifdef BR_HAS_F64
-/* By way of a single whose last bit is odd where it is not exact, so that rounding it
-   again is the only rounding. */
+/* By way of a single that is rounded to odd, so that the result is rounded only once. */
 BR_FN f16 br_half_of_f64(f64 x) {
     f32 near = (f32)x;
     f64 back = near;
@@ -100,7 +99,7 @@ BR_FN f16 br_fma_f16(f16 x, f16 y, f16 z) {
     return br_half_of_f64(product + (f64)br_wide(z));
 }
 
-/* 2 to the power of j / 8, where j is the number in the last three bits. */
+/* 2 to the power of j / 8, where j is the last three bits. */
 BR_TABLE f64 br_eighths[8] = {
 EIGHTHS};
 BR_FN f64 br_exp2_eighths(f64 x) { return br_eighths[br_bits_f64(x) & 7u]; }

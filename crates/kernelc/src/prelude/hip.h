@@ -1,9 +1,8 @@
-/* HIP, by what its compiler (clang) has itself, so that no headers are needed: what generated
-   kernels and the rest of the prelude need of a target that runs kernels. That of another
-   one defines the same names.
+/* HIP: the target-specific part of the prelude for kernels, by builtins of its compiler (clang),
+   so that no headers are needed. The files for other targets define the same names.
 
-   BR_HAS_F64, BR_ATOMICS_64 and BR_VALUES stand before it, as the program needs them. The
-   compiler is asked for neither contraction nor fast mathematics. */
+   BR_HAS_F64, BR_ATOMICS_64 and BR_VALUES are defined before it, as the program needs them. The
+   compiler options request neither contraction nor fast mathematics. */
 
 #ifdef __FAST_MATH__
 #error "results would not be those of the language; compile without -ffast-math"
@@ -24,12 +23,12 @@
     __builtin_amdgcn_s_barrier();                                                                  \
     __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
 #define BR_END
-/* For 32 neighbours and what is less: they run in step, and nothing moves across. */
+/* For subgroups of at most 32 threads: they run in lock-step, and no access moves across. */
 #define BR_GROUP_BARRIER                                                                           \
     __builtin_amdgcn_fence(__ATOMIC_RELEASE, "wavefront");                                         \
     __builtin_amdgcn_wave_barrier();                                                               \
     __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "wavefront");
-/* What a thread did before it is seen by all of the device before what it does from then on. */
+/* Orders a thread's earlier accesses before its later ones, for the whole device. */
 #define BR_FENCE __builtin_amdgcn_fence(__ATOMIC_SEQ_CST, "agent");
 #define BR_FN static BR_DEVICE inline __attribute__((always_inline))
 #define BR_ALIAS __attribute__((may_alias))
@@ -49,8 +48,8 @@ typedef float f32;
 typedef double f64;
 #endif
 
-/* Where in the memory that threads share, of a size that the launch says, an array begins:
-   a parameter, and the address. */
+/* The start of an array in shared memory, of a size that the launch gives: parameter and
+   address. */
 #ifdef BR_PADS
 extern BR_DEVICE BR_SHARED u64 br_pads[];
 #endif
@@ -84,8 +83,8 @@ BR_FN f64 br_root_f64(f64 x) { return __builtin_sqrt(x); }
 #define trunc(x) __builtin_trunc(x)
 #define copysign(x, y) __builtin_copysign(x, y)
 
-/* The remainder, exactly, and the next number: as whole numbers, since the compiler has
-   neither itself. A number is its significand times a power of two. */
+/* The exact remainder, and the next number, computed as integers, since the compiler has no
+   builtins for them. A number is its significand times a power of two. */
 #define BR_PARTS(F, U, S, SIGN, ONE, ENDS)                                                         \
     BR_FN F br_remainder_##F(F x, F y) {                                                           \
         U a = br_bits_##F(x) & ~SIGN, b = br_bits_##F(y) & ~SIGN, sign = br_bits_##F(x) & SIGN;    \
@@ -124,7 +123,7 @@ BR_PARTS(f64, u64, i64, 0x8000000000000000u, 0x10000000000000u, 0x7ff00000000000
     BR_FN T br_popc_##T(T x) { return (T)__builtin_popcountll((u64)(U)x); }                        \
     BR_FN T br_ctz_##T(T x) { return x == 0 ? W : (T)__builtin_ctzll((u64)(U)x); }
 
-/* All threads of the device see them, in some order. */
+/* Atomic at device scope, unordered. */
 #define BR_ATOMIC(f, T, p, x)                                                                      \
     __hip_atomic_fetch_##f((T *)(p), x, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT)
 #define br_atomic_add_i32(p, x) BR_ATOMIC(add, i32, p, x)

@@ -1,5 +1,5 @@
-/* The window over the bytes that are read. Nothing is read ahead of need, so that input
-   typed by hand is taken as soon as it is complete; places are known at any time. */
+/* A window over the input bytes. Nothing is read ahead of need, so that input typed by hand is
+   processed as soon as it is complete; the current position is always known. */
 
 enum { BR_WINDOW = 1 << 16, BR_LONGEST_TOKEN = 1 << 20, BR_MAX_RANK = 127 };
 
@@ -50,7 +50,7 @@ static br_place br_here(const br_input *in) {
     return place;
 }
 
-/* Begins the message of an error at a place; gives the text to add to. */
+/* Begins the message of an error at a position; returns the string to append to. */
 static br_text *br_error_at(br_input *in, br_place place) {
     br_clear(&in->error);
     if (place.text) {
@@ -66,7 +66,7 @@ static void br_put_errno(br_text *text, int number) {
     br_putf(text, " (os error %d)", number);
 }
 
-/* Reads bytes as they come; 0 at the end, less where it fails. */
+/* Reads bytes; 0 at the end, negative on errors. */
 static int64_t br_read(u8 *to, size_t count) {
 #if BR_UNIX
     for (;;) {
@@ -85,7 +85,7 @@ static int64_t br_read(u8 *to, size_t count) {
 #endif
 }
 
-/* Drops what was consumed. */
+/* Discards the consumed bytes. */
 static void br_drop(br_input *in) {
     for (size_t i = 0; i < in->at; i++) {
         if (in->window[i] == '\n') {
@@ -99,7 +99,7 @@ static void br_drop(br_input *in) {
     in->at = 0;
 }
 
-/* Reads more; false at the end, and where it fails, which sets the error. */
+/* Reads more bytes; false at the end and on errors, which are recorded. */
 static bool br_refill(br_input *in) {
     if (in->ended) return false;
     br_drop(in);
@@ -155,7 +155,7 @@ static void br_skip(br_input *in) {
     }
 }
 
-/* The length of the number or word here, all of it in the window. */
+/* The length of the number or word here; all of it is in the window then. */
 static size_t br_token(br_input *in) {
     size_t count = 0;
     for (;;) {
@@ -164,7 +164,7 @@ static size_t br_token(br_input *in) {
     }
 }
 
-/* Adds bytes as they are shown in messages. */
+/* Appends bytes, escaped for messages. */
 static void br_put_escaped(br_text *text, const u8 *bytes, size_t count) {
     for (size_t i = 0; i < count; i++) {
         u8 c = bytes[i];
@@ -177,7 +177,7 @@ static void br_put_escaped(br_text *text, const u8 *bytes, size_t count) {
     }
 }
 
-/* Adds what stands here. */
+/* Appends the token at the current position. */
 static void br_put_found(br_input *in, br_text *text) {
     size_t count = br_token(in);
     if (in->at == in->end) {
@@ -190,7 +190,7 @@ static void br_put_found(br_input *in, br_text *text) {
     br_puts(text, count > 40 ? "...`" : "`");
 }
 
-/* Says that something else was expected, unless reading itself failed; false. */
+/* Records that something else was expected, unless reading itself failed; returns false. */
 static bool br_unexpected(br_input *in, const char *wanted) {
     int next = br_peek(in);
     if (next == -1 && in->error.length > 0) return false;
@@ -203,7 +203,7 @@ static bool br_unexpected(br_input *in, const char *wanted) {
     return false;
 }
 
-/* Skips blanks and then a character. */
+/* Skips white space and then a given character. */
 static bool br_expect(br_input *in, int wanted, const char *name) {
     br_skip(in);
     if (br_peek(in) != wanted) return br_unexpected(in, name);

@@ -1,5 +1,5 @@
-/* Operators on integers that C has not, or not for all operands. Division by zero gives
-   some number (checks stand before it); shifts by the width or more shift all out. */
+/* Operators on integers that C lacks, or does not define for all operands. Division by zero
+   gives some number (checks precede it); shifts by the width or more shift out all bits. */
 
 #define BR_INTEGERS(T, U, W)                                                                       \
     BR_FN T br_safe_##T(T x, T y) {                                                                \

@@ -1,7 +1,7 @@
-/* What kernels have whatever the target: elements of blocks, signals, and how kernels fail:
-   where that is noted, and how threads of a block stop that wait for each other. */
+/* The part of the prelude that kernels of all targets share: elements of blocks, signals, and
+   failures: how they are recorded, and how threads of a block stop that wait at barriers. */
 
-/* Blocks hold elements of one type after another, so these may alias. */
+/* Accesses to blocks may alias. */
 typedef i8 BR_ALIAS i8_m;
 typedef i16 BR_ALIAS i16_m;
 typedef i32 BR_ALIAS i32_m;
@@ -13,32 +13,32 @@ typedef u8 BR_ALIAS bool_m;
 typedef f64 BR_ALIAS f64_m;
 #endif
 
-/* The number of the check that failed first, from 1, and the words of its message. */
+/* The number, from 1, of the first check that failed, and the words of its message. */
 typedef struct {
     volatile i32 check;
     i32 unused;
     u64 values[BR_VALUES];
 } br_ctx;
 
-/* Notes that a check fails; whether it is the first, whose message is wanted. */
+/* Records a failing check; true if it is the first, which records its message, too. */
 BR_FN bool br_is_first(BR_GLOBAL br_ctx *ctx, i32 check) {
     return br_atomic_swap_u32((volatile BR_GLOBAL u32 *)&ctx->check, 0u, (u32)check) == 0u;
 }
 
-/* A signal stands behind all that its thread has done; BR_FENCE before what one does that has
-   seen it. */
+/* Release and acquire: a signal is written after all earlier accesses of its thread; BR_FENCE
+   precedes the accesses of a thread that has seen it. */
 BR_FN void br_signal(volatile BR_GLOBAL i32 *at, i32 value) {
     BR_FENCE
     br_set_signal(at, value);
 }
 
-/* A kernel does nothing where an earlier one has failed. */
+/* A kernel returns at once if an earlier one has failed. */
 #define BR_UNLESS_FAILED if (ctx->check != 0) return;
 
-/* In a kernel whose threads wait for each other, and fail: how many barriers the first of
-   its block that failed had seen. All see the same of what failed before. What stands behind
-   the last barrier, if anything, asks whether the thread goes on: it is asked here, too, as
-   compilers warn of what nobody reads. */
+/* For a kernel with barriers whose threads may fail. br_stop is the number of barriers that the
+   first failing thread of the block had passed. All threads see the same earlier failures.
+   br_goes_on is read after the last barrier, if at all: it is read here, too, as compilers warn
+   of unused variables. */
 #define BR_STOPPING                                                                                \
     BR_SHARED volatile i32 br_stop;                                                                \
     i32 br_seen = 0;                                                                               \

@@ -1,7 +1,7 @@
-/* How much memory a program may use when nobody says: the smaller of the machine's and
-   the limits of the control groups that the process lives in, less a sixteenth. */
+/* The default memory limit: the minimum of the machine's memory and the limits of the process's
+   control groups, less a sixteenth. */
 
-/* The first number in a file, behind `label` at the start of a line if there is one. */
+/* The first number in a file, after `label` at the start of a line if there is one. */
 static bool br_number_in(const char *file, const char *label, u64 *number) {
     FILE *in = fopen(file, "r");
     if (in == NULL) return false;

@@ -11,7 +11,7 @@ static bool br_ends(const char *text, size_t count, const char *end) {
     return count >= length && memcmp(text + count - length, end, length) == 0;
 }
 
-/* The type that a literal's suffix names, or -1; `count` becomes the length before it. */
+/* The type of a literal's suffix, or -1; `count` becomes the length without it. */
 static int br_split_suffix(const char *token, size_t *count) {
     const char *plain = *token == '-' ? token + 1 : token;
     bool hex = plain[0] == '0' && (plain[1] == 'x' || plain[1] == 'X');
@@ -58,7 +58,7 @@ static int br_int_literal(const char *token, size_t count, int type, u64 *bits, 
     }
     int width = 8 * br_scalar_sizes[type];
     u64 mask = UINT64_MAX >> (64 - width), limit = mask;
-    /* What spells out bits may fill the width of a signed type. */
+    /* Hexadecimal and binary literals may fill the width of a signed type. */
     if (negative) limit = (u64)1 << (width - 1);
     else if (type <= BR_I64 && radix == 10) limit = mask >> 1;
     if (suffix < 0 && !(fits && size <= limit)) return BR_RANGE;
@@ -66,7 +66,7 @@ static int br_int_literal(const char *token, size_t count, int type, u64 *bits, 
     return BR_FINE;
 }
 
-/* The bits of size * 2^exponent, and a little more if `sticky`, to nearest, ties to even. */
+/* The bits of size * 2^exponent, plus a fraction if `sticky`, rounded to nearest, ties to even. */
 static u64 br_round(u64 size, bool sticky, i64 exponent, int fraction, int exponent_bits) {
     if (size == 0) return 0;
     i64 bias = ((i64)1 << (exponent_bits - 1)) - 1;
@@ -130,7 +130,7 @@ static bool br_is_word(const char *at, const char *end, const char *word) {
     return at == end;
 }
 
-/* Whether text is a decimal number, or a name of what is none. */
+/* Returns true if text is a decimal number, an infinity or a NaN. */
 static bool br_is_decimal(const char *at, const char *end) {
     if (br_is_word(at, end, "inf") || br_is_word(at, end, "infinity") || br_is_word(at, end, "nan")) return true;
     int digits = 0;

@@ -1,5 +1,5 @@
-/* An executable: arguments from standard input, runs and their times, results to standard
-   output, exit code 1 where anything fails. */
+/* An executable: reads arguments from standard input, runs and times the program, writes results
+   to standard output; exit code 1 on failure. */
 
 /* A run of the program. */
 typedef struct br_run {
@@ -26,7 +26,7 @@ static u64 br_micros(void) {
     return (u64)now.tv_sec * 1000000u + (u64)now.tv_nsec / 1000u;
 }
 
-/* The lowest address of the stack that compiled code may reach. */
+/* The lowest stack address that compiled code may use. */
 static uintptr_t br_lowest_stack(void) {
     char here;
     volatile char *at = &here;
@@ -34,7 +34,7 @@ static uintptr_t br_lowest_stack(void) {
 #if BR_UNIX
     struct rlimit limit;
     if (getrlimit(RLIMIT_STACK, &limit) == 0) {
-        /* One without a limit still meets something else at some time. */
+        /* A finite size is assumed for an unlimited stack. */
         size = limit.rlim_cur == RLIM_INFINITY ? (u64)64 << 20 : (u64)limit.rlim_cur;
     }
 #endif
@@ -134,7 +134,7 @@ static bool br_read_arguments(br_run *run) {
     return run->error.length == 0;
 }
 
-/* Gives back the blocks of values, of unique ones only if that is asked for. */
+/* Releases the blocks of values; if `unique`, those of unique values only. */
 static void br_free_values(br_ctx *ctx, const br_param *params, int count, br_word *words, bool unique) {
     for (int i = 0; i < count; i++) {
         for (int k = 0; k < params[i].blocks && (params[i].unique || !unique); k++) {
@@ -156,7 +156,8 @@ static u64 br_array_bytes(const br_param *param, const br_word *words) {
     return bytes;
 }
 
-/* Copies of the arguments, those that may be overwritten with blocks of their own. */
+/* Copies the argument words; unique arguments, which may be overwritten, get blocks of their
+   own. */
 static br_word *br_copy_arguments(br_run *run) {
     const br_entry *entry = run->entry;
     int count = br_words(entry->params, entry->params_count);
@@ -310,7 +311,7 @@ static bool br_start(br_run *run, const char *name) {
     return run->error.length == 0;
 }
 
-/* Behaves as the options say, but for printing the error. */
+/* Carries out the options; the caller prints the error. */
 static bool br_behave(br_run *run, const char *name) {
     bool list = run->options.print_params || run->options.print_values;
     if (run->options.help || list) {

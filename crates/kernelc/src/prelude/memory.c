@@ -1,4 +1,4 @@
-/* Blocks with a count of references, against a limit. A header stands before the data. */
+/* Reference-counted blocks with a memory limit. A header precedes the data. */
 
 typedef struct br_header {
     u64 references;
@@ -7,7 +7,7 @@ typedef struct br_header {
     u64 rest[5];
 } br_header;
 
-/* The references of constant data, whose header nobody writes to. */
+/* The reference count of constant data, whose header is never written. */
 #define BR_STATIC ((u64)1 << 62)
 #define BR_CONSTANT {BR_STATIC, 0, 0, {0}}
 
@@ -26,7 +26,7 @@ static BR_COLD void br_no_memory(br_ctx *ctx, i64 bytes, const br_check *place, 
     else br_puts(message, "the system has no more.");
 }
 
-/* A new block; null on failure. What `old` holds is given back before. */
+/* Allocates a block; null on failure. `old` is released first. */
 static u8 *br_alloc(br_ctx *ctx, u8 *old, i64 bytes, const br_check *place) {
     br_unref(ctx, old);
     ctx->blocks++;
@@ -50,7 +50,7 @@ static u8 *br_alloc(br_ctx *ctx, u8 *old, i64 bytes, const br_check *place) {
     return (u8 *)(header + 1);
 }
 
-/* A new block of so many empty slots. */
+/* Allocates a block of `count` empty slots. */
 static inline u8 *br_slots(br_ctx *ctx, u8 *old, i64 count, const br_check *place) {
     i64 bytes = count < 0 || count > INT64_MAX / (i64)sizeof(u8 *) ? -1 : count * (i64)sizeof(u8 *);
     u8 *block = br_alloc(ctx, old, bytes, place);
@@ -67,14 +67,14 @@ static BR_COLD void br_free(br_ctx *ctx, br_header *header) {
     ctx->live -= header->bytes;
     free(header);
 }
-/* Gives up a reference; null has none. */
+/* Releases a reference; null is ignored. */
 static void br_unref(br_ctx *ctx, u8 *block) {
     if (block == NULL) return;
     br_header *header = (br_header *)block - 1;
     if (header->references >= BR_STATIC) return;
     if (--header->references == 0) br_free(ctx, header);
 }
-/* A further reference in place of what `old` holds. */
+/* Adds a reference to `block`; `old`, which it replaces, is released. */
 static inline u8 *br_share(br_ctx *ctx, u8 *old, u8 *block) {
     if (block != NULL) {
         br_header *header = (br_header *)block - 1;

@@ -1,8 +1,8 @@
-/* OpenCL C 1.2: what generated kernels and the rest of the prelude need of a target that
-   runs kernels. That of another one defines the same names.
+/* OpenCL C 1.2: the target-specific part of the prelude for kernels. The files for other targets
+   define the same names.
 
-   BR_HAS_F64, BR_ATOMICS_64 and BR_VALUES stand before it, as the program needs them;
-   BR_ROUNDED says that the compiler rounds quotients and roots of singles correctly. */
+   BR_HAS_F64, BR_ATOMICS_64 and BR_VALUES are defined before it, as the program needs them;
+   BR_ROUNDED is defined if the compiler rounds quotients and roots of singles correctly. */
 
 #pragma OPENCL FP_CONTRACT OFF
 #ifdef BR_HAS_F64
@@ -21,27 +21,27 @@
 #define BR_LOCAL __local
 #define BR_SHARED __local
 #define BR_TABLE __constant
-/* A parameter for memory that threads share, of a size that the launch says, and that. */
+/* A parameter for an array in shared memory, of a size that the launch gives, and its address. */
 #define BR_PAD(name) __local ulong *name
 #define BR_PAD_AT(name) (name)
 #define BR_BLOCK ((i64)get_group_id(0))
 #define BR_THREAD ((i64)get_local_id(0))
-/* PoCL's optimiser makes one of barriers that two branches begin or end with, and takes then
-   the way of a block's first thread through loops beside it for that of all. It leaves alone
-   what differs. */
+/* PoCL's optimiser merges barriers with which two branches begin or end, and then uses the
+   control flow of a block's first thread through neighbouring loops for all threads. It does not
+   merge barriers that differ. */
 #ifdef POCL_DEVICE_ADDRESS_BITS
 #define BR_APART __asm__ volatile("" ::"i"(__COUNTER__));
 #else
 #define BR_APART
 #endif
 #define BR_BARRIER BR_APART barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-/* Where a kernel with barriers has another end before these, PoCL 3.1 takes the way of the first
-   thread to the last end for that of all, unless all come to a barrier there. */
+/* Where a kernel with barriers may return before them, PoCL 3.1 uses the control flow of the
+   first thread to the last exit for all threads, unless all reach a barrier there. */
 #define BR_END BR_BARRIER
-/* The language has none for less than a block. */
+/* OpenCL C 1.2 has no barrier for part of a block. */
 #define BR_GROUP_BARRIER BR_BARRIER
-/* What a thread did before it is seen by all of the device before what it does from then on.
-   The language's own fence need not reach beyond a block. */
+/* Orders a thread's earlier accesses before its later ones, for the whole device. The language's
+   own fence is only guaranteed within a block. */
 #if defined(__NV_CL_C_VERSION)
 #define BR_FENCE asm volatile("membar.gl;" ::: "memory");
 #elif defined(__clang__)
@@ -76,7 +76,7 @@ BR_FN u32 br_bits_f32(f32 x) { return as_uint(x); }
 BR_FN f32 br_f32_from(u32 bits) { return as_float(bits); }
 BR_FN f32 br_fma_f32(f32 x, f32 y, f32 z) { return fma(x, y, z); }
 #if defined(BR_HAS_F64) && !defined(BR_ROUNDED)
-/* A double has bits enough that rounding again changes nothing. */
+/* A double has so many bits that rounding twice equals rounding once. */
 BR_FN f32 br_quotient_f32(f32 x, f32 y) { return (f32)((double)x / (double)y); }
 BR_FN f32 br_root_f32(f32 x) { return (f32)sqrt((double)x); }
 #else
@@ -91,7 +91,7 @@ BR_FN f64 br_quotient_f64(f64 x, f64 y) { return x / y; }
 BR_FN f64 br_root_f64(f64 x) { return sqrt(x); }
 #endif
 
-/* One name for all widths here. */
+/* OpenCL's functions have the same name for all widths. */
 #define fabsf fabs
 #define floorf floor
 #define ceilf ceil
@@ -126,7 +126,6 @@ BR_FN f64 br_root_f64(f64 x) { return sqrt(x); }
 #define br_atomic_swap_u64 atom_cmpxchg
 #define br_lowest_i32 atomic_min
 #define br_set_signal(p, x) atomic_xchg(p, x)
-/* Words of 64 bits that lie at such are written and read at once by devices with addresses of
-   64 bits. */
+/* Aligned 64-bit words are read and written atomically by devices with 64-bit addresses. */
 #define br_tell(p, x) (*(p) = (x))
 #define br_seen(p) (*(p))

@@ -139,7 +139,7 @@ static bool br_read_tuning(const char *file, br_options *options, br_text *error
     return fine;
 }
 
-/* Takes an option, given its value if it has one. */
+/* Applies an option, with its value if it has one. */
 static bool br_take_option(br_options *options, const char *name, const char *value, br_text *error) {
     if (strcmp(name, "help") == 0) options->help = true;
     else if (strcmp(name, "print-params") == 0) options->print_params = true;
@@ -178,7 +178,7 @@ static bool br_take_option(br_options *options, const char *name, const char *va
     return true;
 }
 
-/* Takes the arguments apart; what is wrong goes into `error`. */
+/* Parses the arguments; errors go to `error`. */
 static bool br_parse_options(int argc, char **argv, br_options *options, br_text *error) {
     *options = (br_options){.entry = "main"};
     for (int at = 1; at < argc && !options->help && !options->print_params; at++) {

@@ -1,6 +1,6 @@
-/* Values out, in the text and the binary format. */
+/* Output of values in the text and the binary format. */
 
-/* Where results go; the first error stays. */
+/* Buffered output; the first error is kept. */
 typedef struct br_output {
     char piece[1 << 16];
     size_t count;
@@ -41,7 +41,7 @@ static void br_write_int(br_output *out, bool negative, u64 size) {
     br_write(out, digits + at, sizeof digits - (size_t)at);
 }
 
-/* So many significant digits, enough to read the same bits again. */
+/* Writes a float with `digits` significant digits, enough to read back the same bits. */
 static void br_write_float(br_output *out, f64 x, int digits, const char *name) {
     char text[40];
     if (x != x) snprintf(text, sizeof text, "%s.nan", name);

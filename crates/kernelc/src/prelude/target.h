@@ -1,8 +1,8 @@
-/* What the language needs of C: headers, names of types, attributes.
+/* C requirements of generated code: headers, names of types, attributes.
 
-   The printer writes i8 ... i64 for integers (their unsigned twins for what wraps),
-   f32 and f64 for floats, f16 for the 16 bits of a half, u8 * for buffers. Blocks hold
-   elements of one type after another, so elements are reached by types that may alias. */
+   The printer writes i8 ... i64 for integers (unsigned types for wrapping arithmetic), f32 and
+   f64 for floats, f16 for the 16 bits of a half, u8 * for buffers. Elements of blocks are
+   accessed through types that may alias. */
 
 #ifndef _XOPEN_SOURCE
 #define _XOPEN_SOURCE 700
@@ -49,7 +49,7 @@
 #define BR_UNLIKELY(x) (x)
 #define BR_COLD
 #endif
-/* Iterations of the loop behind it do not touch what others write. */
+/* The iterations of the following loop access disjoint memory. */
 #if defined(__clang__)
 #define BR_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #elif defined(__GNUC__)
@@ -73,7 +73,7 @@ typedef uint16_t f16;
 typedef float f32;
 typedef double f64;
 
-/* Elements in memory; a truth value is a byte, 0 or 1. */
+/* Types of elements in memory; a bool is a byte, 0 or 1. */
 typedef i8 BR_ALIAS i8_m;
 typedef i16 BR_ALIAS i16_m;
 typedef i32 BR_ALIAS i32_m;

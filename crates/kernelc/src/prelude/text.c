@@ -1,6 +1,6 @@
 /* Values in the text format: scalars, nested arrays, strings and `empty(...)`. */
 
-/* A value that is being read. Room for a block's header stands before the elements. */
+/* A value that is being read. Space for a block's header precedes the elements. */
 typedef struct br_value {
     int type;
     int rank;
@@ -10,7 +10,7 @@ typedef struct br_value {
     size_t room;
 } br_value;
 
-/* Makes room for so many bytes of elements. */
+/* Grows the buffer to at least this many bytes of elements. */
 static bool br_reserve(br_input *in, br_value *value, size_t room) {
     if (room <= value->room) return true;
     u8 *raw = room <= SIZE_MAX - sizeof(br_header) ? realloc(value->raw, room + sizeof(br_header)) : NULL;
@@ -79,7 +79,7 @@ static bool br_read_element(br_input *in, int type, u64 *bits) {
     return false;
 }
 
-/* Reads `empty([n]...[m]type)`, of which the first word was seen. */
+/* Reads `empty([n]...[m]type)`; its first word has been seen. */
 static bool br_read_empty(br_input *in, br_value *value) {
     br_place start = br_here(in);
     in->at += 5;
@@ -129,7 +129,7 @@ static bool br_read_empty(br_input *in, br_value *value) {
     return true;
 }
 
-/* Closes the innermost of the open rows, which are counted in `counts`. */
+/* Closes the innermost open row; `counts` has the numbers of elements of open rows. */
 static bool br_close_row(br_input *in, br_value *value, i64 *counts, int *open, i64 count) {
     int level = --*open;
     if (count == 0 && level + 1 < value->rank && value->shape[level + 1] < 0) {
@@ -168,8 +168,8 @@ static bool br_read_row(br_input *in, br_value *value, i64 *count) {
     return true;
 }
 
-/* The character of the escape sequence at `text`, of which `count` bytes are there, and the
-   sequence's length; -1 if it denotes none, 0 as the length if there is no sequence. */
+/* The character of the escape sequence at `text`, of which `count` bytes are available, and the
+   sequence's length; -1 if it denotes no character, length 0 if there is no sequence. */
 static i64 br_escape(const u8 *text, size_t count, size_t *length) {
     static const char letters[] = "abfnrtv\\\"'", meanings[] = "\a\b\f\n\r\t\v\\\"'";
     static const char *const names[] = {
@@ -214,10 +214,10 @@ static i64 br_escape(const u8 *text, size_t count, size_t *length) {
     return found;
 }
 
-/* Reads an escape sequence as the bytes of its character in UTF-8. */
+/* Reads an escape sequence as its character's bytes in UTF-8. */
 static bool br_read_escape(br_input *in, br_value *value, i64 *count) {
     enum { LONGEST = 10 };
-    /* As much as the longest sequence takes, but nothing after the string. */
+    /* Makes the longest possible sequence available, but reads nothing after the string. */
     while (in->end - in->at < LONGEST) {
         bool ends = false;
         for (size_t i = in->at + 2; i < in->end; i++) ends |= in->window[i] == '"' || in->window[i] == '\n';
@@ -263,7 +263,7 @@ static bool br_read_string(br_input *in, br_value *value, i64 *count) {
     }
 }
 
-/* Reads what follows the opening brackets. */
+/* Reads the elements after the opening brackets. */
 static bool br_read_items(br_input *in, br_value *value, int open) {
     i64 counts[BR_MAX_RANK + 1] = {0};
     bool allowed = true;
@@ -332,7 +332,7 @@ static bool br_read_array(br_input *in, br_value *value) {
     return br_read_items(in, value, open);
 }
 
-/* Reads the text value here, of the type and rank that `value` has. */
+/* Reads a text value, of the type and rank that `value` has. */
 static bool br_read_text(br_input *in, br_value *value) {
     int c = br_peek(in);
     if (c == '[' || c == '"') return br_read_array(in, value);

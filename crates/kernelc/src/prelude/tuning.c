@@ -1,6 +1,6 @@
 /* Values of tuning parameters: NAME=N from options and from files. */
 
-/* A setting that was given, and where it stands. */
+/* An assignment to a parameter, and its location. */
 typedef struct br_setting {
     char *name;
     i64 value;
@@ -16,7 +16,7 @@ static char *br_copy(const char *text, size_t count) {
     return copy;
 }
 
-/* Reads a decimal number that fits, all of the text. */
+/* Parses text that is one decimal number in range. */
 static bool br_parse_i64(const char *text, size_t count, i64 *value) {
     bool negative = count > 0 && *text == '-';
     if (count > 0 && (*text == '-' || *text == '+')) {
@@ -43,7 +43,7 @@ static void br_trim(const char **text, size_t *count) {
     while (*count > 0 && br_is_space((u8)(*text)[*count - 1])) --*count;
 }
 
-/* A setting of the form NAME=N; the last sign of equality divides. */
+/* Parses an assignment NAME=N; the last `=` separates name and value. */
 static bool br_parse_setting(const char *text, size_t count, br_setting *setting) {
     size_t at = count;
     while (at > 0 && text[at - 1] != '=') at--;
@@ -59,7 +59,7 @@ static bool br_parse_setting(const char *text, size_t count, br_setting *setting
 
 #define BR_SETTING_FORM "must be of the form NAME=N, where N is a 64-bit integer"
 
-/* How many characters must be added, removed or changed to make one text of the other. */
+/* The edit distance of two texts. */
 static size_t br_distance(const char *a, const char *b) {
     size_t row[201], m = strlen(b) < 200 ? strlen(b) : 200;
     for (size_t j = 0; j <= m; j++) row[j] = j;
@@ -77,7 +77,7 @@ static size_t br_distance(const char *a, const char *b) {
     return row[m];
 }
 
-/* Sets the parameters; what is wrong goes into `error`. */
+/* Sets the parameters; errors go to `error`. */
 static bool br_apply(const br_program *program, const br_setting *settings, size_t count, i64 *values,
                      br_text *error) {
     for (size_t i = 0; i < count; i++) {
