@@ -1,74 +1,71 @@
-//! The contract between generated code and the runtime: C calling convention,
-//! plain words, `#[repr(C)]` tables. This file is its only description.
+//! The contract between generated code and the runtime: C calling convention, plain words,
+//! `#[repr(C)]` tables. This file is its only description.
 //!
 //! # Words
-//! A scalar is one `u64`: its bits zero-extended (`f16` as its 16 bits, `bool`
-//! as 0 or 1). An array of rank `r` is `1 + r` words: the address of its first
-//! element (row-major, at offset 0 of its block), then its `r` dimensions. A
-//! unit is no words. An opaque value is the words of its parts, in order.
+//! A scalar is one `u64`: its bits zero-extended (`f16` as its 16 bits, `bool` as 0 or 1). An array
+//! of rank `r` is `1 + r` words: the address of its first element (row-major, at offset 0 of its
+//! block), then its `r` dimensions. A unit is no words. An opaque value is the words of its
+//! components, in order.
 //!
 //! # Constant data
-//! A block of constant data in generated code stands behind a header of 64
-//! bytes, aligned to 64, whose first word is `1 << 62`: references to it may be
-//! added and given up like any others, and it is never freed.
+//! A block of constant data in generated code follows a header of 64 bytes, aligned to 64, whose
+//! first word is `1 << 62`: references to it may be added and released like any others, and it is
+//! never freed.
 //!
 //! # Functions that generated code exports
-//! - [`EntryFn`]: `i32 entry(Ctx*, const u64 *args, u64 *results)`; 0 means
-//!   success. Arguments are borrowed: the callee never releases them (it takes a
-//!   reference of its own with `br_ref` if a result shares a block with an
-//!   argument). A parameter whose source type is unique (`*t`) may be
-//!   overwritten. On success every block word of `results` carries one reference
-//!   that the caller now owns; on failure `results` holds nothing to release.
-//! - [`InitFn`] fills the globals once per context; when it fails it has
-//!   released what it stored. [`FiniFn`] releases what the globals hold; called
-//!   once, after a successful init.
+//! - [`EntryFn`]: `i32 entry(Ctx*, const u64 *args, u64 *results)`; 0 means success. Arguments are
+//!   borrowed: the callee never releases them (it takes a reference of its own with `br_ref` if a
+//!   result shares a block with an argument). A parameter whose source type is unique (`*t`) may be
+//!   overwritten. On success every block word of `results` carries one reference that the caller
+//!   now owns; on failure `results` holds nothing to release.
+//! - [`InitFn`] initialises the globals once per context; when it fails it has released what it
+//!   stored. [`FiniFn`] releases the blocks in the globals; called once, after a successful init.
 //!
-//! # What generated code may know about a [`Ctx`]
-//! The pointer stands for *one thread's* view of a context. Word 0 is the
-//! address of the program's globals (`Program::n_globals` words, zero at first),
-//! word 1 the lowest stack address that compiled code may reach, word 2 the address
-//! of the tuning parameters' values (an `i64` for each of `Program::tunables`),
-//! word 3 is not 0 if the context wants to know of comparisons with these. The
-//! words and the values stay the same while generated code runs. A task must
-//! use the `Ctx` that it is given, never one that it got through its
-//! environment: it may run on another thread.
+//! # The parts of a [`Ctx`] that generated code may use
+//! The pointer denotes *one thread's* view of a context. Word 0 is the address of the program's
+//! globals (`Program::n_globals` words, zero at first), word 1 the lowest stack address that
+//! compiled code may use, word 2 the address of the tuning parameters' values (an `i64` for each of
+//! `Program::tunables`), word 3 is not 0 if comparisons with these are logged. The words and the
+//! values stay the same while generated code runs. A task must use the `Ctx` that it is passed,
+//! never one from its environment: it may run on another thread.
 //!
 //! # Functions that generated code calls
 //! | symbol | signature |
 //! |---|---|
-//! | `br_alloc` | `u8 *(Ctx*, i64 bytes, const CheckDesc *place)`: a block of at least `bytes` bytes (0 is fine), 64-byte aligned, contents undefined, one reference. Null on failure, the error slot is then set (negative: a product of sizes overflowed; else the memory limit), with the positions of `place` unless it is null. |
-//! | `br_slots` | `u8 *(Ctx*, i64 count, const CheckDesc *place)`: a block of so many slots, all null, else as `br_alloc`. Generated code writes addresses of blocks that are none of slots into them, each with a reference; these are given up when the block of slots is freed. |
-//! | `br_ref` | `void (u8 *block)`: one more reference; null is ignored. |
-//! | `br_unref` | `void (Ctx*, u8 *block)`: one reference less, frees at 0; null is ignored. |
+//! | `br_alloc` | `u8 *(Ctx*, i64 bytes, const CheckDesc *place)`: a block of at least `bytes` bytes (may be 0), 64-byte aligned, contents undefined, one reference. Null on failure, with the error slot set (negative: a product of sizes overflowed; else the memory limit), with the source positions of `place` unless it is null. |
+//! | `br_slots` | `u8 *(Ctx*, i64 count, const CheckDesc *place)`: a block of `count` slots, all null, else as `br_alloc`. Generated code stores addresses of blocks (which are not blocks of slots) in them, each with a reference; these are released when the block of slots is freed. |
+//! | `br_ref` | `void (u8 *block)`: adds a reference; null is ignored. |
+//! | `br_unref` | `void (Ctx*, u8 *block)`: releases a reference, frees the block at 0; null is ignored. |
 //! | `br_unref_all` | `void (Ctx*, u8 *const *blocks, i64 count)`: `br_unref` of each. |
-//! | `br_tasks` | `i32 (Ctx*, TaskFn, u8 *env, i64 n, i64 cost)`: runs the chunks `0..n`, each exactly once, grouped into ranges in any way, and returns when all are done; nonzero iff some range failed (the others may then be skipped). `cost` estimates the work of all chunks together in ns; little work runs on the caller alone, in order, as `f(ctx, env, 0, n)`. A negative one says that it is so much at least, and may be much more. May be called from inside a task. |
-//! | `br_tasks_few` | as `br_tasks`, where each range takes some work of its own: they are about as many as there are threads. |
+//! | `br_tasks` | `i32 (Ctx*, TaskFn, u8 *env, i64 n, i64 cost)`: runs the chunks `0..n`, each exactly once, grouped into ranges in any way, and returns when all are done; nonzero iff some range failed (the others may then be skipped). `cost` estimates the work of all chunks together in ns; little work runs on the caller alone, sequentially, as `f(ctx, env, 0, n)`. A negative cost is minus a lower bound: the work may be much more. May be called from inside a task. |
+//! | `br_tasks_few` | as `br_tasks`, for ranges with work of their own: there are about as many ranges as threads. |
 //! | `br_fail` | `i32 (Ctx*, const CheckDesc*, const u64 *values)`: records a failure unless one is recorded already; returns 1. |
-//! | `br_called` | `void (Ctx*, const CheckDesc*)`: a call from the description's location failed; where the stack was used up, the location goes to the end of the backtrace. |
-//! | `br_compared` | `void (Ctx*, i64 parameter, i64 size)`: notes that the size is compared with the tuning parameter of this number, which is within bounds, or that so many points are divided by it. Called if word 3 says so. |
-//! | `br_stack_check` | `i32 (Ctx*, i64 bytes)`: 0 if there are more bytes of stack left, else records the failure and returns 1. Generated code may first compare its stack address with word 1. |
-//! | `br_device_alloc` | as `br_alloc`, for a block in the memory of the device that the context's program runs on. The address is that of a block of the host's that stands for it and has its references; generated code never looks into it. |
-//! | `br_device_copy` | `i32 (Ctx*, i64 way, u8 *to, i64 to_at, u8 *from, i64 from_at, i64 bytes)`: copies bytes to the device (way 0), to the host (1), or on the device (2). A block of the device is named by its address and an offset in bytes, memory of the host by the address of the first byte and 0. What is on its way to the host has arrived when it returns. Not 0 on failure, also if a kernel before has failed. |
-//! | `br_launch` | `i32 (Ctx*, i64 kernel, i64 blocks, const u64 *words)`: launches so many blocks of the kernel of this number; none if there are no blocks. The words are what it captures, in order: scalars, addresses of blocks of the device; then the bytes (`i64`) of each array in the memory that a block shares whose size the launch says: negative ones, and more than there are, fail. The kernel may run later: what is launched and copied happens in order. |
+//! | `br_called` | `void (Ctx*, const CheckDesc*)`: a call at the description's location failed; after a stack overflow, the location is appended to the backtrace. |
+//! | `br_compared` | `void (Ctx*, i64 parameter, i64 size)`: logs that the size is compared with the tuning parameter of this number, which is within bounds, or that this many iterations are divided into chunks by it. Called only if word 3 is not 0. |
+//! | `br_stack_check` | `i32 (Ctx*, i64 bytes)`: 0 if more than `bytes` bytes of stack are left, else records the failure and returns 1. Generated code may first compare its stack address with word 1. |
+//! | `br_device_alloc` | as `br_alloc`, for a block in the memory of the device on which the context's program runs. The address is that of a host block that represents it and counts its references; generated code never accesses its contents. |
+//! | `br_device_copy` | `i32 (Ctx*, i64 way, u8 *to, i64 to_at, u8 *from, i64 from_at, i64 bytes)`: copies bytes to the device (way 0), to the host (1), or within the device (2). A device block is denoted by its address and an offset in bytes, host memory by the address of the first byte and 0. Copies to the host are complete on return. Not 0 on failure, also if an earlier kernel has failed. |
+//! | `br_launch` | `i32 (Ctx*, i64 kernel, i64 blocks, const u64 *words)`: launches `blocks` thread blocks of the kernel of this number; none if not positive. The words are its captures, in order: scalars, addresses of device blocks; then the sizes in bytes (`i64`) of the shared-memory buffers that are sized at launch: negative sizes, and more than the capacity, fail. The kernel may run later: launches and copies are executed in order. |
 //! | `br_math_<name>_<type>` | each `prim::MathFun` on `f16` (as `u16` bits), `f32` and `f64`: `T (T)` or `T (T, T)`. |
 //! | `br_main` | `i32 (i32 argc, const u8 *const *argv, const Program*)`: the whole of an executable's `main`. |
-//! | `br_main_levels` | `i32 (i32 argc, const u8 *const *argv, const LevelDesc*, u64 n)`: the same where there is a program for each of several levels of processors. |
+//! | `br_main_levels` | `i32 (i32 argc, const u8 *const *argv, const LevelDesc*, u64 n)`: the same for an executable with a program for each of several processor levels. |
 //!
-//! Every function is safe to call from any task; none unwinds or exits.
+//! Every function may be called from any task, except for `br_main` and `br_main_levels`; none
+//! unwinds or exits.
 //!
 //! # Kernels
-//! A program for a device has a [`DeviceDesc`] with the code of its kernels, which the
-//! runtime makes ready for the device when a context is made. A kernel takes the block
-//! that failures are noted in, then what its launch captures, each scalar as its own type
-//! (`bool` as a byte), then arrays in the memory that its block shares: for OpenCL addresses,
-//! else where each begins (`u64`) in the memory that is asked for at the launch. That block is an `i32`, 0 until a check fails and then the check's
-//! number in [`DeviceDesc::checks`] plus 1, four bytes that nobody uses, and from the
-//! eighth byte on the `u64` words of the check's message.
+//! A program for a device has a [`DeviceDesc`] with the code of its kernels, which the runtime
+//! compiles or loads for the device when a context is created. A kernel's parameters are the block
+//! in which failures are recorded, then its captures, each scalar as its own type (`bool` as a
+//! byte), then its shared-memory buffers: for OpenCL addresses, else the offset of each (`u64`) in
+//! the shared memory that is requested at launch. The failure block is an `i32`, 0 until a check
+//! fails and then the check's index in [`DeviceDesc::checks`] plus 1, four unused bytes, and from
+//! offset 8 on the `u64` words of the check's message.
 
 use prim::ScalarType;
 
-/// One thread's view of a context. Generated code reads its first four words
-/// (see the module's header) and treats the rest as opaque.
+/// One thread's view of a context. Generated code reads its first four words (see the module
+/// header) and treats the rest as opaque.
 pub use crate::context::{Ctx, br_stack_check};
 
 /// An entry point: context, argument words, result words; 0 on success.
@@ -80,29 +77,26 @@ pub type TaskFn = unsafe extern "C" fn(ctx: *mut Ctx, env: *mut u8, lo: i64, hi:
 /// Computes the program's constants into the globals; 0 on success.
 pub type InitFn = unsafe extern "C" fn(ctx: *mut Ctx) -> i32;
 
-/// Releases what the globals hold.
+/// Releases the blocks in the globals.
 pub type FiniFn = unsafe extern "C" fn(ctx: *mut Ctx);
 
-/// The value of [`Program::version`] that this runtime understands.
+/// The value of [`Program::version`] that this runtime supports.
 pub const ABI_VERSION: u64 = 7;
 
-/// UTF-8 text: address and length in bytes. It lives as long as the program;
-/// an empty text may have a null address.
+/// UTF-8 text: address and length in bytes. It lives as long as the program; an empty text may have
+/// a null address.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Str {
-    /// Address of the first byte.
     pub ptr: *const u8,
-    /// Number of bytes.
     pub len: u64,
 }
 
 /// A run-time check's message, for [`br_fail`](crate::error::br_fail).
 ///
-/// `format` holds placeholders `{i8}` ... `{u64}`, `{f16}`, `{f32}`, `{f64}`,
-/// `{bool}`, each of which takes the next word of the values; `{{` and `}}`
-/// stand for braces. `location` holds source positions such as
-/// `a.fut:3:5-12`, innermost first, separated by newlines; it may be empty.
+/// `format` holds placeholders `{i8}` ... `{u64}`, `{f16}`, `{f32}`, `{f64}`, `{bool}`, each of
+/// which takes the next word of the values; `{{` and `}}` denote braces. `location` holds source
+/// positions such as `a.fut:3:5-12`, innermost first, separated by newlines; it may be empty.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct CheckDesc {
@@ -141,13 +135,13 @@ pub struct ParamDesc {
     pub rank: u32,
     /// 1 if the type is unique (`*t`), else 0.
     pub unique: u32,
-    /// How many words the value takes.
+    /// The number of words of the value.
     pub words: u32,
-    /// Always 0.
+    /// Padding, always 0.
     pub pad: u32,
     /// Offsets of the words that hold block addresses (for an array: `{0}`).
     pub blocks: *const u32,
-    /// How many such offsets.
+    /// The number of these offsets.
     pub n_blocks: u64,
 }
 
@@ -155,17 +149,17 @@ pub struct ParamDesc {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct EntryDesc {
-    /// Its name.
+    /// The entry point's name.
     pub name: Str,
-    /// Its code. Blocks of arguments and results are the device's where the program has one.
+    /// Its code. If the program has a device, blocks of arguments and results are device blocks.
     pub fun: EntryFn,
     /// Its parameters.
     pub params: *const ParamDesc,
-    /// How many.
+    /// The number of parameters.
     pub n_params: u64,
     /// Its results.
     pub results: *const ParamDesc,
-    /// How many.
+    /// The number of results.
     pub n_results: u64,
 }
 
@@ -173,57 +167,57 @@ pub struct EntryDesc {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct TunableDesc {
-    /// Its name.
+    /// The parameter's name.
     pub name: Str,
-    /// What kind of number it is.
+    /// The kind of number: one of the `CLASS_*` constants.
     pub class: Str,
     /// Its value unless another one is given.
     pub default: i64,
 }
 
-/// [`TunableDesc::class`] of what a device has: bytes of the memory that a block shares.
-/// Without a given value it is that of the device at hand.
+/// [`TunableDesc::class`] of device capacities: bytes of shared memory per block. The default value
+/// is that of the device in use.
 pub const CLASS_CAPACITY: &str = "capacity";
 
-/// [`TunableDesc::class`] of how large the parts are that work falls apart into.
+/// [`TunableDesc::class`] of chunk sizes, by which iterations are divided.
 pub const CLASS_SIZE: &str = "size";
 
-/// [`TunableDesc::class`] of sizes from which on a version is taken.
+/// [`TunableDesc::class`] of thresholds: the size from which on a code version is chosen.
 pub const CLASS_THRESHOLD: &str = "threshold";
-/// [`TunableDesc::default`] of thresholds that ask whether there is enough to keep a device
-/// busy. Where the device at hand says how much that is, it is that many points; this is
-/// what is usual (incremental flattening, section 5).
+/// [`TunableDesc::default`] of thresholds that test for enough parallelism to occupy a device. If
+/// the device in use reports its number of threads, it is computed from that; this is the usual
+/// value (incremental flattening, section 5).
 pub const BUSY_DEVICE: i64 = 1 << 15;
 
 /// [`DeviceDesc::target`] of kernels in OpenCL C.
 pub const TARGET_OPENCL: u64 = 1;
-/// The same in CUDA C++.
+/// [`DeviceDesc::target`] of kernels in CUDA C++.
 pub const TARGET_CUDA: u64 = 2;
-/// The same in HIP.
+/// [`DeviceDesc::target`] of kernels in HIP.
 pub const TARGET_HIP: u64 = 3;
 
 /// A kernel of a program.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct KernelDesc {
-    /// Its name in the code.
+    /// The kernel's name in the source.
     pub name: Str,
-    /// Its name for people: function and operation.
+    /// Its name in reports: function and operation.
     pub shown: Str,
-    /// Its number among those of this name; both together stay as they are when other
+    /// Its number among the kernels with this `shown` name; the pair does not change when other
     /// functions change.
     pub id: u64,
-    /// Source positions, innermost first, one a line.
+    /// Source positions, innermost first, one per line.
     pub places: Str,
-    /// Threads of a block.
+    /// The number of threads of a block.
     pub threads: u64,
-    /// Of each capture the size in bytes if it is a scalar, 0 if it is a block.
+    /// For each capture the size in bytes if it is a scalar, 0 if it is a block.
     pub sizes: *const u8,
-    /// How many captures.
+    /// The number of captures.
     pub n_sizes: u64,
-    /// How many arrays it has in the memory that a block shares whose sizes the launch says.
+    /// The number of shared-memory buffers that are sized at launch.
     pub n_pads: u64,
-    /// Not 0 if it may note a failure.
+    /// Not 0 if the kernel may record a failure.
     pub fails: u64,
 }
 
@@ -231,19 +225,19 @@ pub struct KernelDesc {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct DeviceDesc {
-    /// What the code is written in: one of the `TARGET_*` constants.
+    /// The language of the source: one of the `TARGET_*` constants.
     pub target: u64,
-    /// The code.
+    /// The source text.
     pub source: Str,
-    /// What the device has to have: names of extensions, with spaces between.
+    /// The extensions that the device must have: names separated by spaces.
     pub needs: Str,
     /// The kernels.
     pub kernels: *const KernelDesc,
-    /// How many.
+    /// The number of kernels.
     pub n_kernels: u64,
     /// The checks of the program, by number.
     pub checks: *const *const CheckDesc,
-    /// How many.
+    /// The number of checks.
     pub n_checks: u64,
 }
 
@@ -251,35 +245,35 @@ pub struct DeviceDesc {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Program {
-    /// Must be [`ABI_VERSION`].
+    /// The `abi` version of the program, which must be [`ABI_VERSION`].
     pub version: u64,
     /// The source file's name.
     pub source_name: Str,
     /// The entry points.
     pub entries: *const EntryDesc,
-    /// How many.
+    /// The number of entry points.
     pub n_entries: u64,
-    /// How many words the globals take.
+    /// The number of words of the globals.
     pub n_globals: u64,
     /// Computes the constants, if there are any.
     pub init: Option<InitFn>,
-    /// Releases them.
+    /// Releases the constants.
     pub fini: Option<FiniFn>,
     /// The tuning parameters.
     pub tunables: *const TunableDesc,
-    /// How many.
+    /// The number of tuning parameters.
     pub n_tunables: u64,
-    /// The kernels, if the program is for a device.
+    /// The kernels, if the program is for a device; else null.
     pub device: *const DeviceDesc,
 }
 
-/// A program's code for a level of processors.
+/// A program's code for a processor level.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct LevelDesc {
     /// The level's number: 2 for x86-64-v2 and so on.
     pub number: u64,
-    /// The program.
+    /// The program's table.
     pub program: *const Program,
 }
 
@@ -312,7 +306,7 @@ unsafe impl Sync for Program {}
 // SAFETY: as above.
 unsafe impl Send for Program {}
 
-/// The slice at `ptr`, empty where there are no elements.
+/// The slice at `ptr`, empty if `len` is 0 or `ptr` is null.
 ///
 /// # Safety
 /// `ptr` must point to `len` elements that live for `'a`, unless `len` is 0.
@@ -325,7 +319,7 @@ unsafe fn slice<'a, T>(ptr: *const T, len: u64) -> &'a [T] {
     }
 }
 
-/// The text at `ptr`, with replacement characters where it is not UTF-8.
+/// The text at `ptr`, with replacement characters for invalid UTF-8.
 ///
 /// # Safety
 /// As for [`slice`].
@@ -335,12 +329,12 @@ pub(crate) unsafe fn text<'a>(ptr: *const u8, len: u64) -> std::borrow::Cow<'a, 
 }
 
 impl Str {
-    /// The text of a constant.
+    /// The `Str` of a constant.
     pub const fn new(text: &'static str) -> Self {
         Self { ptr: text.as_ptr(), len: text.len() as u64 }
     }
 
-    /// The text.
+    /// The text; `?` if it is not UTF-8.
     pub fn get(&self) -> &str {
         // SAFETY: tables hold valid addresses of text that outlives them.
         let bytes = unsafe { slice(self.ptr, self.len) };
@@ -363,7 +357,7 @@ impl ParamDesc {
         unsafe { slice(self.blocks, self.n_blocks) }
     }
 
-    /// The type as messages show it, with `*` where it is unique.
+    /// The type as messages show it, with `*` if it is unique.
     pub fn shown_type(&self) -> String {
         let star = if self.unique == 0 { "" } else { "*" };
         format!("{star}{}", self.type_name.get())
@@ -371,7 +365,7 @@ impl ParamDesc {
 }
 
 impl KernelDesc {
-    /// Sizes of the captures.
+    /// The sizes of the captures.
     pub fn sizes(&self) -> &[u8] {
         // SAFETY: tables hold valid addresses.
         unsafe { slice(self.sizes, self.n_sizes) }
@@ -393,7 +387,7 @@ impl DeviceDesc {
         all.get(number).and_then(|check| unsafe { check.as_ref() })
     }
 
-    /// The most values that a check's message has.
+    /// An upper bound on the number of values of a check's message.
     pub fn most_values(&self) -> usize {
         // SAFETY: tables hold valid addresses.
         let all = unsafe { slice(self.checks, self.n_checks) };
@@ -435,7 +429,7 @@ impl Program {
         unsafe { slice(self.tunables, self.n_tunables) }
     }
 
-    /// The kernels, if it is for a device.
+    /// The kernels, if the program is for a device.
     pub fn device(&self) -> Option<&DeviceDesc> {
         // SAFETY: tables hold valid addresses.
         unsafe { self.device.as_ref() }

@@ -1,9 +1,8 @@
 //! Calls of entry points from Rust: values in, values out.
 //!
-//! An argument's elements become a block without being copied. Results are
-//! views of blocks until somebody wants them as values. Where a program has a device, blocks of
-//! arguments and results lie there ([`remote`]); how long a call takes does not depend on what
-//! is copied before it and behind.
+//! An argument's elements become a block without being copied. Results are views of blocks until
+//! they are converted to values. If a program has a device, blocks of arguments and results are
+//! device blocks ([`remote`]); the time of a call does not include the copies before and after it.
 
 mod remote;
 
@@ -33,11 +32,11 @@ pub struct View<'a> {
     pub ty: ScalarType,
     /// The dimensions; none for a scalar.
     pub shape: Vec<i64>,
-    /// The elements, row-major; a scalar's are its own word's.
+    /// The elements, row-major; those of a scalar are in its word.
     pub bytes: &'a [u8],
 }
 
-/// What can be shown of a result.
+/// The printable form of a result.
 #[derive(Clone, Debug)]
 pub enum Shown<'a> {
     /// A scalar or an array.
@@ -53,13 +52,13 @@ pub enum Shown<'a> {
 pub struct Words(SmallVec<[u64; 16]>);
 
 impl Words {
-    /// Room for the values of these parameters, all 0.
+    /// Space for the values of these parameters, all 0.
     fn zeroed(params: &[ParamDesc]) -> Self {
         let count = params.iter().map(|p| p.words as usize).sum();
         Self(SmallVec::from_elem(0, count))
     }
 
-    /// The words as generated code gets them.
+    /// The words as passed to generated code.
     pub fn as_slice(&self) -> &[u64] {
         &self.0
     }
@@ -76,7 +75,7 @@ fn bug(what: &str) -> Error {
     Error::Usage(format!("{what}; this is a bug of the compiler, please report it"))
 }
 
-/// The type of values that a parameter takes.
+/// The type of a parameter's values; `None` if they have no text form.
 pub fn value_type(param: &ParamDesc) -> Option<ValueType> {
     let rank = match param.kind {
         KIND_SCALAR => 0,
@@ -86,7 +85,7 @@ pub fn value_type(param: &ParamDesc) -> Option<ValueType> {
     Some(ValueType::new(param.scalar_type()?, rank))
 }
 
-/// What stands in the words of a result.
+/// The result at `index`.
 pub fn show<'a>(params: &'a [ParamDesc], words: &'a Words, index: usize) -> Result<Shown<'a>, Error> {
     let Some(param) = params.get(index) else {
         return Err(bug("a result has no description"));
@@ -96,8 +95,8 @@ pub fn show<'a>(params: &'a [ParamDesc], words: &'a Words, index: usize) -> Resu
         (KIND_UNIT, _, _) => Ok(Shown::Unit),
         (KIND_OPAQUE, _, _) => Ok(Shown::Opaque(param.type_name.get())),
         (KIND_SCALAR, Some(ty), [word]) => {
-            // SAFETY: a word is 8 bytes and no scalar is larger; little endian
-            // machines have the low bytes first.
+            // SAFETY: a word is 8 bytes and no scalar is larger; little-endian machines have the
+            // low bytes first.
             let bytes =
                 unsafe { std::slice::from_raw_parts((&raw const *word).cast::<u8>(), ty.size() as usize) };
             let shape = Vec::new();
@@ -109,8 +108,8 @@ pub fn show<'a>(params: &'a [ParamDesc], words: &'a Words, index: usize) -> Resu
             let bytes = if bytes == 0 {
                 &[][..]
             } else {
-                // SAFETY: generated code says that the block holds an array of
-                // this shape, and the words' owner keeps the block alive.
+                // SAFETY: generated code guarantees that the block holds an array of this shape,
+                // and the words' owner keeps the block alive.
                 unsafe { std::slice::from_raw_parts(data.cast_const(), bytes) }
             };
             Ok(Shown::View(View { ty, shape, bytes }))
@@ -119,7 +118,7 @@ pub fn show<'a>(params: &'a [ParamDesc], words: &'a Words, index: usize) -> Resu
     }
 }
 
-/// The block of an array, and how many bytes its elements have.
+/// The block of an array, and the size of its elements in bytes.
 fn array_of(param: &ParamDesc, words: &[u64]) -> Result<(*mut u8, usize), Error> {
     let (Some(ty), [block, dims @ ..]) = (param.scalar_type(), words) else {
         return Err(bug("a value does not fit its description"));
@@ -171,8 +170,8 @@ impl Context {
         Ok(())
     }
 
-    /// A copy of argument words in which every unique parameter has blocks of
-    /// its own, and how to give those back.
+    /// A copy of argument words in which every unique parameter has blocks of its own, to be
+    /// released by [`Self::free_unique`].
     pub(crate) fn copy_unique(&mut self, params: &[ParamDesc], words: &Words) -> Result<Words, Error> {
         let mut copy = Words(words.0.clone());
         let mut start = 0;
@@ -199,18 +198,18 @@ impl Context {
         Ok(copy)
     }
 
-    /// A block of the host's with the first bytes of another one.
+    /// Creates a host block with a copy of the first bytes of another one.
     fn copy_block(&mut self, from: *mut u8, bytes: usize) -> Result<*mut u8, Error> {
         let ctx = self.enter();
         // SAFETY: this thread's view of a live context.
         let block = unsafe { heap::br_alloc(ctx, bytes as i64, std::ptr::null()) };
         let block = self.made(block)?;
-        // SAFETY: both have so many bytes.
+        // SAFETY: both have at least `bytes` bytes.
         unsafe { block.copy_from_nonoverlapping(from, bytes) };
         Ok(block)
     }
 
-    /// A block, or why there is none.
+    /// Returns an allocated block, or the recorded failure if it is null.
     fn made(&self, block: *mut u8) -> Result<*mut u8, Error> {
         if block.is_null() {
             return Err(self.outcome(1).err().unwrap_or_else(|| bug("no memory")));
@@ -244,13 +243,13 @@ impl Context {
         }
     }
 
-    /// Calls an entry point on argument words, which stay the caller's. The
-    /// results are the caller's to free.
+    /// Calls an entry point on argument words, which stay the caller's. The caller must release the
+    /// results.
     pub(crate) fn invoke(&mut self, entry: &EntryDesc, args: &Words) -> Result<Words, Error> {
         let mut results = Words::zeroed(entry.results());
         let ctx = self.enter();
-        // SAFETY: generated code fulfils the contract of `EntryFn`; the words
-        // fit the entry's description.
+        // SAFETY: generated code fulfils the contract of `EntryFn`; the words fit the entry's
+        // description.
         let status = unsafe { (entry.fun)(ctx, args.0.as_ptr(), results.0.as_mut_ptr()) };
         self.outcome(status)?;
         if let Err(failure) = self.settle() {
@@ -313,7 +312,7 @@ impl Context {
     }
 }
 
-/// How messages name parameter `index` of an entry point.
+/// The name of parameter `index` of an entry point in messages.
 pub fn describe(index: usize, param: &ParamDesc) -> String {
     let name = param.name.get();
     let ty = param.shown_type();

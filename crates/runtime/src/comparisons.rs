@@ -1,17 +1,17 @@
-//! Comparisons of sizes with tuning parameters, as far as a context wants to know
-//! of them; of parameters that say how large parts are, the first use.
+//! The log of comparisons of sizes with tuning parameters, if a context requests it; for parameters
+//! of class "size", only the first use.
 
 use crate::abi::{CLASS_SIZE, Ctx, TunableDesc};
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 
-/// How many comparisons are kept between two looks at them.
+/// The maximum number of comparisons between two calls of `take`.
 const MOST: usize = 1 << 20;
 
-/// Comparisons since somebody looked, in the order in which they were made; those
-/// of tasks in any order.
+/// The comparisons since the last `take`, in the order in which they were made; those of parallel
+/// tasks in any order.
 pub(crate) struct Comparisons {
-    /// For each parameter whether its first use alone is noted.
+    /// For each parameter, true if only its first use is logged.
     first_alone: Box<[bool]>,
     seen: Mutex<Seen>,
 }
@@ -20,14 +20,14 @@ pub(crate) struct Comparisons {
 struct Seen {
     /// Parameter and size.
     kept: Vec<(usize, i64)>,
-    /// The parameters of which only the first use is noted, and was.
+    /// The parameters of class "size" whose first use is logged.
     noted: BTreeSet<usize>,
-    /// How many were not kept.
+    /// The number of comparisons dropped because the log was full.
     more: u64,
 }
 
 impl Comparisons {
-    /// None so far, for a program with these parameters.
+    /// An empty log for a program with these parameters.
     pub(crate) fn of(tunables: &[TunableDesc]) -> Self {
         let first_alone = tunables.iter().map(|it| it.class.get() == CLASS_SIZE);
         Self { first_alone: first_alone.collect(), seen: Mutex::default() }
@@ -46,8 +46,7 @@ impl Comparisons {
         }
     }
 
-    /// Parameters by number with the sizes that were compared with them, and how
-    /// many further comparisons there were.
+    /// Takes the logged comparisons, as parameter number and size, and the number of dropped ones.
     pub(crate) fn take(&self) -> (Vec<(usize, i64)>, u64) {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let Seen { kept, more, .. } = std::mem::take(&mut *seen);
@@ -55,7 +54,7 @@ impl Comparisons {
     }
 }
 
-/// Takes note of a comparison; see [`crate::abi`].
+/// Logs a comparison; see [`crate::abi`].
 ///
 /// # Safety
 /// `ctx` must be the calling thread's view of a live context.

@@ -1,9 +1,9 @@
 //! A context: one program, ready to be called, with all of its state.
 //!
-//! [`Shared`] is what its threads share, [`Ctx`] one thread's view (the pointer
-//! that generated code gets), [`Context`] the owner. Dropping the owner releases
-//! the program's constants, stops the threads and returns all memory. There is
-//! no state outside of contexts; any number may live side by side.
+//! [`Shared`] is the state that its threads share, [`Ctx`] one thread's view (the pointer that
+//! generated code gets), [`Context`] the owner. Dropping the owner releases the program's
+//! constants, stops the threads and frees all memory. Contexts are independent of each other; a
+//! process may have any number of them.
 
 use crate::abi::{
     ABI_VERSION, BUSY_DEVICE, CLASS_CAPACITY, CLASS_SIZE, CLASS_THRESHOLD, Program, TunableDesc,
@@ -20,39 +20,39 @@ use crate::tuning::{self, Assignment};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-/// Stack that compiled code leaves to the runtime and the system, and to what its own frames
-/// have beside arrays, in bytes. Frames are checked where they begin.
+/// Stack reserved for the runtime and the system, and for the part of compiled frames that is not
+/// arrays, in bytes. Frames are checked on function entry.
 pub const STACK_MARGIN: usize = 256 << 10;
-/// Stack assumed below the present place where the system tells nothing.
+/// Stack assumed below the current address if the system does not report its bounds.
 const UNKNOWN_STACK: usize = 512 << 10;
 
-/// How a context is to be made.
+/// The configuration of a context.
 #[derive(Clone, Debug, Default)]
 pub struct Config {
-    /// Number of threads, the caller included; `None`: as many as the process
-    /// may use at the same time.
+    /// The number of threads, the caller included; `None`: as many as the process may run in
+    /// parallel.
     pub num_threads: Option<usize>,
-    /// Memory limit in bytes; `None`: the container's or the machine's.
+    /// Memory limit in bytes; `None`: that of the container or machine.
     pub memory_limit: Option<u64>,
     /// Values of tuning parameters.
     pub tuning: Vec<Assignment>,
-    /// Whether to take note of comparisons with tuning parameters.
+    /// True if comparisons with tuning parameters are logged.
     pub log_comparisons: bool,
-    /// What a program that is for a device runs on.
+    /// The device on which a program with kernels runs.
     pub device: device::Config,
 }
 
-/// What all threads of a context share.
+/// State shared by all threads of a context.
 pub struct Shared {
-    /// Threads and their work.
+    /// The threads and their work.
     pub pool: Pool,
-    /// Large blocks and the account of memory.
+    /// Large blocks and memory accounting.
     pub heap: SharedHeap,
     /// The first failure of the call in progress.
     pub errors: ErrorSlot,
-    /// Counters.
+    /// Counters for profiles.
     pub stats: Stats,
-    /// Comparisons with tuning parameters, if they are wanted.
+    /// The log of comparisons with tuning parameters.
     pub(crate) comparisons: Comparisons,
     /// The device, if the program is for one.
     pub(crate) device: Option<Device>,
@@ -75,7 +75,7 @@ pub struct Ctx {
 }
 
 impl Ctx {
-    /// The view of thread `index`.
+    /// Creates the view of thread `index`.
     pub(crate) fn new(shared: Arc<Shared>, index: usize) -> Box<Self> {
         Box::new(Self {
             globals: shared.globals.as_ptr().cast_mut().cast(),
@@ -88,7 +88,7 @@ impl Ctx {
         })
     }
 
-    /// What the threads share.
+    /// The state shared by the context's threads.
     pub(crate) fn shared(&self) -> &Arc<Shared> {
         &self.shared
     }
@@ -98,7 +98,7 @@ impl Ctx {
         self.index
     }
 
-    /// Sets the lowest address that compiled code may reach.
+    /// Sets the lowest stack address that compiled code may use.
     pub(crate) fn set_stack_limit(&mut self, limit: usize) {
         self.stack_limit = limit;
     }
@@ -108,7 +108,7 @@ impl Ctx {
         stack_address().saturating_sub(self.stack_limit)
     }
 
-    /// Gives the thread's cached memory back.
+    /// Frees the thread's cached memory.
     pub(crate) fn retire(&mut self) {
         self.heap.retire(&self.shared.heap);
     }
@@ -129,8 +129,8 @@ fn stack_limit() -> usize {
 
 #[cfg(target_os = "linux")]
 fn stack_bottom() -> Option<usize> {
-    // SAFETY: the attributes are read only after `pthread_getattr_np` has filled
-    // them in, and destroyed once.
+    // SAFETY: the attributes are read only after `pthread_getattr_np` has initialised them, and
+    // destroyed once.
     unsafe {
         let mut attributes = std::mem::MaybeUninit::<libc::pthread_attr_t>::uninit();
         if libc::pthread_getattr_np(libc::pthread_self(), attributes.as_mut_ptr()) != 0 {
@@ -148,7 +148,7 @@ fn stack_bottom() -> Option<usize> {
     None
 }
 
-/// Fails if the stack is nearly used up, so many bytes further down; see [`crate::abi`].
+/// Fails unless more than `bytes` bytes of stack are left; see [`crate::abi`].
 ///
 /// # Safety
 /// `ctx` must be the calling thread's view of a live context.
@@ -196,12 +196,12 @@ pub struct Context {
     caller: Option<libc::pthread_t>,
 }
 
-// SAFETY: a context is not bound to a thread: the stack limit is set anew
-// whenever another thread calls.
+// SAFETY: a context is not bound to a thread: the stack limit is set again whenever another thread
+// calls.
 unsafe impl Send for Context {}
 
 impl Context {
-    /// Makes a context and computes the program's constants.
+    /// Creates a context and computes the program's constants.
     pub fn new(config: &Config, image: Image) -> Result<Self, Error> {
         let program: &Program = image.program();
         if program.version != ABI_VERSION {
@@ -210,7 +210,7 @@ impl Context {
                 program.version
             )));
         }
-        // What is no parameter of the program is said before there is a device.
+        // Unknown parameters are reported before a device is opened.
         tunables(program, &config.tuning, None)?;
         let device = match program.device() {
             Some(desc) => {
@@ -251,7 +251,7 @@ impl Context {
         Ok(context)
     }
 
-    /// The program.
+    /// The program's table.
     pub fn program(&self) -> &Program {
         self.image.program()
     }
@@ -262,20 +262,19 @@ impl Context {
         let here = unsafe { libc::pthread_self() };
         if self.caller != Some(here) {
             self.caller = Some(here);
-            // SAFETY: the pointer is valid until `drop`, and no generated code
-            // is running.
+            // SAFETY: the pointer is valid until `drop`, and no generated code is running.
             unsafe { (*self.ctx).set_stack_limit(stack_limit()) };
         }
         self.ctx
     }
 
-    /// What the threads share.
+    /// The state shared by the context's threads.
     pub(crate) fn shared(&self) -> &Shared {
         // SAFETY: the pointer is valid until `drop`.
         unsafe { (*self.ctx).shared() }
     }
 
-    /// The result of generated code's status, with the failure it recorded.
+    /// Converts generated code's status to a result, with the failure it recorded.
     pub(crate) fn outcome(&self, status: i32) -> Result<(), Error> {
         let failure = self.shared().errors.take();
         if status == 0 {
@@ -287,7 +286,7 @@ impl Context {
         ))
     }
 
-    /// Waits for what a device has not done yet; fails if a kernel did.
+    /// Waits for the device's pending commands; fails if a kernel did.
     pub(crate) fn settle(&self) -> Result<(), Error> {
         match &self.shared().device {
             Some(device) => device.settle().map_err(Error::Program),
@@ -295,7 +294,7 @@ impl Context {
         }
     }
 
-    /// Number of threads, the caller included.
+    /// The number of threads, the caller included.
     pub fn num_threads(&self) -> usize {
         self.shared().pool.size()
     }
@@ -308,7 +307,7 @@ impl Context {
         u64::try_from(live).unwrap_or_default()
     }
 
-    /// The most bytes that were in use at a time, as exact as [`Self::live_bytes`].
+    /// The peak of bytes in use, as exact as [`Self::live_bytes`].
     pub fn peak_bytes(&self) -> u64 {
         // SAFETY: as in `live_bytes`.
         let highest = unsafe { (*self.ctx).heap.highest() };
@@ -332,8 +331,8 @@ impl Context {
         lines.join("\n") + "\n"
     }
 
-    /// What is to be said of the comparisons with tuning parameters since this was
-    /// asked last, one line each. There are none unless they are wanted.
+    /// The messages for the comparisons with tuning parameters since the last call, one line each;
+    /// empty unless comparisons are logged.
     pub fn comparisons(&self) -> Vec<String> {
         if !self.shared().log_comparisons {
             return Vec::new();
@@ -357,20 +356,19 @@ impl Context {
         lines
     }
 
-    /// The program's tuning parameters with their values, as tuning files have them.
+    /// The program's tuning parameters with their values, as in tuning files.
     pub fn settings(&self) -> impl Iterator<Item = (&str, i64)> {
         let names = self.program().tunables().iter().map(|tunable| tunable.name.get());
         names.zip(self.shared().tunables.iter().copied())
     }
 
-    /// What a device was told to do since this was asked last, one line each. There is
-    /// nothing unless it is wanted.
+    /// The device commands since the last call, one line each; empty unless debugging is requested.
     pub fn device_commands(&self) -> Vec<String> {
         let device = self.shared().device.as_ref();
         device.map_or_else(Vec::new, Device::commands)
     }
 
-    /// What devices took is counted from now on.
+    /// Restarts the device's profile after warm-up runs.
     pub(crate) fn warmed_up(&self) {
         if let Some(device) = &self.shared().device {
             device.warmed_up();
@@ -384,7 +382,7 @@ impl Context {
 }
 
 impl Context {
-    /// Ends the context; the bytes of memory that its program left behind.
+    /// Ends the context and returns the number of bytes that its program leaked.
     pub fn finish(mut self) -> u64 {
         self.shut_down();
         self.live_bytes()
@@ -408,7 +406,7 @@ impl Context {
 impl Drop for Context {
     fn drop(&mut self) {
         self.shut_down();
-        // SAFETY: the pointer came from a box, and all threads are gone.
+        // SAFETY: the pointer came from a box, and all threads have ended.
         drop(unsafe { Box::from_raw(self.ctx) });
     }
 }

@@ -1,7 +1,7 @@
-//! Run-time failures: the context's error slot and how messages are rendered.
+//! Run-time failures: the context's error slot, and the format of messages.
 //!
-//! The first failure of a call fills the slot, later ones are dropped. The slot
-//! holds the finished text, so that nothing refers to generated code later.
+//! The first failure of a call fills the slot; later ones are dropped. The slot holds owned text,
+//! so that no references to generated code remain.
 
 use crate::abi::{CheckDesc, Ctx, text};
 use half::f16;
@@ -9,12 +9,12 @@ use std::fmt::{self, Write as _};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// Why a call gave no result.
+/// The reason why a call has no result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Error {
     /// The program failed: message and backtrace, beginning with `Error: `.
     Program(String),
-    /// The call was wrong: entry point, number or types of arguments, options.
+    /// The call was invalid: entry point, number or types of arguments, options.
     Usage(String),
 }
 
@@ -28,7 +28,7 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// Calls that a backtrace shows; a recursion that uses the stack up has many more.
+/// The maximum number of calls that a backtrace shows; a stack overflow has many more.
 const MAX_CALLS: usize = 8;
 
 /// Holds the first failure of a call.
@@ -38,18 +38,17 @@ pub struct ErrorSlot {
     failure: Mutex<Recorded>,
 }
 
-/// A failure.
 #[derive(Default)]
 struct Recorded {
-    /// What it says: the finished text, unless calls are added.
+    /// The finished text, or, while calls are added to the backtrace, the bare message.
     message: String,
     /// The thread on whose stack calls are added to the backtrace.
     open: Option<usize>,
-    /// The places of the backtrace, innermost first, one a line.
+    /// The source positions of the backtrace, innermost first, one per line.
     location: String,
-    /// How many calls were added.
+    /// The number of calls in the backtrace.
     calls: usize,
-    /// How many calls were not.
+    /// The number of calls left out of it.
     more: usize,
 }
 
@@ -67,12 +66,12 @@ impl Recorded {
 }
 
 impl ErrorSlot {
-    /// Records a failure, as its finished text, unless there is one already.
+    /// Records a failure, as its finished text, unless one is recorded already.
     pub fn record(&self, text: impl FnOnce() -> String) {
         self.set(|| Recorded { message: text(), ..Recorded::default() });
     }
 
-    /// Records a failure on a thread whose calls will tell where they stand.
+    /// Records a failure to whose backtrace the calls on this thread are added.
     pub fn record_open(&self, thread: usize, message: &str) {
         self.set(|| Recorded { message: message.to_owned(), open: Some(thread), ..Recorded::default() });
     }
@@ -88,7 +87,7 @@ impl ErrorSlot {
         }
     }
 
-    /// Adds the place of a call on this thread to the backtrace, if it is wanted.
+    /// Adds the location of a call to the backtrace, if it is open for this thread.
     pub fn called(&self, thread: usize, location: &str) {
         let mut slot = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
         if slot.open != Some(thread) {
@@ -125,7 +124,7 @@ pub unsafe extern "C" fn br_fail(ctx: *mut Ctx, desc: *const CheckDesc, values: 
     shared.errors.record(|| {
         let mut next = 0;
         said(desc, || {
-            // SAFETY: it is asked once for each placeholder.
+            // SAFETY: called once for each placeholder.
             let word = unsafe { values.add(next).read() };
             next += 1;
             word
@@ -134,7 +133,7 @@ pub unsafe extern "C" fn br_fail(ctx: *mut Ctx, desc: *const CheckDesc, values: 
     1
 }
 
-/// What a failing check says, with the words that `next` gives.
+/// The message of a failing check, with the words that `next` returns.
 pub(crate) fn said(desc: &CheckDesc, next: impl FnMut() -> u64) -> String {
     // SAFETY: descriptions hold valid addresses.
     let (format, location) =
@@ -142,17 +141,15 @@ pub(crate) fn said(desc: &CheckDesc, next: impl FnMut() -> u64) -> String {
     render(&fill(&format, next), &location)
 }
 
-/// So many arguments, in words: `1 argument`, `2 arguments`.
+/// A number of arguments in words: `1 argument`, `2 arguments`.
 pub fn arguments(count: usize) -> String {
     format!("{count} argument{}", if count == 1 { "" } else { "s" })
 }
 
-/// Says that a call failed, which stands where the description says; see
-/// [`crate::abi`].
+/// Adds a failed call at the description's location to the backtrace; see [`crate::abi`].
 ///
 /// # Safety
-/// `ctx` must be the calling thread's view of a live context, `desc` a valid
-/// description.
+/// `ctx` must be the calling thread's view of a live context, `desc` a valid description.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn br_called(ctx: *mut Ctx, desc: *const CheckDesc) {
     // SAFETY: by the caller's promise.
@@ -177,7 +174,7 @@ pub fn render(message: &str, location: &str) -> String {
     out
 }
 
-/// Replaces the placeholders of a format by the words that `next` gives.
+/// Replaces the placeholders of a format by the words that `next` returns.
 fn fill(format: &str, mut next: impl FnMut() -> u64) -> String {
     let mut out = String::with_capacity(format.len() + 16);
     let mut rest = format;

@@ -1,8 +1,8 @@
-//! A program's table together with whatever keeps its code in memory.
+//! A program's table together with the owner of its code.
 //!
-//! An executable's table is a constant of its object file. The compiler's JIT
-//! describes its program by [`ProgramSpec`]; the table is then built here, with
-//! the texts and slices that it points to.
+//! An executable's table is a constant of its object file. For code made in memory, such as test
+//! programs, [`ProgramSpec`] describes the program; the table is then built here, with the texts
+//! and slices that it points to.
 
 use crate::abi::{
     ABI_VERSION, EntryDesc, EntryFn, FiniFn, InitFn, KIND_ARRAY, KIND_OPAQUE, KIND_SCALAR, KIND_UNIT,
@@ -19,10 +19,9 @@ pub enum ParamKind {
     Scalar(ScalarType),
     /// An array of a rank of at least 1.
     Array(ScalarType, u32),
-    /// A value without text form: how many words it takes, and the offsets of
-    /// those that hold blocks.
+    /// A value without text form.
     Opaque {
-        /// Number of words.
+        /// The number of words of the value.
         words: u32,
         /// Offsets of the words that are block addresses.
         blocks: Vec<u32>,
@@ -38,16 +37,16 @@ pub struct ParamSpec {
     pub name: String,
     /// Type in the source, without `*`.
     pub type_name: String,
-    /// What it is.
+    /// The kind of value.
     pub kind: ParamKind,
-    /// Whether the type is unique.
+    /// True if the type is unique.
     pub unique: bool,
 }
 
 /// An entry point; see [`EntryDesc`].
 #[derive(Clone, Debug)]
 pub struct EntrySpec {
-    /// Its name.
+    /// The entry point's name.
     pub name: String,
     /// Its code.
     pub fun: EntryFn,
@@ -68,7 +67,7 @@ pub struct ProgramSpec {
     pub n_globals: u64,
     /// Computes the constants.
     pub init: Option<InitFn>,
-    /// Releases them.
+    /// Releases the constants.
     pub fini: Option<FiniFn>,
     /// The tuning parameters.
     pub tunables: Vec<TunableSpec>,
@@ -77,22 +76,22 @@ pub struct ProgramSpec {
 /// A tuning parameter; see [`TunableDesc`].
 #[derive(Clone, Debug)]
 pub struct TunableSpec {
-    /// Its name.
+    /// The parameter's name.
     pub name: String,
-    /// What kind of number it is.
+    /// The kind of number: one of the `CLASS_*` constants of [`crate::abi`].
     pub class: String,
     /// Its value unless another one is given.
     pub default: i64,
 }
 
-/// A program's table, kept alive together with its code.
+/// A program's table, together with the owner of its code.
 #[derive(Clone)]
 pub struct Image {
     program: Program,
     _keep: Arc<dyn Any + Send + Sync>,
 }
 
-/// What a table built from a [`ProgramSpec`] points to.
+/// The data to which a table built from a [`ProgramSpec`] points.
 struct Tables {
     _texts: Vec<Box<str>>,
     _blocks: Vec<Box<[u32]>>,
@@ -103,11 +102,11 @@ struct Tables {
 }
 
 impl Image {
-    /// The program of a table, with what keeps the table and its code alive.
+    /// Creates an image from a table; `keep` owns the table's data and code.
     ///
     /// # Safety
-    /// Everything that the table points to must be as [`crate::abi`] says, and
-    /// stay so while `keep` lives.
+    /// Everything that the table points to must be as specified by [`crate::abi`], and remain valid
+    /// while `keep` lives.
     pub unsafe fn new(program: Program, keep: Arc<dyn Any + Send + Sync>) -> Self {
         Self { program, _keep: keep }
     }
@@ -115,8 +114,8 @@ impl Image {
     /// Builds the table of a program whose code lives as long as `code`.
     ///
     /// # Safety
-    /// The functions must be as [`crate::abi`] says for what the specification
-    /// tells about them, and stay so while `code` lives.
+    /// The functions must be as specified by [`crate::abi`] for their descriptions in the
+    /// specification, and remain valid while `code` lives.
     pub unsafe fn from_spec(spec: ProgramSpec, code: Arc<dyn Any + Send + Sync>) -> Self {
         let mut builder = Builder::default();
         let source_name = builder.text(spec.source_name);
@@ -163,7 +162,7 @@ impl Image {
         unsafe { Self::new(program, Arc::new(tables)) }
     }
 
-    /// The table.
+    /// The program's table.
     pub fn program(&self) -> &Program {
         &self.program
     }

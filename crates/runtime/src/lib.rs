@@ -1,12 +1,11 @@
-//! What compiled programs run on.
+//! The runtime of compiled programs.
 //!
-//! The compiler links this crate and calls programs in its own process
-//! ([`Context::call`], [`exe::run`]); the static library of the same crate is
-//! what object files are linked with, and `br_main` an executable's `main`.
-//! [`abi`] is the contract with generated code.
+//! The compiler links this crate and calls programs in its own process ([`Context::call`],
+//! [`exe::run`]); object files are linked with the static library of the same crate, and the `main`
+//! of an executable calls `br_main`. [`abi`] is the contract with generated code.
 //!
-//! Everything hangs off a [`Context`]; there is no global state, nothing unwinds
-//! through generated code, and failures are values ([`Error`]).
+//! All state belongs to a [`Context`], but for a cache of OpenCL contexts; nothing unwinds through
+//! generated code, and failures are values ([`Error`]).
 
 pub mod abi;
 mod call;

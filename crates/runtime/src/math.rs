@@ -1,6 +1,6 @@
-//! The mathematical functions as generated code calls them, one symbol for each
-//! function and float type. They are those of `prim::eval`, so that compiled
-//! code and evaluators agree bit for bit.
+//! The mathematical functions that generated code calls, one symbol for each function and float
+//! type. They are the functions of `prim::eval`, so that compiled code and evaluators agree bit for
+//! bit.
 
 use half::f16;
 use prim::{MathFun, Scalar, eval};

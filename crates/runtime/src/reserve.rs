@@ -1,21 +1,20 @@
-//! What the compiler asks of the system beside its runtime: whether there is so
-//! much address space, and an end at once.
+//! System calls for the compiler itself: a test of available address space, and an immediate exit.
 
-/// Whether the system lets this process map `bytes` of memory that may be written,
-/// of which nothing is used yet.
+/// Returns true if the system lets this process map `bytes` of writable memory, without using any
+/// of it.
 pub fn can_reserve(bytes: usize) -> bool {
     let (protection, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANON);
-    // SAFETY: a new mapping at a place of the system's choice, which nobody uses
-    // and which goes at once.
+    // SAFETY: a new mapping at an address chosen by the system, which is not used and is unmapped
+    // at once.
     unsafe {
         let place = libc::mmap(std::ptr::null_mut(), bytes, protection, flags, -1, 0);
         place != libc::MAP_FAILED && libc::munmap(place, bytes) == 0
     }
 }
 
-/// Ends the process with an exit code, and runs nothing before: other threads may
-/// be anywhere.
+/// Exits the process at once, without running destructors or exit handlers: other threads may still
+/// be running.
 pub fn exit_at_once(code: i32) -> ! {
-    // SAFETY: it does not return, and needs nothing.
+    // SAFETY: it does not return and has no preconditions.
     unsafe { libc::_exit(code) }
 }

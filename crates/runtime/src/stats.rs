@@ -1,27 +1,27 @@
-//! Counters of a context, for profiles: one row per thread, written only by
-//! that thread, so that counting costs a plain load and store.
+//! Counters of a context, for profiles: one row per thread, written only by that thread, so that an
+//! update is a plain load and store.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What is counted.
+/// A counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Counter {
-    /// Blocks asked for.
+    /// Blocks allocated.
     Allocations,
-    /// Bytes asked for.
+    /// Bytes allocated.
     Bytes,
-    /// Blocks that came from a cache.
+    /// Blocks that were reused from a cache.
     Reused,
-    /// Operations that were shared between threads.
+    /// Parallel operations that were shared between threads.
     Operations,
-    /// Grains (calls of a task function) of shared operations.
+    /// Calls of task functions in shared operations.
     Grains,
     /// Ranges that ran on another thread than their operation's caller.
     Steals,
 }
 
 impl Counter {
-    /// Every counter with the name that reports use, in the order of the table.
+    /// Every counter with its name in reports, in the order of the table.
     pub const ALL: [(Self, &'static str); 6] = [
         (Self::Allocations, "blocks allocated"),
         (Self::Bytes, "bytes allocated"),
@@ -36,7 +36,6 @@ impl Counter {
 #[derive(Default)]
 struct Row([AtomicU64; Counter::ALL.len()]);
 
-/// The counters of all threads of a context.
 pub struct Stats(Box<[Row]>);
 
 impl Stats {
@@ -51,7 +50,7 @@ impl Stats {
         cell.store(cell.load(Ordering::Relaxed).wrapping_add(by), Ordering::Relaxed);
     }
 
-    /// The sum over all threads.
+    /// The sum of a counter over all threads.
     pub fn total(&self, counter: Counter) -> u64 {
         self.0.iter().map(|row| row.0[counter as usize].load(Ordering::Relaxed)).fold(0, u64::wrapping_add)
     }

@@ -1,41 +1,40 @@
-//! Values of tuning parameters: what the command line and tuning files say, and
-//! which parameters of a program are meant.
+//! Values of tuning parameters, from the command line and tuning files, and their assignment to a
+//! program's parameters.
 //!
-//! A tuning file has lines `NAME=N`; blank lines and those that begin with `--` say
-//! nothing. Of several values for a name the last one counts. Names contain no `=`
-//! but in those of operators, so the last one divides.
+//! A tuning file has lines `NAME=N`; blank lines and lines that begin with `--` are ignored. Of
+//! several values for a name the last one counts. Names contain no `=` except in operators' names,
+//! so the last `=` separates name and value.
 
 use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::path::Path;
 
-/// The largest tuning file, in bytes.
+/// The maximum size of a tuning file, in bytes.
 const MAX_FILE: u64 = 16 << 20;
 
-/// More characters than this of a name are not compared with others.
+/// The number of characters of a name that are compared with other names.
 const MAX_COMPARED: usize = 200;
 
-/// The parameter for how many threads a block of a device has, as the reference has it, too.
-/// It is the compiler's: kernels' text has it.
+/// The parameter for the number of threads in a block, with the reference compiler's name. It has
+/// effect at compile time only, as the kernels' text contains the number.
 pub const BLOCK: &str = "default_tblock_size";
 
-/// The reference's parameter for all thresholds that are not set by name.
+/// The reference compiler's parameter for all thresholds that are not set by name.
 pub const ALL_THRESHOLDS: &str = "default_threshold";
 
-/// Further parameters of the reference's for all kernels of a program. Nothing depends on them
-/// here.
+/// Further parameters of the reference compiler for all kernels of a program. They have no effect.
 const IDLE: [&str; 3] = ["default_grid_size", "default_tile_size", "default_reg_tile_size"];
 
-/// What older files call some of these.
+/// Older names of some of these parameters.
 const OLDER: [(&str, &str); 2] = [("default_group_size", BLOCK), ("default_num_groups", "default_grid_size")];
 
-/// Whether a parameter is one that each program has, by its kernels as a whole.
+/// Returns true if a parameter applies to all kernels of any program.
 #[must_use]
 pub fn is_general(name: &str) -> bool {
     name == BLOCK || name == ALL_THRESHOLDS || IDLE.contains(&name)
 }
 
-/// What stands where an assignment should.
+/// The message for text that is no assignment.
 const FORM: &str = "must be of the form NAME=N, where N is a 64-bit integer";
 
 /// A value for a parameter.
@@ -43,17 +42,16 @@ const FORM: &str = "must be of the form NAME=N, where N is a 64-bit integer";
 pub struct Assignment {
     /// The parameter's name.
     pub name: String,
-    /// Its value.
     pub value: i64,
-    /// Where it stands, as the beginning of a message: `tuning file x, line 3: `.
+    /// The value's location, as the beginning of a message: `tuning file x, line 3: `.
     pub place: String,
 }
 
 impl Assignment {
-    /// The assignment of an option's value.
+    /// Parses an option's value.
     ///
     /// # Errors
-    /// What is wrong with the text.
+    /// The reason why the text is no assignment.
     pub fn parse(text: &str) -> Result<Self, &'static str> {
         Self::at(text, String::new()).ok_or(FORM)
     }
@@ -70,11 +68,11 @@ impl Assignment {
     }
 }
 
-/// The assignments in a tuning file.
+/// Reads the assignments in a tuning file.
 ///
 /// # Errors
-/// A message for the user: the file cannot be read, is too large, or has a line
-/// that is no assignment.
+/// A message for the user: the file cannot be read, is too large, or has a line that is no
+/// assignment.
 pub fn read_file(file: &Path) -> Result<Vec<Assignment>, String> {
     let shown = file.display();
     let mut text = String::new();
@@ -104,10 +102,10 @@ pub fn read_file(file: &Path) -> Result<Vec<Assignment>, String> {
     Ok(assignments)
 }
 
-/// The position among `known` of each assignment's parameter.
+/// Returns the index in `known` of each assignment's parameter.
 ///
 /// # Errors
-/// A message for the user about the first name that is unknown.
+/// A message for the user about the first unknown name.
 pub fn resolve(known: &[&str], assignments: &[Assignment]) -> Result<Vec<usize>, String> {
     let position = |given: &Assignment| {
         let found = known.iter().position(|name| *name == given.name);
@@ -125,7 +123,7 @@ fn unknown(known: &[&str], Assignment { name, place, .. }: &Assignment) -> Strin
     format!("{place}there is no tuning parameter `{name}`; {advice}")
 }
 
-/// The name among those that are known that somebody may have meant by this one.
+/// The most similar known name, if it is similar enough to suggest a misspelling.
 pub fn nearest<'k>(known: impl IntoIterator<Item = &'k str>, name: &str) -> Option<&'k str> {
     let known = known.into_iter();
     let (distance, other) = known.map(|other| (distance(name, other), other)).min()?;
@@ -133,8 +131,7 @@ pub fn nearest<'k>(known: impl IntoIterator<Item = &'k str>, name: &str) -> Opti
     (distance <= near).then_some(other)
 }
 
-/// How many characters must be added, removed or changed to make one text of the
-/// other.
+/// The edit distance of two texts, in characters.
 fn distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().take(MAX_COMPARED).collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();
@@ -149,14 +146,14 @@ fn distance(a: &str, b: &str) -> usize {
     row.last().copied().unwrap_or(0)
 }
 
-/// What is said of a comparison of a size with a parameter; it begins as the
-/// reference compiler's programs have it.
+/// The message for a comparison of a size with a parameter; it begins as in the reference
+/// compiler's programs.
 pub fn comparison(name: &str, size: i64, least: i64) -> String {
     let holds = least <= size;
     format!("Compared {name} <= {size}: {holds}; the parameter is {least}.")
 }
 
-/// What is said of points that are divided by a parameter.
+/// The message for iterations that are divided into chunks by a parameter.
 pub fn division(name: &str, points: i64, least: i64) -> String {
     format!("Divided {points} points by {name}; the parameter is {least}.")
 }

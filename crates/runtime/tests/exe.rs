@@ -1,4 +1,4 @@
-//! Executables: options, input, output, exit codes, messages.
+//! Tests of executables: options, input, output, exit codes, messages.
 
 #![allow(
     clippy::cast_ptr_alignment,
@@ -155,7 +155,7 @@ fn comparisons_are_logged() {
     let outcome = exe(&["-e", "long", "--log-versions", "-r", "1"], b"99");
     assert_eq!((outcome.code, outcome.stdout), (0, b"99i64\n".to_vec()));
     let line = "Compared long.lanes_share_0 <= 99: false; the parameter is 100.\n";
-    // Once to warm up.
+    // The warm-up run is logged too.
     assert_eq!(outcome.stderr, line.repeat(2));
     let set = "--param=long.lanes_share_0=3";
     let outcome = exe(&["-e", "long", "-L", set], b"99");

@@ -1,4 +1,4 @@
-//! The allocator through the eyes of compiled programs: reuse, limits, peak.
+//! Tests of the allocator with programs: reuse, limits, peak.
 
 #![allow(
     clippy::cast_ptr_alignment,
@@ -43,7 +43,7 @@ fn small_blocks_count_for_the_peak() {
     assert_eq!(big(&mut context, 1000), Ok(1000));
     let peak = context.peak_bytes();
     assert!((8_000..20_000).contains(&peak), "{peak}");
-    // It stays what it was when less is in use.
+    // The peak does not decrease.
     assert_eq!(big(&mut context, 10), Ok(10));
     assert_eq!(context.peak_bytes(), peak);
     assert_eq!(big(&mut context, 4000), Ok(4000));

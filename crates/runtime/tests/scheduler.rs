@@ -1,5 +1,5 @@
-//! Stress tests of the scheduler: every chunk once, nesting, failure, more
-//! threads than processors, sleeping and waking.
+//! Stress tests of the scheduler: every chunk once, nesting, failure, more threads than processors,
+//! sleeping and waking.
 
 #![allow(
     clippy::cast_ptr_alignment,
@@ -15,10 +15,10 @@ use std::sync::atomic::{AtomicI64, AtomicPtr, AtomicU32, Ordering};
 use std::time::Duration;
 use value::Value;
 
-/// What runs the chunks of an operation.
+/// A runtime function that runs the chunks of an operation.
 type Tasks = unsafe extern "C" fn(*mut Ctx, TaskFn, *mut u8, i64, i64) -> i32;
 
-/// Work that is always worth sharing.
+/// A cost that always justifies sharing.
 const MUCH: i64 = 1 << 40;
 
 /// Runs `fun` on `env` as the body of an entry point of a context of `threads`.
@@ -26,7 +26,7 @@ fn with_tasks(threads: usize, n: i64, cost: i64, fun: TaskFn, env: *mut u8) -> (
     with_tasks_by(br_tasks, threads, n, cost, fun, env)
 }
 
-/// As `with_tasks`, by one of the runtime's functions.
+/// As `with_tasks`, by the given function of the runtime.
 fn with_tasks_by(
     by: Tasks,
     threads: usize,
@@ -36,7 +36,7 @@ fn with_tasks_by(
     env: *mut u8,
 ) -> (Result<(), Error>, Context) {
     unsafe extern "C" fn entry(ctx: *mut Ctx, args: *const u64, _: *mut u64) -> i32 {
-        // SAFETY: the five words are those that `with_tasks_by` gives.
+        // SAFETY: the five words are those that `with_tasks_by` passes.
         unsafe {
             let fun = std::mem::transmute::<usize, TaskFn>(*args as usize);
             let by = std::mem::transmute::<usize, Tasks>(*args.add(4) as usize);
@@ -91,14 +91,14 @@ fn every_chunk_runs_exactly_once() {
     }
 }
 
-/// How often each chunk ran, and how many ranges there were.
+/// The number of times each chunk ran, and the number of ranges.
 struct Ranges(Counts, AtomicI64);
 
 unsafe extern "C" fn count_ranges(ctx: *mut Ctx, env: *mut u8, lo: i64, hi: i64) -> i32 {
     // SAFETY: the environment is a `Ranges` that outlives the operation.
     let ranges = unsafe { &*env.cast::<Ranges>() };
     ranges.1.fetch_add(1, Ordering::Relaxed);
-    // SAFETY: its first part is what `count` counts in.
+    // SAFETY: its first field is the environment of `count`.
     unsafe { count(ctx, (&raw const ranges.0).cast_mut().cast(), lo, hi) }
 }
 
@@ -159,7 +159,7 @@ fn what_may_be_much_is_shared_when_it_is() {
     }
 }
 
-/// What is kept for later: a block of slots.
+/// A block of slots that keeps blocks for later.
 struct Kept(AtomicPtr<u8>);
 
 unsafe extern "C" fn keep(ctx: *mut Ctx, env: *mut u8, lo: i64, hi: i64) -> i32 {
@@ -281,7 +281,7 @@ unsafe extern "C" fn nap(_: *mut Ctx, env: *mut u8, lo: i64, hi: i64) -> i32 {
 
 unsafe extern "C" fn repeat(ctx: *mut Ctx, env: *mut u8, _: i64, _: i64) -> i32 {
     for round in 0..20 {
-        // SAFETY: the environment is handed on.
+        // SAFETY: the environment is passed on unchanged.
         if unsafe { br_tasks(ctx, nap, env, 8, MUCH) } != 0 {
             return 1;
         }

@@ -1,8 +1,8 @@
-//! Arguments and results of programs with a device: their arrays lie there.
+//! Arguments and results of programs with a device, whose arrays are device blocks.
 //!
-//! Before a call: elements are copied to blocks of the device. After it: what is to be shown
-//! is copied to blocks of the host's, [`Context::fetched`]. Needs words that fit their
-//! descriptions; every block that is made here is the words'.
+//! Before a call, elements are copied to device blocks. After it, results that are shown are copied
+//! to host blocks by [`Context::fetched`]. Needs words that fit their descriptions; the words own
+//! every block created here.
 
 use super::{Words, array_of};
 use crate::abi::{KIND_ARRAY, ParamDesc};
@@ -11,33 +11,33 @@ use crate::device::{br_device_alloc, br_device_copy};
 use crate::error::Error;
 use crate::heap;
 
-/// Ways of [`br_device_copy`].
+/// The `way` argument of [`br_device_copy`].
 const TO_DEVICE: i64 = 0;
 const TO_HOST: i64 = 1;
 const ON_DEVICE: i64 = 2;
 
 impl Context {
-    /// Whether arrays of arguments and results lie on a device.
+    /// Returns true if arrays of arguments and results are device blocks.
     pub(super) fn has_device(&self) -> bool {
         self.shared().device.is_some()
     }
 
-    /// A block of the device with these bytes.
+    /// Creates a device block with these bytes.
     pub(super) fn upload(&mut self, bytes: &[u8]) -> Result<*mut u8, Error> {
         let block = self.room(bytes.len())?;
         self.copy(TO_DEVICE, (block, bytes.as_ptr().cast_mut()), bytes.len())
     }
 
-    /// A block of the device with the first bytes of another one.
+    /// Creates a device block with a copy of the first bytes of another one.
     pub(super) fn copy_remote(&mut self, from: *mut u8, bytes: usize) -> Result<*mut u8, Error> {
         let block = self.room(bytes)?;
         self.copy(ON_DEVICE, (block, from), bytes)
     }
 
-    /// Results whose arrays have come to the host; the blocks of the device are given back.
+    /// Copies the arrays of results to host blocks and releases their device blocks.
     ///
     /// # Errors
-    /// There is no memory, or the device has been lost; all blocks are given back.
+    /// Out of memory, or the device has failed; all blocks are released.
     pub(crate) fn fetched(&mut self, params: &[ParamDesc], mut words: Words) -> Result<Words, Error> {
         if !self.has_device() {
             return Ok(words);
@@ -60,19 +60,19 @@ impl Context {
         Ok(words)
     }
 
-    /// A block of the host's with the first bytes of one of the device, which is given back.
+    /// Creates a host block with the first bytes of a device block, which is released.
     fn fetch(&mut self, block: *mut u8, bytes: usize) -> Result<*mut u8, Error> {
         let ctx = self.enter();
         // SAFETY: this thread's view of a live context.
         let to = unsafe { heap::br_alloc(ctx, bytes as i64, std::ptr::null()) };
         let to = self.made(to)?;
         let to = self.copy(TO_HOST, (to, block), bytes)?;
-        // SAFETY: nobody has the block any more.
+        // SAFETY: there are no other references to the block.
         unsafe { heap::br_unref(ctx, block) };
         Ok(to)
     }
 
-    /// A block of the device of so many bytes.
+    /// Allocates a device block of `bytes` bytes.
     fn room(&mut self, bytes: usize) -> Result<*mut u8, Error> {
         let ctx = self.enter();
         // SAFETY: this thread's view of a live context.
@@ -80,13 +80,14 @@ impl Context {
         self.made(block)
     }
 
-    /// Copies bytes to the beginning of a new block, which is given back if that fails.
+    /// Copies bytes to the beginning of a new block, which is released if that fails.
     fn copy(&mut self, way: i64, (to, from): (*mut u8, *mut u8), bytes: usize) -> Result<*mut u8, Error> {
         let ctx = self.enter();
-        // SAFETY: so many bytes are in both, which are blocks or memory as the way says.
+        // SAFETY: both have at least `bytes` bytes, and are blocks or host memory as `way`
+        // requires.
         let status = unsafe { br_device_copy(ctx, way, to, 0, from, 0, bytes as i64) };
         self.outcome(status).map(|()| to).inspect_err(|_| {
-            // SAFETY: nobody else has the block.
+            // SAFETY: there are no other references to the block.
             unsafe { heap::br_unref(ctx, to) };
         })
     }

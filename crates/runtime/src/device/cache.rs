@@ -1,19 +1,19 @@
-//! Compiled kernels, kept on disk: a file for each source, options and device.
+//! A disk cache of compiled kernels: a file for each combination of source, options and device.
 //!
-//! A file is named by a hash of all that, and begins with it, so that no other one is taken
-//! for it; its last bytes are a hash of the rest. What is damaged, or cannot be read or
-//! written, is as if it were not there. Files are written beside their place and moved
-//! there, so that processes may share the folder.
+//! A file's name is a hash of that combination (the key), and the file contains the key, so that
+//! files cannot be confused; its last bytes are a hash of the rest. Files that are damaged, or
+//! cannot be read or written, are ignored. Files are written under a temporary name and renamed, so
+//! that processes may share the directory.
 
 use super::sealed::{hash, seal, unseal};
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// What files begin with; another layout gets another number.
+/// The start of each file; another layout gets another number.
 const MAGIC: &[u8] = b"bindrune kernels 1\n";
 
-/// The folder, if there is a place for such things.
+/// The cache directory, if one is known.
 fn folder() -> Option<PathBuf> {
     let named = |name| std::env::var_os(name).filter(|value| !value.is_empty());
     let base = match named("XDG_CACHE_HOME") {
@@ -23,7 +23,7 @@ fn folder() -> Option<PathBuf> {
     Some(base.join("bindrune"))
 }
 
-/// The file for a key, if it can have one: the one that is given, or one in the folder.
+/// The file for a key: the given one, or one in the cache directory, if there is one.
 pub fn file_of(key: &str, given: Option<&Path>) -> Option<PathBuf> {
     if let Some(given) = given {
         return Some(given.to_owned());
@@ -31,14 +31,14 @@ pub fn file_of(key: &str, given: Option<&Path>) -> Option<PathBuf> {
     Some(folder()?.join(format!("{:032x}.kernels", hash(key.as_bytes()))))
 }
 
-/// What a file keeps for a key.
+/// The contents of a file for a key.
 pub fn find(file: &Path, key: &str) -> Option<Vec<u8>> {
-    // What is no file may have no end.
+    // Other kinds of files may be endless.
     let is_file = fs::metadata(file).is_ok_and(|about| about.is_file());
     read(&is_file.then(|| fs::read(file))?.ok()?, key)
 }
 
-/// What a file keeps for a key, if it is whole.
+/// The contents of a file for a key, if it is intact.
 fn read(file: &[u8], key: &str) -> Option<Vec<u8>> {
     let rest = unseal(file, &[])?.strip_prefix(MAGIC)?;
     let (length, rest) = rest.split_first_chunk::<8>()?;
@@ -54,10 +54,10 @@ fn written(key: &str, binary: &[u8]) -> Vec<u8> {
     seal(file, &[])
 }
 
-/// Keeps something for a key, if it can.
+/// Stores contents for a key, if possible.
 pub fn keep(file: &Path, key: &str, binary: &[u8]) {
     let Some(folder) = file.parent() else { return };
-    // Nothing but a file is replaced.
+    // Only regular files are replaced.
     if fs::metadata(file).is_ok_and(|about| !about.is_file()) {
         return;
     }
@@ -67,7 +67,7 @@ pub fn keep(file: &Path, key: &str, binary: &[u8]) {
         .and_then(|mut new| new.write_all(&written(key, binary)))
         .and_then(|()| fs::rename(&beside, file));
     if placed.is_err() {
-        // Where it was not made there is nothing to take away.
+        // If it was not created, there is nothing to remove.
         let _ = fs::remove_file(&beside);
     }
 }

@@ -2,16 +2,16 @@
 
 use super::driver::{Arg, Driver, Limits, Memory};
 
-/// What a kernel does: its number, the blocks' bytes, its parameters.
+/// The effect of a kernel: its number, the blocks' bytes, its parameters.
 pub type Run = fn(usize, &mut Vec<Vec<u8>>, &[Arg]);
 
-/// A device with so many bytes of memory.
+/// A device with a limited number of bytes of memory.
 pub struct Fake {
     left: u64,
     pub blocks: Vec<Vec<u8>>,
     pub freed: Vec<Memory>,
     pub run: Run,
-    /// Commands whose times were not asked for.
+    /// The number of commands whose times were not collected.
     pub commands: u64,
 }
 

@@ -1,28 +1,28 @@
-//! The heads of a program's kernels, name and parameters. Launches hand over captures one
-//! after another, and drivers believe them: kernels that come from a file must have the heads
-//! of those in whose place they are, and compiled ones as many parameters.
+//! The signatures of a program's kernels: name and parameters. Launches pass captures by position,
+//! and drivers do not check them: kernels that are loaded from a file must have the signatures of
+//! the kernels that they replace, and compiled ones as many parameters.
 
 use crate::abi::DeviceDesc;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Words with a space between.
+/// The text's words, separated by single spaces.
 fn spaced(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// `NAME(PARAMETERS)` of the functions without a value in a text of [`spaced`] words.
+/// `NAME(PARAMETERS)` of the `void` functions in a text of [`spaced`] words.
 fn functions(text: &str) -> impl Iterator<Item = &str> {
     let behind = text.split("void ").skip(1);
     behind.filter_map(|function| Some(function.split('{').next()?.trim_end()))
 }
 
-/// A name, and what stands in the parentheses behind it.
+/// A name, and the contents of the parentheses after it.
 fn parts(head: &str) -> Option<(&str, &str)> {
     let (name, rest) = head.split_once('(')?;
     Some((name, rest.split(')').next()?))
 }
 
-/// `NAME(PARAMETERS)` of a program's kernels, as its text has them.
+/// `NAME(PARAMETERS)` of a program's kernels, from its source.
 pub fn heads(desc: &DeviceDesc) -> Vec<String> {
     let names: BTreeSet<&str> = desc.kernels().iter().map(|it| it.name.get()).collect();
     let text = spaced(desc.source.get());
@@ -30,15 +30,15 @@ pub fn heads(desc: &DeviceDesc) -> Vec<String> {
     functions(&text).filter(is_kernel).map(str::to_owned).collect()
 }
 
-/// A kernel of the program's that a text does not have, by its head.
+/// The signature of a kernel of the program that a text does not contain, if any.
 pub fn missing(desc: &DeviceDesc, text: &str) -> Option<String> {
     let text = spaced(text);
     let there: BTreeSet<&str> = functions(&text).collect();
     heads(desc).into_iter().find(|head| !there.contains(&**head))
 }
 
-/// A kernel of the program's that has another number of parameters in a text of PTX, by its
-/// head. One that is not there the driver does not find.
+/// The signature of a kernel of the program that has another number of parameters in a PTX text, if
+/// any. The driver reports kernels that are missing there.
 pub fn differing(desc: &DeviceDesc, ptx: &str) -> Option<String> {
     let entries = ptx.split(".entry ").skip(1).filter_map(parts);
     let there: BTreeMap<&str, usize> =

@@ -1,27 +1,26 @@
-//! Devices: where kernels run, with memory of their own.
+//! Devices that run kernels and have memory of their own.
 //!
-//! A context whose program has kernels opens a device when it is made: the driver's
-//! library is loaded then and never linked, a device is chosen, the kernels are compiled
-//! for it. What generated code asks for ([`abi`](crate::abi)) happens in order; the host
-//! waits only where something comes back to it.
+//! A context whose program has kernels opens a device when it is created: the driver's library is
+//! loaded at that time, never linked; a device is chosen, and the kernels are compiled for it. The
+//! commands of generated code ([`abi`](crate::abi)) are executed in order; the host waits only for
+//! data that it receives.
 //!
-//! **Failures.** A check that fails in a kernel notes its number in a block of the device
-//! unless another one has; the kernels behind do nothing then. Whenever bytes come to the
-//! host, that note comes along, if kernels have run since it was looked at last; so the
-//! host goes on with nothing that a failed kernel made. What is said is what would be said
-//! on a processor.
+//! **Failures.** A check that fails in a kernel records its number in a device block (the failure
+//! block) unless another one has; later kernels then return at once. Whenever bytes are copied to
+//! the host, the failure block is copied too, if kernels have run since it was last read; so the
+//! host never uses results of a failed kernel. The messages are the same as on a processor.
 //!
-//! | module | holds |
+//! | module | contents |
 //! |---|---|
-//! | [`driver`] | what is asked of a driver |
-//! | [`pool`] | memory against a limit, kept for reuse |
+//! | [`driver`] | the interface to drivers |
+//! | [`pool`] | memory limit and reuse of freed blocks |
 //! | [`opencl`] | the driver for OpenCL |
 //! | [`gpu`] | the driver for CUDA and HIP |
 //! | [`naming`] | devices by name |
-//! | [`cache`] | what was compiled, kept on disk |
-//! | [`sealed`] | bytes of files, with a sum |
-//! | [`heads`] | what kernels of a file must have |
-//! | [`profile`] | what launches and copies took |
+//! | [`cache`] | compiled kernels on disk |
+//! | [`sealed`] | file contents with a checksum |
+//! | [`heads`] | kernel signatures, to check kernels from files |
+//! | [`profile`] | times of launches and copies |
 
 mod cache;
 mod driver;
@@ -47,10 +46,10 @@ use std::path::PathBuf;
 use std::ptr::NonNull;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// The devices that there are for a program, a line each; OpenCL's for one without kernels.
+/// The available devices for a program, a line each; OpenCL devices for a program without kernels.
 ///
 /// # Errors
-/// Why none can be found.
+/// The reason why the devices cannot be listed.
 pub fn list(program: Option<&DeviceDesc>) -> Result<Vec<String>, String> {
     match program.map_or(TARGET_OPENCL, |desc| desc.target) {
         TARGET_CUDA => gpu::list(Vendor::Cuda),
@@ -59,43 +58,42 @@ pub fn list(program: Option<&DeviceDesc>) -> Result<Vec<String>, String> {
     }
 }
 
-/// What is said where a device is named and the program has no kernels.
+/// The message if a device is requested and the program has no kernels.
 pub(crate) const NO_KERNELS: &str = "the program runs on no device: it was compiled for processors";
 
-/// How a device is to be used.
+/// The configuration of a device.
 #[derive(Clone, Debug, Default)]
 pub struct Config {
-    /// Which one, by a part of its name or its platform's, perhaps after `#K` for the K-th
-    /// of those; any if `None`.
+    /// The device, by a substring of its name or its platform's, optionally after `#K` for the K-th
+    /// match; any device if `None`.
     pub name: Option<String>,
-    /// Of OpenCL's, only those of platforms with such a name, perhaps after `#K` for the K-th
-    /// of these.
+    /// For OpenCL: the platform, by a substring of its name, optionally after `#K` for the K-th
+    /// match.
     pub platform: Option<String>,
-    /// Kernels to be used in place of the program's.
+    /// Source of kernels that replaces the program's.
     pub source: Option<String>,
-    /// Compiled kernels to be used: what was written into `compiled_into` before.
+    /// Compiled kernels that replace the program's, as written to `compiled_into` earlier.
     pub compiled: Option<Vec<u8>>,
-    /// Where kernels are written to when they are compiled: for OpenCL what its driver gives,
-    /// for CUDA PTX.
+    /// The file to which kernels are written when they are compiled: for OpenCL the driver's
+    /// binary, for CUDA PTX.
     pub compiled_into: Option<PathBuf>,
-    /// Further options for the compiler of kernels.
+    /// Additional options for the kernel compiler.
     pub build_options: Vec<String>,
-    /// The file in which compiled kernels are kept, rather than in the user's folder for
-    /// such files.
+    /// The file in which compiled kernels are cached, instead of the user's cache directory.
     pub cache_file: Option<PathBuf>,
-    /// Whether it is wanted what launches and copies took.
+    /// True if launches and copies are timed.
     pub timed: bool,
-    /// Whether each is waited for and told, too.
+    /// True if the host also waits for each command and logs it.
     pub debug: bool,
 }
 
 impl Config {
-    /// The text of a program's kernels, or what is to be used in their place.
+    /// The source of a program's kernels, or its replacement.
     fn kernels<'a>(&'a self, desc: &'a DeviceDesc) -> &'a str {
         self.source.as_deref().unwrap_or(desc.source.get())
     }
 
-    /// Writes compiled kernels where they are wanted, if they are.
+    /// Writes compiled kernels to the requested file, if any.
     fn write_compiled(&self, code: &[u8]) -> Result<(), String> {
         let Some(file) = &self.compiled_into else {
             return Ok(());
@@ -103,13 +101,13 @@ impl Config {
         std::fs::write(file, code).map_err(|e| format!("cannot write {}: {e}", file.display()))
     }
 
-    /// Whether there has to be a device.
+    /// Returns true if the configuration requires a device.
     pub(crate) const fn is_wanted(&self) -> bool {
         self.name.is_some() || self.platform.is_some()
     }
 }
 
-/// What stands in a block of the host's that stands for one of a device.
+/// The contents of a host block that represents a device block.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Block {
@@ -124,12 +122,12 @@ struct State {
     driver: Box<dyn Driver>,
     pool: Pool,
     desc: DeviceDesc,
-    /// Where kernels note failures.
+    /// The failure block.
     slot: Memory,
-    /// How many bytes that has.
+    /// The size of the failure block in bytes.
     slot_bytes: usize,
     limits: Limits,
-    /// Whether kernels that may fail have been launched since the note was looked at.
+    /// True if kernels that may fail have been launched since the failure block was last read.
     unread: bool,
     launches: u64,
     copied: [u64; WAYS.len()],
@@ -137,10 +135,10 @@ struct State {
 }
 
 impl Device {
-    /// Opens a device for a program; not more memory than the limit is in use at a time.
+    /// Opens a device for a program; at most `limit` bytes of its memory are in use at a time.
     ///
     /// # Errors
-    /// What is missing, in words for the user.
+    /// A message for the user.
     pub(crate) fn open(desc: &DeviceDesc, config: &Config, limit: Option<u64>) -> Result<Self, String> {
         let driver: Box<dyn Driver> = match desc.target {
             TARGET_OPENCL => Box::new(opencl::open(desc, config)?),
@@ -172,7 +170,7 @@ impl Device {
             .map_err(|refused| pool.describe(slot_bytes as u64, refused))?;
         driver.write(slot, 0, &vec![0; slot_bytes])?;
         if profile.is_some() {
-            // This is not the program's.
+            // Discards the times of commands that are not the program's.
             driver.times()?;
         }
         Ok(Self(Mutex::new(State {
@@ -193,21 +191,21 @@ impl Device {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What the device has.
+    /// The device's capacities.
     pub(crate) fn limits(&self) -> Limits {
         self.state().limits
     }
 
-    /// Takes back what a block of the host's stood for.
+    /// Frees a device block whose host block has been freed.
     pub(crate) fn give_back(&self, block: Block) {
         let state = &mut *self.state();
         state.pool.put(state.driver.as_mut(), block.memory, block.bytes);
     }
 
-    /// Waits until all is done.
+    /// Waits until all commands are complete.
     ///
     /// # Errors
-    /// What a kernel says that has failed.
+    /// The message of a kernel that failed.
     pub(crate) fn settle(&self) -> Result<(), String> {
         let mut state = self.state();
         if state.unread {
@@ -216,20 +214,20 @@ impl Device {
         state.driver.finish().map_err(|e| state.broken(&e))
     }
 
-    /// From now on the profile counts.
+    /// Restarts the profile.
     pub(crate) fn warmed_up(&self) {
         let mut state = self.state();
-        // What fails here fails again when something is asked for.
+        // A failure here recurs at the next command.
         let _ = state.ask_times();
         if let Some(profile) = &mut state.profile {
             profile.restart();
         }
     }
 
-    /// What was counted, a line each.
+    /// The counters, a line each.
     pub(crate) fn report(&self) -> Vec<String> {
         let mut state = self.state();
-        // Of what has failed no times are known; the failure was told.
+        // After a failure the times are unknown; the failure has been reported.
         let _ = state.ask_times();
         let mut lines = vec![
             format!("device: {}", state.driver.name()),
@@ -246,8 +244,8 @@ impl Device {
         lines
     }
 
-    /// What was launched and copied since this was asked last, a line each; nothing unless
-    /// it is [wanted](Config::debug).
+    /// The launches and copies since the last call, a line each; empty unless
+    /// [requested](Config::debug).
     pub(crate) fn commands(&self) -> Vec<String> {
         let mut state = self.state();
         let profile = state.profile.as_mut();
@@ -256,12 +254,12 @@ impl Device {
 }
 
 impl State {
-    /// What is said where the driver fails.
+    /// The message if the driver fails.
     fn broken(&self, why: &str) -> String {
         render(&format!("the device `{}` fails: {why}.", self.driver.name()), "")
     }
 
-    /// A command was given to the driver.
+    /// Records that a command was issued to the driver.
     fn begun(&mut self, command: Command) -> Result<(), String> {
         let Some(profile) = &mut self.profile else {
             return Ok(());
@@ -272,7 +270,7 @@ impl State {
         Ok(())
     }
 
-    /// What the commands since the last time took.
+    /// Collects the times of the commands since the last call.
     fn ask_times(&mut self) -> Result<(), String> {
         let Some(profile) = &mut self.profile else {
             return Ok(());
@@ -282,7 +280,7 @@ impl State {
         Ok(())
     }
 
-    /// Bytes come to the host, and whether a kernel has failed.
+    /// Copies bytes to the host, and reads the failure block if necessary.
     fn read(&mut self, wanted: Option<(Memory, u64, &mut [u8])>) -> Result<(), String> {
         let unread = std::mem::take(&mut self.unread);
         let mut note = vec![0; if unread { self.slot_bytes } else { 0 }];
@@ -307,7 +305,7 @@ impl State {
         let Ok(number @ 1..) = usize::try_from(number) else {
             return Ok(());
         };
-        // What follows starts afresh.
+        // Clears the failure block for later calls.
         let cleared = self.driver.write(self.slot, 0, &[0; 8]);
         let cleared = cleared.and_then(|()| self.begun(Command::Note));
         cleared.map_err(|e| self.broken(&e))?;
@@ -330,7 +328,7 @@ impl State {
         for (&word, &size) in words.iter().zip(desc.sizes()) {
             args.push(if size == 0 {
                 let block = NonNull::new(word as usize as *mut Block);
-                // SAFETY: generated code passes addresses that `br_device_alloc` gave.
+                // SAFETY: generated code passes addresses that `br_device_alloc` returned.
                 Arg::Memory(block.map(|block| unsafe { block.as_ref() }.memory))
             } else {
                 Arg::Scalar(word.to_le_bytes(), size as usize)
@@ -338,7 +336,7 @@ impl State {
         }
         let mut shared = 0u64;
         for &bytes in words.get(desc.sizes().len()..).unwrap_or_default() {
-            // Nobody has the half of all addresses, which negative numbers are.
+            // Negative sizes become at least 2^63, which exceeds every capacity.
             let bytes = bytes.checked_next_multiple_of(8).unwrap_or(u64::MAX);
             shared = shared.saturating_add(bytes);
             args.push(Arg::Pad(bytes.max(8)));
@@ -353,7 +351,7 @@ impl State {
                     self.limits.shared
                 )
             };
-            // Of several operations that became one, the last.
+            // For fused operations, the source positions of the last one.
             let places = desc.places.get();
             let place = places.split("\n\n").next().unwrap_or_default();
             return Err(render(&what, place));
@@ -370,25 +368,25 @@ impl State {
 
 impl Drop for State {
     fn drop(&mut self) {
-        // What kernels still use has to stay; errors were told or are nobody's any more.
+        // Kernels may still use the blocks; errors have been reported, or can no longer be.
         let _ = self.driver.finish();
         self.pool.empty(self.driver.as_mut());
         self.driver.free(self.slot);
     }
 }
 
-/// The number of copies to the host among the [`WAYS`].
+/// The index of copies to the host in [`WAYS`].
 const TO_HOST: usize = 1;
 
 const NO_DEVICE: &str = "the context has no device; this is a bug of the compiler, please report it";
 
-/// Records a failure as finished text; the status.
+/// Records a failure as finished text and returns the status.
 fn fail(ctx: &Ctx, text: String) -> i32 {
     ctx.shared().errors.record(|| text);
     1
 }
 
-/// Allocates a block of the device; see [`crate::abi`].
+/// Allocates a device block; see [`crate::abi`].
 ///
 /// # Safety
 /// As [`heap::br_alloc`].
@@ -426,7 +424,7 @@ pub unsafe extern "C" fn br_device_alloc(ctx: *mut Ctx, bytes: i64, place: *cons
     }
 }
 
-/// Copies bytes to, from or on the device; see [`crate::abi`].
+/// Copies bytes to, from or within device memory; see [`crate::abi`].
 ///
 /// # Safety
 /// `ctx` must be the calling thread's view of a live context, the others as
@@ -454,17 +452,17 @@ pub unsafe extern "C" fn br_device_copy(
         *copied += count as u64;
     }
     #[expect(clippy::cast_ptr_alignment, reason = "blocks lie where `br_device_alloc` made them")]
-    // SAFETY: an address that `br_device_alloc` gave.
+    // SAFETY: an address that `br_device_alloc` returned.
     let memory = |block: *mut u8| unsafe { block.cast::<Block>().read() }.memory;
     let (to_at, from_at) = (to_at as u64, from_at as u64);
     let done = match way {
         0 => {
-            // SAFETY: by the caller's promise so many bytes are there.
+            // SAFETY: by the caller's promise there are `count` bytes.
             let bytes = unsafe { std::slice::from_raw_parts(from, count) };
             state.driver.write(memory(to), to_at, bytes)
         }
         1 => {
-            // SAFETY: as above; nobody else looks at them meanwhile.
+            // SAFETY: as above; nothing else accesses them meanwhile.
             let into = unsafe { std::slice::from_raw_parts_mut(to, count) };
             return match state.read(Some((memory(from), from_at, into))) {
                 Ok(()) => 0,
@@ -486,8 +484,8 @@ pub unsafe extern "C" fn br_device_copy(
 /// Launches a kernel; see [`crate::abi`].
 ///
 /// # Safety
-/// `ctx` must be the calling thread's view of a live context, `words` as many words as the
-/// kernel has captures and arrays whose sizes the launch says.
+/// `ctx` must be the calling thread's view of a live context; `words` must hold a word for each of
+/// the kernel's captures and each of its shared-memory buffers that are sized at launch.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn br_launch(ctx: *mut Ctx, kernel: i64, blocks: i64, words: *const u64) -> i32 {
     // SAFETY: by the caller's promise.

@@ -1,20 +1,20 @@
-//! Devices by name: a part of a device's name, or of its platform's, whatever the case of
-//! letters; `#K` before it means the K-th of those, from 0. Platforms likewise.
+//! Devices by name: a substring of a device's name, or of its platform's, ignoring case; the prefix
+//! `#K` denotes the K-th match, from 0. Platforms likewise.
 
-/// The position of the device that is meant; of each its name and its platform's are given.
+/// The index of the requested device; `all` has each device's name and its platform's.
 pub fn find(all: &[[&str; 2]], wanted: &str) -> Result<usize, String> {
     pick("device", all, wanted, " (--list-devices says more)")
 }
 
-/// The platform that is meant, of all devices' platforms in order.
+/// The requested platform, among the platforms of all devices in order.
 pub fn platform<'a>(all: &[&'a str], wanted: &str) -> Result<&'a str, String> {
     let mut names: Vec<[&str; 1]> = all.iter().map(|name| [*name]).collect();
     names.dedup();
     pick("platform", &names, wanted, "").map(|at| names[at][0])
 }
 
-/// The position of the one that is meant, of those that have these names, of which the first
-/// is shown.
+/// The index of the requested item; `all` has each item's names, the first of which is shown in
+/// messages.
 fn pick<const N: usize>(what: &str, all: &[[&str; N]], wanted: &str, more: &str) -> Result<usize, String> {
     let (number, part) = split(wanted)?;
     let part = part.to_lowercase();
@@ -27,7 +27,7 @@ fn pick<const N: usize>(what: &str, all: &[[&str; N]], wanted: &str, more: &str)
     })
 }
 
-/// `#K` and a name.
+/// Splits `#K NAME` into number and name.
 fn split(wanted: &str) -> Result<(usize, &str), String> {
     let Some(rest) = wanted.strip_prefix('#') else {
         return Ok((0, wanted));

@@ -1,15 +1,15 @@
-//! The memory of a device: blocks against a limit, and freed ones kept for reuse.
+//! The memory of a device: allocation with a limit, and a cache of freed blocks.
 //!
-//! What is in use and what is kept never exceed the limit together; before that would
-//! happen, the blocks that were kept longest go back. What cannot fit is refused before
-//! the driver is asked, as drivers may notice only when a kernel runs.
+//! Live and cached bytes together never exceed the limit; before that would happen, the oldest
+//! cached blocks are freed. Requests that cannot succeed are refused without asking the driver, as
+//! drivers may notice only when a kernel runs.
 
 use super::driver::{Driver, Memory};
 use std::fmt::Write as _;
 
-/// Blocks come in multiples of so many bytes.
+/// The granularity of block sizes, in bytes.
 const STEP: u64 = 256;
-/// At most this many freed blocks are kept.
+/// The maximum number of cached blocks.
 const MAX_KEPT: usize = 256;
 
 /// A freed block.
@@ -18,44 +18,44 @@ struct Kept {
     bytes: u64,
 }
 
-/// The account of a device's memory.
+/// The accounting of a device's memory.
 pub struct Pool {
     limit: u64,
-    /// The largest block that the device gives.
+    /// The largest block that the device can allocate.
     largest: u64,
     live: u64,
     peak: u64,
     /// Oldest first.
     kept: Vec<Kept>,
     kept_bytes: u64,
-    /// How many blocks were asked for, and how many of them had been kept.
+    /// The number of blocks requested, and the number that came from the cache.
     pub blocks: u64,
     pub reused: u64,
 }
 
-/// Why there is no memory.
+/// The reason why an allocation was refused.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Refused {
-    /// More would be in use than the limit.
+    /// The limit would be exceeded.
     Limit,
-    /// The device gives no block as large.
+    /// The device cannot allocate a block of this size.
     Block,
-    /// The device has no more.
+    /// The device is out of memory.
     Device,
 }
 
 impl Pool {
-    /// A pool that gives so much at a time.
+    /// A pool with a limit and a maximum block size.
     pub fn new(limit: u64, largest: u64) -> Self {
         Self { limit, largest, live: 0, peak: 0, kept: Vec::new(), kept_bytes: 0, blocks: 0, reused: 0 }
     }
 
-    /// The most bytes that were in use at a time.
+    /// The peak of bytes in use.
     pub const fn peak(&self) -> u64 {
         self.peak
     }
 
-    /// A block of at least so many bytes, and how many it has.
+    /// Returns a block of at least `bytes` bytes, and its true size.
     pub fn take(
         &mut self,
         driver: &mut dyn Driver,
@@ -102,7 +102,7 @@ impl Pool {
         self.peak = self.peak.max(self.live);
     }
 
-    /// Takes a block back, of so many bytes.
+    /// Caches a block of `bytes` bytes.
     pub fn put(&mut self, driver: &mut dyn Driver, memory: Memory, bytes: u64) {
         self.live -= bytes;
         self.kept_bytes += bytes;
@@ -118,14 +118,14 @@ impl Pool {
         driver.free(memory);
     }
 
-    /// Gives back all that is kept.
+    /// Frees all cached blocks.
     pub fn empty(&mut self, driver: &mut dyn Driver) {
         while !self.kept.is_empty() {
             self.drop_oldest(driver);
         }
     }
 
-    /// What is said where a block of so many bytes is refused.
+    /// The message for a refused request of `bytes` bytes.
     pub fn describe(&self, bytes: u64, refused: Refused) -> String {
         let mut text = format!(
             "out of memory on the device: {bytes} bytes were asked for while {} bytes are in use, and ",
@@ -163,7 +163,7 @@ mod tests {
         assert_eq!(other.take(&mut driver, 2049), Ok(Err(Refused::Block)));
         let mut driver = Fake::new(8192);
         pool.put(&mut driver, second, 2048);
-        // The same block, though less is wanted; one much too large is not taken.
+        // The same block, though fewer bytes are requested; a much larger one would not be reused.
         let again = pool.take(&mut driver, 1800).expect("it works");
         assert_eq!(again, Ok((second, 2048)));
         assert_eq!((pool.blocks, pool.reused), (5, 1));

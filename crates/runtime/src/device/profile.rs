@@ -1,32 +1,32 @@
-//! What launches and copies took, for `-P` and `-D`: a row for each kernel and for each way
-//! of a copy, and with `-D` a line for each command.
+//! Times of launches and copies, for `-P` and `-D`: a row for each kernel and for each direction of
+//! copies, and with `-D` a line for each command.
 //!
-//! The driver times commands by its own events, and only where a profile is wanted. It is
-//! asked for their times now and then, with `-D` behind each of them: what fails is then
-//! told of the command that failed.
+//! The driver times commands by its own events, and only if a profile is requested. Times are
+//! collected now and then, with `-D` after each command: failures are then reported for the command
+//! that failed.
 
 use crate::abi::{DeviceDesc, KernelDesc};
 
-/// How many commands may be behind before the driver is asked for their times.
+/// The number of pending commands after which their times are collected.
 pub const MOST_PENDING: usize = 1024;
-/// How many lines are kept between two looks at them.
+/// The maximum number of lines kept between two calls of `lines`.
 const MOST_LINES: usize = 1 << 16;
 
-/// Names of the ways of a copy, as [`crate::abi`] numbers them.
+/// The directions of a copy, as [`crate::abi`] numbers them.
 pub const WAYS: [&str; 3] = ["to the device", "to the host", "on the device"];
 
-/// A command of the driver's.
+/// A command of the driver.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Command {
-    /// So many blocks of a kernel.
+    /// A launch: kernel and number of blocks.
     Launch(usize, u64),
-    /// A copy of so many bytes, by its way.
+    /// A copy: direction and number of bytes.
     Copy(usize, u64),
-    /// A note of failures is read or cleared.
+    /// A read or reset of the failure block.
     Note,
 }
 
-/// What all commands of a kind came to.
+/// The totals of all commands of a kind.
 #[derive(Clone, Copy, Default, Debug)]
 struct Row {
     calls: u64,
@@ -34,9 +34,9 @@ struct Row {
     bytes: u64,
 }
 
-/// What the commands of a context took.
+/// The times of a context's commands.
 pub struct Profile {
-    /// Whether each command is waited for and gets a line.
+    /// True if each command is waited for and gets a line.
     pub debug: bool,
     pending: Vec<Command>,
     kernels: Vec<Row>,
@@ -47,7 +47,7 @@ pub struct Profile {
 }
 
 impl Profile {
-    /// A profile of a program's kernels, empty.
+    /// An empty profile of a program's kernels.
     pub fn new(desc: &DeviceDesc, debug: bool) -> Self {
         Self {
             debug,
@@ -60,13 +60,13 @@ impl Profile {
         }
     }
 
-    /// A command was given to the driver; whether its times are wanted now.
+    /// Records an issued command; returns true if times should be collected now.
     pub fn begun(&mut self, command: Command) -> bool {
         self.pending.push(command);
         self.debug || self.pending.len() >= MOST_PENDING
     }
 
-    /// The commands since the last call took so many nanoseconds, each in turn.
+    /// Records the times, in nanoseconds, of the commands since the last call, in order.
     pub fn ended(&mut self, desc: &DeviceDesc, times: &[u64]) {
         for (command, nanos) in std::mem::take(&mut self.pending).into_iter().zip(times) {
             let (row, bytes) = match command {
@@ -85,14 +85,14 @@ impl Profile {
         }
     }
 
-    /// What was counted so far is not: a call that only warmed up.
+    /// Resets the totals after a warm-up run.
     pub fn restart(&mut self) {
         self.kernels.fill(Row::default());
         self.copies = Default::default();
         self.notes = Row::default();
     }
 
-    /// The times of the commands since the last call are not known.
+    /// Drops the commands since the last call, whose times are unknown.
     pub fn forget(&mut self) {
         self.pending.clear();
     }
@@ -120,7 +120,7 @@ impl Profile {
         }
     }
 
-    /// The lines since somebody looked.
+    /// Takes the lines since the last call.
     pub fn lines(&mut self) -> Vec<String> {
         let mut lines = std::mem::take(&mut self.lines);
         let more = std::mem::take(&mut self.more);
@@ -130,7 +130,7 @@ impl Profile {
         lines
     }
 
-    /// The table: what took longest first.
+    /// The table, sorted by time, longest first.
     pub fn table(&self, desc: &DeviceDesc) -> Vec<String> {
         let kernels = desc.kernels().iter().zip(&self.kernels);
         let mut rows: Vec<(String, Row)> = kernels.map(|(k, row)| (named(k), *row)).collect();
@@ -164,16 +164,16 @@ impl Profile {
     }
 }
 
-/// Microseconds with a digit behind the point.
+/// Microseconds with one decimal.
 fn micros(nanos: u64) -> String {
     format!("{:.1}", nanos as f64 / 1e3)
 }
 
-/// How files of the standard library begin, which are no place of the program's.
+/// The path prefix of the standard library's files, which are not shown.
 const LIBRARY: &str = "/prelude/";
 
-/// How a kernel is called: name and number, and the places that it comes from, of each
-/// operation that became a part of it the innermost that the user wrote.
+/// A kernel's name in reports: name and number, and for each operation fused into it the innermost
+/// source position that is in the user's code.
 pub fn named(kernel: &KernelDesc) -> String {
     let (name, id) = (kernel.shown.get(), kernel.id);
     let mut places: Vec<&str> = Vec::new();

@@ -1,7 +1,6 @@
-//! Bytes with a sum behind them, for files: what is damaged or cut short shows, whoever reads
-//! what the bytes are may rely on them.
+//! File contents with a checksum at the end, which detects damaged and truncated files.
 
-/// FNV's hash with 128 bits, of bytes behind others of which the hash is `start`.
+/// FNV's hash with 128 bits of `bytes`, continuing from the hash `start` of preceding bytes.
 fn hash_on(start: u128, bytes: &[u8]) -> u128 {
     const FACTOR: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013b;
     let step = |hash: u128, byte: &u8| (hash ^ u128::from(*byte)).wrapping_mul(FACTOR);
@@ -14,14 +13,14 @@ pub fn hash(bytes: &[u8]) -> u128 {
     hash_on(START, bytes)
 }
 
-/// Bytes for a file, which belong to something else that the reader knows.
+/// Appends a checksum of `bytes` and of `to`, data that the reader knows.
 pub fn seal(mut bytes: Vec<u8>, to: &[u8]) -> Vec<u8> {
     let sum = hash_on(hash(to), &bytes);
     bytes.extend(sum.to_le_bytes());
     bytes
 }
 
-/// What was sealed, if it is whole and belongs to this.
+/// The sealed bytes, if the file is complete and was sealed with the same `to`.
 pub fn unseal<'b>(file: &'b [u8], to: &[u8]) -> Option<&'b [u8]> {
     let (bytes, sum) = file.split_last_chunk::<16>()?;
     (hash_on(hash(to), bytes) == u128::from_le_bytes(*sum)).then_some(bytes)

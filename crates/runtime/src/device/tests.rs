@@ -1,4 +1,4 @@
-//! Devices on a driver that does as if there were one.
+//! Tests of devices with a fake driver.
 
 use super::driver::{Arg, Memory};
 use super::fake::Fake;

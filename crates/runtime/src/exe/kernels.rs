@@ -1,4 +1,4 @@
-//! A program's kernels on the command line: written into a file, taken from one.
+//! A program's kernels on the command line: written to a file, or loaded from one.
 
 use super::options::{DeviceOptions, Kernels, Options};
 use crate::abi::{CLASS_THRESHOLD, DeviceDesc, Program, TARGET_CUDA, TARGET_HIP, TARGET_OPENCL};
@@ -21,7 +21,7 @@ fn of<'a>(program: &'a Program, wanted: &Kernels) -> Result<&'a DeviceDesc, Stri
     Err(format!("the program's kernels are for {target}, not for {}", wanted.target))
 }
 
-/// Writes the text of a program's kernels into a file.
+/// Writes the source of a program's kernels to a file.
 pub(super) fn dump(program: &Program, into: &Kernels) -> Result<(), String> {
     let source = of(program, into)?.source.get();
     let file = &into.file;
@@ -35,8 +35,8 @@ struct Loaded {
     compiled: Option<Vec<u8>>,
 }
 
-/// Takes kernels for a program from a file. Those in text form, PTX among them, must have the
-/// parameters of the program's.
+/// Loads kernels for a program from a file. Those in text form, PTX included, must have the same
+/// parameters as the program's.
 fn load(desc: &DeviceDesc, from: &Kernels) -> Result<Loaded, String> {
     let file = from.file.display();
     let cannot = |e| format!("cannot read {file}: {e}");
@@ -57,8 +57,8 @@ fn load(desc: &DeviceDesc, from: &Kernels) -> Result<Loaded, String> {
     })
 }
 
-/// How the device is to be used, with kernels from a file if there are to be such. Where they
-/// are to be written, this is for them as they are compiled.
+/// The device configuration, with kernels from a file if requested. For `--dump-*` options it is
+/// that for writing compiled kernels.
 pub(super) fn config(program: &Program, options: &Options) -> Result<Config, String> {
     let DeviceOptions { name, platform, build_options, cache_file, load: from, dump, .. } = &options.device;
     let Loaded { source, compiled } = match from {
@@ -83,7 +83,7 @@ pub(super) fn config(program: &Program, options: &Options) -> Result<Config, Str
     })
 }
 
-/// What is to be said of options and parameters that are for all kernels and change nothing.
+/// The messages about options and parameters for all kernels that have no effect.
 pub(super) fn idle(program: &Program, options: &Options) -> Vec<String> {
     let said = "changes nothing: how work falls apart over threads is part of the program";
     let given = options.device.idle.iter();
@@ -104,8 +104,8 @@ pub(super) fn idle(program: &Program, options: &Options) -> Vec<String> {
     lines
 }
 
-/// What tuning parameters are set to: thresholds first that all get one value, so that those
-/// that are set by name override it.
+/// The assignments to tuning parameters: first the common value of all thresholds, so that values
+/// set by name override it.
 pub(super) fn assignments(program: &Program, options: &Options) -> Vec<Assignment> {
     let (general, own): (Vec<_>, Vec<_>) = (options.params.iter()).partition(|given| is_general(&given.name));
     let all = general.iter().rev().find(|it| it.name == ALL_THRESHOLDS);

@@ -1,9 +1,7 @@
-//! Levels of processors, and the choice of a program's code for the processor that
-//! it is started on.
+//! Processor levels, and the choice of a program's code for the processor on which it is started.
 //!
-//! The levels are those of the x86-64 psABI. A processor has a level if it has the
-//! level's instructions and the operating system keeps the registers that they
-//! need.
+//! The levels are those of the x86-64 psABI. A processor has a level if it has the level's
+//! instructions and the operating system saves the registers that they need.
 
 use crate::image::Image;
 use std::fmt;
@@ -20,10 +18,10 @@ pub enum Level {
 }
 
 impl Level {
-    /// All levels, the least first.
+    /// All levels, lowest first.
     pub const ALL: [Self; 3] = [Self::V2, Self::V3, Self::V4];
 
-    /// The name of the processors, as the compiler knows it.
+    /// The processor name for the compiler.
     pub const fn processor(self) -> &'static str {
         match self {
             Self::V2 => "x86-64-v2",
@@ -32,7 +30,7 @@ impl Level {
         }
     }
 
-    /// What options call it.
+    /// The level's name in options.
     pub const fn name(self) -> &'static str {
         match self {
             Self::V2 => "v2",
@@ -46,12 +44,12 @@ impl Level {
         Self::ALL.into_iter().find(|level| level.name() == name)
     }
 
-    /// The best level that this machine has.
+    /// The highest level of this machine.
     pub fn of_this_machine() -> Option<Self> {
         Self::ALL.into_iter().take_while(|level| level.is_here()).last()
     }
 
-    /// Whether this machine has what the level has more than the one before.
+    /// Returns true if this machine has the features that the level adds to the previous one.
     #[cfg(target_arch = "x86_64")]
     fn is_here(self) -> bool {
         match self {
@@ -96,9 +94,9 @@ impl fmt::Display for Level {
 
 /// A program's code.
 pub enum Code {
-    /// For one processor.
+    /// Code for one processor.
     One(Image),
-    /// For several levels of processors.
+    /// Code for several processor levels.
     Levels(Vec<(Level, Image)>),
 }
 
@@ -109,8 +107,8 @@ impl From<Image> for Code {
 }
 
 impl Code {
-    /// The code for a machine that has this level at best, or for the level that
-    /// is asked for. The error says why there is none.
+    /// Chooses the code for the level `machine`, or for the requested level; returns an error
+    /// message if there is none.
     pub fn choose(
         self,
         wanted: Option<Level>,

@@ -1,9 +1,8 @@
-//! An executable's whole behaviour: options, arguments from standard input,
-//! runs and their times, results to standard output, exit code.
+//! The whole behaviour of an executable: options, arguments from standard input, timed runs,
+//! results to standard output, exit code.
 //!
-//! It behaves as the reference compiler's executables do. [`br_main`] is called
-//! by the `main` of object files, [`run`] by the compiler's own `run` command;
-//! both take the same way.
+//! It behaves as the reference compiler's executables do. The `main` of object files calls
+//! [`br_main`], the compiler's own `run` command calls [`run`]; both share one implementation.
 
 mod kernels;
 pub mod levels;
@@ -26,7 +25,7 @@ use std::sync::Arc;
 use std::time::Instant;
 use value::Reader;
 
-/// Where an executable's arguments come from and its results go.
+/// The input and output of an executable.
 pub struct Streams<'a, R> {
     /// Arguments.
     pub stdin: Reader<R>,
@@ -36,11 +35,11 @@ pub struct Streams<'a, R> {
     pub stderr: &'a mut dyn Write,
 }
 
-/// Why an executable ends with exit code 1.
+/// The reason why an executable ends with exit code 1.
 enum Failure {
-    /// With this message.
+    /// A failure with this message.
     Message(String),
-    /// Without one: nobody reads the output any more.
+    /// A failure without a message: the reader of the output has closed it.
     Quiet,
 }
 
@@ -56,8 +55,8 @@ impl From<String> for Failure {
     }
 }
 
-/// Behaves as the program's executable does, called with `args`, of which the
-/// first is its name. Returns the exit code.
+/// Behaves as the program's executable does when called with `args`, the first of which is its
+/// name. Returns the exit code.
 pub fn run<R: Read>(
     code: impl Into<Code>,
     args: impl IntoIterator<Item = OsString>,
@@ -70,7 +69,7 @@ pub fn run<R: Read>(
         Err(Failure::Quiet) => return 1,
         Err(Failure::Message(message)) => message,
     };
-    // Where this cannot be written, the exit code has to say it.
+    // If this cannot be written, the exit code is the only report.
     let _ = writeln!(streams.stderr, "{name}: {message}");
     let _ = streams.stderr.flush();
     1
@@ -148,7 +147,7 @@ fn behave<R: Read>(
     outcome
 }
 
-/// How many parameters the words read so far are for.
+/// The number of parameters that the words read so far cover.
 fn loaded(params: &[ParamDesc], words: &Words) -> usize {
     let mut left = words.as_slice().len();
     params
@@ -213,7 +212,7 @@ fn run_entry<R: Read>(
         }
         let copy =
             if has_unique && !is_last { Some(context.copy_unique(entry.params(), args)?) } else { None };
-        // Clocks are not free: nobody asks for them where nobody is told.
+        // Clocks are read only if times are reported, as they are not free.
         let timed = options.log || times.is_some();
         let start = timed.then(Instant::now);
         let outcome = context.invoke(entry, copy.as_ref().unwrap_or(args));
@@ -269,7 +268,7 @@ fn print_results(
         written.and_then(|()| out.write_all(b"\n")).map_err(|e| write_failure(&e))?;
     }
     out.flush().map_err(|e| write_failure(&e))?;
-    // What could not be flushed was reported above; nothing is left.
+    // Unflushed output was reported above; the buffer is empty.
     drop(out.into_parts());
     Ok(())
 }
@@ -286,12 +285,12 @@ fn write_failure(e: &io::Error) -> Failure {
     }
 }
 
-/// A line for the user's information; it may get lost.
+/// Prints a line for information; errors are ignored.
 fn log(stderr: &mut dyn Write, line: &str) {
     let _ = writeln!(stderr, "{line}");
 }
 
-/// Ends a context and says what memory its program left behind.
+/// Ends a context and reports memory that its program leaked.
 fn check_leaks(context: Context, stderr: &mut dyn Write) {
     let leaked = context.finish();
     if leaked > 0 {
@@ -306,7 +305,7 @@ fn open_stdin() -> io::Result<File> {
     Ok(File::from(stdin.try_clone_to_owned()?))
 }
 
-/// A reader that knows how much is left of a regular file.
+/// A reader that knows the remaining length of a regular file.
 fn reader(mut stdin: File) -> Reader<File> {
     let length = stdin.metadata().ok().filter(fs::Metadata::is_file);
     let left = length.and_then(|m| m.len().checked_sub(stdin.stream_position().ok()?));
@@ -323,13 +322,13 @@ fn reader(mut stdin: File) -> Reader<File> {
 /// as long as the process.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn br_main(argc: i32, argv: *const *const c_char, program: *const Program) -> i32 {
-    // SAFETY: by the caller's promise; the table needs nobody to keep it.
+    // SAFETY: by the caller's promise; the table lives as long as the process.
     let image = unsafe { Image::new(*program, Arc::new(())) };
     // SAFETY: by the caller's promise.
     unsafe { start(argc, argv, Code::One(image)) }
 }
 
-/// The same for a program with code for several levels of processors.
+/// The same for a program with code for several processor levels.
 ///
 /// # Safety
 /// As for [`br_main`]; `levels` must point to `n` valid tables, in order of their
@@ -347,7 +346,7 @@ pub unsafe extern "C" fn br_main_levels(
         let LevelDesc { number, program } = unsafe { *levels.add(at) };
         let level = Level::ALL.into_iter().find(|l| *l as u64 == number);
         if let Some(level) = level {
-            // SAFETY: by the caller's promise; the table needs nobody to keep it.
+            // SAFETY: by the caller's promise; the table lives as long as the process.
             images.push((level, unsafe { Image::new(*program, Arc::new(())) }));
         }
     }
@@ -355,13 +354,13 @@ pub unsafe extern "C" fn br_main_levels(
     unsafe { start(argc, argv, Code::Levels(images)) }
 }
 
-/// Runs a program in a process that is there for nothing else.
+/// Runs a program as the only purpose of the process.
 ///
 /// # Safety
 /// `argc` and `argv` must be what `main` got.
 unsafe fn start(argc: i32, argv: *const *const c_char, code: Code) -> i32 {
-    // A closed pipe is an error of `write` here, not the end of the process.
-    // SAFETY: no handler of ours is replaced; the process has just started.
+    // A closed pipe becomes an error of `write` and does not kill the process.
+    // SAFETY: no other handler is replaced; the process has just started.
     unsafe { libc::signal(libc::SIGPIPE, libc::SIG_IGN) };
     let args: Vec<OsString> = (0..usize::try_from(argc).unwrap_or(0))
         .map(|i| {
@@ -370,8 +369,8 @@ unsafe fn start(argc: i32, argv: *const *const c_char, code: Code) -> i32 {
             OsString::from_vec(arg.to_bytes().to_vec())
         })
         .collect();
-    // SAFETY: the descriptors are this process's standard streams; the handles
-    // are forgotten below, so that nothing closes them.
+    // SAFETY: the descriptors are this process's standard streams; the handles are never dropped,
+    // so nothing closes them.
     let (mut stdout, mut stderr) = unsafe {
         (std::mem::ManuallyDrop::new(File::from_raw_fd(1)), std::mem::ManuallyDrop::new(File::from_raw_fd(2)))
     };

@@ -1,5 +1,4 @@
-//! The command line of an executable, with the options of the reference
-//! compiler's executables.
+//! The command line of an executable, with the options of the reference compiler's executables.
 
 mod device;
 
@@ -12,14 +11,14 @@ use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-/// What the command line asks for.
+/// The options of a run.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Options {
     /// Entry point to run.
     pub entry: String,
     /// Number of timed runs; `None`: one run without a warm-up.
     pub runs: Option<u64>,
-    /// Where to write run times.
+    /// The file for run times.
     pub runtime_file: Option<PathBuf>,
     /// Write results in the binary format.
     pub binary: bool,
@@ -35,19 +34,19 @@ pub struct Options {
     pub num_threads: Option<usize>,
     /// Memory limit in bytes.
     pub memory_limit: Option<u64>,
-    /// The level of processors whose code is to be run.
+    /// The processor level whose code is run.
     pub cpu_level: Option<Level>,
     /// Log comparisons with tuning parameters.
     pub log_versions: bool,
-    /// Print the values of tuning parameters rather than run anything.
+    /// Print the values of tuning parameters instead of running.
     pub print_values: bool,
-    /// Tuning parameters that were set, in order.
+    /// The assignments to tuning parameters, in order.
     pub params: Vec<Assignment>,
     /// The device to run on, and its kernels.
     pub device: DeviceOptions,
 }
 
-/// What to do.
+/// The action that the command line requests.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Command {
     /// Run an entry point.
@@ -56,7 +55,7 @@ pub enum Command {
     Help,
     /// Print the tuning parameters.
     PrintParams,
-    /// Print the devices that there are.
+    /// Print the available devices.
     ListDevices,
 }
 

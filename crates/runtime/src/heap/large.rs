@@ -1,11 +1,10 @@
-//! Large blocks, shared by all threads: fresh ones from the system, freed ones
-//! kept for reuse, and the account of what is in use.
+//! Large blocks, shared by all threads: fresh ones from the system, a cache of freed ones for
+//! reuse, and the accounting of live bytes.
 //!
-//! Live bytes plus cached bytes exceed the peak of live bytes by [`SPARE`] at most:
-//! before a fresh block would break that, the oldest cached ones go back. So repeated
-//! runs reuse their (already paged-in) blocks, loops whose arrays grow and shrink
-//! do not fault the same pages in at each turn, and the process is hardly larger
-//! than a run without a cache would make it.
+//! Live bytes plus cached bytes exceed the peak of live bytes by at most [`SPARE`]: before a fresh
+//! block would break that, the oldest cached ones are freed. So repeated runs reuse their (already
+//! paged-in) blocks, loops whose arrays grow and shrink do not fault the same pages in at each
+//! iteration, and the process is hardly larger than it would be without a cache.
 
 use super::limit::default_limit;
 use std::alloc::{Layout, alloc, dealloc};
@@ -13,20 +12,20 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-/// From this size on a block is a mapping of its own.
+/// The size from which on a block is a mapping of its own.
 const MAP_BYTES: u64 = 256 << 10;
-/// From this size on a block is aligned for, and asks for, huge pages.
+/// The size from which on a block is aligned for, and requests, huge pages.
 const HUGE_BYTES: u64 = 4 << 20;
 const HUGE_PAGE: u64 = 2 << 20;
 const PAGE: u64 = 4 << 10;
-/// Bytes of freed blocks that are kept although never so many were in use at a time
-/// (`bench/run.py reference --case breadthFirstSearch`).
+/// Bytes of freed blocks that are cached in addition to the peak of live bytes (`bench/run.py
+/// reference --case breadthFirstSearch`).
 const SPARE: u64 = 32 << 20;
-/// Up to this size a block may do for one of half its size, else for one of four fifths.
+/// Up to this size a cached block may be twice as large as requested; above, by a quarter larger.
 const LOOSE_BYTES: u64 = 2 << 20;
-/// At most this many freed blocks are kept.
+/// The maximum number of cached blocks.
 const MAX_CACHED: usize = 64;
-/// Below this much live memory the default limit is not even looked up.
+/// Below this much live memory the default limit is not determined.
 const SURELY_FINE: u64 = 64 << 20;
 
 /// A freed block.
@@ -35,7 +34,7 @@ struct Cached {
     total: u64,
 }
 
-// SAFETY: a freed block belongs to nobody else.
+// SAFETY: a freed block belongs to the cache alone.
 unsafe impl Send for Cached {}
 
 /// Freed blocks, oldest first.
@@ -45,16 +44,16 @@ struct Cache {
     bytes: u64,
 }
 
-/// The limit that an allocation ran into.
+/// The reason why an allocation was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refused {
     /// Bytes in use at that time.
     pub live: u64,
-    /// The limit in bytes, or the system's refusal.
+    /// The limit in bytes; `None` if the system refused.
     pub limit: Option<u64>,
 }
 
-/// What all threads of a context share about memory.
+/// Memory state shared by all threads of a context.
 pub struct SharedHeap {
     live: AtomicI64,
     peak: AtomicU64,
@@ -64,7 +63,7 @@ pub struct SharedHeap {
 }
 
 impl SharedHeap {
-    /// An empty heap with this limit in bytes (`None`: the machine's).
+    /// An empty heap with this limit in bytes (`None`: the default limit).
     pub fn new(limit: Option<u64>) -> Self {
         Self {
             live: AtomicI64::new(0),
@@ -75,23 +74,23 @@ impl SharedHeap {
         }
     }
 
-    /// Bytes in use, up to what threads have not yet reported: below 0 where one gave
-    /// back what another one has not told of.
+    /// Reported bytes in use: negative if one thread reported the release of blocks whose
+    /// allocation another one has not reported.
     pub fn reported(&self) -> i64 {
         self.live.load(Ordering::Relaxed)
     }
 
-    /// Bytes in use, as far as threads have told.
+    /// Reported bytes in use, at least 0.
     pub fn live(&self) -> u64 {
         at_least_0(self.reported())
     }
 
-    /// The most bytes that were in use at a time.
+    /// The peak of bytes in use.
     pub fn peak(&self) -> u64 {
         self.peak.load(Ordering::Relaxed)
     }
 
-    /// Notes that some thread had `unreported` bytes more in use than it told of.
+    /// Updates the peak for a thread with `unreported` more bytes in use than it reported.
     pub fn note_peak(&self, unreported: i64) {
         let most = self.reported().saturating_add(unreported);
         self.peak.fetch_max(at_least_0(most), Ordering::Relaxed);
@@ -122,8 +121,8 @@ impl SharedHeap {
         self.live.fetch_sub(less, Ordering::Relaxed);
     }
 
-    /// A block of at least `total` bytes, its true size, and whether it was
-    /// cached. It counts as live from now on.
+    /// Returns a block of at least `total` bytes, its true size, and true if it was cached. It
+    /// counts as live from now on.
     pub fn take(&self, total: u64) -> Result<(NonNull<u8>, u64, bool), Refused> {
         let total = round_up(total, if total < MAP_BYTES { 64 } else { PAGE });
         let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
@@ -157,7 +156,7 @@ impl SharedHeap {
         }
     }
 
-    /// Takes a block back that `take` gave, of its true size.
+    /// Caches a block from `take`, of its true size.
     pub fn put(&self, at: NonNull<u8>, total: u64) {
         self.release(total);
         let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
@@ -199,7 +198,7 @@ fn layout(total: u64) -> Option<Layout> {
     Layout::from_size_align(usize::try_from(total).ok()?, 64).ok()
 }
 
-/// Fresh memory of `total` bytes, aligned to 64.
+/// Obtains fresh memory of `total` bytes, aligned to 64.
 pub fn obtain(total: u64) -> Option<NonNull<u8>> {
     if total >= MAP_BYTES {
         return map(total);
@@ -222,7 +221,7 @@ pub unsafe fn give_back(at: NonNull<u8>, total: u64) {
     }
 }
 
-/// A private mapping of `total` bytes (a multiple of the page size).
+/// Creates a private mapping of `total` bytes (a multiple of the page size).
 fn map(total: u64) -> Option<NonNull<u8>> {
     let huge = total >= HUGE_BYTES;
     let span = if huge { total.checked_add(HUGE_PAGE)? } else { total };
@@ -247,8 +246,8 @@ fn map(total: u64) -> Option<NonNull<u8>> {
     let base = start as usize;
     let aligned = round_up(base as u64, HUGE_PAGE) as usize;
     let (head, tail) = (aligned - base, base + span - (aligned + total as usize));
-    // SAFETY: cuts off the unaligned ends of the mapping just made; the parts
-    // are whole pages because all sizes are.
+    // SAFETY: cuts off the unaligned ends of the mapping just made; the parts are whole pages
+    // because all sizes are.
     unsafe {
         if head > 0 {
             libc::munmap(start, head);
@@ -279,7 +278,7 @@ mod tests {
         let first = [1, 3, 5].map(turn);
         let again = [1, 3, 5].map(turn);
         assert_eq!((first, again), ([false; 3], [true; 3]));
-        // Half of what is cached is enough of small blocks only.
+        // Only small blocks may be twice as large as requested.
         assert!(turn(4) && !turn(2));
     }
 

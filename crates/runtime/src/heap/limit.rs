@@ -1,10 +1,9 @@
-//! How much memory a program may use when nobody says: the smaller of the
-//! machine's memory and the limits of the control groups that the process lives
-//! in, less a sixteenth that stays free for code, stacks and the rest.
+//! The default memory limit: the minimum of the machine's memory and the limits of the process's
+//! control groups, less a sixteenth that stays free for code, stacks and other uses.
 
 use std::fs;
 
-/// The default limit in bytes; `u64::MAX` where nothing is known.
+/// The default limit in bytes; close to `u64::MAX` if no limit is known.
 pub fn default_limit() -> u64 {
     let known = machine().into_iter().chain(control_groups()).min().unwrap_or(u64::MAX);
     known - known / 16
@@ -29,9 +28,9 @@ fn control_groups() -> Option<u64> {
         .min()
 }
 
-/// The limit files of the groups in `/proc/self/cgroup` and of their ancestors,
-/// for both versions of the interface. Inside a container the path that the
-/// kernel tells may not exist below the mount; the mount's root then counts.
+/// The limit files of the groups in `/proc/self/cgroup` and of their ancestors, for both versions
+/// of the interface. Inside a container the path that the kernel reports may not exist below the
+/// mount; the mount's root then counts.
 fn control_group_files(text: &str) -> Vec<String> {
     let mut files = Vec::new();
     for line in text.lines() {

@@ -1,11 +1,10 @@
-//! Memory of compiled programs: blocks with a count of references.
+//! Memory of compiled programs: reference-counted blocks.
 //!
-//! A block is a [`Header`] of 64 bytes and then its data, 64-byte aligned.
-//! Small blocks come in size classes (at most a quarter larger than asked for)
-//! and are kept in lists that each thread has for itself, so that allocation in
-//! tasks takes no lock; a thread keeps a bounded amount per class. Large blocks
-//! are shared, see [`large`]. Live bytes of small blocks are reported to the
-//! shared account in steps of [`REPORT_BYTES`].
+//! A block is a [`Header`] of 64 bytes followed by its data, 64-byte aligned. Small blocks come in
+//! size classes (at most a quarter larger than requested, or 64 bytes) and are kept in free lists
+//! of each thread, so that allocation in tasks takes no lock; a thread keeps a bounded amount per
+//! class. Large blocks are shared, see [`large`]. Live bytes of small blocks are reported to the
+//! shared accounting in steps of [`REPORT_BYTES`].
 
 pub mod large;
 mod limit;
@@ -22,26 +21,26 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 use value::Buffer;
 
-/// Bytes in front of the data.
+/// The size of a header.
 const HEADER: u64 = 64;
 /// The largest block, header included, that has a size class.
 const SMALL_BYTES: u64 = 64 << 10;
 const CLASSES: usize = 36;
-/// A thread keeps at most this many bytes of freed blocks in a class.
+/// The maximum number of bytes of freed blocks that a thread keeps in a class.
 const KEEP_BYTES: u64 = 128 << 10;
-/// A thread reports its small blocks when they changed by this many bytes.
+/// The change in bytes of small blocks after which a thread reports them.
 const REPORT_BYTES: i64 = 64 << 10;
-/// The first word of the header of a block of constant data in generated code.
-/// Nobody writes to such a block's header: it lies in read-only memory.
+/// The first word of the header of a block of constant data in generated code. Such a header is
+/// never written: it lies in read-only memory.
 const STATIC_REFERENCES: u64 = 1 << 62;
-/// [`Header::slots`] of a block that stands for one of a device.
+/// [`Header::slots`] of a block that represents a device block.
 const REMOTE: u64 = u64::MAX;
 /// [`Header::class`] of a block of [`large`].
 const LARGE: u64 = u64::MAX;
 /// [`Header::class`] of a block whose memory is that of a `value::Buffer`.
 const ADOPTED: u64 = u64::MAX - 1;
 
-/// What stands in front of a block's data.
+/// The header that precedes a block's data.
 #[repr(C, align(64))]
 struct Header {
     references: AtomicU64,
@@ -51,15 +50,15 @@ struct Header {
     class: u64,
     /// Next free block of the class, while it is free.
     next: Option<NonNull<Header>>,
-    /// How many slots its data begin with: addresses of blocks that it holds a
-    /// reference to each, or null. [`REMOTE`] if they are a [`device::Block`].
+    /// The number of slots at the start of the data: addresses of blocks to each of which it holds
+    /// a reference, or null. [`REMOTE`] if the data are a [`device::Block`].
     slots: u64,
 }
 
 const _: () = assert!(size_of::<Header>() == HEADER as usize && value::HEADROOM == HEADER as usize);
 
-/// The class of the smallest size that holds `total` bytes. Classes go in steps
-/// of 64 bytes up to 512, then in four steps for each doubling.
+/// The smallest size class that holds `total` bytes. Classes go in steps of 64 bytes up to 512,
+/// then in four steps for each doubling.
 fn class_of(total: u64) -> usize {
     let units = total.div_ceil(64).max(1);
     if units <= 8 {
@@ -89,7 +88,7 @@ struct FreeList {
 pub struct LocalHeap {
     free: [FreeList; CLASSES],
     unreported: i64,
-    /// The most that `unreported` was since the last report.
+    /// The maximum of `unreported` since the last report.
     highest: i64,
 }
 
@@ -100,7 +99,7 @@ impl Default for LocalHeap {
 }
 
 impl LocalHeap {
-    /// Tells the shared account about small blocks; refused only for growth.
+    /// Reports small blocks to the shared accounting; refused only for growth.
     fn report(&mut self, shared: &SharedHeap) -> Result<(), Refused> {
         let change = self.unreported;
         shared.note_peak(std::mem::take(&mut self.highest));
@@ -149,7 +148,7 @@ impl LocalHeap {
         Ok(block)
     }
 
-    /// Takes a small block back.
+    /// Adds a small block to its free list, or frees it.
     fn put_small(&mut self, mut block: NonNull<Header>, shared: &SharedHeap) {
         // SAFETY: the block has no references left, so it is this thread's own.
         let header = unsafe { block.as_mut() };
@@ -170,18 +169,17 @@ impl LocalHeap {
         }
     }
 
-    /// Bytes of small blocks that the shared account does not know of.
+    /// Bytes of small blocks that have not been reported to the shared accounting.
     pub fn unreported(&self) -> i64 {
         self.unreported
     }
 
-    /// The most bytes of small blocks that the shared account did not know of at a
-    /// time, since it was told last.
+    /// The maximum of unreported bytes of small blocks since the last report.
     pub fn highest(&self) -> i64 {
         self.highest
     }
 
-    /// Gives everything back and settles the account.
+    /// Frees all cached blocks and reports what is left.
     pub fn retire(&mut self, shared: &SharedHeap) {
         for list in &mut self.free {
             while let Some(block) = list.first {
@@ -194,12 +192,12 @@ impl LocalHeap {
             list.bytes = 0;
         }
         if self.report(shared).is_err() {
-            // What the account does not know need not be released from it.
+            // Bytes that were not reported need not be released.
             self.unreported = 0;
         }
     }
 
-    /// A block for `bytes` bytes of data, with one reference.
+    /// Allocates a block for `bytes` bytes of data, with one reference.
     pub fn alloc(&mut self, bytes: u64, shared: &Shared, me: usize) -> Result<NonNull<u8>, Refused> {
         shared.stats.add(me, Counter::Allocations, 1);
         shared.stats.add(me, Counter::Bytes, bytes);
@@ -207,7 +205,7 @@ impl LocalHeap {
         let block = if total <= SMALL_BYTES {
             self.take_small(class_of(total), shared, me)?
         } else {
-            // The account must be exact where blocks are large.
+            // The accounting must be exact for large blocks.
             self.report(&shared.heap)?;
             let (block, total, reused) = shared.heap.take(total)?;
             let block = block.cast::<Header>();
@@ -231,13 +229,13 @@ impl LocalHeap {
         }
     }
 
-    /// Gives up one reference to a block.
+    /// Releases one reference to a block.
     ///
     /// # Safety
     /// `data` must come from `alloc` on the same context; the caller must own
     /// the reference.
     pub unsafe fn unref(&mut self, data: NonNull<u8>, shared: &Shared) {
-        // SAFETY: by the caller's promise there is a header in front.
+        // SAFETY: by the caller's promise a header precedes the data.
         let block = unsafe { data.cast::<Header>().sub(1) };
         // SAFETY: as above. The reference ends before the block is reused.
         let (last, class, total, slots) = unsafe {
@@ -246,7 +244,7 @@ impl LocalHeap {
             if references >= STATIC_REFERENCES {
                 return;
             }
-            // The only owner needs no atomic update.
+            // A sole owner needs no atomic update.
             let last = references == 1 || header.references.fetch_sub(1, Ordering::Release) == 1;
             (last, header.class, header.total, header.slots)
         };
@@ -255,7 +253,7 @@ impl LocalHeap {
         }
         fence(Ordering::Acquire);
         if slots > 0 {
-            // SAFETY: nobody else has the block any more.
+            // SAFETY: there are no other references to the block.
             unsafe { self.empty(block, shared) };
         }
         match class {
@@ -271,7 +269,7 @@ impl LocalHeap {
 }
 
 impl LocalHeap {
-    /// A block of the host's that stands for one of a device, with one reference.
+    /// Allocates a host block that represents a device block, with one reference.
     pub fn alloc_remote(
         &mut self,
         remote: device::Block,
@@ -279,7 +277,7 @@ impl LocalHeap {
         me: usize,
     ) -> Result<NonNull<u8>, Refused> {
         let data = self.alloc(size_of::<device::Block>() as u64, shared, me)?;
-        // SAFETY: the block is new, has room for it, and a header in front.
+        // SAFETY: the block is new, large enough for it, and has a header.
         unsafe {
             data.cast::<device::Block>().write(remote);
             data.cast::<Header>().sub(1).as_mut().slots = REMOTE;
@@ -287,12 +285,11 @@ impl LocalHeap {
         Ok(data)
     }
 
-    /// Gives up what a block of slots holds, or what one stands for; then it is a block
-    /// like others.
+    /// Releases the blocks in a block of slots, or the device block that a block represents;
+    /// afterwards it is an ordinary block.
     ///
     /// # Safety
-    /// The block must have no references left, and its slots must hold what
-    /// [`br_slots`] says.
+    /// The block must have no references left, and its slots must hold what [`br_slots`] specifies.
     #[cold]
     unsafe fn empty(&mut self, mut block: NonNull<Header>, shared: &Shared) {
         // SAFETY: by the caller's promise the block is this thread's own.
@@ -308,8 +305,8 @@ impl LocalHeap {
         // SAFETY: its data follow the header.
         let first = unsafe { block.add(1) }.cast::<*mut u8>();
         for i in 0..slots as usize {
-            // SAFETY: there are so many slots. What they hold holds no slots itself
-            // (`imp::Slots`), so this does not go deep.
+            // SAFETY: the index is below the number of slots. The blocks in slots are not blocks of
+            // slots themselves (`imp::Slots`), so the recursion is not deep.
             if let Some(kept) = NonNull::new(unsafe { first.add(i).read() }) {
                 // SAFETY: the slot owns a reference.
                 unsafe { self.unref(kept, shared) };
@@ -318,10 +315,10 @@ impl LocalHeap {
     }
 }
 
-/// What is said where a product of sizes overflows.
+/// The message if a product of sizes overflows.
 pub const TOO_LARGE: &str = "the size of an array in bytes does not fit into 63 bits.";
 
-/// Says why there is no memory, and for what of the program.
+/// The message for a refused allocation at a location of the program.
 pub fn describe(bytes: u64, refused: Refused, location: &str) -> String {
     let Refused { live, limit } = refused;
     let message = match limit {
@@ -375,8 +372,7 @@ pub unsafe extern "C" fn br_slots(ctx: *mut Ctx, count: i64, place: *const Check
     // SAFETY: by the caller's promise.
     let block = unsafe { br_alloc(ctx, bytes, place) };
     if let Some(data) = NonNull::new(block) {
-        // SAFETY: the block is new, has room for so many addresses, and a header in
-        // front.
+        // SAFETY: the block is new, has space for `count` addresses, and a header.
         unsafe {
             data.write_bytes(0, bytes as usize);
             data.cast::<Header>().sub(1).as_mut().slots = count as u64;
@@ -385,7 +381,7 @@ pub unsafe extern "C" fn br_slots(ctx: *mut Ctx, count: i64, place: *const Check
     block
 }
 
-/// The positions of a description, which may be null.
+/// The source positions of a description, which may be null.
 ///
 /// # Safety
 /// `place` must be null or a valid description.
@@ -398,8 +394,8 @@ pub(crate) unsafe fn location(place: *const CheckDesc) -> String {
     }
 }
 
-/// Makes a buffer a block without copying: the header goes into the headroom
-/// that buffers have. Null on failure, like [`br_alloc`].
+/// Makes a buffer a block without copying: the header is written to the buffer's headroom. Null on
+/// failure, like [`br_alloc`].
 ///
 /// # Safety
 /// `ctx` must be the calling thread's view of a live context.
@@ -416,8 +412,8 @@ pub unsafe fn adopt(ctx: *mut Ctx, data: Buffer) -> *mut u8 {
         return std::ptr::null_mut();
     }
     let (data, _, _) = data.into_raw_parts();
-    // SAFETY: a buffer with a capacity has `HEADROOM` bytes of its own in front
-    // of its data, aligned like them.
+    // SAFETY: a buffer with a capacity has `HEADROOM` bytes of its own before its data, aligned
+    // like them.
     unsafe {
         data.cast::<Header>().sub(1).write(Header {
             references: AtomicU64::new(1),
@@ -437,7 +433,7 @@ pub unsafe fn adopt(ctx: *mut Ctx, data: Buffer) -> *mut u8 {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn br_ref(data: *mut u8) {
     if let Some(data) = NonNull::new(data) {
-        // SAFETY: by the caller's promise there is a header in front.
+        // SAFETY: by the caller's promise a header precedes the data.
         let header = unsafe { data.cast::<Header>().sub(1).as_ref() };
         if header.references.load(Ordering::Relaxed) < STATIC_REFERENCES {
             header.references.fetch_add(1, Ordering::Relaxed);
@@ -445,7 +441,7 @@ pub unsafe extern "C" fn br_ref(data: *mut u8) {
     }
 }
 
-/// Gives up a reference to a block; see [`crate::abi`].
+/// Releases a reference to a block; see [`crate::abi`].
 ///
 /// # Safety
 /// `ctx` must be the calling thread's view of a live context, `data` null or a
@@ -461,7 +457,7 @@ pub unsafe extern "C" fn br_unref(ctx: *mut Ctx, data: *mut u8) {
     }
 }
 
-/// Gives up the references that an array holds; see [`crate::abi`].
+/// Releases the references in an array; see [`crate::abi`].
 ///
 /// # Safety
 /// As [`br_unref`] for each of the `count` pointers that `blocks` points to.

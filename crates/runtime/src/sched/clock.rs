@@ -1,12 +1,12 @@
-//! A clock that costs little to read, for spans of some microseconds.
+//! A clock that is cheap to read, for spans of some microseconds.
 
 #[cfg(target_arch = "x86_64")]
 mod ticks {
-    /// About 5 µs: the counter goes on at the processor's nominal speed.
+    /// About 5 µs: the counter runs at the processor's nominal frequency.
     pub const SEQUENTIAL: u64 = 12_000;
 
     pub fn now() -> u64 {
-        // SAFETY: reading the counter touches no memory, and all 64-bit x86 have it.
+        // SAFETY: reading the counter touches no memory, and all 64-bit x86 processors have it.
         unsafe { core::arch::x86_64::_rdtsc() }
     }
 }
@@ -25,6 +25,5 @@ mod ticks {
     }
 }
 
-/// The time now, and how long something takes at most that is not worth sharing, in the
-/// clock's units.
+/// The current time, and the limit below which work is not worth sharing, in the clock's units.
 pub use ticks::{SEQUENTIAL, now};

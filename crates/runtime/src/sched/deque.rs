@@ -1,9 +1,9 @@
-//! A work-stealing deque of fixed capacity (Chase and Lev, with the memory
-//! orderings of Lê, Pop, Cohen and Zappa Nardelli, PPoPP 2013).
+//! A work-stealing deque of fixed capacity (Chase and Lev, with the memory orderings of Lê, Pop,
+//! Cohen and Zappa Nardelli, PPoPP 2013).
 //!
-//! Its owner pushes and pops at the bottom, thieves take from the top. Because
-//! ranges split in halves and only while the deque is empty, a few entries
-//! suffice; a full deque refuses, and its owner then runs the work itself.
+//! Its owner pushes and pops at the bottom, thieves steal from the top. Because ranges are split
+//! into halves, mostly while the deque is empty, few entries suffice; a full deque refuses, and its
+//! owner then runs the work itself.
 
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering, fence};
 
@@ -20,12 +20,12 @@ pub struct Job {
     pub hi: i64,
 }
 
-/// What a thief found.
+/// The result of an attempt to steal.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Steal {
-    /// Nothing there.
+    /// The deque is empty.
     Empty,
-    /// Another thread was quicker; trying again may succeed.
+    /// Another thread took the job; a retry may succeed.
     Retry,
     /// The oldest job.
     Job(Job),
@@ -34,7 +34,7 @@ pub enum Steal {
 #[repr(align(128))]
 struct Padded<T>(T);
 
-/// The deque.
+/// A work-stealing deque.
 pub struct Deque {
     top: Padded<AtomicI64>,
     bottom: Padded<AtomicI64>,
@@ -65,7 +65,7 @@ impl Deque {
         }
     }
 
-    /// Owner only: adds a job at the bottom; false if there is no room.
+    /// Owner only: adds a job at the bottom; returns false if the deque is full.
     pub fn push(&self, job: Job) -> bool {
         let bottom = self.bottom.0.load(Ordering::Relaxed);
         let top = self.top.0.load(Ordering::Acquire);
@@ -92,7 +92,7 @@ impl Deque {
         if top < bottom {
             return Some(self.read(bottom));
         }
-        // At most one job is left, and thieves may be after it.
+        // At most one job is left, for which thieves may compete.
         let job = self.read(bottom);
         let won = top == bottom
             && self.top.0.compare_exchange(top, top + 1, Ordering::SeqCst, Ordering::Relaxed).is_ok();
@@ -108,14 +108,14 @@ impl Deque {
         if top >= bottom {
             return Steal::Empty;
         }
-        // The words may be torn by a later push into the same slot, but then
-        // `top` has moved on and the exchange fails.
+        // The words may be torn by a later push into the same slot, but then `top` has advanced and
+        // the exchange fails.
         let job = self.read(top);
         let won = self.top.0.compare_exchange(top, top + 1, Ordering::SeqCst, Ordering::Relaxed).is_ok();
         if won { Steal::Job(job) } else { Steal::Retry }
     }
 
-    /// Whether it looks empty: exact for its owner when no thief is active.
+    /// Returns true if the deque looks empty: exact for its owner while no thief is active.
     pub fn is_empty(&self) -> bool {
         let top = self.top.0.load(Ordering::Acquire);
         let bottom = self.bottom.0.load(Ordering::Acquire);

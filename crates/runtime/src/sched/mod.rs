@@ -1,19 +1,17 @@
 //! The scheduler: fork-join over ranges of chunks, by work stealing.
 //!
-//! One operation is a [`Join`] record in its caller's stack frame and a range
-//! of chunks. Whoever runs a range takes a few chunks at a time (a *grain*) and,
-//! whenever its own deque is empty, first puts the upper half of what is left
-//! there for others (lazy splitting). Before its first grain it goes on with what is
-//! left then, down to a few grains: however long the first chunks take, as those of points
-//! that differ may, others find the rest. The caller takes part; when it has
-//! nothing left it helps with any other work until its own is done.
+//! An operation is a [`Join`] record in its caller's stack frame and a range of chunks. A thread
+//! that runs a range takes a few chunks at a time (the *grain size*) and, whenever its own deque is
+//! empty, first pushes the upper half of the rest there for other threads (lazy splitting). Before
+//! its first chunks it also splits the remaining half, down to a few grains: however long the first
+//! chunks take, as those of irregular iterations may, other threads find the rest. The caller takes
+//! part; when it has no work left it helps with any other work until its operation is done.
 //!
-//! Which chunks exist is decided by generated code; who runs them, and when, is
-//! decided here and never changes a result. Little work is not shared at all; what may be
-//! little or much, as it calls functions that may call themselves, its caller begins
-//! alone, and shares what is left after some time.
-//! Threads start at the first operation that is worth sharing; idle ones look
-//! around for [`SPIN`] and then sleep.
+//! Generated code determines the chunks; the scheduler determines which threads run them, and when,
+//! which never changes a result. Small operations are not shared at all; an operation of unknown
+//! cost, as it calls recursive functions, is begun by its caller alone, and the rest is shared
+//! after some time. Threads start at the first operation that is worth sharing; idle ones search
+//! for work for [`SPIN`] and then sleep.
 
 mod clock;
 mod deque;
@@ -33,22 +31,22 @@ use std::time::{Duration, Instant};
 
 /// Work below this (in ns) runs on its caller alone.
 pub const SEQUENTIAL_NS: i64 = 5_000;
-/// Roughly the work (in ns) that one grain holds.
+/// The approximate work (in ns) of one grain.
 const GRAIN_NS: i64 = 1_000;
-/// Grains that stay together where a range is first split. Parts of recursive work are fewer:
-/// these are shared as before, one at a time (`bench/irregular.py --only quicksort`).
+/// The number of grains that stay together when a range is first split. Ranges of recursive work
+/// are shorter: they are split lazily, one grain at a time (`bench/irregular.py --only quicksort`).
 const FEW: i64 = 4;
-/// How long an idle thread looks for work before it sleeps.
+/// The time for which an idle thread searches for work before it sleeps.
 const SPIN: Duration = Duration::from_micros(100);
-/// How often an idle thread looks before it lets others run in between.
+/// The number of searches before an idle thread yields between them.
 const PAUSES: u32 = 32;
-/// Stack of a worker thread, in bytes (of address space; pages come with use).
+/// Stack of a worker thread, in bytes (of address space; pages are committed on use).
 const WORKER_STACK: usize = 16 << 20;
 /// A waiting thread helps others only while it has at least this much stack.
 const HELP_STACK: usize = 512 << 10;
 
-/// One parallel operation, in the stack frame of the thread that started it.
-/// It stays valid until `pending` reaches 0; nobody touches it afterwards.
+/// One parallel operation, in the stack frame of the thread that started it. It is valid until
+/// `pending` reaches 0; no other thread accesses it afterwards.
 struct Join {
     fun: TaskFn,
     env: *mut u8,
@@ -81,7 +79,7 @@ impl Pool {
         }
     }
 
-    /// Number of threads, the caller included.
+    /// The number of threads, the caller included.
     pub fn size(&self) -> usize {
         self.deques.len()
     }
@@ -90,7 +88,7 @@ impl Pool {
         self.deques.iter().any(|deque| !deque.is_empty())
     }
 
-    /// Starts the worker threads, once. Fewer than asked for is fine.
+    /// Starts the worker threads, once. If the system refuses some, there are fewer.
     fn start(&self, shared: &Arc<Shared>) {
         let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
         if self.started.swap(true, Ordering::AcqRel) {
@@ -110,20 +108,19 @@ impl Pool {
         }
     }
 
-    /// Stops the worker threads and waits until they are gone. No operation may
-    /// be running.
+    /// Stops the worker threads and waits until they have ended. No operation may be running.
     pub fn stop(&self) {
         self.stopping.store(true, Ordering::SeqCst);
         self.dormitory.wake_all();
         let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
         for thread in threads.drain(..) {
-            // A worker only fails by a bug; there is nobody to tell here.
+            // A worker panics only because of a bug, which cannot be reported here.
             let _ = thread.join();
         }
     }
 }
 
-/// A worker thread's whole life; `home` is the processor that it was started from.
+/// The main function of a worker thread; `home` is its creator's processor.
 fn work(shared: Arc<Shared>, index: usize, home: Option<usize>) {
     if let Some(home) = home {
         place::begin(home, index);
@@ -136,16 +133,16 @@ fn work(shared: Arc<Shared>, index: usize, home: Option<usize>) {
     let mut search = Search::new(pool, index);
     while !pool.stopping.load(Ordering::Relaxed) {
         if let Some(job) = search.find() {
-            // SAFETY: a job that was taken counts in its join's `pending`, so the
-            // join is alive; `ctx` is this thread's own.
+            // SAFETY: a job that was taken counts in its join's `pending`, so the join is alive;
+            // `ctx` is this thread's own.
             unsafe { run(ctx, &shared, index, job) };
         } else if !search.linger() {
             pool.dormitory.sleep(index, || pool.stopping.load(Ordering::SeqCst) || pool.has_work());
             search.rest();
         }
     }
-    // SAFETY: `ctx` came from the box's allocation, which lives to the end of
-    // this function, and nothing else uses it now.
+    // SAFETY: `ctx` came from the box's allocation, which lives to the end of this function, and
+    // nothing else uses it now.
     unsafe { (*ctx).retire() };
 }
 
@@ -163,7 +160,7 @@ impl<'a> Search<'a> {
         Self { pool, me, seed: (me as u32).wrapping_mul(0x9e37_79b9) | 1, since: None, polls: 0 }
     }
 
-    /// Own work first, then others', starting anywhere.
+    /// Takes own work first, then steals from others, starting with a random one.
     fn find(&mut self) -> Option<Job> {
         let job = self.pool.deques[self.me].pop().or_else(|| self.steal());
         if job.is_some() {
@@ -194,7 +191,7 @@ impl<'a> Search<'a> {
         None
     }
 
-    /// Passes a moment; false when it is time to sleep.
+    /// Waits a moment; returns false when it is time to sleep.
     fn linger(&mut self) -> bool {
         self.polls += 1;
         if self.polls <= PAUSES {
@@ -203,7 +200,7 @@ impl<'a> Search<'a> {
             }
             return true;
         }
-        // On a busy machine the one waited for may need this very processor.
+        // On a busy machine the awaited thread may need this very processor.
         std::thread::yield_now();
         if self.pool.oversubscribed {
             return self.polls < PAUSES + 8;
@@ -211,14 +208,14 @@ impl<'a> Search<'a> {
         self.since.get_or_insert_with(Instant::now).elapsed() < SPIN
     }
 
-    /// Forgets how long it has been searching.
+    /// Resets the duration of the search.
     fn rest(&mut self) {
         self.since = None;
         self.polls = 0;
     }
 }
 
-/// Runs the chunks of a job, sharing them while others are hungry.
+/// Runs the chunks of a job, and shares them by lazy splitting.
 ///
 /// # Safety
 /// The job's join must be alive and count the job's chunks as pending; `ctx`
@@ -226,8 +223,8 @@ impl<'a> Search<'a> {
 unsafe fn run(ctx: *mut Ctx, shared: &Shared, me: usize, job: Job) {
     let pool = &shared.pool;
     let deque = &pool.deques[me];
-    // SAFETY: by the caller's promise. The reference is not used after the last
-    // `fetch_sub` below, with which the join may end.
+    // SAFETY: by the caller's promise. The reference is not used after the last `fetch_sub` below,
+    // with which the join may end.
     let join = unsafe { &*(job.join as *const Join) };
     let Job { mut lo, mut hi, .. } = job;
     let (grain, owner) = (join.grain, join.owner);
@@ -289,7 +286,7 @@ pub unsafe extern "C" fn br_tasks(ctx: *mut Ctx, fun: TaskFn, env: *mut u8, n: i
     }
     let mut first = 0;
     if least < SEQUENTIAL_NS {
-        // It may be much more than that: whether it is shows.
+        // The cost is only a lower bound: the actual cost is measured.
         let begin = clock::now();
         while first == 0 || clock::now().wrapping_sub(begin) < clock::SEQUENTIAL {
             // SAFETY: by the caller's promise.
@@ -302,15 +299,14 @@ pub unsafe extern "C" fn br_tasks(ctx: *mut Ctx, fun: TaskFn, env: *mut u8, n: i
             }
         }
     }
-    // Of what may cost more than is known, each chunk may.
+    // Each single chunk may be expensive if the cost is only a lower bound.
     let grains = if cost < 0 { n - first } else { (cost / GRAIN_NS).max(1) };
     let grain = ((n - first) / grains).max(1);
     // SAFETY: by the caller's promise.
     unsafe { share(ctx, (fun, env), first..n, grain) }
 }
 
-/// As [`br_tasks`], where each range takes some work of its own: there are about as many as
-/// threads.
+/// As [`br_tasks`], for ranges with work of their own: there are about as many ranges as threads.
 ///
 /// # Safety
 /// As [`br_tasks`].
@@ -330,7 +326,7 @@ pub unsafe extern "C" fn br_tasks_few(ctx: *mut Ctx, fun: TaskFn, env: *mut u8, 
     unsafe { share(ctx, (fun, env), 0..n, grain) }
 }
 
-/// Runs chunks of an operation, so many at a time, with whoever has time.
+/// Runs the chunks of an operation, `grain` at a time, shared with other threads.
 ///
 /// # Safety
 /// As [`br_tasks`].
@@ -346,15 +342,14 @@ unsafe fn share(ctx: *mut Ctx, (fun, env): (TaskFn, *mut u8), chunks: Range<i64>
     let join =
         Join { fun, env, grain, owner: me, pending: AtomicI64::new(n), failed: AtomicBool::new(false) };
     let job = Job { join: (&raw const join) as u64, lo: chunks.start, hi: chunks.end };
-    // SAFETY: the join lives until this function returns, which is after
-    // `pending` has reached 0.
+    // SAFETY: the join lives until this function returns, which is after `pending` has reached 0.
     unsafe { run(ctx, shared, me, job) };
     // SAFETY: reads one word of a valid context.
     let helps = unsafe { (*ctx).stack_left() } >= HELP_STACK;
     let mut search = Search::new(pool, me);
     while join.pending.load(Ordering::SeqCst) != 0 {
-        // Own jobs are always taken, or nobody might: a deep stack only keeps
-        // the thread from taking on others' work.
+        // Own jobs are always taken, as no other thread may take them; a deep stack only keeps the
+        // thread from stealing.
         let job = if helps { search.find() } else { pool.deques[me].pop() };
         if let Some(job) = job {
             // SAFETY: as in `work`.

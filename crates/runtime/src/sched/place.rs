@@ -1,21 +1,20 @@
-//! Where worker threads begin: each on a processor of its own.
+//! Initial CPU affinity of worker threads: each starts on a processor of its own.
 //!
-//! A new thread may begin on the processor of the one that started it. Workers that look
-//! for work give way rather than sleep, so such a pair may stay together for as long as the
-//! process lives, while another processor has nothing to do (`bench/run.py nests --case
-//! "reduce of rows"`: some processes gained nothing by a second thread). So a worker moves
-//! once, to a processor counted on from its starter's among those that the process may use;
-//! from then on the system moves it as it likes.
+//! A new thread may start on the processor of its creator. Workers that search for work yield
+//! rather than sleep, so such a pair may share a processor for as long as the process lives, while
+//! another processor is idle (`bench/run.py nests --case "reduce of rows"`: some processes gained
+//! nothing by a second thread). So a worker moves once, to a processor counted from its creator's
+//! among those that the process may use; afterwards the system schedules it freely.
 
 use std::mem::{MaybeUninit, size_of};
 
-/// The processor that this thread runs on, if that is known.
+/// The processor on which this thread runs, if the system reports it.
 pub(super) fn current() -> Option<usize> {
     // SAFETY: a plain query.
     usize::try_from(unsafe { libc::sched_getcpu() }).ok()
 }
 
-/// Moves this thread to the processor that is so many after `home`.
+/// Moves this thread to the processor `index` positions after `home`.
 pub(super) fn begin(home: usize, index: usize) {
     let Some(all) = allowed() else {
         return;
@@ -35,8 +34,8 @@ pub(super) fn begin(home: usize, index: usize) {
         one
     };
     let size = size_of::<libc::cpu_set_t>();
-    // SAFETY: both sets have that size. Where the first call moved the thread, the second
-    // leaves it there, free to go; where it failed, nothing has changed.
+    // SAFETY: both sets have that size. If the first call moved the thread, the second leaves it
+    // there and lifts the restriction; if it failed, nothing has changed.
     unsafe {
         if libc::sched_setaffinity(0, size, &raw const one) == 0 {
             libc::sched_setaffinity(0, size, &raw const all);

@@ -1,9 +1,8 @@
-//! How idle threads sleep and are woken, without losing a wake-up.
+//! Sleep and wake-up of idle threads, without lost wake-ups.
 //!
-//! A sleeper announces itself, then looks for work once more, then blocks. A
-//! waker makes work visible first and looks for sleepers afterwards. With a
-//! sequentially consistent fence between the two steps on both sides, at least
-//! one sees the other.
+//! A sleeper announces itself, then searches for work once more, then blocks. A waker makes work
+//! visible first and checks for sleepers afterwards. With a sequentially consistent fence between
+//! the two steps on both sides, at least one sees the other.
 
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering, fence};
 use std::sync::{Condvar, Mutex, PoisonError};
@@ -19,7 +18,7 @@ struct Bed {
 }
 
 impl Bed {
-    /// Wakes the thread if it sleeps; true if this call did.
+    /// Wakes the thread if it sleeps; returns true if this call did.
     fn ring(&self) -> bool {
         let woke =
             self.state.load(Ordering::SeqCst) == ASLEEP && self.state.swap(AWAKE, Ordering::SeqCst) == ASLEEP;
@@ -31,20 +30,20 @@ impl Bed {
     }
 }
 
-/// The beds of all threads of a context.
+/// The sleep states of all threads of a context.
 pub struct Dormitory {
     sleepers: AtomicUsize,
     beds: Box<[Bed]>,
 }
 
 impl Dormitory {
-    /// Beds for `n` threads.
+    /// Creates the states of `n` threads, all awake.
     pub fn new(n: usize) -> Self {
         Self { sleepers: AtomicUsize::new(0), beds: (0..n).map(|_| Bed::default()).collect() }
     }
 
-    /// Blocks thread `me` until it is woken, unless `has_reason_to_stay_awake`
-    /// (called after the thread has announced itself) says otherwise.
+    /// Blocks thread `me` until it is woken, unless `has_reason_to_stay_awake` returns true; that
+    /// is called after the thread has announced itself.
     pub fn sleep(&self, me: usize, has_reason_to_stay_awake: impl Fn() -> bool) {
         let Some(bed) = self.beds.get(me) else { return };
         bed.state.store(ASLEEP, Ordering::SeqCst);
@@ -83,7 +82,7 @@ impl Dormitory {
         }
     }
 
-    /// Wakes everyone.
+    /// Wakes all sleepers.
     pub fn wake_all(&self) {
         fence(Ordering::SeqCst);
         for bed in &self.beds {

@@ -1,5 +1,5 @@
-//! A program as the compiler would make it, written by hand: entry points on
-//! words and blocks, tasks, a constant, checks.
+//! A hand-written program as the compiler would produce it: entry points on words and blocks,
+//! tasks, a constant, checks.
 
 use prim::ScalarType::{Bool, F64, I32, I64};
 use runtime::abi::{CheckDesc, Ctx, br_stack_check};
@@ -122,7 +122,7 @@ unsafe extern "C" fn pair(ctx: *mut Ctx, _: *const u64, results: *mut u64) -> i3
     0
 }
 
-/// `entry deep (): i32`, a recursion without end
+/// `entry deep (): i32`, an infinite recursion
 unsafe extern "C" fn deep(ctx: *mut Ctx, _: *const u64, results: *mut u64) -> i32 {
     // SAFETY: there are no arguments; the check ends the recursion.
     unsafe {
@@ -135,7 +135,7 @@ unsafe extern "C" fn deep(ctx: *mut Ctx, _: *const u64, results: *mut u64) -> i3
     }
 }
 
-/// `entry long (n: i64): i64`: the parameter, less one where `n` is shorter
+/// `entry long (n: i64): i64`: the parameter, minus 1 if `n` is less
 unsafe extern "C" fn long(ctx: *mut Ctx, args: *const u64, results: *mut u64) -> i32 {
     let words = ctx.cast::<*const i64>();
     // SAFETY: one word in, one out; the context has a value for the parameter.
@@ -176,7 +176,7 @@ fn unique(param: ParamSpec) -> ParamSpec {
     ParamSpec { unique: true, ..param }
 }
 
-/// The program.
+/// The program's image.
 pub fn image() -> Image {
     let ints = |name| param(name, "[]i32", ParamKind::Array(I32, 1));
     let spec = ProgramSpec {
@@ -245,6 +245,6 @@ pub fn image() -> Image {
             .map(|name| TunableSpec { name: name.into(), class: "threshold".into(), default: 100 })
             .into(),
     };
-    // SAFETY: the functions above are as the specification says.
+    // SAFETY: the functions above are as specified.
     unsafe { Image::from_spec(spec, Arc::new(())) }
 }

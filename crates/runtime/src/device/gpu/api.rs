@@ -1,26 +1,26 @@
-//! The C interfaces of CUDA's driver and of HIP, as far as they are used: they have the same
-//! functions under other names, which are found in the driver's library when a device is
-//! wanted. The same for the compilers that come with them.
+//! The C interfaces of CUDA's driver and of HIP, as far as they are used: the same functions under
+//! different names, which are looked up in the driver's library when a device is requested.
+//! Likewise for the run-time compilers that come with them.
 //!
-//! The signatures are written here rather than taken from a binding, as those of OpenCL are:
-//! the kept one that loads the library when it runs, cudarc, is for CUDA alone, and two
+//! The signatures are declared here rather than taken from a binding, like those of OpenCL: the
+//! maintained binding that loads the library at run time, cudarc, supports CUDA alone, and two
 //! dozen signatures serve both.
 
 use libloading::Library;
 use std::ffi::{CStr, c_char, c_void};
 use std::mem::ManuallyDrop;
 
-/// Whose devices.
+/// The vendor of a device.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Vendor {
-    /// NVIDIA's: CUDA and NVRTC.
+    /// NVIDIA: CUDA and NVRTC.
     Cuda,
-    /// AMD's: HIP and hipRTC.
+    /// AMD: HIP and hipRTC.
     Hip,
 }
 
 impl Vendor {
-    /// What people call it.
+    /// The name of the vendor's platform.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Cuda => "CUDA",
@@ -28,7 +28,7 @@ impl Vendor {
         }
     }
 
-    /// Names under which systems have the driver's library.
+    /// File names of the driver's library.
     const fn drivers(self) -> &'static [&'static str] {
         match self {
             Self::Cuda => &["libcuda.so.1", "libcuda.so"],
@@ -42,7 +42,7 @@ impl Vendor {
         }
     }
 
-    /// The same of the compiler's library.
+    /// File names of the compiler's library.
     const fn compilers(self) -> &'static [&'static str] {
         match self {
             Self::Cuda => &[
@@ -64,31 +64,31 @@ impl Vendor {
 }
 
 pub type Status = i32;
-/// A number of a device.
+/// The number of a device.
 pub type Ordinal = i32;
 pub type Context = *mut c_void;
 pub type Module = *mut c_void;
 pub type Function = *mut c_void;
 pub type Event = *mut c_void;
-/// An address in the device's memory.
+/// An address in device memory.
 pub type Address = u64;
 pub type Program = *mut c_void;
 
 pub const SUCCESS: Status = 0;
 pub const OUT_OF_MEMORY: Status = 2;
-/// The number of what a kernel says, CUDA's and HIP's: the most threads of its blocks.
+/// The kernel attribute, for CUDA and HIP, of the maximum number of threads in a block.
 pub const MOST_THREADS: i32 = 0;
-/// The same: bytes that threads of a block share without being asked for at launches.
+/// The kernel attribute, for CUDA and HIP, of the statically allocated shared memory in bytes.
 pub const OWN_SHARED: i32 = 1;
-/// CUDA's numbers of what a device says.
+/// CUDA's device attributes of the compute capability.
 pub const CAPABILITY_MAJOR: i32 = 75;
 pub const CAPABILITY_MINOR: i32 = 76;
-/// The same: how many multiprocessors it has, and threads each of them holds at once.
+/// CUDA's device attributes of the number of multiprocessors and of the threads that each holds.
 pub const UNITS: i32 = 16;
 pub const THREADS_OF_UNIT: i32 = 39;
-/// The same: bytes that threads of a block may share, if the kernel is told.
+/// CUDA's device attribute of the maximum shared memory of a block, if the kernel requests it.
 pub const MOST_SHARED: i32 = 97;
-/// CUDA's number of what a kernel is told: the bytes that are asked for at launches.
+/// CUDA's settable kernel attribute of the maximum dynamic shared memory.
 const DYNAMIC_SHARED: i32 = 8;
 
 macro_rules! functions {
@@ -104,8 +104,8 @@ macro_rules! functions {
         }
 
         impl $Table {
-            /// Loads the library, which stays loaded to the end of the process, as it has
-            /// threads of its own.
+            /// Loads the library, which stays loaded until the process ends, as it has threads of
+            /// its own.
             pub fn load(vendor: Vendor) -> Result<Self, String> {
                 let names = vendor.$libraries();
                 // SAFETY: such libraries do nothing when they are loaded.
@@ -124,8 +124,8 @@ macro_rules! functions {
                             Vendor::Cuda => concat!($cuda, "\0"),
                             Vendor::Hip => concat!($hip, "\0"),
                         };
-                        // SAFETY: the symbol has this type by the library's interface; the
-                        // library stays loaded.
+                        // SAFETY: the symbol has this type by the library's interface; the library
+                        // stays loaded.
                         let found = unsafe { library.get(symbol.as_bytes()) };
                         *found.map_err(|_| {
                             format!(
@@ -199,13 +199,13 @@ functions! {
 }
 
 impl Api {
-    /// A status as a result: what failed, and what the driver calls it.
+    /// A status as a result, with what failed and the driver's name of the error.
     pub fn checked(&self, what: &str, status: Status) -> Result<(), String> {
         if status == SUCCESS { Ok(()) } else { Err(format!("{what}: {}", self.describe(status))) }
     }
 
-    /// A kernel may be launched with so many bytes that threads of a block share. Devices of
-    /// AMD's need not be told.
+    /// Lets a kernel be launched with this much dynamic shared memory, in bytes. HIP requires no
+    /// such request.
     pub fn allow_shared(&self, kernel: Function, bytes: u64) -> Result<(), String> {
         type Tell = unsafe extern "C" fn(Function, i32, i32) -> Status;
         if self.vendor != Vendor::Cuda {
@@ -220,13 +220,13 @@ impl Api {
         self.checked("a block does not get the memory that it shares", status)
     }
 
-    /// What the driver calls an error.
+    /// The driver's name of an error.
     pub fn describe(&self, status: Status) -> String {
         let mut name: *const c_char = std::ptr::null();
         match self.vendor {
             Vendor::Cuda => {
                 type Name = unsafe extern "C" fn(Status, *mut *const c_char) -> Status;
-                // SAFETY: the symbol has this type; it gives a text that stays.
+                // SAFETY: the symbol has this type; it returns a static string.
                 if let Ok(ask) = unsafe { self.library.get::<Name>(b"cuGetErrorName\0") } {
                     // SAFETY: as above.
                     let _ = unsafe { ask(status, &raw mut name) };
@@ -239,7 +239,7 @@ impl Api {
 }
 
 impl Compiler {
-    /// What the compiler calls an error.
+    /// The compiler's name of an error.
     pub fn describe(&self, status: Status) -> String {
         let symbol: &[u8] = match self.vendor {
             Vendor::Cuda => b"nvrtcGetErrorString\0",
@@ -249,10 +249,10 @@ impl Compiler {
     }
 }
 
-/// What a function of a library gives for an error.
+/// The string that a library function returns for an error.
 fn text(library: &Library, symbol: &[u8], status: Status) -> *const c_char {
     type Text = unsafe extern "C" fn(Status) -> *const c_char;
-    // SAFETY: the symbols that are asked for have this type; they give a text that stays.
+    // SAFETY: the requested symbols have this type; they return static strings.
     match unsafe { library.get::<Text>(symbol) } {
         // SAFETY: as above.
         Ok(ask) => unsafe { ask(status) },
@@ -264,7 +264,7 @@ fn shown(vendor: Vendor, name: *const c_char, status: Status) -> String {
     if name.is_null() {
         return format!("{}'s error {status}", vendor.name());
     }
-    // SAFETY: a text that ends in a zero.
+    // SAFETY: a zero-terminated string.
     let name = unsafe { CStr::from_ptr(name) };
     name.to_string_lossy().into_owned()
 }

@@ -1,10 +1,10 @@
-//! The driver for CUDA and HIP: the default stream, in which all happens in order.
+//! The driver for CUDA and HIP. All commands are executed in order, in the default stream.
 //!
-//! | module | holds |
+//! | module | contents |
 //! |---|---|
 //! | [`api`] | the libraries' functions |
-//! | [`program`] | kernels, compiled for a device |
-//! | [`timer`] | what commands take |
+//! | [`program`] | compilation of kernels |
+//! | [`timer`] | times of commands |
 
 mod api;
 mod program;
@@ -18,13 +18,14 @@ use api::{Api, Status};
 use std::ffi::{CStr, CString, c_char, c_void};
 use timer::Timer;
 
-/// Most bytes of a device's name.
+/// The maximum length of a device's name, in bytes.
 const NAME_BYTES: usize = 256;
 
-/// As many bytes come to the host together, so that it waits once for all of them.
+/// The number of bytes up to which several ranges are read through a staging buffer, with one wait
+/// for all of them.
 const LITTLE: usize = 4096;
 
-/// Bytes that threads of a block share on any device, without being asked for more.
+/// Shared memory in bytes that kernels may use on any device without a special request.
 const USUAL_SHARED: u64 = 48 << 10;
 
 /// A device.
@@ -34,21 +35,21 @@ struct Found {
     memory: u64,
 }
 
-/// The library, and the devices that there are.
+/// Loads the library and lists the available devices.
 fn devices(vendor: Vendor) -> Result<(Api, Vec<Found>), String> {
     let api = Api::load(vendor).map_err(|why| format!("{why}; install the driver of a device"))?;
-    // SAFETY: the first call there is.
+    // SAFETY: the first call of the library.
     let status = unsafe { (api.init)(0) };
     api.checked("its driver cannot be used", status)?;
     let mut count = 0;
-    // SAFETY: there is room for a number.
+    // SAFETY: the pointer is to an integer.
     let status = unsafe { (api.count)(&raw mut count) };
     api.checked("its devices are not counted", status)?;
     let mut all = Vec::new();
     for number in 0..count.max(0) {
         let (mut ordinal, mut memory) = (0, 0);
         let mut name: [c_char; NAME_BYTES] = [0; NAME_BYTES];
-        // SAFETY: there is room for all that is asked for.
+        // SAFETY: all results fit in their variables.
         unsafe {
             let status = (api.device)(&raw mut ordinal, number);
             api.checked("a device is not there", status)?;
@@ -57,14 +58,14 @@ fn devices(vendor: Vendor) -> Result<(Api, Vec<Found>), String> {
             let status = (api.memory)(&raw mut memory, ordinal);
             api.checked("a device does not say how much memory it has", status)?;
         }
-        // SAFETY: the last byte is a zero, as it was not given away.
+        // SAFETY: the last byte is a zero, as it was not passed to the driver.
         let name = unsafe { CStr::from_ptr(name.as_ptr()) };
         all.push(Found { ordinal, name: name.to_string_lossy().trim().to_owned(), memory: memory as u64 });
     }
     Ok((api, all))
 }
 
-/// The devices that there are, a line each.
+/// The available devices, a line each.
 pub fn list(vendor: Vendor) -> Result<Vec<String>, String> {
     let (_, all) = devices(vendor)?;
     let lines = all.iter().enumerate().map(|(number, device)| {
@@ -80,19 +81,19 @@ pub struct Gpu {
     device: Found,
     context: api::Context,
     module: api::Module,
-    /// Found when they are launched first.
+    /// Looked up at their first launch.
     kernels: Vec<Option<api::Function>>,
     descs: Vec<KernelDesc>,
-    /// Only where times are wanted.
+    /// Only if times are requested.
     timer: Option<Timer>,
-    /// Bytes that threads of a block share at most.
+    /// The maximum shared memory of a block in bytes.
     shared: u64,
-    /// Memory of the host's that does not move, for [`LITTLE`] bytes that come to the host
-    /// together; null until some do.
+    /// The staging buffer: pinned host memory of [`LITTLE`] bytes for reads of several ranges; null
+    /// until the first such read.
     little: *mut c_void,
 }
 
-// SAFETY: contexts may be entered by any thread, by one at a time here.
+// SAFETY: contexts may be entered by any thread; only one uses this at a time.
 unsafe impl Send for Gpu {}
 
 /// Opens a device and compiles a program's kernels for it.
@@ -109,7 +110,7 @@ pub fn open(vendor: Vendor, desc: &DeviceDesc, config: &Config) -> Result<Gpu, S
     let device = all.swap_remove(at);
     let failed = |why: String| format!("the device `{}` cannot be used: {why}", device.name);
     let mut context = std::ptr::null_mut();
-    // SAFETY: a device of this library; there is room for a context.
+    // SAFETY: a device of this library; the pointer is to a context.
     let status = unsafe { (api.retain)(&raw mut context, device.ordinal) };
     api.checked("no context is made", status).map_err(failed)?;
     let mut gpu = Gpu {
@@ -132,12 +133,11 @@ pub fn open(vendor: Vendor, desc: &DeviceDesc, config: &Config) -> Result<Gpu, S
 }
 
 impl Gpu {
-    /// A number that the device says, of CUDA's; nothing of HIP's, whose numbers of what is
-    /// asked for change from version to version.
+    /// A device attribute for CUDA; 0 for HIP, whose attribute numbers change between versions.
     fn attribute(&self, what: i32) -> i32 {
         let mut value = 0;
         if self.api.vendor == Vendor::Cuda {
-            // SAFETY: a device of this library; there is room for a number.
+            // SAFETY: a device of this library; the pointer is to an integer.
             let status = unsafe { (self.api.attribute)(&raw mut value, what, self.device.ordinal) };
             if status != api::SUCCESS {
                 value = 0;
@@ -146,7 +146,7 @@ impl Gpu {
         value
     }
 
-    /// How many threads keep the device busy.
+    /// The number of threads that occupy the device.
     fn busy(&self) -> Option<u64> {
         let [units, threads] = [api::UNITS, api::THREADS_OF_UNIT].map(|what| {
             let number = u64::try_from(self.attribute(what)).ok();
@@ -155,18 +155,18 @@ impl Gpu {
         Some(units?.saturating_mul(threads?) / BUSY)
     }
 
-    /// Reads a few bytes, which come together.
+    /// Reads several short ranges through the staging buffer.
     fn read_together(&mut self, pieces: &mut [(Memory, u64, &mut [u8])]) -> Result<(), String> {
         let what = "bytes are not copied from the device";
         if self.little.is_null() {
-            // SAFETY: there is room for an address.
+            // SAFETY: the pointer is to an address.
             let status = unsafe { (self.api.alloc_host)(&raw mut self.little, LITTLE, 0) };
             self.api.checked(what, status)?;
         }
         let mut begin = 0;
         for (from, at, into) in pieces.iter() {
             let from = address(*from, *at);
-            // SAFETY: there is room for the bytes of all pieces.
+            // SAFETY: the buffer has space for the bytes of all ranges.
             let to = unsafe { self.little.byte_add(begin) };
             let stream = std::ptr::null_mut();
             // SAFETY: the bytes lie in the block.
@@ -175,7 +175,7 @@ impl Gpu {
             begin += into.len();
         }
         self.finish()?;
-        // SAFETY: all bytes are there, now that all is done.
+        // SAFETY: all bytes have arrived, as all commands are complete.
         let mut bytes = unsafe { std::slice::from_raw_parts(self.little.cast::<u8>(), begin) };
         for (.., into) in pieces {
             let (own, others) = bytes.split_at(into.len());
@@ -185,10 +185,10 @@ impl Gpu {
         Ok(())
     }
 
-    /// Compiles kernels and gives them to the device.
+    /// Compiles kernels and loads them on the device.
     fn load(&mut self, source: &str, config: &Config) -> Result<(), String> {
         let mut version = 0;
-        // SAFETY: there is room for a number; where there is none it stays 0.
+        // SAFETY: the pointer is to an integer; on failure it stays 0.
         let _ = unsafe { (self.api.version)(&raw mut version) };
         let [major, minor] = [api::CAPABILITY_MAJOR, api::CAPABILITY_MINOR];
         let target = program::For {
@@ -199,19 +199,19 @@ impl Gpu {
         };
         self.enter()?;
         let code = program::code(source, &target, config)?;
-        // SAFETY: code for this device; there is room for a module.
+        // SAFETY: code for this device; the pointer is to a module.
         let status = unsafe { (self.api.load_module)(&raw mut self.module, code.as_ptr().cast()) };
         self.api.checked("the device does not take the program's kernels", status)
     }
 
-    /// The calling thread works with the device.
+    /// Makes the device's context current in the calling thread.
     fn enter(&self) -> Result<(), String> {
         // SAFETY: a context of this library.
         let status = unsafe { (self.api.enter)(self.context) };
         self.api.checked("the device cannot be entered", status)
     }
 
-    /// A command follows.
+    /// Prepares for a command.
     fn begin(&mut self) -> Result<(), String> {
         self.enter()?;
         match &mut self.timer {
@@ -220,7 +220,7 @@ impl Gpu {
         }
     }
 
-    /// The command that began has this status.
+    /// Completes the command that began, with its status.
     fn end(&mut self, what: &str, status: Status) -> Result<(), String> {
         self.api.checked(what, status)?;
         match &mut self.timer {
@@ -237,14 +237,14 @@ impl Gpu {
         }
         let name = CString::new(desc.name.get()).map_err(|_| "a kernel has no name")?;
         let mut kernel = std::ptr::null_mut();
-        // SAFETY: a module of this library, a text that ends in a zero.
+        // SAFETY: a module of this library, a zero-terminated string.
         let status = unsafe { (self.api.function)(&raw mut kernel, self.module, name.as_ptr()) };
         let what = format!("the kernel `{}` is not found", desc.shown.get());
         self.api.checked(&what, status)?;
         let mut most = 0;
-        // SAFETY: a kernel of this library; there is room for a number.
+        // SAFETY: a kernel of this library; the pointer is to an integer.
         let status = unsafe { (self.api.ask_function)(&raw mut most, api::MOST_THREADS, kernel) };
-        // What does not say it takes what it can.
+        // A driver that does not report a maximum fails at the launch.
         if let (api::SUCCESS, Ok(most @ 1..)) = (status, u64::try_from(most))
             && most < desc.threads
         {
@@ -256,7 +256,7 @@ impl Gpu {
         }
         if desc.n_pads > 0 && self.shared > USUAL_SHARED {
             let mut own = 0;
-            // SAFETY: a kernel of this library; there is room for a number.
+            // SAFETY: a kernel of this library; the pointer is to an integer.
             let status = unsafe { (self.api.ask_function)(&raw mut own, api::OWN_SHARED, kernel) };
             self.api.checked(&what, status)?;
             let own = u64::try_from(own).unwrap_or(0);
@@ -288,7 +288,7 @@ impl Driver for Gpu {
     fn alloc(&mut self, bytes: u64) -> Result<Option<Memory>, String> {
         self.enter()?;
         let mut memory = 0;
-        // SAFETY: there is room for an address.
+        // SAFETY: the pointer is to an address.
         let status: Status = unsafe { (self.api.alloc)(&raw mut memory, bytes as usize) };
         if status == api::OUT_OF_MEMORY {
             return Ok(None);
@@ -299,14 +299,14 @@ impl Driver for Gpu {
 
     fn free(&mut self, memory: Memory) {
         if self.enter().is_ok() {
-            // SAFETY: it came from `alloc`, and is used no more; it waits for kernels.
+            // SAFETY: it came from `alloc`, and is no longer used; the driver waits for kernels.
             unsafe { (self.api.free)(memory.0 as u64) };
         }
     }
 
     fn write(&mut self, to: Memory, at: u64, bytes: &[u8]) -> Result<(), String> {
         self.begin()?;
-        // SAFETY: the bytes lie in the block; they were taken when this returns.
+        // SAFETY: the bytes lie in the block; they have been read when this returns.
         let status = unsafe { (self.api.write)(address(to, at), bytes.as_ptr().cast(), bytes.len()) };
         self.end("bytes are not copied to the device", status)
     }
@@ -320,8 +320,8 @@ impl Driver for Gpu {
         }
         for (from, at, into) in pieces {
             let to = into.as_mut_ptr().cast();
-            // SAFETY: the bytes lie in the block, and there is room for them; they are there
-            // when this returns, as are those of the pieces before.
+            // SAFETY: the bytes lie in the block and fit in the destination; they have arrived when
+            // this returns, as have those of earlier ranges.
             let status = unsafe { (self.api.read)(to, address(*from, *at), into.len()) };
             self.api.checked("bytes are not copied from the device", status)?;
         }
@@ -358,8 +358,8 @@ impl Driver for Gpu {
         let mut places: Vec<*mut c_void> =
             words.iter_mut().map(|word| std::ptr::from_mut(word).cast()).collect();
         self.begin()?;
-        // SAFETY: a kernel of this device with so many parameters, of which the driver takes
-        // as many bytes as each has.
+        // SAFETY: a kernel of this device with as many parameters, from each of which the driver
+        // reads the parameter's size.
         let status = unsafe {
             (self.api.launch)(
                 kernel,
@@ -401,14 +401,14 @@ impl Drop for Gpu {
     fn drop(&mut self) {
         if self.enter().is_ok() {
             if !self.little.is_null() {
-                // SAFETY: it was given here, and is used no more.
+                // SAFETY: it was allocated by this value, and is no longer used.
                 unsafe { (self.api.free_host)(self.little) };
             }
             if let Some(timer) = &mut self.timer {
                 timer.clear(&self.api);
             }
             if !self.module.is_null() {
-                // SAFETY: it was loaded here, and is used no more.
+                // SAFETY: it was loaded by this value, and is no longer used.
                 unsafe { (self.api.unload_module)(self.module) };
             }
         }

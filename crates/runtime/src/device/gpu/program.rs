@@ -1,25 +1,25 @@
-//! A program's kernels, compiled for a device of NVIDIA's or AMD's.
+//! Compilation of a program's kernels for an NVIDIA or AMD GPU.
 
 use super::super::{Config, cache};
 use super::api::{self, Compiler, Program, Status, Vendor};
 use std::ffi::{CString, c_char};
 
-/// Lines of a compiler's messages that are shown.
+/// The number of lines shown of a compiler's messages.
 const SHOWN_LINES: usize = 12;
 
-/// What kernels are compiled for.
+/// The target of the compilation.
 pub struct For<'a> {
     pub vendor: Vendor,
     /// The device's name.
     pub name: &'a str,
-    /// CUDA's number of what the device can do: 90 for 9.0.
+    /// CUDA's compute capability, times ten: 90 for 9.0.
     pub capability: i32,
     /// The driver's version.
     pub version: i32,
 }
 
-/// What the compiler is asked for: no contraction, and rounding as the language has it; code for
-/// the device, or for all that are like it.
+/// The compiler's options: no contraction, and the language's rounding; code for the device, or
+/// portable code for all similar ones.
 fn options(target: &For<'_>, config: &Config, portable: bool) -> Vec<String> {
     let own: &[&str] = match target.vendor {
         Vendor::Cuda => {
@@ -42,11 +42,11 @@ fn options(target: &For<'_>, config: &Config, portable: bool) -> Vec<String> {
     options
 }
 
-/// The code of a program's kernels for a device: compiled ones that are given, or made of their
-/// text now or before.
+/// The code of a program's kernels for a device: given compiled kernels, cached ones, or the source
+/// compiled now.
 pub fn code(source: &str, target: &For<'_>, config: &Config) -> Result<Vec<u8>, String> {
     if let Some(code) = &config.compiled {
-        // The driver takes text that ends in a zero.
+        // The driver requires zero-terminated text.
         return Ok([code.as_slice(), &[0]].concat());
     }
     let portable = config.compiled_into.is_some();
@@ -74,7 +74,7 @@ pub fn code(source: &str, target: &For<'_>, config: &Config) -> Result<Vec<u8>, 
     Ok(code)
 }
 
-/// Compiles kernels, to machine code or to what the driver makes that of.
+/// Compiles kernels to machine code, or, if `portable`, to the driver's intermediate code.
 fn compile(source: &str, target: &For<'_>, options: &[String], portable: bool) -> Result<Vec<u8>, String> {
     let compiler = Compiler::load(target.vendor)?;
     let text = CString::new(source).map_err(|_| "the kernels have a zero in their text")?;
@@ -82,7 +82,7 @@ fn compile(source: &str, target: &For<'_>, options: &[String], portable: bool) -
     let options = options.map_err(|_| "an option for the compiler has a zero in it")?;
     let options: Vec<*const c_char> = options.iter().map(|option| option.as_ptr()).collect();
     let mut program: Program = std::ptr::null_mut();
-    // SAFETY: texts that end in zeros, no headers.
+    // SAFETY: zero-terminated strings, no headers.
     let status = unsafe {
         (compiler.create)(
             &raw mut program,
@@ -101,7 +101,7 @@ fn compile(source: &str, target: &For<'_>, options: &[String], portable: bool) -
     if status != api::SUCCESS {
         return Err(failed("it takes no program", status));
     }
-    // SAFETY: a program of this compiler, and so many options.
+    // SAFETY: a program of this compiler, and an array of its options.
     let status = unsafe { (compiler.compile)(program, options.len() as i32, options.as_ptr()) };
     let code = if status == api::SUCCESS {
         let code = if portable {
@@ -121,25 +121,25 @@ fn compile(source: &str, target: &For<'_>, options: &[String], portable: bool) -
             log.collect::<Vec<_>>().join("\n")
         ))
     };
-    // SAFETY: it was made above, and is used no more.
+    // SAFETY: it was created above, and is no longer used.
     unsafe { (compiler.destroy)(&raw mut program) };
     code
 }
 
-/// Bytes of a program, whose number is asked for first.
+/// Reads data of a program, whose size is queried first.
 fn bytes(
     program: Program,
     size: unsafe extern "C" fn(Program, *mut usize) -> Status,
     fill: unsafe extern "C" fn(Program, *mut c_char) -> Status,
 ) -> Result<Vec<u8>, Status> {
     let mut count = 0;
-    // SAFETY: a program of the compiler; there is room for a number.
+    // SAFETY: a program of the compiler; the pointer is to a number.
     match unsafe { size(program, &raw mut count) } {
         api::SUCCESS => {}
         status => return Err(status),
     }
     let mut bytes = vec![0u8; count];
-    // SAFETY: there is room for so many.
+    // SAFETY: the buffer has this size.
     match unsafe { fill(program, bytes.as_mut_ptr().cast()) } {
         api::SUCCESS => Ok(bytes),
         status => Err(status),

@@ -1,10 +1,10 @@
-//! What commands take, by events that the stream comes by before and behind each.
+//! Times of commands, by events recorded in the stream before and after each.
 
 use super::api::{Api, Event};
 
-/// Events of commands whose times were not asked for yet.
+/// The events of commands whose times were not collected yet.
 pub struct Timer {
-    /// Recorded before a command that is not known to be in the stream.
+    /// Recorded before a command that is not known to have been issued.
     open: Option<Event>,
     pairs: Vec<(Event, Event)>,
     free: Vec<Event>,
@@ -15,7 +15,7 @@ impl Timer {
         Self { open: None, pairs: Vec::new(), free: Vec::new() }
     }
 
-    /// A command follows.
+    /// Records the event before a command.
     pub fn start(&mut self, api: &Api) -> Result<(), String> {
         let event = match self.open.take() {
             Some(event) => event,
@@ -25,7 +25,7 @@ impl Timer {
         record(event, api)
     }
 
-    /// It is in the stream.
+    /// Records the event after the command has been issued.
     pub fn stop(&mut self, api: &Api) -> Result<(), String> {
         let Some(start) = self.open.take() else {
             return Ok(());
@@ -40,19 +40,19 @@ impl Timer {
             return Ok(event);
         }
         let mut event = std::ptr::null_mut();
-        // SAFETY: there is room for an event.
+        // SAFETY: the pointer is to an event.
         let status = unsafe { (api.create_event)(&raw mut event, 0) };
         api.checked("no event is made", status)?;
         Ok(event)
     }
 
-    /// Nanoseconds of each command, which have all ended.
+    /// The time in nanoseconds of each command; all must be complete.
     pub fn times(&mut self, api: &Api) -> Result<Vec<u64>, String> {
         let mut times = Vec::with_capacity(self.pairs.len());
         let mut outcome = Ok(());
         for (start, end) in self.pairs.drain(..) {
             let mut millis = 0f32;
-            // SAFETY: events that the stream has come by, and room for a number.
+            // SAFETY: events that have completed; the pointer is to a number.
             let status = unsafe { (api.elapsed)(&raw mut millis, start, end) };
             if let Err(why) = api.checked("it does not say what a command took", status) {
                 outcome = Err(why);
@@ -63,11 +63,11 @@ impl Timer {
         outcome.map(|()| times)
     }
 
-    /// Gives all events back.
+    /// Destroys all events.
     pub fn clear(&mut self, api: &Api) {
         let pairs = self.pairs.drain(..).flat_map(|(start, end)| [start, end]);
         for event in pairs.chain(self.open.take()).chain(self.free.drain(..)) {
-            // SAFETY: it was made here, and is used no more.
+            // SAFETY: it was created by this value, and is no longer used.
             unsafe { (api.destroy_event)(event) };
         }
     }

@@ -1,8 +1,8 @@
-//! OpenCL's C interface, as far as it is used: functions of version 1.2, found in the
-//! loader's library when a device is wanted.
+//! OpenCL's C interface, as far as it is used: functions of version 1.2, looked up in the loader's
+//! library when a device is requested.
 //!
-//! The signatures are written here rather than taken from a binding: bindings that load the
-//! library when they run keep it in a global and bring macros' compilers into the runtime
+//! The signatures are declared here rather than taken from a binding: bindings that load the
+//! library at run time keep it in a global and add procedural-macro dependencies to the runtime
 //! that every executable links; this is two dozen functions.
 
 use libloading::Library;
@@ -18,9 +18,9 @@ pub type Program = *mut c_void;
 pub type Kernel = *mut c_void;
 pub type Event = *mut c_void;
 
-/// What functions return.
+/// The status that functions return.
 pub type Status = i32;
-/// A truth value.
+/// OpenCL's boolean.
 pub type Truth = u32;
 
 pub const SUCCESS: Status = 0;
@@ -56,12 +56,12 @@ pub const PROGRAM_BINARIES: u32 = 0x1166;
 pub const PROGRAM_BUILD_LOG: u32 = 0x1183;
 pub const KERNEL_WORK_GROUP_SIZE: u32 = 0x11b0;
 pub const KERNEL_LOCAL_MEM_SIZE: u32 = 0x11b2;
-/// Of a queue: its events have times.
+/// A queue property: events have times.
 pub const QUEUE_PROFILING_ENABLE: u64 = 1 << 1;
 pub const PROFILING_START: u32 = 0x1282;
 pub const PROFILING_END: u32 = 0x1283;
 
-/// Names under which systems have the loader's library.
+/// File names of the loader's library.
 const LIBRARIES: &[&str] = &[
     #[cfg(target_os = "linux")]
     "libOpenCL.so.1",
@@ -75,20 +75,20 @@ const LIBRARIES: &[&str] = &[
 
 macro_rules! functions {
     ($($field:ident = $symbol:literal ($($arg:ty),*) -> $result:ty;)*) => {
-        /// The functions.
+        /// The library's functions.
         pub struct Api {
             $(pub $field: unsafe extern "system" fn($($arg),*) -> $result,)*
         }
 
         impl Api {
-            /// The functions of a library, which stays loaded to the end of the process:
-            /// drivers have threads of their own, which outlive what they did.
+            /// Looks up the functions of a library, which stays loaded until the process ends:
+            /// drivers have threads of their own, which outlive their work.
             fn of(library: Library) -> Result<Self, String> {
                 let library = ManuallyDrop::new(library);
                 Ok(Self {
                     $($field: {
-                        // SAFETY: OpenCL says that the symbol has this type; the
-                        // library stays loaded.
+                        // SAFETY: OpenCL specifies this type for the symbol; the library stays
+                        // loaded.
                         let found = unsafe { library.get(concat!($symbol, "\0").as_bytes()) };
                         *found.map_err(|_| {
                             format!("the OpenCL library is too old: it has no `{}`", $symbol)
@@ -149,8 +149,7 @@ impl Api {
     /// Loads the library.
     pub fn load() -> Result<Self, String> {
         for name in LIBRARIES {
-            // SAFETY: OpenCL's loader does nothing when it is loaded but to find its
-            // functions.
+            // SAFETY: OpenCL's loader does nothing when it is loaded but to look up its functions.
             if let Ok(library) = unsafe { Library::new(*name) } {
                 return Self::of(library);
             }
@@ -163,7 +162,7 @@ impl Api {
         ))
     }
 
-    /// What an object says about itself, by the function that asks it: bytes.
+    /// A property of an object as bytes, by the function that queries it.
     pub fn info(ask: impl Fn(usize, *mut c_void, *mut usize) -> Status) -> Result<Vec<u8>, Status> {
         let mut size = 0;
         checked(ask(0, std::ptr::null_mut(), &raw mut size))?;
@@ -173,13 +172,13 @@ impl Api {
     }
 }
 
-/// Text that ends in zeros.
+/// Text without its terminating zeros.
 pub fn text(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     text.trim_end_matches('\0').trim().to_owned()
 }
 
-/// A number of as many bytes as were given.
+/// A little-endian number of at most eight bytes.
 pub fn number(bytes: &[u8]) -> u64 {
     let mut word = [0; 8];
     let count = bytes.len().min(8);
@@ -192,7 +191,7 @@ pub const fn checked(status: Status) -> Result<(), Status> {
     if status == SUCCESS { Ok(()) } else { Err(status) }
 }
 
-/// What a status is called.
+/// The name of a status.
 pub fn describe(status: Status) -> String {
     let name = match status {
         DEVICE_NOT_FOUND => "CL_DEVICE_NOT_FOUND",

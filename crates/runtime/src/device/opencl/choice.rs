@@ -1,15 +1,15 @@
-//! Which devices there are, and which one is meant.
+//! Listing and choosing devices.
 //!
-//! A device is named as [`naming`] says. Without a name it is the first GPU, else the first
-//! that is no processor, else the first.
+//! A device is named as described in [`naming`]. The default is the first GPU, else the first
+//! device that is not a CPU, else the first device.
 
 use super::super::driver::BUSY;
 use super::super::naming;
 use super::api::{self, Api, DeviceId, Platform};
 
-/// Threads that keep a unit of a GPU busy: most hold 2048 at once.
+/// The number of threads that occupy a compute unit of a GPU: most hold 2048 at once.
 const UNIT: u64 = 2048 / BUSY;
-/// Threads of a block, which a core runs by itself.
+/// The number of threads of a block, which one CPU core runs.
 const CORE: u64 = 256;
 
 /// A device.
@@ -22,7 +22,7 @@ pub struct Choice {
 }
 
 impl Choice {
-    /// The line that lists show.
+    /// The device's line in lists.
     pub fn line(&self, number: usize, api: &Api) -> String {
         let kind = match self.kind {
             kind if kind & api::DEVICE_TYPE_GPU != 0 => "GPU",
@@ -34,8 +34,8 @@ impl Choice {
         format!("#{number} {} ({}: {kind}, {units} units, {memory} MiB)", self.name, self.platform)
     }
 
-    /// How many threads keep the device busy: the units of most GPUs, or a processor's cores
-    /// where each has a block. Nothing if it does not say how many units it has.
+    /// The number of threads that occupy the device: for GPUs by the usual size of their units, for
+    /// CPUs a block per core. `None` if it does not report its number of units.
     pub fn busy(&self, api: &Api) -> Option<u64> {
         let is_processor = self.kind & api::DEVICE_TYPE_CPU != 0;
         let threads = if is_processor { CORE } else { UNIT };
@@ -43,45 +43,45 @@ impl Choice {
         (units > 0).then(|| units.saturating_mul(threads))
     }
 
-    /// What the device says about itself: bytes, none if it does not say it.
+    /// A device property as bytes; empty if it is not reported.
     pub fn info(&self, api: &Api, what: u32) -> Vec<u8> {
         let ask = |size, into, needed| {
-            // SAFETY: a device of this library; there is room for so many bytes.
+            // SAFETY: a device of this library; the buffer has `size` bytes.
             unsafe { (api.device_info)(self.id, what, size, into, needed) }
         };
         Api::info(ask).unwrap_or_default()
     }
 
-    /// A number that the device says.
+    /// A device property as a number.
     pub fn number(&self, api: &Api, what: u32) -> u64 {
         api::number(&self.info(api, what))
     }
 
-    /// Text that the device says.
+    /// A device property as text.
     pub fn text(&self, api: &Api, what: u32) -> String {
         api::text(&self.info(api, what))
     }
 }
 
-/// All devices that can be used, platform by platform.
+/// All usable devices, platform by platform.
 pub fn all(api: &Api) -> Result<Vec<Choice>, String> {
     let mut found = Vec::new();
     for platform in platforms(api)? {
         let ask = |size, into, needed| {
-            // SAFETY: a platform of this library; there is room for so many bytes.
+            // SAFETY: a platform of this library; the buffer has `size` bytes.
             unsafe { (api.platform_info)(platform, api::PLATFORM_NAME, size, into, needed) }
         };
         let platform_name = api::text(&Api::info(ask).unwrap_or_default());
         let mut count = 0;
-        // SAFETY: only the number is asked for.
+        // SAFETY: only the number is requested.
         let status =
             unsafe { (api.devices)(platform, api::DEVICE_TYPE_ALL, 0, std::ptr::null_mut(), &raw mut count) };
         if status != api::SUCCESS {
-            // A platform without devices says so by an error.
+            // Platforms without devices return an error.
             continue;
         }
         let mut ids: Vec<DeviceId> = vec![std::ptr::null_mut(); count as usize];
-        // SAFETY: there is room for so many.
+        // SAFETY: the buffer holds `count` ids.
         let status = unsafe {
             (api.devices)(platform, api::DEVICE_TYPE_ALL, count, ids.as_mut_ptr(), std::ptr::null_mut())
         };
@@ -104,7 +104,7 @@ pub fn all(api: &Api) -> Result<Vec<Choice>, String> {
 
 fn platforms(api: &Api) -> Result<Vec<Platform>, String> {
     let mut count = 0;
-    // SAFETY: only the number is asked for.
+    // SAFETY: only the number is requested.
     let status = unsafe { (api.platforms)(0, std::ptr::null_mut(), &raw mut count) };
     if status == api::PLATFORM_NOT_FOUND {
         return Ok(Vec::new());
@@ -112,13 +112,13 @@ fn platforms(api: &Api) -> Result<Vec<Platform>, String> {
     let failed = |status| format!("OpenCL's platforms are not listed: {}", api::describe(status));
     api::checked(status).map_err(failed)?;
     let mut ids: Vec<Platform> = vec![std::ptr::null_mut(); count as usize];
-    // SAFETY: there is room for so many.
+    // SAFETY: the buffer holds `count` ids.
     let status = unsafe { (api.platforms)(count, ids.as_mut_ptr(), std::ptr::null_mut()) };
     api::checked(status).map_err(failed)?;
     Ok(ids)
 }
 
-/// The device that is meant, by its platform's name and its own.
+/// Chooses a device by its platform's name and its own.
 pub fn choose(mut all: Vec<Choice>, platform: Option<&str>, wanted: Option<&str>) -> Result<Choice, String> {
     if all.is_empty() {
         return Err("OpenCL finds no device on this machine; install the driver of one".to_owned());

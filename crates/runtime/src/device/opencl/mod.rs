@@ -1,11 +1,11 @@
-//! The driver for OpenCL 1.2: one queue, in which all happens in order.
+//! The driver for OpenCL 1.2. All commands are executed in order, in one queue.
 //!
-//! | module | holds |
+//! | module | contents |
 //! |---|---|
 //! | [`api`] | the library's functions |
-//! | [`choice`] | which devices there are, and which one is meant |
-//! | [`program`] | kernels, compiled for a device |
-//! | [`timer`] | what commands take |
+//! | [`choice`] | listing and choosing devices |
+//! | [`program`] | compilation of kernels |
+//! | [`timer`] | times of commands |
 
 mod api;
 mod choice;
@@ -20,12 +20,11 @@ use choice::Choice;
 use std::sync::{Mutex, PoisonError};
 use timer::Timer;
 
-/// One thread at a time asks which devices there are: drivers make their lists then, and
-/// some let others see what is not whole yet. It guards what is the drivers', and holds
-/// nothing.
+/// Serialises the listing of devices: drivers initialise their lists at that time, and some expose
+/// incomplete lists to other threads. It guards the drivers' state and holds no data.
 static LISTING: Mutex<()> = Mutex::new(());
 
-/// The library, and the devices that there are.
+/// Loads the library and lists the available devices.
 fn devices() -> Result<(Api, Vec<Choice>), String> {
     let _alone = LISTING.lock().unwrap_or_else(PoisonError::into_inner);
     let api = Api::load()?;
@@ -33,7 +32,7 @@ fn devices() -> Result<(Api, Vec<Choice>), String> {
     Ok((api, all))
 }
 
-/// The devices that there are, a line each.
+/// The available devices, a line each.
 pub fn list() -> Result<Vec<String>, String> {
     let (api, all) = devices()?;
     let lines = all.iter().enumerate();
@@ -46,10 +45,10 @@ pub struct OpenCl {
     context: api::Context,
     queue: api::Queue,
     program: api::Program,
-    /// Made when they are launched first.
+    /// Created at their first launch.
     kernels: Vec<Option<api::Kernel>>,
     descs: Vec<KernelDesc>,
-    /// Only where times are wanted.
+    /// Only if times are requested.
     timer: Option<Timer>,
     api: Api,
 }
@@ -57,9 +56,9 @@ pub struct OpenCl {
 // SAFETY: OpenCL's objects may be used from any thread, by one at a time.
 unsafe impl Send for OpenCl {}
 
-/// The context of each device that was opened, as addresses. A device has one in a process, as
-/// one of CUDA's has: what drivers keep in it (PoCL a library of functions, which takes longer
-/// to read than most programs take to compile) is there for the next program.
+/// The context of each opened device, as addresses. A device has one context per process, as in
+/// CUDA: data that drivers keep in it (for PoCL a library of functions, which takes longer to load
+/// than most programs take to compile) is reused by the next program.
 static CONTEXTS: Mutex<Vec<(usize, usize)>> = Mutex::new(Vec::new());
 
 /// The context of a device.
@@ -70,7 +69,7 @@ fn context_of(choice: &Choice, api: &Api) -> Result<api::Context, Status> {
         return Ok(*known as api::Context);
     }
     let mut status = 0;
-    // SAFETY: one device; nobody is called back.
+    // SAFETY: one device; no callback.
     let context = unsafe {
         (api.create_context)(
             std::ptr::null(),
@@ -86,9 +85,9 @@ fn context_of(choice: &Choice, api: &Api) -> Result<api::Context, Status> {
     Ok(context)
 }
 
-/// The bytes that a fill takes at most.
+/// The maximum size of a fill pattern in bytes.
 const MOST_FILLED: usize = 16;
-/// Waits, and does not.
+/// Blocking and non-blocking calls.
 const WAIT: api::Truth = 1;
 const GO_ON: api::Truth = 0;
 
@@ -125,13 +124,13 @@ pub fn open(desc: &DeviceDesc, config: &Config) -> Result<OpenCl, String> {
 }
 
 impl OpenCl {
-    /// Where the command's event goes, if one is wanted.
+    /// The location for the command's event; null if times are not requested.
     fn event(&mut self) -> *mut api::Event {
         let timer = self.timer.as_mut();
         timer.map_or(std::ptr::null_mut(), Timer::place)
     }
 
-    /// The command has this status.
+    /// Completes the command, with its status.
     fn end(&mut self, what: &str, status: Status) -> Result<(), String> {
         if let Some(timer) = &mut self.timer {
             timer.end(status == api::SUCCESS, &self.api);
@@ -160,7 +159,7 @@ impl OpenCl {
     }
 }
 
-/// What a call says that fails.
+/// The error of a failed call.
 fn call(name: &str, status: Status) -> Result<(), String> {
     api::checked(status).map_err(|status| format!("{name}: {}", api::describe(status)))
 }
@@ -187,7 +186,7 @@ impl Driver for OpenCl {
     fn alloc(&mut self, bytes: u64) -> Result<Option<Memory>, String> {
         let mut status = 0;
         let flags = api::MEM_READ_WRITE;
-        // SAFETY: no memory of the host's is passed.
+        // SAFETY: no host memory is passed.
         let mem = unsafe {
             (self.api.create_buffer)(
                 self.context,
@@ -205,15 +204,15 @@ impl Driver for OpenCl {
     }
 
     fn free(&mut self, memory: Memory) {
-        // SAFETY: it came from `alloc`, and is used no more. OpenCL keeps it as long as
-        // kernels need it.
+        // SAFETY: it came from `alloc`, and is no longer used. OpenCL keeps it as long as kernels
+        // need it.
         unsafe { (self.api.release_mem)(mem(memory)) };
     }
 
     fn write(&mut self, to: Memory, at: u64, bytes: &[u8]) -> Result<(), String> {
         let (at, count) = (at as usize, bytes.len());
         if count <= MOST_FILLED && count.is_power_of_two() && at.is_multiple_of(count) {
-            // The driver copies a pattern, so nobody has to wait.
+            // The driver copies the pattern, so the call need not block.
             let event = self.event();
             // SAFETY: the bytes lie in the block.
             let status = unsafe {
@@ -232,7 +231,7 @@ impl Driver for OpenCl {
             return self.end("clEnqueueFillBuffer", status);
         }
         let event = self.event();
-        // SAFETY: the bytes lie in the block; they are written when this returns.
+        // SAFETY: the bytes lie in the block; they have been read when this returns.
         let status = unsafe {
             (self.api.write)(
                 self.queue,
@@ -254,8 +253,8 @@ impl Driver for OpenCl {
         for (i, (from, at, into)) in pieces.iter_mut().enumerate() {
             let wait = if i == last { WAIT } else { GO_ON };
             let event = self.event();
-            // SAFETY: the bytes lie in the block, and there is room for them. All have
-            // arrived when the last has, as all happens in order.
+            // SAFETY: the bytes lie in the block and fit in the destination. All have arrived when
+            // the last range has, as commands are executed in order.
             let status = unsafe {
                 (self.api.read)(
                     self.queue,
@@ -270,7 +269,7 @@ impl Driver for OpenCl {
                 )
             };
             if status != api::SUCCESS {
-                // What was asked for before must not arrive later.
+                // Earlier reads must not arrive after this returns.
                 // SAFETY: the queue lives as long as the value.
                 unsafe { (self.api.finish)(self.queue) };
                 return self.end("clEnqueueReadBuffer", status);
@@ -314,8 +313,8 @@ impl Driver for OpenCl {
                 }
                 Arg::Pad(bytes) => (std::ptr::null(), *bytes as usize),
             };
-            // SAFETY: there are so many bytes, which OpenCL copies; of what a block shares it
-            // wants the number alone.
+            // SAFETY: there are `size` bytes, which OpenCL copies; for shared memory it reads the
+            // size alone.
             let status = unsafe { (self.api.set_arg)(kernel, i as u32, size, place) };
             call("clSetKernelArg", status)?;
         }
@@ -358,7 +357,7 @@ impl Driver for OpenCl {
 
 impl Drop for OpenCl {
     fn drop(&mut self) {
-        // SAFETY: all was made by this library, is given back once and used no more.
+        // SAFETY: all objects were created by this library, are released once and no longer used.
         unsafe {
             (self.api.finish)(self.queue);
             if let Some(timer) = &mut self.timer {

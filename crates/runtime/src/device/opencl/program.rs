@@ -1,4 +1,4 @@
-//! A program's kernels, compiled for a device.
+//! Compilation of a program's kernels for an OpenCL device.
 
 use super::super::{Config, cache, heads, sealed};
 use super::api::{self, Api, Context, Kernel, Program};
@@ -6,13 +6,13 @@ use super::choice::Choice;
 use crate::abi::DeviceDesc;
 use std::ffi::CString;
 
-/// Lines of a compiler's messages that are shown.
+/// The number of lines shown of a compiler's messages.
 const SHOWN_LINES: usize = 12;
 
 /// The name of PoCL's platform.
 const POCL: &str = "Portable Computing Language";
 
-/// What the compiler is asked for.
+/// The compiler's options.
 fn options(config: &Config, choice: &Choice, api: &Api) -> String {
     let mut options = "-cl-std=CL1.2".to_owned();
     for option in &config.build_options {
@@ -26,8 +26,8 @@ fn options(config: &Config, choice: &Choice, api: &Api) -> String {
     options
 }
 
-/// What a device of this name has to have and does not, in words; both are extensions with
-/// spaces between.
+/// The message about an extension that the device `name` lacks, if any; `needs` and `has` are
+/// extensions separated by spaces.
 fn missing(needs: &str, has: &str, name: &str) -> Option<String> {
     let has: Vec<&str> = has.split_whitespace().collect();
     let mut needs = needs.split_whitespace();
@@ -42,7 +42,7 @@ fn missing(needs: &str, has: &str, name: &str) -> Option<String> {
     Some(format!("the program needs {what}, which the device `{name}` does not have ({lacks})"))
 }
 
-/// A program's kernels for a device: compiled ones that are given, or made of their text.
+/// A program's kernels for a device: given compiled ones, or compiled from source.
 pub fn build(
     desc: &DeviceDesc,
     config: &Config,
@@ -54,8 +54,8 @@ pub fn build(
         return Err(lacks);
     }
     let options = options(config, choice, api);
-    // Drivers may end the process over what is cut short, and launch whatever there is. The sum
-    // stands behind, for tools that read what is before.
+    // Drivers may abort the process on truncated binaries, and do not check signatures. The
+    // checksum is at the end, for tools that read the binary.
     let owner = || heads::heads(desc).join("\n").into_bytes();
     if let Some(file) = &config.compiled {
         let binary = sealed::unseal(file, &owner()).ok_or(
@@ -73,7 +73,7 @@ pub fn build(
         let written = binary.map_err(str::to_owned);
         let written = written.and_then(|binary| config.write_compiled(&sealed::seal(binary, &owner())));
         if let Err(why) = written {
-            // SAFETY: it was made above, and is used no more.
+            // SAFETY: it was created above, and is no longer used.
             unsafe { (api.release_program)(program) };
             return Err(why);
         }
@@ -81,7 +81,7 @@ pub fn build(
     Ok(program)
 }
 
-/// Compiles the text of a program's kernels, or takes what was compiled before.
+/// Compiles the source of a program's kernels, or takes them from the cache.
 fn compiled(
     desc: &DeviceDesc,
     config: &Config,
@@ -99,8 +99,8 @@ fn compiled(
         source,
     ]
     .join("\n");
-    // PoCL keeps what it compiles itself, kernel by kernel when they run first; asked for
-    // all of a program it would compile each once more.
+    // PoCL caches its compiled kernels itself, kernel by kernel at their first launch; reading the
+    // binary of a whole program would compile each kernel once more.
     let file = match &config.cache_file {
         None if choice.platform == POCL => None,
         given => cache::file_of(&key, given.as_deref()),
@@ -113,14 +113,14 @@ fn compiled(
     }
     let mut status = 0;
     let (text, length) = (source.as_ptr().cast(), source.len());
-    // SAFETY: one text of so many bytes, which OpenCL copies.
+    // SAFETY: one string of this length, which OpenCL copies.
     let program =
         unsafe { (api.create_program)(context, 1, &raw const text, &raw const length, &raw mut status) };
     api::checked(status)
         .map_err(|status| format!("OpenCL does not take the program's kernels: {}", api::describe(status)))?;
     if let Err(status) = compile(program, choice, api, options) {
         let log = log(program, choice, api);
-        // SAFETY: it was made above, and is used no more.
+        // SAFETY: it was created above, and is no longer used.
         unsafe { (api.release_program)(program) };
         let log = if log.is_empty() { String::new() } else { format!(":\n{log}") };
         return Err(format!(
@@ -139,7 +139,7 @@ fn compiled(
 
 fn compile(program: Program, choice: &Choice, api: &Api, options: &str) -> Result<(), api::Status> {
     let options = CString::new(options).unwrap_or_default();
-    // SAFETY: a program and a device of one context; nobody is called back.
+    // SAFETY: a program and a device of one context; no callback.
     api::checked(unsafe {
         (api.build_program)(
             program,
@@ -152,10 +152,10 @@ fn compile(program: Program, choice: &Choice, api: &Api, options: &str) -> Resul
     })
 }
 
-/// What the compiler says, as far as it is shown.
+/// The compiler's messages, shortened.
 fn log(program: Program, choice: &Choice, api: &Api) -> String {
     let ask = |size, into, needed| {
-        // SAFETY: a program and a device of one context; there is room for the bytes.
+        // SAFETY: a program and a device of one context; the buffer has `size` bytes.
         unsafe { (api.build_info)(program, choice.id, api::PROGRAM_BUILD_LOG, size, into, needed) }
     };
     let log = api::text(&Api::info(ask).unwrap_or_default());
@@ -164,16 +164,16 @@ fn log(program: Program, choice: &Choice, api: &Api) -> String {
     shown.collect::<Vec<_>>().join("\n")
 }
 
-/// What a compiled program is, to be loaded again.
+/// The binary of a compiled program.
 fn binary(program: Program, api: &Api) -> Option<Vec<u8>> {
     let sizes = Api::info(|size, into, needed| {
-        // SAFETY: a program of this library; there is room for the bytes.
+        // SAFETY: a program of this library; the buffer has `size` bytes.
         unsafe { (api.program_info)(program, api::PROGRAM_BINARY_SIZES, size, into, needed) }
     });
     let size = api::number(&sizes.ok()?);
     let mut binary = vec![0u8; usize::try_from(size).ok().filter(|size| *size > 0)?];
     let mut place = binary.as_mut_ptr();
-    // SAFETY: one device, so one address, of as many bytes as the binary has.
+    // SAFETY: one device, so one address, to as many bytes as the binary has.
     let status = unsafe {
         (api.program_info)(
             program,
@@ -186,11 +186,11 @@ fn binary(program: Program, api: &Api) -> Option<Vec<u8>> {
     (status == api::SUCCESS).then_some(binary)
 }
 
-/// A program that was compiled before; nothing if the driver does not take it.
+/// A program from a binary; `None` if the driver rejects it.
 fn load(binary: &[u8], choice: &Choice, context: Context, api: &Api, options: &str) -> Option<Program> {
     let (mut status, mut taken) = (0, 0);
     let (place, length) = (binary.as_ptr(), binary.len());
-    // SAFETY: one device and one binary of so many bytes.
+    // SAFETY: one device and one binary of this length.
     let program = unsafe {
         (api.load_program)(
             context,
@@ -208,12 +208,12 @@ fn load(binary: &[u8], choice: &Choice, context: Context, api: &Api, options: &s
     if taken == api::SUCCESS && compile(program, choice, api, options).is_ok() {
         return Some(program);
     }
-    // SAFETY: it was made above, and is used no more.
+    // SAFETY: it was created above, and is no longer used.
     unsafe { (api.release_program)(program) };
     None
 }
 
-/// A kernel that runs with blocks of so many threads.
+/// Creates a kernel; fails if the device cannot run its blocks of `threads` threads.
 pub fn kernel(
     program: Program,
     name: &str,
@@ -222,13 +222,13 @@ pub fn kernel(
 ) -> Result<Kernel, String> {
     let c_name = CString::new(name).unwrap_or_default();
     let mut status = 0;
-    // SAFETY: a compiled program, and a name that ends in a zero.
+    // SAFETY: a compiled program, and a zero-terminated name.
     let kernel = unsafe { (api.create_kernel)(program, c_name.as_ptr(), &raw mut status) };
     api::checked(status)
         .map_err(|status| format!("the kernel `{name}` is not made: {}", api::describe(status)))?;
     let info = |what| {
         let bytes = Api::info(|size, into, needed| {
-            // SAFETY: a kernel of the device's; there is room for the bytes.
+            // SAFETY: a kernel of the device; the buffer has `size` bytes.
             unsafe { (api.kernel_info)(kernel, choice.id, what, size, into, needed) }
         });
         bytes.ok().map(|bytes| api::number(&bytes))
@@ -249,7 +249,7 @@ pub fn kernel(
     match refused {
         None => Ok(kernel),
         Some(message) => {
-            // SAFETY: it was made above, and is used no more.
+            // SAFETY: it was created above, and is no longer used.
             unsafe { (api.release_kernel)(kernel) };
             Err(message)
         }

@@ -1,11 +1,11 @@
-//! What commands take, by the events of a queue that takes times.
+//! Times of commands, by the events of a queue with profiling enabled.
 
 use super::api::{self, Api, Event};
 
-/// Events of commands whose times were not asked for yet.
+/// The events of commands whose times were not collected yet.
 pub struct Timer {
     events: Vec<Event>,
-    /// Behind each command the number of events until then.
+    /// For each command the number of events up to its end.
     ends: Vec<usize>,
 }
 
@@ -14,13 +14,13 @@ impl Timer {
         Self { events: Vec::new(), ends: Vec::new() }
     }
 
-    /// Where the next event of the command goes.
+    /// The location for the command's next event.
     pub fn place(&mut self) -> *mut Event {
         self.events.push(std::ptr::null_mut());
         self.events.last_mut().map_or(std::ptr::null_mut(), std::ptr::from_mut)
     }
 
-    /// The command was taken by the queue; else its events are none.
+    /// Ends a command; if the queue did not accept it, its events are dropped.
     pub fn end(&mut self, taken: bool, api: &Api) {
         if taken {
             self.ends.push(self.events.len());
@@ -30,7 +30,7 @@ impl Timer {
         }
     }
 
-    /// Nanoseconds of each command, which have all ended.
+    /// The time in nanoseconds of each command; all must be complete.
     pub fn times(&mut self, api: &Api) -> Result<Vec<u64>, String> {
         let mut times = Vec::with_capacity(self.ends.len());
         let mut from = 0;
@@ -53,7 +53,7 @@ impl Timer {
         outcome.map(|()| times)
     }
 
-    /// Gives all events back.
+    /// Releases all events.
     pub fn clear(&mut self, api: &Api) {
         self.ends.clear();
         release(self.events.drain(..), api);
@@ -62,17 +62,17 @@ impl Timer {
 
 fn release(events: impl Iterator<Item = Event>, api: &Api) {
     for event in events.filter(|event| !event.is_null()) {
-        // SAFETY: it came from the queue, and is used no more.
+        // SAFETY: it came from the queue, and is no longer used.
         unsafe { (api.release_event)(event) };
     }
 }
 
-/// From a command's start on the device to its end.
+/// The time from a command's start on the device to its end.
 fn nanos(event: Event, api: &Api) -> Result<u64, api::Status> {
     let mut ends = [0u64; 2];
     for (what, place) in [api::PROFILING_START, api::PROFILING_END].into_iter().zip(&mut ends) {
         let place = std::ptr::from_mut(place).cast();
-        // SAFETY: an event of this library, and room for a word.
+        // SAFETY: an event of this library; the buffer holds a word.
         let status = unsafe { (api.event_time)(event, what, 8, place, std::ptr::null_mut()) };
         api::checked(status)?;
     }

@@ -1,36 +1,36 @@
-//! Options of executables that run on a device, spelled as the reference compiler's are.
+//! Options of executables for devices, with the names of the reference compiler's options.
 
 use super::{Line, line};
 use lexopt::{Parser, ValueExt};
 use std::path::PathBuf;
 
-/// What the command line says of devices and their kernels.
+/// The options about devices and their kernels.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct DeviceOptions {
-    /// The device to run on.
+    /// The name of the device to run on.
     pub name: Option<String>,
-    /// The platform that it is of.
+    /// The name of its platform.
     pub platform: Option<String>,
-    /// Further options for the compiler of kernels.
+    /// Additional options for the kernel compiler.
     pub build_options: Vec<String>,
-    /// Where compiled kernels are kept.
+    /// The cache file for compiled kernels.
     pub cache_file: Option<PathBuf>,
-    /// Where the kernels are written to rather than anything run, and what for.
+    /// The file to which kernels are written instead of running, and their target.
     pub dump: Option<Kernels>,
-    /// Where kernels come from, rather than from the program, and what for.
+    /// The file from which kernels are loaded instead of the program's, and their target.
     pub load: Option<Kernels>,
-    /// What thresholds are that nobody sets.
+    /// The value of thresholds that are not set otherwise.
     pub default_threshold: Option<i64>,
-    /// Options that were given and change nothing.
+    /// Options that were given and have no effect.
     pub idle: Vec<&'static str>,
 }
 
 /// A file with kernels.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Kernels {
-    /// Whose they are: `cuda`, `hip` or `opencl`.
+    /// The kernels' target: `cuda`, `hip` or `opencl`.
     pub target: &'static str,
-    /// Whether they are what the device's compiler makes of their text.
+    /// True if the kernels are compiled, not source text.
     pub compiled: bool,
     /// The file.
     pub file: PathBuf,
@@ -90,8 +90,8 @@ pub(super) const LINES: &[Line] = &[
     ),
 ];
 
-/// Options that scripts give executables of the reference compiler: how work falls apart
-/// over threads is part of the program here, so that results do not depend on it.
+/// Options of the reference compiler's executables that have no effect: the partition of work over
+/// threads is part of the program, so that results do not depend on it.
 const IDLE: &[&str] = &[
     "default-thread-block-size",
     "default-num-thread-blocks",
@@ -102,7 +102,7 @@ const IDLE: &[&str] = &[
     "unified-memory",
 ];
 
-/// Targets of kernels, whether these are compiled, and the options that write and read them.
+/// Target, true if compiled, and the options that write and load such kernels.
 const TARGETS: [(&str, bool, &str, &str); 5] = [
     ("cuda", false, "dump-cuda", "load-cuda"),
     ("cuda", true, "dump-ptx", "load-ptx"),
@@ -112,13 +112,13 @@ const TARGETS: [(&str, bool, &str, &str); 5] = [
 ];
 
 impl DeviceOptions {
-    /// Whether they speak of a device that there has to be.
+    /// Returns true if the options require a device.
     #[must_use]
     pub const fn is_wanted(&self) -> bool {
         self.name.is_some() || self.platform.is_some() || self.dump.is_some() || self.load.is_some()
     }
 
-    /// Takes a long option, if it is one of devices'.
+    /// Parses a long option, if it is a device option.
     pub(super) fn take(&mut self, name: &str, parser: &mut Parser) -> Result<bool, lexopt::Error> {
         if let Some(idle) = IDLE.iter().find(|idle| **idle == name) {
             parser.value()?.parse::<u64>()?;
