@@ -1,7 +1,7 @@
-//! Builds the runtime as a static library, which `bindrune build` links into
-//! executables and which the binary therefore carries.
+//! Builds the runtime as a static library. The `bindrune` binary embeds it, and `bindrune build`
+//! links it into executables.
 //!
-//! `BINDRUNE_RUNTIME_LIB` names a library that is there already.
+//! `BINDRUNE_RUNTIME_LIB` names a prebuilt library to use instead.
 
 use std::env;
 use std::error::Error;
@@ -22,8 +22,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Builds the library in a target folder of its own, where cargo's lock on the
-/// outer one does not matter.
+/// Builds the library in its own target directory, because cargo holds a lock on the outer one.
 fn build(root: &std::path::Path) -> Result<PathBuf, Box<dyn Error>> {
     let target = PathBuf::from(env::var("OUT_DIR")?).join("runtime");
     let status = Command::new(env::var("CARGO")?)

@@ -1,5 +1,5 @@
-//! What programs run on, for the commands that run many: names of backends, and
-//! executables that are built and called in processes of their own.
+//! Backends of the commands that run many programs, and executables that are built and called in
+//! processes of their own.
 
 use crate::panics;
 use crate::tuning;
@@ -12,7 +12,7 @@ use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-/// A backend.
+/// An execution backend.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Backend {
     /// The interpreter.
@@ -26,11 +26,11 @@ pub enum Backend {
 }
 
 impl Backend {
-    /// The names that a user can give, the reference compiler's among them.
+    /// The names that the command line accepts, including those of the reference compiler.
     pub const NAMES: [&'static str; 8] =
         ["cpu", "multicore", "c", "opencl", "cuda", "hip", "interp", "interpreter"];
 
-    /// The backend of one of the names.
+    /// Returns the backend of a name in [`Self::NAMES`]; unknown names select [`Self::Cpu`].
     pub fn from_name(name: &str) -> Self {
         match name {
             "interp" | "interpreter" => Self::Interp,
@@ -42,13 +42,13 @@ impl Backend {
         }
     }
 
-    /// Tags of programs and cases that are not for this backend.
+    /// Returns the tags that exclude programs and cases from this backend.
     pub fn excluded(self, name: &str) -> Vec<String> {
         let names: &[&str] = match self {
             Self::Interp => &["no_interp", "compiled"],
             Self::Cpu => &["no_cpu", "no_multicore"],
             Self::C => &["no_c"],
-            // The tag with its own name.
+            // Only `no_<name>`, added below.
             Self::Device(_) => &[],
         };
         let own = format!("no_{name}");
@@ -56,11 +56,11 @@ impl Backend {
         all.chain([own]).collect()
     }
 
-    /// Options of the compiler for a program with this tuning file: these, and what kernels'
-    /// text has of the file unless they say it.
+    /// Returns the compiler options for a program with this tuning file: `options`, and the file's
+    /// thread-block size unless `options` set one.
     ///
     /// # Errors
-    /// The file asks for what there cannot be.
+    /// The file sets an invalid thread-block size.
     pub fn tuned(self, given: &[Assignment], options: &[String]) -> Result<Vec<String>, String> {
         let mut options = options.to_vec();
         if self.has_blocks(&options)
@@ -71,14 +71,13 @@ impl Backend {
         Ok(options)
     }
 
-    /// Whether programs have blocks of threads, as many as these options of the compiler do not
-    /// say.
+    /// Returns true if the backend has thread blocks whose size these compiler options leave open.
     pub fn has_blocks(self, options: &[String]) -> bool {
         let said = options.iter().any(|it| it.starts_with(BLOCKS));
         matches!(self, Self::Device(_)) && !said
     }
 
-    /// Options of the compiler that make executables what the backend promises.
+    /// The compiler options that select the backend.
     fn options(self) -> &'static [&'static str] {
         match self {
             Self::C => &["--backend=c"],
@@ -90,28 +89,28 @@ impl Backend {
     }
 }
 
-/// Nobody waits longer.
+/// The time limit of calls that have none.
 pub const FOREVER: Duration = Duration::from_secs(u32::MAX as u64);
 
-/// The compiler's option for how many threads a block of a device has.
+/// The compiler option that sets the number of threads per block.
 const BLOCKS: &str = "--tblock-size";
 
-/// That option.
+/// Returns the compiler option for blocks of `block` threads.
 pub fn blocks(block: i64) -> String {
     format!("{BLOCKS}={block}")
 }
 
-/// An executable made of a program.
+/// A compiled program.
 pub struct Executable {
     path: PathBuf,
     backend: Backend,
-    /// Options that set tuning parameters.
+    /// Options that set tuning parameters in every call.
     tuning: Vec<String>,
 }
 
 impl Executable {
-    /// Builds `source` into `path` with this very program, given these options. The
-    /// error says why the compiler fails.
+    /// Builds `source` into `path` with the running `bindrune` binary and these options. The error
+    /// holds the compiler's message.
     pub fn build(
         source: &Path,
         path: PathBuf,
@@ -122,7 +121,7 @@ impl Executable {
         let compiler = std::env::current_exe().map_err(|e| e.to_string())?;
         let (compiler, name) = (compiler.to_string_lossy(), source.to_string_lossy());
         let output = path.to_string_lossy();
-        // Values of parameters are given to the executable.
+        // Tuning parameters are set when the executable is called.
         let mut command = vec![&*compiler, "build", "--no-tuning", &*name, "-o", &*output];
         command.extend(backend.options());
         command.extend(options.iter().map(String::as_str));
@@ -144,10 +143,10 @@ impl Executable {
         }
     }
 
-    /// The executable that lies beside a program already.
+    /// Returns the existing executable beside a program (`--skip-compilation`).
     ///
     /// # Errors
-    /// That there is none.
+    /// There is no such executable.
     pub fn beside(source: &Path, backend: Backend) -> Result<Self, String> {
         let path = source.with_extension("");
         if !path.is_file() {
@@ -159,18 +158,18 @@ impl Executable {
         Ok(Self { path: std::path::absolute(&path).map_err(|e| e.to_string())?, backend, tuning: Vec::new() })
     }
 
-    /// Its tuning parameters, a line each: the name, and in parentheses what it is.
+    /// Lists the tuning parameters, one per line: the name, and its class in parentheses.
     ///
     /// # Errors
-    /// Why it does not say which ones it has.
+    /// The call of the executable fails.
     pub fn params(&self, limit: Duration) -> Result<String, String> {
         self.listed(&["--print-params".to_owned()], limit)
     }
 
-    /// The values that they have where it is called with these options.
+    /// Returns the values of the tuning parameters when called with these options.
     ///
     /// # Errors
-    /// Why it does not say them.
+    /// The call fails, or its output does not parse.
     pub fn values(&self, options: &[String], limit: Duration) -> Result<Vec<Assignment>, String> {
         let options = [options, &["--print-values".to_owned()]].concat();
         let text = self.listed(&options, limit)?;
@@ -178,7 +177,7 @@ impl Executable {
         values.collect::<Result<_, _>>().map_err(str::to_owned)
     }
 
-    /// What it says of its tuning parameters.
+    /// Returns the standard output of a call that lists tuning parameters.
     fn listed(&self, options: &[String], limit: Duration) -> Result<String, String> {
         let path = self.path.to_string_lossy();
         let mut command = vec![&*path];
@@ -190,11 +189,11 @@ impl Executable {
         Ok(String::from_utf8_lossy(&finished.stdout).into_owned())
     }
 
-    /// Sets tuning parameters for all calls; what is to be said of those that the
-    /// program does not have.
+    /// Sets tuning parameters for all calls. Returns warnings about parameters that the program
+    /// does not have.
     ///
     /// # Errors
-    /// Why the executable does not say which ones it has.
+    /// The executable's parameters cannot be listed.
     pub fn tune(&mut self, given: &[Assignment], limit: Duration) -> Result<Vec<String>, String> {
         if given.is_empty() {
             return Ok(Vec::new());
@@ -204,23 +203,23 @@ impl Executable {
         Ok(unknown)
     }
 
-    /// Sets all thresholds to values drawn from a seed, for all calls; what else is said
-    /// of them counts more if it is said later.
+    /// Sets all thresholds and size parameters, for all calls, to values drawn from a seed. Options
+    /// given later override them.
     ///
     /// # Errors
-    /// Why the executable does not say which ones it has.
+    /// The executable's parameters cannot be listed.
     pub fn draw_thresholds(&mut self, seed: u64, limit: Duration) -> Result<(), String> {
         let options = tuning::drawn(&self.params(limit)?, seed);
         self.tuning.extend(options);
         Ok(())
     }
 
-    /// The same with the default values of all parameters.
+    /// Returns the same executable with the default values of all parameters.
     pub fn untuned(&self) -> Self {
         Self { path: self.path.clone(), backend: self.backend, tuning: Vec::new() }
     }
 
-    /// Calls an entry point; results are read back if that is wanted.
+    /// Calls an entry point. The results are read back if `call.results` is set.
     pub fn call(&self, entry: &str, input: &[u8], call: &Call<'_>) -> Outcome {
         match self.finish(entry, input, call, &AtomicBool::new(false)) {
             Ok(finished) => Outcome::of(finished, call.results),
@@ -228,10 +227,10 @@ impl Executable {
         }
     }
 
-    /// Calls an entry point; the call is ended, too, when `stop` is set.
+    /// Calls an entry point. Setting `stop` ends the call early.
     ///
     /// # Errors
-    /// Why the executable does not start.
+    /// The executable does not start.
     pub fn finish(
         &self,
         entry: &str,
@@ -248,17 +247,17 @@ impl Executable {
     }
 }
 
-/// How an executable is called.
+/// The parameters of a call.
 pub struct Call<'a> {
     /// Further options.
     pub options: &'a [String],
-    /// Whether the results are wanted.
+    /// True if the results are read back.
     pub results: bool,
-    /// How long it may take.
+    /// The time limit.
     pub limit: Duration,
 }
 
-/// A folder for executables, removed when it is dropped.
+/// Creates a temporary directory for executables, removed on drop.
 pub fn work_folder() -> Result<tempfile::TempDir, ExitCode> {
     crate::link::work_folder().map_err(crate::common::fail)
 }

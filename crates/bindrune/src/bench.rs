@@ -1,11 +1,13 @@
-//! `bindrune bench`: how long entry points take.
+//! `bindrune bench`: run times of entry points.
 //!
-//! Each data set is run once to warm up and then at least `--runs` times and half
-//! a second. If the mean is not certain enough then, runs are added until it is. The
-//! results of the first runs are held against the test block.
+//! Each data set has one warm-up run and at least `--runs` measured ones, which together take at
+//! least half a second. While the margin of error of the mean exceeds 1 % (and 1 us), further runs
+//! are added, for at most `--convergence-max-seconds`. `--no-convergence-phase` turns off the half
+//! second and the further runs. The results of the first runs are compared with those in the test
+//! block.
 //!
-//! With `--untuned-vs-tuned` only programs with a tuning file beside them are measured,
-//! with it and without (`gap`).
+//! With `--untuned-vs-tuned` only programs with a tuning file beside them are measured, with it and
+//! without (`gap`).
 
 mod compare;
 mod gap;
@@ -95,7 +97,7 @@ fn go(args: &Args) -> Result<ExitCode, ExitCode> {
         return Err(common::fail("the interpreter has nothing to tune"));
     }
     if args.untuned_vs_tuned {
-        // What is wrong with a file is said when its turn comes.
+        // An invalid tuning file is reported when its program is measured.
         files.retain(|file| {
             let given = args.tuning.of(file);
             given.map_or(true, |given| !given.is_empty())
@@ -153,10 +155,9 @@ fn ignored(patterns: &[String]) -> Result<Vec<regex_lite::Regex>, ExitCode> {
     compiled.collect()
 }
 
-/// An executable as it is tuned, and as it is not.
+/// The tuned executable, and with `--untuned-vs-tuned` the untuned one.
 type Pair = (Executable, Option<Executable>);
 
-/// What is asked for.
 struct Bench<'a> {
     backend: Backend,
     excluded: Vec<String>,
@@ -164,9 +165,9 @@ struct Bench<'a> {
     limits: Limits,
     pass: &'a [String],
     tuning: &'a tuning::Files,
-    /// Whether the gap to the tuned program is wanted.
+    /// True if untuned and tuned executables are compared.
     gaps: bool,
-    /// Whether executables are there.
+    /// True if the executables beside the programs are used.
     skip_compilation: bool,
     /// Options for the compiler.
     pass_compiler: &'a [String],
@@ -174,8 +175,8 @@ struct Bench<'a> {
 }
 
 impl Bench<'_> {
-    /// The executable of a program, with what its tuning file says, and, if gaps are wanted,
-    /// the one without; what is to be said of the file.
+    /// Returns the executable of a program, set up by its tuning file, the untuned one if gaps are
+    /// measured, and warnings about the tuning file.
     fn executables(&self, file: &Path) -> Result<(Pair, Vec<String>), String> {
         let limit = self.limits.timeout.unwrap_or(FOREVER);
         let given = self.tuning.of(file)?;
@@ -198,8 +199,8 @@ impl Bench<'_> {
         Ok(((executable, untuned), unknown))
     }
 
-    /// Runs a program's data sets: what to show, and whether anything failed. What tuning
-    /// gains is added to `gaps`, if that is asked for.
+    /// Measures a program's data sets. Returns the report and true if anything failed; the gains of
+    /// tuning are added to `gaps` if they are measured.
     fn program(&self, file: &Path, json: &mut Map<String, Value>, gaps: &mut Gaps) -> (String, bool) {
         let mut lines: Vec<String> = Vec::new();
         let mut failed = false;
@@ -269,7 +270,8 @@ impl Bench<'_> {
                     pass: self.pass,
                     work: self.work.path(),
                 };
-                // A line, what the file of results holds, and what `--pass-option` had it say.
+                // The line to print, the value for the JSON file, and the executable's standard
+                // error.
                 let measured = if self.gaps {
                     let untuned = Target { executable: untuned.as_ref(), ..target };
                     Gap::measure(&untuned, &target, &self.limits).map(|gap| {
@@ -298,7 +300,7 @@ impl Bench<'_> {
     }
 }
 
-/// The mean with its confidence interval.
+/// The mean and its 95 % confidence interval.
 fn shown(measured: &Measured) -> String {
     let statistics = Statistics::of(&measured.micros);
     format!(
@@ -310,12 +312,12 @@ fn shown(measured: &Measured) -> String {
     )
 }
 
-/// In the reference compiler's form.
+/// A data set's entry in the reference compiler's JSON format.
 fn kept(measured: &Measured) -> Value {
     json!({ "runtimes": measured.micros, "bytes": {}, "stderr": measured.stderr })
 }
 
-/// The name of a data set: its own, or one made of its input.
+/// The name of a data set: its own, or one derived from its input. `at` is its index.
 pub fn dataset(at: usize, case: &Case) -> String {
     if let Some(name) = &case.name {
         return name.clone();

@@ -1,4 +1,4 @@
-//! `bindrune build`: compile to an executable.
+//! `bindrune build`: compiles a program to an executable.
 
 use crate::common::{self, Compiler};
 use crate::link;
@@ -42,7 +42,7 @@ pub struct Program {
 }
 
 impl Program {
-    /// The same for a back end.
+    /// Returns the request to compile this program for a backend of `build`.
     pub fn asked<'a>(&'a self, backend: &'a str) -> Asked<'a> {
         Asked {
             file: &self.file,
@@ -66,23 +66,23 @@ pub fn run(args: Args) -> ExitCode {
     made.err().unwrap_or(ExitCode::SUCCESS)
 }
 
-/// What is to be compiled, and how.
+/// A request to compile a program.
 pub struct Asked<'a> {
     /// The program.
     pub file: &'a Path,
-    /// One of `build`'s.
+    /// A value of `build --backend`.
     pub backend: &'a str,
-    /// Options of the compiler.
+    /// Compiler options.
     pub compiler: &'a Compiler,
-    /// Options about warnings and checks.
+    /// Options for warnings and checks.
     pub source: &'a Source,
-    /// More entry points than the source has.
+    /// Entry points beyond those in the source.
     pub entry_points: &'a [String],
-    /// Which tuning files count.
+    /// The tuning files that apply.
     pub tuning: &'a tuning::Files,
 }
 
-/// Builds an executable with machine code for a processor, whatever else it runs on.
+/// Builds an executable of host machine code, including the kernels' source for a device backend.
 pub fn executable(asked: &Asked<'_>, output: &Path) -> Result<(), ExitCode> {
     let (file, compiler) = (asked.file, asked.compiler);
     let options = compiler.tuned_options(asked.backend, true, asked.tuning, file)?;
@@ -90,18 +90,18 @@ pub fn executable(asked: &Asked<'_>, output: &Path) -> Result<(), ExitCode> {
     link::executable(&objects, output).map_err(common::fail)
 }
 
-/// Builds an executable with the C compiler from a program's C.
+/// Builds an executable from a program's portable C with the system's C compiler.
 pub fn portable_executable(asked: &Asked<'_>, text: &str, output: &Path) -> Result<(), ExitCode> {
     portable::executable(text, &asked.compiler.cpu, output).map_err(common::fail)
 }
 
-/// The C of a program.
+/// The portable C text of a program.
 pub fn portable_c(asked: &Asked<'_>) -> Result<String, ExitCode> {
     let options = asked.compiler.options(true).portable_c();
     compiled(asked, options, |session, ir, stages| session.portable_c(ir, stages))
 }
 
-/// What a program becomes at the end of all passes.
+/// Runs all passes on a program and returns the result of `finish`.
 pub fn compiled<T>(
     asked: &Asked<'_>,
     options: Options,

@@ -1,4 +1,4 @@
-//! `bindrune check`: errors and warnings of programs, nothing else.
+//! `bindrune check`: reports errors and warnings, and compiles nothing.
 
 use crate::common;
 use crate::memory;
@@ -7,7 +7,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// What the reference compiler exits with where warnings count as errors.
+/// The reference compiler's exit code if warnings count as errors.
 const WARNED: u8 = 2;
 
 /// Arguments of `check`.
@@ -27,7 +27,7 @@ pub struct Args {
     compiler_memory: Option<u64>,
 }
 
-/// Checks the programs, one after the other.
+/// Checks the programs one after another.
 pub fn run(args: Args) -> ExitCode {
     let (mut failed, mut warned) = (false, false);
     for file in &args.files {
@@ -43,7 +43,7 @@ pub fn run(args: Args) -> ExitCode {
         return ExitCode::FAILURE;
     }
     if warned && args.strict {
-        // Where nobody can read it, the exit code has to say it.
+        // If standard error is closed, the exit code alone reports the failure.
         let _ = writeln!(std::io::stderr(), "bindrune: {STRICT}");
         return ExitCode::from(WARNED);
     }

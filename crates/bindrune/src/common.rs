@@ -1,4 +1,4 @@
-//! What subcommands share: options of the compiler, reading sources, showing errors.
+//! Shared parts of subcommands: compiler options, reading sources, reporting errors.
 
 use crate::tuning;
 use check::tast::Program;
@@ -62,11 +62,11 @@ pub struct Compiler {
 }
 
 impl Compiler {
-    /// [`Self::options_for`], with blocks as the program's tuning file has them unless the
-    /// command line says it.
+    /// [`Self::options_for`] with the thread-block size of the program's tuning file, unless the
+    /// command line sets one.
     ///
     /// # Errors
-    /// What is wrong with the tuning file; it was said.
+    /// The tuning file is invalid; the message has been printed.
     pub fn tuned_options(
         &self,
         backend: &str,
@@ -83,7 +83,7 @@ impl Compiler {
         Ok(options)
     }
 
-    /// The session's options for a back end that machine code of the host's is made for.
+    /// The session's options for a backend that compiles host code to machine code.
     pub fn options_for(&self, backend: &str, executable: bool) -> Options {
         let options = self.options(executable);
         let target = DeviceTarget::ALL.into_iter().find(|it| it.name() == backend);
@@ -93,7 +93,7 @@ impl Compiler {
         }
     }
 
-    /// The session's options.
+    /// The session's options for the CPU backend.
     pub fn options(&self, executable: bool) -> Options {
         let defaults = Options::default();
         Options {
@@ -149,19 +149,19 @@ impl check::Loader for Files {
     }
 }
 
-/// A session for a program, and its core IR.
+/// Opens a session for a program and lowers it to core IR.
 pub fn open(file: &Path, options: Options) -> (Session, Result<Ir, Failure>) {
     let (session, program) = check_with(file, options);
     let ir = program.and_then(|program| session.lower(&program));
     (session, ir)
 }
 
-/// A session for a program, and its typed tree.
+/// Opens a session with default options and type-checks a program.
 pub fn check(file: &Path) -> (Session, Result<Program, Failure>) {
     check_with(file, Options::default())
 }
 
-/// A session with these options for a program, and its typed tree.
+/// Opens a session with these options and type-checks a program.
 pub fn check_with(file: &Path, options: Options) -> (Session, Result<Program, Failure>) {
     let name = file.to_string_lossy();
     let mut session = Session::new(name.as_ref(), options);
@@ -176,7 +176,7 @@ pub fn check_with(file: &Path, options: Options) -> (Session, Result<Program, Fa
     (session, program)
 }
 
-/// Shows warnings and, if there is one, a failure; the exit code.
+/// Prints warnings and, on failure, the errors; the exit code is the error value.
 pub fn report<T>(session: &Session, result: Result<T, Failure>) -> Result<T, ExitCode> {
     show(session, &session.warnings);
     result.map_err(|Failure(errors)| {
@@ -191,23 +191,23 @@ fn show(session: &Session, diagnostics: &[Diagnostic]) {
     let mut stderr = stderr.lock();
     for diagnostic in diagnostics {
         let text = render::render(diagnostic, &session.sources, colour);
-        // Where nobody can read the message, the exit code has to say it.
+        // If standard error is closed, the exit code alone reports the failure.
         let _ = writeln!(stderr, "{}", text.trim_end());
     }
 }
 
-/// Shows a failure that has nothing to do with the program's text.
+/// Prints an error that has no position in the program text.
 pub fn fail(message: impl std::fmt::Display) -> ExitCode {
     let _ = writeln!(std::io::stderr(), "bindrune: {message}");
     ExitCode::FAILURE
 }
 
-/// A line for the user's information; it may get lost.
+/// Prints a line to standard error; write errors are ignored.
 pub fn say(line: &str) {
     let _ = writeln!(std::io::stderr(), "{line}");
 }
 
-/// Ctrl-C sets the flag; where it is set already, it ends the process.
+/// Makes Ctrl-C set the flag, and end the process if the flag is already set.
 pub fn listen(interrupt: &Arc<AtomicBool>) -> Result<(), ExitCode> {
     use signal_hook::consts::SIGINT;
     use signal_hook::flag::{register, register_conditional_shutdown};
@@ -218,7 +218,8 @@ pub fn listen(interrupt: &Arc<AtomicBool>) -> Result<(), ExitCode> {
         .map_err(|e| fail(format_args!("cannot listen for Ctrl-C: {e}")))
 }
 
-/// Where a file would become larger than it may, writing fails, and does not end this process.
+/// Ignores SIGXFSZ, so that exceeding the file size limit is a write error and does not kill the
+/// process.
 pub fn outlive_large_files() -> Result<(), ExitCode> {
     let unread = Arc::new(AtomicBool::new(false));
     signal_hook::flag::register(signal_hook::consts::signal::SIGXFSZ, unread)
@@ -226,7 +227,7 @@ pub fn outlive_large_files() -> Result<(), ExitCode> {
         .map_err(|e| fail(format_args!("cannot listen for SIGXFSZ: {e}")))
 }
 
-/// Writes text to standard output; a closed pipe ends quietly.
+/// Writes text to standard output. A closed pipe fails without a message.
 pub fn put(text: &str) -> Result<(), ExitCode> {
     let mut stdout = std::io::stdout().lock();
     match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {

@@ -1,5 +1,5 @@
-//! `bindrune c`, `multicore`, `opencl`, `cuda` and `hip`: the reference compiler's spelling
-//! of `build --backend`.
+//! `bindrune c`, `multicore`, `opencl`, `cuda` and `hip`: the reference compiler's spelling of
+//! `build --backend`.
 
 use crate::build::{self, Program};
 use crate::common;
@@ -27,7 +27,7 @@ pub struct Args {
     server: bool,
 }
 
-/// Builds the executable for a back end of `build`.
+/// Builds the executable for a backend of `build`.
 pub fn command(args: Args, backend: &str) -> ExitCode {
     run(args, backend).err().unwrap_or(ExitCode::SUCCESS)
 }

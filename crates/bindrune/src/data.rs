@@ -1,7 +1,7 @@
-//! `bindrune data`: random values, and values from one format to another.
+//! `bindrune data`: generates random values, and converts values between formats.
 //!
-//! Options act on those behind them, as they do in the reference compiler's
-//! `dataset`; so the arguments are kept in their order.
+//! As in the reference compiler's `dataset`, an option applies to the options after it. The
+//! arguments are therefore kept in their order.
 
 use crate::common;
 use clap::{Arg, ArgAction, ArgMatches, Command};
@@ -11,12 +11,11 @@ use std::io::{BufWriter, Write};
 use std::process::ExitCode;
 use value::{Reader, Value, write_binary, write_text};
 
-/// The options in their order.
+/// The options in command-line order.
 pub struct Args {
     steps: Vec<Step>,
 }
 
-/// One option.
 #[derive(Clone, PartialEq, Debug)]
 enum Step {
     Form(Form),
@@ -25,7 +24,7 @@ enum Step {
     Generate(String),
 }
 
-/// How values are written.
+/// An output format.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Form {
     Text,
@@ -33,7 +32,7 @@ enum Form {
     Type,
 }
 
-/// Names of switches with what they mean.
+/// The format switches: name, short name, format, help text.
 const FORMS: [(&str, Option<char>, Form, &str); 3] = [
     ("binary", Some('b'), Form::Binary, "Write values behind this in the binary format"),
     ("text", None, Form::Text, "Write values behind this in the text format, which is the default"),
@@ -122,7 +121,7 @@ impl clap::FromArgMatches for Args {
     }
 }
 
-/// Makes or converts values.
+/// Generates or converts values.
 pub fn run(args: Args) -> ExitCode {
     match write_all(&args.steps) {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,4 +1,4 @@
-//! `bindrune dev`: print any stage; read IR text and go on from there; evaluate.
+//! `bindrune dev`: prints any stage, continues from IR text, evaluates.
 
 use crate::common::{self, Compiler, Files};
 use crate::forest;
@@ -64,11 +64,11 @@ fn machine(text: &str) -> Result<Stack, String> {
     Stack::named(text).ok_or_else(|| "it is `cpu`, `gpu` or `thread`".to_owned())
 }
 
-/// The stage that shows which versions there are and what decides between them: what
-/// flattening leaves, before any is taken away.
+/// The stage that shows the program versions and the conditions that choose between them. It is the
+/// output of flattening, before versions are pruned.
 const VERSIONS: &str = "versions";
 
-/// Prints the stage.
+/// Prints or evaluates the stage.
 pub fn run(args: Args) -> ExitCode {
     match go(args) {
         Ok(()) => ExitCode::SUCCESS,
@@ -154,7 +154,7 @@ fn go(args: Args) -> Result<(), ExitCode> {
     }
 }
 
-/// What a stage gives.
+/// The output of a stage.
 enum Output {
     Text(String),
     Ir(Ir),
@@ -162,20 +162,20 @@ enum Output {
 
 struct Notes {
     times: String,
-    /// Of the last pass that decided something about the level at hand.
+    /// Those of the last pass that recorded any at the current IR level.
     decisions: String,
-    /// Whether the pass at hand has decided them.
+    /// True if the current pass has recorded decisions.
     fresh: bool,
     level: Option<Discriminant<Ir>>,
     panic_after: Option<String>,
-    /// Who has to know how far it is.
+    /// Progress for memory-limit messages.
     stages: memory::Stages,
 }
 
 impl Observer for Notes {
     fn pass(&mut self, pass: &PassInfo, time: Duration, ir: &Ir) {
         self.stages.pass(pass, time, ir);
-        // What was decided about another level says nothing of this one.
+        // Decisions about another IR level do not describe this one.
         let level = std::mem::discriminant(ir);
         if self.level.replace(level) != Some(level) && !std::mem::take(&mut self.fresh) {
             self.decisions.clear();
@@ -208,7 +208,7 @@ fn from_source(session: &mut Session, stage: Stage, all: bool, times: &mut Notes
     finish(session, ir, stage, times)
 }
 
-/// The typed tree as text: the program's own definitions, or all.
+/// Prints the typed tree: the program's own definitions, or with `all` those of the prelude too.
 fn typed(program: &Program, all: bool) -> String {
     let mut text = String::new();
     // Writing to a string cannot fail.

@@ -1,8 +1,8 @@
-//! `bindrune explain`: what became of a program, by source line.
+//! `bindrune explain`: optimisation remarks, by source line.
 //!
-//! The passes record what they decide and where ([`driver::decision`]); this makes an
-//! account of it ([`account`]) and shows it as text, as data, or as a page. What tuning made
-//! of the choices between versions is another account ([`tuning`]).
+//! The passes record decisions with their source locations ([`driver::decision`]). This module
+//! turns them into remarks ([`account`]) and prints these as text, JSON or an HTML page. [`tuning`]
+//! reports the versions that a tuning file selects.
 
 use crate::common::{self, Compiler};
 use crate::memory;
@@ -61,7 +61,7 @@ pub struct Args {
     html: Option<PathBuf>,
 }
 
-/// Shows the account.
+/// Prints the remarks.
 pub fn run(args: Args) -> ExitCode {
     match go(&args) {
         Ok(()) => ExitCode::SUCCESS,
@@ -111,14 +111,14 @@ fn go(args: &Args) -> Result<(), ExitCode> {
     common::put(&text::text(&account, colour))
 }
 
-/// A program, compiled, and what was decided.
+/// A compiled program and the recorded decisions.
 struct Compiled {
     session: Session,
     program: Program,
     ledger: Ledger,
 }
 
-/// Compiles as far as decisions are made, and takes these down.
+/// Compiles up to the last pass that records decisions, and collects them.
 fn compile(args: &Args, backend: &str) -> Result<Compiled, ExitCode> {
     let _watch = memory::watch(&args.file, args.compiler.memory);
     let compiler = &args.compiler;

@@ -1,4 +1,4 @@
-//! A program's forest of versions, shown as text, as data and as a picture.
+//! A program's forest of versions, printed as text, JSON, DOT and SVG.
 
 mod svg;
 
@@ -19,7 +19,7 @@ pub enum Form {
     Svg,
 }
 
-/// The forest in this form.
+/// Prints the forest in this format.
 pub fn show(forest: &[Trees], form: Form) -> String {
     match form {
         Form::Text => text(forest),
@@ -29,16 +29,16 @@ pub fn show(forest: &[Trees], form: Form) -> String {
     }
 }
 
-/// A comparison, as its line says it.
+/// The condition of a choice, with the default of its threshold.
 fn question(choice: &Choice) -> String {
     let Choice { name, size, .. } = choice;
     format!("{size} >= {name} ({})?", choice.tunable.default)
 }
 
-/// Values of parameters that are not at their defaults.
+/// Returns the value of a choice's parameter if it is not the default.
 type Tuned<'t> = &'t dyn Fn(&Choice) -> Option<i64>;
 
-/// A comparison with the value that its parameter has in place of its default, if any.
+/// The condition of a choice, with the tuned value of its threshold if there is one.
 fn question_of(choice: &Choice, tuned: Tuned<'_>) -> String {
     let Choice { name, size, .. } = choice;
     match tuned(choice) {
@@ -53,7 +53,7 @@ fn title(version: &Version) -> String {
     format!("V{}: {what}", version.number)
 }
 
-/// The forest as lines.
+/// The forest as indented lines.
 pub fn text(forest: &[Trees]) -> String {
     let mut out = String::new();
     for Trees { function, roots } in forest {
@@ -63,9 +63,8 @@ pub fn text(forest: &[Trees]) -> String {
     out
 }
 
-/// A tree as lines, of which long ones are cut.
+/// A tree as indented lines, truncated to 100 characters.
 pub fn tree(root: &Node, tuned: Tuned<'_>) -> String {
-    /// So many characters are shown.
     const SHOWN: usize = 100;
     let mut whole = String::new();
     nodes(&mut whole, std::slice::from_ref(root), 0, tuned);
@@ -84,7 +83,7 @@ fn nodes(out: &mut String, nodes_: &[Node], depth: usize, tuned: Tuned<'_>) {
             Node::Choice(choice) => {
                 put(out, depth, &question_of(choice, tuned));
                 nodes(out, &choice.holds, depth + 1, tuned);
-                // A chain of choices reads like one of questions.
+                // A chain of choices prints without deeper indentation, like `else if`.
                 let next = matches!(choice.fails.as_slice(), [Node::Choice(_)]);
                 if !next {
                     put(out, depth, "else");
@@ -104,7 +103,7 @@ fn put(out: &mut String, depth: usize, line: &str) {
     debug_assert!(written.is_ok(), "writing to a string does not fail");
 }
 
-/// Calls `f` with the choices of a tree, without those inside of versions.
+/// Calls `f` with the choices of a tree, except those inside versions.
 pub fn choices<'n>(node: &'n Node, f: &mut dyn FnMut(&'n Choice)) {
     if let Node::Choice(choice) = node {
         f(choice);
@@ -114,7 +113,7 @@ pub fn choices<'n>(node: &'n Node, f: &mut dyn FnMut(&'n Choice)) {
     }
 }
 
-/// The forest as data.
+/// The forest as JSON.
 pub fn data(forest: &[Trees]) -> Value {
     let functions = forest.iter();
     let functions =
@@ -122,7 +121,7 @@ pub fn data(forest: &[Trees]) -> Value {
     Value::Array(functions.collect())
 }
 
-/// A tree as data.
+/// A tree as JSON.
 pub fn tree_data(node: &Node) -> Value {
     match node {
         Node::Choice(choice) => json!({
@@ -146,7 +145,7 @@ fn all(nodes: &[Node]) -> Vec<Value> {
     nodes.iter().map(tree_data).collect()
 }
 
-/// The forest for Graphviz.
+/// The forest in Graphviz's DOT language.
 fn dot(forest: &[Trees]) -> String {
     struct Dot {
         out: String,
@@ -232,7 +231,7 @@ tunable#0 suff_outer_par 0 threshold 16
         let dot = show(&forest, Form::Dot);
         assert!(dot.contains(&format!("n1 [shape=ellipse, label=\"{question}\"];")), "{dot}");
         assert!(dot.contains("n1 -> n2 [label=\"T\"];"), "{dot}");
-        // In the picture, too, each node once, and one above the middle of two.
+        // The SVG, too, has each node once, and a parent above the middle of its two children.
         let svg = show(&forest, Form::Svg);
         assert_eq!(svg.matches("<rect x=").count(), 3, "{svg}");
         assert!(svg.contains(&format!(">{}<", question.replace('>', "&gt;"))), "{svg}");

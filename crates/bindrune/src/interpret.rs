@@ -1,5 +1,5 @@
-//! `bindrune run --backend interp`: the evaluator of the typed tree behind the
-//! command line of executables.
+//! `bindrune run --backend interp`: the interpreter of the typed tree with the command line of
+//! executables.
 
 use crate::common;
 use crate::source::Source;
@@ -15,8 +15,8 @@ use std::time::Instant;
 use syntax::span::SourceMap;
 use value::{Reader, Value};
 
-/// Evaluates an entry point of a program with the options of an executable.
-/// `check_sizes`: values are checked against the sizes in their types.
+/// Evaluates an entry point with an executable's options. With `check_sizes`, values are checked
+/// against the sizes in their types.
 pub fn run(file: &Path, source: &Source, check_sizes: bool, args: Vec<OsString>) -> ExitCode {
     let name = file.to_string_lossy();
     let options = match options::parse(args) {
@@ -36,7 +36,7 @@ pub fn run(file: &Path, source: &Source, check_sizes: bool, args: Vec<OsString>)
     if options.device.is_wanted() {
         return failed(&name, "the interpreter runs on no device");
     }
-    // Nothing is flattened, so there is nothing to choose between.
+    // The interpreter does not flatten, so it has no tuning parameters.
     if let Err(message) = runtime::tuning::resolve(&[], &options.params) {
         return failed(&name, &message);
     }
@@ -63,11 +63,11 @@ fn failed(name: &str, message: &str) -> ExitCode {
     ExitCode::FAILURE
 }
 
-/// Why there is no more output.
+/// The reason why output ends.
 enum Stop {
-    /// With this message.
+    /// An error with this message.
     Message(String),
-    /// Nobody reads it.
+    /// The reader has closed the pipe.
     Quiet,
 }
 
@@ -77,12 +77,12 @@ impl From<String> for Stop {
     }
 }
 
-/// Prints what programs trace, to standard error.
+/// Returns a tracer that prints `trace` output to standard error.
 pub fn tracer(sources: Arc<SourceMap>) -> interp::Tracer {
     Box::new(move |tag, text, span| {
         let place = interp::place(span, &sources);
         let tag = tag.map_or_else(|| format!("Trace: {place}"), str::to_owned);
-        // A trace that nobody can read is no failure of the program.
+        // A closed standard error does not fail the program.
         let _ = writeln!(std::io::stderr(), "{tag}: {text}");
     })
 }

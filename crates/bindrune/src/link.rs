@@ -1,7 +1,7 @@
-//! Linking: the objects, the runtime that this binary carries, the system's linker.
+//! Linking: object files and the embedded runtime, by the system's linker.
 //!
-//! Executables need the system's C library and its mathematical one, no more: what
-//! the runtime uses of the C compiler's library is linked into them.
+//! Executables depend on the system's C and mathematical libraries only; parts of libgcc are linked
+//! statically.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use std::process::Command;
 /// The runtime as a static library.
 static RUNTIME: &[u8] = include_bytes!(env!("BINDRUNE_RUNTIME_LIB"));
 
-/// Links objects into an executable at `output`. The error says what to do.
+/// Links objects into an executable at `output`. The error message says how to fix the problem.
 pub fn executable(objects: &[Vec<u8>], output: &Path) -> Result<(), String> {
     let folder = work_folder()?;
     let mut object_files = Vec::new();
@@ -44,11 +44,12 @@ pub fn executable(objects: &[Vec<u8>], output: &Path) -> Result<(), String> {
     place(&linked, output)
 }
 
-/// Where a program's executable goes: where it is asked for, else beside the program.
+/// Returns the path of a program's executable: the requested one, or that of the source without its
+/// extension.
 pub fn output(wanted: Option<PathBuf>, program: &Path) -> Result<PathBuf, &'static str> {
     let output = wanted.unwrap_or_else(|| program.with_extension(""));
     let file = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    // What the program imports is not known yet.
+    // Imports are not known yet, so no `.fut` file is overwritten.
     let is_source = output.extension().is_some_and(|it| it == "fut");
     if is_source || file(&output) == file(program) {
         return Err("the executable would overwrite the program; name it with -o");
@@ -56,8 +57,8 @@ pub fn output(wanted: Option<PathBuf>, program: &Path) -> Result<PathBuf, &'stat
     Ok(output)
 }
 
-/// Puts an executable where it is wanted. The old one, if there is one, stays until the
-/// new one is whole; into devices and pipes it is written.
+/// Moves an executable to `output`. An existing file is replaced atomically; devices and pipes are
+/// written to.
 pub fn place(made: &Path, output: &Path) -> Result<(), String> {
     let cannot = |e| format!("cannot write {}: {e}", output.display());
     if std::fs::metadata(output).is_ok_and(|there| !there.is_file() && !there.is_dir()) {
@@ -69,18 +70,17 @@ pub fn place(made: &Path, output: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// A new file in the folder of another one, in whose place it may be put when it is whole.
+/// Creates a temporary file in the directory of `file`, which it can replace when complete.
 pub fn replacement(file: &Path) -> std::io::Result<tempfile::NamedTempFile> {
     let folder = file.parent().filter(|it| !it.as_os_str().is_empty());
     tempfile::NamedTempFile::new_in(folder.unwrap_or(Path::new(".")))
 }
 
-/// A folder for what is made on the way.
+/// Creates a temporary directory.
 pub fn work_folder() -> Result<tempfile::TempDir, String> {
     tempfile::tempdir().map_err(|e| format!("cannot make a temporary folder: {e}"))
 }
 
-/// Writes a file.
 pub fn write(path: &Path, bytes: &[u8]) -> Result<(), String> {
     std::fs::File::create(path)
         .and_then(|mut file| file.write_all(bytes))

@@ -1,4 +1,4 @@
-//! The command line: one module a subcommand; files, terminals, exit codes.
+//! The command line: one module per subcommand; files, terminals, exit codes.
 
 mod backend;
 mod bench;
@@ -80,7 +80,7 @@ fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
-            // Help and version go to standard output and are no failure.
+            // Help and version text go to standard output and exit with 0.
             let code = u8::from(error.use_stderr());
             return match error.print() {
                 Ok(()) => ExitCode::from(code),
@@ -92,7 +92,7 @@ fn main() -> ExitCode {
         panics::end_process();
     }
     match cli.command {
-        // What it compiles runs on the system's stack.
+        // Compiled code runs on the system's stack, so `run` is not moved to the large one.
         Command::Run(args) => run::run(args),
         command => driver::on_large_stack(|| compile(command)),
     }

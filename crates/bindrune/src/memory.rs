@@ -1,11 +1,10 @@
-//! Memory of the compiler: to run out of it is an error with a message.
+//! Memory limits of the compiler: running out of memory is an error with a message.
 //!
-//! Two things see to that. The allocator reports a request that the system
-//! refuses, where Rust would abort. And while a command compiles, a thread looks
-//! from time to time at how much memory the process has, all of it: trees, stacks,
-//! and what LLVM allocates by itself. Once that is more than the machine or the
-//! container gives, the kernel would kill the process without a word; so it ends
-//! before. It has no files open then that would stay behind half written.
+//! There are two mechanisms. The allocator reports a request that the system refuses, where Rust
+//! would abort. And while a command compiles, a thread polls the memory use of the process,
+//! including trees, stacks, and LLVM's allocations. Above the limit of the machine or the
+//! container, the kernel would kill the process without a message, so the thread ends it first. No
+//! output file is left half written.
 //!
 //! Programs that the compiler runs have a limit of their own (`runtime`).
 
@@ -20,29 +19,30 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// A compiler makes many small things; the C library's allocator takes a fifth of
-/// the time of `check`.
+/// The global allocator. The compiler makes many small allocations; the C library's allocator takes
+/// a fifth of the time of `check`.
 pub struct Allocator;
 
-// SAFETY: all is done by `MiMalloc`; a null pointer is never returned.
+// SAFETY: every call is forwarded to `MiMalloc`. While a command compiles, a null pointer ends the
+// process instead of being returned.
 unsafe impl GlobalAlloc for Allocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: by the caller's promise.
+        // SAFETY: the caller upholds the contract of `alloc`.
         given(unsafe { MiMalloc.alloc(layout) })
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: by the caller's promise.
+        // SAFETY: the caller upholds the contract of `alloc_zeroed`.
         given(unsafe { MiMalloc.alloc_zeroed(layout) })
     }
 
     unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
-        // SAFETY: by the caller's promise.
+        // SAFETY: the caller upholds the contract of `dealloc`.
         unsafe { MiMalloc.dealloc(place, layout) }
     }
 
     unsafe fn realloc(&self, place: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        // SAFETY: by the caller's promise.
+        // SAFETY: the caller upholds the contract of `realloc`.
         given(unsafe { MiMalloc.realloc(place, layout, size) })
     }
 }
@@ -55,30 +55,30 @@ fn given(place: *mut u8) -> *mut u8 {
     place
 }
 
-/// Whether a command compiles; where it does not, who asks for memory is told that
-/// there is none.
+/// True while a command compiles. Otherwise a refused request returns a null pointer to its caller.
 static WATCHING: AtomicBool = AtomicBool::new(false);
-/// What is compiled, and the stage that this has come to.
+/// The file being compiled and the current stage.
 static WORK: Mutex<Option<(String, String)>> = Mutex::new(None);
 
-/// While it lives, the compiler's memory is watched.
+/// A guard: memory is watched while it lives.
 pub struct Watch(());
 
-/// How long a command runs before the first look: most are done by then.
+/// The time before the first poll; most commands are done by then.
 const FIRST: Duration = Duration::from_millis(20);
-/// The longest time between two looks.
+/// The longest time between two polls.
 const PAUSE: Duration = Duration::from_millis(100);
-/// So many bytes can a process get in a millisecond, about.
+/// An upper bound, about, of the bytes that a process can allocate per millisecond.
 const BYTES_PER_MILLISECOND: u64 = 4 << 20;
-/// The size of a page of memory on the processors that there is code for.
+/// The page size of the processors that code is generated for.
 const PAGE: u64 = 4096;
 
-/// Watches the compilation of a file, for a limit in bytes or what the machine gives.
+/// Watches the compilation of a file. `limit` is in bytes; without it, the limit of the machine or
+/// container applies.
 pub fn watch(file: &Path, limit: Option<u64>) -> Watch {
     set_stage(Some(file), "checking");
     if !WATCHING.swap(true, Ordering::Relaxed) {
         let work = std::thread::Builder::new().name("memory".to_owned());
-        // Without the thread there is no limit but the kernel's.
+        // If the thread does not start, only the kernel's limit applies.
         let _ = work.spawn(move || look(limit));
     }
     Watch(())
@@ -90,7 +90,7 @@ impl Drop for Watch {
     }
 }
 
-/// What is compiled, and the stage that this has come to.
+/// Returns the file being compiled and the current stage.
 pub fn work() -> Option<(String, String)> {
     WORK.try_lock().ok()?.clone()
 }
@@ -129,15 +129,14 @@ fn look(limit: Option<u64>) {
     }
 }
 
-/// Bytes of address space, and of memory that this process has.
+/// Returns the bytes of address space and of resident memory of this process.
 fn usage() -> Option<(u64, u64)> {
     let text = fs::read_to_string("/proc/self/statm").ok()?;
     let mut pages = text.split(' ').map(|field| field.parse::<u64>().ok());
     Some((pages.next()?? * PAGE, pages.next()?? * PAGE))
 }
 
-/// How much address space the process may have, less what has to be left for the
-/// next look.
+/// Returns the limit on address space in bytes, less a sixteenth as a reserve until the next poll.
 fn address_space() -> Option<u64> {
     let text = fs::read_to_string("/proc/self/limits").ok()?;
     let line = text.lines().find(|line| line.starts_with("Max address space"))?;
@@ -145,7 +144,7 @@ fn address_space() -> Option<u64> {
     Some(bytes - bytes / 16)
 }
 
-/// Says why the compiler ends, and ends it. Nothing is allocated.
+/// Prints the reason and ends the process. Allocates nothing.
 fn out_of_memory(why: std::fmt::Arguments<'_>) -> ! {
     let mut stderr = std::io::stderr();
     let _ = match WORK.try_lock().as_deref() {
@@ -157,21 +156,20 @@ fn out_of_memory(why: std::fmt::Arguments<'_>) -> ! {
     runtime::exit_at_once(1)
 }
 
-/// Tells the watch which pass is next.
+/// An observer that records the current pass for out-of-memory messages.
 pub struct Stages {
     names: Vec<String>,
-    /// Whether the user is told which pass has run.
+    /// True if the time of each pass is printed.
     verbose: bool,
 }
 
 impl Stages {
-    /// For all passes.
+    /// Observes all passes silently.
     pub fn new() -> Self {
         Self::told(false)
     }
 
-    /// For all passes; a line to standard error says of each what time it took, if that is
-    /// wanted.
+    /// Observes all passes and, if `verbose`, prints the time of each to standard error.
     pub fn told(verbose: bool) -> Self {
         set_stage(None, "lowering");
         let names = driver::passes().into_iter().map(|pass| pass.name).collect();

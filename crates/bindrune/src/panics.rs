@@ -1,17 +1,16 @@
-//! What is said when the compiler breaks: one message with all that a report needs,
-//! and exit code 3, so that scripts tell it from a rejected program (1) and from
-//! wrong usage (2).
+//! Internal compiler errors: one message with everything that a report needs, and exit code 3,
+//! which differs from those of a rejected program (1) and of wrong usage (2).
 //!
-//! Nothing is left half written: outputs are renamed into place when they are done.
+//! Outputs are renamed into place when complete, so none is left half written.
 
 use crate::memory;
 use std::io::Write;
 use std::panic::PanicHookInfo;
 
-/// The exit code of a compiler that broke.
+/// The exit code after an internal compiler error.
 pub const EXIT_CODE: i32 = 3;
 
-/// From now on a panic ends the process with a message.
+/// Installs a panic hook that prints a message and ends the process.
 pub fn end_process() {
     std::panic::set_hook(Box::new(|info| {
         let _ = writeln!(std::io::stderr(), "{}", message(info));
@@ -19,7 +18,7 @@ pub fn end_process() {
     }));
 }
 
-/// What is said of a panic.
+/// Returns the message for a panic.
 pub fn message(info: &PanicHookInfo<'_>) -> String {
     let what = info.payload_as_str().unwrap_or("no message");
     let place = info.location().map(|at| format!(" at {at}"));

@@ -1,7 +1,7 @@
-//! Portable C and the C compiler.
+//! Compilation of portable C with the system's C compiler.
 //!
-//! The C compiler is `cc`, or what `CC` names; `CFLAGS` stands in place of how much it
-//! optimises and for which processor. What results depend on is said in any case.
+//! The compiler is `cc`, or that named by `CC`. `CFLAGS` replaces the flags for optimisation level
+//! and processor. Flags that results depend on are passed in any case.
 
 use crate::common;
 use crate::link;
@@ -9,14 +9,14 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-/// Compiles C into an executable at `output`. The error says what to do.
+/// Compiles C into an executable at `output`. The error message says how to fix the problem.
 pub fn executable(text: &str, cpu: &str, output: &Path) -> Result<(), String> {
     let folder = link::work_folder()?;
     let made = compiled(text, cpu, folder.path())?;
     link::place(&made, output)
 }
 
-/// Compiles C and runs that with a program's options; the exit code.
+/// Compiles C and runs the executable with the program's options. Returns its exit code.
 pub fn run(text: &str, cpu: &str, file: &Path, options: &[OsString]) -> ExitCode {
     let ran = link::work_folder().and_then(|folder| {
         let made = compiled(text, cpu, folder.path())?;
@@ -34,7 +34,7 @@ pub fn run(text: &str, cpu: &str, file: &Path, options: &[OsString]) -> ExitCode
     }
 }
 
-/// What the C compiler is asked for unless `CFLAGS` says it.
+/// The flags that apply unless `CFLAGS` is set.
 fn flags(cpu: &str) -> String {
     match cpu {
         "generic" | driver::PORTABLE => "-O3".to_owned(),
@@ -42,7 +42,7 @@ fn flags(cpu: &str) -> String {
     }
 }
 
-/// The executable that the C compiler makes in a folder.
+/// Compiles C in a folder and returns the path of the executable.
 fn compiled(text: &str, cpu: &str, folder: &Path) -> Result<PathBuf, String> {
     let (source, made) = (folder.join("program.c"), folder.join("program"));
     link::write(&source, text.as_bytes())?;

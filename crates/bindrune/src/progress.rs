@@ -1,5 +1,5 @@
-//! Progress of commands that work on many programs: a bar on a terminal, lines
-//! otherwise. What went wrong is shown as it happens.
+//! Progress of commands that process many programs: a bar on a terminal, plain lines otherwise.
+//! Failures are printed as they happen.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{IsTerminal, Write};
@@ -12,7 +12,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// None done yet. `plain` suppresses the bar.
+    /// Starts at 0 of `items`. `plain` suppresses the bar.
     pub fn new(items: usize, plain: bool) -> Self {
         let bar = (!plain && items > 1 && std::io::stderr().is_terminal()).then(|| {
             let bar =
@@ -26,7 +26,7 @@ impl Progress {
         Self { bar, failed: AtomicUsize::new(0) }
     }
 
-    /// Of one thing that takes nobody knows how many steps.
+    /// Returns a spinner for a task of unknown length.
     pub fn endless() -> Self {
         let bar = std::io::stderr().is_terminal().then(|| {
             let target = ProgressDrawTarget::stderr_with_hz(10);
@@ -39,14 +39,14 @@ impl Progress {
         Self { bar, failed: AtomicUsize::new(0) }
     }
 
-    /// Work on an item begins.
+    /// Marks the start of an item.
     pub fn begin(&self, name: &str) {
         if let Some(bar) = &self.bar {
             bar.set_message(name.to_owned());
         }
     }
 
-    /// Work on an item ends, with these lines to be shown.
+    /// Marks the end of an item and prints these lines.
     pub fn end(&self, failed: bool, lines: &[String]) {
         if failed {
             self.failed.fetch_add(1, Ordering::Relaxed);
@@ -63,13 +63,13 @@ impl Progress {
         } else {
             let mut stderr = std::io::stderr().lock();
             for line in lines {
-                // Whoever closes standard error does not want to know.
+                // Write errors of standard error are ignored.
                 let _ = writeln!(stderr, "{line}");
             }
         }
     }
 
-    /// Does something while the bar is out of the way.
+    /// Calls `f` while the bar is hidden.
     pub fn pause<T>(&self, f: impl FnOnce() -> T) -> T {
         match &self.bar {
             Some(bar) => bar.suspend(f),
@@ -77,7 +77,7 @@ impl Progress {
         }
     }
 
-    /// All is done.
+    /// Removes the bar.
     pub fn finish(&self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();

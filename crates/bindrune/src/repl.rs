@@ -1,14 +1,13 @@
-//! `bindrune repl`: expressions and declarations, evaluated as they are entered.
+//! `bindrune repl`: evaluates expressions and declarations as they are entered.
 //!
-//! [`session`] holds what was declared and evaluates; [`commands`] are what begins
-//! with a colon; [`lines`] knows when input is whole and what Tab completes. Here are
-//! the lines that come in, and what is shown. Input goes on over several lines as
-//! long as what is there cannot be a whole expression or declaration; an empty line
-//! ends it.
+//! [`session`] holds declarations and evaluates; [`commands`] has the commands that begin with a
+//! colon; [`lines`] decides when input is complete and what Tab completes. This module has the read
+//! loop and the output. Input continues over several lines while it is a prefix of an expression or
+//! declaration; an empty line ends it.
 //!
-//! An evaluation that stops at a breakpoint opens a prompt of its own, where the
-//! variables of the calls in progress are in scope. Ctrl-C sets a flag that ends an
-//! evaluation; a second one before that is noticed ends the process.
+//! An evaluation that stops at a breakpoint opens a nested prompt, in which the variables of the
+//! calls in progress are in scope. Ctrl-C sets a flag that ends an evaluation; a second one before
+//! the flag is read ends the process.
 
 mod commands;
 mod lines;
@@ -56,7 +55,7 @@ fn go(args: Args) -> Result<(), ExitCode> {
     let interactive = std::io::stdin().is_terminal();
     let history = history_file().filter(|_| interactive);
     if let Some(file) = &history {
-        // There is none at the first time.
+        // The file does not exist on the first run.
         let _ = editor.load_history(file);
     }
     let interrupt = Arc::new(AtomicBool::new(false));
@@ -86,38 +85,38 @@ fn unreadable(e: ReadlineError) -> ExitCode {
     common::fail(format_args!("cannot read lines: {e}"))
 }
 
-/// Why a prompt is left.
+/// The reason for leaving a prompt.
 enum End {
-    /// For good, or to give up the evaluation that is stopped.
+    /// End the REPL, or abandon the stopped evaluation.
     Quit,
-    /// To go on with the evaluation that is stopped.
+    /// Resume the stopped evaluation.
     Continue,
-    /// With another program.
+    /// Continue with another program.
     Loaded(Box<Session>),
 }
 
-/// An evaluation that is stopped, as its prompt sees it.
+/// A stopped evaluation.
 struct Halt<'a> {
     stop: &'a Stop,
     places: &'a [String],
-    /// The session without variables of calls.
+    /// The session without the variables of the calls.
     outer: &'a Session,
 }
 
-/// What is common to all prompts.
+/// The state shared by all prompts.
 struct Prompt {
     editor: Editor<Lines, DefaultHistory>,
     interactive: bool,
-    /// How many inputs there were.
+    /// The number of inputs.
     number: usize,
-    /// Whether new NaNs stop evaluations.
+    /// True if new NaNs stop evaluations.
     nans: bool,
-    /// The breakpoints that stop nobody any more.
+    /// The locations of disabled breakpoints.
     passed: Vec<String>,
 }
 
 impl Prompt {
-    /// Reads and evaluates; at a breakpoint, until the evaluation goes on or ends.
+    /// Reads and evaluates. At a breakpoint, until the evaluation resumes or ends.
     fn serve(&mut self, mut session: Session, halt: Option<&Halt<'_>>) -> Result<End, ExitCode> {
         loop {
             if let Some(helper) = self.editor.helper_mut() {
@@ -137,7 +136,7 @@ impl Prompt {
                     None => continue,
                 }
             }
-            // What cannot be remembered can be typed again.
+            // A failure to record history is ignored.
             let _ = self.editor.add_history_entry(input);
             self.number += 1;
             session.begin();
@@ -164,7 +163,7 @@ impl Prompt {
         }
     }
 
-    /// Does what a command says; the end, if that is what it says.
+    /// Executes a command. Returns the reason to leave the prompt, if it does.
     fn obey(
         &mut self,
         session: &mut Session,
@@ -274,8 +273,8 @@ impl Prompt {
         Ok(None)
     }
 
-    /// Evaluates an expression: its value or an error, and why the prompt is left, if
-    /// that happened on the way. What is evaluated while stopped does not stop.
+    /// Evaluates an expression. Returns its value or an error message, and the reason to leave the
+    /// prompt, if a nested prompt gave one. Evaluations at a breakpoint do not stop again.
     fn evaluate(
         &mut self,
         session: &Session,
@@ -315,7 +314,7 @@ impl Prompt {
         Ok((value, end))
     }
 
-    /// Shows where an evaluation has stopped, and opens a prompt there.
+    /// Prints the location of a stop, and opens a prompt there.
     fn halt(&mut self, outer: &Session, stop: &Stop, places: &[String]) -> Result<End, ExitCode> {
         let (Some(call), Some(place)) = (stop.calls.first(), places.first()) else {
             return Ok(End::Continue);
@@ -337,7 +336,7 @@ impl Prompt {
     }
 }
 
-/// The calls in progress, one of them marked.
+/// The stack of calls in progress, with call `at` marked.
 fn backtrace(places: &[String], at: usize) -> String {
     let mut text = String::new();
     for (number, place) in places.iter().enumerate() {
@@ -348,7 +347,7 @@ fn backtrace(places: &[String], at: usize) -> String {
     text
 }
 
-/// An array of bytes as text.
+/// Returns the text in an array of bytes.
 fn as_text(value: &Evaluated) -> Result<String, String> {
     match value.bytes.as_deref().map(std::str::from_utf8) {
         Some(Ok(text)) => Ok(format!("{}{text}\n", value.messages)),
@@ -357,7 +356,7 @@ fn as_text(value: &Evaluated) -> Result<String, String> {
     }
 }
 
-/// Results go to standard output, errors to standard error.
+/// Prints results to standard output and errors to standard error.
 fn show(result: Result<String, String>) -> Result<(), ExitCode> {
     match result {
         Ok(text) => common::put(&text),

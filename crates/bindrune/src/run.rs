@@ -1,4 +1,4 @@
-//! `bindrune run`: compile and run in this process, or interpret.
+//! `bindrune run`: compiles and runs a program in this process, or interprets it.
 
 use crate::build;
 use crate::common::{self, Compiler};

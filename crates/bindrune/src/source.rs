@@ -1,5 +1,4 @@
-//! What commands that compile may be told about warnings and checks, spelled as the
-//! reference compiler does.
+//! The options of compiling commands for warnings and checks, spelled as in the reference compiler.
 
 use crate::common;
 use crate::memory::Stages;
@@ -24,19 +23,19 @@ pub struct Source {
 }
 
 impl Source {
-    /// A session's options with what was said here.
+    /// Applies the options to those of a session.
     #[must_use]
     pub fn options(&self, options: Options) -> Options {
         Options { safe: self.safe, ..options }
     }
 
-    /// What watches the passes.
+    /// Returns an observer of the passes.
     pub fn stages(&self) -> Stages {
         Stages::told(self.verbose)
     }
 
-    /// Shows warnings and, if there is one, a failure; the exit code. That there are warnings
-    /// may be a failure.
+    /// Prints warnings and, on failure, the errors; the exit code is the error value. With
+    /// `--Werror`, warnings are a failure.
     pub fn report<T>(&self, session: &mut Session, result: Result<T, Failure>) -> Result<T, ExitCode> {
         if self.quiet {
             session.warnings.clear();
@@ -49,5 +48,5 @@ impl Source {
     }
 }
 
-/// What is said where warnings count as errors.
+/// The message if warnings count as errors.
 pub const STRICT: &str = "the warnings above count as errors because of --Werror";

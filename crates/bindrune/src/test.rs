@@ -1,9 +1,8 @@
-//! `bindrune test`: programs held against their test blocks.
+//! `bindrune test`: runs the tests in programs' test blocks.
 //!
-//! Programs are checked in this process. Compiled ones are built and run in
-//! processes of their own, so that a crash or a hang is a failure like others;
-//! interpreted ones have a time limit. [`program`] takes one program as far as it
-//! comes, [`report`] says what became of all.
+//! Programs are type-checked in this process. Compiled ones are built and run in processes of their
+//! own, so a crash or a hang is an ordinary failure; interpreted ones have a time limit.
+//! [`program`] tests one program, [`report`] summarises all.
 
 mod program;
 mod report;
@@ -83,42 +82,42 @@ pub struct Args {
     no_terminal: bool,
 }
 
-/// What is asked for, in the terms of one program.
+/// The test options for one program.
 pub struct Options {
-    /// What runs the programs.
+    /// The backend.
     pub backend: Backend,
-    /// How far to go.
+    /// The last step.
     pub depth: Depth,
-    /// Tags of what is left out.
+    /// Tags of excluded programs and cases.
     pub excluded: Vec<String>,
     /// The only entry point to run.
     pub entry: Option<String>,
-    /// How long a step may take.
+    /// The time limit of each step.
     pub limit: Duration,
     /// Options for executables.
     pub pass: Vec<String>,
-    /// Where tuning files are.
+    /// The tuning files that apply.
     pub tuning: tuning::Files,
     /// Options for the compiler.
     pub pass_compiler: Vec<String>,
-    /// The seed of properties.
+    /// The seed of property tests.
     pub seed: u64,
-    /// Whether the interpreter checks sizes.
+    /// True if the interpreter checks sizes.
     pub check_sizes: bool,
-    /// The seed of thresholds, where they are not to be the usual ones.
+    /// The seed of random thresholds, if requested.
     pub thresholds: Option<u64>,
 }
 
-/// How far to go with a program.
+/// The last step of testing a program.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Depth {
-    /// Check it.
+    /// Type-check.
     Check,
-    /// Optimise it and count its operations.
+    /// Optimise and count operations.
     Structure,
-    /// Compile it, too.
+    /// Compile.
     Compile,
-    /// Run its cases, too.
+    /// Run the cases.
     Run,
 }
 

@@ -1,10 +1,11 @@
-//! `bindrune tune`: values of tuning parameters that suit a program's data sets best.
+//! `bindrune tune`: finds the values of tuning parameters with the least cost on a program's data
+//! sets.
 //!
-//! The forest of a program's versions and the sizes that it compares with parameters tell
-//! which settings differ at all; each path is run once on each data set, and the best setting
-//! follows from that (the crate `tune`). Here are files, processes and the terminal: data sets
-//! come from test blocks, the result goes to a tuning file beside the program, and what it
-//! rests on to a record beside that, for `explain --tuning`.
+//! The forest of a program's versions, and the sizes that it compares with parameters, determine
+//! which settings differ. Each path is run once on each data set, and the best setting follows
+//! (crate `tune`). This module handles files, processes and the terminal: data sets come from test
+//! blocks, the result goes to a tuning file beside the program, and the measurements to a record
+//! beside that, for `explain --tuning`.
 
 mod blocks;
 mod file;
@@ -112,14 +113,14 @@ fn factor(text: &str) -> Result<f64, String> {
     factor.ok_or_else(|| "it is a number, and at least 1".to_owned())
 }
 
-/// What is the same for all programs.
+/// The state shared by all programs.
 struct Tuning<'a> {
     args: &'a Args,
     backend: Backend,
-    /// Tags of data sets that are left out.
+    /// Tags of excluded data sets.
     excluded: Vec<String>,
     work: tempfile::TempDir,
-    /// Set when the user wants an end.
+    /// Set when the user interrupts tuning.
     stop: Arc<AtomicBool>,
 }
 
@@ -145,7 +146,8 @@ fn go(args: &Args) -> Result<ExitCode, ExitCode> {
     };
     common::listen(&tuning.stop)?;
     common::outlive_large_files()?;
-    // A folder may hold programs that have nothing to tune; a program was named to be tuned.
+    // A folder may contain programs with nothing to tune. A program named on the command line may
+    // not.
     let named = |file: &PathBuf| args.paths.contains(file);
     let (mut json, mut failed) = (Map::new(), false);
     for file in &files {
@@ -176,14 +178,14 @@ fn go(args: &Args) -> Result<ExitCode, ExitCode> {
     Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-/// Runs of a path that is close to another one, at most, over those that are asked for.
+/// The most runs of a path with a close competitor, as a multiple of `--runs`.
 const MOST: usize = 16;
-/// A part of a time that does not matter.
+/// The relative difference between times that does not matter.
 const MATTERS: f64 = 0.01;
 
 impl Tuning<'_> {
-    /// Tunes a program: what to say, and what was found as data; nothing if there is nothing
-    /// to tune in a program that was not named.
+    /// Tunes a program. Returns the report and the JSON value; `None` if there is nothing to tune
+    /// in a program that is not named on the command line.
     fn program(
         &self,
         file: &std::path::Path,
@@ -196,7 +198,7 @@ impl Tuning<'_> {
         };
         let names = spec.names();
         let cost = tune::cost::Cost::parse(&self.args.cost, &names, &self.args.weight)?;
-        // What is wrong with the files is said before anything is run.
+        // Invalid files are reported before anything is run.
         let tuning = file::Tuned::read(file, &self.args.tuning)?;
         let journal = journal::Journal::open(file, &self.args.tuning, self.args.resume)?;
         progress.begin(&format!("compiling {}", file.display()));
@@ -267,7 +269,7 @@ impl Tuning<'_> {
         Ok(Some((found.text(&written, journal), data)))
     }
 
-    /// How long the default may take.
+    /// The time limit of a run with the default values.
     fn patience(&self) -> Duration {
         u64::try_from(self.args.timeout).map_or(backend::FOREVER, Duration::from_secs)
     }

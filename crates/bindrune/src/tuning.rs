@@ -1,5 +1,5 @@
-//! Tuning parameters on the command line: values for programs that are evaluated,
-//! and the tuning files that lie beside programs that are compiled, tested or measured.
+//! Tuning parameters on the command line: values for evaluated programs, and the tuning files
+//! beside programs that are compiled, tested or measured.
 
 use crate::common;
 use crate::memory::Stages;
@@ -34,7 +34,7 @@ pub struct Values {
 }
 
 impl Values {
-    /// The values for a program.
+    /// Returns the parameter values for a program.
     pub fn settings(&self, ir: &Ir) -> Result<Settings, ExitCode> {
         let mut given = Vec::new();
         for file in &self.tuning {
@@ -48,18 +48,18 @@ impl Values {
         Ok(Settings(pairs.collect()))
     }
 
-    /// Who is told of comparisons.
+    /// Returns the listener for comparisons, if they are logged.
     pub fn listener(&self) -> Option<Listener> {
         self.log_versions.then_some(log)
     }
 }
 
 fn log(Comparison { name, size, least }: Comparison<'_>) {
-    // A line for the user's information; it may get lost.
+    // Write errors of standard error are ignored.
     let _ = writeln!(std::io::stderr(), "{}", tuning::comparison(name, size, least));
 }
 
-/// A program's parameters and what they are, as executables print them.
+/// A program's parameters and their classes, one per line, as executables print them.
 pub fn list(ir: &Ir) -> String {
     let mut text = String::new();
     for (name, class) in names(ir) {
@@ -69,7 +69,7 @@ pub fn list(ir: &Ir) -> String {
     text
 }
 
-/// Names and classes of a program's parameters that comparisons name.
+/// The names and classes of a program's parameters.
 fn names(ir: &Ir) -> Vec<(String, &'static str)> {
     fn level<L: ir::Level>(program: &ir::Program<L>) -> Vec<(String, &'static str)> {
         let own = ir::tunable::named(program).into_iter();
@@ -99,15 +99,15 @@ pub struct Files {
 }
 
 impl Files {
-    /// Those with this extension.
+    /// Tuning files with this extension.
     pub fn with(extension: &OsStr) -> Self {
         Self { tuning: extension.to_owned(), no_tuning: false }
     }
 
-    /// The assignments in the tuning file of a program; none if it has none.
+    /// Returns the assignments in a program's tuning file; empty if there is none.
     ///
     /// # Errors
-    /// What is wrong with the file.
+    /// The file cannot be read or is invalid.
     pub fn of(&self, program: &Path) -> Result<Vec<Assignment>, String> {
         let file = beside(program, &self.tuning);
         if self.no_tuning || !file.exists() {
@@ -116,8 +116,8 @@ impl Files {
         tuning::read_file(&file)
     }
 
-    /// Makes the values in a program's tuning file its parameters' defaults, where there
-    /// is one. What it says of parameters that there are not is a warning.
+    /// Makes the values in a program's tuning file, if there is one, the defaults of its
+    /// parameters. Warns about unknown parameters.
     pub fn apply(
         &self,
         file: &Path,
@@ -146,15 +146,15 @@ impl Files {
     }
 }
 
-/// What a number of threads of a block has to be.
+/// The description of valid thread-block sizes.
 pub fn blocks() -> String {
     format!("a power of two from {GROUP} to {MAX_BLOCK}")
 }
 
-/// How many threads a block of a device has, if that is given.
+/// Returns the thread-block size, if it is given.
 ///
 /// # Errors
-/// Blocks cannot have so many.
+/// The size is invalid.
 pub fn block(given: &[Assignment]) -> Result<Option<i64>, String> {
     let is_block = |given: &&Assignment| given.name == tuning::BLOCK;
     match given.iter().rev().find(is_block) {
@@ -165,7 +165,7 @@ pub fn block(given: &[Assignment]) -> Result<Option<i64>, String> {
     }
 }
 
-/// The tuning file of a program with this extension.
+/// The path of a program's tuning file with this extension.
 pub fn beside(program: &Path, extension: &OsStr) -> PathBuf {
     let mut file = program.as_os_str().to_owned();
     file.push(".");
@@ -173,15 +173,15 @@ pub fn beside(program: &Path, extension: &OsStr) -> PathBuf {
     PathBuf::from(file)
 }
 
-/// The extension of the record beside a tuning file, which holds what was measured.
+/// The extension of the record beside a tuning file, which holds the measurements.
 pub fn record_extension(tuning: &OsStr) -> OsString {
     let mut extension = tuning.to_owned();
     extension.push(".json");
     extension
 }
 
-/// Options for an executable that prints these parameters, and what is to be said of
-/// assignments to others: the file may be for another compiler or machine.
+/// Returns the options that pass assignments to an executable with these parameters, and warnings
+/// about other assignments: the file may be for another compiler or machine.
 pub fn options(params: &str, given: &[Assignment]) -> (Vec<String>, Vec<String>) {
     let known: BTreeSet<&str> =
         params.lines().map(|line| line.rsplit_once(" (").map_or(line, |(name, _)| name)).collect();
@@ -190,7 +190,7 @@ pub fn options(params: &str, given: &[Assignment]) -> (Vec<String>, Vec<String>)
     (options.collect(), warnings(&known, given))
 }
 
-/// What is to be said of assignments to parameters that are not known.
+/// Returns warnings about assignments to unknown parameters.
 pub fn warnings(known: &BTreeSet<&str>, given: &[Assignment]) -> Vec<String> {
     let is_known = |name: &str| known.contains(name) || tuning::is_general(name);
     let unknown = given.iter().filter(|one| !is_known(&one.name));
@@ -202,10 +202,10 @@ pub fn warnings(known: &BTreeSet<&str>, given: &[Assignment]) -> Vec<String> {
     unknown.map(warning).collect()
 }
 
-/// Options for an executable with these parameters that set each threshold and size to 0, a
-/// power of two, or more than any size, as the seed and its name have it.
+/// Returns options for an executable with these parameters that set each threshold and size
+/// parameter to 0, a power of two, or `i64::MAX`, as a hash of the seed and the name determines.
 pub fn drawn(params: &str, seed: u64) -> Vec<String> {
-    /// One more than the greatest power of two drawn, 2^23.
+    /// The number of powers of two that are drawn: 2^0 to 2^23.
     const POWERS: u64 = 24;
     let classes = [Class::Threshold, Class::Size].map(|class| format!(" ({})", class.name()));
     let drawn = params.lines().filter_map(|line| classes.iter().find_map(|class| line.strip_suffix(class)));

@@ -1,4 +1,4 @@
-//! `bindrune benchcmp`: two results of benchmarks side by side.
+//! `bindrune benchcmp`: compares two results of `bench --json`.
 
 use crate::common;
 use serde_json::Value;
@@ -24,13 +24,13 @@ pub struct Args {
     order: String,
 }
 
-/// A program's data sets that are in both results.
+/// A program with the data sets that both results contain.
 struct Group {
     name: String,
     rows: Vec<Row>,
 }
 
-/// A data set.
+/// Mean run times of a data set, in microseconds.
 struct Row {
     name: String,
     before: f64,
@@ -45,7 +45,8 @@ impl Row {
 }
 
 impl Group {
-    /// The geometric mean of the speedups.
+    /// The geometric mean of the speedups, of all rows or only the significant ones; 1 if there are
+    /// none.
     fn mean(&self, significant: bool) -> f64 {
         let rows = self.rows.iter().filter(|row| row.significant || !significant);
         let logs: Vec<f64> = rows.map(|row| row.speedup().ln()).collect();
@@ -55,14 +56,14 @@ impl Group {
         (logs.iter().sum::<f64>() / logs.len() as f64).exp()
     }
 
-    /// How many data sets have become slower for certain.
+    /// The number of data sets with a significant slowdown of more than 1 %.
     fn slower(&self) -> usize {
         let slower = |row: &&Row| row.significant && row.speedup() < 0.99;
         self.rows.iter().filter(slower).count()
     }
 }
 
-/// Compares the results.
+/// Prints the comparison.
 pub fn run(args: Args) -> ExitCode {
     let compared = read(&args.before)
         .and_then(|before| Ok((before, read(&args.after)?)))
@@ -91,7 +92,7 @@ fn table(before: &Value, after: &Value, args: &Args) -> String {
         if best_first { order.reverse() } else { order }
     };
     match args.sort_by.as_deref() {
-        // Many regressions are what is worst.
+        // The program with the most regressions counts as the worst.
         Some("significant") => {
             groups.sort_by(|x, y| order(y.slower() as f64, x.slower() as f64));
         }
@@ -158,7 +159,7 @@ fn groups(before: &Value, after: &Value) -> Vec<Group> {
     groups
 }
 
-/// The run times of a data set; nothing where it failed.
+/// The run times of a data set; `None` if its measurement failed.
 fn times(dataset: &Value) -> Option<Vec<u64>> {
     let times = dataset.get("runtimes")?.as_array()?;
     let times: Option<Vec<u64>> = times.iter().map(|time| Some(time.as_f64()? as u64)).collect();

@@ -1,22 +1,22 @@
-//! `bindrune bench --untuned-vs-tuned`: what a program's tuning file gains over the
-//! default values of its tuning parameters.
+//! `bindrune bench --untuned-vs-tuned`: the gain of a program's tuning file over the default values
+//! of its tuning parameters.
 //!
-//! On each data set the two take turns, so that what disturbs the machine disturbs both.
-//! The gap is the median over the turns of the untuned time over the tuned one of the
-//! same turn, a time being the median of its runs: above 1 tuning gains.
+//! On each data set the two are measured in alternating rounds, so that disturbances affect both.
+//! The gap is the median over the rounds of untuned time / tuned time, each time being the median
+//! of the round's runs. A gap above 1 is a gain.
 
 use super::measure::{Limits, Target};
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// How often each is measured.
+/// The number of rounds.
 const TURNS: usize = 5;
-/// A turn takes at least this long, so that clocks of a microsecond tell something.
+/// The least duration of a round, long enough for a clock with microsecond resolution.
 const TURN: Duration = Duration::from_millis(50);
-/// There are never more runs than this in a turn.
+/// The most runs per round.
 const MOST_RUNS: u64 = 10_000;
 
-/// A data set, untuned and tuned.
+/// The measurements of a data set, untuned and tuned.
 pub struct Gap {
     untuned: Vec<u64>,
     tuned: Vec<u64>,
@@ -24,7 +24,7 @@ pub struct Gap {
 }
 
 impl Gap {
-    /// Measures one data set. The results of both are checked.
+    /// Measures one data set. The results of both executables are checked once.
     pub fn measure(untuned: &Target<'_>, tuned: &Target<'_>, limits: &Limits) -> Result<Self, String> {
         let first = untuned.runs(limits.runs, limits, true)?;
         tuned.runs(1, limits, true)?;
@@ -35,7 +35,7 @@ impl Gap {
         for turn in 0..TURNS {
             let mut medians = [0.0; 2];
             for place in 0..2 {
-                // Who goes first changes from turn to turn.
+                // The order of the two alternates from round to round.
                 let who = (place + turn) % 2;
                 let target = if who == 0 { untuned } else { tuned };
                 let micros = target.runs(runs, limits, false)?.micros;
@@ -48,7 +48,7 @@ impl Gap {
         Ok(Self { untuned, tuned, ratio: middle(&mut ratios) })
     }
 
-    /// As a line shows it.
+    /// The line of the report.
     pub fn shown(&self) -> String {
         format!(
             "untuned {:.0} us, tuned {:.0} us: {:.2}x",
@@ -58,7 +58,7 @@ impl Gap {
         )
     }
 
-    /// As data: all run times and the gap.
+    /// The JSON value: all run times and the gap.
     pub fn json(&self) -> Value {
         json!({ "untuned": self.untuned, "tuned": self.tuned, "gap": self.ratio })
     }
@@ -72,7 +72,7 @@ pub struct Gaps {
 }
 
 impl Gaps {
-    /// Adds one; `name` says which it is.
+    /// Adds a gap; `name` is the program and data set.
     pub fn add(&mut self, gap: &Gap, name: String) {
         self.logs.push(gap.ratio.ln());
         if self.worst.as_ref().is_none_or(|(worst, _)| gap.ratio > *worst) {
@@ -80,7 +80,7 @@ impl Gaps {
         }
     }
 
-    /// Their geometric mean and the worst; none if there are none.
+    /// The geometric mean and the largest gap; `None` if there are no gaps.
     pub fn summary(&self) -> Option<String> {
         let (worst, name) = self.worst.as_ref()?;
         let mean = (self.logs.iter().sum::<f64>() / self.logs.len() as f64).exp();
@@ -92,7 +92,7 @@ fn median(micros: &[u64]) -> f64 {
     middle(&mut micros.iter().map(|x| *x as f64).collect::<Vec<_>>())
 }
 
-/// The median of these numbers, which it sorts; 0 of none.
+/// The median of the numbers, which are sorted in place; 0 if there are none.
 fn middle(numbers: &mut [f64]) -> f64 {
     numbers.sort_by(f64::total_cmp);
     let upper = numbers.get(numbers.len() / 2).copied().unwrap_or(0.0);

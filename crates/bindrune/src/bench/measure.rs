@@ -1,4 +1,4 @@
-//! Run times of one entry point with one input, and what they say.
+//! Run times of one entry point on one data set.
 
 use crate::backend::{Call, Executable};
 use harness::oracle::Oracle;
@@ -9,24 +9,24 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 use tune::statistics::Statistics;
 
-/// The first phase takes at least this long.
+/// The least total time of the first phase.
 const FIRST_PHASE: Duration = Duration::from_millis(500);
-/// A mean is certain enough when its margin is this part of it.
+/// The relative margin of error at which a mean counts as certain.
 const CERTAIN: f64 = 0.01;
-/// There are never more runs than this in one go.
+/// The most runs per call of an executable.
 const MOST_RUNS: u64 = 100_000;
 
-/// When to end.
+/// Termination criteria.
 pub struct Limits {
-    /// Runs at least.
+    /// The least number of runs.
     pub runs: u64,
-    /// How long runs may be added to make the mean certain.
+    /// The time limit of the convergence phase; `None` turns it off.
     pub converge: Option<Duration>,
-    /// How long everything may take.
+    /// The time limit of all runs.
     pub timeout: Option<Duration>,
 }
 
-/// What is measured.
+/// An entry point, a data set, and the ways to run it.
 #[derive(Clone, Copy)]
 pub struct Target<'a> {
     /// The program in the interpreter.
@@ -49,12 +49,12 @@ pub struct Target<'a> {
 pub struct Measured {
     /// Of each run, in microseconds.
     pub micros: Vec<u64>,
-    /// What the executable said in the last of its processes.
+    /// The standard error of the last process.
     pub stderr: String,
 }
 
 impl Target<'_> {
-    /// Measures until the limits say that it is enough.
+    /// Measures until the limits are met.
     pub fn measure(&self, limits: &Limits) -> Result<Measured, String> {
         let start = Instant::now();
         let Measured { mut micros, mut stderr } = self.runs(limits.runs, limits, true)?;
@@ -67,7 +67,7 @@ impl Target<'_> {
         let Some(most) = limits.converge else {
             return Ok(Measured { micros, stderr });
         };
-        // Runs are added in portions that grow with what there is.
+        // The number of added runs grows with the number of runs so far.
         while is_uncertain(&Statistics::of(&micros)) && start.elapsed() < most {
             if limits.timeout.is_some_and(|limit| start.elapsed() > limit) {
                 break;
@@ -80,10 +80,11 @@ impl Target<'_> {
         Ok(Measured { micros, stderr })
     }
 
-    /// So many runs after one that warms up. The results are checked if that is asked for.
+    /// Measures `runs` runs after a warm-up run. Results are compared with the expected ones if
+    /// `check` is set and the test block states them.
     pub fn runs(&self, runs: u64, limits: &Limits, check: bool) -> Result<Measured, String> {
         let point = self.oracle.entry(self.entry)?;
-        // What an interpreter would have to compute first is not checked here.
+        // Expected results that the interpreter would have to compute are not compared here.
         let compared = check && matches!(self.case.expected, Expected::Values(_));
         let Some(executable) = self.executable else {
             let args = self.oracle.arguments(&self.case.input, point)?;
@@ -122,7 +123,7 @@ impl Target<'_> {
     }
 }
 
-/// Whether the outcome is what it should be, as far as that is looked at.
+/// Checks an outcome against the case; values only if `compared` is set, opaque results never.
 fn fine(case: &Case, outcome: &Outcome, folder: &Path, compared: bool) -> Result<(), String> {
     match outcome {
         Outcome::Values(_) if !compared => Ok(()),
@@ -131,7 +132,7 @@ fn fine(case: &Case, outcome: &Outcome, folder: &Path, compared: bool) -> Result
     }
 }
 
-/// Whether runs have to be added.
+/// Returns true if the margin of error exceeds both 1 % of the mean and 1 us.
 fn is_uncertain(statistics: &Statistics) -> bool {
     statistics.margin > CERTAIN * statistics.mean && statistics.margin > 1.0
 }

@@ -1,6 +1,5 @@
-//! Evaluating an entry point of IR at any level that has a meaning: `dev --run`.
-//! Arguments come from standard input and results go to standard output, as an
-//! executable has them.
+//! `dev --run`: evaluates an entry point of the IR at any of its levels. Arguments and results use
+//! standard input and output, as in an executable.
 
 use crate::common;
 use driver::Ir;
@@ -25,7 +24,7 @@ fn level<L: ir::Level>(program: &ir::Program<L>, entry: &str, options: Options) 
     let point = &program.entries[position(names, entry)?];
     let params = spread(&program.opaques, &point.params);
     let results = spread(&program.opaques, &point.results);
-    // Here iterations have one order.
+    // The evaluator of these levels runs iterations in one fixed order, so there is no seed.
     let Options { budget, settings, listener, seed: _ } = options;
     let options = ir::eval::Options { budget, settings, listener };
     let values = ir::eval::eval_entry_with(program, entry, read_args(params)?, &options)
@@ -43,7 +42,7 @@ fn imperative(program: &imp::Program, entry: &str, options: Options) -> Result<(
     write_results(&values, results)
 }
 
-/// The position of an entry point among all.
+/// The index of an entry point.
 fn position<'a>(names: impl Iterator<Item = &'a str> + Clone, entry: &str) -> Result<usize, ExitCode> {
     names.clone().position(|name| name == entry).ok_or_else(|| {
         let names: Vec<&str> = names.collect();

@@ -1,16 +1,16 @@
-//! An account of a compilation: what was decided, by source line.
+//! The optimisation remarks of a compilation, by source line.
 //!
-//! A [`Ledger`] takes down decisions as passes record them. [`Ledger::account`] puts each
-//! where the user wrote what it is about: at the innermost place of its stack that is
-//! in a file of the user's, whatever of the standard library lies in between. Equal
-//! ones become one; where several speak of the same, the last word counts:
+//! A [`Ledger`] collects decisions as passes record them. [`Ledger::account`] attributes each
+//! decision to the innermost source location of its inlining stack that is in a user file; library
+//! frames are skipped. Equal remarks are merged; where several describe the same operation, the
+//! last outcome counts:
 //!
-//! - a pair of combinators that fused in the end did not stay apart;
-//! - a check that is left somewhere was neither removed nor moved there;
-//! - a loop that has a version in lanes is not said to have one without.
+//! - a pair of combinators that was fused in the end is not reported as not fused;
+//! - a check that is left anywhere is reported neither as removed nor as moved at that location;
+//! - a loop with a vectorised version is not reported as having none.
 //!
-//! What says nothing about the user's own lines is left out, unless all is asked for:
-//! fusion within one call of a library function, checks outside of loops.
+//! Unless all remarks are requested, those about library code only are omitted: fusion within one
+//! call of a library function, checks outside loops.
 
 use super::entry::{Entry, entry};
 use super::names::{Source, User};
@@ -23,14 +23,14 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 use syntax::span::SourceMap;
 
-/// What is taken down.
+/// The decisions of a compilation.
 #[derive(Default)]
 pub struct Ledger {
-    /// Decisions in the order in which they were made.
+    /// In the order in which they were made.
     pub decisions: Vec<Decision>,
-    /// The choices between versions that are left.
+    /// The choices between versions that remain after pruning.
     versions: Vec<Trees>,
-    /// Parameters that say how large parts of work are, and their defaults.
+    /// Size parameters (chunk and block sizes) and their defaults.
     sizes: BTreeMap<String, i64>,
 }
 
@@ -53,36 +53,36 @@ impl Observer for Ledger {
     }
 }
 
-/// The pass after which no version is taken away any more.
+/// The last pass that removes versions.
 const PRUNED: &str = "prune-versions";
-/// The pass that makes parameters of sizes.
+/// The pass that introduces size parameters.
 const SIZED: &str = "grains";
 
-/// What is wanted.
+/// The filter of remarks.
 pub struct Wanted<'a> {
-    /// Only this function of the source.
+    /// If given, only this function of the source.
     pub function: Option<&'a str>,
-    /// All that is known.
+    /// True to include remarks about library code.
     pub all: bool,
 }
 
-/// The account.
+/// The remarks of a program.
 pub struct Account {
     /// The program's file.
     pub program: String,
-    /// What there is to say, by function, in the order of files and lines.
+    /// Remarks by function, in the order of files and lines.
     pub functions: Vec<Function>,
     /// The user's files.
     pub files: Vec<File>,
     /// The choices between versions, by function of the program.
     pub versions: Vec<Trees>,
-    /// Counts.
+    /// Counts of remarks.
     pub summary: Summary,
 }
 
-/// A file of the user's.
+/// A user file.
 pub struct File {
-    /// Its number among all files.
+    /// The file's index in the source map.
     pub id: u32,
     /// Its name.
     pub name: String,
@@ -90,34 +90,34 @@ pub struct File {
     pub lines: Vec<String>,
 }
 
-/// A definition of the source.
+/// A source definition.
 pub struct Function {
     /// Its name.
     pub name: String,
-    /// Its file, by number.
+    /// The file's index.
     pub file: u32,
-    /// The line that its name stands in.
+    /// The line of the definition's name.
     pub line: u32,
-    /// Lines with something to say.
+    /// The lines that have remarks.
     pub lines: Vec<Line>,
 }
 
-/// A line and its fate.
+/// A source line and its remarks.
 pub struct Line {
     /// Its number.
     pub number: u32,
     /// Its text.
     pub text: String,
-    /// What there is to say.
+    /// The remarks.
     pub entries: Vec<Entry>,
 }
 
-/// Counts of what is told.
+/// Counts of remarks.
 #[derive(Default)]
 pub struct Summary {
-    /// Pairs of combinators that became one.
+    /// Pairs of combinators that were fused.
     pub fused: usize,
-    /// Pairs that did not.
+    /// Pairs that were not fused.
     pub apart: usize,
     /// Loops that run as tasks.
     pub tasks: usize,
@@ -129,7 +129,7 @@ pub struct Summary {
     pub sequential: usize,
     /// Operations with a loop that runs in vector lanes.
     pub lanes: usize,
-    /// Checks that are gone.
+    /// Checks that were removed.
     pub removed: usize,
     /// Checks in parallel loops.
     pub in_parallel: usize,
@@ -140,18 +140,20 @@ pub struct Summary {
 }
 
 impl Ledger {
-    /// The choices between versions that are left.
+    /// The choices between versions that remain after pruning.
     pub fn versions(&self) -> &[Trees] {
         &self.versions
     }
 
-    /// Parameters that say how large parts of work are, and their defaults.
+    /// Size parameters and their defaults.
     pub fn sizes(&self) -> &BTreeMap<String, i64> {
         &self.sizes
     }
 
-    /// The account for the user; the error says that no function has the name that is
-    /// wanted.
+    /// Returns the remarks for the user.
+    ///
+    /// # Errors
+    /// No user function has the requested name.
     pub fn account(
         &self,
         program: &Program,
@@ -222,7 +224,7 @@ impl Summary {
         summary
     }
 
-    /// In words, one count a line.
+    /// The counts as text, one per line.
     pub fn lines(&self) -> Vec<String> {
         let Self {
             fused,

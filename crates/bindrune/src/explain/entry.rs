@@ -1,22 +1,22 @@
-//! A decision as users are told it: where, in which words, and whether it is good news.
+//! A remark: a decision with its source location, text, and rating.
 
 use super::names::{At, User};
 use driver::Decision;
 use driver::decision::{Around, Copied, Kind, NoLanes, Party, Runs, Sequential};
 use ir::SrcLoc;
 
-/// What a decision is about.
+/// The subject of a decision.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Group {
-    /// Which functions there are and where calls go.
+    /// Function instances and calls.
     Functions,
-    /// What is done elsewhere or not at all.
+    /// Work that was hoisted or found unnecessary.
     Work,
-    /// What became one.
+    /// Fusion.
     Fusion,
-    /// What runs as tasks.
+    /// Parallelisation and offloading.
     Parallel,
-    /// What runs in vector lanes.
+    /// Vectorisation.
     Lanes,
     /// Checks.
     Checks,
@@ -25,11 +25,10 @@ pub enum Group {
 }
 
 impl Group {
-    /// All of them.
+    /// All groups, in the order of display.
     pub const ALL: [Self; 7] =
         [Self::Functions, Self::Work, Self::Fusion, Self::Parallel, Self::Lanes, Self::Checks, Self::Copies];
 
-    /// Its name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Functions => "functions",
@@ -43,19 +42,18 @@ impl Group {
     }
 }
 
-/// How a decision looks to someone who wants a fast program.
+/// The rating of a decision with regard to the program's speed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Mark {
-    /// Something was gained.
+    /// An optimisation was applied.
     Good,
-    /// Something was left.
+    /// An optimisation was not applied.
     Left,
-    /// Neither.
+    /// Neutral.
     Plain,
 }
 
 impl Mark {
-    /// Its name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Good => "good",
@@ -64,7 +62,7 @@ impl Mark {
         }
     }
 
-    /// In front of a line.
+    /// The first character of the remark's line.
     pub fn sign(self) -> char {
         match self {
             Self::Good => '+',
@@ -74,28 +72,28 @@ impl Mark {
     }
 }
 
-/// A decision as users are told it.
+/// A remark.
 #[derive(Clone)]
 pub struct Entry {
-    /// Where.
+    /// The source location.
     pub place: SrcLoc,
-    /// What it is about.
+    /// The subject of the decision.
     pub group: Group,
-    /// How it looks.
+    /// The rating.
     pub mark: Mark,
-    /// The kind of decision.
+    /// The name of the kind of decision.
     pub name: &'static str,
-    /// The decision itself.
+    /// The decision, with functions by their source names.
     pub kind: Kind,
-    /// The operation's text, cut if it is long.
+    /// The operation's source text, truncated if it is long.
     pub subject: String,
-    /// The library function in which the operation is.
+    /// The library function that contains the operation.
     pub within: Option<String>,
-    /// What is said.
+    /// The text of the remark.
     pub words: String,
-    /// Other operations and loops that it tells of.
+    /// The locations of other operations and loops that the remark mentions.
     pub others: Vec<SrcLoc>,
-    /// How often that was decided.
+    /// The number of equal decisions.
     pub times: u32,
 }
 
@@ -118,12 +116,12 @@ impl Entry {
         format!("{text}{}", self.often())
     }
 
-    /// What the operation is told from others by.
+    /// The key that identifies the operation.
     pub fn of(&self) -> (SrcLoc, Option<&str>) {
         (self.place, self.within.as_deref())
     }
 
-    /// The operation, as text.
+    /// The operation as text.
     pub fn title(&self) -> String {
         match &self.within {
             Some(function) => format!("`{}`, inside `{function}`", self.subject),
@@ -131,7 +129,7 @@ impl Entry {
         }
     }
 
-    /// The line below one that names the operation.
+    /// The line below a heading that names the operation.
     pub fn short(&self) -> String {
         format!("{}{}", self.words, self.often())
     }
@@ -145,7 +143,8 @@ impl Entry {
     }
 }
 
-/// What is told of a decision; nothing, if the user wrote nothing that it is about.
+/// Returns the remark for a decision; `None` if it has no location in user code, or if it only
+/// concerns library code and `all` is not set.
 pub fn entry(decision: &Decision, user: &User<'_>, all: bool) -> Option<Entry> {
     let places = user.places(decision);
     let place = user.source.own(&places)?;
@@ -166,7 +165,7 @@ pub fn entry(decision: &Decision, user: &User<'_>, all: bool) -> Option<Entry> {
         | Kind::Apart { consumer, .. }
         | Kind::Together { second: consumer, .. } => {
             let (own, inside) = other(consumer);
-            // A library function is the compiler's own business.
+            // Fusion inside a library function is omitted.
             if !all && (inside || own == Some(place) && within.is_some()) {
                 return None;
             }
@@ -196,7 +195,7 @@ pub fn entry(decision: &Decision, user: &User<'_>, all: bool) -> Option<Entry> {
     })
 }
 
-/// What a decision is about and how it looks; nothing for what is not told.
+/// Returns the subject and rating of a decision; `None` for bookkeeping that is not reported.
 fn judge(kind: &Kind) -> Option<(Group, Mark)> {
     let around = |around: &Around| match around {
         Around::Nothing => Mark::Plain,

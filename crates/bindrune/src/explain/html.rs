@@ -1,8 +1,8 @@
-//! The account as one page without outside parts: each file's source, line by line, and
-//! beside each line its fate. Buttons choose kinds; so does the page's address behind `#`
-//! (`page.html#checks,copies`). Without scripts everything is shown.
+//! The remarks as one self-contained HTML page: each file's source with the remarks beside its
+//! lines. Buttons select kinds, and so does the fragment of the page's URL
+//! (`page.html#checks,copies`). Without JavaScript everything is shown.
 //!
-//! All text of the program goes through [`escape`].
+//! All program text goes through [`escape`].
 
 use super::account::{Account, File, Function, Line};
 use super::entry::{Entry, Group};
@@ -12,7 +12,7 @@ use std::fmt::Write;
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
-/// The page.
+/// Returns the page.
 pub fn page(account: &Account) -> String {
     let title = escape(&account.program);
     let mut out = String::new();
@@ -71,7 +71,7 @@ fn count(account: &Account, group: Group) -> usize {
     entries(account).filter(|entry| entry.group == group).count()
 }
 
-/// A file's lines, with what is told of them.
+/// A file's lines with their remarks.
 fn table(account: &Account, file: &File) -> String {
     let own: Vec<&Function> =
         (account.functions.iter()).filter(|function| function.file == file.id).collect();
@@ -96,7 +96,7 @@ fn table(account: &Account, file: &File) -> String {
     out
 }
 
-/// What is told of a line.
+/// The remarks of a line.
 fn fate(line: &Line) -> String {
     let mut out = String::from("<ul>");
     for entry in &line.entries {
@@ -123,7 +123,7 @@ fn fate(line: &Line) -> String {
     out
 }
 
-/// What is told, with the program's own words between back quotes as code.
+/// A remark's text, with program text in back quotes as `<code>`.
 fn told(text: &str) -> String {
     let parts: Vec<&str> = text.split('`').collect();
     if parts.len().is_multiple_of(2) {
@@ -142,7 +142,7 @@ fn told(text: &str) -> String {
     out
 }
 
-/// Text as it stands in a page, in elements and attributes alike.
+/// Escapes text for HTML elements and attributes.
 fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -152,7 +152,7 @@ fn escape(text: &str) -> String {
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
             '\'' => out.push_str("&#39;"),
-            // What no page may hold.
+            // Other control characters are not valid in HTML.
             '\t' | '\n' => out.push(c),
             c if c.is_control() => out.push('\u{fffd}'),
             c => out.push(c),

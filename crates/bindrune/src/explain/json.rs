@@ -1,5 +1,5 @@
-//! The account as data. `docs/src/explain.md` describes it; its `version` grows where a
-//! reader of an older one would misunderstand.
+//! The remarks as JSON. `docs/src/explain.md` documents the format. `version` is incremented by
+//! changes that a reader of an older version would misread.
 
 use super::account::{Account, File, Summary};
 use super::entry::Entry;
@@ -8,10 +8,10 @@ use driver::decision::{Around, Copied, Kind, Runs, Sequential};
 use ir::SrcLoc;
 use serde_json::{Map, Value, json};
 
-/// The version of what is written.
+/// The version of the format.
 const VERSION: u32 = 1;
 
-/// The account as text in JSON.
+/// Returns the remarks as JSON text.
 pub fn json(account: &Account) -> String {
     let functions: Vec<Value> = account
         .functions
@@ -96,7 +96,7 @@ fn one(entry: &Entry, files: &[File]) -> Value {
     })
 }
 
-/// What the decision itself knows.
+/// The decision's own data.
 fn data(kind: &Kind) -> Value {
     let why = |text: String| json!({ "why": text });
     match kind {
@@ -187,7 +187,7 @@ fn data(kind: &Kind) -> Value {
     }
 }
 
-/// A variant's name, in words with hyphens.
+/// The name of a variant in kebab case.
 fn word(variant: &impl std::fmt::Debug) -> String {
     let text = format!("{variant:?}");
     let name: &str = text.split(|c: char| !c.is_alphanumeric()).next().unwrap_or("");

@@ -1,43 +1,43 @@
-//! Lines for a terminal.
+//! A writer of lines with optional colours.
 
 use std::fmt::Write;
 
-/// Lines so far, and whether they have colours.
+/// The text so far.
 pub struct Lines {
     out: String,
     colour: bool,
 }
 
 impl Lines {
-    /// None yet.
+    /// Creates an empty text.
     pub fn new(colour: bool) -> Self {
         let out = String::new();
         Self { out, colour }
     }
 
-    /// Text in a colour, by its code.
+    /// Returns `text` in the colour of an ANSI code, if colours are on.
     pub fn paint(&self, code: &str, text: &str) -> String {
         if self.colour { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
     }
 
-    /// Adds a line, without blanks at its end.
+    /// Adds a line without trailing blanks.
     pub fn put(&mut self, line: impl AsRef<str>) {
         let written = writeln!(self.out, "{}", line.as_ref().trim_end());
         debug_assert!(written.is_ok(), "writing to a string does not fail");
     }
 
-    /// Adds a title.
+    /// Adds a bold line.
     pub fn title(&mut self, text: &str) {
         self.put(self.paint("1", text));
     }
 
-    /// Adds a line of the source.
+    /// Adds a source line with its number.
     pub fn source(&mut self, number: u32, text: &str) {
         let number = self.paint("94;1", &format!("{number:5} |"));
         self.put(format!("{number} {text}"));
     }
 
-    /// All of them.
+    /// Returns the text.
     pub fn finish(self) -> String {
         self.out
     }

@@ -1,5 +1,5 @@
-//! What users know of a program: their files, lines and functions, and what operations
-//! are called there.
+//! A program's files, lines and functions as the user knows them, and the names of operations
+//! there.
 
 use super::account::{File, Function};
 use check::tast::Program;
@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use syntax::span::SourceMap;
 
-/// So many characters of an operation are shown where another is told of.
+/// The length in characters to which an operation's text is truncated.
 const SHOWN: usize = 44;
 
 /// The files of a program and the definitions in them.
@@ -23,12 +23,12 @@ pub struct Source<'a> {
 struct Text<'a> {
     name: &'a str,
     lines: Vec<&'a str>,
-    /// Whether it is a part of the compiler.
+    /// True for the prelude and the intrinsics.
     library: bool,
 }
 
 impl<'a> Source<'a> {
-    /// Those of a program.
+    /// Collects the files and definitions of a program.
     pub fn new(program: &'a Program, sources: &'a SourceMap) -> Self {
         let text = |id| {
             let file = sources.get(id)?;
@@ -51,19 +51,19 @@ impl<'a> Source<'a> {
         Self { files, defs }
     }
 
-    /// Whether the user has defined this.
+    /// Returns true if a user file defines the function.
     pub fn has_function(&self, name: &str) -> bool {
         let own = self.defs.iter().filter(|((file, _), _)| !self.is_library(*file));
         own.into_iter().any(|(_, def)| *def == name)
     }
 
-    /// The definition that a line belongs to, and the line of its name.
+    /// Returns the definition that contains a line, and the line of its name.
     pub fn function_at(&self, file: u32, line: u32) -> (&'a str, u32) {
         let before = self.defs.range((file, 0)..=(file, line)).next_back();
         before.map_or(("", 0), |((_, line), name)| (*name, *line))
     }
 
-    /// The place of a definition of the user's.
+    /// The location of a definition in a user file.
     fn definition(&self, name: &str) -> Option<SrcLoc> {
         let mut own = self.defs.iter();
         let found = own.find(|((file, _), def)| !self.is_library(*file) && **def == name);
@@ -92,7 +92,7 @@ impl<'a> Source<'a> {
         self.files.get(file as usize).is_none_or(|file| file.library)
     }
 
-    /// The user's files that something is told of, and the program's own.
+    /// The user files that have remarks, and the program's own file.
     pub fn files(&self, program: &str, functions: &[Function]) -> Vec<File> {
         let told = |id| functions.iter().any(|function| function.file == id);
         let files = self.files.iter().zip(0u32..);
@@ -106,26 +106,26 @@ impl<'a> Source<'a> {
             .collect()
     }
 
-    /// The innermost place that the user wrote.
+    /// Returns the innermost location in a user file; `places` are innermost first.
     pub fn own(&self, places: &[SrcLoc]) -> Option<SrcLoc> {
         let own = places.iter().find(|loc| !self.is_library(loc.file));
         own.copied().filter(|loc| loc.line > 0)
     }
 
-    /// The library function, called by the user, in the midst of which a place is;
-    /// nothing for what that function as a whole is.
+    /// Returns the library function, called from user code, that contains the location; `None` if
+    /// the location is the call itself.
     pub fn within(&self, places: &[SrcLoc]) -> Option<&'a str> {
         let inner = places.iter().take_while(|loc| self.is_library(loc.file));
         let mut names = inner.filter_map(|loc| {
             let (name, _) = self.function_at(loc.file, loc.line);
             name.starts_with(|c: char| c.is_alphabetic()).then_some(name)
         });
-        // Innermost first; one name is the operation itself.
+        // Innermost first. A single name is the called function itself.
         names.next()?;
         names.last()
     }
 
-    /// The text at a place, in one line, cut if it is long.
+    /// The text at a location as one line, truncated if it is long.
     pub fn snippet(&self, loc: SrcLoc) -> String {
         let line = self.line(loc.file, loc.line);
         let start = (loc.col as usize).saturating_sub(1);
@@ -137,7 +137,7 @@ impl<'a> Source<'a> {
         };
         let words: Vec<&str> = text.split_whitespace().collect();
         let mut text = words.join(" ");
-        // A place may begin behind the parenthesis around an operand.
+        // A location may begin behind the parenthesis around an operand.
         let count = |what: char| text.chars().filter(|c| *c == what).count();
         let before = line.chars().take(start).collect::<String>();
         if count(')') == count('(') + 1 && before.ends_with('(') {
@@ -151,20 +151,20 @@ impl<'a> Source<'a> {
     }
 }
 
-/// Names as the user knows them.
+/// Translates names of the IR to names of the source.
 pub struct User<'a> {
-    /// The user's files.
+    /// The source.
     pub source: &'a Source<'a>,
-    /// Where loops come from, by function and counter.
+    /// The locations of loops, by function and counter.
     counters: BTreeMap<(&'a str, &'a str), &'a [SrcLoc]>,
-    /// What the source calls the program's functions.
+    /// The source names of the program's functions, by IR name.
     functions: BTreeMap<&'a str, &'a str>,
-    /// The functions that others are versions of.
+    /// The original of each specialised version of a function.
     versions: BTreeMap<&'a str, &'a str>,
 }
 
 impl<'a> User<'a> {
-    /// With the loops that these decisions tell of.
+    /// Collects the names from decisions.
     pub fn new(source: &'a Source<'a>, decisions: &'a [Decision]) -> Self {
         let counters = decisions.iter().filter_map(|decision| {
             let Kind::Counted { counter } = &decision.kind else {
@@ -193,7 +193,7 @@ impl<'a> User<'a> {
         }
     }
 
-    /// What the source calls a function.
+    /// Returns the source name of a function.
     pub fn function<'n>(&self, name: &'n str) -> &'n str
     where
         'a: 'n,
@@ -202,7 +202,7 @@ impl<'a> User<'a> {
         self.functions.get(name).copied().unwrap_or(name)
     }
 
-    /// A decision in which functions are called what the source calls them.
+    /// Returns a decision with functions by their source names.
     pub fn named(&self, kind: &Kind) -> Kind {
         let name = |core: &str| Arc::from(self.function(core));
         match kind {
@@ -212,8 +212,8 @@ impl<'a> User<'a> {
         }
     }
 
-    /// Where a decision belongs, innermost first: that of its loop, if it is about
-    /// one of the imperative IR; the function, for results.
+    /// Returns the locations of a decision, innermost first: those of the loop for decisions about
+    /// loops of the imperative IR, those of the function where the decision has none.
     pub fn places(&self, decision: &'a Decision) -> Vec<SrcLoc> {
         match &decision.kind {
             Kind::Lanes { counter, .. } | Kind::NoLanes { counter, .. } => {
@@ -229,13 +229,13 @@ impl<'a> User<'a> {
     }
 }
 
-/// Names as they are told at a line, of a function of the program.
+/// The context in which names of a remark are printed.
 pub struct At<'a> {
     /// The names.
     pub user: &'a User<'a>,
-    /// The function.
+    /// The function of the program.
     pub function: &'a str,
-    /// The place.
+    /// The remark's location.
     pub place: SrcLoc,
 }
 
@@ -285,7 +285,7 @@ impl Names for At<'_> {
     }
 }
 
-/// A variable without the number that the compiler gave it.
+/// Removes the number that the compiler appended to a variable's name.
 fn plain(name: &str) -> &str {
     match name.rsplit_once('_') {
         Some((start, number))

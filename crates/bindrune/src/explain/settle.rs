@@ -1,11 +1,11 @@
-//! Of several entries that speak of the same, the one that counts.
+//! Merges remarks about the same operation into the one that describes the final outcome.
 
 use super::entry::{Entry, Group};
 use driver::decision::{Around, Check, Kind, NoLanes, Runs, Sequential};
 use ir::SrcLoc;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The entries without those that others outdo; with `all`, only equal ones become one.
+/// Merges equal entries and, unless `all` is set, drops those that later outcomes override.
 pub fn settled(entries: Vec<Entry>, all: bool) -> Vec<Entry> {
     let mut merged: Vec<Entry> = Vec::new();
     let mut known: BTreeMap<(SrcLoc, &'static str, String), usize> = BTreeMap::new();
@@ -28,8 +28,7 @@ pub fn settled(entries: Vec<Entry>, all: bool) -> Vec<Entry> {
     merged
 }
 
-/// Where a call is replaced by the body in the end, nothing is said of the function
-/// that the body was in meanwhile.
+/// Drops remarks about function instances at calls that were inlined in the end.
 fn functions(entries: &mut Vec<Entry>) {
     let own = entries.iter();
     let gone: BTreeSet<SrcLoc> =
@@ -40,9 +39,9 @@ fn functions(entries: &mut Vec<Entry>) {
     });
 }
 
-/// A pair that became one did not stay apart; of several reasons the last counts. What
-/// stays apart from one that went into another stays apart from the other: that is not
-/// told again.
+/// Drops "not fused" of pairs that were fused in the end. Of several reasons for one pair, the last
+/// counts. Where a producer was not fused into a reader that itself fused into another, the same
+/// remark about the other reader is dropped.
 fn fusion(entries: &mut Vec<Entry>) {
     let pair = |entry: &Entry| (entry.place, entry.others.first().copied());
     let is_apart = |entry: &Entry| matches!(entry.kind, Kind::Apart { .. });
@@ -68,8 +67,8 @@ fn fusion(entries: &mut Vec<Entry>) {
     *entries = kept;
 }
 
-/// A check that is left in a loop counts; else one that has left it; else one that is
-/// gone. What is left outside of loops is of no interest.
+/// Keeps, of the remarks about one check, that of a check left in a loop; else that of a moved
+/// check; else that of a removed one. Checks left outside loops are not reported.
 fn checks(entries: &mut Vec<Entry>) {
     let rank = |entry: &Entry| -> Option<(Check, u8)> {
         match &entry.kind {
@@ -103,7 +102,7 @@ fn checks(entries: &mut Vec<Entry>) {
         Some((check, rank)) => {
             let key = (entry.place, check);
             let mut best = best.get(&key).copied().unwrap_or(0);
-            // Another copy of it may be gone; this one has moved.
+            // A removed copy counts as moved if another copy of the check remains outside loops.
             if best == 2 && stays.contains(&key) {
                 best = 1;
             }
@@ -112,8 +111,9 @@ fn checks(entries: &mut Vec<Entry>) {
     });
 }
 
-/// Of the loops of one operation, the one in lanes that most is done in counts, else
-/// one without that LLVM does not make vectors of.
+/// Of the loops of one operation, keeps the vectorised one with the highest scalar cost. If there
+/// is none, keeps a loop that is not vectorised at all over one that LLVM or an enclosing loop
+/// vectorises.
 fn lanes(entries: &mut Vec<Entry>) {
     let rank = |entry: &Entry| match &entry.kind {
         Kind::Lanes { gain, .. } => Some(3 + gain.scalar),
@@ -146,7 +146,7 @@ fn lanes(entries: &mut Vec<Entry>) {
     *entries = kept;
 }
 
-/// A combinator that lanes share has a sequential version, of which nothing is said.
+/// Drops the sequential version of a combinator whose lanes share the work.
 fn loops(entries: &mut Vec<Entry>) {
     let shared = |entry: &Entry| matches!(entry.kind, Kind::Runs { how: Runs::Shared { .. }, .. });
     let own = entries.iter().filter(|entry| shared(entry));

@@ -1,11 +1,11 @@
-//! The account on a terminal: each line that something is told of, and what below it.
+//! The remarks as terminal output: each source line with its remarks below.
 
 use super::account::Account;
 use super::entry::{Entry, Mark};
 use super::lines::Lines;
 use crate::forest;
 
-/// The account as text, with colours if `colour`.
+/// Returns the remarks as text, with ANSI colours if `colour` is set.
 pub fn text(account: &Account, colour: bool) -> String {
     let mut lines = Lines::new(colour);
     for function in &account.functions {

@@ -1,8 +1,9 @@
-//! `bindrune explain --tuning`: which way each nest goes on each data set, as the tuning file
-//! beside the program has it, by how much that is faster, and what the defaults would do.
+//! `bindrune explain --tuning`: the versions that each nest runs on each data set with the tuning
+//! file beside the program, the speedup over the next best versions, and the versions with the
+//! defaults.
 //!
-//! The choices that are left come from the compiler, as for all of `explain`; sizes and
-//! times from the record that `bindrune tune` leaves beside the tuning file. Nothing is run.
+//! The remaining choices come from the compiler, as for the rest of `explain`; sizes and times come
+//! from the record that `bindrune tune` leaves beside the tuning file. Nothing is executed.
 
 mod nests;
 mod record;
@@ -23,28 +24,28 @@ use std::ffi::OsStr;
 use std::path::Path;
 use syntax::span::SourceMap;
 
-/// What is asked for.
+/// The parameters of a report.
 pub struct Asked<'a> {
     /// The program's file.
     pub file: &'a Path,
     /// The tuning file's extension.
     pub extension: &'a OsStr,
-    /// What was measured.
+    /// The measurements.
     pub record: &'a Record,
-    /// Whether the program is one for a device, which may have defaults of its own.
+    /// True for a device program, whose device may determine defaults.
     pub on_device: bool,
-    /// Only this function.
+    /// If given, only this function.
     pub function: Option<&'a str>,
-    /// Data rather than text.
+    /// True for JSON, false for text.
     pub json: bool,
-    /// Whether text has colours.
+    /// True if text has colours.
     pub colour: bool,
 }
 
-/// The record that tuning leaves beside a program's tuning file with this extension.
+/// Reads the record beside a program's tuning file with this extension.
 ///
 /// # Errors
-/// There is none, or something is wrong with it.
+/// There is no record, or it is invalid.
 pub fn record(file: &Path, extension: &OsStr) -> Result<Record, String> {
     let path = beside(file, &record_extension(extension));
     if !path.exists() {
@@ -57,10 +58,10 @@ pub fn record(file: &Path, extension: &OsStr) -> Result<Record, String> {
     Record::read(&path)
 }
 
-/// The text to show.
+/// Returns the report.
 ///
 /// # Errors
-/// Something is wrong with the tuning file, or there is no such function.
+/// The tuning file is invalid, or there is no such function.
 pub fn explain(
     asked: &Asked<'_>,
     ledger: &Ledger,
@@ -87,7 +88,7 @@ pub fn explain(
         trees.roots.iter().for_each(|node| params(node, &mut defaults));
     }
     if asked.on_device {
-        // The device may have said how much it holds.
+        // The device's capacity may have determined the default.
         for (name, default) in &mut defaults {
             *default = record.default(name).unwrap_or(*default);
         }
@@ -121,7 +122,7 @@ pub fn explain(
     Ok(if asked.json { shown.json() } else { shown.text(asked.colour) })
 }
 
-/// The parameters below a node and their defaults.
+/// Collects the parameters below a node and their defaults.
 fn params(node: &Node, out: &mut BTreeMap<String, i64>) {
     match node {
         Node::Choice(choice) => {
@@ -133,7 +134,7 @@ fn params(node: &Node, out: &mut BTreeMap<String, i64>) {
     }
 }
 
-/// Says what does not fit together.
+/// Warns about mismatches between program, record and tuning file.
 fn warn(
     path: &Path,
     record: &Record,
@@ -159,13 +160,13 @@ fn warn(
     }
 }
 
-/// Parameters that the program gives a meaning, and their values in the tuning file.
+/// The program's custom parameters, and their values in the tuning file.
 fn own(record: &Record, given: &[Assignment]) -> Vec<(String, Option<i64>)> {
     let own = record.defaults.iter().filter(|(_, default)| default.is_none());
     own.map(|(name, _)| (name.clone(), last(given, name))).collect()
 }
 
-/// Sizes of parts of work that the tuning file gives another value: name, default, value.
+/// Size parameters that the tuning file changes: name, default, value.
 fn moved(sizes: &BTreeMap<String, i64>, given: &[Assignment]) -> Vec<(String, i64, i64)> {
     let given = |name: &String| last(given, name);
     let moved = sizes.iter().filter_map(|(name, default)| {
@@ -175,7 +176,7 @@ fn moved(sizes: &BTreeMap<String, i64>, given: &[Assignment]) -> Vec<(String, i6
     moved.collect()
 }
 
-/// The value that is given to a parameter.
+/// The value that applies to a parameter: the last assignment.
 fn last(given: &[Assignment], name: &str) -> Option<i64> {
     let last = given.iter().rev().find(|given| given.name == name);
     last.map(|given| given.value)

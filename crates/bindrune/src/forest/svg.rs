@@ -1,29 +1,28 @@
-//! A forest as a picture: comparisons are round, versions have corners, what is inside of a
-//! version hangs on a dashed line.
+//! A forest of versions as SVG: choices have round corners, versions square ones. A dashed edge
+//! leads to the choices inside a version.
 //!
-//! Each node stands above the middle of those below it. Letters have one width, so that
-//! nothing has to be measured.
+//! Each node is centred above its children. The font is monospaced, so no text is measured.
 
 use super::{question, title};
 use ir::forest::{Node, Trees};
 use std::fmt::Write;
 
-/// Width of a letter and height of a line of text.
+/// The width of a character and the height of a line of text.
 const LETTER: (f64, f64) = (7.3, 12.0);
-/// Around the text of a node.
+/// The horizontal and vertical padding around the text of a node.
 const PADDING: (f64, f64) = (12.0, 9.0);
-/// Between nodes, side by side and one above the other.
+/// The horizontal and vertical distance between nodes.
 const GAP: (f64, f64) = (18.0, 46.0);
-/// So many letters of what a version does are shown.
+/// The length in characters to which a version's operations are truncated.
 const SHOWN: usize = 44;
 
-/// A node with its place.
+/// A node with its position.
 struct Placed {
     text: String,
     kind: Kind,
-    /// Its middle.
+    /// The horizontal centre.
     x: f64,
-    /// How wide it and all below it are.
+    /// The width of the subtree.
     width: f64,
     below: Vec<(Edge, Placed)>,
 }
@@ -35,7 +34,7 @@ enum Kind {
     Version,
 }
 
-/// The line to a node from the one above.
+/// An edge from the parent.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Edge {
     Plain,
@@ -44,7 +43,7 @@ enum Edge {
     Inside,
 }
 
-/// The picture.
+/// Returns the image.
 pub fn svg(forest: &[Trees]) -> String {
     let mut left = GAP.0;
     let mut roots = Vec::new();
@@ -96,7 +95,7 @@ fn of(node: &Node) -> Placed {
     }
 }
 
-/// A node and what is below it, from 0 on.
+/// Lays out a subtree, with its left edge at 0.
 fn placed(text: String, kind: Kind, mut below: Vec<(Edge, Placed)>) -> Placed {
     let own = text.chars().count() as f64 * LETTER.0 + 2.0 * PADDING.0;
     let gaps = below.len().saturating_sub(1) as f64 * GAP.0;
@@ -109,7 +108,7 @@ fn placed(text: String, kind: Kind, mut below: Vec<(Edge, Placed)>) -> Placed {
     }
     let ends = below.first().zip(below.last());
     let middle = ends.map(|((_, first), (_, last))| f64::midpoint(first.x, last.x));
-    // Where what is below leans to one side, there has to be room for the node all the same.
+    // Keeps the node inside the subtree's width where the children's centre is far to one side.
     let x = middle.unwrap_or(width / 2.0).clamp(own / 2.0, width - own / 2.0);
     Placed { text, kind, x, width, below }
 }

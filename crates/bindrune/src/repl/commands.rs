@@ -1,45 +1,41 @@
-//! The commands of the prompt: their names, what they are given, what is said of them.
+//! The commands of the prompt: names, arguments, help texts.
 
 use std::fmt::Write as _;
 
-/// What a command does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Action {
-    /// Loads a program.
     Load,
-    /// Loads it again.
+    /// Loads the current program again.
     Reload,
-    /// Shows the type of an expression.
+    /// Prints the type of an expression.
     Type,
-    /// Shows the type of a module.
+    /// Prints the type of a module.
     ModuleType,
     /// Prints a text with values in it.
     Format,
     /// Prints an array of bytes as text.
     Text,
-    /// Looks at another call.
+    /// Selects another call of the stopped evaluation.
     Frame,
-    /// Goes on, and past this breakpoint from now on.
+    /// Resumes, and disables this breakpoint.
     Unbreak,
-    /// New NaNs are breakpoints, or no longer.
+    /// Toggles stops at new NaNs.
     NanBreak,
-    /// Shows the current folder.
+    /// Prints the working directory.
     Folder,
-    /// Goes to another.
+    /// Changes the working directory.
     ChangeFolder,
-    /// Lists the commands.
     Help,
-    /// The end.
+    /// Leaves the prompt.
     Quit,
 }
 
-/// A command.
+/// A command of the prompt.
 pub struct Command {
-    /// Its name, without the colon.
+    /// The name without the colon.
     pub name: &'static str,
-    /// What it is given, in words; nothing if it takes nothing.
+    /// The placeholder of the argument in help texts; empty if there is none.
     pub argument: &'static str,
-    /// What it does.
     pub action: Action,
     about: &'static str,
 }
@@ -48,7 +44,7 @@ const fn command(name: &'static str, argument: &'static str, action: Action, abo
     Command { name, argument, action, about }
 }
 
-/// All commands, in the order in which `:help` lists them.
+/// All commands, in the order of `:help`.
 pub const COMMANDS: [Command; 13] = [
     command("load", "FILE", Action::Load, "load a program; what was declared before is forgotten"),
     command("reload", "", Action::Reload, "load it again"),
@@ -65,7 +61,7 @@ pub const COMMANDS: [Command; 13] = [
     command("quit", "", Action::Quit, "the end; so is Ctrl-D"),
 ];
 
-/// The command of this name, or the only one that begins with it.
+/// Returns the command with this name, or the only one with this prefix.
 pub fn find(given: &str) -> Result<&'static Command, String> {
     let given = if given == "?" { "help" } else { given };
     let exact = COMMANDS.iter().find(|command| command.name == given);
@@ -83,7 +79,7 @@ pub fn find(given: &str) -> Result<&'static Command, String> {
     }
 }
 
-/// What `:help` says.
+/// The text of `:help`.
 pub fn help() -> String {
     let mut text = String::from(
         "An expression is evaluated, a declaration is kept. Input may go on over several lines; \
@@ -100,14 +96,13 @@ pub fn help() -> String {
 /// A part of a format text.
 #[derive(PartialEq, Eq, Debug)]
 pub enum Part {
-    /// Printed as it is.
+    /// Literal text.
     Text(String),
     /// An expression whose value is printed.
     Value(String),
 }
 
-/// The parts of a format text: what stands in braces are expressions, which may have
-/// braces of their own.
+/// Splits a format text. Expressions are in braces and may contain braces.
 pub fn parts(text: &str) -> Result<Vec<Part>, String> {
     let mut parts = Vec::new();
     let (mut depth, mut start) = (0u32, 0);

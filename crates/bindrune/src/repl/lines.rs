@@ -1,6 +1,5 @@
-//! Editing of lines: whether they are whole, and what Tab completes: commands behind
-//! a colon, files and folders where a command takes one, names in scope and those in
-//! modules elsewhere.
+//! Line editing: completeness of input, and Tab completion of commands after a colon, of paths
+//! where a command takes one, and of names in scope and in modules elsewhere.
 
 use super::commands::{Action, COMMANDS, find};
 use super::session::{Input, Session, classify};
@@ -12,16 +11,16 @@ use rustyline::{Context, Helper};
 use std::cell::RefCell;
 use std::path::Path;
 
-/// What the editor asks about lines.
+/// The line editor's helper.
 #[derive(Default)]
 pub struct Lines {
     session: Session,
-    /// The session's names, once they were asked for.
+    /// The names of the session, computed on the first completion.
     names: RefCell<Option<Vec<String>>>,
 }
 
 impl Lines {
-    /// Lines are completed by what this session knows from now on.
+    /// Completes with the names of this session from now on.
     pub fn follow(&mut self, session: &Session) {
         if self.session != *session {
             self.session = session.clone();
@@ -29,7 +28,7 @@ impl Lines {
         }
     }
 
-    /// What completes a text before the cursor: from where on, and by what.
+    /// Returns the completions of the text before the cursor, and the position where they start.
     pub fn completions(&self, before: &str) -> (usize, Vec<String>) {
         let indent = before.len() - before.trim_start().len();
         let Some(command) = before[indent..].strip_prefix(':') else {
@@ -49,7 +48,7 @@ impl Lines {
         }
     }
 
-    /// Names that begin as the last word does; those in modules once there is a dot.
+    /// Completes the last word; after a dot, with names in modules.
     fn names(&self, before: &str) -> (usize, Vec<String>) {
         let in_word = |c: char| c.is_alphanumeric() || "_'.".contains(c);
         let start = before.trim_end_matches(in_word).len();
@@ -66,7 +65,7 @@ impl Lines {
     }
 }
 
-/// Folders, and files with an ending, that begin as a path does.
+/// Completes a path: directories, and files with the extension `ending`.
 fn files(before: &str, path: &str, ending: &str) -> (usize, Vec<String>) {
     let (folder, start) =
         path.rsplit_once('/').map_or(("", path), |(folder, start)| (&path[..=folder.len()], start));

@@ -1,12 +1,11 @@
-//! What was declared at the prompt, and what comes of the next line.
+//! The declarations of the prompt, and evaluation of the next input.
 //!
-//! Each line is checked together with all declarations before it, as one program
-//! that imports the loaded file; so types, errors and modules are those of the
-//! language. A line with errors changes nothing.
+//! Each input is checked together with all earlier declarations as one program that imports the
+//! loaded file, so types, errors and modules are those of the language. An input with errors
+//! changes nothing.
 //!
-//! While an evaluation is stopped, expressions see the variables of one of its calls:
-//! they are checked as the body of a function with these parameters, which is then
-//! called with their values.
+//! While an evaluation is stopped, expressions see the variables of one of its calls: they are
+//! checked as the body of a function with these parameters, which is called with their values.
 
 use crate::interpret::tracer;
 use check::Loader;
@@ -22,12 +21,12 @@ use syntax::render::render;
 use syntax::span::{FileId, SourceMap};
 use syntax::symbol::Interner;
 
-/// The name of what is entered, in messages.
+/// The file name of the input in messages.
 const NAME: &str = "[prompt].fut";
-/// What an expression is bound to; a prime keeps it from users' ways.
+/// The name that an expression is bound to; the primes avoid clashes with users' names.
 const RESULT: &str = "result'of'prompt";
 
-/// What was entered so far.
+/// The state of a prompt.
 #[derive(Clone, PartialEq, Default)]
 pub struct Session {
     file: Option<PathBuf>,
@@ -35,11 +34,11 @@ pub struct Session {
     /// The variables of a call in progress.
     locals: Locals,
     interrupt: Flag,
-    /// Whether evaluations check sizes.
+    /// True if the interpreter checks sizes.
     check_sizes: bool,
 }
 
-/// Set from outside to end an evaluation; all flags are equal.
+/// An interrupt flag that ends an evaluation. All flags compare equal.
 #[derive(Clone, Default)]
 struct Flag(Arc<AtomicBool>);
 
@@ -60,11 +59,11 @@ impl PartialEq for Locals {
     }
 }
 
-/// Why an expression has no value.
+/// The reason why an expression has no value.
 pub enum Failed {
-    /// With this message.
+    /// An error with this message.
     Message(String),
-    /// Nobody waits for it any more.
+    /// The user interrupted the evaluation.
     Interrupted,
 }
 
@@ -74,30 +73,29 @@ impl From<String> for Failed {
     }
 }
 
-/// The value of an expression as text, and what was to be said about it.
+/// The result of an expression.
 pub struct Evaluated {
-    /// Warnings.
     pub messages: String,
-    /// The value, or what it is that has none.
+    /// The value as text, or the type if it is a function.
     pub text: String,
-    /// The value's bytes if it is an array of `u8`.
+    /// The elements if the value is an array of `u8`.
     pub bytes: Option<Vec<u8>>,
 }
 
-/// What a text is.
+/// The syntactic class of an input.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Input {
-    /// One declaration or several.
+    /// One or more declarations.
     Declarations,
     /// An expression.
     Expression,
-    /// Neither, but the beginning of one.
+    /// A prefix of an expression or of declarations.
     Unfinished,
-    /// Neither.
+    /// A syntax error.
     Neither,
 }
 
-/// What a text is. If it can be both it is a declaration.
+/// Classifies an input. A text that is both an expression and a declaration is a declaration.
 pub fn classify(text: &str) -> Input {
     let interner = Interner::new();
     let declarations = syntax::parse(text, FileId(0), &interner);
@@ -116,7 +114,7 @@ pub fn classify(text: &str) -> Input {
     if at_end(&declarations.errors) || at_end(&errors) { Input::Unfinished } else { Input::Neither }
 }
 
-/// Gives the program that a line makes, and files.
+/// Loads the text of the prompt for its name, and other files from the file system.
 struct Files<'a> {
     root: &'a str,
     text: &'a str,
@@ -131,32 +129,31 @@ impl Loader for Files<'_> {
     }
 }
 
-/// A program that was checked.
+/// The result of type checking.
 struct Checked {
     program: Option<Arc<Program>>,
     sources: Arc<SourceMap>,
-    /// Errors, and warnings about what was entered last, as text.
+    /// Errors, and warnings about the last input, as text.
     messages: String,
 }
 
 impl Session {
-    /// Nothing entered yet; the flag ends evaluations.
+    /// Creates an empty session. Setting the flag ends evaluations.
     pub fn new(interrupt: Arc<AtomicBool>, check_sizes: bool) -> Self {
         Self { interrupt: Flag(interrupt), check_sizes, ..Self::default() }
     }
 
-    /// Forgets that an evaluation was to end.
+    /// Clears the interrupt flag.
     pub fn begin(&self) {
         self.interrupt.0.store(false, Ordering::Relaxed);
     }
 
-    /// The same inside of a call in progress.
+    /// Returns the session with the variables of a call in progress in scope.
     pub fn within(&self, call: &Call) -> Self {
         Self { locals: Locals(call.locals.clone()), ..self.clone() }
     }
 
-    /// What there is with something new behind it: the text, the name of its file,
-    /// and where the new begins.
+    /// Returns the program text with `new` appended, its file name, and the offset of `new`.
     fn text(&self, new: &str) -> (String, String, usize) {
         let mut text = String::new();
         let mut root = PathBuf::from(NAME);
@@ -177,13 +174,13 @@ impl Session {
         (text, root, start)
     }
 
-    /// Checks what there is with something new behind it.
+    /// Checks the declarations with `new` appended.
     fn check(&self, new: &str) -> Checked {
         self.check_as(new, "", 0, None).0
     }
 
-    /// Checks an expression. Nobody depends on its type, so that defaults are not
-    /// worth a word.
+    /// Checks an expression. Warnings about defaulted types are suppressed, as no other code
+    /// depends on its type.
     fn check_expression(&self, input: &str) -> Checked {
         let mut new = format!("def {RESULT}");
         for local in &self.locals.0 {
@@ -196,8 +193,8 @@ impl Session {
         self.check_as(&new, "", made, Some("defaulted-type")).0
     }
 
-    /// As `check`, with the type of a module, and without warnings of one kind and
-    /// of the first bytes, which nobody entered.
+    /// As `check`, and describes the type of `module`. Suppresses warnings with the identifier
+    /// `silent` and those in the first `made` bytes, which the user did not enter.
     fn check_as(
         &self,
         new: &str,
@@ -228,7 +225,7 @@ impl Session {
         (checked, described)
     }
 
-    /// Keeps a declaration.
+    /// Adds a declaration. Returns warnings, or the errors.
     pub fn declare(&mut self, input: &str) -> Result<String, String> {
         let checked = self.check(input);
         if checked.program.is_none() {
@@ -238,8 +235,8 @@ impl Session {
         Ok(checked.messages)
     }
 
-    /// Evaluates an expression; who watches is told where it stops, at new NaNs too
-    /// if that is wanted, and decides whether it goes on.
+    /// Evaluates an expression. `watch` is called at breakpoints, and at new NaNs if `nans` is set,
+    /// and decides if the evaluation continues.
     pub fn evaluate(
         &self,
         input: &str,
@@ -292,7 +289,7 @@ impl Session {
         }
     }
 
-    /// Names that expressions may begin with, and those in modules, sorted.
+    /// The names in scope and those in modules, sorted.
     pub fn names(&self) -> Vec<String> {
         let (text, root, _) = self.text("");
         let (mut sources, interner) = (SourceMap::new(), Interner::new());
@@ -325,7 +322,7 @@ impl Session {
         }
     }
 
-    /// Loads a program; what was declared is forgotten if it has no errors.
+    /// Loads a program. If it has no errors, earlier declarations are dropped.
     pub fn load(&mut self, file: PathBuf) -> Result<String, String> {
         if file.extension().is_none_or(|ext| ext != "fut") {
             return Err(format!(
@@ -345,12 +342,12 @@ impl Session {
         Ok(checked.messages)
     }
 
-    /// Whether a program was loaded.
+    /// Returns true if a program is loaded.
     pub const fn has_file(&self) -> bool {
         self.file.is_some()
     }
 
-    /// Changes the folder that paths are relative to. What was loaded stays.
+    /// Changes the working directory. The path of the loaded program is made absolute first.
     pub fn change_folder(&mut self, folder: &str) -> Result<String, String> {
         if let Some(file) = &self.file
             && let Ok(whole) = std::path::absolute(file)
@@ -362,7 +359,7 @@ impl Session {
         Ok(String::new())
     }
 
-    /// Loads the program again.
+    /// Loads the current program again.
     pub fn reload(&mut self) -> Result<String, String> {
         match self.file.clone() {
             Some(file) => self.load(file),
@@ -370,7 +367,7 @@ impl Session {
         }
     }
 
-    /// The type of a definition, without the variables of a call in progress.
+    /// The type of a definition, without the parameters for variables of a call in progress.
     fn type_text(&self, program: &Program, def: &Def) -> String {
         let given = self.locals.0.len();
         if given > 0 {
@@ -382,7 +379,7 @@ impl Session {
     }
 }
 
-/// The elements of an array of `u8`.
+/// The elements of an array of `u8`; `None` for other types.
 fn bytes(value: &interp::Val, ty: &Ty) -> Option<Vec<u8>> {
     let (1, Ty::Scalar(ScalarType::U8)) = ty.peel() else {
         return None;
@@ -391,7 +388,7 @@ fn bytes(value: &interp::Val, ty: &Ty) -> Option<Vec<u8>> {
     Some(value.bytes().to_vec())
 }
 
-/// The definition of what was entered.
+/// Returns the definition that the entered expression is bound to.
 fn result(program: &Program) -> Option<Arc<Def>> {
     let mut defs = program.defs.iter().rev();
     defs.find(|def| program.name(def.var) == RESULT).cloned()

@@ -1,4 +1,4 @@
-//! One program: checked, compiled, its cases run, its properties tried.
+//! Tests one program: checks and compiles it, runs its cases and properties.
 
 use super::{Depth, Options};
 use crate::backend::{Backend, Call, Executable};
@@ -16,40 +16,40 @@ use std::sync::Arc;
 use syntax::diag::Diagnostic;
 use syntax::render::render;
 
-/// What became of a program.
+/// The outcome of a program's tests.
 #[derive(Default)]
 pub struct Report {
-    /// Its path.
+    /// The path of the program.
     pub name: String,
-    /// Whether its test blocks want it rejected.
+    /// True if the test blocks expect a compile-time error.
     pub to_reject: bool,
-    /// Whether it was rejected, with whatever message.
+    /// True if the program was rejected, with any message.
     pub rejected: bool,
-    /// Why it was left out.
+    /// The reason why it was excluded, if it was.
     pub left_out: Option<String>,
-    /// Whether it was checked without errors.
+    /// True if it was type-checked without errors.
     pub checked: bool,
-    /// Whether it was compiled.
+    /// True if it was compiled.
     pub compiled: bool,
-    /// How many calls gave what they should.
+    /// The number of calls with the expected outcome.
     pub passed: usize,
-    /// How many of them were failures that were expected.
+    /// The number of these that were expected to fail.
     pub passed_failures: usize,
-    /// How many calls were expected to fail.
+    /// The number of calls that were expected to fail.
     pub expected_failures: usize,
-    /// How many calls there were.
+    /// The number of calls.
     pub calls: usize,
-    /// How many of those that passed had results that nobody can judge.
+    /// The number of passed calls with results that were not compared.
     pub unknown: usize,
-    /// How many were left out.
+    /// The number of excluded cases.
     pub skipped: usize,
-    /// How many blocks say what the optimised program consists of.
+    /// The number of `structure` blocks.
     pub structures: usize,
-    /// How many of them hold.
+    /// The number of these that hold.
     pub passed_structures: usize,
-    /// What is to be said that is no failure.
+    /// Messages that are not failures.
     pub warnings: Vec<String>,
-    /// What went wrong: where, and what.
+    /// Failures: location and message.
     pub failures: Vec<(String, String)>,
 }
 
@@ -58,7 +58,7 @@ impl Report {
         self.failures.push((place.into(), what.into()));
     }
 
-    /// What is to be said and what went wrong, a line each.
+    /// Warnings and failures, one per line.
     pub fn lines(&self) -> Vec<String> {
         let failures = self.failures.iter().map(|(place, what)| {
             let sep = if place.is_empty() { "" } else { ": " };
@@ -68,7 +68,7 @@ impl Report {
     }
 }
 
-/// Takes a program as far as it comes.
+/// Tests a program up to `options.depth`.
 pub fn test(file: &Path, executable: PathBuf, options: &Options) -> Report {
     let mut report = Report { name: file.display().to_string(), ..Report::default() };
     let spec = std::fs::read(file)
@@ -141,7 +141,7 @@ fn tested(file: &Path, spec: &Spec, executable: PathBuf, options: &Options, repo
     let compiled = match options.backend {
         Backend::Interp => None,
         backend => {
-            // What has nothing to run need not be linked, but must compile.
+            // A program that is not run must compile all the same.
             let given = options.tuning.of(file).unwrap_or_else(|why| {
                 report.fail("", why);
                 Vec::new()
@@ -171,8 +171,7 @@ fn tested(file: &Path, spec: &Spec, executable: PathBuf, options: &Options, repo
     run_cases(file, spec, program, &session, compiled.as_ref(), options, report);
 }
 
-/// Sets an executable's tuning parameters; what is to be said of names that it does not
-/// have.
+/// Sets an executable's tuning parameters. Returns warnings about unknown names.
 fn tune(executable: &mut Executable, given: &[Assignment], options: &Options) -> Result<Vec<String>, String> {
     if let Some(seed) = options.thresholds {
         executable.draw_thresholds(seed, options.limit)?;
@@ -180,7 +179,7 @@ fn tune(executable: &mut Executable, given: &[Assignment], options: &Options) ->
     executable.tune(given, options.limit)
 }
 
-/// Whether some diagnostic, by itself or all in one text, fits the pattern.
+/// Returns true if one diagnostic, or the text of all, matches the pattern.
 fn matches(pattern: &Message, diagnostics: &[Diagnostic], shown: &str) -> Result<bool, String> {
     let mut texts: Vec<String> = vec![shown.to_owned()];
     texts.extend(diagnostics.iter().map(|d| {
@@ -189,7 +188,7 @@ fn matches(pattern: &Message, diagnostics: &[Diagnostic], shown: &str) -> Result
         let all: Vec<&str> = all.chain(&d.notes).chain(&d.hints).map(String::as_str).collect();
         all.join("\n")
     }));
-    // Lines may be broken in other places than the pattern's author saw.
+    // The pattern may assume other line breaks.
     texts.push(shown.split_whitespace().collect::<Vec<_>>().join(" "));
     for text in texts {
         if pattern.matches(&text).map_err(|e| e.to_string())? {
@@ -199,8 +198,8 @@ fn matches(pattern: &Message, diagnostics: &[Diagnostic], shown: &str) -> Result
     Ok(false)
 }
 
-/// Whether each pattern matches a warning, of the checker or of the optimiser,
-/// which runs where the checker's do not do.
+/// Checks that each pattern matches a warning of the checker or of the optimiser. The optimiser
+/// runs only if the checker's warnings do not match.
 fn warned(patterns: &[Message], session: &mut Session, program: &Program) -> Result<(), String> {
     let first_missing = |session: &Session| -> Result<Option<String>, String> {
         for pattern in patterns {
@@ -213,21 +212,22 @@ fn warned(patterns: &[Message], session: &mut Session, program: &Program) -> Res
     if first_missing(session)?.is_none() {
         return Ok(());
     }
-    // What goes wrong here is told where the program is compiled.
+    // Errors are reported when the program is compiled.
     if let (Ok(ir), Some(stage)) = (session.lower(program), Stage::from_name("segs")) {
         let _ = session.advance(ir, stage, &mut ());
     }
     first_missing(session)?.map_or(Ok(()), Err)
 }
 
-/// The pass after which `structure` blocks of the pipeline `soacs` count operations:
-/// the last before products and sums become one.
+/// The pass after which `structure` blocks of the pipeline `soacs` count operations: the last one
+/// before products and sums are contracted to fused multiply-adds.
 const OPTIMISED: &str = "fuse";
-/// The same for the pipeline `gpu`: the last before what cannot be a kernel goes to the host.
+/// The same for the pipeline `gpu`: the last pass before operations that cannot be kernels are
+/// moved to the host.
 const FLATTENED: &str = "migrate";
 
-/// Counts operations of the optimised program, and of that for a GPU, where test blocks
-/// ask for that.
+/// Counts operations of the optimised program, and of the program flattened for a GPU, if test
+/// blocks request it.
 fn structured(
     structures: &[Structure],
     session: &mut Session,
@@ -264,7 +264,7 @@ fn structured(
     Ok(())
 }
 
-/// Reports whether operations were found as often as wanted.
+/// Compares the numbers of operations found with the expected ones.
 fn compare(structure: &Structure, found: &[u64], report: &mut Report) {
     report.structures += 1;
     let counts = structure.counts.iter().zip(found);
@@ -348,7 +348,7 @@ fn call(
         let args = oracle.arguments(&case.input, point);
         let args = match (args, &case.expected) {
             (Ok(args), _) => args,
-            // Values that cannot be read are a failure, too.
+            // Input that cannot be read counts as a failure.
             (Err(why), Expected::Error(_)) => {
                 return judge(case, &Outcome::Failure(why), folder, || Ok(None));
             }
@@ -356,7 +356,7 @@ fn call(
         };
         let outcome = oracle.call(point, args);
         if case.expected == Expected::Auto && matches!(outcome, Outcome::Values(_)) {
-            // It is the one who would be asked.
+            // The interpreter itself computes expected values for `auto output`.
             return Ok(Verdict::Right);
         }
         return judge(case, &outcome, folder, || Ok(None));

@@ -1,4 +1,4 @@
-//! What became of all programs: a summary for people, JSON for programs.
+//! The report of all tests: a summary as text, and JSON.
 
 use super::program::Report;
 use super::{Depth, Options};
@@ -7,10 +7,10 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::time::Duration;
 
-/// So many causes of failure are listed.
+/// The number of causes of failure that are listed.
 const CAUSES: usize = 30;
 
-/// Counts, shares, and causes by frequency.
+/// Returns counts, percentages, and causes of failure by frequency.
 pub fn summary(reports: &[Report], options: &Options, time: Duration) -> String {
     let mut out = String::new();
     let mut line = |text: String| {
@@ -91,7 +91,8 @@ fn share(part: usize, whole: usize) -> String {
     format!("{part} of {whole} ({percent:.1} %)")
 }
 
-/// A cause without what only one program has: quoted names, numbers.
+/// Replaces quoted names and numbers in a message, so that equal causes in different programs
+/// merge.
 fn general(cause: &str) -> String {
     let cause = cause.lines().next().unwrap_or_default();
     let mut out = String::new();
@@ -116,7 +117,7 @@ fn general(cause: &str) -> String {
     out.chars().take(160).collect()
 }
 
-/// Everything, as JSON.
+/// Returns the reports as JSON text.
 pub fn json(reports: &[Report], backend: &str) -> String {
     let programs: Vec<Value> = reports
         .iter()

@@ -1,7 +1,7 @@
-//! Executables of a program by how many threads a block of a device has.
+//! Executables of a program by thread-block size.
 //!
-//! That is no parameter of an executable: kernels' text has it. So each number that the search
-//! asks for is compiled once, when it is asked for first.
+//! The block size is no run-time parameter; it is a constant of the kernels' source. Each size that
+//! the search tries is therefore compiled once, on first use.
 
 use super::Tuning;
 use super::program::Prepared;
@@ -10,38 +10,37 @@ use driver::device::Device;
 use std::cell::OnceCell;
 use std::path::Path;
 
-/// The executables.
+/// The executables of a program.
 pub struct Blocks<'a> {
     tuning: &'a Tuning<'a>,
     file: &'a Path,
     prepared: &'a Prepared,
-    /// By the power of two that the number of threads is.
+    /// Indexed by the binary logarithm of the block size.
     made: [OnceCell<Result<Made, String>>; 64],
 }
 
-/// An executable that was made for some number of threads.
+/// An executable compiled for one block size.
 struct Made {
     executable: Executable,
-    /// Its own list of parameters: blocks of another size may leave out versions.
+    /// Its own list of parameters: another block size may lack versions.
     listed: String,
 }
 
 impl<'a> Blocks<'a> {
-    /// For a program.
     pub fn new(tuning: &'a Tuning<'a>, file: &'a Path, prepared: &'a Prepared) -> Self {
         Self { tuning, file, prepared, made: [const { OnceCell::new() }; 64] }
     }
 
-    /// Whether the executable for a setting has to be compiled before it runs.
+    /// Returns true if the executable for a setting is not compiled yet.
     pub fn is_open(&self, setting: &[i64]) -> bool {
         let cell = self.other(setting).map(|block| self.cell(block));
         cell.is_some_and(|cell| cell.get().is_none())
     }
 
-    /// The executable for a setting, and its list of parameters.
+    /// Returns the executable for a setting, compiling it if necessary, and its list of parameters.
     ///
     /// # Errors
-    /// Why there is none.
+    /// The executable does not compile or does not list its parameters.
     pub fn of(&self, setting: &[i64]) -> Result<(&Executable, &str), String> {
         let Some(block) = self.other(setting) else {
             return Ok((&self.prepared.executable, &self.prepared.listed));
@@ -55,7 +54,7 @@ impl<'a> Blocks<'a> {
         &self.made[block.trailing_zeros() as usize % self.made.len()]
     }
 
-    /// How many threads a block has in a setting, if that is not what it has by default.
+    /// The block size of a setting if it is not the default.
     fn other(&self, setting: &[i64]) -> Option<i64> {
         let param = self.prepared.block?;
         let block = *setting.get(param)?;

@@ -1,8 +1,7 @@
-//! The tuning file beside a program: read before tuning, written afterwards, so that it is
-//! whole at any time.
+//! The tuning file beside a program. It is read before tuning and replaced atomically afterwards.
 //!
-//! The tuned parameters follow, sorted, on all that was there before and is not replaced:
-//! comments, blank lines, and values of parameters that were not tuned.
+//! The new file keeps all lines that are not replaced: comments, blank lines, and values of
+//! parameters that were not tuned. The tuned parameters follow, sorted.
 
 use crate::link;
 use crate::tuning::beside;
@@ -15,14 +14,14 @@ use std::path::{Path, PathBuf};
 /// A tuning file.
 pub struct Tuned {
     path: PathBuf,
-    /// Its lines.
     lines: Vec<String>,
-    /// What they say.
+    /// The assignments in the lines.
     pub given: Vec<Assignment>,
 }
 
 impl Tuned {
-    /// The file of a program, if there is one; what is wrong with it otherwise.
+    /// Reads the tuning file of a program; empty if there is none. The error says what is wrong
+    /// with it.
     pub fn read(program: &Path, extension: &OsStr) -> Result<Self, String> {
         let path = beside(program, extension);
         let (mut lines, mut given) = (Vec::new(), Vec::new());
@@ -35,8 +34,8 @@ impl Tuned {
         Ok(Self { path, lines, given })
     }
 
-    /// Writes it with these values, and without those of the parameters that are `gone`; its
-    /// name.
+    /// Writes the file with these values and without those of the parameters in `gone`. Returns its
+    /// path.
     pub fn write(&self, values: &BTreeMap<String, i64>, gone: &BTreeSet<String>) -> Result<String, String> {
         let kept = self.lines.iter().filter(|line| {
             let comment = line.trim().is_empty() || line.trim().starts_with("--");
@@ -51,14 +50,15 @@ impl Tuned {
     }
 }
 
-/// Writes a file so that it is the old one or the new one at any time.
+/// Replaces a file atomically.
 pub fn write_whole(path: &Path, text: &str) -> Result<(), String> {
     let unwritten = |e: std::io::Error| format!("cannot write {}: {e}", path.display());
     let mut new = link::replacement(path).map_err(unwritten)?;
     let file = new.as_file_mut();
     let written = file.write_all(text.as_bytes());
     written.and_then(|()| file.sync_all()).map_err(unwritten)?;
-    // A temporary file is for its owner only; this is one like any other.
+    // A temporary file is readable by its owner only; the tuning file keeps the old mode or gets
+    // 0644.
     let mode = std::fs::metadata(path).map(|known| known.permissions());
     let mode = mode.unwrap_or_else(|_| std::os::unix::fs::PermissionsExt::from_mode(0o644));
     new.as_file().set_permissions(mode).map_err(unwritten)?;

@@ -1,8 +1,8 @@
-//! What was run so far, kept beside the program while it is tuned, so that an interrupted
-//! run can be resumed: a line of JSON for each call, in the order of the calls.
+//! The journal of calls, kept beside the program while it is tuned, so that an interrupted run can
+//! be resumed: one line of JSON per call, in the order of the calls.
 //!
-//! The search asks for the same calls in the same order if they have the same outcomes.
-//! So resuming is answering from the journal until it is at its end, or something else is asked.
+//! The search is deterministic given the outcomes of its calls. Resuming therefore replays outcomes
+//! from the journal until the journal ends or a call differs.
 
 use crate::tuning::beside;
 use serde_json::{Value, json};
@@ -12,21 +12,20 @@ use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// A journal.
 pub struct Journal {
     path: PathBuf,
     file: File,
-    /// Calls that were not asked for yet, and where in the file each line ends.
+    /// Entries not replayed yet, each with the offset of the end of its line.
     before: VecDeque<(Value, u64)>,
-    /// How many bytes of the file count.
+    /// The number of valid bytes of the file.
     length: u64,
-    /// Whether it has a call.
+    /// True if it contains a call.
     used: bool,
 }
 
 impl Journal {
-    /// Begins a journal beside a program, or goes on with the one that is there. Where this
-    /// fails, a tuning file could not be written either.
+    /// Opens the journal beside a program; with `resume`, reads its entries. An error here implies
+    /// that the tuning file could not be written either.
     pub fn open(program: &Path, extension: &OsStr, resume: bool) -> Result<Self, String> {
         let mut extension = extension.to_owned();
         extension.push(".part");
@@ -36,7 +35,7 @@ impl Journal {
         if resume && path.exists() {
             let bytes = std::fs::read(&path).map_err(|e| format!("cannot read {shown}: {e}"))?;
             let mut end = 0;
-            // The last line may have been cut off.
+            // The last line may be incomplete.
             for line in bytes.split_inclusive(|byte| *byte == b'\n') {
                 end += line.len() as u64;
                 match serde_json::from_slice(line) {
@@ -53,8 +52,8 @@ impl Journal {
         Ok(Self { path, file, before, length: 0, used: false })
     }
 
-    /// Begins with what tells the program from others; what is there of another one is
-    /// not used.
+    /// Writes or checks the header that identifies the program. Entries of another program are
+    /// dropped.
     pub fn begin(&mut self, mark: &str) -> Result<(), String> {
         let mark = json!({ "program": mark });
         match self.before.pop_front() {
@@ -70,7 +69,7 @@ impl Journal {
         }
     }
 
-    /// The outcome of a call, if it was made before.
+    /// Returns the recorded outcome of a call, if it is the next entry.
     pub fn known(&mut self, call: &Value) -> Option<Value> {
         let (mut known, end) = self.before.pop_front()?;
         if known["call"] != *call {
@@ -81,14 +80,14 @@ impl Journal {
         Some(known["outcome"].take())
     }
 
-    /// Notes the outcome of a call.
+    /// Appends the outcome of a call.
     pub fn note(&mut self, call: &Value, outcome: &Value) -> Result<(), String> {
         self.put(&json!({ "call": call, "outcome": outcome }))?;
         self.used = true;
         Ok(())
     }
 
-    /// Writes a line behind all that counts. One that was written in part does not.
+    /// Appends a line behind the valid part of the file, overwriting a partial line.
     fn put(&mut self, line: &Value) -> Result<(), String> {
         let line = format!("{line}\n");
         let written = self.file.set_len(self.length);
@@ -98,21 +97,21 @@ impl Journal {
         Ok(())
     }
 
-    /// Takes it away: nothing is to be resumed.
+    /// Deletes the file: there is nothing to resume.
     pub fn remove(&self) {
-        // Where it stays, it is in nobody's way.
+        // A failure to delete it does no harm.
         let _ = std::fs::remove_file(&self.path);
     }
 
-    /// Its name if there is something to be resumed.
+    /// The file's path if there is something to resume.
     pub fn shown(&self) -> Option<String> {
         self.used.then(|| self.path.display().to_string())
     }
 }
 
 impl Drop for Journal {
-    /// Takes away what no call was noted in, but nothing of an earlier run that this one did
-    /// not come to.
+    /// Deletes the file if no call was recorded in it and no unreplayed entries of an earlier run
+    /// remain.
     fn drop(&mut self) {
         let empty = self.file.metadata().is_ok_and(|file| file.len() == 0);
         let unused = self.length > 0 && !self.used && self.before.is_empty();
@@ -144,7 +143,7 @@ mod tests {
         }
         drop(journal);
         let text = std::fs::read(&file).expect("it is there");
-        // A line that was cut off, and a reader that asks for nothing, lose nothing.
+        // An incomplete line, and a run that replays nothing, lose no entries.
         std::fs::write(&file, [&text, &b"{\"call\": 7"[..]].concat()).expect("written");
         drop(open(&program, true));
         let mut journal = open(&program, true);
@@ -158,7 +157,7 @@ mod tests {
         for (call, outcome) in [("a", 0), ("b", 1), ("d", 3)] {
             assert_eq!(journal.known(&json!(call)), Some(json!(outcome)));
         }
-        // Another program has other calls, and so has one that does not go on.
+        // The journal of another program is not used, nor that of a run that does not resume.
         journal.begin("q").expect("it can be written");
         drop(journal);
         assert_eq!(open(&program, true).known(&calls[0]), None);

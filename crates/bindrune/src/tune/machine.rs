@@ -1,8 +1,8 @@
-//! Runs of an executable for the search: processes, their times and what they compare.
+//! Executes the calls of the search: processes, their times and their comparisons.
 //!
-//! A path's first call logs comparisons, and its results are held against the test block, or,
-//! where parameters differ that the program gives a meaning, against those of the default.
-//! Further calls do neither, as what is logged takes time; where much of it is, the time is
+//! The first call of a path logs comparisons, and its results are compared with those in the test
+//! block, or, if a custom parameter differs from its default, with the results of the default.
+//! Further calls do neither, because logging takes time. If the first call logged much, the time is
 //! that of a second call.
 
 use super::Tuning;
@@ -25,49 +25,49 @@ use std::time::{Duration, Instant};
 use tune::explore::{Machine, Met, Outcome};
 use value::Value as Datum;
 
-/// How long all runs of a path may take that are made to be certain of its time.
+/// The time limit of all runs of a path that reduce the uncertainty of its time.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Those of all paths of a data set together may take this part of what first calls took, or
-/// so long.
+/// The time limit of such runs of all paths of a data set: this fraction of the time of first
+/// calls, or this duration, whichever is longer.
 const REPEATS: (f64, Duration) = (0.25, Duration::from_secs(2));
-/// A process may take so much longer than its runs, to begin with: it has to read its input.
+/// The extra time limit of a process, for reading its input.
 const START: Duration = Duration::from_secs(10);
-/// Paths that take longer are not run to warm up before they are run.
+/// Paths that take longer have no warm-up run.
 const LONG: Duration = Duration::from_millis(100);
-/// Microseconds that it takes to log a comparison where threads do so at once, and the part of
-/// a run that this may take; else a run that logs nothing tells the time.
+/// The time to log a comparison with several threads, in microseconds, and the fraction of a run
+/// that logging may take. Above it, the time is measured by a run without logging.
 const LOGGED: (f64, f64) = (0.1, 0.02);
-/// So few comparisons take no time.
+/// The number of comparisons whose logging takes negligible time.
 const FEW: u64 = 50;
 
-/// Runs processes.
+/// Executes calls as processes.
 pub struct Processes<'a> {
     tuning: &'a Tuning<'a>,
     folder: &'a Path,
     prepared: &'a Prepared,
     blocks: Blocks<'a>,
-    /// Numbers of parameters by their names.
+    /// Parameter indices by name.
     places: FxHashMap<&'a str, usize>,
-    /// What was run before.
+    /// The journal of calls.
     pub journal: Journal,
     progress: &'a Progress,
     began: Instant,
-    /// How long the runs of each path took, by data set and setting, and how many there were.
+    /// The time of all runs of each path, by data set and setting, and their number.
     spent: BTreeMap<(usize, Vec<i64>), (Duration, u32)>,
-    /// How long first calls took, and calls that repeat one, by data set.
+    /// The time of first calls and of repeated ones, by data set.
     took: Vec<(Duration, Duration)>,
-    /// The default's results on each data set, once they are needed.
+    /// The default's results on each data set, computed on demand.
     results: Vec<Option<Vec<Datum>>>,
-    /// How many processes there were, and how many of them to be certain of a time.
+    /// The number of first calls and of repeated ones.
     pub calls: (usize, usize),
-    /// How much is known to be left to try, while the search tries something new.
+    /// The number of known alternatives left to try, while the search explores.
     open: Option<usize>,
-    /// Why the default fails, or nothing more can be run.
+    /// The reason why the default fails or tuning cannot continue.
     pub failure: Option<String>,
 }
 
 impl<'a> Processes<'a> {
-    /// For a program; `began` is when its time began to run.
+    /// Creates the state for a program; `began` is the start of the time budget.
     pub fn new(
         tuning: &'a Tuning<'a>,
         file: &'a Path,
@@ -77,7 +77,7 @@ impl<'a> Processes<'a> {
         began: Instant,
     ) -> Result<Self, String> {
         let inputs = prepared.data_sets.iter().map(|data| {
-            // Enough to tell whether a data set is still the same.
+            // A hash that identifies the data set's input.
             let sum = data.input.iter().fold(0u64, |sum, byte| {
                 sum.wrapping_mul(0x0100_0000_01b3).wrapping_add(u64::from(*byte) + 1)
             });
@@ -105,14 +105,15 @@ impl<'a> Processes<'a> {
         })
     }
 
-    /// Whether no further runs are wanted.
+    /// Returns true if no further runs are made: the budget is spent, a failure occurred, or the
+    /// user interrupted.
     fn is_over(&self) -> bool {
         let budget = self.tuning.args.budget.map(Duration::from_secs);
         let late = budget.is_some_and(|budget| self.began.elapsed() > budget);
         late || self.failure.is_some() || self.tuning.stop.load(Ordering::Relaxed)
     }
 
-    /// The parameters that are not at their defaults.
+    /// The parameters that differ from their defaults.
     fn moved(&self, setting: &[i64]) -> Vec<Assignment> {
         let pairs = self.prepared.parameters.iter().zip(setting);
         let moved = pairs.filter(|((_, default), value)| default != *value);
@@ -124,14 +125,14 @@ impl<'a> Processes<'a> {
         moved.map(assignment).collect()
     }
 
-    /// The same as they are written, with spaces between.
+    /// [`Self::moved`] as text, separated by spaces.
     fn written(&self, setting: &[i64]) -> String {
         let moved = self.moved(setting).into_iter();
         let moved = moved.map(|one| format!("{}={}", one.name, one.value));
         moved.collect::<Vec<_>>().join(" ")
     }
 
-    /// Runs so many times, or once without a run before to warm up.
+    /// Runs a path `runs` times after a warm-up run, or once without warm-up if `runs` is `None`.
     fn call(
         &self,
         data: &DataSet,
@@ -154,7 +155,7 @@ impl<'a> Processes<'a> {
             options.push("--log-versions".to_owned());
         }
         options.extend(self.tuning.args.pass_option.iter().cloned());
-        // What an executable does not have, it does not ask about.
+        // Only parameters that this executable has are passed.
         options.extend(crate::tuning::options(listed, &self.moved(setting)).0);
         let compared = match first {
             First::No => false,
@@ -198,13 +199,13 @@ impl<'a> Processes<'a> {
         Ok(Called { micros, met, used, compared: comparisons, results })
     }
 
-    /// Whether a setting has values that the program gives a meaning.
+    /// Returns true if the setting has values of custom parameters.
     fn has_own(&self, setting: &[i64]) -> bool {
         let (defaults, others) = (&self.prepared.forest.defaults, &self.prepared.forest.others);
         others.keys().any(|param| defaults[*param] == NOT_GIVEN && setting[*param] != NOT_GIVEN)
     }
 
-    /// Sees to it that the default's results on a data set are known.
+    /// Computes the default's results on a data set, unless they are known.
     fn know_results(&mut self, data: usize) -> Result<(), Trouble> {
         if self.results[data].is_none() {
             let (set, setting) = (&self.prepared.data_sets[data], &self.prepared.forest.defaults);
@@ -215,7 +216,7 @@ impl<'a> Processes<'a> {
         Ok(())
     }
 
-    /// The parameters that a log tells of as dividing points.
+    /// The parameters that a log mentions as chunk sizes.
     fn used(&self, log: &str) -> Vec<usize> {
         let names = log.lines().filter_map(|line| {
             let (_, rest) = line.strip_prefix("Divided ")?.split_once(" points by ")?;
@@ -225,7 +226,7 @@ impl<'a> Processes<'a> {
         used.into_iter().collect()
     }
 
-    /// The comparisons that a log tells of, and how many there were.
+    /// The distinct comparisons in a log, and the total number of comparisons.
     fn met(&self, log: &str) -> (Vec<Met>, u64) {
         let mut met: Vec<Met> = Vec::new();
         let mut known: FxHashMap<(usize, i64), usize> = FxHashMap::default();
@@ -249,13 +250,13 @@ impl<'a> Processes<'a> {
             number += 1;
         }
         if more > 0 {
-            // How many of each there were, nobody knows.
+            // The log was truncated, so the number of each comparison is unknown.
             met.iter_mut().for_each(|known| known.2 = 1);
         }
         (met, number + more)
     }
 
-    /// What is shown of a call.
+    /// Prints a call and its outcome if `--verbose` is set.
     fn told(&self, data: usize, setting: &[i64], what: &str) {
         if self.tuning.args.verbose == 0 {
             return;
@@ -282,8 +283,8 @@ impl<'a> Processes<'a> {
         ));
     }
 
-    /// The outcome of a call: what the journal has, or what `make` gives, which is noted if
-    /// it says so. Nothing if no further runs are wanted.
+    /// Returns the outcome of a call, from the journal or from `make`, which also returns whether
+    /// to record it. `None` if no further runs are made.
     fn ask(&mut self, call: &Value, make: impl FnOnce(&mut Self) -> Option<(Value, bool)>) -> Option<Value> {
         if let Some(known) = self.journal.known(call) {
             return Some(known);
@@ -299,13 +300,13 @@ impl<'a> Processes<'a> {
         Some(outcome)
     }
 
-    /// The first call of a path.
+    /// Makes the first call of a path.
     fn first(&mut self, data: usize, setting: &[i64], against: Option<f64>) -> Option<(Value, bool)> {
         self.show(data, setting);
         let factor = self.tuning.args.cut_off;
         let most = against.map(|micros| micros * factor + 1e6);
         let warm = against.is_none_or(|micros| micros < LONG.as_micros() as f64);
-        // A run that warms up, and one that counts.
+        // A warm-up run and a measured one.
         let runs = 1 + u32::from(warm);
         let limit = most.map_or(self.tuning.patience(), |most| {
             let most = f64::from(runs) * most / 1e6;
@@ -313,7 +314,7 @@ impl<'a> Processes<'a> {
         });
         if self.blocks.is_open(setting) {
             self.progress.begin(&format!("compiling: {}", self.written(setting)));
-            // What becomes of it, the call says.
+            // An error is reported by the call below.
             let _ = self.blocks.of(setting);
             self.show(data, setting);
         }
@@ -362,7 +363,7 @@ impl<'a> Processes<'a> {
             Err(Trouble::Fails(why)) => (json!({ "cut": FAILED }), why),
         };
         self.told(data, setting, &said);
-        // A default that fails may come to its end another time.
+        // A failure of the default is not recorded, as it may succeed on the next attempt.
         let fails = against.is_none() && value.get("cut").is_some();
         if fails {
             self.failure = Some(said);
@@ -370,7 +371,7 @@ impl<'a> Processes<'a> {
         Some((value, !fails))
     }
 
-    /// A path again, so many times.
+    /// Repeats a path up to `times` times.
     fn repeat(
         &mut self,
         data: usize,
@@ -396,7 +397,7 @@ impl<'a> Processes<'a> {
             match self.call(set, setting, Some(runs), First::No, FOREVER) {
                 Ok(called) => micros = called.micros,
                 Err(Trouble::Over) => return None,
-                // It ran before: what is known has to do.
+                // The first call succeeded, so its time is used.
                 Err(Trouble::Slow | Trouble::Fails(_)) => {}
             }
             self.calls.1 += 1;
@@ -411,45 +412,45 @@ impl<'a> Processes<'a> {
     }
 }
 
-/// What is counted in place of a time where a path fails, in microseconds.
+/// The time that a failing path counts as, in microseconds.
 const FAILED: f64 = 1e15;
 
-/// Whether a call is a path's first, and what its results are held against.
+/// The mode of a call: first or repeated, and the check of its results.
 #[derive(Clone, Copy)]
 enum First<'v> {
-    /// It is not.
+    /// A repeated call; results are not read.
     No,
-    /// Its results are held against the test block.
+    /// A first call; results are compared with the test block.
     Yes,
-    /// Its results are wanted.
+    /// A call of the default that returns its results.
     Results,
-    /// They are held against these.
+    /// A first call; results are compared with these.
     Against(&'v [Datum]),
 }
 
-/// What a call gives.
+/// The outcome of a successful call.
 struct Called {
     micros: Vec<u64>,
     met: Vec<Met>,
-    /// The parameters that points were divided by.
+    /// The size parameters that were used.
     used: Vec<usize>,
-    /// How many comparisons there were.
+    /// The number of comparisons.
     compared: u64,
-    /// If they were wanted.
+    /// The results, if they were read.
     results: Vec<Datum>,
 }
 
-/// Why a call has no result.
+/// The reason why a call has no outcome.
 enum Trouble {
-    /// The user wants an end.
+    /// The user interrupted tuning.
     Over,
-    /// It takes too long.
+    /// The call exceeded its time limit.
     Slow,
-    /// It fails, or its results are wrong.
+    /// The call failed, or its results are wrong.
     Fails(String),
 }
 
-/// An outcome as the journal has it.
+/// Parses an outcome of the journal.
 fn outcome(value: &Value) -> Option<Outcome> {
     if let Some(cut) = value["cut"].as_f64() {
         return Some(Outcome::Cut(cut));

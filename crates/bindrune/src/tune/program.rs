@@ -1,4 +1,4 @@
-//! What is tuned: a program's data sets, its executable, and its forest.
+//! The inputs of tuning: a program's data sets, its executable and its forest of versions.
 
 use super::Tuning;
 use crate::backend::{Backend, Executable, FOREVER};
@@ -19,13 +19,13 @@ use std::sync::Arc;
 use tune::forest::{Forest, Tree};
 use tune::region::Span;
 
-/// Data sets, as test blocks have them.
+/// The data sets of a program: entry point, name and test case.
 pub struct Spec {
     cases: Vec<(String, String, Case)>,
 }
 
 impl Spec {
-    /// The names of the data sets; with the entry point's before them where there are several.
+    /// The names of the data sets, prefixed by the entry point if there are several.
     pub fn names(&self) -> Vec<String> {
         let several = self.cases.iter().any(|(entry, ..)| *entry != self.cases[0].0);
         let names = self.cases.iter().map(
@@ -37,7 +37,7 @@ impl Spec {
     }
 }
 
-/// The data sets of a program; nothing if it has none and was not named.
+/// Reads the data sets of a program; `None` if it has none and is not named on the command line.
 pub fn spec(tuning: &Tuning<'_>, file: &Path, named: bool) -> Result<Option<Spec>, String> {
     let (source, comment) = match &tuning.args.spec_file {
         Some(spec) => (spec.as_path(), true),
@@ -73,36 +73,35 @@ pub fn spec(tuning: &Tuning<'_>, file: &Path, named: bool) -> Result<Option<Spec
     }
 }
 
-/// A data set.
 pub struct DataSet {
     /// The entry point.
     pub entry: String,
-    /// What stands in the test block.
+    /// The test case.
     pub case: Case,
-    /// The arguments, as executables read them.
+    /// The arguments in the executable's input format.
     pub input: Vec<u8>,
 }
 
-/// A program that can be run.
+/// A program that is ready to run.
 pub struct Prepared {
-    /// The executable.
+    /// The executable with the default block size.
     pub executable: Executable,
     /// The data sets.
     pub data_sets: Vec<DataSet>,
     /// The parameters' names and defaults.
     pub parameters: Vec<(String, i64)>,
-    /// The executable's own list of them.
+    /// The executable's own list of parameters.
     pub listed: String,
-    /// The choices.
+    /// The choices between versions.
     pub forest: Forest,
-    /// The parameter for how many threads a block of a device has, if there are blocks.
+    /// The index of the thread-block size, if it is tuned.
     pub block: Option<usize>,
-    /// What tells the program from others.
+    /// A text that identifies the program, for the journal.
     pub mark: String,
 }
 
 impl Prepared {
-    /// The setting that these assignments give, if it is another one than the defaults.
+    /// Returns the setting that these assignments give, if it differs from the defaults.
     pub fn earlier(&self, given: &[Assignment]) -> Option<Vec<i64>> {
         let value = |(name, default): &(String, i64)| {
             let last = given.iter().rev().find(|given| given.name == *name);
@@ -143,7 +142,7 @@ pub fn prepare(tuning: &Tuning<'_>, file: &Path, spec: &Spec) -> Result<Prepared
         let trees = reader.read(&function["roots"]);
         reader.trees.extend(trees.into_iter().flatten());
     }
-    // What the executable has and the forest does not know of may be met all the same.
+    // Thresholds of the executable that the forest lacks may be compared all the same.
     let listed = executable.params(tuning.patience())?;
     let of = |class: Class| {
         let suffix = format!(" ({})", class.name());
@@ -163,8 +162,8 @@ pub fn prepare(tuning: &Tuning<'_>, file: &Path, spec: &Spec) -> Result<Prepared
             block = Some(param);
         }
     }
-    // The sizes of parts, and what is compared with a device's own numbers. A value that is passed
-    // to a parameter of the program's is none that it has by itself.
+    // Defaults that only the executable knows: chunk sizes, and thresholds derived from the device.
+    // A value passed to a custom parameter is not its default.
     for Assignment { name, value, .. } in executable.values(&tuning.args.pass_option, tuning.patience())? {
         if let Some(at) = reader.places.get(&name)
             && reader.parameters[*at].1 != NOT_GIVEN
@@ -189,7 +188,7 @@ pub fn prepare(tuning: &Tuning<'_>, file: &Path, spec: &Spec) -> Result<Prepared
     })
 }
 
-/// The forest of a program's versions as data, as this very program gives it.
+/// The forest of a program's versions as JSON, printed by the running `bindrune` binary.
 fn forest(file: &Path, backend: Backend, options: &[String]) -> Result<Value, String> {
     let compiler = std::env::current_exe().map_err(|e| e.to_string())?;
     let (compiler, name) = (compiler.to_string_lossy(), file.to_string_lossy());
@@ -205,28 +204,28 @@ fn forest(file: &Path, backend: Backend, options: &[String]) -> Result<Value, St
     serde_json::from_slice(&finished.stdout).map_err(|e| format!("the forest of versions: {e}"))
 }
 
-/// Reads trees from data.
+/// Reads trees of versions from JSON.
 #[derive(Default)]
 struct Reader {
     parameters: Vec<(String, i64)>,
     places: BTreeMap<String, usize>,
-    /// The size that each parameter is compared with, in terms of the entry point's, if it is
-    /// the same everywhere.
+    /// The size expression that each parameter is compared with, in terms of the entry point's
+    /// sizes, if it is the same everywhere.
     sizes: Vec<Option<String>>,
-    /// Whether the function at hand is an entry point, which is called once.
+    /// True if the current function is an entry point, which is called once.
     is_entry: bool,
     trees: Vec<Tree>,
-    /// Numbers for the versions of the function at hand.
+    /// The numbers of the current function's versions.
     versions: BTreeMap<i64, u32>,
     next: u32,
 }
 
-/// What sizes may be tried.
+/// The range of size and custom parameters.
 const SIZES: Span = Span { least: 1, most: 1 << 24 };
-/// How many threads of a block may be tried: powers of two, as the default is one.
+/// The range of thread-block sizes. Only powers of two are tried, as the default is one.
 const BLOCKS: Span = Span { least: GROUP, most: MAX_BLOCK };
 
-/// The default of a parameter that only the executable knows.
+/// The placeholder for a default that only the executable knows.
 const UNKNOWN: i64 = 16;
 
 impl Reader {

@@ -1,4 +1,4 @@
-//! What tuning found: for the user, and as data for `--json` and `explain --tuning`.
+//! The result of tuning: as text, and as JSON for `--json` and `explain --tuning`.
 
 use super::program::Prepared;
 use ir::tunable::NOT_GIVEN;
@@ -11,40 +11,40 @@ use tune::explore::{Difference, Run};
 use tune::region::{Region, Span};
 use tune::tuner::Tuned;
 
-/// The version of what is written as data; it grows where a reader of an older one would
-/// misunderstand.
+/// The version of the JSON format, incremented by changes that a reader of an older version would
+/// misread.
 pub const VERSION: u32 = 1;
 
-/// What was found.
+/// The result of tuning a program.
 pub struct Found<'a> {
     /// The program.
     pub file: &'a Path,
-    /// The names of its data sets.
+    /// The names of the data sets.
     pub names: &'a [String],
-    /// What was run.
+    /// The program as it was run.
     pub prepared: &'a Prepared,
-    /// What came of it.
+    /// The search's result.
     pub tuned: &'a Tuned,
-    /// What was to be made least.
+    /// The cost function.
     pub cost: &'a Cost,
-    /// How the user named it.
+    /// The cost function as the user wrote it.
     pub cost_name: &'a str,
-    /// What runs the program, as `--backend` has it.
+    /// The value of `--backend`.
     pub backend: &'a str,
-    /// How many processes ran a path first, and how many repeated one.
+    /// The number of first calls of paths, and of repeated ones.
     pub calls: (usize, usize),
-    /// How long all of it took.
+    /// The duration of tuning.
     pub seconds: f64,
 }
 
-/// What to say of a journal that is left.
+/// The note on a journal that can be resumed.
 pub fn resume(journal: Option<&str>) -> String {
     journal.map_or_else(String::new, |journal| format!("; --resume goes on from {journal}"))
 }
 
 impl Found<'_> {
-    /// The values of all parameters that some data set met, and of those that the program
-    /// gives a meaning where they are best moved.
+    /// Returns the values of all parameters that some data set compared, and of size and custom
+    /// parameters that differ from their defaults.
     pub fn settings(&self) -> BTreeMap<String, i64> {
         let runs = self.tuned.explored.iter().flat_map(|found| &found.runs);
         let mut met = vec![false; self.prepared.parameters.len()];
@@ -59,16 +59,16 @@ impl Found<'_> {
         wanted.map(|(((name, _), value), _)| (name.clone(), *value)).collect()
     }
 
-    /// Whether a parameter has its default.
+    /// Returns true if a parameter has its default.
     fn is_natural(&self, param: usize) -> bool {
         self.tuned.setting[param] == self.prepared.forest.defaults[param]
     }
 
-    /// Parameters that are best left to the program.
+    /// Size and custom parameters whose default is best.
     pub fn gone(&self) -> BTreeSet<String> {
         let others = self.prepared.forest.others.keys();
         let natural = others.filter(|param| self.is_natural(**param));
-        // Where not all was tried, what was there before may be better.
+        // After an incomplete search, an earlier value may be better.
         let natural = natural.filter(|_| self.tuned.complete);
         natural.map(|param| self.name(*param).to_owned()).collect()
     }
@@ -78,7 +78,7 @@ impl Found<'_> {
         (self.cost.of(default, default), self.cost.of(times, default))
     }
 
-    /// What to say of it.
+    /// The report.
     pub fn text(&self, written: &str, journal: Option<&str>) -> String {
         let mut out = String::new();
         let mut put = |line: String| {
@@ -90,7 +90,7 @@ impl Found<'_> {
         let width = width.unwrap_or(0);
         let Tuned { default, times, .. } = self.tuned;
         for ((name, before), after) in self.names.iter().zip(default).zip(times) {
-            // Clocks tell microseconds.
+            // The clock's resolution is 1 us.
             let ratio = before.max(1.0) / after.max(1.0);
             put(format!("  {name:width$}  {before:>12.0} us -> {after:>12.0} us  {ratio:>6.2}x"));
         }
@@ -119,7 +119,7 @@ impl Found<'_> {
         known.map_or("", |(name, _)| name.as_str())
     }
 
-    /// All of it as data.
+    /// The whole result as JSON.
     pub fn json(&self) -> Value {
         let defaults = self.prepared.parameters.iter();
         let defaults: Map<String, Value> = defaults
@@ -190,7 +190,7 @@ impl Found<'_> {
         })
     }
 
-    /// What a way takes more than the one that it was held against.
+    /// The time of a path minus that of the path that it was compared with.
     fn difference(&self, one: &Difference, runs: &[Run]) -> Value {
         json!({
             "where": self.region(&one.region),

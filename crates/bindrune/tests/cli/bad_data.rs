@@ -1,4 +1,4 @@
-//! Wrong arguments, and programs that fail on the arguments that they got.
+//! Wrong arguments, and programs that fail on their arguments.
 
 use crate::process::{Folder, SAMPLE, bindrune, sample, sample_command};
 
@@ -33,7 +33,7 @@ fn wrong_arguments_are_named_with_what_was_expected_and_what_came() {
     sample(&[], b"b\x02\x7f i32").fails(&["argument 1"]);
 }
 
-/// A binary value: type, dimensions, elements.
+/// A value in the binary format: type, dimensions, elements.
 fn binary(version: u8, ty: &str, dims: &[i64], elements: &[u8]) -> Vec<u8> {
     let mut bytes = vec![b'b', version, dims.len() as u8];
     bytes.extend_from_slice(ty.as_bytes());
@@ -67,11 +67,12 @@ fn binary_data_that_lies_or_ends_too_soon() {
     for size in [-1, i64::MIN] {
         main(&binary(2, " i32", &[size], &one), &["impossible size"]);
     }
-    // Announced is more than there is, than any memory holds, than a number says.
+    // The header announces more elements than there are, than fit in memory, than a 64-bit size can
+    // hold.
     for size in [2, 1 << 20, 1 << 40, 1 << 61, 1 << 62, i64::MAX] {
         main(&binary(2, " i32", &[size], &one), &[]);
     }
-    // A pipe tells no length in advance; a file does.
+    // The length of a pipe is unknown in advance; that of a file is known.
     let folder = Folder::new();
     for size in [2, 1 << 40, i64::MAX] {
         let file = folder.file("data", binary(2, " i32", &[size], &one));
@@ -84,20 +85,20 @@ fn binary_data_that_lies_or_ends_too_soon() {
         let message = String::from_utf8_lossy(&status.stderr);
         assert!(message.contains("argument 1"), "{message}");
     }
-    // Products of sizes that wrap around to something small.
+    // Products of sizes that overflow to small numbers.
     let program = folder.file("p.fut", "entry main (xss: [][]i32) = map (reduce (+) 0) xss\n");
     for dims in
         [[1 << 32, 1 << 32], [1 << 62, 4], [i64::MAX, i64::MAX], [-1, -1], [-2, 2], [1 << 33, (1 << 31) + 1]]
     {
         bindrune(&["run", &program], binary(2, " i32", &dims, &one)).fails(&["argument 1", "xss"]);
     }
-    // No element is no memory, however large the other size is.
+    // An array without elements needs no memory, however large its other size is.
     let none = binary(2, " i32", &[0, i64::MAX], &[]);
     assert_eq!(bindrune(&["run", &program], none).quiet().text(), "empty([0]i32)\n");
     sample(&["-e", "flags"], binary(2, "bool", &[1], &[2])).fails(&["argument 1", "bool"]);
 }
 
-/// The number of a line of the sample that begins with this text.
+/// The line number of the sample's line with this prefix.
 fn line(start: &str) -> usize {
     1 + SAMPLE.lines().position(|line| line.starts_with(start)).expect("the line is there")
 }
@@ -125,7 +126,7 @@ fn failures_in_tasks_say_what_and_where() {
 #[test]
 fn out_of_memory_says_how_much_was_wanted_and_the_limit() {
     sample(&["-e", "fill", "--memory-limit", "1M"], "1000000 7").fails(&["8000000", "1048576"]);
-    // More than any machine has, and more than any number says.
+    // More than the memory of any machine, and more than a 64-bit size.
     sample(&["-e", "fill"], "1000000000000000 7").fails(&["memory", "8000000000000000"]);
     sample(&["-e", "fill"], "9223372036854775807 7").fails(&["does not fit"]);
     sample(&["-e", "table"], "4294967296 4294967296").fails(&["does not fit"]);

@@ -1,17 +1,15 @@
-//! Programs that are wrong: with positions, excerpts and hints for those who
-//! made a mistake, and with patience for those who made it on purpose.
+//! Invalid programs: errors with positions, excerpts and hints, and adversarial inputs.
 
 use crate::process::{Finished, Folder, bindrune};
 use std::time::{Duration, Instant};
 
-/// Checks a program.
 #[track_caller]
 fn check(text: impl AsRef<[u8]>) -> Finished {
     let folder = Folder::new();
     bindrune(&["check", &folder.file("wrong.fut", text)], "")
 }
 
-/// Checks that the compiler gives an answer, either answer, soon and briefly.
+/// Checks that the compiler accepts or rejects the text without a crash.
 #[track_caller]
 fn survives(command: &str, text: impl AsRef<[u8]>) -> Finished {
     let folder = Folder::new();
@@ -80,8 +78,7 @@ fn empty_programs() {
     survives("check", "\0");
 }
 
-/// Forms that nest: what stands before, then open, core and close, then what
-/// stands behind.
+/// Nested forms: prefix, opening part, core, closing part, suffix.
 const NESTS: [(&str, &str, &str, &str, &str); 44] = [
     ("entry main = ", "(", "1", ")", ""),
     ("entry main = ", "[", "1", "]", ""),
@@ -167,7 +164,7 @@ fn long_lines() {
         let number = format!("{before}{}{after}", digit.repeat(1_000_000));
         survives("build", format!("entry main = {number}\n"));
     }
-    // The place of an error in such a line is shown without the line.
+    // An error in such a line is reported without the excerpt.
     survives("check", format!("entry main = [{ones}true]\n")).fails(&["strange.fut:1:", "true"]);
     survives("check", format!("entry main = [{ones}(]\n")).fails(&["strange.fut:1:"]);
 }

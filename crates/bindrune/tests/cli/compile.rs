@@ -1,4 +1,4 @@
-//! `check`, `run`, `build` and `dev` on programs that are as they should be.
+//! `check`, `run`, `build` and `dev` on valid programs.
 
 use crate::process::{Folder, SAMPLE, bindrune, finish};
 use std::process::{Command, Stdio};
@@ -32,7 +32,7 @@ fn check_takes_several_files_and_is_as_strict_as_asked() {
     assert_eq!(strict.code, 2);
     assert!(strict.stderr.contains(warning), "{}", strict.stderr);
     assert!(strict.stderr.contains("--Werror"), "{}", strict.stderr);
-    // Errors weigh more than warnings, and each file is looked at.
+    // Errors take precedence over warnings, and each file is checked.
     check(&["--Werror", &wrong, &odd]).fails(&["Unknown name \"z\"", warning]);
     let text = folder.file("notes.txt", "def x = 1i32\n");
     check(&[&text]).fails(&["does not end in `.fut`"]);
@@ -117,7 +117,7 @@ fn dev_prints_every_stage_and_goes_on_from_what_it_printed() {
         }
         let value = bindrune(&["dev", "--stage", stage, &program, "--run"], "[1, 2, 3]");
         assert_eq!(value.quiet().text(), "13i32\n", "{stage}");
-        // The text form stands for the program: everything after it is the same.
+        // Continuing from the text form gives the same result.
         let saved = folder.file("saved.ir", &text);
         if stage == "lanes" {
             let value = bindrune(&["dev", &saved, "--run"], "[1, 2, 3]");
@@ -126,7 +126,7 @@ fn dev_prints_every_stage_and_goes_on_from_what_it_printed() {
         }
         let on = bindrune(&["dev", "--stage", "imp", &saved], "").quiet();
         let whole = bindrune(&["dev", "--stage", "imp", &program], "").quiet();
-        // The first line names the file.
+        // The first line contains the file name.
         let body = |text: &str| text.split_once('\n').map(|(_, rest)| rest.to_owned());
         assert_eq!(body(on.text()), body(whole.text()), "{stage}");
     }

@@ -1,10 +1,9 @@
-//! Programs that a generator wrote: deep, long, recursive; and a compiler that may
-//! not use the memory that they take.
+//! Generated programs: deep, long, recursive; and memory limits of the compiler.
 
 use crate::process::{Folder, bindrune};
 use std::fmt::Write;
 
-/// An `else if` for each number, with its own result.
+/// A chain of `count` `else if` branches with different results.
 fn chain(count: usize) -> String {
     let mut text = "entry main (x: i32) (y: i32) : i32 = ".to_owned();
     for i in 0..count {
@@ -13,7 +12,7 @@ fn chain(count: usize) -> String {
     text + "-1\n"
 }
 
-/// A case for each number, with its own result.
+/// A `match` of `count` cases with different results.
 fn cases(count: usize) -> String {
     let mut text = "entry main (x: i32) (y: i32) : i32 =\n  match x\n".to_owned();
     for i in 0..count {
@@ -113,7 +112,7 @@ fn the_compiler_may_run_out_of_memory() {
     bindrune(&["build", limit[0], limit[1], &file, "-o", &output], "").fails(&wanted);
     bindrune(&["run", limit[0], limit[1], &file], "1 1").fails(&wanted);
     assert!(!std::path::Path::new(&output).exists());
-    // Address space is limited, so that the system refuses.
+    // The address space is limited, so the system refuses requests.
     let shell = format!("ulimit -v 400000; exec {} check {file}", env!("CARGO_BIN_EXE_bindrune"));
     let mut run = std::process::Command::new("sh");
     let finished = crate::process::finish(run.args(["-c", &shell]), b"");

@@ -1,4 +1,4 @@
-//! Built executables: their options, arguments and results.
+//! Built executables: options, arguments and results.
 
 use crate::process::{Finished, Folder, bindrune, finish, sample, sample_command};
 use std::process::{Command, Stdio};
@@ -41,7 +41,7 @@ fn runs_are_counted_and_timed() {
     let folder = Folder::new();
     let times = folder.path("times");
     let args = ["-e", "consume", "-r", "7", "-t", &times];
-    // Every run gets its argument as it was.
+    // Each run gets the original argument.
     assert_eq!(sample(&args, "[1, 2]").quiet().text(), "[2i32, 2i32]\n");
     let written = std::fs::read_to_string(&times).expect("the times were written");
     let lines: Vec<&str> = written.lines().collect();
@@ -123,13 +123,13 @@ fn executables_need_the_c_library_and_no_other() {
     let mut ldd = Command::new("ldd");
     let done = finish(ldd.arg(program).stdout(Stdio::piped()), b"");
     let names = done.text().lines().filter_map(|line| line.split_whitespace().next());
-    // The kernel's own, and the loader, are no libraries to be installed.
+    // The kernel's vDSO and the loader are not installed libraries.
     let other = |name: &&str| !name.contains("vdso") && !name.contains("ld-linux");
     let names: Vec<&str> = names.filter(other).collect();
     assert_eq!(names, ["libc.so.6"], "{done:?}");
 }
 
-/// A portable executable and what it is run with.
+/// Runs a portable executable with these arguments.
 fn portable(executable: &str, args: &[&str]) -> Finished {
     let mut command = Command::new(executable);
     command.args(args).stdout(Stdio::piped());

@@ -1,11 +1,11 @@
-//! `explain`: that each kind of decision is told where it belongs, and in each form.
+//! `explain`: each kind of remark is reported at the right line, in each format.
 
 mod page;
 
 use crate::process::{Finished, Folder, bindrune};
 use serde_json::Value;
 
-/// The same words on any machine.
+/// The target is fixed, so that the remarks are the same on any machine.
 const CPU: [&str; 3] = ["explain", "--cpu", "x86-64-v3"];
 
 /// Runs `explain` on a program with these options.
@@ -14,11 +14,10 @@ fn explain(folder: &Folder, program: &str, options: &[&str]) -> Finished {
     bindrune(&[&CPU, options, &[&file]].concat(), "")
 }
 
-/// A decision that must be told: its kind, a part of its line of the program, and parts
-/// of what is said.
+/// An expected remark: its kind, a part of its source line, and parts of its text.
 type Told = (&'static str, &'static str, &'static [&'static str]);
 
-/// The entries of an account as data: the line's text, and the entry.
+/// The remarks in JSON output, each with the text of its line.
 fn entries(account: &Value) -> Vec<(String, Value)> {
     let mut found = Vec::new();
     let list = |value: &Value, key: &str| value[key].as_array().expect("a list").clone();
@@ -32,7 +31,7 @@ fn entries(account: &Value) -> Vec<(String, Value)> {
     found
 }
 
-/// Checks that all this is told of a program.
+/// Checks that these remarks on a program are reported.
 #[track_caller]
 fn tells(program: &str, options: &[&str], told: &[Told]) {
     let folder = Folder::new();
@@ -364,7 +363,7 @@ copies: 0
     let lines: Vec<&str> = (done.text().lines()).filter(|line| !line.contains(" lanes: ")).collect();
     let text = lines.join("\n") + "\n";
     assert_eq!(text, expected);
-    // Both functions, where none is asked for.
+    // Without `--function`, both functions are reported.
     let both = explain(&folder, PROGRAM, &[]).quiet();
     assert!(both.text().contains("mean (") && both.text().contains("main ("));
 }
@@ -413,7 +412,7 @@ fn as_data_it_has_what_the_guide_describes() {
     let (_, fused) = fused.expect("something fuses");
     assert_eq!(fused["others"][0]["line"], 3);
     assert_eq!(fused["others"][0]["file"], account["program"]);
-    // The same input gives the same bytes.
+    // The output is deterministic.
     let again = explain(&folder, PROGRAM, &["--json", "--threads", "3"]).quiet();
     assert_eq!(again.stdout, done.stdout);
 }

@@ -1,10 +1,10 @@
-//! `bindrune explain --tuning`: which way nests go, by how much that is faster, and what the
-//! defaults would do. Times come from records that are written here.
+//! `bindrune explain --tuning`: selected versions, speedups, and the versions with the defaults.
+//! Times come from records written by the tests.
 
 use crate::process::{Folder, bindrune};
 use serde_json::{Value, json};
 
-/// A map of reductions: V0 in order, V1 as tasks in tasks.
+/// A map of reductions: V0 is sequential, V1 runs as tasks in tasks.
 const ROWS: &str = "\
 -- comment
 entry main [n][m] (xss: [n][m]i64) : [n]i64 =
@@ -13,7 +13,7 @@ entry main [n][m] (xss: [n][m]i64) : [n]i64 =
 const OUTER: &str = "main.suff_outer_par_0";
 const INTRA: &str = "main.suff_intra_par_0";
 
-/// A data set of a shape, with the default's time and that of the other way.
+/// A data set of a shape, with the times of the default and of the other version.
 fn set(number: u64, (n, m): (i64, i64), other: i64, times: [u64; 2]) -> Value {
     let met = |param: &str, size: i64, holds: bool| json!({ "parameter": param, "size": size, "holds": holds, "times": 1 });
     let run = |setting: Value, outer: bool, intra: bool, micros: u64| {
@@ -40,7 +40,7 @@ fn record() -> Value {
         "defaults": { OUTER: 16, INTRA: 102_400 },
         "tried": [],
         "datasets": {
-            // The default is V1 for the first, V0 for the second, V0 for the third.
+            // The default is V1 for the first data set, V0 for the second and third.
             "few": set(0, (4, 100_000), i64::MAX, [100, 250]),
             "many": set(1, (50, 1000), 50_000, [400, 100]),
             "other": set(2, (60, 10), 0, [30, 60]),
@@ -54,7 +54,7 @@ struct Setup {
 }
 
 impl Setup {
-    /// The program, with this in its tuning file.
+    /// Creates the program with this tuning file.
     fn new(tuning: &str) -> Self {
         let folder = Folder::new();
         let program = folder.file("rows.fut", ROWS);
@@ -71,7 +71,7 @@ impl Setup {
 
 #[test]
 fn ways_are_told_with_what_they_gain_and_what_the_defaults_would_do() {
-    // Rows are enough from 51 on, and so is all from 50,000 on.
+    // 51 rows suffice for V0, 50,000 elements in total for V1.
     let setup = Setup::new(&format!("{OUTER}=51\n{INTRA}=50000\n"));
     let text = setup.text();
     let lines: Vec<&str> = text.lines().map(str::trim).collect();
@@ -85,7 +85,7 @@ fn ways_are_told_with_what_they_gain_and_what_the_defaults_would_do() {
     ] {
         assert!(lines.contains(&line), "{line}:\n{text}");
     }
-    // With other values other ways, slower ones among them.
+    // Other values select other versions, including slower ones.
     setup.folder.file("rows.fut.tuning", format!("{OUTER}=1\n"));
     let text = setup.text();
     let slower = "! few    V0, 250 us; 2.50x slower than V1, 100 us; by default V1, 100 us";
@@ -144,7 +144,7 @@ fn what_does_not_fit_is_told() {
     bindrune(&none, "").fails(&["there is no record of tuning", "bindrune tune"]);
 }
 
-/// Of a program that was tuned for a device, the versions and defaults are the device's.
+/// The report on a program tuned for a device has the device's versions and defaults.
 #[test]
 fn a_program_that_was_tuned_for_a_device_is_explained_for_it() {
     let folder = Folder::new();
@@ -160,7 +160,7 @@ fn a_program_that_was_tuned_for_a_device_is_explained_for_it() {
     assert!(done.stderr.contains("tune again"), "{done:?}");
 }
 
-/// What tuning leaves is what is read.
+/// `explain` reads the record that `tune` writes.
 #[test]
 fn a_program_that_was_tuned_is_explained() {
     let folder = Folder::new();

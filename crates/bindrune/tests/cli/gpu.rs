@@ -1,6 +1,5 @@
-//! Programs for devices of NVIDIA's and AMD's from the command line, with libraries that do
-//! as if there were such devices, on which kernels do nothing: how the driver is called, and
-//! what is said where something is missing or fails.
+//! Programs for NVIDIA and AMD GPUs from the command line, with fake driver libraries whose kernels
+//! do nothing: the calls of the driver, and the messages if something is missing or fails.
 
 use crate::process::{Finished, Folder, bindrune, finish};
 use std::path::Path;
@@ -8,7 +7,7 @@ use std::process::{Command, Stdio};
 
 const PROGRAM: &str = "def main [n] (xs: [n]i64) : i64 = i64.sum (map (\\x -> assert (x >= 0) x) xs)\n";
 
-/// A program for a vendor's devices, and libraries beside it.
+/// A program built for a vendor's devices, with libraries beside it.
 struct Built {
     folder: Folder,
     path: String,
@@ -23,12 +22,12 @@ impl Built {
         Self { folder, path }
     }
 
-    /// The same with libraries of the vendor's.
+    /// Builds the sample with the vendor's fake libraries.
     fn with_libraries(vendor: &str) -> Self {
         Self::with_libraries_as(vendor, &[], PROGRAM)
     }
 
-    /// The same with further options for the C compiler, of another program.
+    /// Builds another program, with further C compiler options for the fake libraries.
     fn with_libraries_as(vendor: &str, options: &[&str], program: &str) -> Self {
         let built = Self::new(vendor, program);
         let names = match vendor {
@@ -90,7 +89,7 @@ fn drivers_are_called_as_they_want() {
         ] {
             assert!(log.contains(part), "{vendor}: {part}: {log}");
         }
-        // What was compiled is kept.
+        // Compiled kernels are cached.
         built.run(&["--build-option=--own"], "").quiet();
         assert!(!built.log().contains("program of kernels"));
         built.run(&["-d", "200"], "").quiet();
@@ -101,7 +100,7 @@ fn drivers_are_called_as_they_want() {
         built.run(&[&format!("--dump-{vendor}"), &file], "").quiet();
         let load = format!("--load-{vendor}");
         built.run(&[&load, &file, "--build-option=--own"], "").quiet();
-        // They are those that are kept.
+        // The loaded kernels are those in the cache.
         assert!(!built.log().contains("program of kernels"));
     }
 }
@@ -131,7 +130,7 @@ fn compiled_kernels_are_written_and_read() {
     built.run(&["--load-ptx", &file], "").fails(&["the device does not take the program's kernels"]);
 }
 
-/// A point for each block, whose threads share an array.
+/// One iteration per thread block, whose threads share an array.
 const SHARED: &str = "def main [n] (ks: [n]i64) : [n]i64 =
   #[incremental_flattening(only_intra)]
   map (\\k -> let xs = scan (+) 0 (map (+ k) ks)
@@ -146,23 +145,24 @@ fn what_a_block_shares_is_asked_for_at_the_launch() {
         built.run(&[], "").quiet();
         let log = built.log();
         assert!(log.contains("launch 3 by 256\n24 bytes are shared\n"), "{vendor}: {log}");
-        // More than any device has is allowed before.
+        // A limit above that of any device is set beforehand.
         let told = log.contains("63488 bytes may be shared\n");
         assert_eq!(told, vendor == "cuda", "{vendor}: {log}");
-        // Where that does not fit, it lies on the device.
+        // An array that does not fit in shared memory is in global memory.
         built.run(&["--param=main.scratchpad_0=16"], "").quiet();
         assert!(!built.log().contains("bytes are shared"), "{vendor}");
     }
 }
 
-/// A scan a row: rows alone, blocks that share them, or all that there is.
+/// A scan per row: sequential rows, rows shared by the threads of a block, or full flattening.
 const ROWS: &str = "def main [n] (ks: [n]i64) : [n]i64 =
   map (\\k -> let xs = scan (+) 0 (map (+ k) ks) in i64.sum (map (* xs[0]) xs)) ks
 ";
 
 #[test]
 fn enough_is_what_keeps_the_device_busy() {
-    // A quarter of five units of 300 threads; what HIP's numbers mean nobody knows.
+    // A quarter of 5 multiprocessors with 300 threads each. HIP keeps its default, because its
+    // attribute numbers change between versions.
     for (vendor, busy) in [("cuda", 375), ("hip", 1 << 15)] {
         let built = Built::with_libraries_as(vendor, &[], ROWS);
         let values = |args: &[&str]| {
@@ -172,7 +172,7 @@ fn enough_is_what_keeps_the_device_busy() {
         let line = |value: i64| format!("main.suff_outer_par_0={value}\n");
         let found = values(&[]);
         assert!(found.contains(&line(busy)), "{vendor}: {found}");
-        // Not so what asks for the threads of blocks.
+        // The threshold for threads of blocks does not depend on the device.
         assert!(found.contains("main.suff_intra_par_0=16384\n"), "{vendor}: {found}");
         let found = values(&["--param=main.suff_outer_par_0=3"]);
         assert!(found.contains(&line(3)), "{vendor}: {found}");
@@ -190,7 +190,7 @@ fn launches_and_copies_are_timed_where_that_is_wanted() {
         assert!(!built.log().contains("event\n"), "{vendor}: events without -P");
         let run = built.run(&["-P", "-r", "2"], "");
         assert_eq!(run.code, 0, "{}", run.stderr);
-        // The library says that each takes half of a millisecond.
+        // The fake library reports half a millisecond for each operation.
         for part in ["        2         1000.0        500.0 ", " 0  main.segred#", "(", "sample.fut:1:"] {
             assert!(run.stderr.contains(part), "{vendor}: {part}: {}", run.stderr);
         }
@@ -198,7 +198,7 @@ fn launches_and_copies_are_timed_where_that_is_wanted() {
         let log = built.log();
         assert!(log.contains("event\n"), "{vendor}: {log}");
         assert!(log.contains("0 events are left\n"), "{vendor}: {log}");
-        // Where nothing warms up, what is copied before the call counts, too.
+        // Without a warm-up run, copies before the call are counted too.
         let run = built.run(&["-P"], "");
         assert!(run.stderr.contains(" 24  copies to the device\n"), "{}", run.stderr);
         let run = built.run(&["-D"], "");
@@ -235,7 +235,7 @@ fn what_fails_is_said_in_one_message() {
         ("lost", "the device `Fake 100` fails: bytes are not copied from the device: "),
         ("end", "the device does not end its work: "),
     ] {
-        // What is not read back is waited for with -D, and the kernel named that was it.
+        // Results that are not read back are waited for with `-D`, which names the failing kernel.
         let debug = (fails == "end").then_some("-D");
         let run = built.run(debug.as_slice(), fails);
         assert_eq!((run.code, run.text()), (1, ""), "{fails}: {}", run.stderr);
@@ -266,7 +266,7 @@ fn what_is_kept_may_be_damaged_or_find_no_room() {
         let files = std::fs::read_dir(&cache).expect("there is a folder");
         files.map(|file| file.expect("it is listed").path()).collect()
     };
-    // A disk that takes no more: files may not grow beyond a KiB, and that is an error.
+    // A full disk: files may not grow beyond 1 KiB, and a write error results.
     let line = "trap '' XFSZ; ulimit -f 1; exec \"$@\"";
     let folder = Path::new(&built.path).parent().expect("it is in a folder");
     let mut full = Command::new("bash");

@@ -1,18 +1,17 @@
-//! The guide (`docs/src`): what its console blocks show is what happens.
+//! The guide (`docs/src`): the commands in its console blocks print what the blocks show.
 //!
-//! A fence ` ```console ` holds commands (`$ ...`) with their output, of both streams
-//! together; they run in order in one folder for each page. A fence
-//! ` ```futhark NAME.fut ` (or another language) is a file in that folder, written
-//! when its turn comes. In output, `...` stands for any text in a line, and a line of
-//! its own for any lines. Lines behind `bindrune repl` that begin with its prompt
-//! (`[0]> `) are what is entered.
+//! A fence ` ```console ` contains commands (`$ ...`) with their output, standard output and error
+//! combined. The commands of a page run in order in one directory. A fence ` ```futhark NAME.fut `
+//! (or another language) is a file in that directory, written when the fence is reached. In output,
+//! `...` matches any text within a line, and a line `...` matches any number of lines. Lines after
+//! `bindrune repl` that begin with its prompt (`[0]> `) are input.
 
 use crate::process::{Folder, finish};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// A command of a page, what is entered, and what it prints.
+/// A command of a page, its input, and its expected output.
 struct Shown {
     line: usize,
     command: String,
@@ -20,7 +19,7 @@ struct Shown {
     output: Vec<String>,
 }
 
-/// What is done for a page, in order.
+/// A step of a page.
 enum Step {
     File(String, String),
     Run(Shown),
@@ -84,7 +83,7 @@ fn commands<'t>(lines: impl Iterator<Item = (&'t str, usize)>, steps: &mut Vec<S
     }
 }
 
-/// What is entered at a prompt that a line shows.
+/// The input at a prompt in a line of output.
 fn entered(line: &str) -> Option<&str> {
     let rest = line.strip_prefix("break ").unwrap_or(line);
     let (number, input) = rest.strip_prefix('[')?.split_once("]>")?;
@@ -92,7 +91,7 @@ fn entered(line: &str) -> Option<&str> {
     Some(input.trim_start())
 }
 
-/// Whether a line is as shown; `...` is any text.
+/// Returns true if a line matches; `...` matches any text.
 fn fits(shown: &str, line: &str) -> bool {
     match shown.split_once("...") {
         None => shown == line,
@@ -103,7 +102,7 @@ fn fits(shown: &str, line: &str) -> bool {
     }
 }
 
-/// Whether lines are as shown; a line `...` is any number of lines.
+/// Returns true if the lines match; a line `...` matches any number of lines.
 fn all_fit(shown: &[String], lines: &[&str]) -> bool {
     match (shown.split_first(), lines.split_first()) {
         (None, None) => true,
@@ -157,7 +156,7 @@ fn commands_print_what_the_guide_shows() {
     assert!(runs > 20, "{runs} commands");
 }
 
-/// The picture of a forest is what the command makes that the page names.
+/// The image of a forest in the guide is the output of the command that the page names.
 #[test]
 fn the_picture_of_a_forest_is_that_of_the_program() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");

@@ -1,5 +1,5 @@
-//! The command line and the executables that it builds, as their users meet
-//! them: processes with arguments, streams and exit codes.
+//! The command line and built executables as users run them: processes with arguments, streams and
+//! exit codes.
 
 mod bad_data;
 mod bad_programs;

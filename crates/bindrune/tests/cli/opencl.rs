@@ -1,5 +1,5 @@
-//! Programs on a device of OpenCL's from the command line: the same results and messages as
-//! on processors, the choice of a device, and what is said where there is none.
+//! Programs on OpenCL devices from the command line: results and messages equal to those on CPUs,
+//! the choice of a device, and the messages if there is none.
 
 mod blocks;
 
@@ -7,7 +7,7 @@ use crate::process::{Finished, Folder, SAMPLE, bindrune, command, finish, sample
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// A program, built for a device.
+/// A program built for a device.
 struct Built {
     folder: Folder,
     path: String,
@@ -39,7 +39,8 @@ impl Built {
     }
 }
 
-/// What is the same wherever a program runs: without the names of files before places.
+/// Exit code, standard output and standard error, without the parts that depend on the backend:
+/// file names in locations.
 fn told(finished: &Finished, name: &str) -> (i32, String, String) {
     let stderr = finished.stderr.replace(name, "NAME");
     let words = stderr.split_whitespace();
@@ -63,7 +64,7 @@ fn results_and_messages_are_those_of_processors() {
         ("table", "0 3"),
         ("flags", "[true, false]"),
         ("nothing", "1"),
-        // What fails, in kernels and before them.
+        // Failures, in kernels and before them.
         ("divide", "3 1"),
         ("positive", "[1, -1]"),
         ("fit", "[1, 2] [3]"),
@@ -96,14 +97,14 @@ fn several_runs_share_what_was_compiled_and_allocated() {
         "bytes copied to the host: ",
         "  copies to the host\n",
         "  all launches and copies",
-        // What the host gives is copied once, before the runs, and each has something come back.
+        // The arguments are copied once, before the runs; each run copies its result back.
         "copy to the device: 12 bytes, ",
         "copy to the host: 4 bytes, ",
     ] {
         assert!(run.stderr.contains(part), "{}", run.stderr);
     }
     assert!(!run.stderr.contains("behind"), "{}", run.stderr);
-    // A kernel by name and number with its place, and how often it ran in runs that count.
+    // A kernel's line: name, number and location, and the number of launches in measured runs.
     let row = run.stderr.lines().find(|line| line.contains("main.seg") && !line.contains(" blocks of "));
     let row = row.unwrap_or_else(|| panic!("no kernel: {}", run.stderr));
     let words: Vec<&str> = row.split_whitespace().collect();
@@ -111,7 +112,7 @@ fn several_runs_share_what_was_compiled_and_allocated() {
     assert!(words[0].parse::<u64>().is_ok_and(|times| times % 5 == 0), "{row}");
     let launched = run.stderr.lines().filter(|line| line.contains(" of 256 threads, "));
     assert_eq!(launched.count(), 6, "{}", run.stderr);
-    // Without, nothing is timed.
+    // Without `-P`, nothing is timed.
     let quiet = built.run(&["-e", "main"], "[1, 2, 3]").quiet();
     assert_eq!(quiet.text(), "6i32\n");
     let written = std::fs::read_to_string(&times).expect("the times were written");
@@ -136,9 +137,9 @@ fn compiled_kernels_are_kept_and_damaged_ones_are_not_taken() {
         let again = std::fs::read(&file).expect("the file can be read");
         assert!(again.len() > whole.len() / 2);
     }
-    // Other options make other kernels.
+    // Other build options make other kernels.
     main(&["--cache-file", &file, "--build-option=-cl-opt-disable"]);
-    // Nothing is kept where it cannot be.
+    // Kernels are not cached where the file cannot be written.
     let nowhere = built.folder.path("no/such");
     built.folder.file("no", "");
     main(&["--cache-file", &nowhere]);
@@ -182,7 +183,7 @@ fn kernels_are_written_and_read() {
     assert_eq!(loaded.text(), "[2i32, 3i32]\n");
     built.folder.file("kernels.cl", format!("{kernels}\nnonsense\n"));
     built.run(&["--load-opencl", &file], "1").fails(&["does not compile the program's kernels"]);
-    // Launches would hand over what other parameters are not for.
+    // A launch would pass its arguments to the wrong parameters.
     let fewer = kernels.replace("void k0_main_segmap(BR_GLOBAL br_ctx *ctx, ", "void k0_main_segmap(");
     assert_ne!(fewer, kernels);
     for others in [&*fewer, "", "these are none"] {
@@ -212,7 +213,7 @@ fn compiled_kernels_are_written_and_read() {
     assert!(std::fs::metadata(&file).is_ok_and(|about| about.len() > 0));
     let loaded = built.run(&["--load-opencl-binary", &file], "1").quiet();
     assert_eq!(loaded.text(), "[2i32, 3i32]\n");
-    // Drivers end the process over what is cut short.
+    // Some drivers end the process on truncated binaries.
     let kernels = std::fs::read(&file).expect("kernels are written");
     let most = kernels.len() - 1;
     let cut = [0, 100, 2000, most].map(|length| kernels[..length].to_vec());
@@ -256,7 +257,7 @@ fn a_machine_without_a_driver_gets_one_sentence() {
     let built = Built::new("entry main (x: i32) = map (+ x) [1, 2]\n");
     for args in [&[][..], &["--list-devices"]] {
         let mut run = built.command(args);
-        // What is found first is no library.
+        // The first library found is not a valid one.
         for name in ["libOpenCL.so.1", "libOpenCL.so"] {
             built.folder.file(name, "");
         }
@@ -283,7 +284,7 @@ fn memory_and_compilers_that_do_not_suffice_are_told() {
         .fails(&["does not compile the program's kernels", "CL_BUILD_PROGRAM_FAILURE"]);
 }
 
-/// The loader's library on this machine, which [`finish`]ed programs find by themselves.
+/// The name of the OpenCL loader, which [`finish`]ed programs find by themselves.
 const LIBRARY: &str = "libOpenCL.so.1";
 
 #[test]
@@ -324,7 +325,7 @@ fn what_fails_in_the_driver_is_said_in_one_message() {
     }
 }
 
-/// Where the loader's library is: the system's linker knows.
+/// The path of the OpenCL loader, according to the system's linker.
 fn installed() -> String {
     let asked = Command::new("cc").arg(format!("-print-file-name={LIBRARY}")).output();
     let path = String::from_utf8(asked.expect("a C compiler").stdout).expect("it is a path");
@@ -355,7 +356,7 @@ fn run_takes_the_options_of_executables() {
     };
     assert_eq!(run("twice", "[21]").quiet().text(), "[42i32]\n");
     run("inverse", "[1, 0]").fails(&["division by zero", "p.fut:2:"]);
-    // What a benchmark's executable says of its launches is shown, and kept.
+    // The launch statistics of a benchmark's executable are printed, and stored.
     let tested = folder.file(
         "tested.fut",
         "-- ==\n-- input { [1, 2] } output { [2, 4] }\nentry main (xs: []i32) = map (* 2) xs\n",

@@ -1,11 +1,10 @@
-//! Portable C from the command line: what it makes behaves as other executables do, to the
-//! last word of its messages.
+//! Portable C from the command line: its executables behave as others do, including all messages.
 
 use crate::process::{Finished, Folder, SAMPLE, bindrune, command, finish, sample_command};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Builds the sample as portable C, which takes no time to optimise.
+/// Builds the sample as portable C without optimisation.
 fn built(folder: &Folder) -> String {
     let (program, output) = (folder.file("sample.fut", SAMPLE), folder.path("sample"));
     let mut build = command(&["build", "--backend=c", &program, "-o", &output]);
@@ -22,13 +21,13 @@ fn binary(ty: &str, shape: &[i64], elements: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// What is the same whoever made the executable.
+/// Exit code, standard output and standard error, without the executable's name.
 fn told(finished: &Finished, name: &str) -> (i32, Vec<u8>, String) {
     let stderr = finished.stderr.replace(name, "NAME");
     (finished.code, finished.stdout.clone(), stderr)
 }
 
-/// Calls the sample as it is for the CPU and as portable C: both do the same.
+/// Runs the sample on the CPU and as portable C, and checks that both behave the same.
 #[track_caller]
 fn same(c: &str, args: &[&str], stdin: &[u8]) {
     let mut for_cpu = sample_command(args);
@@ -36,7 +35,7 @@ fn same(c: &str, args: &[&str], stdin: &[u8]) {
     let cpu = told(&finish(&mut for_cpu, stdin), &cpu_name);
     let mut as_c = Command::new(c);
     let c = told(&finish(as_c.args(args).stdout(Stdio::piped()), stdin), c);
-    // The CPU's sample is a file of another name.
+    // The CPU's sample has another file name.
     let place = |stderr: &str| {
         let words = stderr.split_whitespace();
         let words = words.map(|word| word.rsplit_once(".fut:").map_or(word, |(_, place)| place));
@@ -216,7 +215,7 @@ fn options_are_the_same() {
     }
     let written = std::fs::read_to_string(&times).expect("the times were written");
     assert_eq!(written.lines().count(), 7);
-    // One thread does not share its work, so there is nothing to tune.
+    // A program that runs on one thread has no tuning parameters.
     let run = |args: &[&str]| finish(Command::new(&c).args(args).stdout(Stdio::piped()), b"[1, 2]");
     run(&["--param=x=1"]).fails(&["no tuning parameter `x`; the program has none"]);
     for args in ["--print-params", "--print-values"] {
@@ -255,7 +254,7 @@ fn the_c_stands_beside_the_executable() {
     let mut run = Command::new(folder.path("p"));
     let result = finish(run.stdout(Stdio::piped()), b"2").quiet();
     assert_eq!(result.text(), "1.4142135623730951f64\n");
-    // The file needs nothing but a C compiler, and no flags.
+    // The file needs only a C compiler, without flags.
     let mut compile = Command::new(std::env::var("CC").unwrap_or_else(|_| "cc".to_owned()));
     compile.args(["-o", &folder.path("q"), &folder.path("p.c"), "-lm"]);
     finish(&mut compile, b"").quiet();

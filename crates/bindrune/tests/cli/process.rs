@@ -1,5 +1,5 @@
-//! Starting processes: the binary under test, and an executable that it built
-//! of a program with an entry point for each occasion.
+//! Processes of the tests: the binary under test, and an executable built from a program with many
+//! entry points.
 
 use std::ffi::OsStr;
 use std::io::{Read, Write};
@@ -8,10 +8,10 @@ use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-/// No process of these tests may take longer.
+/// The time limit of a process.
 const LIMIT: Duration = Duration::from_mins(2);
 
-/// The program that most tests are about.
+/// The program of most tests.
 pub const SAMPLE: &str = "\
 entry main (xs: []i32) : i32 = reduce (+) 0 xs
 entry dot [n] (xs: [n]f64) (ys: [n]f64) : f64 = reduce (+) 0 (map2 (*) xs ys)
@@ -30,7 +30,7 @@ entry record (x: i32) : {a: i32, b: f32} = {a = x, b = 1}
 entry flags (xs: []bool) : []bool = map (\\x -> !x) xs
 ";
 
-/// What a process left.
+/// The result of a process.
 #[derive(Debug)]
 pub struct Finished {
     /// The exit code.
@@ -47,14 +47,14 @@ impl Finished {
         std::str::from_utf8(&self.stdout).expect("standard output is text")
     }
 
-    /// Checks that all went well, without a word on standard error.
+    /// Checks success and an empty standard error.
     #[track_caller]
     pub fn quiet(self) -> Self {
         assert_eq!((self.code, self.stderr.as_str()), (0, ""), "{}", self.text());
         self
     }
 
-    /// Checks that it failed with exit code 1 and that the message has all parts.
+    /// Checks exit code 1 and that standard error contains all parts.
     #[track_caller]
     pub fn fails(self, parts: &[&str]) -> Self {
         assert_eq!(self.code, 1, "{self:?}");
@@ -66,7 +66,7 @@ impl Finished {
     }
 }
 
-/// Runs a process to its end. One that a signal or the clock ends is a failure.
+/// Runs a process to its end. Panics if it is killed by a signal or exceeds the time limit.
 #[track_caller]
 pub fn finish(command: &mut Command, stdin: &[u8]) -> Finished {
     if command.get_envs().all(|(name, _)| name != "RUST_BACKTRACE") {
@@ -79,7 +79,8 @@ pub fn finish(command: &mut Command, stdin: &[u8]) -> Finished {
     let mut errors = child.stderr.take().expect("standard error is a pipe");
     let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
     let status = std::thread::scope(|scope| {
-        // A process that does not read all of its input closes the pipe.
+        // A process that does not read all of its input closes the pipe; the write error is
+        // ignored.
         scope.spawn(move || drop(to.write_all(stdin)));
         scope.spawn(|| from.as_mut().map(|from| from.read_to_end(&mut stdout)));
         scope.spawn(|| errors.read_to_end(&mut stderr));
@@ -101,7 +102,7 @@ pub fn finish(command: &mut Command, stdin: &[u8]) -> Finished {
     Finished { code, stdout, stderr }
 }
 
-/// The binary under test with these arguments.
+/// The command of the binary under test with these arguments.
 pub fn command<S: AsRef<OsStr>>(args: &[S]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_bindrune"));
     command.args(args).stdout(Stdio::piped());
@@ -119,7 +120,7 @@ pub fn sample_command(args: &[&str]) -> Command {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     let path = BUILT.get_or_init(|| {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
-        // Other test processes may build the same; each has its own name.
+        // Concurrent test processes build it too, so the name contains the process identifier.
         let source = folder.join(format!("sample-{}.fut", std::process::id()));
         std::fs::write(&source, SAMPLE).expect("the program can be written");
         let output = source.with_extension("");
@@ -138,11 +139,11 @@ pub fn sample(args: &[&str], stdin: impl AsRef<[u8]>) -> Finished {
     finish(&mut sample_command(args), stdin.as_ref())
 }
 
-/// A folder for one test, and files in it.
+/// A temporary directory for one test.
 pub struct Folder(tempfile::TempDir);
 
 impl Folder {
-    /// An empty folder.
+    /// Creates an empty directory.
     pub fn new() -> Self {
         Self(tempfile::tempdir().expect("a temporary folder can be made"))
     }
@@ -152,7 +153,7 @@ impl Folder {
         self.0.path().join(name).to_string_lossy().into_owned()
     }
 
-    /// Writes a file; its path.
+    /// Writes a file and returns its path.
     pub fn file(&self, name: &str, content: impl AsRef<[u8]>) -> String {
         let path = self.path(name);
         std::fs::write(&path, content).expect("the file can be written");

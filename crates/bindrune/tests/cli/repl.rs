@@ -1,8 +1,8 @@
-//! `repl`: lines in, values and messages out.
+//! `repl`: input lines, and the values and messages printed.
 
 use crate::process::{Finished, Folder, bindrune};
 
-/// What comes of lines, entered one after the other.
+/// Runs the REPL on lines of input.
 fn enter(lines: &[&str]) -> Finished {
     let input = lines.join("\n") + "\n";
     let done = bindrune(&["repl"], &input);
@@ -139,7 +139,7 @@ fn breakpoints_open_a_prompt_with_the_variables_of_the_calls() {
         ":frame 0",
         "s * 2",
         "",
-        // It went on; what was declared there is gone.
+        // The evaluation resumed; declarations at the breakpoint are gone.
         "late",
         "outer 4",
         ":unbreak",

@@ -1,9 +1,9 @@
-//! Commands and options as the reference compiler spells them.
+//! Commands and options in the reference compiler's spelling.
 
 use crate::process::{Finished, Folder, bindrune, finish};
 use std::process::{Command, Stdio};
 
-/// What an executable says to an input.
+/// Runs an executable with arguments and input.
 fn say(executable: &str, args: &[&str], stdin: &str) -> Finished {
     let mut command = Command::new(executable);
     finish(command.args(args).stdout(Stdio::piped()), stdin.as_bytes())

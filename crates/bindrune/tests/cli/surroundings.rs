@@ -4,12 +4,12 @@ use crate::process::{Folder, bindrune, command, finish, sample_command};
 use std::fs::OpenOptions;
 use std::process::{Command, Stdio};
 
-/// A device that takes nothing.
+/// A device on which all writes fail.
 fn full() -> Stdio {
     OpenOptions::new().write(true).open("/dev/full").expect("the device is there").into()
 }
 
-/// A pipe that nobody reads.
+/// A pipe without a reader.
 fn closed() -> Stdio {
     let (reader, writer) = std::io::pipe().expect("a pipe can be made");
     drop(reader);
@@ -27,13 +27,13 @@ fn results_that_cannot_be_written() {
         run(full(), &mut squares(), size).fails(&["cannot write", "space"]);
         let mut in_process = command(&["run", &program]);
         run(full(), &mut in_process, size).fails(&["cannot write", "space"]);
-        // Nobody reads: nothing to complain about, but no success either.
+        // A closed pipe fails without a message.
         let finished = run(closed(), &mut squares(), size);
         assert_eq!((finished.code, finished.stderr.as_str()), (1, ""));
         let finished = run(closed(), &mut command(&["run", &program]), size);
         assert_eq!((finished.code, finished.stderr.as_str()), (1, ""));
     }
-    // Times are results, too.
+    // Write errors of run times are reported too.
     let times = finish(&mut sample_command(&["-t", "/dev/full"]), b"[1]");
     times.fails(&["cannot write", "space"]);
     run(full(), &mut command(&["dev", &program]), "").fails(&["cannot write", "space"]);

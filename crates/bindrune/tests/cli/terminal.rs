@@ -1,12 +1,12 @@
-//! `repl` at a terminal: what needs one.
+//! `repl` on a terminal.
 
 use crate::process::{Folder, command};
 use rexpect::session::{PtySession, spawn_command};
 
-/// The prompt at a terminal of its own; its history goes to the folder.
+/// A REPL on a pseudo-terminal, with its history in the folder.
 fn prompt(folder: &Folder) -> PtySession {
     let mut command = command(&["repl"]);
-    // Standard output and error are the terminal.
+    // Standard output and error must be the terminal, so the command is rebuilt.
     let mut fresh = std::process::Command::new(command.get_program());
     fresh.args(command.get_args()).env("TERM", "xterm").env("XDG_STATE_HOME", folder.path(""));
     std::mem::swap(&mut command, &mut fresh);
@@ -26,7 +26,7 @@ fn control_c_ends_an_evaluation_and_gives_the_prompt_back() {
     ];
     for (number, line) in endless.iter().enumerate() {
         session.send_line(line).expect("a line can be entered");
-        // The evaluation has begun once this is there.
+        // The evaluation has started once this is printed.
         session.exp_string(": 42i").expect("it begins");
         session.send_control('c').expect("Ctrl-C can be pressed");
         session.exp_string("Interrupted.").expect("it ends");

@@ -1,5 +1,5 @@
-//! `run --backend interp` and `test`: the interpreter as users meet it, and
-//! programs held against their test blocks.
+//! `run --backend interp` and `test`: the interpreter as users run it, and the tests in programs'
+//! test blocks.
 
 use crate::process::{Folder, SAMPLE, bindrune};
 

@@ -18,7 +18,7 @@ fn data_makes_values_of_the_types_and_within_the_bounds_that_are_asked_for() {
         .collect();
     assert!(numbers.len() == 5 && numbers.iter().all(|x| (-3..=3).contains(x)));
     assert_eq!((*empty, *literal), ("empty([2][0]f64)", "7u8"));
-    // The same seed gives the same, another one something else.
+    // A seed determines the values.
     let with = |seed: &str| bindrune(&["data", "-s", seed, "-g", "[9]i64"], "").quiet().stdout;
     assert_eq!(with("1"), bindrune(&["data", "-g", "[9]i64"], "").quiet().stdout);
     assert_ne!(with("1"), with("2"));
@@ -87,7 +87,7 @@ fn bench_measures_every_data_set_and_benchcmp_compares() {
     let done = bindrune(&["benchcmp", &first, &second], "").quiet();
     assert!(done.text().contains("small") && done.text().contains("x\n"), "{}", done.text());
     bindrune(&["benchcmp", &first, &program], "").fails(&["p.fut"]);
-    // Executables that are there, if they are.
+    // Existing executables are used; a missing one is an error.
     let skip = ["bench", "-r1", "--skip-compilation", "--no-convergence-phase", &program];
     let done = bindrune(&skip, "");
     assert!(done.code == 1 && done.text().contains("there is no executable"), "{done:?}");

@@ -1,5 +1,5 @@
-//! `bindrune tune` as users meet it: what it writes, what it says of bad input, and what it
-//! leaves when it is interrupted.
+//! `bindrune tune` as users run it: output, messages on invalid input, and files left by an
+//! interruption.
 
 use crate::process::{Folder, bindrune, command, finish};
 use std::io::{BufRead, BufReader, Read};
@@ -7,7 +7,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 
-/// Two parameters, and a data set that says which of the versions are taken.
+/// A program with two thresholds, and a data set that determines the versions run.
 const ROWS: &str = "\
 -- ==
 -- entry: squares
@@ -22,7 +22,7 @@ fn read(path: impl AsRef<std::path::Path>) -> String {
     std::fs::read_to_string(path).expect("it is there")
 }
 
-/// What a folder holds, sorted.
+/// The names in a directory, sorted.
 fn names(folder: &Folder) -> Vec<String> {
     let entries = std::fs::read_dir(folder.path("")).expect("the folder is there");
     let names = entries.map(|entry| entry.expect("an entry").file_name());
@@ -40,11 +40,11 @@ fn it_writes_a_file_that_others_find() {
     let done = bindrune(&["tune", "--runs", "2", &program], "");
     let (text, said) = (done.text(), &done.stderr);
     assert_eq!(done.code, 0, "{done:?}");
-    // What the program does not have is told with what it has, and stays.
+    // An unknown parameter is reported with the nearest known one, and its line is kept.
     let warning = "line 2: the program has no tuning parameter `squares.suff_outer_pa_0`";
     assert!(said.contains(warning) && said.lines().count() == 1, "{said}");
     assert!(said.contains(&format!("did you mean `{OUTER}`?")), "{said}");
-    // The data set takes no time that a clock tells.
+    // The run time is below the clock's resolution.
     let told = text.contains("written to") && text.contains("1.00x");
     assert!(told && !text.contains("0.00x"), "{text}");
     let written = read(folder.path("rows.fut.tuning"));
@@ -69,14 +69,14 @@ fn bad_input_is_told_and_loses_nothing() {
     assert_eq!(read(&tuning), damaged);
     let none = folder.file("none.fut", "entry main (x: i64) = x\n");
     bindrune(&["tune", &none], "").fails(&["it has no data set"]);
-    // What is wrong with one data set does not touch what is there of others.
+    // An invalid data set does not change the values found on others.
     let second = "-- \"second\" input { [[2i64, 2i64]] } output { [9i64] }\nentry squares";
     let wrong = folder.file("wrong.fut", ROWS.replace("entry squares", second));
     let before = format!("{OUTER}=7\n");
     folder.file("wrong.fut.tuning", &before);
     bindrune(&["tune", &wrong], "").fails(&["data set second: ", "expected 9i64, got 8i64"]);
     assert_eq!(read(folder.path("wrong.fut.tuning")), before);
-    // What was run until then is kept, and what fails runs again.
+    // Completed runs are kept in the journal, and failed ones are repeated.
     let left = "wrong.fut.tuning.part";
     assert!(read(folder.path(left)).lines().count() == 2, "{left}");
     folder.file("wrong.fut", read(&wrong).replace("9i64", "8i64"));
@@ -95,7 +95,7 @@ fn what_cannot_be_written_is_told_and_loses_nothing() {
     let full = bindrune(&[&tune[..], &["--json", "/dev/full"]].concat(), "");
     full.fails(&["cannot write /dev/full: No space left on device"]);
     folder.file("rows.fut.tuning", &before);
-    // In a folder that may only be read; root may write anywhere, so somebody else does it.
+    // A read-only directory. As root may write anyway, another user runs the command.
     let path = folder.path("");
     let mode = |mode| std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode));
     mode(0o555).expect("permissions can be set");
@@ -106,7 +106,7 @@ fn what_cannot_be_written_is_told_and_loses_nothing() {
     finish(&mut other, b"").fails(&["cannot write", "rows.fut.tuning.part: Permission denied"]);
     mode(0o755).expect("permissions can be set");
     assert_eq!(read(folder.path("rows.fut.tuning")), before);
-    // Files may not become large: the journal is the first that would.
+    // With a limit on file sizes, the journal reaches it first.
     let block = |n| format!("-- input {{ [[{n}i64, 2i64]] }}\n");
     let blocks: String = (0..20).map(block).collect();
     let many = ROWS.replace("entry squares", &(blocks + "entry squares"));
@@ -129,7 +129,7 @@ fn what_cannot_be_written_is_told_and_loses_nothing() {
     assert!(!names(&folder).contains(&part.to_owned()));
 }
 
-/// Ctrl-C while all data sets have run once, but not all of their paths.
+/// Ctrl-C after all data sets have run once, but before all of their paths have.
 #[test]
 fn an_interrupted_run_keeps_the_best_so_far_and_is_resumed() {
     let folder = Folder::new();
@@ -174,7 +174,7 @@ entry main [n][m] (xss: [n][m]i64) : [n]i64 =
     assert!(!names(&folder).contains(&part.to_owned()));
 }
 
-/// What the program gives a meaning is searched, but results stay what they are.
+/// Custom parameters are searched, but values that change results are rejected.
 #[test]
 fn custom_parameters_are_searched_unless_results_depend_on_them() {
     let folder = Folder::new();
@@ -192,7 +192,7 @@ entry main [n] (xs: [n]i64) : (i64, i64) =
     let json = folder.path("json");
     let done = bindrune(&["tune", "--runs", "3", "--json", &json, &program], "").quiet();
     let tuning = read(folder.path("blocks.fut.tuning"));
-    // A block for each element takes a hundred times as long as large ones.
+    // One block per element takes a hundred times as long as large blocks.
     let block = tuning.lines().find_map(|line| line.strip_prefix("block="));
     let block: i64 = block.and_then(|n| n.parse().ok()).expect("a value");
     assert!(block >= 64, "{tuning}");
@@ -203,7 +203,7 @@ entry main [n] (xs: [n]i64) : (i64, i64) =
         let own = tried.iter().filter(|one| one["parameter"] == name);
         own.collect::<Vec<_>>()
     };
-    // Seven and the one that the file had, of which none gives the same results.
+    // Seven values and that of the file; none of them preserves the results.
     assert!(of("more").len() == 8 && of("more").iter().all(|one| one["cost"].is_null()));
     assert!(of("block").iter().any(|one| one["cost"].is_f64()));
     let told = bindrune(&["explain", "--tuning", &program], "").quiet();
@@ -211,7 +211,7 @@ entry main [n] (xs: [n]i64) : (i64, i64) =
     assert!(told.text().contains("more (custom): the program's own value; 8 tried"));
 }
 
-/// Sizes of tasks are tried around their defaults, unless thresholds alone are wanted.
+/// Grain sizes are tried around their defaults, except with `--thresholds-only`.
 #[test]
 fn sizes_of_tasks_are_tried() {
     let folder = Folder::new();
@@ -238,7 +238,7 @@ fn sizes_of_tasks_are_tried() {
     assert!(tried(&["--thresholds-only"]).is_empty());
 }
 
-/// A value that is passed to all runs is none that a parameter of the program's has by itself.
+/// A value passed to all runs is not taken for the default of a custom parameter.
 #[test]
 fn custom_parameters_are_searched_where_a_value_is_passed() {
     let folder = Folder::new();

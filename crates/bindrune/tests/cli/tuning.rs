@@ -1,13 +1,13 @@
-//! Tuning parameters as users meet them: executables, `run`, `dev`, `test`, `bench`.
+//! Tuning parameters as users set them: executables, `run`, `dev`, `test`, `bench`.
 //!
-//! The programs have a map of reductions and one of scans. From so many rows on, rows are
-//! the tasks, and lanes share long ones; of fewer rows each is tasks itself, if there is
-//! enough to do.
+//! The programs have a map of reductions and a map of scans. From a threshold of rows on, the rows
+//! are tasks, and vector lanes share long rows. With fewer rows each row is partitioned into tasks,
+//! if there is enough work.
 
 use crate::process::{Finished, Folder, bindrune, finish};
 use std::process::{Command, Stdio};
 
-/// Two entry points with three parameters each.
+/// A program with two entry points, each with several parameters.
 const ROWS: &str = "\
 -- ==
 -- entry: squares
@@ -18,7 +18,7 @@ entry running [n][m] (xss: [n][m]f32) : [n][m]f32 = map (scan (+) 0) xss
 ";
 const INPUT: &str = "[[1f32, 2f32, 3f32], [4f32, 5f32, 6f32]]";
 const SQUARES: &str = "[14f32, 77f32]\n";
-/// The rows of the input are enough for this.
+/// A threshold that the input's rows reach.
 const ENOUGH: &str = "--param=squares.suff_outer_par_0=2";
 const IS_ENOUGH: &str = "\
 Compared squares.suff_outer_par_0 <= 2: true; the parameter is 2.
@@ -36,7 +36,7 @@ fn executable(folder: &Folder) -> impl Fn(&[&str], &str) -> Finished + use<> {
     }
 }
 
-/// The lines of a log that tell of comparisons.
+/// The lines of a log that report comparisons.
 fn compared(log: &str) -> String {
     let lines = log.split_inclusive('\n');
     lines.filter(|line| !line.starts_with("Divided ")).collect()
@@ -58,7 +58,7 @@ fn executables_list_take_and_log_them() {
         "squares.suff_intra_par_0",
         "squares.suff_outer_par_0",
     ];
-    // Each nest in tasks, of rows that lanes share and of others, and tasks in tasks.
+    // Each nest has tasks of rows, with and without shared lanes, and tasks in tasks.
     let sizes = ["running", "squares"]
         .into_iter()
         .flat_map(|entry| (0..4).map(move |at| format!("{entry}.grain_{at}")));
@@ -70,7 +70,7 @@ fn executables_list_take_and_log_them() {
     let all = thresholds.into_iter().chain(sizes.iter().map(String::as_str));
     let all: Vec<&str> = all.collect();
 
-    // Their values are a tuning file.
+    // The printed values form a tuning file.
     let values = rows(&["--print-values", "--param", &format!("{first}=5")], "").quiet();
     assert_eq!(values.text().lines().count(), all.len());
     assert!(values.text().contains(&format!("{first}=5\n")));
@@ -78,7 +78,7 @@ fn executables_list_take_and_log_them() {
     let again = rows(&["--tuning", &file, "--print-values"], "").quiet();
     assert_eq!(again.text(), values.text());
 
-    // One line for each comparison: name, size, outcome, value.
+    // One line per comparison: name, size, outcome, value.
     let logged = |args: &[&str]| {
         let args = [&["-e", "squares", "--log-versions"], args].concat();
         let done = rows(&args, INPUT);
@@ -101,14 +101,14 @@ Compared squares.suff_intra_par_0 <= 6: true; the parameter is 6.
     let both = ["--tuning", &tuning, "--param", &format!("{second}=-1")];
     assert_eq!(logged(&both), line(true, -1));
 
-    // How points are divided is noted once for each parameter.
+    // The partition of an index space is logged once per parameter.
     let param = format!("--param={}=7", sizes[5]);
     let done = rows(&["-e", "squares", "--log-versions", ENOUGH, &param], INPUT);
     let line = "Divided 2 points by squares.grain_1; the parameter is 7.\n";
     assert_eq!(done.stderr.matches("Divided ").count(), 1, "{done:?}");
     assert!(done.stderr.contains(line), "{done:?}");
 
-    // Whatever the values are, results of exact sums are the same.
+    // The results of exact sums do not depend on parameters.
     for value in ["-9223372036854775808", "0", "1", "9223372036854775807"] {
         for name in &all {
             let param = format!("--param={name}={value}");
@@ -212,7 +212,7 @@ fn tuning_files_beside_programs_are_found() {
         let broken = "rows.fut.broken, line 1: must be of the form NAME=N";
         assert!(done.code == 1 && said.contains(broken), "{done:?}");
     }
-    // So do `run` and `build`, whose executables need no file then.
+    // `run` and `build` read the tuning file too; the built executable then needs none.
     let log = ["-e", "squares", "--log-versions"];
     let value = |run: Finished| {
         let line = run.stderr.lines().find(|line| line.contains("outer_par"));
@@ -231,8 +231,8 @@ fn tuning_files_beside_programs_are_found() {
     };
     assert_eq!(built(&[]).as_deref(), Some("23."));
     assert_eq!(built(&["--no-tuning"]).as_deref(), Some("16."));
-    // Sums that are not exact tell whether a value came through: a loop loses the ones
-    // that it adds to the large number, and partial sums do not.
+    // Inexact sums reveal if a value was applied: a sequential loop loses the ones that it adds to
+    // the large number, and partial sums do not.
     let mut row = ["1f32"; 60];
     (row[0], row[32]) = ("1e8f32", "-1e8f32");
     let row = row.join(", ");
@@ -255,8 +255,8 @@ fn tuning_files_beside_programs_are_found() {
     }
 }
 
-/// The values in the tuning file are worse than the defaults by far: each of many short rows
-/// is tasks of its own. So the gap is known to be below 1.
+/// The values in the tuning file are much worse than the defaults: each of many short rows is
+/// partitioned into tasks. The gap is therefore below 1.
 #[test]
 fn what_tuning_gains_is_measured_in_turns() {
     let folder = Folder::new();

@@ -1,31 +1,30 @@
-//! Which way each nest goes on each data set, and what others would have taken.
+//! The versions that each nest runs on each data set, and the times of the alternatives.
 //!
-//! A nest is a tree of choices, or one inside of a version. Its ways are the sets of versions
-//! that its own choices lead to. What a way takes is the least time of a run that went it,
-//! among the runs in which all else stayed as it was (`Set::rivals`).
+//! A nest is a tree of choices, at top level or inside a version. Its paths are the sets of
+//! versions that its own choices lead to. The time of a path is the least time of a run that took
+//! it, among runs that differ only in this nest (`Set::rivals`).
 
 use super::record::{Record, Set, Sizes};
 use ir::forest::{Choice, Node, Trees};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Versions that run, by number.
+/// The numbers of the versions that run.
 pub type Versions = BTreeSet<u32>;
 
-/// A nest.
 pub struct Nest<'f> {
     /// The function.
     pub function: &'f str,
-    /// The version that it stands in, if it stands in one.
+    /// The enclosing version, if any.
     pub inside: Option<u32>,
-    /// Its first choice.
+    /// The root of the tree.
     pub root: &'f Node,
-    /// The same.
+    /// The same node as a choice.
     pub choice: &'f Choice,
-    /// What becomes of it on each data set; nothing if that does not come to it.
+    /// The outcome on each data set; `None` if the nest is not reached.
     pub fates: Vec<Option<Fate>>,
 }
 
-/// A way, and its time in microseconds if it has run.
+/// A path, and its time in microseconds if it was run.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Way {
     /// The versions.
@@ -34,18 +33,18 @@ pub struct Way {
     pub micros: Option<f64>,
 }
 
-/// What becomes of a nest.
+/// The outcome of a nest on a data set.
 pub struct Fate {
-    /// The way that it goes.
+    /// The path taken.
     pub chosen: Way,
-    /// The way that it would go with the defaults.
+    /// The path taken with the default values.
     pub default: Way,
-    /// The fastest of the others, if any has run.
+    /// The fastest of the other paths that were run.
     pub next: Option<Way>,
 }
 
 impl Fate {
-    /// How many times as long the fastest of the others takes.
+    /// The time of the fastest other path divided by that of the chosen one.
     pub fn won(&self) -> Option<f64> {
         let next = self.next.as_ref()?.micros?;
         Some(super::show::ratio(next, self.chosen.micros?))
@@ -55,7 +54,7 @@ impl Fate {
 /// Values of parameters by name.
 type Values<'v> = &'v dyn Fn(&str) -> i64;
 
-/// All nests of a program, outer ones before those inside. `tuned` gives the values of
+/// Returns all nests of a program, outer ones before inner ones. `tuned` gives the values of
 /// parameters.
 pub fn nests<'f>(forest: &'f [Trees], record: &Record, tuned: Values<'_>) -> Vec<Nest<'f>> {
     let mut nests = Vec::new();
@@ -88,7 +87,7 @@ fn find<'f>(nodes: &'f [Node], function: &'f str, inside: Option<u32>, out: &mut
     }
 }
 
-/// The versions that choices lead to, with what is inside of them.
+/// Collects the versions that choices lead to, with the nests inside them.
 fn versions_of<'f>(node: &'f Node, out: &mut BTreeMap<u32, &'f [Node]>) {
     match node {
         Node::Choice(choice) => {
@@ -101,7 +100,7 @@ fn versions_of<'f>(node: &'f Node, out: &mut BTreeMap<u32, &'f [Node]>) {
     }
 }
 
-/// The versions that values lead to; nothing if a size is not known.
+/// Returns the versions that parameter values lead to; `None` if a size is unknown.
 fn way(node: &Node, sizes: &Sizes, value: Values<'_>) -> Option<Versions> {
     let choice = match node {
         Node::Version(version) => return Some(Versions::from([version.number])),
@@ -127,7 +126,7 @@ fn fate(
     record: &Record,
     tuned: Values<'_>,
 ) -> Option<Fate> {
-    // A run that met the same comparisons knows better than all runs together.
+    // A run with the same outcomes of comparisons is more precise than all runs together.
     let of = |value: Values<'_>| {
         let run = set.run(record, value);
         match run {

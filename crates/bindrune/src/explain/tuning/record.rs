@@ -1,55 +1,53 @@
-//! What tuning measured, as `bindrune tune` leaves it beside a tuning file.
+//! The measurements of a tuning run, as `bindrune tune` leaves them beside a tuning file.
 
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// The version of the record that is read.
+/// The version of the format that can be read.
 const VERSION: u64 = crate::tune::RECORD_VERSION as u64;
 
-/// What was measured.
+/// The record of a tuning run.
 pub struct Record {
-    /// What it was measured on, as `--backend` has it; nothing in records of before.
+    /// The value of `--backend`; older records have none.
     pub backend: Option<String>,
     /// The cost function.
     pub cost: String,
-    /// What it was with the defaults.
+    /// The cost with the default values.
     pub before: f64,
-    /// What it was in the end.
+    /// The cost with the tuned values.
     pub after: f64,
-    /// Whether all was run.
+    /// True if tuning was not interrupted.
     pub complete: bool,
-    /// The defaults of the parameters that there were, if they have any.
+    /// The parameters; custom ones have no default.
     pub defaults: BTreeMap<String, Option<i64>>,
     /// The data sets.
     pub sets: Vec<Set>,
-    /// Values of parameters that choose no version, and what they cost, if that is known.
+    /// Trial values of parameters that choose no version, and their cost if known.
     pub tried: Vec<(String, i64, Option<f64>)>,
 }
 
-/// A data set.
 pub struct Set {
     /// Its name.
     pub name: String,
     /// Its entry point.
     pub entry: String,
-    /// Microseconds with the defaults.
+    /// The time with the default values, in microseconds.
     pub default: f64,
-    /// Microseconds in the end.
+    /// The time with the tuned values, in microseconds.
     pub tuned: f64,
-    /// The runs, the default's first.
+    /// The runs; that with the default values is first.
     pub runs: Vec<Run>,
-    /// Runs that differ in one nest, or in several that were explored together.
+    /// Groups of runs that differ only in one nest, or in several nests explored together.
     pub rivals: Vec<Vec<usize>>,
 }
 
-/// A run.
 pub struct Run {
-    /// The values that are not defaults.
+    /// The values that differ from the defaults.
     setting: BTreeMap<String, i64>,
-    /// Its time in microseconds; nothing if it was cut off or failed.
+    /// The mean time in microseconds; `None` if the run timed out or failed.
     pub micros: Option<f64>,
-    /// Sizes by the parameters that they were compared with.
+    /// The sizes that were compared, by parameter.
     pub met: Sizes,
 }
 
@@ -57,10 +55,10 @@ pub struct Run {
 pub type Sizes = BTreeMap<String, BTreeSet<i64>>;
 
 impl Record {
-    /// Reads it.
+    /// Reads a record.
     ///
     /// # Errors
-    /// It cannot be read, or is no record.
+    /// The file cannot be read, or is not a valid record.
     pub fn read(path: &Path) -> Result<Self, String> {
         let shown = path.display();
         let text = std::fs::read_to_string(path);
@@ -114,7 +112,7 @@ impl Record {
         })
     }
 
-    /// A parameter's default, if it has one and was known.
+    /// A parameter's default, if it is known and has one.
     pub fn default(&self, name: &str) -> Option<i64> {
         self.defaults.get(name).copied().flatten()
     }
@@ -139,7 +137,7 @@ impl Run {
         })
     }
 
-    /// The value of a parameter in it.
+    /// The value of a parameter in this run; `i64::MAX` if it is unknown.
     pub fn value(&self, name: &str, record: &Record) -> i64 {
         let own = self.setting.get(name).copied();
         own.or_else(|| record.default(name)).unwrap_or(i64::MAX)
@@ -147,7 +145,7 @@ impl Run {
 }
 
 impl Set {
-    /// The run whose comparisons come out as they do with these values, if there is one.
+    /// Returns a completed run whose comparisons all have the outcomes that these values give.
     pub fn run(&self, record: &Record, value: &dyn Fn(&str) -> i64) -> Option<&Run> {
         self.runs.iter().find(|run| {
             let mut met = run.met.iter();
@@ -159,7 +157,7 @@ impl Set {
         })
     }
 
-    /// All sizes that were compared.
+    /// All sizes that were compared, by parameter.
     pub fn sizes(&self) -> Sizes {
         let mut all = Sizes::new();
         for (name, sizes) in self.runs.iter().flat_map(|run| &run.met) {

@@ -1,4 +1,4 @@
-//! Tuned nests on a terminal, and as data.
+//! The tuning report as terminal output and as JSON.
 
 use super::nests::{Fate, Nest, Versions, Way};
 use super::record::Record;
@@ -8,20 +8,21 @@ use crate::forest;
 use ir::forest::Choice;
 use serde_json::{Map, Value, json};
 
-/// The version of the data; it grows where a reader of an older one would misunderstand.
+/// The version of the JSON format, incremented by changes that a reader of an older version would
+/// misread.
 const VERSION: u32 = 1;
 
-/// What is shown.
+/// The contents of the report.
 pub struct Shown<'a> {
     /// The program's file.
     pub program: String,
-    /// Its nests.
+    /// The nests.
     pub nests: Vec<Nest<'a>>,
-    /// Parameters that the program gives a meaning, with values if they have any.
+    /// Custom parameters, with their values in the tuning file.
     pub own: Vec<(String, Option<i64>)>,
-    /// Sizes of parts of work that are not those by default: name, default, value.
+    /// Size parameters that differ from their defaults: name, default, value.
     pub sizes: Vec<(String, i64, i64)>,
-    /// What was measured.
+    /// The measurements.
     pub record: &'a Record,
     /// The program's text.
     pub source: &'a Source<'a>,
@@ -29,7 +30,6 @@ pub struct Shown<'a> {
     pub value: &'a dyn Fn(&str) -> i64,
 }
 
-/// Microseconds in words.
 fn micros(micros: Option<f64>) -> String {
     micros.map_or_else(|| "not run".to_owned(), |micros| format!("{micros:.0} us"))
 }
@@ -39,12 +39,12 @@ fn names(versions: &Versions) -> String {
     names.join(" and ")
 }
 
-/// How one time stands to another one; clocks tell microseconds.
+/// The ratio of two times in microseconds, each at least the clock's resolution of 1 us.
 pub fn ratio(before: f64, after: f64) -> f64 {
     before.max(1.0) / after.max(1.0)
 }
 
-/// A sign, and what is said of a nest on a data set.
+/// The mark and text for a nest on a data set.
 fn told(fate: &Fate) -> (char, String) {
     let Fate { chosen, default, next } = fate;
     let taken = format!("{}, {}", names(&chosen.versions), micros(chosen.micros));
@@ -80,7 +80,7 @@ impl Shown<'_> {
         (value != choice.tunable.default).then_some(value)
     }
 
-    /// As text, with colours if `colour`.
+    /// Returns the report as text, with ANSI colours if `colour` is set.
     pub fn text(&self, colour: bool) -> String {
         let mut lines = Lines::new(colour);
         let record = self.record;
@@ -95,7 +95,7 @@ impl Shown<'_> {
             let gain = ratio(before, after);
             lines.put(format!("  {name:width$}  {before:>12.0} us -> {after:>12.0} us  {gain:>6.2}x"));
         }
-        // What is inside of versions that are not taken is shown with these.
+        // Nests inside versions that never run appear only in the tree of the enclosing nest.
         let reached = |nest: &&Nest<'_>| nest.fates.iter().any(Option::is_some);
         let outer = |nest: &&Nest<'_>| nest.inside.is_none();
         for nest in self.nests.iter().filter(|nest| outer(nest) || reached(nest)) {
@@ -144,7 +144,7 @@ impl Shown<'_> {
         lines.finish()
     }
 
-    /// As data.
+    /// Returns the report as JSON text.
     pub fn json(&self) -> String {
         let record = self.record;
         let sets = record.sets.iter().map(|set| {

@@ -1,11 +1,11 @@
-//! The page that `explain --html` makes, as text and in a browser.
+//! The page of `explain --html`, as text and in a browser.
 
 use super::explain;
 use crate::process::{Folder, finish};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-/// A program whose text has all that a page could trip over.
+/// A program whose text contains everything that HTML must escape.
 const PROGRAM: &str = "\
 -- <script>document.title = \"taken over\"</script> & 'quotes' </code></td>
 entry main [n] (xs: [n]f32) (is: []i64): ([]f32, [n]f32) =
@@ -16,7 +16,7 @@ entry main [n] (xs: [n]f32) (is: []i64): ([]f32, [n]f32) =
   in (a, map2 (+) b c)
 ";
 
-/// Makes the page of a program; its path and text.
+/// Creates the page of a program; returns its path and text.
 fn page(folder: &Folder, program: &str) -> (String, String) {
     let path = folder.path("page.html");
     let done = explain(folder, program, &["--html", &path]).quiet();
@@ -25,7 +25,7 @@ fn page(folder: &Folder, program: &str) -> (String, String) {
     (path, text)
 }
 
-/// The tags of a page in order, without what is in style and script.
+/// The tags of a page in order, without the contents of `style` and `script`.
 fn tags(text: &str) -> Vec<&str> {
     let mut tags = Vec::new();
     let mut rest = text;
@@ -73,7 +73,7 @@ fn the_page_is_well_formed_and_needs_nothing_from_outside() {
     assert!(text.contains(escaped));
 }
 
-/// The browser that is there: what `CHROMIUM` names, or one of the usual names.
+/// The browser: the one named by `CHROMIUM`, or one with a usual name.
 fn browser() -> PathBuf {
     if let Some(path) = std::env::var_os("CHROMIUM") {
         return path.into();
@@ -88,7 +88,7 @@ fn browser() -> PathBuf {
         .expect("a browser: `make setup-test` installs Chromium, or CHROMIUM names one")
 }
 
-/// What a page consists of after its script ran, in a browser of its own.
+/// The DOM of a page after its script ran, in a browser with a profile of its own.
 fn dom(folder: &Folder, page: &str, fragment: &str, profile: &str) -> String {
     let profile = format!("--user-data-dir={}", folder.path(profile));
     let mut command = Command::new(browser());
@@ -114,7 +114,7 @@ fn dom(folder: &Folder, page: &str, fragment: &str, profile: &str) -> String {
     done.text().to_owned()
 }
 
-/// The entries of a page: their group, and whether they are hidden.
+/// The remarks of a page: the group, and true if hidden.
 fn entries(dom: &str) -> Vec<(String, bool)> {
     let of = |tag: &str, name: &str| {
         let (_, rest) = tag.split_once(&format!("{name}=\""))?;
@@ -137,7 +137,7 @@ fn a_browser_shows_the_source_beside_its_fate_and_filters_it() {
     let folder = Folder::new();
     let (path, text) = page(&folder, PROGRAM);
     let whole = dom(&folder, &path, "", "profile-whole");
-    // Nothing of the program's text became a part of the page itself.
+    // No program text became part of the page's markup.
     assert!(whole.contains(": what became of it</title>"), "{whole}");
     assert_eq!(whole.matches("<script>").count(), 1);
     assert_eq!(whole.matches("<tr ").count(), PROGRAM.lines().count());
@@ -149,13 +149,13 @@ fn a_browser_shows_the_source_beside_its_fate_and_filters_it() {
         assert!(all.iter().any(|(own, _)| own == group), "{group}");
     }
     assert_eq!(pressed(&whole).len(), 7);
-    // The address chooses.
+    // The URL's fragment selects groups.
     let chosen = dom(&folder, &path, "#checks,copies", "profile-chosen");
     assert_eq!(pressed(&chosen), ["checks", "copies"]);
     let expected: Vec<(String, bool)> =
         all.iter().map(|(group, _)| (group.clone(), group != "checks" && group != "copies")).collect();
     assert_eq!(entries(&chosen), expected);
-    // So does a click, which takes one away.
+    // A click on a button hides its group.
     let click = "<script>document.querySelector('button[data-group=fusion]').click()</script></body>";
     let clicked = folder.file("clicked.html", text.replace("</body>", click));
     let clicked = dom(&folder, &clicked, "", "profile-clicked");

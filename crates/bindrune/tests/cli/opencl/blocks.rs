@@ -1,10 +1,10 @@
-//! Blocks of threads on a device of OpenCL's: how many threads they have, who says so, and that
-//! PoCL's optimiser leaves their barriers as they are.
+//! Thread blocks on OpenCL devices: their size, the options that set it, and barriers that PoCL's
+//! optimiser must not change.
 
 use super::Built;
 use crate::process::{Folder, bindrune};
 
-/// The kernels of an executable have blocks of so many threads.
+/// Checks that all kernels of an executable have blocks of this size.
 #[track_caller]
 fn has_blocks_of(built: &Built, size: &str) {
     let file = built.folder.path("kernels.cl");
@@ -23,7 +23,7 @@ fn blocks_have_as_many_threads_as_is_asked_for() {
     for size in ["32", "64", "512", "1024"] {
         let built = Built::with(source, &["--tblock-size", size]);
         has_blocks_of(&built, size);
-        // From a loop in Python.
+        // Expected values are from a loop in Python.
         let run = built.run(&[], "5000").quiet();
         assert_eq!(run.text(), "9997i64\n[13884721389i64, 6948611111i64, 0i64]\n");
     }
@@ -46,7 +46,7 @@ fn blocks_are_those_of_the_tuning_file() {
         let options = ["build", "--backend=opencl", &built.folder.path(program), "-o", &built.path];
         bindrune(&[&options, more].concat(), "")
     };
-    // Files of older versions of the reference compiler have the second name.
+    // Files of older versions of the reference compiler use the second name.
     for (line, more, size) in [
         ("default_tblock_size=64", &[][..], "64"),
         ("default_tblock_size=512\ndefault_group_size=32\n", &[], "32"),
@@ -61,10 +61,10 @@ fn blocks_are_those_of_the_tuning_file() {
         built.folder.file("sample.fut.tuning", format!("\ndefault_group_size={size}"));
         build(&[]).fails(&["line 2: default_tblock_size must be a power of two from 32 to 1024"]);
     }
-    // What has no blocks has nothing to do with it.
+    // A program for the CPU ignores the block size.
     let own = ["run", &built.folder.path(program)];
     assert_eq!(bindrune(&own, "[1i64, 2i64]").quiet().text(), "3i64\n");
-    // The executable was compiled, for 256.
+    // The executable was compiled for 256.
     let given = |value: &str| built.run(&["--param", value], "[1i64, 2i64]");
     assert_eq!(given("default_tblock_size=256").quiet().text(), "3i64\n");
     let run = given("default_tblock_size=64");
@@ -96,29 +96,31 @@ fn tuning_compiles_for_blocks_of_several_sizes() {
     assert_eq!(found["defaults"]["default_tblock_size"], 256);
     let tried = found["tried"].as_array().expect("a list").iter();
     let tried: Vec<_> = tried.filter(|one| one["parameter"] == "default_tblock_size").collect();
-    // A sixteenth and sixteen times are as far as blocks go, and there is what the file had.
+    // The search starts with a sixteenth and sixteen times the default, within the valid range, and
+    // the value in the file.
     let first: Vec<_> = tried.iter().take(3).map(|one| one["value"].as_i64()).collect();
     assert_eq!(first, [Some(32), Some(1024), Some(128)]);
-    // Each of them ran, whatever it took.
+    // Each of them was run.
     for block in [32, 1024, 128] {
         let ran = format!(" us: default_tblock_size={block}\n");
         assert!(said.contains(&ran), "{said}");
     }
-    // One name and one value, if that gains.
+    // The file has one name and one value, if that is a gain.
     let file = std::fs::read_to_string(folder.path("sum.fut.tuning")).expect("it is there");
     let value = found["setting"]["default_tblock_size"].as_i64();
     let line = value.map_or(String::new(), |value| format!("default_tblock_size={value}\n"));
     let kept = |line: &&str| line.contains("tblock") || line.contains("group");
     let kept: String = file.lines().filter(kept).flat_map(|line| [line, "\n"]).collect();
     assert_eq!(kept, line);
-    // What the compiler is told is not tuned.
+    // A block size set on the compiler's command line is not tuned.
     for more in ["--pass-compiler-option=--tblock-size=64", "--thresholds-only"] {
         let (found, _) = tune(&[more]);
         assert!(found["defaults"]["default_tblock_size"].is_null(), "{found}");
     }
 }
 
-/// What PoCL's optimiser took for the way of all threads of a block was that of the first.
+/// Regression: PoCL's optimiser took the control flow of a block's first thread for that of all
+/// threads.
 #[test]
 fn threads_of_kernels_that_may_fail_end_together() {
     let built = Built::new(
@@ -131,7 +133,7 @@ entry part (n: i64) (bad: i64) =
   in hist (+) 0 4 (map (% 5) (iota n)) (map (\\i -> xs[at n bad i]) (iota n))
 ",
     );
-    // From a loop in Python.
+    // Expected values are from a loop in Python.
     let whole = "[2858i64, 2857i64, 2857i64, 2857i64, 2857i64, 2857i64, 2857i64]\n";
     for (entry, n, wanted) in
         [("whole", "20000", whole), ("part", "300", "[8850f32, 8910f32, 8970f32, 9030f32]\n")]
@@ -143,8 +145,8 @@ entry part (n: i64) (bad: i64) =
     }
 }
 
-/// PoCL's optimiser made one of the barriers that both branches have, and the threads beside
-/// it went the way of the first.
+/// Regression: PoCL's optimiser merged a barrier that occurs in both branches, and all threads of
+/// the block followed the first.
 #[test]
 fn branches_of_blocks_keep_their_barriers() {
     let built = Built::new(
@@ -155,7 +157,7 @@ fn branches_of_blocks_keep_their_barriers() {
                  in if k % 2 == 0 then xs else loop xs for _i < k % 4 do scan (+) 0 xs) xss
 ",
     );
-    // From loops in Python.
+    // Expected values are from loops in Python.
     let wanted = "[[0i64, 3i64, 9i64], [7i64, 0i64, 3i64], [4i64, 19i64, 45i64], [1i64, 4i64, 7i64], \
                   [8i64, 9i64, 13i64], [5i64, 8i64, 1i64]]\n";
     assert_eq!(built.run(&[], "6 3").quiet().text(), wanted);
