@@ -1,4 +1,4 @@
-//! Test blocks: what a program's comments say of it.
+//! Test blocks in a program's comments.
 //!
 //! ```text
 //! -- Prose.
@@ -10,67 +10,65 @@
 //! -- error: out of bounds
 //! ```
 //!
-//! A block is a comment whose lines begin in the first column and of which one
-//! is `-- ==`; what stands before that line is prose. Either it gives a pattern
-//! (`error:`) for the message with which the compiler must reject the program,
-//! or cases: inputs with what comes of them. [`parse_blocks`] gathers all blocks
-//! of a program in a [`Spec`]. Forms that need more than data to be run (random
-//! inputs, scripts, results that the reference compiler has to make, properties)
-//! are recognised and kept as what they are.
-//!
-//! Nothing is run here.
+//! A block is a comment whose lines begin in the first column. The text before its line `-- ==` is
+//! prose. The block either gives a pattern (`error:`) for the message with which the compiler must
+//! reject the program, or cases: inputs with expected outcomes. [`parse_blocks`] collects all
+//! blocks of a program in a [`Spec`]. Inputs and outcomes that have to be computed (random inputs,
+//! scripts, `auto output`, properties) are represented, but nothing is run here.
 
 use crate::error::SpecError;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// All that a program's test blocks say.
+/// The contents of a program's test blocks.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Spec {
     /// Tags of the program, such as `disable`.
     pub tags: Vec<String>,
-    /// Why the compiler must reject the program, if it must.
+    /// The pattern for the compile-time error, if the program must be rejected.
     pub rejected: Option<Pattern>,
-    /// Warnings that the compiler must give.
+    /// Patterns for warnings that the compiler must give.
     pub warnings: Vec<Pattern>,
-    /// Inputs with what comes of them, in order.
+    /// Inputs with expected outcomes, in source order.
     pub cases: Vec<Case>,
-    /// Entry points that are properties to be searched for counterexamples.
+    /// Entry points that are properties for random testing.
     pub properties: Vec<String>,
-    /// What the optimised program has to consist of.
+    /// Expected operation counts of the optimised program.
     pub structures: Vec<Structure>,
 }
 
-/// How often operations occur in a program after a pipeline of the optimiser.
+/// Expected operation counts after an optimisation pipeline.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Structure {
     /// The line, from 1.
     pub line: usize,
-    /// The pipeline; the default one if it is not named.
+    /// The pipeline; `None` for the default one.
     pub pipeline: Option<String>,
-    /// Operations, perhaps with where they stand (`/Screma/Screma`), and counts.
+    /// Operations, optionally with a path (`/Screma/Screma`), and their counts.
     pub counts: Vec<(String, u64)>,
 }
 
 impl Spec {
-    /// Whether the program has this tag.
+    /// Returns true if the program has this tag.
     pub fn has_tag(&self, tag: &str) -> bool {
         self.tags.iter().any(|t| t == tag)
     }
 }
 
-/// A regular expression and where it stands.
+/// A regular expression and its line.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Pattern {
     /// The line, from 1.
     pub line: usize,
-    /// The expression, as it is written.
+    /// The expression as written.
     pub regex: String,
 }
 
 impl Pattern {
-    /// Whether the expression fits some part of `message`. An expression that
-    /// cannot be understood is an error.
+    /// Returns true if the expression matches some part of `message`.
+    ///
+    /// # Errors
+    /// The expression is invalid.
     pub fn matches(&self, message: &str) -> Result<bool, SpecError> {
         match regex_lite::RegexBuilder::new(&self.regex).dot_matches_new_line(true).build() {
             Ok(regex) => Ok(regex.is_match(message)),
@@ -79,53 +77,55 @@ impl Pattern {
     }
 }
 
-/// One input and what comes of it.
+/// An input and its expected outcome.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Case {
-    /// Line of the input, from 1.
+    /// The line of the input, from 1.
     pub line: usize,
-    /// The entry points to be called with the input.
+    /// The entry points to call with the input.
     pub entries: Arc<[String]>,
     /// The data set's name, if it has one.
     pub name: Option<String>,
-    /// Words before `input`: `compiled`, `nobench`, `no_cuda`, ...
+    /// The words before `input`: `compiled`, `nobench`, `no_cuda`, ...
     pub tags: Vec<String>,
     /// The arguments.
     pub input: Data,
-    /// What is expected.
+    /// The expected outcome.
     pub expected: Expected,
 }
 
 /// Values of a test block.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Data {
-    /// In the text format, and the line on which they begin.
+    /// Values in the text format, and the line on which they begin.
     Text(String, usize),
-    /// In a file, relative to the program's.
+    /// The path of a file, relative to the program's directory.
     File(PathBuf),
     /// Random values of these types.
     Random(String),
-    /// The results of an expression in the test script language.
+    /// A FutharkScript expression.
     Script(String),
-    /// The results of a file with such an expression.
+    /// The path of a file with a FutharkScript expression.
     ScriptFile(PathBuf),
 }
 
-/// What comes of an input.
+/// An expected outcome.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Expected {
-    /// Nothing is said: only that it runs.
+    /// Success with any results.
     Success,
-    /// These values.
+    /// Success with these results.
     Values(Data),
-    /// What the reference compiler's executable gives.
+    /// The results that the reference compiler's executable would give.
     Auto,
-    /// A failure whose message the regular expression fits.
+    /// A failure whose message matches the regular expression.
     Error(Pattern),
 }
 
-/// Reads the test blocks of a program. A program without any gives the empty
-/// [`Spec`]. The error is the first malformed block's.
+/// Parses the test blocks of a program; the [`Spec`] is empty if there are none.
+///
+/// # Errors
+/// The first malformed block.
 pub fn parse_blocks(source: &str) -> Result<Spec, SpecError> {
     let mut spec = Spec::default();
     let mut lines = source.lines().enumerate().peekable();
@@ -146,7 +146,7 @@ pub fn parse_blocks(source: &str) -> Result<Spec, SpecError> {
     Ok(spec)
 }
 
-/// A cursor in the text of one block, the `--` taken off.
+/// A cursor in the text of one block, without the `--`.
 struct Parser<'a> {
     text: &'a str,
     first_line: usize,
@@ -170,7 +170,7 @@ impl<'a> Parser<'a> {
         self.at += self.rest().len() - self.rest().trim_start().len();
     }
 
-    /// Takes `prefix`, if it comes next.
+    /// Consumes `prefix` if it comes next.
     fn take(&mut self, prefix: &str) -> bool {
         let found = self.rest().starts_with(prefix);
         if found {
@@ -179,14 +179,14 @@ impl<'a> Parser<'a> {
         found
     }
 
-    /// Takes what is left of the line.
+    /// Consumes the rest of the line.
     fn take_line(&mut self) -> &'a str {
         let line = self.rest().split('\n').next().unwrap_or_default();
         self.at += line.len();
         line.trim()
     }
 
-    /// Takes a word, possibly empty; blanks behind it too.
+    /// Consumes a word, which may be empty, and the blanks behind it.
     fn take_word(&mut self) -> &'a str {
         let rest = self.rest();
         let end = rest.find(|c: char| !(c.is_alphanumeric() || "_-".contains(c)));
@@ -202,7 +202,7 @@ impl<'a> Parser<'a> {
 
     fn block(mut self, spec: &mut Spec) -> Result<(), SpecError> {
         let mut entries: Arc<[String]> = Arc::new(["main".to_owned()]);
-        // Where in the list this block's cases begin.
+        // The index of this block's first case.
         let first = spec.cases.len();
         loop {
             self.skip_blanks();
@@ -256,7 +256,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// `[pipeline] { operation count ... }`; the first word has been taken.
+    /// Parses `[pipeline] { operation count ... }`; `structure` is already consumed.
     fn structure(&mut self) -> Result<Structure, SpecError> {
         let line = self.line();
         let word = self.take_word();
@@ -270,14 +270,14 @@ impl<'a> Parser<'a> {
                 let message = format!("how often should `{name}` occur?");
                 return Err(SpecError::new(line, message));
             };
-            // What is said last of an operation counts.
+            // The last count of an operation applies.
             counts.retain(|(before, _)| before != name);
             counts.push((name.to_owned(), count));
         }
         Ok(Structure { line, pipeline, counts })
     }
 
-    /// Sets the expectation of this block's last case.
+    /// Sets the expected outcome of this block's last case.
     fn expect(&self, spec: &mut Spec, first: usize, what: Expected) -> Result<(), SpecError> {
         let case = spec.cases.get_mut(first..).and_then(<[Case]>::last_mut);
         match case {
@@ -289,7 +289,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// `tag... [random|script] input data`; the first word has been taken.
+    /// Parses `tag... [random|script] input data`; the first word is already consumed.
     fn case(
         &mut self,
         spec: &mut Spec,
@@ -358,8 +358,7 @@ impl<'a> Parser<'a> {
         Ok(if script { Data::Script(text) } else { Data::Text(text, line) })
     }
 
-    /// What stands between braces, perhaps over several lines. Braces in
-    /// strings do not count.
+    /// Consumes text in braces, which may span lines. Braces in strings do not count.
     fn braces(&mut self) -> Result<String, SpecError> {
         self.skip_blanks();
         let open = self.line();
@@ -372,7 +371,7 @@ impl<'a> Parser<'a> {
                 _ if i < string_end => {}
                 '"' => match value::read_string(&self.rest()[i + 1..]) {
                     Ok((_, length)) if !in_string => string_end = i + 1 + length,
-                    // What reads the data tells what is wrong with it.
+                    // A malformed string is reported by the reader of the data.
                     _ => in_string = !in_string,
                 },
                 '{' if !in_string => depth += 1,

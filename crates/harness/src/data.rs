@@ -1,5 +1,4 @@
-//! The values of a test block: from its text or files to [`Value`]s, and the
-//! comparison with what came out.
+//! The values of a test block, read from text or files, and the comparison with actual results.
 
 use crate::blocks::Data;
 use crate::random::{self, Bounds};
@@ -8,12 +7,12 @@ use std::io::Read;
 use std::path::Path;
 use value::{Reader, Tolerance, Value, compare};
 
-/// Why there are no values.
+/// The reason why values are not available.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum DataError {
-    /// A form that is not supported yet.
+    /// A form of data that is not supported.
     Unsupported(&'static str),
-    /// Values that cannot be read.
+    /// Malformed or unreadable data; the message.
     Malformed(String),
 }
 
@@ -29,8 +28,8 @@ impl fmt::Display for DataError {
 impl std::error::Error for DataError {}
 
 impl Data {
-    /// The values, each of the type that it says it is (a number without a
-    /// suffix is an `i32` or `f64`); `dir` is the program's folder.
+    /// Returns the values with their own types: a number without a suffix is an `i32` or `f64`.
+    /// `dir` is the program's directory.
     pub fn values(&self, dir: &Path) -> Result<Vec<Value>, DataError> {
         match self {
             Self::Text(text, line) => read_all(Reader::from_slice(text.as_bytes()))
@@ -51,7 +50,7 @@ impl Data {
         }
     }
 
-    /// The values as an executable reads them, in either format.
+    /// Returns the values in the input format of executables, as text or binary.
     pub fn bytes(&self, dir: &Path) -> Result<Vec<u8>, DataError> {
         match self {
             Self::Text(text, _) => Ok(text.clone().into_bytes()),
@@ -73,7 +72,7 @@ impl Data {
 /// The seed of random inputs.
 const SEED: u64 = 1;
 
-/// The bytes of a data file; those of a file that ends in `.gz` are unpacked.
+/// Reads a data file; a file with the extension `.gz` is decompressed.
 pub fn read_file(path: &Path) -> std::io::Result<Vec<u8>> {
     let mut file = std::fs::File::open(path)?;
     let mut bytes = Vec::new();
@@ -93,8 +92,8 @@ fn read_all<R: Read>(mut reader: Reader<R>) -> Result<Vec<Value>, String> {
     Ok(values)
 }
 
-/// Holds results against the expected values, floats within the tolerance of
-/// the reference's test tool; the error is the first difference.
+/// Compares results with the expected values, floats with the tolerance of the reference compiler's
+/// test tool. The error is the first difference.
 pub fn compare_all(expected: &[Value], actual: &[Value]) -> Result<(), String> {
     if expected.len() != actual.len() {
         return Err(format!("expected {} results, got {}", expected.len(), actual.len()));

@@ -1,18 +1,18 @@
-//! What can be wrong with a test block.
+//! Errors in test blocks.
 
 use std::fmt;
 
-/// A test block that cannot be read, or data of it.
+/// An error in a test block or its data.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SpecError {
-    /// Line in the program, from 1.
+    /// The line in the program, from 1.
     pub line: usize,
-    /// What is wrong.
+    /// The error message.
     pub message: String,
 }
 
 impl SpecError {
-    /// The error at a line.
+    /// Creates an error at a line.
     pub fn new(line: usize, message: impl Into<String>) -> Self {
         Self { line, message: message.into() }
     }

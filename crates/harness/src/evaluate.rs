@@ -1,5 +1,5 @@
-//! Entry points of the IR, at any level, called with values: what `ir::eval` and
-//! `imp::eval` do, in the terms of test blocks.
+//! Evaluation of entry points of the IR at any level, by `ir::eval` and `imp::eval`, with values of
+//! test blocks.
 
 use ir::eval::{Array, ErrorClass, EvalError, EvalValue};
 use ir::syntax::{EntryValue, OpaqueTypes};
@@ -7,16 +7,16 @@ use ir::{Level, Program};
 use std::fmt;
 use value::{Value, ValueType};
 
-/// Why an evaluation gave no results.
+/// The reason why an evaluation has no results.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Failure {
-    /// The program failed: an error that compiled code reports, too.
+    /// A run-time error of the program, which compiled code reports too.
     Program(String),
-    /// The arguments are not what the entry point takes.
+    /// The arguments do not match the entry point.
     Argument(String),
-    /// The evaluator may not go on: it ran out of its budget, or nests too deep.
+    /// The evaluator's budget or recursion limit is exceeded.
     Limit(String),
-    /// The evaluator cannot go on: what it was given is not in order.
+    /// The evaluator found the program invalid.
     Evaluator(String),
 }
 
@@ -40,8 +40,8 @@ pub fn call<L: Level>(program: &Program<L>, entry: &str, args: &[Value]) -> Resu
     })
 }
 
-/// Evaluates an entry point of the imperative IR; the seed is that of the order of
-/// independent iterations.
+/// Evaluates an entry point of the imperative IR. The seed determines the order of independent
+/// iterations.
 pub fn call_imp(
     program: &imp::Program,
     entry: &str,
@@ -52,7 +52,7 @@ pub fn call_imp(
     call_imp_with(program, entry, args, options)
 }
 
-/// As [`call_imp`], within a budget and with values of tuning parameters.
+/// As [`call_imp`], with a budget and values of tuning parameters.
 pub fn call_imp_with(
     program: &imp::Program,
     entry: &str,
@@ -70,7 +70,8 @@ pub fn call_imp_with(
     })
 }
 
-/// Evaluates an entry point with types of parameters and results.
+/// Evaluates an entry point with these types of parameters and results; `None` if it does not
+/// exist.
 fn evaluate(
     entry: &str,
     types: Option<(Vec<ValueType>, Vec<ValueType>)>,
@@ -121,7 +122,7 @@ fn spread(opaques: &OpaqueTypes, values: &[EntryValue]) -> Vec<ValueType> {
     leaves.map(|(leaf, _)| ValueType::new(leaf.elem, leaf.rank)).collect()
 }
 
-/// A value for the evaluator; `None` if it is too large for this machine.
+/// Converts a value for the evaluator; `None` if it is too large for this machine.
 fn to_core(value: &Value) -> Option<EvalValue> {
     if let Some(scalar) = value.as_scalar() {
         return Some(EvalValue::Scalar(scalar));
@@ -130,7 +131,7 @@ fn to_core(value: &Value) -> Option<EvalValue> {
     Array::from_bytes(elem, value.shape(), value.bytes()).map(EvalValue::Array)
 }
 
-/// A value from the evaluator; `None` if it is none of this type.
+/// Converts a value from the evaluator; `None` if it has another type.
 fn from_core(value: &EvalValue, ty: ValueType) -> Option<Value> {
     match value {
         EvalValue::Scalar(scalar) => Value::from_scalar(ty.scalar, *scalar),

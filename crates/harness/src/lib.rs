@@ -1,17 +1,16 @@
-//! Test blocks of Futhark programs, and what a program gives for them.
+//! Test blocks of Futhark programs, and the infrastructure to run them.
 //!
 //! - [`blocks`]: the test blocks in a program's comments, as data.
-//! - [`data`]: their values, and comparing results with them; [`random`]: random
-//!   values; [`script`]: values that a program's own entry points compute.
-//! - [`oracle`]: the interpreter as what gives arguments and expected results.
-//! - [`property`]: entry points that should hold for all arguments.
-//! - [`programs`]: finding programs, working on several, judging outcomes;
-//!   [`process`]: child processes that may do anything; [`processors`]: what code
-//!   runs here.
-//! - [`evaluate`]: entry points of the core IR called with values.
+//! - [`data`]: their values, and comparison with results; [`random`]: random values; [`script`]:
+//!   values computed by a program's own entry points.
+//! - [`oracle`]: the interpreter as the source of arguments and expected results.
+//! - [`property`]: random testing of properties.
+//! - [`programs`]: finding programs, processing several in parallel, judging outcomes; [`process`]:
+//!   child processes with limits; [`processors`]: the processors whose code runs on this machine.
+//! - [`evaluate`]: evaluation of entry points of the IR.
 //!
-//! Compiling belongs to those who use this: `bindrune test` and `bindrune bench`,
-//! and the tests of the driver.
+//! Compilation is left to the users of this crate: `bindrune test`, `bindrune bench`, and the tests
+//! of the driver.
 
 pub mod blocks;
 pub mod data;

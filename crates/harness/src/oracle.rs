@@ -1,5 +1,5 @@
-//! The interpreter in the terms of test blocks: arguments of whatever form, calls,
-//! and the expected values of `auto output`, which are kept from run to run.
+//! The interpreter applied to test blocks: arguments of any form, calls, and the expected values of
+//! `auto output`, which are cached on disk.
 
 use crate::blocks::{Case, Data};
 use crate::data::read_file;
@@ -23,30 +23,30 @@ pub struct Oracle<'a> {
 }
 
 impl<'a> Oracle<'a> {
-    /// A checked program; data files are looked for in `folder`, and a call may
-    /// take as long as `limit`.
+    /// Creates an oracle for a checked program. Data files are relative to `folder`; `limit` is the
+    /// time limit of a call.
     pub fn new(program: Arc<Program>, sources: &'a SourceMap, folder: &Path, limit: Duration) -> Self {
         Self { interp: Interp::new(program), sources, folder: folder.to_owned(), limit }
     }
 
-    /// Whether values are checked against the sizes in their types. To be called before
+    /// Sets whether values are checked against the sizes in their types. Must be called before
     /// anything is evaluated.
     pub fn set_check_sizes(&self, check: bool) {
         self.interp.set_check_sizes(check);
     }
 
-    /// The entry point of this name.
+    /// Returns the entry point of this name.
     pub fn entry(&self, name: &str) -> Result<&Entry, String> {
         let found = self.interp.entry(name);
         found.ok_or_else(|| format!("there is no entry point `{name}`"))
     }
 
-    /// The program.
+    /// Returns the program.
     pub fn program(&self) -> &Program {
         self.interp.program()
     }
 
-    /// Calls an entry point; the results need not have a form outside.
+    /// Calls an entry point. The results may be of types without an external representation.
     pub fn call_raw(&self, entry: &Entry, args: Vec<Val>) -> Result<Vec<Val>, String> {
         self.start();
         self.interp
@@ -54,7 +54,7 @@ impl<'a> Oracle<'a> {
             .map_err(|failure| crate::programs::first_line(&failure.render(self.sources)))
     }
 
-    /// The arguments of a case for an entry point.
+    /// Returns the arguments of a case for an entry point.
     pub fn arguments(&self, data: &Data, entry: &Entry) -> Result<Vec<Val>, String> {
         match data {
             Data::Text(text, line) => {
@@ -80,7 +80,7 @@ impl<'a> Oracle<'a> {
         }
     }
 
-    /// The arguments of a case as an executable reads them.
+    /// Returns the arguments of a case in the input format of executables.
     pub fn input(&self, data: &Data, entry: &Entry) -> Result<Vec<u8>, String> {
         match data {
             Data::Script(_) | Data::ScriptFile(_) => {
@@ -127,7 +127,7 @@ impl<'a> Oracle<'a> {
         }
     }
 
-    /// The arguments as an executable reads them, in the binary format.
+    /// Encodes arguments in the binary format.
     pub fn encode(&self, entry: &Entry, args: &[Val]) -> Result<Vec<u8>, String> {
         let mut out = Vec::new();
         for (arg, param) in args.iter().zip(&entry.params) {
@@ -137,8 +137,8 @@ impl<'a> Oracle<'a> {
         Ok(out)
     }
 
-    /// What the interpreter gives for a case, unless that takes too much time or
-    /// memory; kept in a cache if it takes long.
+    /// Computes the expected output of a case; `None` if that takes too much time or memory.
+    /// Results of slow calls are cached.
     pub fn auto(&self, case: &Case, entry: &Entry) -> Result<Option<Vec<Value>>, String> {
         let file = cache_file(self.sources, case, entry);
         let kept = file.as_ref().and_then(|file| std::fs::read(file).ok());
@@ -185,20 +185,20 @@ impl<'a> Oracle<'a> {
     }
 }
 
-/// How long the interpreter may take for an expected output.
+/// The time limit for computing an expected output.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Stands in the cache where the interpreter takes longer than that.
+/// The cache entry of a case that exceeds the time limit.
 const TOO_SLOW: &[u8] = b"-- too slow";
 
-/// Results of calls that took longer are kept.
+/// The duration of a call above which its results are cached.
 const WORTH_KEEPING: Duration = Duration::from_millis(100);
 
-/// Results as values, if they have a form as such.
+/// Converts results to values; opaque if they have no external representation.
 fn values(entry: &Entry, results: &[Val]) -> Outcome {
     let mut values = Vec::with_capacity(results.len());
     for (result, ty) in results.iter().zip(&entry.results) {
-        // The unit value is printed, but is not among the expected ones.
+        // A unit result is printed, but not listed among expected values.
         if matches!(&ty.ty, check::tast::Ty::Tuple(parts) if parts.is_empty()) {
             continue;
         }
@@ -227,7 +227,8 @@ fn read_arguments(bytes: &[u8], entry: &Entry) -> Result<Vec<Val>, String> {
     Ok(args)
 }
 
-/// The file for a case's expected output: named after all that it depends on.
+/// Returns the path of the cache entry of a case, named by a hash of everything that its results
+/// depend on; `None` for input in files, which are not hashed.
 fn cache_file(sources: &SourceMap, case: &Case, entry: &Entry) -> Option<PathBuf> {
     if matches!(case.input, Data::File(_) | Data::ScriptFile(_)) {
         return None;
@@ -248,7 +249,7 @@ fn cache_file(sources: &SourceMap, case: &Case, entry: &Entry) -> Option<PathBuf
     Some(folder.join("bindrune").join("outputs").join(name))
 }
 
-/// Writes to the cache. Where that cannot be done, results are computed again.
+/// Writes a cache entry. Errors are ignored; the results are recomputed next time.
 fn keep(file: &Path, bytes: &[u8]) {
     let Some(folder) = file.parent() else {
         return;

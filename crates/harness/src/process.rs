@@ -1,33 +1,32 @@
-//! Child processes that may crash, hang or eat memory: run to an end that is
-//! always the same few things.
+//! Child processes that may crash, hang or use too much memory, run with limits.
 
 use std::io::{Read, Write};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// Address space that a child may use, in KiB.
+/// The limit on a child's address space, in KiB.
 const MEMORY: u64 = 16 << 20;
-/// More bytes of output than these are too many.
+/// The limit on each output stream, in bytes.
 const MOST_OUTPUT: u64 = 2 << 30;
 
-/// How a process ended.
+/// The way a process ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum End {
-    /// By itself, with this code.
+    /// It exited with this code.
     Code(i32),
-    /// By a signal.
+    /// It was killed by this signal.
     Signal(i32),
-    /// It had to be ended.
+    /// It was killed at the time limit or because `stop` was set.
     Timeout,
-    /// By itself, but after more output than is kept.
+    /// It exited, but wrote more output than the limit.
     Flood,
 }
 
-/// What a process left.
+/// The result of a process.
 #[derive(Debug)]
 pub struct Finished {
-    /// How it ended.
+    /// The way it ended.
     pub end: End,
     /// Standard output.
     pub stdout: Vec<u8>,
@@ -35,12 +34,15 @@ pub struct Finished {
     pub stderr: String,
 }
 
-/// Runs a program with arguments and input. The error is that it does not start.
+/// Runs a program with arguments and standard input.
+///
+/// # Errors
+/// The program does not start.
 pub fn run(program: &[&str], stdin: &[u8], limit: Duration) -> Result<Finished, String> {
     run_until(program, stdin, limit, &AtomicBool::new(false))
 }
 
-/// As [`run`], but the program is ended, too, when `stop` is set.
+/// As [`run`], but the program is also killed when `stop` is set.
 pub fn run_until(
     program: &[&str],
     stdin: &[u8],
@@ -53,7 +55,7 @@ pub fn run_until(
     start(&mut command, stdin, limit, stop)
 }
 
-/// As [`run`], without a limit on its address space, which `valgrind` needs much of.
+/// As [`run`], without a limit on address space, of which `valgrind` needs much.
 pub fn run_unlimited(program: &[&str], stdin: &[u8], limit: Duration) -> Result<Finished, String> {
     let (name, args) = program.split_first().ok_or("no program is named")?;
     start(Command::new(name).args(args), stdin, limit, &AtomicBool::new(false))
@@ -70,7 +72,7 @@ fn start(
     let (to, from, errors) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
     let end = std::thread::scope(|scope| {
-        // A process that does not read its input closes the pipe.
+        // A process that does not read its input closes the pipe; the write error is ignored.
         scope.spawn(move || to.map(|mut to| drop(to.write_all(stdin))));
         let out = scope.spawn(|| from.is_none_or(|from| drain(from, &mut stdout)));
         let err = scope.spawn(|| errors.is_none_or(|errors| drain(errors, &mut stderr)));
@@ -85,7 +87,7 @@ fn start(
     Ok(Finished { end, stdout, stderr })
 }
 
-/// Reads to the end, keeps what is not too much; whether that is all.
+/// Reads to the end and keeps up to the limit. Returns true if that is everything.
 fn drain(mut from: impl Read, to: &mut Vec<u8>) -> bool {
     let kept = from.by_ref().take(MOST_OUTPUT).read_to_end(to);
     kept.is_ok() && std::io::copy(&mut from, &mut std::io::sink()).is_ok_and(|more| more == 0)

@@ -1,7 +1,6 @@
-//! Processors that programs can be compiled for and run on here.
+//! Processors whose code can be compiled and run on this machine.
 
-/// The processors, as `--cpu` names them, whose code this machine runs; `native`
-/// comes first.
+/// Returns the values of `--cpu` whose code this machine runs; `native` comes first.
 pub fn runnable() -> Vec<&'static str> {
     let mut cpus = vec!["native", "generic"];
     #[cfg(target_arch = "x86_64")]
@@ -19,7 +18,7 @@ pub fn runnable() -> Vec<&'static str> {
     cpus
 }
 
-/// The levels, as `--cpu-level` names them, whose code this machine runs.
+/// Returns the values of `--cpu-level` whose code this machine runs.
 pub fn levels() -> Vec<&'static str> {
     let mut levels = Vec::new();
     for cpu in runnable() {

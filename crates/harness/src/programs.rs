@@ -1,5 +1,5 @@
-//! Programs with test blocks: finding them, working on several at a time, and
-//! holding what came of a call against what a test block says.
+//! Programs with test blocks: finding them, processing several in parallel, and comparing outcomes
+//! of calls with expected ones.
 
 use crate::blocks::{Case, Expected, Pattern};
 use crate::data::compare_all;
@@ -9,10 +9,10 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use value::{Reader, Value};
 
-/// Where the project's own programs are, from its root.
+/// The directories of the project's own programs, relative to its root.
 const OURS: [&str; 3] = ["tests/programs", "examples", "bench/programs"];
 
-/// The project's own programs, sorted.
+/// Returns the project's own programs, sorted.
 pub fn ours(root: &Path) -> Result<Vec<PathBuf>, String> {
     let mut found = Vec::new();
     for folder in OURS {
@@ -22,7 +22,7 @@ pub fn ours(root: &Path) -> Result<Vec<PathBuf>, String> {
     Ok(found)
 }
 
-/// The programs below `folder`, sorted; a file itself.
+/// Returns the programs below `folder`, sorted. If `folder` is a file, returns that.
 pub fn find(folder: &Path) -> Result<Vec<PathBuf>, String> {
     if folder.is_file() {
         return Ok(vec![folder.to_owned()]);
@@ -44,7 +44,7 @@ pub fn find(folder: &Path) -> Result<Vec<PathBuf>, String> {
     Ok(found)
 }
 
-/// The programs that are named, and those below folders that are.
+/// Returns the programs in `paths`, and those below directories in `paths`.
 pub fn find_all(paths: &[PathBuf]) -> Result<Vec<PathBuf>, String> {
     let mut found = Vec::new();
     for path in paths {
@@ -54,15 +54,15 @@ pub fn find_all(paths: &[PathBuf]) -> Result<Vec<PathBuf>, String> {
     Ok(found)
 }
 
-/// Does `work` on all items, as many at a time as there are processors; the
-/// results in the order of the items.
+/// Applies `work` to all items, with one thread per processor. Returns results in the order of the
+/// items. `work` takes the index of its thread.
 pub fn in_parallel<T: Sync, R: Send>(items: &[T], work: impl Fn(usize, &T) -> R + Sync) -> Vec<R> {
     let workers = std::thread::available_parallelism().map_or(1, usize::from);
     by_workers(workers, items, work)
 }
 
-/// Does `work` on all items, `workers` of them at a time; the results in the order
-/// of the items. `work` is told which worker does it.
+/// Applies `work` to all items, with `workers` threads. Returns results in the order of the items.
+/// `work` takes the index of its thread.
 pub fn by_workers<T: Sync, R: Send>(
     workers: usize,
     items: &[T],
@@ -90,21 +90,22 @@ pub fn by_workers<T: Sync, R: Send>(
     done.into_iter().map(|(_, result)| result).collect()
 }
 
-/// What came of a call.
+/// The outcome of a call.
 #[derive(PartialEq, Debug)]
 pub enum Outcome {
-    /// Results that can be looked at.
+    /// Success with values.
     Values(Vec<Value>),
-    /// Results without a form outside of the program.
+    /// Success with results that have no external representation; the reason why.
     Opaque(String),
-    /// The program failed with this message.
+    /// A run-time error of the program with this message.
     Failure(String),
-    /// It did not come to an end, or not to a proper one: why.
+    /// A crash, a timeout or another abnormal end; the description.
     Broken(String),
 }
 
 impl Outcome {
-    /// What an executable's end says; its results are read back if that is wanted.
+    /// Returns the outcome of an executable's process. Results are parsed if `wanted` is set;
+    /// otherwise [`Self::Values`] is empty.
     pub fn of(finished: Finished, wanted: bool) -> Self {
         match finished.end {
             End::Code(0) if wanted => results(&finished.stdout).map_or_else(Self::Broken, Self::Values),
@@ -118,17 +119,17 @@ impl Outcome {
     }
 }
 
-/// What is said of an outcome that is not wrong.
+/// The verdict on an outcome that is not wrong.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Verdict {
-    /// It is what it should be.
+    /// It is as expected.
     Right,
-    /// It may be; nobody can tell what it should be.
+    /// The expected results are not known.
     Unknown,
 }
 
-/// Holds an outcome against what a case expects. `auto` gives the values of an
-/// `auto output`, if anybody can.
+/// Compares an outcome with the one that a case expects. `auto` computes the values of an `auto
+/// output`, if it can.
 pub fn judge(
     case: &Case,
     outcome: &Outcome,
@@ -167,7 +168,7 @@ fn expected_failure(pattern: &Pattern, message: &str) -> Result<(), String> {
     }
 }
 
-/// The values that an executable printed.
+/// Parses the values that an executable printed.
 pub fn results(stdout: &[u8]) -> Result<Vec<Value>, String> {
     let mut reader = Reader::from_slice(stdout);
     let mut values = Vec::new();
@@ -182,7 +183,7 @@ pub fn results(stdout: &[u8]) -> Result<Vec<Value>, String> {
     }
 }
 
-/// The first line that says something, cut to a readable length.
+/// Returns the first non-blank line, truncated to 160 characters.
 pub fn first_line(text: &str) -> String {
     let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or("no message");
     line.chars().take(160).collect()

@@ -1,9 +1,8 @@
-//! Properties: entry points that should give `true` for every argument.
+//! Random testing of properties: entry points that return `true` for every argument.
 //!
-//! [`try_out`] calls the property with random arguments, which a generator of the
-//! program makes (`#[prop(gen(f))]`) or which are made for the type. An argument for
-//! which the property does not hold is shrunk as long as smaller ones do not satisfy it
-//! either, and shown.
+//! [`try_out`] calls the property with random arguments, made by a generator in the program
+//! (`#[prop(gen(f))]`) or from the parameter's type. A counterexample is shrunk while smaller
+//! arguments are counterexamples too, and reported.
 
 use crate::oracle::Oracle;
 use crate::programs::{Outcome, first_line};
@@ -13,14 +12,14 @@ use check::tast::{Attr, Dim, Entry, Ty, VarId};
 use interp::{Interp, Val, show};
 use prim::{Scalar, ScalarType};
 
-/// How many arguments are tried.
+/// The number of random arguments.
 const CANDIDATES: u64 = 100;
-/// How large generated arrays are at most, unless the property says otherwise.
+/// The largest size of generated arrays, unless the property sets another.
 const SIZE: i64 = 50;
-/// How many smaller arguments are tried.
+/// The number of smaller arguments tried while shrinking.
 const SHRINKS: u64 = 1000;
 
-/// What a property's attribute says.
+/// The arguments of a property's attribute.
 #[derive(Default)]
 struct Settings {
     generator: Option<String>,
@@ -28,7 +27,7 @@ struct Settings {
     size: Option<i64>,
 }
 
-/// Tries a property. The error says for which argument it does not hold.
+/// Tests a property. The error reports a counterexample.
 pub fn try_out(oracle: &Oracle<'_>, name: &str, seed: u64) -> Result<(), String> {
     let entry = oracle.entry(name)?;
     let [param] = entry.params.as_slice() else {
@@ -38,7 +37,7 @@ pub fn try_out(oracle: &Oracle<'_>, name: &str, seed: u64) -> Result<(), String>
     let size = settings.size.unwrap_or(SIZE);
     let mut random = Random::new(seed);
     for number in 0..CANDIDATES {
-        // Small ones first.
+        // Sizes grow from test to test.
         let size = size.saturating_mul(number as i64 + 1) / CANDIDATES as i64 + 1;
         let candidate = match &settings.generator {
             Some(generator) => {
@@ -82,9 +81,9 @@ fn settings(oracle: &Oracle<'_>, entry: &Entry) -> Result<Settings, String> {
     Ok(settings)
 }
 
-/// The type of a generator's size.
+/// The type of a generator's size parameter.
 const SIZE_TYPE: Ty = Ty::I64;
-/// The type of the random numbers that helpers get.
+/// The type of the seed parameter of generators and shrinkers.
 const SEED_TYPE: Ty = Ty::Scalar(ScalarType::U64);
 
 fn param_type(entry: &Entry) -> Result<Ty, String> {
@@ -92,8 +91,8 @@ fn param_type(entry: &Entry) -> Result<Ty, String> {
     Ok(param.ty.ty.clone())
 }
 
-/// The one result, of type `result`, of a helper of the property that takes these
-/// types.
+/// Calls a generator or shrinker of the property that takes parameters of these types and returns a
+/// `result`.
 fn one(oracle: &Oracle<'_>, name: &str, args: Vec<Val>, types: &[Ty], result: &Ty) -> Result<Val, String> {
     let entry = oracle.entry(name)?;
     if entry.params.len() != args.len() {
@@ -125,7 +124,7 @@ fn one(oracle: &Oracle<'_>, name: &str, args: Vec<Val>, types: &[Ty], result: &T
     })
 }
 
-/// Why the property does not hold for an argument, if it does not.
+/// Returns the reason why the property does not hold for an argument, if it does not.
 fn refuted(oracle: &Oracle<'_>, entry: &Entry, candidate: &Val) -> Result<Option<String>, String> {
     match oracle.call(entry, vec![candidate.clone()]) {
         Outcome::Values(values) => match values.first().and_then(value::Value::as_scalar) {
@@ -138,7 +137,7 @@ fn refuted(oracle: &Oracle<'_>, entry: &Entry, candidate: &Val) -> Result<Option
     }
 }
 
-/// A smaller argument for which the property does not hold either.
+/// Returns the smallest counterexample found, and the reason why the property does not hold for it.
 fn shrink(
     oracle: &Oracle<'_>,
     entry: &Entry,
@@ -156,14 +155,15 @@ fn shrink(
                 let ty = &param_type(entry)?;
                 vec![one(oracle, shrinker, args, &[ty.clone(), SEED_TYPE], ty)?]
             }
-            // Arguments of a generator may have to satisfy more than their type.
+            // A generator may guarantee more than the type does, so its values are not shrunk by
+            // type.
             None if settings.generator.is_some() => break,
             None => smaller(&small),
         };
         let alone = next.len() == 1 && settings.shrinker.is_some();
         for candidate in next {
             tries += 1;
-            // Sizes that have to agree may not do so any more.
+            // Shrinking may break sizes that have to agree.
             if let Some(reason) = refuted(oracle, entry, &candidate)?
                 && !reason.contains("invalid sizes")
             {
@@ -178,7 +178,7 @@ fn shrink(
     Ok((small, why))
 }
 
-/// Values a little smaller.
+/// Returns slightly smaller values.
 fn smaller(val: &Val) -> Vec<Val> {
     match val {
         Val::Scalar(x) => match x.as_i64() {
@@ -228,7 +228,8 @@ fn smaller(val: &Val) -> Vec<Val> {
     }
 }
 
-/// A random value of a type; nothing for functions and types without values.
+/// Makes a random value of a type; `None` for function types and types without values. `sizes`
+/// holds the sizes chosen so far.
 fn make(ty: &Ty, size: i64, random: &mut Random, sizes: &mut Vec<(VarId, i64)>) -> Option<Val> {
     Some(match ty {
         Ty::Scalar(scalar) => {

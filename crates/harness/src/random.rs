@@ -1,30 +1,30 @@
-//! Random values: what `random input` and `bindrune data` make.
+//! Random values for `random input` and `bindrune data`.
 //!
-//! The same seed gives the same values on every machine. Each value is drawn from
-//! a generator of its own, so that it does not depend on those before it.
+//! A seed gives the same values on every machine. Each value has a generator of its own, so it does
+//! not depend on the values before it.
 
 use value::{Buffer, Reader, Value, ValueType};
 
 use half::f16;
 use prim::{Scalar, ScalarType};
 
-/// What is to be made.
+/// A value to generate.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Wanted {
     /// A random value of this element type and shape.
     Random(ScalarType, Vec<i64>),
-    /// This value, in the text format.
+    /// A literal in the text format.
     Literal(String),
 }
 
-/// The bounds of the elements of each type.
+/// The bounds of the elements of each type, inclusive.
 #[derive(Clone, Debug)]
 pub struct Bounds {
     bounds: Vec<(ScalarType, Scalar, Scalar)>,
 }
 
 impl Default for Bounds {
-    /// All integers; floats from 0 to 1.
+    /// All integers of each type; 0 to 1 for floats.
     fn default() -> Self {
         let bounds = ScalarType::ALL.iter().map(|ty| {
             let (low, high) = extremes(*ty);
@@ -49,7 +49,7 @@ fn extremes(ty: ScalarType) -> (Scalar, Scalar) {
 }
 
 impl Bounds {
-    /// Sets the bounds of a type to those in a text of the form `min:max`.
+    /// Sets the bounds of a type from a text of the form `min:max`.
     pub fn set(&mut self, ty: ScalarType, text: &str) -> Result<(), String> {
         let wrong = || format!("`{text}` is no pair of bounds of type {ty}, such as `0:100`");
         let (low, high) = text.split_once(':').ok_or_else(wrong)?;
@@ -72,7 +72,7 @@ impl Bounds {
     }
 }
 
-/// A number that orders scalars of a type.
+/// Returns a number that orders scalars of a type.
 fn key(ty: ScalarType, x: Scalar) -> f64 {
     match x {
         Scalar::F16(x) => x.to_f64(),
@@ -89,7 +89,7 @@ fn scalar(ty: ScalarType, text: &str) -> Option<Scalar> {
     value.as_scalar().filter(|_| reader.at_end() == Ok(true))
 }
 
-/// Reads types and values, such as `[100]i32 [2][3]f64 5i64`.
+/// Parses types and values, such as `[100]i32 [2][3]f64 5i64`.
 pub fn parse(text: &str) -> Result<Vec<Wanted>, String> {
     let mut out = Vec::new();
     let mut rest = text.trim();
@@ -117,7 +117,7 @@ fn one(text: &str) -> Result<(Wanted, &str), String> {
     if let Ok(ty) = name.parse::<ScalarType>() {
         return Ok((Wanted::Random(ty, shape), after));
     }
-    // A value: to the next blank outside of brackets.
+    // A literal extends to the next blank outside brackets.
     let mut depth = 0;
     let end = text.char_indices().find(|(_, c)| {
         depth += i32::from("[(".contains(*c)) - i32::from("])".contains(*c));
@@ -131,14 +131,14 @@ fn one(text: &str) -> Result<(Wanted, &str), String> {
     }
 }
 
-/// The size in brackets: a number, perhaps with a suffix.
+/// Parses the size in brackets: a number, optionally with the suffix `i64`.
 fn size_of_dim(text: &str) -> Option<i64> {
     let text = text.trim();
     let digits = text.strip_suffix("i64").unwrap_or(text).replace('_', "");
     digits.parse().ok().filter(|n| *n >= 0)
 }
 
-/// Makes the values, each from the seed and its number.
+/// Generates the values, each from the seed and its index.
 pub fn generate(wanted: &[Wanted], bounds: &Bounds, seed: u64) -> Result<Vec<Value>, String> {
     let numbered = wanted.iter().zip(0u64..);
     numbered.map(|(one, number)| make(one, bounds, seed.wrapping_add(number.wrapping_mul(0x9e37)))).collect()
@@ -170,19 +170,19 @@ fn make(wanted: &Wanted, bounds: &Bounds, seed: u64) -> Result<Value, String> {
     }
 }
 
-/// A generator of random numbers (splitmix64).
+/// A pseudo-random number generator (splitmix64).
 #[derive(Clone, Debug)]
 pub struct Random {
     state: u64,
 }
 
 impl Random {
-    /// The generator of a seed.
+    /// Creates a generator with a seed.
     pub const fn new(seed: u64) -> Self {
         Self { state: seed }
     }
 
-    /// The next 64 bits.
+    /// Returns the next 64 bits.
     pub const fn bits(&mut self) -> u64 {
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.state;
@@ -191,12 +191,12 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// A number below `n`, which is not 0.
+    /// Returns a number below `n`, which must not be 0.
     pub fn below(&mut self, n: u64) -> u64 {
         ((u128::from(self.bits()) * u128::from(n)) >> 64) as u64
     }
 
-    /// A scalar between two of its type, both included.
+    /// Returns a scalar between two bounds of its type, inclusive.
     pub fn between(&mut self, ty: ScalarType, low: Scalar, high: Scalar) -> Scalar {
         if ty.is_float() {
             let unit = (self.bits() >> 11) as f64 / ((1u64 << 53) - 1) as f64;

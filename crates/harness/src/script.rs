@@ -1,8 +1,7 @@
-//! FutharkScript: the small language in which inputs are computed by a program's
-//! own entry points.
+//! FutharkScript: the small language in which inputs are computed by a program's own entry points.
 //!
-//! [`evaluate`] parses and evaluates an expression. Entry points are called in the
-//! interpreter, so values of any type can go from one to the next.
+//! [`evaluate`] parses and evaluates an expression. The interpreter calls entry points, so values
+//! of any type can be passed between them.
 
 mod parser;
 
@@ -20,17 +19,17 @@ use value::Reader;
 pub struct Typed {
     /// The value.
     pub val: Val,
-    /// Its type; sizes do not count.
+    /// The type; its sizes are irrelevant.
     pub ty: Rc<RTy>,
     origin: Origin,
 }
 
-/// Where a value comes from, which decides whether its type can change.
+/// The origin of a value, which determines if its type can be converted.
 #[derive(Clone, Debug)]
 enum Origin {
     /// A value of a fixed type.
     Fixed,
-    /// A number, or an array of such: it takes the type of its context.
+    /// A number or an array of numbers, which takes the type of its context.
     Number,
     /// The origins of a tuple's components or a record's fields.
     Parts(Vec<Origin>),
@@ -41,12 +40,12 @@ impl Typed {
         Self { val, ty, origin: Origin::Fixed }
     }
 
-    /// The value as one of this type, if it is.
+    /// Converts the value to this type, if possible.
     pub fn at(&self, ty: &RTy) -> Option<Val> {
         converted(&self.val, &self.ty, &self.origin, ty)
     }
 
-    /// A component of a tuple, or a field of a record.
+    /// Returns a component of a tuple, or a field of a record.
     fn part(&self, at: usize) -> Option<Self> {
         let (Val::Tuple(vals), RTy::Tuple(tys) | RTy::Record(_, tys)) = (&self.val, &*self.ty) else {
             return None;
@@ -59,7 +58,7 @@ impl Typed {
     }
 }
 
-/// The value of type `from` as one of type `to`, if its origin permits it.
+/// Converts a value from type `from` to type `to`, if its origin permits it.
 fn converted(val: &Val, from: &RTy, origin: &Origin, to: &RTy) -> Option<Val> {
     match (origin, val, from, to) {
         (_, _, _, RTy::Unknown) => Some(val.clone()),
@@ -97,7 +96,7 @@ fn converted(val: &Val, from: &RTy, origin: &Origin, to: &RTy) -> Option<Val> {
     }
 }
 
-/// The number as one of another type.
+/// Converts a number to another type.
 fn number(x: Scalar, to: ScalarType) -> Option<Scalar> {
     match x {
         Scalar::F64(x) => match to {
@@ -113,7 +112,7 @@ fn number(x: Scalar, to: ScalarType) -> Option<Scalar> {
     }
 }
 
-/// Whether two types are the same apart from sizes.
+/// Returns true if two types are equal apart from sizes.
 pub(crate) fn alike(x: &RTy, y: &RTy) -> bool {
     let all =
         |xs: &[Rc<RTy>], ys: &[Rc<RTy>]| xs.len() == ys.len() && xs.iter().zip(ys).all(|(x, y)| alike(x, y));
@@ -130,23 +129,23 @@ pub(crate) fn alike(x: &RTy, y: &RTy) -> bool {
     }
 }
 
-/// What an expression is evaluated with.
+/// The context of an evaluation.
 pub struct Context<'a> {
-    /// The program.
+    /// The interpreter of the program.
     pub interp: &'a Interp,
-    /// Its sources, for messages.
+    /// The program's sources, for messages.
     pub sources: &'a SourceMap,
-    /// The folder that files are looked for in.
+    /// The directory that file names are relative to.
     pub folder: &'a Path,
 }
 
-/// The value of an expression.
+/// Evaluates an expression.
 pub fn evaluate(text: &str, context: &Context<'_>) -> Result<Typed, String> {
     let exp = parser::parse(text)?;
     context.eval(&exp, &mut Vec::new())
 }
 
-/// The value spread over the parameters of an entry point, as their types.
+/// Converts a value to the arguments of an entry point. A tuple is spread over several parameters.
 pub fn arguments(value: &Typed, entry: &Entry) -> Result<Vec<Val>, String> {
     let types: Vec<Rc<RTy>> = entry.params.iter().map(|param| Interp::plain_type(&param.ty.ty)).collect();
     let parts = spread(value);
@@ -172,7 +171,7 @@ fn wrong_type(value: &Typed, ty: &RTy) -> String {
     format!("a value of type {wanted} was expected, found one of type {found}")
 }
 
-/// The components of a tuple.
+/// The components of a tuple; `None` for other types.
 fn spread(value: &Typed) -> Option<Vec<Typed>> {
     match &*value.ty {
         RTy::Tuple(tys) => (0..tys.len()).map(|at| value.part(at)).collect(),
@@ -268,7 +267,7 @@ impl Context<'_> {
         })
     }
 
-    /// Adds the variables of the bindings to the scope.
+    /// Adds the variables of bindings to the scope.
     fn bind(&self, bindings: &[(Vec<String>, Exp)], scope: &mut Vec<(String, Typed)>) -> Result<(), String> {
         for (names, exp) in bindings {
             let value = self.eval(exp, scope)?;
@@ -287,11 +286,10 @@ impl Context<'_> {
         exps.iter().map(|exp| self.eval(exp, scope)).collect()
     }
 
-    /// Calls an entry point.
     fn call(&self, name: &str, args: Vec<Typed>) -> Result<Typed, String> {
         let entry = self.interp.entry(name).ok_or_else(|| format!("there is no entry point `{name}`"))?;
         let types: Vec<Rc<RTy>> = entry.params.iter().map(|param| Interp::plain_type(&param.ty.ty)).collect();
-        // A tuple can stand for all arguments.
+        // A single tuple can supply all arguments.
         let args = match args.as_slice() {
             [one] if types.len() > 1 => spread(one).unwrap_or(args),
             _ => args,
@@ -335,7 +333,7 @@ impl Context<'_> {
     }
 }
 
-/// A tuple or record of this type.
+/// Builds a tuple or record of this type.
 fn compound(parts: Vec<Typed>, ty: RTy) -> Typed {
     let origins = parts.iter().map(|part| part.origin.clone()).collect();
     Typed {
@@ -352,7 +350,7 @@ fn from_value(value: &value::Value) -> Typed {
     Typed::fixed(interp::from_value(value), ty)
 }
 
-/// All values: one, or a tuple of them.
+/// Reads all values: one, or a tuple of them.
 fn read_values(mut reader: Reader<&[u8]>) -> Result<Typed, String> {
     let mut all = Vec::new();
     while let Some(value) = reader.read_any().map_err(|e| e.to_string())? {

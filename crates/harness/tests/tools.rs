@@ -61,7 +61,7 @@ fn with_oracle(test: impl FnOnce(&Oracle<'_>)) {
     test(&oracle);
 }
 
-/// The one result of an entry point called with a script's value.
+/// Returns the result of an entry point called with a script's value.
 fn call(oracle: &Oracle<'_>, entry: &str, script: &str) -> Result<String, String> {
     let point = oracle.entry(entry)?;
     let args = oracle.arguments(&Data::Script(script.to_owned()), point)?;

@@ -8,19 +8,19 @@ use value::Reader;
 pub(super) enum Exp {
     /// A value in the text format.
     Value(Vec<u8>),
-    /// A number whose type is that of its context: an integer, or a float without a suffix.
+    /// An integer or a float without a suffix; its type is that of the context.
     Number(Vec<u8>),
     /// A string.
     String(String),
     /// A variable or an entry point.
     Name(String),
-    /// A built-in function, without its `$`.
+    /// A built-in function, without the `$`.
     Builtin(String),
-    /// A function and its arguments.
+    /// A function applied to arguments.
     Apply(Box<Exp>, Vec<Exp>),
-    /// Bindings, each a name or the names of a tuple's components, and the body.
+    /// Bindings, each of a name or of the names of a tuple's components, and the body.
     Let(Vec<(Vec<String>, Exp)>, Box<Exp>),
-    /// A tuple; without components, the unit.
+    /// A tuple; without components, the unit value.
     Tuple(Vec<Exp>),
     /// An array.
     Array(Vec<Exp>),
@@ -32,7 +32,7 @@ pub(super) enum Exp {
     Index(Box<Exp>, Vec<Exp>),
 }
 
-/// The expression that a text is.
+/// Parses an expression.
 pub(super) fn parse(text: &str) -> Result<Exp, String> {
     let mut parser = Parser { text, at: 0 };
     let exp = parser.exp(0)?;
@@ -48,10 +48,10 @@ struct Parser<'a> {
     at: usize,
 }
 
-/// How deeply expressions may nest.
+/// The deepest nesting of expressions.
 const MAX_DEPTH: usize = 200;
 
-/// Words that are no names.
+/// Reserved words.
 const RESERVED: [&str; 2] = ["let", "in"];
 
 impl<'a> Parser<'a> {
@@ -94,7 +94,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// A name, not taken.
+    /// Returns the next name without consuming it.
     fn peek_name(&mut self) -> &'a str {
         self.blanks();
         let rest = self.rest();
@@ -137,7 +137,7 @@ impl<'a> Parser<'a> {
         Ok(if args.is_empty() { fun } else { Exp::Apply(Box::new(fun), args) })
     }
 
-    /// `let p = e in e`. Between bindings, `in` can be left out.
+    /// Parses `let p = e in e`. Between bindings, `in` is optional.
     fn bindings(&mut self, depth: usize) -> Result<Exp, String> {
         let mut bindings = Vec::new();
         while self.take_word("let") {
@@ -262,7 +262,7 @@ impl<'a> Parser<'a> {
         })
     }
 
-    /// The length of the value of the text format that comes next, or 0.
+    /// Returns the length of the text-format value that comes next, or 0.
     fn value_length(&self) -> usize {
         let rest = self.rest();
         let end = if rest.starts_with("empty") {
