@@ -1,11 +1,10 @@
-//! The choices that a program is made by: a sequence of small numbers, drawn from
-//! a seed or given. The same sequence makes the same program, so a program is
-//! shrunk by shrinking its sequence: 0 is always the simplest choice, and past
-//! the end of a given sequence all choices are 0.
+//! The choices that determine a program: a sequence of small numbers, drawn from a seed or given.
+//! The same sequence makes the same program, so a program is shrunk by shrinking its sequence: 0 is
+//! always the simplest choice, and past the end of a given sequence all choices are 0.
 
 use harness::random::Random;
 
-/// Where choices come from, and which were made.
+/// A source of choices, and the choices made.
 pub struct Choices {
     random: Option<Random>,
     given: Vec<u64>,
@@ -18,12 +17,12 @@ impl Choices {
         Self { random: Some(Random::new(seed)), given: Vec::new(), made: Vec::new() }
     }
 
-    /// Choices made before.
+    /// Choices from a given sequence.
     pub fn replay(given: Vec<u64>) -> Self {
         Self { random: None, given, made: Vec::new() }
     }
 
-    /// A number below `n`; 0 if there is none.
+    /// A number below `n`; 0 if `n` is 0.
     pub fn below(&mut self, n: usize) -> usize {
         let n = n.max(1) as u64;
         let choice = match (self.given.get(self.made.len()), &mut self.random) {
@@ -40,7 +39,7 @@ impl Choices {
         n > 0 && self.below(n) == n - 1
     }
 
-    /// One of several things.
+    /// A random element; `None` if there is none.
     pub fn pick<'a, T>(&mut self, things: &'a [T]) -> Option<&'a T> {
         if things.is_empty() {
             return None;
@@ -49,7 +48,7 @@ impl Choices {
         things.get(at)
     }
 
-    /// How many choices were made.
+    /// The number of choices made so far.
     pub fn count(&self) -> usize {
         self.made.len()
     }

@@ -1,5 +1,5 @@
-//! Which operations of the IR came up in programs, at each level: read off the
-//! text forms, whose keywords name them.
+//! Coverage of IR operations by programs, at each level: collected from the keywords of the text
+//! forms.
 
 use driver::{Ir, Observer, PassInfo};
 use prim::{BinOp, CmpOp, ConvOp, MathFun, UnOp};
@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::time::Duration;
 
-/// Operations of the first level, beside scalar operators.
+/// Operations of the first level, besides scalar operators.
 const SOACS: [&str; 26] = [
     "map",
     "reduce",
@@ -37,7 +37,7 @@ const SOACS: [&str; 26] = [
     "updateacc",
 ];
 
-/// Operations that flattening makes.
+/// Operations that flattening introduces.
 const SEGS: [&str; 6] = ["segmap", "segred", "segscan", "seghist", "segflatmap", "size_at_least"];
 
 /// Statements and expressions of the imperative IR.
@@ -84,7 +84,7 @@ fn scalar_operators() -> Vec<&'static str> {
     binary.chain(unary).chain(compare).chain(convert).chain(math).chain(["select", "fma"]).collect()
 }
 
-/// In how many programs each operation came up.
+/// The number of programs with each operation.
 #[derive(Clone, Default, Debug)]
 pub struct Coverage {
     counts: BTreeMap<String, u64>,
@@ -97,11 +97,11 @@ pub struct Seen {
 }
 
 impl Seen {
-    /// Takes note of the operations in a program's text form.
+    /// Records the operations in a program's text form.
     pub fn add(&mut self, ir: &Ir) {
         let level = level(ir);
         let text = ir.print();
-        // Messages and names with odd characters stand in quotes.
+        // Messages and names with special characters are quoted.
         for unquoted in text.split('"').step_by(2) {
             let words = unquoted.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == '.'));
             for word in words {
@@ -116,7 +116,7 @@ impl Seen {
 
 impl Observer for Seen {
     fn pass(&mut self, pass: &PassInfo, _: Duration, ir: &Ir) {
-        // The levels as they are when they are left, and what is fused.
+        // The last state of each level, and the fused program.
         if ["fuse", "simplify-2", "lanes"].contains(&pass.name.as_str()) {
             self.add(ir);
         }
@@ -142,17 +142,17 @@ impl Coverage {
         }
     }
 
-    /// Adds so many programs to an operation.
+    /// Adds a number of programs to an operation.
     pub fn add(&mut self, name: &str, programs: u64) {
         *self.counts.entry(name.to_owned()).or_default() += programs;
     }
 
-    /// The operations that came up, with numbers of programs.
+    /// The operations that occurred, with numbers of programs.
     pub fn counts(&self) -> impl Iterator<Item = (&str, u64)> {
         self.counts.iter().map(|(name, count)| (name.as_str(), *count))
     }
 
-    /// A table: each level's operations, then those that did not come up.
+    /// A table: each level's operations, then those that did not occur.
     pub fn table(&self) -> String {
         let mut text = String::new();
         let mut missing = Vec::new();

@@ -1,7 +1,7 @@
-//! A program as kernels on the simulated device: small blocks, threads in an order that the
-//! seed draws, and versions by random values of the tuning parameters. What cannot be
-//! compiled for a device yet is passed over; all else has to give what the interpreter
-//! gives, and to misuse no memory.
+//! A program as kernels on the simulated device: small blocks, threads in an order drawn from the
+//! seed, and versions selected by random values of the tuning parameters. Programs with features
+//! that are not supported on devices yet are skipped; all others must have the interpreter's
+//! results, and no misuse of memory.
 
 use crate::choices::Choices;
 use crate::differ::{Problem, Wanted, kind, refused, same_values};
@@ -14,7 +14,7 @@ use ir::tunable::Settings;
 use target::device::Device;
 use value::Value;
 
-/// Statements that a call may run; one that takes more is passed over.
+/// The largest number of statements of a call; longer calls are skipped.
 const BUDGET: u64 = 5_000_000;
 
 /// A program's kernels.
@@ -25,8 +25,8 @@ pub(crate) struct Kernels {
 }
 
 impl Kernels {
-    /// The kernels of a program, verified after each pass; none if it needs what is not
-    /// supported yet.
+    /// The kernels of a program, verified after each pass; `None` if it needs an unsupported
+    /// feature.
     pub(crate) fn of(session: &mut Session, ir: Ir, seed: u64) -> Result<Option<Self>, Problem> {
         let stage = Stage::from_name("imp").ok_or_else(|| Problem::new("stage", "imp"))?;
         let stack = std::mem::replace(&mut session.options.stack, levels::GPU);
@@ -41,7 +41,7 @@ impl Kernels {
         }
     }
 
-    /// Whether a call gives what is wanted; false where nothing can be told.
+    /// Returns true if a call has the expected result; false if nothing can be compared.
     pub(crate) fn agree(&self, call: &Call, args: &[Value], wanted: &Wanted) -> Result<bool, Problem> {
         if matches!(wanted, Wanted::Unknown) {
             return Ok(false);
@@ -81,7 +81,7 @@ impl Kernels {
     }
 }
 
-/// Values of a program's tuning parameters, each drawn for itself.
+/// Values of a program's tuning parameters, drawn independently.
 fn settings(program: &imp::Program, seed: u64) -> Settings {
     let mut c = Choices::random(seed);
     let draw = |tunable: &imp::Tunable| {

@@ -1,8 +1,8 @@
-//! A program in the interpreter, as compiled code and as kernels on the simulated device (on
-//! OpenCL's too, if that is wanted), in a mode that the seed draws, values of tuning
-//! parameters included: results are the same to the bit
-//! (floats of mathematical functions to some units in the last place; sums of others
-//! are exact, however they are put together), and failures have the same words.
+//! Compares a program's results in the interpreter, as compiled code and as kernels on the
+//! simulated device (on request, also on an OpenCL device), in a mode drawn from the seed,
+//! including values of tuning parameters: results have the same bits (floats of mathematical
+//! functions may differ by some units in the last place; sums of other floats are exact in any
+//! order), and failures have the same messages.
 
 use crate::choices::Choices;
 use crate::coverage::Seen;
@@ -25,20 +25,20 @@ use std::time::{Duration, Instant};
 use syntax::render::render;
 use value::Value;
 
-/// The name that messages give the program.
+/// The program's name in messages.
 const NAME: &str = "program.fut";
-/// A call that takes the interpreter longer is passed over.
+/// The time limit of a call in the interpreter; longer ones are skipped.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// One of so many programs is one about sizes.
+/// One in this many programs is about sizes.
 const SIZES: u64 = 8;
 
-/// What is wrong.
+/// A failure of a program.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Problem {
-    /// Its kind: shrinking keeps it.
+    /// The kind, which shrinking preserves.
     pub kind: String,
-    /// All that is to be said.
+    /// The whole message.
     pub what: String,
 }
 
@@ -48,36 +48,36 @@ impl Problem {
     }
 }
 
-/// How a program is compiled and run.
+/// The options for compiling and running a program.
 #[derive(Clone, Debug)]
 pub struct Setting {
     options: Options,
     threads: Vec<usize>,
-    /// What tuning parameters are drawn from; nothing, if they have their defaults.
+    /// The seed of the tuning parameters' values; `None` for the defaults.
     tuning: Option<u64>,
-    /// What the order of threads and the versions on the simulated device are drawn from.
+    /// The seed of the order of threads and the versions on the simulated device.
     device: u64,
-    /// Whether kernels run on a device of OpenCL's, too.
+    /// True if kernels also run on an OpenCL device.
     opencl: bool,
-    /// Whether that one's compiler optimises them, which takes it long.
+    /// True if the OpenCL compiler optimises the kernels, which takes long.
     optimised: bool,
-    /// Whether the program is one about sizes.
+    /// True if the program is about sizes.
     sizes: bool,
-    /// Whether the program runs in the interpreter alone.
+    /// True if the program runs in the interpreter only.
     interpreted: bool,
 }
 
 impl Setting {
-    /// The setting that a seed draws.
+    /// The setting drawn from a seed.
     pub fn draw(seed: u64) -> Self {
         let mut c = Choices::random(!seed);
         let lanes = [Lanes::Auto, Lanes::Auto, Lanes::Off, Lanes::Width(4), Lanes::Width(8)];
         let cpus = harness::processors::runnable();
         let cpu = c.pick(&cpus).copied().unwrap_or("native");
-        // Most of a program's time is LLVM's.
+        // LLVM takes most of a program's time.
         let levels = [0, 0, 0, 0, 0, 0, 0, 0, 1, 3];
         let threads = [vec![1, 2], vec![1], vec![3], vec![4, 1]];
-        // Programs take some hundred rewrites, some a few thousand.
+        // Programs need a few hundred rewrites, some a few thousand.
         let amounts = [0, 10, 100, 1000];
         let most = c.pick(&amounts).copied().unwrap_or(0);
         let fuel = c.once_in(3).then(|| c.below(most + 1) as u64);
@@ -99,12 +99,12 @@ impl Setting {
             sizes: seed.is_multiple_of(SIZES),
             interpreted: false,
         };
-        // Last, so that seeds keep the rest of what they draw.
+        // Drawn last, so that seeds keep their other draws.
         setting.options.fuse = !c.once_in(3);
         let modes =
             [Flatten::Incremental, Flatten::Incremental, Flatten::Full, Flatten::Moderate, Flatten::None];
         setting.options.flatten = c.pick(&modes).copied().unwrap_or(Flatten::Incremental);
-        // The simulated device has another size by itself.
+        // The simulated device has its own block size.
         let blocks = [256, 256, 32, 64, 1024];
         let block = c.pick(&blocks).copied().unwrap_or(256);
         setting.options.device = setting.options.device.with_block(block);
@@ -112,13 +112,13 @@ impl Setting {
         setting
     }
 
-    /// The same with kernels on a device of OpenCL's, or without.
+    /// The same with or without kernels on an OpenCL device.
     #[must_use]
     pub fn on_opencl(self, opencl: bool) -> Self {
         Self { opencl, ..self }
     }
 
-    /// Values of a program's tuning parameters, each drawn for itself.
+    /// Values of a program's tuning parameters, drawn independently.
     fn tuning(&self, program: &runtime::abi::Program) -> Vec<Assignment> {
         let Some(seed) = self.tuning else {
             return Vec::new();
@@ -136,14 +136,14 @@ impl Setting {
         program.tunables().iter().map(draw).collect()
     }
 
-    /// The setting for programs about sizes alone, if that is wanted.
+    /// The setting with programs about sizes only, if `wanted`.
     #[must_use]
     pub fn with_sizes(mut self, wanted: bool) -> Self {
         self.sizes |= wanted;
         self
     }
 
-    /// The setting in which programs run in the interpreter alone, if that is wanted.
+    /// The setting with the interpreter only, if `wanted`.
     #[must_use]
     pub fn interpreted(mut self, wanted: bool) -> Self {
         self.interpreted |= wanted;
@@ -158,7 +158,7 @@ impl Setting {
         generator::generate(c, size)
     }
 
-    /// In a few words.
+    /// A short description.
     pub fn text(&self) -> String {
         format!(
             "cpu {}, fuse {}, flatten {}, lanes {:?}, strict floats {}, fuel {:?}, LLVM level {}, threads {:?}, tuning {:?}, \
@@ -178,30 +178,30 @@ impl Setting {
     }
 }
 
-/// What came of a program that is in order.
+/// The result of a program without problems.
 #[derive(Default)]
 pub struct Report {
-    /// Calls that gave values.
+    /// The number of calls that returned values.
     pub values: u64,
-    /// Calls that failed, everywhere.
+    /// The number of calls that failed, everywhere.
     pub failures: u64,
-    /// Calls that took too long to tell.
+    /// The number of calls without a comparison, as the interpreter took too long.
     pub slow: u64,
-    /// Calls that the simulated device agreed on.
+    /// The number of calls with equal results on the simulated device.
     pub on_device: u64,
-    /// Calls that OpenCL's device agreed on.
+    /// The number of calls with equal results on the OpenCL device.
     pub on_opencl: u64,
-    /// The operations that came up.
+    /// The operations in the program.
     pub seen: Seen,
 }
 
-/// Makes the program of choices, runs it in all ways and says what differs.
+/// Generates the program of choices, runs it in all ways and returns the first difference.
 pub fn try_choices(choices: Choices, size: usize, setting: &Setting) -> Result<Report, Problem> {
     let mut choices = choices;
     try_program(&setting.generate(&mut choices, size), setting)
 }
 
-/// Runs a program in all ways and says what differs.
+/// Runs a program in all ways and returns the first difference, or a panic.
 pub fn try_program(program: &Program, setting: &Setting) -> Result<Report, Problem> {
     catch_unwind(AssertUnwindSafe(|| run(program, setting))).unwrap_or_else(|panic| {
         let message = panic
@@ -224,7 +224,7 @@ impl Loader for OneFile {
     }
 }
 
-/// A compiler's failure as a problem; its first words tell its kind.
+/// A compilation failure as a problem; the kind is the stage and the start of the message.
 pub(crate) fn refused(stage: &str, session: &Session, failure: &Failure) -> Problem {
     let mut text = String::new();
     for diagnostic in &failure.0 {
@@ -236,7 +236,7 @@ pub(crate) fn refused(stage: &str, session: &Session, failure: &Failure) -> Prob
     Problem::new(&format!("{stage}: {id}: {said}"), text)
 }
 
-/// A message without names, numbers and places, which vary.
+/// A message without names, numbers and positions, which vary.
 fn words(message: &str) -> String {
     let plain = |word: &&str| word.chars().all(|c| c.is_ascii_alphabetic() || ",.:;-".contains(c));
     let words: Vec<&str> = message.split_whitespace().filter(plain).collect();
@@ -307,7 +307,7 @@ pub(crate) fn arguments(call: &Call) -> Result<Vec<Value>, Problem> {
     results(call.args.as_bytes()).map_err(|e| Problem::new("arguments", e))
 }
 
-/// What the interpreter gives; nothing if it takes too long.
+/// The interpreter's result; `Unknown` if it takes too long.
 pub(crate) enum Wanted {
     Values(Vec<Value>),
     Failure(String),
@@ -337,7 +337,7 @@ fn interpret(interp: &Interp, call: &Call, session: &Session) -> Result<Wanted, 
     }
 }
 
-/// Compares what the interpreter gives with results that are known beforehand.
+/// Compares the interpreter's result with results known beforehand.
 fn as_expected(call: &Call, given: &Wanted) -> Result<(), Problem> {
     let (Some(expected), Wanted::Values(given)) = (&call.expected, given) else {
         return Ok(());
@@ -346,18 +346,18 @@ fn as_expected(call: &Call, given: &Wanted) -> Result<(), Problem> {
     same_values(&expected, given, 0).map_err(|what| Problem::new("interpreter: values", what))
 }
 
-/// What a call showed.
+/// The outcome of a call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Told {
-    /// The values are those that are wanted.
+    /// The expected values.
     Values,
-    /// It fails as it should.
+    /// The expected failure.
     Failure,
-    /// Nothing, as the interpreter takes too long.
+    /// Nothing to compare, as the interpreter takes too long.
     Slow,
 }
 
-/// Whether a call does what is wanted.
+/// Compares a call's result with the expected one.
 pub(crate) fn compare(
     call: &Call,
     wanted: &Wanted,
@@ -391,7 +391,7 @@ pub(crate) fn compare(
                 Error::Usage(text) => return Err(Problem::new("usage", text)),
             };
             let said = text.strip_prefix("Error: ").unwrap_or(&text);
-            // Which of several iterations fails is free, so numbers may differ.
+            // Any of several failing iterations may be reported, so numbers may differ.
             if kind(&first_line(said)) != kind(&first_line(message)) {
                 return Err(Problem::new(
                     "other failure",
@@ -403,12 +403,12 @@ pub(crate) fn compare(
     }
 }
 
-/// A failure's words without its numbers.
+/// A failure's message without its numbers.
 pub(crate) fn kind(message: &str) -> String {
     message.chars().filter(|c| !c.is_ascii_digit() && *c != '-').collect()
 }
 
-/// Whether values are the same: shapes, and bits or all but some of the last.
+/// Compares values: shapes, and bits up to `ulps` units in the last place.
 pub(crate) fn same_values(wanted: &[Value], found: &[Value], ulps: u64) -> Result<(), String> {
     if wanted.len() != found.len() {
         return Err(format!("{} results and {}", wanted.len(), found.len()));

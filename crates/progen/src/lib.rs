@@ -1,17 +1,17 @@
-//! Random well-typed programs, and every way to run them held against the
+//! Differential testing: random well-typed programs, executed in every way and compared with the
 //! interpreter.
 //!
-//! [`Setting::generate`] makes a program and arguments from [`Choices`], [`try_program`]
-//! runs it in the interpreter, as compiled code and as kernels on the simulated device (and
-//! on OpenCL's, where that is asked for), [`shrink`] makes a failing one small. A test runs a
-//! fixed number of programs; `cargo xtask progen` runs any number, in processes of their
-//! own, and prints which operations of the IR came up ([`Coverage`]).
+//! [`Setting::generate`] makes a program and arguments from [`Choices`], [`try_program`] runs it in
+//! the interpreter, as compiled code and as kernels on the simulated device (and on an OpenCL
+//! device, on request), [`shrink`] reduces a failing one. A test runs a fixed number of programs;
+//! `cargo xtask progen` runs any number, in processes of their own, and prints the coverage of IR
+//! operations ([`Coverage`]).
 //!
-//! There are two kinds of programs: any (`generator`), and those about sizes in types
+//! There are two kinds of programs: general ones (`generator`), and programs about sizes in types
 //! (`sizes`), whose results are known beforehand.
 //!
-//! *Absent:* knowledge of what the compiler does with a program; programs are made
-//! of the language alone.
+//! *Absent:* knowledge of the compiler's transformations; programs are made from the language
+//! alone.
 
 mod choices;
 mod coverage;

@@ -1,5 +1,5 @@
-//! The long run: many programs, in processes of their own, so that a crash is one
-//! more result. `cargo xtask progen` starts it; `--help` says how.
+//! The long run: many programs, in processes of their own, so that a crash is one more result.
+//! `cargo xtask progen` starts it; `--help` lists the options.
 
 use harness::process::{End, run_unlimited};
 use harness::programs::{by_workers, first_line};
@@ -27,14 +27,14 @@ const USAGE: &str = "usage: progen [OPTIONS]
   --write       write programs with test blocks to the folder of --out
   --give FILE   run the program of the choices in a file; --seed draws the mode";
 
-/// Programs that one process runs.
+/// The number of programs that one process runs.
 const BATCH: u64 = 50;
-/// A process that takes longer for its programs is ended; the program that it was at hangs if
-/// it takes that long by itself, too.
+/// The time limit of a process for its programs; the program that was running at its end hangs if
+/// it also exceeds the limit by itself.
 const LIMIT: Duration = Duration::from_mins(10);
-/// A single program that takes longer hangs.
+/// The time limit of a single program.
 const LIMIT_OF_ONE: Duration = Duration::from_mins(1);
-/// How many failing programs of a kind are kept.
+/// The number of failing programs of a kind that are kept.
 const KEPT: usize = 3;
 
 struct Args {
@@ -42,7 +42,7 @@ struct Args {
     seed: u64,
     size: usize,
     jobs: usize,
-    /// How many smaller programs are tried for one that fails.
+    /// The number of smaller programs that are tried for a failing one.
     tries: usize,
     out: PathBuf,
     opencl: bool,
@@ -57,7 +57,7 @@ enum Action {
     Try(u64),
     Write,
     Give(PathBuf),
-    /// What `Many` has its processes do.
+    /// The action of the processes of `Many`.
     Worker,
 }
 
@@ -107,9 +107,9 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    // Panics are results; what they say is kept with them.
+    // Panics are results; their messages are kept with them.
     std::panic::set_hook(Box::new(|_| {}));
-    // Debug code uses much stack for what recurses over programs.
+    // Unoptimised code needs much stack for recursion over programs.
     let work = std::thread::Builder::new().stack_size(256 << 20);
     let result = std::thread::scope(|scope| {
         let work = work.spawn_scoped(scope, || act(&args));
@@ -149,7 +149,7 @@ fn act(args: &Args) -> Result<(), String> {
     }
 }
 
-/// How the program of a seed runs.
+/// The setting for the program of a seed.
 fn setting(args: &Args, seed: u64) -> Setting {
     Setting::draw(seed).on_opencl(args.opencl).with_sizes(args.sizes).interpreted(args.interp)
 }
@@ -165,7 +165,7 @@ fn single(choices: Choices, setting: &Setting, size: usize) -> Result<(), String
     Ok(())
 }
 
-/// Writes programs whose results are known, with these in test blocks.
+/// Writes programs whose results are known, with the results in test blocks.
 fn write(args: &Args) -> Result<(), String> {
     std::fs::create_dir_all(&args.out).map_err(|e| e.to_string())?;
     for seed in args.seed..args.seed + args.count {
@@ -202,7 +202,7 @@ fn listing(choices: Choices, setting: &Setting, size: usize) -> String {
     text + "\n" + &program.text
 }
 
-/// Runs programs and says of each what came of it, for [`batch`] to read.
+/// Runs programs and prints the outcome of each, for [`batch`] to read.
 fn worker(args: &Args) -> Result<(), String> {
     let mut coverage = Coverage::default();
     let mut out = std::io::stdout().lock();
@@ -232,7 +232,7 @@ fn worker(args: &Args) -> Result<(), String> {
     Ok(())
 }
 
-/// What many programs came to.
+/// The totals over many programs.
 #[derive(Default)]
 struct Sums {
     programs: u64,
@@ -245,13 +245,13 @@ struct Sums {
     problems: BTreeMap<String, Vec<u64>>,
 }
 
-/// The options that programs are made and run by.
+/// The command-line flags for the generation and execution of programs.
 fn flags(args: &Args) -> impl Iterator<Item = &'static str> {
     let flags = [(args.opencl, "--opencl"), (args.sizes, "--sizes"), (args.interp, "--interp")];
     flags.into_iter().filter_map(|(given, flag)| given.then_some(flag))
 }
 
-/// Runs one batch in a process; goes on behind a program that ends the process.
+/// Runs one batch in a process, and another process after a program that ends it.
 fn batch(args: &Args, first: u64, count: u64, sums: &Mutex<Sums>) -> Result<(), String> {
     let program = std::env::current_exe().map_err(|e| e.to_string())?;
     let program = program.to_string_lossy();
@@ -307,7 +307,7 @@ fn batch(args: &Args, first: u64, count: u64, sums: &Mutex<Sums>) -> Result<(), 
     Ok(())
 }
 
-/// The kind of problem that an end of a process is.
+/// The kind of problem for the end of a process.
 fn ending(end: &End, stderr: &str) -> String {
     match end {
         End::Code(_) => first_line(stderr),
@@ -359,7 +359,7 @@ fn many(args: &Args) -> Result<(), String> {
     Err(format!("problems:\n{}", counts.join("\n")))
 }
 
-/// Shrinks a failing program and writes it down.
+/// Shrinks a failing program and writes it to a file.
 fn keep(args: &Args, worker: usize, kind: &str, seed: u64) -> Result<String, String> {
     let mut choices = Choices::random(seed);
     setting(args, seed).generate(&mut choices, args.size);
@@ -385,7 +385,7 @@ fn keep(args: &Args, worker: usize, kind: &str, seed: u64) -> Result<String, Str
     Ok(format!("{}: {kind}", path.display()))
 }
 
-/// What comes of choices, in a process of its own.
+/// Runs the program of choices in a process of its own; returns its problem, if any.
 fn give(args: &Args, file: &std::path::Path, choices: &[u64], seed: u64) -> Result<Option<Problem>, String> {
     let text: Vec<String> = choices.iter().map(u64::to_string).collect();
     std::fs::write(file, text.join(" ")).map_err(|e| e.to_string())?;

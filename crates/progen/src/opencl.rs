@@ -1,7 +1,7 @@
-//! A program as kernels on a device of OpenCL's (PoCL makes one of the processor), as its
-//! executable would run them: the kernels' text, the driver, the host's statements, copies,
-//! and what a failing kernel notes. Unlike the simulated device it shows nothing but
-//! results; compiling takes long, so it runs only where that is asked for.
+//! A program as kernels on an OpenCL device (PoCL provides one on the processor), as its executable
+//! would run them: the kernels' text, the driver, the host's statements, copies, and the failure
+//! records of kernels. Unlike the simulated device it checks results only; compilation takes long,
+//! so it runs only on request.
 
 use crate::differ::{Problem, Told, Wanted, arguments, compare, refused};
 use crate::generator::Call;
@@ -10,15 +10,15 @@ use runtime::abi::Program;
 use runtime::tuning::Assignment;
 use runtime::{Config, Context, Image, device};
 
-/// A program that is ready for the device.
+/// A program compiled for the device.
 pub(crate) struct OnOpenCl {
     image: Image,
-    /// Whether its compiler optimises the kernels.
+    /// True if the OpenCL compiler optimises the kernels.
     optimised: bool,
 }
 
 impl OnOpenCl {
-    /// Compiles a program for the device; nothing if it needs what is not supported yet.
+    /// Compiles a program for the device; `None` if it needs an unsupported feature.
     pub(crate) fn of(session: &mut Session, ir: Ir, optimised: bool) -> Result<Option<Self>, Problem> {
         let own = session.options.clone();
         session.options = own.clone().on_device(DeviceTarget::OpenCl);
@@ -31,7 +31,7 @@ impl OnOpenCl {
         }
     }
 
-    /// How many calls give what is wanted.
+    /// The number of calls with the expected results.
     pub(crate) fn agree(
         self,
         calls: &[(&Call, Wanted)],

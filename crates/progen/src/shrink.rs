@@ -1,6 +1,6 @@
-//! Makes a failing program smaller by making its choices fewer and smaller.
+//! Shrinks a failing program by making its choices fewer and smaller.
 
-/// The smallest sequence found that is still `bad`, in at most `tries` tries.
+/// The smallest sequence found that is still `bad`, in at most `tries` attempts.
 pub fn shrink(choices: Vec<u64>, tries: usize, mut bad: impl FnMut(&[u64]) -> bool) -> Vec<u64> {
     let mut best = choices;
     let mut left = tries;
@@ -17,7 +17,7 @@ pub fn shrink(choices: Vec<u64>, tries: usize, mut bad: impl FnMut(&[u64]) -> bo
     };
     loop {
         let before = best.clone();
-        // Pieces are left out, long ones first.
+        // Removes ranges, long ones first.
         let mut length = best.len() / 2;
         while length > 0 {
             let mut at = 0;
@@ -31,7 +31,7 @@ pub fn shrink(choices: Vec<u64>, tries: usize, mut bad: impl FnMut(&[u64]) -> bo
             }
             length /= 2;
         }
-        // Pieces become zeros.
+        // Sets ranges to 0.
         for length in [32, 8, 2, 1] {
             let mut at = 0;
             while at < best.len() {
@@ -42,7 +42,7 @@ pub fn shrink(choices: Vec<u64>, tries: usize, mut bad: impl FnMut(&[u64]) -> bo
                 at += length;
             }
         }
-        // Numbers become smaller.
+        // Halves numbers.
         for at in 0..best.len() {
             while best.get(at).is_some_and(|&choice| choice > 1) {
                 let mut candidate = best.clone();

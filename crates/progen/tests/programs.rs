@@ -1,12 +1,12 @@
-//! A fixed number of random programs, each in the interpreter and as compiled code
-//! in a mode of its own. `cargo xtask progen` runs more of them.
+//! A fixed number of random programs, each in the interpreter and as compiled code in a mode of its
+//! own. `cargo xtask progen` runs more of them.
 
 use harness::programs::by_workers;
 use progen::{Choices, Setting, try_choices};
 
-/// How many programs are run; their seeds are 1, 2, 3 and so on.
+/// The number of programs; their seeds are 1, 2, 3 and so on.
 const PROGRAMS: u64 = 80;
-/// Bounds the programs.
+/// The bound on the programs' size.
 const SIZE: usize = 60;
 
 #[test]
@@ -33,12 +33,12 @@ fn compiled_programs_give_what_the_interpreter_gives() {
         }
     }
     assert!(problems.is_empty(), "{}", problems.join("\n"));
-    // Most programs give values, and some fail as they should.
+    // Most programs return values, and some fail as expected.
     assert!(values > PROGRAMS * 2, "{values} calls gave values");
     assert!(failures > PROGRAMS / 10, "{failures} calls failed");
 }
 
-/// Runs `work` where there is stack enough for code that is not optimised.
+/// Runs `work` with enough stack for unoptimised code.
 fn stacked<R: Send>(work: impl FnOnce() -> R + Send) -> R {
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().stack_size(64 << 20);

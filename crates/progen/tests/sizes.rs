@@ -1,15 +1,15 @@
-//! A fixed number of random programs about sizes in types. Their results are known
-//! beforehand; the interpreter, which checks all values against the sizes in their types,
-//! compiled code and the simulated device give these. `cargo xtask progen --sizes` runs more.
+//! A fixed number of random programs about sizes in types. Their results are known beforehand, and
+//! compared with those of the interpreter, which checks all values against the sizes in their
+//! types, of compiled code and of the simulated device. `cargo xtask progen --sizes` runs more.
 
 use progen::{Choices, Setting, try_choices};
 
-/// How many programs are run; their seeds are 1, 2, 3 and so on.
+/// The number of programs; their seeds are 1, 2, 3 and so on.
 const PROGRAMS: u64 = 50;
-/// Bounds the programs.
+/// The bound on the programs' size.
 const SIZE: usize = 60;
 
-/// What programs are about, in their text, and in how many of 200 it is.
+/// Text that programs contain, and the least number of 200 programs with it.
 const CONTENT: [(&str, usize); 14] = [
     ("(loop ", 100),
     (" while ", 40),
@@ -51,7 +51,7 @@ fn programs_about_sizes_give_what_is_known_of_them() {
         // Nearly all programs have two calls.
         assert!(values > PROGRAMS * 3 / 2, "{values} calls gave values");
     };
-    // Code that is not optimised needs much stack.
+    // Unoptimised code needs much stack.
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().stack_size(64 << 20);
         let thread = thread.spawn_scoped(scope, work).expect("a thread starts");

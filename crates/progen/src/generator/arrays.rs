@@ -6,7 +6,7 @@ use prim::ScalarType;
 use std::rc::Rc;
 
 impl Gen<'_> {
-    /// An operation that gives an array.
+    /// An operation with an array result.
     pub(super) fn array(&mut self, size: &Size, row: &Rc<Ty>, fuel: u32) -> String {
         let whole = Ty::Array(size.clone(), row.clone());
         let (n, estimate) = (size.text(), self.estimate(size));
@@ -102,7 +102,7 @@ impl Gen<'_> {
         }
     }
 
-    /// A function of parameters of these types, as an argument.
+    /// A function with parameters of these types, as an argument.
     pub(super) fn lambda(&mut self, params: &[Ty], ret: &Ty, fuel: u32) -> String {
         let mark = self.mark();
         let mut text = String::from("(\\");
@@ -170,15 +170,15 @@ impl Gen<'_> {
         self.small(whole, text)
     }
 
-    /// An array that nobody else has.
+    /// An array without aliases.
     pub(super) fn fresh_array(&mut self, ty: &Ty, fuel: u32) -> String {
         let text = self.expr(ty, fuel);
         let fresh = ["(map ", "(map2 ", "(map3 ", "(tabulate ", "(scan ", "(replicate "];
         if fresh.iter().any(|start| text.starts_with(start)) { text } else { format!("(copy {text})") }
     }
 
-    /// An array with one of its parts replaced; it is consumed, and hidden from
-    /// what replaces more than a scalar.
+    /// An array with one of its parts replaced; it is consumed, and hidden in the new value unless
+    /// that is a scalar.
     pub(super) fn update(&mut self, name: &str, ty: &Ty, fuel: u32) -> String {
         let Ty::Array(size, row) = ty else {
             return name.to_owned();
@@ -266,21 +266,21 @@ impl Gen<'_> {
             return dest;
         }
         if self.c.once_in(3) {
-            // The same value again and again, anywhere.
+            // The same value repeatedly, at any index.
             let (value, indices) = (self.expr(row, fuel), Ty::array(other, I64));
             let indices = self.expr(&indices, fuel);
             let v = self.fresh("v");
             return format!("(let {v} = {value} in scatter {dest} {indices} (replicate {k} {v}))");
         }
         if other == *size && self.c.once_in(3) {
-            // What is written is made of what is there.
+            // The written values are computed from the array's.
             let (d, x) = (self.fresh("d"), self.fresh("x"));
             let mark = self.mark();
             self.bind(&x, row.clone());
             let value = self.repeated(self.estimate(size), |g| g.expr(row, fuel));
             self.leave(mark);
-            // The function comes before what it is applied to, so its rows' sizes are not known
-            // yet unless it says them.
+            // The function precedes its argument, so its rows' sizes are only known if its
+            // parameter has a type.
             let ty = row.text();
             return format!(
                 "(let {d} = {dest} in scatter {d} (reverse (iota {k})) (map (\\({x}: {ty}) -> {value}) {d}))"
@@ -288,7 +288,7 @@ impl Gen<'_> {
         }
         let values = self.expr(&Ty::array(other, row.clone()), fuel);
         let offset = self.expr(&I64, fuel / 2);
-        // No two places are equal.
+        // All indices are distinct.
         let indices = match self.c.below(4) {
             0 => format!("(iota {k})"),
             1 => format!("(map (+ {offset}) (iota {k}))"),
@@ -337,7 +337,6 @@ impl Gen<'_> {
         format!("(unzip {}).0", self.expr(&pairs, fuel))
     }
 
-    /// A predicate on values of a type.
     pub(super) fn predicate(&mut self, ty: &Ty, fuel: u32) -> String {
         self.lambda(std::slice::from_ref(ty), &BOOL, fuel)
     }

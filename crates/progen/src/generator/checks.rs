@@ -1,15 +1,15 @@
-//! Expressions that may fail, in one place at most, and whose value depends on
-//! that place whatever the rest is: no optimisation may lose the failure. So all
-//! ways to run a program agree on whether it fails, and with which words.
+//! Expressions that may fail at one point at most, and whose value depends on that point whatever
+//! the rest is: no optimisation may remove the failure. So all executions of a program agree on
+//! whether it fails, and with which message.
 
 use super::Gen;
 use super::types::{BOOL, I64, Size, Ty};
 
-/// The parameter of type `i64` that entry points which may fail have.
+/// The parameter of type `i64` of entry points that may fail.
 pub(super) const SOME: &str = "some";
 
 impl Gen<'_> {
-    /// A value of type `i64` that may not come to be.
+    /// A value of type `i64` whose evaluation may fail.
     fn fallible(&mut self, fuel: u32) -> String {
         let (size, row) = (self.size_of_some(), I64);
         let array = Ty::array(size, row.clone());
@@ -75,8 +75,8 @@ impl Gen<'_> {
         }
     }
 
-    /// A size other than the number 0: what an array without elements was made
-    /// of may be forgotten.
+    /// A size other than the constant 0: the elements of an empty array, with their failures, may
+    /// be optimised away.
     fn size_of_some(&mut self) -> Size {
         match self.size() {
             Size::Const(0) => Size::Const(1),
@@ -84,8 +84,8 @@ impl Gen<'_> {
         }
     }
 
-    /// An index that is not always right, nor known before: of a slice that is
-    /// known to be empty nothing may be left.
+    /// An index that may be out of bounds and is not known statically: a slice that is known to be
+    /// empty may be optimised away.
     fn near(&mut self, fuel: u32) -> String {
         let x = self.expr(&I64, fuel);
         match self.c.below(3) {
@@ -95,18 +95,18 @@ impl Gen<'_> {
         }
     }
 
-    /// An array that stands before an index.
+    /// An array in the position before an index.
     fn fallible_array(&mut self, ty: &Ty, fuel: u32) -> String {
         format!("({} : {})", self.expr(ty, fuel), ty.text())
     }
 
-    /// A result that may fail: its type, and the expression.
+    /// A result that may fail, of type `i64`.
     pub(super) fn failing(&mut self, fuel: u32) -> String {
         let deeper = fuel.saturating_sub(1);
         match self.c.below(9) {
             0 | 1 => self.fallible(deeper),
             2 => {
-                // What it may be made of does not cancel it.
+                // The other operand cannot cancel it.
                 let op = self.word(&["+", "-", "^"]);
                 format!("({} {op} 3 * {})", self.expr(&I64, deeper), self.failing(deeper))
             }

@@ -6,7 +6,7 @@ use super::scalars::INTS;
 use super::types::{BOOL, I64, Size, Ty};
 
 impl Gen<'_> {
-    /// An expression that any type may have.
+    /// An expression form that every type has.
     pub(super) fn control(&mut self, ty: &Ty, fuel: u32) -> String {
         match self.c.below(18) {
             0..=2 => {
@@ -40,7 +40,7 @@ impl Gen<'_> {
         }
     }
 
-    /// How often a loop runs: text with its type's suffix, estimate, the type.
+    /// The trip count of a loop: text with its type's suffix, estimate, the type.
     fn trips(&mut self) -> (String, i64, Ty) {
         let small = 1 + self.c.below(4) as i64;
         if self.c.once_in(3) {
@@ -179,7 +179,7 @@ impl Gen<'_> {
         format!("(match {x} % 4{name} case 0{name} -> {first} case 3 -> {second} case {k} -> {rest})")
     }
 
-    /// A call of a function of the program, if one gives this type.
+    /// A call of a function of the program, if one has this result type.
     pub(super) fn call(&mut self, ty: &Ty, fuel: u32) -> String {
         let fitting: Vec<usize> = (0..self.funs.len())
             .filter(|at| self.funs[*at].ret.fit(ty, &self.funs[*at].open, &mut Vec::new()))
@@ -187,7 +187,7 @@ impl Gen<'_> {
         let Some(fun) = self.c.pick(&fitting).map(|at| self.funs[*at].clone()) else {
             return self.expr(ty, fuel);
         };
-        // Functions are made for this much work around them.
+        // Functions are made for this amount of work around them.
         if self.work > self.cap / 64 {
             return self.leaf(ty);
         }
@@ -216,7 +216,7 @@ impl Gen<'_> {
         text + ")"
     }
 
-    /// A call of a function that takes functions.
+    /// A call of a higher-order function.
     fn higher_order(&mut self, ty: &Ty, fuel: u32) -> String {
         match self.c.below(6) {
             0 => {
@@ -272,7 +272,7 @@ impl Gen<'_> {
                 }
             },
             _ => {
-                // A local function that knows its surroundings.
+                // A local function that captures variables.
                 let f = self.fresh("fn");
                 let params = [self.ty(1), self.ty(1)];
                 let lambda = self.lambda(&params, ty, fuel);
@@ -282,7 +282,7 @@ impl Gen<'_> {
         }
     }
 
-    /// A size that is not known before, in scope from now on.
+    /// Binds a size that is not known statically, and an array of it.
     pub(super) fn bind_varying(&mut self, fuel: u32) -> String {
         let row = self.ty(1);
         let (xs, estimate) = self.varying(&row, fuel);

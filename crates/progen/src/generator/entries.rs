@@ -1,4 +1,4 @@
-//! Whole programs: declarations, entry points, and the arguments for them.
+//! Whole programs: declarations, entry points, and their arguments.
 
 use super::types::{I64, Size, Ty};
 use super::{Gen, SizeVar};
@@ -8,10 +8,10 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::rc::Rc;
 
-/// A program and how to call it.
+/// A program and its calls.
 #[derive(Clone, Debug)]
 pub struct Program {
-    /// Its source.
+    /// The source.
     pub text: String,
     /// The calls.
     pub calls: Vec<Call>,
@@ -24,22 +24,22 @@ pub struct Call {
     pub entry: String,
     /// The arguments as text.
     pub args: String,
-    /// Whether it may fail.
+    /// True if it may fail.
     pub may_fail: bool,
-    /// By how many units in the last place floats may differ.
+    /// The units in the last place by which floats may differ.
     pub ulps: u64,
     /// The results as text, where they are known beforehand.
     pub expected: Option<String>,
 }
 
-/// Mathematical functions of one argument, whose last bits are free.
+/// Mathematical functions of one argument, whose last bits are unspecified.
 const MATH: [&str; 28] = [
     "sin", "cos", "tan", "exp", "log", "log2", "log10", "log1p", "sqrt", "rsqrt", "cbrt", "recip", "sinh",
     "cosh", "tanh", "asin", "acos", "atan", "asinh", "acosh", "atanh", "sinpi", "cospi", "tanpi", "erf",
     "erfc", "gamma", "asinpi",
 ];
 
-/// Functions and operators whose result is one float that the standard fixes.
+/// Functions and operators whose float result is fixed by the standard.
 const EXACT: [&str; 22] = [
     "x + y",
     "x - y",
@@ -121,7 +121,7 @@ pub fn generate(c: &mut Choices, size: usize) -> Program {
 type Parameter = (Rc<str>, Ty);
 
 impl Gen<'_> {
-    /// Parameters of an entry point, in scope; then the text behind its name.
+    /// Binds the parameters of an entry point; also returns the text after its name.
     fn parameters(&mut self) -> (String, Vec<Parameter>) {
         let mut sizes = Vec::new();
         for _ in 0..self.c.below(3) {
@@ -250,7 +250,7 @@ impl Gen<'_> {
             types.push(hidden_sizes(&ty, &parameters));
         }
         if self.c.once_in(3) {
-            // A result whose size nobody knows.
+            // A result of existential size.
             let row = Ty::Scalar(self.scalar_type());
             results.push(self.varying(&row, fuel).0);
             types.push(format!("[]{}", row.text()));
@@ -264,7 +264,7 @@ impl Gen<'_> {
         self.calls(&call, &parameters, calls);
     }
 
-    /// An entry point on arrays that are large enough to be cut into chunks.
+    /// An entry point on arrays that are large enough for several chunks.
     fn big_entry(&mut self, text: &mut String, calls: &mut Vec<Call>) {
         let mark = self.mark();
         let (n, k) = (self.fresh("n"), self.fresh("x"));
@@ -324,7 +324,7 @@ impl Gen<'_> {
         self.calls(&call, &parameters, calls);
     }
 
-    /// An entry point on floats as they come, without sums of them.
+    /// An entry point on arbitrary floats, without sums of them.
     fn float_entry(&mut self, text: &mut String, calls: &mut Vec<Call>) {
         let ty =
             *self.c.pick(&[ScalarType::F64, ScalarType::F32, ScalarType::F16]).unwrap_or(&ScalarType::F64);
@@ -377,7 +377,7 @@ impl Gen<'_> {
     }
 }
 
-/// A result's type: sizes that are no parameters' stay open.
+/// A result's type: sizes that are not parameters' remain unknown.
 fn hidden_sizes(ty: &Ty, parameters: &[Parameter]) -> String {
     let mut known = Vec::new();
     for (_, ty) in parameters {

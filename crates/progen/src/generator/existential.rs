@@ -1,11 +1,11 @@
-//! Arrays whose size nobody knows before: filters, slices, concatenations, flat maps,
-//! branches and loops whose results differ in size.
+//! Arrays of existential size: filters, slices, concatenations, flat maps, branches and loops whose
+//! results differ in size.
 
 use super::Gen;
 use super::types::{BOOL, I64, Size, Ty};
 
 impl Gen<'_> {
-    /// An array of elements of this type, and about how many there are.
+    /// An array with elements of this type, and its estimated size.
     pub(super) fn varying(&mut self, row: &Ty, fuel: u32) -> (String, i64) {
         let size = self.size();
         let estimate = self.estimate(&size);
@@ -34,7 +34,7 @@ impl Gen<'_> {
             4 | 5 => {
                 let slice = self.word(&["1:", "::2", "::-1", "::-2", ":2", "2:", "1:3", "-1:"]);
                 let x = self.fresh("s");
-                // Slices are in bounds of what is long enough.
+                // Slices are in bounds of an array that is long enough.
                 let whole = Ty::array(Size::Const(3), row.clone());
                 let more = self.leaf(&whole);
                 let bounded = match slice {
@@ -87,7 +87,7 @@ impl Gen<'_> {
         }
     }
 
-    /// A flat map over elements of this type, of which it gives one of the results.
+    /// One of the results of a flat map over elements of this type, with its estimated size.
     fn flat_mapped(&mut self, xs: &str, row: &Ty, estimate: i64, fuel: u32) -> (String, i64) {
         let x = self.fresh("x");
         let mark = self.mark();

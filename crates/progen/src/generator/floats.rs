@@ -1,9 +1,8 @@
-//! Expressions of float types. Every value is *small*: a multiple of 1/4 (of 1/2
-//! for `f16`) below 64 (8). Sums and products of a few such values are exact,
-//! and so are sums of thousands; what could become too large or too fine is made
-//! small by a function that keeps its low bits. Zeros have no sign, and neither
-//! infinities nor NaNs come up: those are for [`super::checks`]' neighbours, the
-//! entry points on special values.
+//! Expressions of float types. Every value is *small*: a multiple of 1/4 (of 1/2 for `f16`) below
+//! 64 (8). Sums and products of a few such values are exact, and so are sums of thousands; a value
+//! that could become too large or too fine is made small by a function that keeps its low bits.
+//! Zeros have no sign, and there are no infinities or NaNs: the entry points on special values test
+//! those.
 
 use super::Gen;
 use super::types::Ty;
@@ -21,7 +20,7 @@ fn small(ty: ScalarType) -> (u32, u32) {
     if ty == ScalarType::F16 { (3, 1) } else { (6, 2) }
 }
 
-/// Bits that products and sums may take.
+/// The number of bits that products and sums may have.
 fn precision(ty: ScalarType) -> u32 {
     match ty {
         ScalarType::F16 => 10,
@@ -30,7 +29,7 @@ fn precision(ty: ScalarType) -> u32 {
     }
 }
 
-/// A scalar as one of another type; a float is small. `text` is no float.
+/// A conversion of a scalar that is no float; a float result is small.
 pub(super) fn convert(text: &str, from: ScalarType, to: ScalarType) -> String {
     let (source, target) = (from.name(), to.name());
     if from == to {
@@ -59,8 +58,7 @@ impl Gen<'_> {
         if n % 2 == 0 && magnitude > 0 { format!("(-{x}{name})") } else { format!("{x}{name}") }
     }
 
-    /// What makes a value small, applied to a text of this type: to all floats
-    /// in it. Types without floats stay as they are.
+    /// Makes the floats in a text of this type small. Types without floats are unchanged.
     pub(super) fn small(&mut self, ty: &Ty, text: String) -> String {
         if !ty.has_floats() {
             return text;
@@ -97,7 +95,7 @@ impl Gen<'_> {
         }
     }
 
-    /// An operation that gives a float, small.
+    /// An operation with a small float result.
     pub(super) fn float(&mut self, ty: ScalarType, fuel: u32) -> String {
         let bounded = self.bounded(ty, fuel);
         let (whole, fraction) = small(ty);
@@ -144,7 +142,7 @@ impl Gen<'_> {
             10 => Bounded { text: format!("({} / 2{name})", x.text), fraction: x.fraction + 1, ..x },
             11 => Bounded { text: format!("({name}.abs {})", x.text), ..x },
             12 => {
-                // A zero with a sign comes of rounding what lies below.
+                // Rounding a small number may give a zero with a sign; the sum removes it.
                 let fun = self.word(&["floor", "ceil", "round", "trunc"]);
                 Bounded { text: format!("({name}.{fun} {} + 0{name})", x.text), whole: x.whole + 1, ..x }
             }

@@ -5,7 +5,7 @@ use super::{Fun, Gen, Param, SizeVar};
 use std::fmt::Write as _;
 use std::rc::Rc;
 
-/// What functions take the size parameters of their arguments to be.
+/// The assumed value of functions' size parameters.
 const ASSUMED_SIZE: i64 = 8;
 
 /// A call as text.
@@ -14,7 +14,7 @@ pub(super) fn apply_text(fun: &str, args: &[String]) -> String {
 }
 
 impl Gen<'_> {
-    /// A sum type.
+    /// Declares a sum type.
     pub(super) fn declare_sum(&mut self) -> String {
         let name = format!("sum{}", self.sums.len());
         let cases: Vec<(String, Vec<Ty>)> = (0..2 + self.c.below(3))
@@ -48,17 +48,17 @@ impl Gen<'_> {
         text
     }
 
-    /// A constant.
+    /// Declares a constant.
     pub(super) fn declare_constant(&mut self) -> String {
         let ty = self.ty(2);
         let value = self.expr(&ty, 2);
         let name = self.fresh("g");
-        // Results of functions share nothing with constants.
+        // Results of functions must not alias constants.
         self.bind(&format!("(copy {name})").into(), ty.clone());
         format!("def {name} : {} = {value}\n\n", ty.text())
     }
 
-    /// A function.
+    /// Declares a function.
     pub(super) fn declare_function(&mut self, fuel: u32) -> String {
         let name = self.fresh("fn");
         let mark = self.mark();
@@ -71,7 +71,7 @@ impl Gen<'_> {
             self.sizes.push(SizeVar { name: n.clone(), estimate: ASSUMED_SIZE });
             open.push(n);
         }
-        // A size parameter stands in the type of a parameter.
+        // A size parameter occurs in the type of a parameter.
         for n in &open {
             let mut row = Ty::Scalar(self.scalar_type());
             if self.c.once_in(4) {
@@ -105,7 +105,7 @@ impl Gen<'_> {
         let mut body = String::new();
         let mut result = None;
         for param in &params {
-            // What is not updated at once is only read.
+            // A parameter that is not updated here is only read.
             if param.unique && result.is_none() {
                 self.bind(&param.name, param.ty.clone());
                 let update = self.update(&param.name, &param.ty, fuel);

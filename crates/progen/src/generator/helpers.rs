@@ -1,6 +1,5 @@
-//! Functions that programs use again and again: polymorphic and of higher order
-//! ones, what keeps floats small, what brings arrays to a wanted size. A program
-//! declares those that it uses.
+//! Helper functions of programs: polymorphic and higher-order functions, functions that keep floats
+//! small, and functions that resize arrays. A program declares the ones that it uses.
 
 use super::Gen;
 
@@ -48,7 +47,7 @@ const HELPERS: [(&str, &str); 17] = [
 ];
 
 impl Gen<'_> {
-    /// The name of a helper, which is declared then.
+    /// The name of a helper, which is then declared.
     pub(super) fn helper(&mut self, name: &'static str) -> &'static str {
         if let Some(at) = HELPERS.iter().position(|(other, _)| *other == name) {
             self.helpers.insert(at);

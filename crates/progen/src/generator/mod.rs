@@ -1,19 +1,17 @@
-//! Programs from choices: expressions of a wanted type, over the variables in
-//! scope, so that all are well typed as they are made.
+//! The generator of programs: expressions of a required type, over the variables in scope, so that
+//! they are well typed by construction.
 //!
 //! Rules that make results comparable:
-//! - Expressions cannot fail, though checks stand in them: indices are reduced
-//!   to their range, divisors made odd. What can fail is made by [`checks`]
-//!   alone, and its value is always a result.
-//! - The value of every float expression is a multiple of 1/4 below 64 ([`scalars`]
-//!   says how), so sums and products of floats are exact in any order.
-//! - Operators given to reductions, scans and histograms are associative, with a
-//!   true neutral element; those of histograms commute. Writes of one `scatter`
-//!   to one place are equal.
-//! - What is consumed is fresh: nobody else has it.
-//! - Programs do not run long: `work` estimates how often the expression
-//!   being made is evaluated, and what repeats it further is made while that is
-//!   below `cap`.
+//! - Expressions cannot fail, though they contain checks: indices are reduced to their range,
+//!   divisors made odd. Fallible expressions are made only by [`checks`], and their value is always
+//!   a result.
+//! - The value of every float expression is a multiple of 1/4 below 64 ([`floats`] explains how),
+//!   so sums and products of floats are exact in any order.
+//! - Operators of reductions, scans and histograms are associative, with a true neutral element;
+//!   those of histograms commute. Writes of one `scatter` to one location are equal.
+//! - Consumed arrays are fresh: they have no aliases.
+//! - Programs do not run long: `work` estimates how often the current expression is evaluated, and
+//!   expressions that repeat it further are made while that is below `cap`.
 
 #![allow(
     clippy::format_collect,
@@ -44,12 +42,11 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 use types::{I64, Size, Sum, Ty};
 
-/// A variable.
 #[derive(Clone, Debug)]
 struct Var {
     name: Rc<str>,
     ty: Ty,
-    /// Whether it can be used: not consumed, not hidden.
+    /// True if it can be used: not consumed, not hidden.
     live: bool,
 }
 
@@ -57,7 +54,7 @@ struct Var {
 #[derive(Clone, Debug)]
 struct SizeVar {
     name: Rc<str>,
-    /// What it is about.
+    /// The estimated value.
     estimate: i64,
 }
 
@@ -66,7 +63,7 @@ struct SizeVar {
 struct Param {
     name: Rc<str>,
     ty: Ty,
-    /// Whether it is consumed.
+    /// True if it is consumed.
     unique: bool,
 }
 
@@ -74,14 +71,14 @@ struct Param {
 #[derive(Clone, Debug)]
 struct Fun {
     name: Rc<str>,
-    /// The sizes that a call fixes: size parameters, and parameters that are
-    /// sizes of the result.
+    /// The sizes that a call instantiates: size parameters, and parameters that are sizes of the
+    /// result.
     open: Vec<Rc<str>>,
     params: Vec<Param>,
     ret: Ty,
 }
 
-/// A program in the making.
+/// The state of the generator.
 struct Gen<'a> {
     c: &'a mut Choices,
     vars: Vec<Var>,
@@ -90,26 +87,26 @@ struct Gen<'a> {
     sums: Vec<Rc<Sum>>,
     helpers: BTreeSet<usize>,
     next: u32,
-    /// About how often what is made now is evaluated.
+    /// The estimated number of evaluations of the current expression.
     work: i64,
-    /// Where `work` ends.
+    /// The upper limit of `work`.
     cap: i64,
-    /// Choices after which everything is made simple.
+    /// The number of choices after which everything is simple.
     limit: usize,
 }
 
-/// What is in scope, to go back to.
+/// The extent of the scope, to return to.
 struct Mark {
     vars: usize,
     sizes: usize,
     funs: usize,
 }
 
-/// Sizes that are numbers.
+/// Constant sizes.
 const SMALL_SIZES: [i64; 6] = [1, 2, 3, 4, 5, 0];
 
 impl Gen<'_> {
-    /// A new name that begins so.
+    /// A new name with this prefix.
     fn fresh(&mut self, start: &str) -> Rc<str> {
         self.next += 1;
         format!("{start}{}", self.next).into()
@@ -130,19 +127,19 @@ impl Gen<'_> {
         self.vars.push(Var { name: name.clone(), ty, live: true });
     }
 
-    /// Takes a variable out of use, or back.
+    /// Disables a variable, or enables it again.
     fn set_live(&mut self, name: &str, live: bool) {
         if let Some(var) = self.vars.iter_mut().rev().find(|var| &*var.name == name) {
             var.live = live;
         }
     }
 
-    /// Whether repeating what is made now so often is fine.
+    /// Returns true if the current expression may be repeated this often.
     fn affordable(&self, times: i64) -> bool {
         self.work.saturating_mul(times.max(1)) <= self.cap
     }
 
-    /// Makes something that is repeated so often.
+    /// Makes something that is evaluated `times` times.
     fn repeated<R>(&mut self, times: i64, make: impl FnOnce(&mut Self) -> R) -> R {
         let before = self.work;
         self.work = before.saturating_mul(times.max(1));
@@ -151,7 +148,7 @@ impl Gen<'_> {
         made
     }
 
-    /// About what a size is.
+    /// The estimated value of a size.
     fn estimate(&self, size: &Size) -> i64 {
         match size {
             Size::Const(n) => *n,
@@ -162,7 +159,7 @@ impl Gen<'_> {
         }
     }
 
-    /// About how many scalars a value of this type has.
+    /// The estimated number of scalars in a value of this type.
     fn cells(&self, ty: &Ty) -> i64 {
         match ty {
             Ty::Scalar(_) | Ty::Sum(_) => 1,
@@ -172,12 +169,12 @@ impl Gen<'_> {
         }
     }
 
-    /// Whether an array of so many such rows may be made.
+    /// Returns true if an array of this many such rows is affordable.
     fn affordable_array(&self, size: &Size, row: &Ty) -> bool {
         self.affordable(self.estimate(size).saturating_mul(self.cells(row)))
     }
 
-    /// A size to make something of.
+    /// A size for a new array.
     fn size(&mut self) -> Size {
         let vars = self.sizes.iter().rev().take(5);
         let vars = vars.filter(|var| self.affordable(var.estimate));
@@ -190,7 +187,6 @@ impl Gen<'_> {
         sizes.swap_remove((at - 1) / 2)
     }
 
-    /// A type of scalars.
     fn scalar_type(&mut self) -> ScalarType {
         use ScalarType::{Bool, F16, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64};
         const TYPES: [ScalarType; 20] = [
@@ -200,7 +196,7 @@ impl Gen<'_> {
         *self.c.pick(&TYPES).unwrap_or(&I64)
     }
 
-    /// A type; arrays and tuples nest at most so deep.
+    /// A type; arrays and tuples are nested up to `depth` levels.
     fn ty(&mut self, depth: u32) -> Ty {
         if depth == 0 {
             return Ty::Scalar(self.scalar_type());
@@ -245,7 +241,7 @@ impl Gen<'_> {
         sizes.into_iter().rev().fold(scalar, |row, size| Ty::array(size, row))
     }
 
-    /// An expression of a type, in brackets where that is needed anywhere.
+    /// An expression of a type, in parentheses where they may be needed.
     fn expr(&mut self, ty: &Ty, fuel: u32) -> String {
         if fuel == 0 || self.c.count() > self.limit {
             return self.leaf(ty);
@@ -257,7 +253,7 @@ impl Gen<'_> {
         }
     }
 
-    /// An expression that only values of this kind of type have.
+    /// An expression that is specific to this kind of type.
     fn own(&mut self, ty: &Ty, fuel: u32) -> String {
         match ty {
             Ty::Scalar(scalar) => self.scalar(*scalar, fuel),
@@ -296,7 +292,7 @@ impl Gen<'_> {
         format!("(#{name}{payload} : {})", sum.name)
     }
 
-    /// The parts of variables that have a type, as text.
+    /// The parts of variables that have a required type, as text.
     fn known(&self, wanted: impl Fn(&Ty) -> bool) -> Vec<(String, Ty)> {
         let mut found = Vec::new();
         let recent = self.vars.iter().rev().filter(|var| var.live).take(24);
@@ -310,7 +306,7 @@ impl Gen<'_> {
         found
     }
 
-    /// A variable, part of one, something plain made of one, or a constant.
+    /// A variable, part of one, something simple made of one, or a constant.
     fn leaf(&mut self, ty: &Ty) -> String {
         let known = self.known(|other| other == ty);
         let at = self.c.below(known.len() * 3 + 1);
@@ -345,7 +341,6 @@ impl Gen<'_> {
         }
     }
 
-    /// A constant.
     fn constant(&mut self, ty: &Ty) -> String {
         match ty {
             Ty::Scalar(scalar) => self.literal(*scalar),
@@ -370,7 +365,7 @@ impl Gen<'_> {
     }
 }
 
-/// Adds what of a value has a wanted type.
+/// Adds the parts of a value that have a required type.
 fn parts(text: String, ty: &Ty, wanted: &impl Fn(&Ty) -> bool, found: &mut Vec<(String, Ty)>) {
     match ty {
         Ty::Tuple(tys) => {

@@ -1,12 +1,12 @@
-//! Modules: a module type, modules of that type, a parametric module, and its
-//! applications. Their functions are called like others.
+//! Modules: a module type, modules of that type, a parametric module, and its applications. Their
+//! functions are called like others.
 
 use super::types::{I64, Size, Ty};
 use super::{Fun, Gen, Param};
 use std::fmt::Write as _;
 use std::rc::Rc;
 
-/// The module type, and the parametric module over it.
+/// The module type.
 const SIGNATURE: &str = "\
 module type monoid = {
   type t
@@ -19,7 +19,7 @@ module type monoid = {
 ";
 
 impl Gen<'_> {
-    /// Some modules, if the program is to have any.
+    /// Declares some modules.
     pub(super) fn declare_modules(&mut self, fuel: u32) -> String {
         let mut text = SIGNATURE.to_owned();
         let mut arguments = Vec::new();

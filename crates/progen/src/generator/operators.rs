@@ -1,5 +1,4 @@
-//! Operators for reductions, scans and histograms: associative, with a neutral
-//! element that changes nothing.
+//! Operators for reductions, scans and histograms: associative, with a neutral element.
 
 use super::Gen;
 use super::types::Ty;
@@ -9,9 +8,9 @@ use prim::ScalarType;
 pub(super) struct Operator {
     /// The function, as an argument.
     pub fun: String,
-    /// Its neutral element.
+    /// The neutral element.
     pub neutral: String,
-    /// Whether it commutes.
+    /// True if it commutes.
     pub commutes: bool,
 }
 
@@ -90,7 +89,7 @@ impl Gen<'_> {
             5 => commuting("(^)".to_owned(), format!("0{name}")),
             6 => extreme("max", "lowest"),
             7 => extreme("min", "highest"),
-            // The last one that is not 0.
+            // The last value that is not 0.
             _ => Operator {
                 fun: format!("(\\(x: {name}) (y: {name}) -> if y == 0{name} then x else y)"),
                 neutral: format!("0{name}"),
@@ -107,7 +106,7 @@ impl Gen<'_> {
             && self.c.once_in(2)
         {
             let name = x.name();
-            // Linear functions, one after the other.
+            // Composition of linear functions.
             return Some(Operator {
                 fun: format!("(\\(a, b) (c: {name}, d: {name}) -> (a * c, b * c + d))"),
                 neutral: format!("(1{name}, 0{name})"),
@@ -120,7 +119,7 @@ impl Gen<'_> {
             && self.c.once_in(2)
         {
             let name = x.name();
-            // The least with its place.
+            // The minimum with its index.
             return Some(Operator {
                 fun: format!(
                     "(\\(a: {name}, i: i64) (b: {name}, j: i64) -> \

@@ -1,6 +1,6 @@
-//! An entry point that reduces and scans the rows of a matrix, whole or cut off at
-//! lengths of their own: what vector lanes share from a length on that is a tuning
-//! parameter. The values are small, so the sums are exact; zeros have no sign.
+//! An entry point that reduces and scans the rows of a matrix, whole or truncated to individual
+//! lengths: the length from which on vector lanes share a row is a tuning parameter. The values are
+//! small, so the sums are exact; zeros have no sign.
 
 use super::Gen;
 use crate::generator::Call;
@@ -25,7 +25,7 @@ impl Gen<'_> {
             shown.join(", "),
             results.join(",\n   ")
         );
-        // Around the usual thresholds, too.
+        // Also around the usual thresholds.
         let long = self.c.pick(&[4, 20, 40, 70, 150]).copied().unwrap_or(4);
         let (n, m) = (self.c.below(5), self.c.below(long));
         let row = |g: &mut Self| {
@@ -47,7 +47,7 @@ impl Gen<'_> {
         });
     }
 
-    /// Something for each row, and whether that is a row.
+    /// A result for each row, and true if that is a row.
     fn rows_result(&mut self, name: &str) -> (String, bool) {
         let (op, neutral) = *self
             .c

@@ -1,5 +1,5 @@
-//! Expressions of integer and truth types, and what all scalars have in common:
-//! elements, reductions, conversions.
+//! Expressions of integer and boolean types, and the expressions common to all scalars: elements,
+//! reductions, conversions.
 
 use super::Gen;
 use super::types::{BOOL, I64, Size, Ty};
@@ -17,20 +17,18 @@ pub(super) const INTS: [ScalarType; 8] = [
     ScalarType::U64,
 ];
 
-/// Wrapping operators of integers that never fail.
+/// Wrapping integer operators that never fail.
 const OPERATORS: [&str; 6] = ["+", "-", "*", "&", "|", "^"];
 /// Operators whose right operand must not be 0.
 const DIVISIONS: [&str; 4] = ["/", "%", "//", "%%"];
-/// Comparisons.
 pub(super) const COMPARISONS: [&str; 6] = ["==", "!=", "<", "<=", ">", ">="];
 
 impl Gen<'_> {
-    /// One of some texts.
+    /// A random one of these texts.
     pub(super) fn word(&mut self, words: &[&'static str]) -> &'static str {
         self.c.pick(words).copied().unwrap_or_default()
     }
 
-    /// A literal.
     pub(super) fn literal(&mut self, ty: ScalarType) -> String {
         let name = ty.name();
         if ty == ScalarType::Bool {
@@ -48,7 +46,7 @@ impl Gen<'_> {
         }
     }
 
-    /// An operation that gives a scalar.
+    /// An operation with a scalar result.
     pub(super) fn scalar(&mut self, ty: ScalarType, fuel: u32) -> String {
         match self.c.below(10) {
             0..=4 if ty == ScalarType::Bool => self.truth(fuel),
@@ -78,7 +76,7 @@ impl Gen<'_> {
             9 => {
                 let op = self.word(&["<<", ">>", ">>>"]);
                 let y = self.expr(&Ty::Scalar(ty), fuel);
-                // Now and then by more than there are bits.
+                // Sometimes by more than the width.
                 if self.c.once_in(4) {
                     format!("({x} {op} ({y} & 63{name}))")
                 } else {
@@ -118,7 +116,7 @@ impl Gen<'_> {
         }
     }
 
-    /// A truth value.
+    /// A boolean expression.
     pub(super) fn truth(&mut self, fuel: u32) -> String {
         match self.c.below(8) {
             0..=3 => {
@@ -141,7 +139,7 @@ impl Gen<'_> {
         }
     }
 
-    /// An element (or row) of an array, which is in bounds.
+    /// An element (or row) of an array, in bounds.
     pub(super) fn element(&mut self, ty: &Ty, fuel: u32) -> String {
         let known = self.known(|other| matches!(other, Ty::Array(_, row) if **row == *ty));
         let (array, size) = match self.c.pick(&known).cloned() {
@@ -218,7 +216,7 @@ impl Gen<'_> {
                 ScalarType::Bool => format!("({}.bool {x})", ty.name()),
                 from if from.is_float() => {
                     let text = format!("({}.{} {x})", ty.name(), from.name());
-                    // Fewer bits than it has.
+                    // A conversion to a narrower type.
                     if ty == ScalarType::F16 && from != ty { self.small(&Ty::Scalar(ty), text) } else { text }
                 }
                 from => super::floats::convert(&x, from, ty),
@@ -227,7 +225,7 @@ impl Gen<'_> {
         }
     }
 
-    /// Something that a whole array says.
+    /// A property of a whole array.
     fn aggregate(&mut self, ty: ScalarType, fuel: u32) -> String {
         let size = self.size();
         let row = self.ty(1);

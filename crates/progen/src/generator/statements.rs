@@ -19,7 +19,7 @@ impl Gen<'_> {
         format!("{text}in {result})")
     }
 
-    /// A binding; what it binds is in scope afterwards.
+    /// A binding, which is then in scope.
     pub(super) fn statement(&mut self, fuel: u32) -> String {
         match self.c.below(12) {
             0..=4 => {
@@ -61,7 +61,7 @@ impl Gen<'_> {
         }
     }
 
-    /// A fresh array is read, then consumed.
+    /// Makes a fresh array, reads it, then consumes it.
     fn consumption(&mut self, fuel: u32) -> String {
         let ty = self.plain_array();
         let value = self.fresh_array(&ty, fuel);
@@ -69,7 +69,7 @@ impl Gen<'_> {
         let mut text = format!("let {first} : {} = {value}", ty.text());
         self.bind(&first, ty.clone());
         for _ in 0..self.c.below(3) {
-            // A scalar has no part in the array.
+            // A scalar does not alias the array.
             let scalar = Ty::Scalar(self.scalar_type());
             let (x, value) = (self.fresh("x"), self.expr(&scalar, fuel));
             let _ = write!(text, "\n  let {x} = {value}");
@@ -82,7 +82,7 @@ impl Gen<'_> {
         text
     }
 
-    /// A function that knows its surroundings.
+    /// A local function that captures variables.
     fn local_function(&mut self, fuel: u32) -> String {
         let f = self.fresh("fn");
         let mark = self.mark();

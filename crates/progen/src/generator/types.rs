@@ -1,20 +1,18 @@
-//! Types of generated expressions. Sizes are numbers or names in scope, so types
-//! are equal where the checker takes them to be equal.
+//! Types of generated expressions. Sizes are numbers or names in scope, so types are equal where
+//! the checker infers them to be equal.
 
 use prim::ScalarType;
 use std::rc::Rc;
 
-/// A size.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Size {
-    /// A number.
     Const(i64),
     /// A name in scope.
     Var(Rc<str>),
 }
 
 impl Size {
-    /// As an expression of type `i64`, and in types.
+    /// The size as an expression of type `i64`, and in types.
     pub fn text(&self) -> String {
         match self {
             Self::Const(n) => n.to_string(),
@@ -23,25 +21,21 @@ impl Size {
     }
 }
 
-/// A declared sum type: name, constructors with their payloads.
+/// A declared sum type.
 #[derive(PartialEq, Eq, Debug)]
 pub(crate) struct Sum {
-    /// Its name.
     pub name: String,
-    /// Its constructors; payloads have no names as sizes.
+    /// The constructors with their payloads, which have constant sizes.
     pub cases: Vec<(String, Vec<Ty>)>,
 }
 
-/// A type.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Ty {
-    /// A scalar.
     Scalar(ScalarType),
     /// An array: its outer size, and its rows.
     Array(Size, Rc<Ty>),
     /// A tuple of at least two components.
     Tuple(Vec<Ty>),
-    /// A record.
     Record(Vec<(&'static str, Ty)>),
     /// A declared sum type.
     Sum(Rc<Sum>),
@@ -49,11 +43,10 @@ pub(crate) enum Ty {
 
 /// The type of sizes and indices.
 pub(crate) const I64: Ty = Ty::Scalar(ScalarType::I64);
-/// The type of truth values.
 pub(crate) const BOOL: Ty = Ty::Scalar(ScalarType::Bool);
 
 impl Ty {
-    /// An array of this.
+    /// An array of this type.
     pub fn array(size: Size, row: Self) -> Self {
         Self::Array(size, Rc::new(row))
     }
@@ -76,7 +69,7 @@ impl Ty {
         }
     }
 
-    /// The scalar that it is.
+    /// The scalar type, if it is one.
     pub fn scalar(&self) -> Option<ScalarType> {
         match self {
             Self::Scalar(scalar) => Some(*scalar),
@@ -84,7 +77,7 @@ impl Ty {
         }
     }
 
-    /// Whether it has floats, outside of sum types.
+    /// Returns true if it has floats, outside of sum types.
     pub fn has_floats(&self) -> bool {
         match self {
             Self::Scalar(scalar) => scalar.is_float(),
@@ -95,7 +88,7 @@ impl Ty {
         }
     }
 
-    /// The names that stand for sizes in it.
+    /// Adds the names of sizes in it.
     pub fn size_names(&self, names: &mut Vec<Rc<str>>) {
         match self {
             Self::Scalar(_) | Self::Sum(_) => {}
@@ -130,7 +123,8 @@ impl Ty {
         }
     }
 
-    /// What the names `open` have to be for this type to be `goal`.
+    /// Unifies the type with `goal` by instantiating the names `open`; returns false if that is
+    /// impossible.
     pub fn fit(&self, goal: &Self, open: &[Rc<str>], found: &mut Vec<(Rc<str>, Size)>) -> bool {
         match (self, goal) {
             (Self::Scalar(x), Self::Scalar(y)) => x == y,

@@ -1,5 +1,4 @@
-//! Expressions of any type: what is particular to it, bindings, branches, matches, loops
-//! and calls.
+//! Expressions of any type: forms specific to a type, bindings, branches, matches, loops and calls.
 
 use super::exp::{Cond, Exp, Iter, Name, Pat, Prim};
 use super::scope::{Gen, What};
@@ -32,12 +31,12 @@ impl Gen<'_> {
         }
     }
 
-    /// Whether all modules in a type can be named here.
+    /// Returns true if all modules in a type can be named here.
     pub fn nameable(&self, ty: &Ty) -> bool {
         self.anonymous(ty).is_some()
     }
 
-    /// An expression of this type but for sizes, and its type.
+    /// An expression of this type up to sizes, and its type.
     pub fn synth(&mut self, goal: &Ty, fuel: u32) -> (Exp, Ty) {
         if *goal == Ty::Int {
             return (self.int(fuel), Ty::Int);
@@ -60,7 +59,7 @@ impl Gen<'_> {
         }
     }
 
-    /// An expression that only this kind of type has.
+    /// An expression form specific to this kind of type.
     fn own(&mut self, goal: &Ty, fuel: u32) -> (Exp, Ty) {
         let less = fuel.saturating_sub(1);
         match goal {
@@ -112,8 +111,7 @@ impl Gen<'_> {
         }
     }
 
-    /// A record whose arrays have one size, which nobody knows: `let a = filter .. in
-    /// {a, b = map .. a}`.
+    /// A record whose arrays have one existential size: `let a = filter .. in {a, b = map .. a}`.
     fn filtered_record(&mut self, fields: &[(&'static str, Ty)], fuel: u32) -> (Exp, Ty) {
         let (first, size) = self.array(fuel);
         let x: Name = fields.first().map_or("a", |(name, _)| name).into();
@@ -143,7 +141,7 @@ impl Gen<'_> {
         at.checked_sub(1).map_or(text, |at| names[at / 2].to_owned())
     }
 
-    /// Constructors without the type that they belong to, in branches and matches.
+    /// Constructors without a type annotation, in branches and matches.
     pub fn bare(&mut self, goal: &Ty, fuel: u32) -> (Exp, Ty) {
         let Ty::Sum(cases) = goal else {
             return self.synth(goal, fuel);
@@ -182,8 +180,8 @@ impl Gen<'_> {
         (Exp::Constr(at, constr, made), ty)
     }
 
-    /// A value of a sum type, in a branch beside others if it lacks constructors whose
-    /// payloads have sizes: nothing else says what these are.
+    /// A value of a sum type, in a branch with others if it lacks constructors whose payloads have
+    /// sizes: nothing else determines these.
     fn determined(&mut self, e: Exp, ty: Ty) -> (Exp, Ty) {
         let (mut e, mut ty) = (e, ty);
         let Ty::Sum(cases) = ty.clone() else {
@@ -304,7 +302,7 @@ impl Gen<'_> {
         (Exp::Let(pat, Box::new(e), Box::new(body)), ty)
     }
 
-    /// A match on a value of a sum type; its results are `bare` where asked for.
+    /// A match on a value of a sum type, with `bare` results if requested.
     fn matching(&mut self, goal: &Ty, fuel: u32, bare: bool) -> (Exp, Ty) {
         let sums: Vec<Ty> = self
             .abbreviations
@@ -315,7 +313,7 @@ impl Gen<'_> {
         let Some(sum) = self.c.pick(&sums).cloned() else {
             return self.synth(goal, fuel.saturating_sub(1));
         };
-        // A value whose constructors the cases tell needs no type.
+        // The type of a value is inferred from the cases' constructors.
         let (e, ty) = if self.c.once_in(3) { self.synth(&sum, fuel) } else { self.own(&sum, fuel) };
         let ty = self.close(&ty);
         let Ty::Sum(cases) = &ty else {
@@ -411,7 +409,7 @@ impl Gen<'_> {
         for (name, ty) in names.iter().zip(&inside) {
             self.bind(name, ty.clone());
         }
-        // A size that meets another one inside is that one at the start, too.
+        // A size that is unified with another one inside equals it at the start, too.
         let ids: Vec<Id> = inside
             .iter()
             .flat_map(Ty::sizes)
@@ -426,7 +424,7 @@ impl Gen<'_> {
             (body, ends) = self.loop_body(&goals, &names, while_loop, 0);
         }
         self.scope.truncate(mark);
-        // A size that the body reproduces stays what it is at the start.
+        // A size that the body preserves equals the one at the start.
         let mut outside = Vec::new();
         for ((start, inside), end) in start.iter().zip(&inside).zip(&ends) {
             let (starts, insides) = (start.sizes(), inside.sizes());
@@ -470,7 +468,7 @@ impl Gen<'_> {
                 let next = vec![Exp::Var(names[0].clone()), Exp::Int(1)];
                 (Exp::prim(Prim::Add, next), Ty::Int)
             } else if self.c.once_in(4) {
-                // Another parameter, so that some change places.
+                // Another parameter, so that some are permuted.
                 let known = self.known(&|ty| ty.alike(goal));
                 let named = |(e, _): &&(Exp, Ty)| matches!(e, Exp::Var(x) if names.contains(x));
                 let params: Vec<(Exp, Ty)> = known.iter().filter(named).cloned().collect();
@@ -489,8 +487,8 @@ impl Gen<'_> {
     }
 }
 
-/// Whether a payload that is absent in one branch has a size that is made in the other: a
-/// constructor needs to know all sizes.
+/// Returns true if a payload that is absent in one branch has a size that is made in the other: a
+/// constructor requires all its sizes to be known.
 fn too_early(a: &Ty, b: &Ty, before: Id) -> bool {
     let made = |size: &Size| {
         let mut made = false;

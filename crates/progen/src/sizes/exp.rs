@@ -1,9 +1,8 @@
-//! Expressions of generated programs, and their text. Names stand for what they stand
-//! for in the text, so an expression means what its text means.
+//! Expressions of generated programs, and their text. Names follow the scoping of the text, so an
+//! expression has the meaning of its text.
 
 use std::rc::Rc;
 
-/// A name.
 pub(super) type Name = Rc<str>;
 
 /// A function of one element, as it is written.
@@ -28,7 +27,7 @@ pub(super) enum Test {
     BelowVar(Name, Name),
 }
 
-/// How an application to an array is written.
+/// The syntax of an application to an array.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Form {
     /// `f a xs`
@@ -37,11 +36,11 @@ pub(super) enum Form {
     Pipe,
     /// `f a <| xs`
     Back,
-    /// `app (f a) xs`, by a function of any function
+    /// `app (f a) xs`, through a higher-order function
     App,
 }
 
-/// A built-in operation, or one of a helper function.
+/// A built-in operation, or a call of a helper function.
 #[derive(Clone, Debug)]
 pub(super) enum Prim {
     Add,
@@ -58,12 +57,12 @@ pub(super) enum Prim {
     Replicate,
     Map(Step),
     Filter(Test),
-    /// A side of a partition.
+    /// One result of a partition.
     Side(Test, bool),
     Concat,
-    /// Two arrays of one size, added.
+    /// The sum of two arrays of one size.
     Map2,
-    /// Two arrays of one size, zipped, added.
+    /// The same by a map over the zipped arrays.
     Zipped,
     Reverse,
     Scan,
@@ -105,18 +104,18 @@ pub(super) struct Cond {
     pub right: Exp,
 }
 
-/// What bindings and loops bind.
+/// The pattern of a binding or a loop.
 #[derive(Clone, Debug)]
 pub(super) enum Pat {
-    /// A name, with a type in brackets where there is one.
+    /// A name, with a type in parentheses if there is one.
     Name(Name, Option<String>),
     Tuple(Vec<Self>),
-    /// `[k] (x: t)`, as in `let [k] (x: t) = e`: names of the sizes of an array or of a
-    /// value of an abstract type.
+    /// `[k] (x: t)`, as in `let [k] (x: t) = e`: names of the sizes of an array or of a value of an
+    /// abstract type.
     Sized(Vec<Name>, Name, String),
 }
 
-/// What a loop runs over.
+/// The form of a loop.
 #[derive(Clone, Debug)]
 pub(super) enum Iter {
     For(Name, Exp),
@@ -125,7 +124,6 @@ pub(super) enum Iter {
     While(Name, i64),
 }
 
-/// An expression.
 #[derive(Clone, Debug)]
 pub(super) enum Exp {
     Var(Name),
@@ -138,35 +136,35 @@ pub(super) enum Exp {
     Each(Name, Box<Self>, Box<Self>),
     /// `boxes.mk e`, `boxes.get e`
     Boxed(&'static str, Box<Self>),
-    /// A function declared at top level or in a module, by number.
+    /// A call of a function at top level or in a module, by number.
     Call(usize, Name, Vec<Self>),
-    /// A local function.
+    /// A call of a local function.
     Local(Name, Vec<Self>),
     If(Box<Cond>, Box<Self>, Box<Self>),
     Let(Pat, Box<Self>, Box<Self>),
-    /// A local function by number: its declaration, what follows.
+    /// A local function by number: its name, and the expression in its scope.
     LetFun(usize, Name, Box<Self>),
     /// Parameters, initial values, iteration, body.
     Loop(Pat, Box<Self>, Box<Iter>, Box<Self>),
     Tuple(Vec<Self>),
     Record(Vec<(&'static str, Self)>),
-    /// A component: its name and number.
+    /// A component: its name and index.
     Field(Box<Self>, Name, usize),
     Constr(usize, &'static str, Vec<Self>),
-    /// Cases: constructor's number and name, names of the payload, result.
+    /// Cases: the constructor's index and name, names of the payload, result.
     Match(Box<Self>, Vec<(usize, &'static str, Vec<Name>, Self)>),
-    /// `e : t` or `e :> t`; the flag says which.
+    /// `e : t`, or `e :> t` if the flag is set.
     Typed(Box<Self>, bool, String),
 }
 
 impl Exp {
-    /// A built-in operation, plainly written.
+    /// A built-in operation in plain form.
     pub fn prim(prim: Prim, args: Vec<Self>) -> Self {
         Self::Prim(prim, Form::Plain, args)
     }
 
-    /// The text, in brackets where that is needed anywhere; `funs` gives the text of
-    /// local functions by number.
+    /// The text, in parentheses where they may be needed; `funs` returns the text of local
+    /// functions by number.
     pub fn text(&self, funs: &dyn Fn(usize) -> String) -> String {
         let all = |exps: &[Self]| exps.iter().map(|e| e.text(funs)).collect::<Vec<_>>();
         match self {

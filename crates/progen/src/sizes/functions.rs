@@ -1,21 +1,21 @@
-//! Declarations of functions, and calls. A call gives sizes of its own to what the
-//! function leaves unknown.
+//! Declarations of functions, and calls. A call instantiates the sizes that the function leaves
+//! unknown.
 
 use super::exp::{Cond, Exp, Name, Prim};
 use super::model::Def;
 use super::scope::{Fun, Gen, What};
 use super::types::{Id, Kind, Size, Ty};
 
-/// A parameter in the making.
+/// A parameter under construction.
 struct Param {
     name: Name,
     ty: Ty,
-    /// The size that the parameter is.
+    /// The size whose value the parameter is.
     int: Option<Id>,
 }
 
 impl Gen<'_> {
-    /// A call of a function whose result has this type but for sizes.
+    /// A call of a function whose result has this type up to sizes.
     pub fn calling(&mut self, goal: &Ty, fuel: u32) -> Option<(Exp, Ty)> {
         let fits = |fun: &usize| {
             let fun = &self.funs[*fun];
@@ -39,7 +39,7 @@ impl Gen<'_> {
                 _ => None,
             });
             let (e, found) = match given {
-                // The argument has to have the size that another one has.
+                // The argument must have the size of another one.
                 Some(size) if ty.alike(&Ty::rank(1)) => (self.exact(&size, fuel)?, Ty::Array(vec![size])),
                 Some(_) => return None,
                 None => {
@@ -71,7 +71,7 @@ impl Gen<'_> {
         Some((e, ty))
     }
 
-    /// Whether an anonymous size in a parameter's type met another one.
+    /// Returns true if an anonymous size in a parameter's type was unified with another one.
     fn has_met(&self, ty: &Ty) -> bool {
         let mut sizes = ty.sizes().into_iter();
         sizes.any(|size| matches!(size, Size::Var(id) if self.met.contains(&id)))
@@ -94,7 +94,7 @@ impl Gen<'_> {
         (Exp::LetFun(def, f, Box::new(rest)), ty)
     }
 
-    /// Declares a function with a result of this type but for sizes; its number.
+    /// Declares a function with a result of this type up to sizes; returns its number.
     pub fn declare(&mut self, keyword: &str, name: &Name, result: &Ty, fuel: u32, local: bool) -> usize {
         let start = self.fresh_id();
         let mark = self.scope.len();
@@ -103,7 +103,7 @@ impl Gen<'_> {
         for (size, id) in &sizes {
             self.push(size, What::Size(*id));
         }
-        // Types of parameters stand before the parameters are in scope.
+        // Types of parameters are made before the parameters are in scope.
         let mut head = String::new();
         let texts: Vec<String> = params.iter().map(|param| self.param_text(param)).collect();
         for (size, _) in &sizes {
@@ -126,7 +126,7 @@ impl Gen<'_> {
             let (param, dim) = found.unwrap_or((0, 0));
             bound.push((size.clone(), param, dim));
         }
-        // The number is taken before the body, which may declare functions, too.
+        // The number is allocated before the body, which may declare functions, too.
         self.defs.push(Def {
             sizes: bound,
             params: params.iter().map(|param| param.name.clone()).collect(),
@@ -140,15 +140,15 @@ impl Gen<'_> {
         };
         let boxed = ty.boxed_payload();
         if boxed && ty.sizes().contains(&Size::Open) {
-            // Nothing would determine the sizes at a use.
+            // A use could not infer the sizes.
             (body, ty) = self.synth(&Ty::rank(1), fuel);
         }
-        // Payloads that are absent everywhere have the declared sizes.
+        // Payloads that no branch has get the declared sizes.
         let absent = ty.sizes().contains(&Size::Open);
         if absent {
             ty = self.close(&ty);
         }
-        // With a declared result, recursive uses would have the same anonymous sizes.
+        // With a declared result, recursive calls would have the same anonymous sizes.
         let anonymous = params.iter().any(|param| {
             let mut sizes = param.ty.sizes().into_iter();
             sizes.any(|size| matches!(size, Size::Var(id) if self.anonymous_sizes.contains(&id)))
@@ -182,7 +182,7 @@ impl Gen<'_> {
         self.funs.len() - 1
     }
 
-    /// A body whose constructors may lack the type that they belong to: it is declared.
+    /// A body whose constructors may lack a type annotation: the function declares the type.
     fn bare_result(&mut self, result: &Ty, fuel: u32) -> (Exp, Ty) {
         let bare = matches!(result, Ty::Sum(_)) && self.c.once_in(2);
         if !bare {
@@ -191,14 +191,14 @@ impl Gen<'_> {
         let before = self.next;
         let (e, ty) = self.bare(result, fuel);
         let open = ty.sizes().contains(&Size::Open);
-        // Whether all constructors are there is not known, so the type must be.
+        // Some constructors may be missing, so the type must be given.
         if !open || self.next > before {
             return self.synth(result, fuel);
         }
         (e, ty)
     }
 
-    /// Size parameters, and parameters whose names differ.
+    /// Size parameters, and parameters with distinct names.
     fn params(&mut self, recursive: bool, result: &Ty) -> (Vec<(Name, Id)>, Vec<Param>) {
         let mut ids = Vec::new();
         let mut tys: Vec<(Ty, Option<Id>)> = Vec::new();
@@ -226,7 +226,7 @@ impl Gen<'_> {
             tys.push((ty, None));
         }
         if recursive {
-            // How deep it goes: not negative, and small.
+            // The recursion depth: not negative, and small.
             let id = self.fresh_id();
             tys.insert(0, (Ty::Int, Some(id)));
         } else if tys.is_empty() || self.c.once_in(4) {
@@ -251,7 +251,7 @@ impl Gen<'_> {
         (sizes, params)
     }
 
-    /// A type that has a size.
+    /// A type with this size.
     fn carrier(&mut self, id: Id) -> Ty {
         let size = Size::Var(id);
         let vectors: Vec<Name> =
@@ -281,7 +281,7 @@ impl Gen<'_> {
         if own { self.abbreviated(&param.ty, text) } else { text }
     }
 
-    /// What is declared of the result.
+    /// The declaration of the result type.
     fn declared(&mut self, ty: &Ty, recursive: bool) -> String {
         let text = match self.c.below(6) {
             0 | 1 => None,
@@ -297,7 +297,7 @@ impl Gen<'_> {
         text.map_or(String::new(), |text| format!(" : {text}"))
     }
 
-    /// The name of an abbreviation that a result may have, or its text.
+    /// The name of an abbreviation for a result type, or its text.
     fn abbreviated_result(&mut self, ty: &Ty, text: String) -> String {
         let sizes = ty.sizes();
         let equal = sizes.windows(2).all(|pair| pair[0] == pair[1]);
@@ -308,7 +308,7 @@ impl Gen<'_> {
         }
     }
 
-    /// The type with names for sizes that have none: `?[k1].[k1]i64`.
+    /// The type with existential names for its unnamed sizes: `?[k1].[k1]i64`.
     fn existential(&self, ty: &Ty) -> Option<String> {
         if ty.boxes() {
             // A box need not have its contents' sizes.
@@ -329,7 +329,7 @@ impl Gen<'_> {
         Some(if names.is_empty() { text } else { format!("?{names}.{text}") })
     }
 
-    /// A body that calls the function itself, with its first parameter made less.
+    /// A body with a recursive call that decreases the first parameter.
     fn recursion(&mut self, def: usize, name: &Name, params: &[Param], result: &Ty, fuel: u32) -> (Exp, Ty) {
         let depth = Exp::Var(params[0].name.clone());
         let (base, ty) = self.synth(result, fuel);
@@ -346,7 +346,7 @@ impl Gen<'_> {
             let given = given.map(|(_, size)| size.clone());
             let (e, ty) = match given.map(|size| (self.exact(&size, fuel), size)) {
                 Some((Some(e), size)) => (e, Ty::Array(vec![size])),
-                // What fits the others in the size that it must share are all parameters.
+                // The only arrays of the required shared size are parameters.
                 Some((None, _)) => return self.synth(result, fuel),
                 None => {
                     let (e, ty) = self.synth(&param.ty, fuel);

@@ -1,11 +1,10 @@
-//! Programs about sizes: modules with abstract types, sums with arrays, loops, branches
-//! and functions whose results have sizes that nobody knows, and few names, which hide
-//! each other.
+//! Programs about sizes: modules with abstract types, sums with arrays, loops, branches and
+//! functions whose results have existential sizes, and few names, which shadow each other.
 //!
-//! A program is made as expressions ([`exp`]) with types that know which sizes the language
-//! says are the same ([`types`]), and its results are computed while it is made ([`model`]),
-//! by evaluating the expressions without any types. So a call has expected results that
-//! neither the checker nor the interpreter has a part in.
+//! A program is made as expressions ([`exp`]) with types that record which sizes are equal by the
+//! language's rules ([`types`]), and its results are computed while it is made ([`model`]), by
+//! evaluating the expressions without types. So a call has expected results that depend neither on
+//! the checker nor on the interpreter.
 
 #![allow(
     clippy::format_collect,
@@ -32,7 +31,7 @@ use std::fmt::Write as _;
 use std::rc::Rc;
 use types::{Kind, Size, Ty};
 
-/// Functions that expressions use. Variables do not have their names.
+/// Helper functions of expressions. Variables do not have their names.
 const HELPERS: &str = "\
 def size_of [n] 'a (_: [n]a) : i64 = n
 def sizes_of [n] [m] (_: [n][m]i64) : i64 = n * 100 + m
@@ -150,7 +149,7 @@ impl Gen<'_> {
         made
     }
 
-    /// The entry point, with two calls whose results the model gives.
+    /// The entry point, with two calls whose results the model computes.
     fn entry(&mut self, fuel: u32, text: &mut String) -> Vec<Call> {
         let mut used: Vec<Name> = Vec::new();
         let mut new = |g: &mut Self| {
@@ -216,7 +215,7 @@ impl Gen<'_> {
             let values =
                 [Val::Int(a.len() as i64), Val::Int(b.len() as i64), Val::Int(k), array(a), array(b)];
             let mut env: Vec<(Name, Val)> = names.iter().cloned().zip(values.clone()).collect();
-            // A call that takes the model too long is left out.
+            // A call for which the model takes too long is left out.
             let Ok(value) = Eval::new(&self.defs).exp(&body, &mut env) else {
                 continue;
             };

@@ -1,21 +1,20 @@
-//! What generated programs give: an evaluator of expressions by the language's rules
-//! for names, in which arrays know their lengths and types do not exist. A size parameter
-//! is the length of the argument that it is a size of.
+//! The expected results of generated programs: an evaluator of expressions by the language's
+//! scoping rules, in which arrays have lengths and there are no types. A size parameter is the
+//! length of the argument that has it as a size.
 
 use super::exp::{Cond, Exp, Iter, Name, Op, Pat, Prim, Step, Test};
 use std::rc::Rc;
 
-/// A value.
 #[derive(Clone, Debug)]
 pub(super) enum Val {
     Int(i64),
-    /// An array, or a value of an abstract type, which is shown by the array it was made of.
+    /// An array, or a value of an abstract type, represented by the array it was made of.
     Array(Rc<Array>),
     /// A tuple or record.
     Parts(Vec<Self>),
     /// Constructor and payload.
     Constr(usize, Vec<Self>),
-    /// A local function by number, with what it captured.
+    /// A local function by number, with its captures.
     Fun(usize, Rc<Vec<(Name, Self)>>),
 }
 
@@ -29,7 +28,7 @@ pub(super) struct Array {
 /// A declared function.
 #[derive(Clone, Debug)]
 pub(super) struct Def {
-    /// Size parameters: the name, the number of a parameter, the number of a size in it.
+    /// Size parameters: the name, the index of a parameter, the index of a size in it.
     pub sizes: Vec<(Name, usize, usize)>,
     pub params: Vec<Name>,
     pub body: Exp,
@@ -41,17 +40,16 @@ pub(super) struct Def {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct GivesUp;
 
-/// Arrays of more elements are given up.
+/// The largest number of elements of an array.
 const LARGEST: i64 = 3000;
-/// So are programs that take more steps.
+/// The largest number of steps.
 const STEPS: u64 = 200_000;
-/// Calls that nest deeper are given up.
+/// The largest call depth.
 const DEEPEST: u32 = 40;
 
 type Res = Result<Val, GivesUp>;
 type Env = Vec<(Name, Val)>;
 
-/// An evaluation.
 pub(super) struct Eval<'d> {
     defs: &'d [Def],
     steps: u64,
@@ -86,7 +84,7 @@ impl Val {
 }
 
 impl Val {
-    /// The sizes of an array, or of those in a tuple or record, in order.
+    /// The sizes of an array, or of the arrays in a tuple or record, in order.
     fn sizes(&self) -> Vec<i64> {
         match self {
             Self::Array(array) => array.shape.clone(),
@@ -123,7 +121,7 @@ impl Array {
         self.rows().map(sum).collect()
     }
 
-    /// The rows whose sums are greater.
+    /// The rows whose sums are greater than `least`.
     fn keep_rows(&self, least: i64) -> Val {
         let sums = self.row_sums();
         let kept = self.rows().zip(&sums).filter(|(_, sum)| **sum > least);
@@ -251,7 +249,7 @@ impl<'d> Eval<'d> {
         })
     }
 
-    /// Calls a function; `env` is what it captured.
+    /// Calls a function; `env` has its captures.
     fn call(&mut self, fun: usize, args: Vec<Val>, mut env: Env) -> Res {
         let defs = self.defs;
         let def = defs.get(fun).ok_or(GivesUp)?;
@@ -397,7 +395,7 @@ impl<'d> Eval<'d> {
     }
 }
 
-/// What an operation of a module gives, whichever way the module represents its values.
+/// The result of a module's operation, which does not depend on the representation.
 fn operation(op: Op, args: &[Val]) -> Res {
     let int = |at: usize| args.get(at).ok_or(GivesUp)?.int();
     let arr = |at: usize| args.get(at).ok_or(GivesUp)?.array();

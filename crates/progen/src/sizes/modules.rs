@@ -1,11 +1,11 @@
-//! Modules with abstract types, in several representations, and functors over them. What
-//! an operation gives does not depend on the representation (`model.rs`).
+//! Modules with abstract types, in several representations, and functors over them. The result of
+//! an operation does not depend on the representation (`model.rs`).
 
 use super::exp::Name;
 use super::scope::{Fun, Gen, What};
 use super::types::Kind;
 
-/// The interface of vectors; `~` is put in for `T`.
+/// The interface of vectors; `~` is inserted at `T`.
 const VEC: &str = "\
 module type vec = {
   typeT t [n]
@@ -49,7 +49,7 @@ module type bag = {
 }
 ";
 
-/// What modules of vectors have beside `t`, `of` and `to`.
+/// The operations of vector modules besides `t`, `of` and `to`.
 const VEC_REST: &str = "  def make (n: i64) : t [n] = of (iota n)
   def cat [n] [m] (a: t [n]) (b: t [m]) : t [n + m] = of (to a ++ to b)
   def both [n] (a: t [n]) (b: t [n]) : t [n] = of (map2 (+) (to a) (to b))
@@ -75,7 +75,7 @@ const BAG_REST: &str = "  def make (n: i64) : t = of (iota n)
   def sum (a: t) : i64 = i64.sum (to a)
 ";
 
-/// Representations: `t`, `of` and `to`. The first fit unlifted types, too.
+/// Representations: `t`, `of` and `to`. The first ones also fit unlifted types.
 const VECS: [&str; 6] = [
     "type t [n] = [n]i64
   def of [n] (xs: [n]i64) : t [n] = xs
@@ -179,7 +179,7 @@ impl Gen<'_> {
         text
     }
 
-    /// A module of this kind that there is.
+    /// An existing module of this kind.
     fn inner(&self, kind: Kind) -> Option<Name> {
         let modules = self.modules();
         let found = modules.into_iter().find(|(_, other)| *other == kind);

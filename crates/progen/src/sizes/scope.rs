@@ -1,5 +1,4 @@
-//! What is in scope where an expression is made, under which names, and the text of types
-//! there.
+//! The scope of an expression under construction, and the text of types in it.
 
 use super::exp::{Exp, Name};
 use super::model::Def;
@@ -7,11 +6,11 @@ use super::types::{Id, Kind, Size, Ty};
 use crate::choices::Choices;
 use std::collections::BTreeSet;
 
-/// What a name stands for.
+/// The meaning of a name.
 #[derive(Clone, Debug)]
 pub(super) enum What {
     Value(Ty),
-    /// An `i64` that is not negative, and a size.
+    /// A non-negative `i64` that is a size.
     Size(Id),
     /// A module with an abstract type.
     Module(Kind),
@@ -30,16 +29,16 @@ pub(super) struct Entry {
 /// A function that can be called.
 #[derive(Clone, Debug)]
 pub(super) struct Fun {
-    /// The name that calls use.
+    /// The name in calls.
     pub path: Name,
-    /// Whether it captures variables.
+    /// True if it captures variables.
     pub local: bool,
     pub params: Vec<Ty>,
-    /// The sizes that `i64` parameters are.
+    /// The sizes whose values the `i64` parameters are.
     pub ints: Vec<Option<Id>>,
     pub ret: Ty,
-    /// Sizes with this number or a greater one are made anew by each call, unless an
-    /// argument determines them.
+    /// Sizes with this number or a greater one are fresh in each call, unless an argument
+    /// determines them.
     pub start: Id,
     /// The number of the definition.
     pub def: usize,
@@ -49,13 +48,13 @@ pub(super) struct Fun {
 #[derive(Clone, Debug)]
 pub(super) struct Abbreviation {
     pub name: &'static str,
-    /// The type, whose sizes are open.
+    /// The type, with open sizes.
     pub ty: Ty,
-    /// Whether all its sizes are one.
+    /// True if all its sizes are equal.
     pub equal: bool,
 }
 
-/// A program in the making.
+/// The state of the generator.
 pub(super) struct Gen<'a> {
     pub c: &'a mut Choices,
     pub scope: Vec<Entry>,
@@ -63,21 +62,21 @@ pub(super) struct Gen<'a> {
     pub defs: Vec<Def>,
     pub funs: Vec<Fun>,
     pub abbreviations: Vec<Abbreviation>,
-    /// Anonymous sizes of parameters. The language infers them: where they meet another
-    /// size in branches, they are that.
+    /// Anonymous sizes of parameters. The language infers them: they are unified with the sizes
+    /// that they meet in branches.
     pub anonymous_sizes: BTreeSet<Id>,
-    /// Those that met another size.
+    /// Anonymous sizes that met another size.
     pub met: BTreeSet<Id>,
-    /// Choices after which everything is made simple.
+    /// The number of choices after which everything is simple.
     pub limit: usize,
 }
 
-/// Names of variables, size parameters and functions. They are few, so that they hide
-/// each other and modules.
+/// Names of variables, size parameters and functions. There are few, so that they hide each other
+/// and modules.
 const NAMES: [&str; 16] = ["x", "n", "k", "xs", "i", "a", "b", "m", "v", "y", "ys", "t", "w", "u", "f", "g"];
 
 impl Gen<'_> {
-    /// A size that nothing is known of.
+    /// A size about which nothing is known.
     pub fn fresh(&mut self) -> Size {
         Size::Var(self.fresh_id())
     }
@@ -87,7 +86,7 @@ impl Gen<'_> {
         self.next
     }
 
-    /// The type with each open size unknown.
+    /// The type with a fresh size for each open one.
     pub fn close(&mut self, ty: &Ty) -> Ty {
         ty.map_sizes(&mut |size| match size {
             Size::Open => self.fresh(),
@@ -95,12 +94,12 @@ impl Gen<'_> {
         })
     }
 
-    /// The type with each size unknown.
+    /// The type with a fresh size for each size.
     pub fn unknown(&mut self, ty: &Ty) -> Ty {
         ty.map_sizes(&mut |_| self.fresh())
     }
 
-    /// The type of either of two values.
+    /// The common type of two branches.
     pub fn join(&mut self, a: &Ty, b: &Ty) -> Ty {
         let mut seen: Vec<(Size, Size, Size)> = Vec::new();
         let pairs: Vec<(Size, Size)> = a.sizes().into_iter().zip(b.sizes()).collect();
@@ -128,7 +127,7 @@ impl Gen<'_> {
         a.with_sizes(&sizes)
     }
 
-    /// Notes that anonymous sizes of parameters in this one met another.
+    /// Records that anonymous sizes of parameters in this one met another.
     fn meet(&mut self, size: &Size) {
         size.map_vars(&mut |id| {
             if self.anonymous_sizes.contains(&id) {
@@ -149,7 +148,7 @@ impl Gen<'_> {
         self.push(name, What::Value(ty));
     }
 
-    /// Makes something in a scope of its own.
+    /// Runs `make` in a scope of its own.
     pub fn scoped<R>(&mut self, make: impl FnOnce(&mut Self) -> R) -> R {
         let mark = self.scope.len();
         let made = make(self);
@@ -173,20 +172,20 @@ impl Gen<'_> {
         others.find(|name| !avoid.contains(name)).unwrap_or_else(|| "z".into())
     }
 
-    /// The entries that their names stand for, the innermost first.
+    /// The entries that are not shadowed, the innermost first.
     pub fn visible(&self) -> Vec<&Entry> {
         let mut seen = BTreeSet::new();
         let entries = self.scope.iter().rev();
         entries.filter(|entry| seen.insert(&*entry.name)).collect()
     }
 
-    /// Whether a module can be named.
+    /// Returns true if a module is visible.
     pub fn module_visible(&self, path: &str) -> bool {
         let entry = self.scope.iter().rev().find(|entry| *entry.name == *path);
         entry.is_some_and(|entry| matches!(entry.what, What::Module(_)))
     }
 
-    /// The modules with abstract types that can be named.
+    /// The visible modules with abstract types.
     pub fn modules(&self) -> Vec<(Name, Kind)> {
         let visible = self.visible().into_iter();
         let module = |entry: &Entry| match entry.what {
@@ -196,7 +195,7 @@ impl Gen<'_> {
         visible.filter_map(module).collect()
     }
 
-    /// The functions that can be called.
+    /// The visible functions.
     pub fn callable(&self) -> Vec<usize> {
         let mut found = Vec::new();
         for entry in self.visible() {
@@ -209,7 +208,7 @@ impl Gen<'_> {
         found
     }
 
-    /// The parts of variables whose types are as wanted.
+    /// The parts of variables with a required type.
     pub fn known(&self, wanted: &dyn Fn(&Ty) -> bool) -> Vec<(Exp, Ty)> {
         let mut found = Vec::new();
         for entry in self.visible() {
@@ -224,7 +223,7 @@ impl Gen<'_> {
         found
     }
 
-    /// The sizes that have names, with these.
+    /// The sizes with names.
     pub fn named_sizes(&self) -> Vec<(Name, Id)> {
         let visible = self.visible().into_iter();
         let size = |entry: &Entry| match entry.what {
@@ -252,8 +251,8 @@ impl Gen<'_> {
         }
     }
 
-    /// The type in the words of this place, with sizes as `size` gives them; nothing if a
-    /// module is hidden.
+    /// The text of a type in this scope, with sizes as `size` returns them; `None` if a module is
+    /// hidden.
     pub fn type_text(&self, ty: &Ty, size: &mut dyn FnMut(&Size) -> String) -> Option<String> {
         Some(match ty {
             Ty::Int => "i64".to_owned(),
@@ -303,7 +302,7 @@ impl Gen<'_> {
     }
 }
 
-/// Adds the parts of a value whose types are as wanted.
+/// Adds the parts of a value with a required type.
 fn parts(e: &Exp, ty: &Ty, wanted: &dyn Fn(&Ty) -> bool, found: &mut Vec<(Exp, Ty)>) {
     let mut part = |name: &str, at: usize, ty: &Ty| {
         let e = Exp::Field(Box::new(e.clone()), name.into(), at);

@@ -1,6 +1,6 @@
-//! Types of generated programs, with the sizes that the language's rules give to an
-//! expression. Two sizes are the same only if the rules say so in every version of
-//! the language, so a program that needs them to be the same is well typed.
+//! Types of generated programs, with the sizes of expressions by the language's rules. Two sizes
+//! are equal only if the rules of every version of the language imply it, so a program that
+//! requires them to be equal is well typed.
 
 use std::rc::Rc;
 
@@ -11,10 +11,10 @@ pub(super) type Id = u32;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Size {
     Const(i64),
-    /// A size parameter, an `i64` variable, or a size that has no name.
+    /// A size parameter, an `i64` variable, or a size without a name.
     Var(Id),
     Sum(Rc<Self>, Rc<Self>),
-    /// The size of a payload that is absent, which fits any other.
+    /// The size of an absent payload, which unifies with any other.
     Open,
 }
 
@@ -55,7 +55,7 @@ pub(super) enum Ty {
 }
 
 impl Ty {
-    /// An array of this rank, whose sizes do not matter.
+    /// An array of this rank with open sizes.
     pub fn rank(rank: usize) -> Self {
         Self::Array(vec![Size::Open; rank])
     }
@@ -103,12 +103,12 @@ impl Ty {
         self.map_sizes(&mut |_| Size::Open)
     }
 
-    /// Whether the types are the same but for sizes.
+    /// Returns true if the types are the same up to sizes.
     pub fn alike(&self, other: &Self) -> bool {
         self.shape() == other.shape()
     }
 
-    /// The types of the abstract module replaced by those of another.
+    /// The type with the abstract types of one module replaced by those of another.
     pub fn with_module(&self, from: &str, to: &Rc<str>) -> Self {
         match self {
             Self::Int | Self::Array(_) => self.clone(),
@@ -129,7 +129,7 @@ impl Ty {
         }
     }
 
-    /// Whether values of the type tell all its sizes.
+    /// Returns true if values of the type determine all its sizes.
     pub fn carries(&self) -> bool {
         match self {
             Self::Int | Self::Array(_) => true,
@@ -140,7 +140,7 @@ impl Ty {
         }
     }
 
-    /// Whether there are boxes in the type.
+    /// Returns true if the type has boxes.
     pub fn boxes(&self) -> bool {
         match self {
             Self::Int | Self::Array(_) | Self::Abstract(..) => false,
@@ -151,8 +151,8 @@ impl Ty {
         }
     }
 
-    /// Returns true if a payload has boxes: sizes in them are determined by values of that
-    /// constructor only, and by no value of a type that is declared.
+    /// Returns true if a payload has boxes: sizes in them are determined only by values of that
+    /// constructor, and by no value of a declared type.
     pub fn boxed_payload(&self) -> bool {
         match self {
             Self::Int | Self::Array(_) | Self::Abstract(..) => false,
@@ -163,7 +163,7 @@ impl Ty {
         }
     }
 
-    /// Whether the type mentions this module.
+    /// Returns true if the type mentions this module.
     pub fn mentions(&self, module: &str) -> bool {
         match self {
             Self::Int | Self::Array(_) => false,

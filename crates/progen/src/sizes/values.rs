@@ -5,12 +5,12 @@ use super::scope::Gen;
 use super::types::{Kind, Size, Ty};
 
 impl Gen<'_> {
-    /// True if there is no room for large expressions.
+    /// True if large expressions are no longer allowed.
     pub fn tight(&self, fuel: u32) -> bool {
         fuel == 0 || self.c.count() > self.limit
     }
 
-    /// A number.
+    /// An integer expression.
     pub fn int(&mut self, fuel: u32) -> Exp {
         if self.tight(fuel) || self.c.once_in(4) {
             let known = self.known(&|ty| *ty == Ty::Int);
@@ -38,7 +38,7 @@ impl Gen<'_> {
         }
     }
 
-    /// A number that is not negative, and the size that an array of so many elements has.
+    /// A non-negative number, and the size of an array with this many elements.
     pub fn count(&mut self, fuel: u32) -> (Exp, Size) {
         let named = self.named_sizes();
         match self.c.below(6) {
@@ -124,7 +124,7 @@ impl Gen<'_> {
         (e, size(), size())
     }
 
-    /// An array that a built-in operation gives.
+    /// An array from a built-in operation.
     pub fn own_array(&mut self, fuel: u32) -> (Exp, Size) {
         if self.tight(fuel) {
             return self.literal();
@@ -228,7 +228,7 @@ impl Gen<'_> {
         Exp::Op(op, path.clone(), opened, args)
     }
 
-    /// A matrix that a built-in operation gives, and its sizes.
+    /// A matrix from a built-in operation, and its sizes.
     pub fn own_matrix(&mut self, fuel: u32) -> (Exp, Size, Size) {
         if self.tight(fuel) {
             let (row, m) = self.literal();
@@ -275,7 +275,7 @@ impl Gen<'_> {
         }
     }
 
-    /// An array of exactly this size, if there can be one.
+    /// An array of exactly this size, if possible.
     pub fn exact(&mut self, size: &Size, fuel: u32) -> Option<Exp> {
         let same = Ty::Array(vec![size.clone()]);
         let known = self.known(&|ty| *ty == same);
@@ -305,7 +305,7 @@ impl Gen<'_> {
                 let (e, _) = self.array(fuel.saturating_sub(1));
                 Exp::prim(Prim::Resize, vec![number, e])
             }
-            // Coerced where its length is the one that is wanted.
+            // Coerced if it has the required length.
             _ => {
                 let (e, _) = self.array(fuel.saturating_sub(1));
                 let x = self.name(&[text.as_str().into()], &[]);
@@ -396,12 +396,12 @@ impl Gen<'_> {
         }
     }
 
-    /// A number that tells values of a type apart, computed through their sizes.
+    /// A number that distinguishes values of a type, computed from elements and sizes.
     pub fn digest(&mut self, e: Exp, ty: &Ty) -> Exp {
         let add = |a: Exp, b: Exp| Exp::prim(Prim::Add, vec![a, b]);
         match ty {
             Ty::Int => e,
-            // What is used twice has a name.
+            // An expression that is used twice is bound to a name.
             _ if !is_path(&e) => {
                 let x = self.name(&[], &[ty]);
                 let digest = self.scoped(|g| {
@@ -480,7 +480,7 @@ impl Gen<'_> {
     }
 }
 
-/// Whether an expression is a variable or a part of one.
+/// Returns true if an expression is a variable or a part of one.
 fn is_path(e: &Exp) -> bool {
     match e {
         Exp::Var(_) => true,
@@ -489,8 +489,8 @@ fn is_path(e: &Exp) -> bool {
     }
 }
 
-/// The form, if the function may need the sizes of this argument there: a left operand is
-/// evaluated before the right one.
+/// The form, unless the function may need the sizes of this argument before it is evaluated: a left
+/// operand is evaluated before the right one.
 fn in_order(form: Form, e: &Exp) -> Form {
     if form == Form::Back && !is_path(e) { Form::Plain } else { form }
 }
