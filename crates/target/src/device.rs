@@ -1,57 +1,57 @@
-//! What devices have: how many threads are a block, how much of the fast memory that a
-//! block shares. How work falls apart over threads decides about results (design
-//! contract 1), so it is the same for all devices and known when code is made.
+//! The model of devices: the size of thread blocks and of shared memory. The partition of work over
+//! threads affects results (design contract 1), so it is the same for all devices and known at
+//! compile time.
 
 use prim::{BinOp, PrimType};
 
-/// How work is laid out over the threads of a device.
+/// The layout of work over the threads of a device.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Device {
-    /// Threads of a block, a power of two up to [`MAX_BLOCK`].
+    /// The number of threads of a block, a power of two up to [`MAX_BLOCK`].
     pub block: i64,
-    /// Threads of a block that wait for each other at little cost: neighbours, a power of two
-    /// up to [`GROUP`] and to the block's.
+    /// The number of threads of a subgroup, which synchronise at little cost: neighbours in a
+    /// block, a power of two up to [`GROUP`] and to the block size.
     pub group: i64,
-    /// Most blocks that share a scan, or a reduction of one of several segments: their partial
-    /// results are combined by one block.
+    /// The largest number of blocks that share a scan, or a reduction of one of several segments:
+    /// one block combines their partial results.
     pub blocks: i64,
-    /// So many times as many share the reduction of one segment: several times as many as are
-    /// resident at once, so that the last ones do not leave much of the device idle.
+    /// The multiple of `blocks` that share the reduction of one segment: several times the number
+    /// of resident blocks, so that the last ones leave little of the device idle.
     pub waves: i64,
-    /// Points that a thread of such a block takes at least, where there are more blocks
-    /// than one.
+    /// The least number of iterations per thread of such a block, where there is more than one
+    /// block.
     pub grain: i64,
-    /// Points that a thread takes at least where a block has several segments.
+    /// The least number of iterations per thread where a block has several segments.
     pub few: i64,
-    /// Points of a thread where there are many that compute little: what they read is on its
-    /// way at the same time.
+    /// The number of iterations per thread where there are many cheap ones: their reads are in
+    /// flight at the same time.
     pub side: i64,
-    /// How what points share goes through the scratchpad.
+    /// The tiles for shared operands.
     pub tiles: Tiles,
-    /// How scans go through the scratchpad.
+    /// The tiles of scans.
     pub scans: Scans,
-    /// How histograms go through the scratchpad.
+    /// The bins of histograms.
     pub bins: Bins,
-    /// Whether a block that has begun comes to its end while another one waits for it.
+    /// True if a started block runs to its end even while another one waits for it.
     pub progress: bool,
 }
 
-/// Tiles of scans that read and write each element once: the points of a block, which its
-/// threads hold in the scratchpad.
+/// The tiles of scans that read and write each element once: the iterations of a block, whose
+/// elements its threads keep in shared memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Scans {
-    /// Points of a thread at most, an odd number: threads side by side then take theirs from
+    /// The largest number of iterations per thread, an odd number: neighbouring threads then access
     /// different banks.
     pub points: i64,
-    /// How many tiles before its own a block looks at together, up to the threads of a
-    /// block.
+    /// The number of preceding tiles that a block looks back at together, up to its number of
+    /// threads.
     pub window: i64,
 }
 
 impl Scans {
-    /// Points of a thread where the scratchpad of a block of so many threads has so many bytes
-    /// for each point and as many for each thread, and beside so many for each thread; none
-    /// if not even one fits.
+    /// The number of iterations per thread of a block, where shared memory has `bytes` for each
+    /// iteration and as many for each thread, and `beside` more bytes for each thread; `None` if
+    /// not even one iteration fits.
     pub const fn points(&self, bytes: u64, beside: u64, block: i64) -> Option<i64> {
         let block = block.unsigned_abs();
         let others = (bytes + beside) * block + ROOM_FOR_NOTES;
@@ -71,46 +71,45 @@ impl Scans {
     }
 }
 
-/// Bins of histograms that a block has in the scratchpad.
+/// The bins of histograms in a block's shared memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Bins {
-    /// Bytes of them, and of the points that go there.
+    /// The size in bytes of the bins, and of the iterations' buffer.
     pub bytes: u64,
-    /// Threads that share bins at least, a power of two: they read points that lie side by
-    /// side.
+    /// The least number of threads that share bins, a power of two: they read adjacent elements.
     pub owners: i64,
-    /// Threads for each bin, and points for each bin of a copy, from which on there are copies
-    /// of bins on the device: fewer hardly meet.
+    /// The number of threads per bin, and of iterations per bin of a copy, from which on the bins
+    /// are replicated in device memory: with fewer there is hardly any contention.
     pub meeting: i64,
 }
 
-/// Pieces of arrays that the threads of a block load together, each element once.
+/// The tiles of arrays that the threads of a block load together, each element once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Tiles {
-    /// Elements of a side of the squares in which matrices are transposed, a power of two
-    /// up to the threads of a block.
+    /// The extent of the square tiles of matrix transpositions, a power of two up to the block
+    /// size.
     pub square: i64,
-    /// Points of a side of the square of points that a thread computes where points share
-    /// what they read in two dimensions.
+    /// The extent of the square of iterations that a thread computes where iterations share
+    /// operands in two dimensions.
     pub points: i64,
-    /// Turns of the points' loops that such a tile lasts.
+    /// The number of iterations of the inner loop that a tile covers.
     pub depth: i64,
-    /// Blocks that the device can be busy with: a block takes less where there would be
+    /// The number of blocks that keep the device busy: a block takes less work where there would be
     /// fewer.
     pub fill: i64,
 }
 
 impl Default for Device {
-    /// What the paper on redomap takes: blocks of 256 threads, as many blocks as one block can
-    /// combine. Measured on an H200 (`docs/gpu.md`): sums of 10^8 numbers take 97 us with four
-    /// waves by turns and 121 with one by pieces, copies with four elements a thread 191 us
-    /// and with one 293. The others were not chosen on a GPU: four neighbouring singles are
-    /// half of what is read at once, eight owners of bins read all of it; a square is as wide
-    /// as threads run in step on most, 16 points of a thread leave registers for what each
-    /// carries, and two tiles of doubles stay below [`TILE_BYTES`]. Tiles of scans fill these,
-    /// so that few wait for each other, and a window is more of them than a device ends in the
-    /// time that a signal takes. All of today make progress: blocks stay where they are until
-    /// they end, and where processors run them, in threads of the operating system.
+    /// The parameters of the paper on redomap: blocks of 256 threads, as many blocks as one block
+    /// can combine. Measured on an H200 (`docs/gpu.md`): sums of 10^8 numbers take 97 us with four
+    /// waves of interleaved blocks and 121 with one wave of contiguous slices, copies with four
+    /// elements per thread 191 us and with one 293. The others were not chosen on a GPU: four
+    /// neighbouring singles are half of a memory transaction, eight owners of bins read all of it;
+    /// a square is as wide as a warp on most devices, 16 iterations per thread leave registers for
+    /// loop-carried values, and two tiles of doubles stay below [`TILE_BYTES`]. Tiles of scans fill
+    /// these, so that few blocks wait for each other, and a window is more of them than a device
+    /// completes in the time of a signal. All current devices make progress: blocks remain resident
+    /// until they end, and on processors, they run in threads of the operating system.
     fn default() -> Self {
         Self {
             block: 256,
@@ -129,7 +128,7 @@ impl Default for Device {
 }
 
 impl Device {
-    /// Small blocks and tiles, for tests: small arrays are several of them.
+    /// Small blocks and tiles for tests, so that small arrays have several of them.
     pub const SMALL: Self = Self {
         block: 8,
         group: 4,
@@ -144,7 +143,7 @@ impl Device {
         progress: true,
     };
 
-    /// The same with so many threads a block, a power of two from [`GROUP`] to [`MAX_BLOCK`].
+    /// The same with another block size, a power of two from [`GROUP`] to [`MAX_BLOCK`].
     #[must_use]
     pub const fn with_block(self, block: i64) -> Self {
         let window = self.scans.window;
@@ -155,40 +154,41 @@ impl Device {
         }
     }
 
-    /// Whether blocks may have so many threads.
+    /// Returns true if this is a valid block size.
     pub const fn is_block(block: i64) -> bool {
         let fits = GROUP <= block && block <= MAX_BLOCK;
         fits && block.unsigned_abs().is_power_of_two()
     }
 
-    /// The threads of a block as rows and columns, as far as possible as many; the
-    /// number of columns is a multiple of that of rows.
+    /// The threads of a block as rows and columns, as square as possible; the number of columns is
+    /// a multiple of that of rows.
     pub const fn sides(&self) -> (i64, i64) {
         let columns = 1 << self.block.trailing_zeros().div_ceil(2);
         (self.block / columns, columns)
     }
 }
 
-/// Threads of a block, on any device.
+/// The largest number of threads of a block, on any device.
 pub const MAX_BLOCK: i64 = 1024;
-/// Most threads that are a group: what runs in step on all devices where any threads do.
+/// The largest number of threads of a subgroup: the ones that run in lockstep on all devices with
+/// warps.
 pub const GROUP: i64 = 32;
-/// Bytes that the tiles of a kernel have in all, so that several blocks are resident at once.
+/// The total size in bytes of a kernel's tiles, so that several blocks are resident at once.
 pub const TILE_BYTES: u64 = SCRATCHPAD_BYTES / 2;
-/// Bytes of the scratchpad that a block may have on any device of today: what CUDA
-/// gives to arrays of constant size.
+/// The size in bytes of a block's shared memory on any current device: CUDA's limit for arrays of
+/// constant size.
 pub const SCRATCHPAD_BYTES: u64 = 48 * 1024;
-/// Bytes of the scratchpad that are left for what threads of a block tell each other: that
-/// one has failed, which tile is theirs.
+/// The size in bytes of shared memory reserved for flags and counters: a failed thread, the index
+/// of a tile.
 pub const ROOM_FOR_NOTES: u64 = 64;
 
-/// Whether devices combine elements of a type by an operator at once: the order in which
-/// they do does not show.
+/// Returns true if devices combine elements of a type with an operator atomically, with results
+/// independent of the order.
 pub const fn is_atomic(op: BinOp, ty: PrimType) -> bool {
     ty.is_int() && is_word(ty) && is_exact(op)
 }
 
-/// Whether devices exchange elements of a type at once.
+/// Returns true if devices exchange elements of a type atomically.
 pub const fn is_word(ty: PrimType) -> bool {
     matches!(ty.size(), 4 | 8)
 }

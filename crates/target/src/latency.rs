@@ -1,24 +1,24 @@
-//! How long an operation's result is waited for, and how long it keeps the units
-//! busy that everything waits for (multipliers), in cycles, for a vector register.
-//! Rough: what counts is what is long and what is short. Chosen by `bench/run.py
-//! mini --only black_scholes`; latencies are those of uops.info for Zen 4.
+//! The latency of an operation, and the time for which it occupies the bottleneck units
+//! (multipliers), in cycles for a vector register. Approximate: only the distinction of long and
+//! short matters. Chosen by `bench/run.py mini --only black_scholes`; latencies are those of
+//! uops.info for Zen 4.
 
 use prim::{BinOp, ConvOp, PrimType, UnOp};
 
-/// From the operands to the result, and cycles of the multipliers.
+/// The latency from the operands to the result, and the cycles of the multipliers.
 pub type Latency = (f64, f64);
 
-/// A load from the first cache.
+/// A load from the L1 cache.
 pub const LOAD: Latency = (7.0, 0.25);
 /// A store.
 pub const STORE: Latency = (1.0, 0.25);
-/// A value for all lanes.
+/// A broadcast to all lanes.
 pub const SPLAT: Latency = (3.0, 0.25);
 /// A fused multiply-add.
 pub const FMA: Latency = (4.0, 1.0);
 /// A comparison.
 pub const COMPARE: Latency = (4.0, 1.0);
-/// A choice.
+/// A select.
 pub const SELECT: Latency = (1.0, 0.25);
 /// A function of the mathematical library.
 pub const MATH: Latency = (100.0, 100.0);
@@ -26,9 +26,9 @@ pub const MATH: Latency = (100.0, 100.0);
 pub const SHARED_ROOT: Latency = (22.0, 8.0);
 /// A quotient of singles without the divider.
 pub const SHARED_QUOTIENT: Latency = (32.0, 9.0);
-/// What goes from lane to lane.
+/// An operation across lanes.
 pub const ACROSS: Latency = (5.0, 1.0);
-/// What takes no instruction.
+/// An operation without an instruction.
 pub const NOTHING: Latency = (0.0, 0.0);
 
 /// A conversion.
@@ -49,7 +49,7 @@ pub fn convert(op: ConvOp) -> Latency {
     }
 }
 
-/// An operator on one operand of a type.
+/// An operator with one operand of a type.
 pub fn unary(op: UnOp, ty: PrimType) -> Latency {
     match op {
         UnOp::FSqrt if ty == PrimType::F64 => (22.0, 2.0),
@@ -69,7 +69,7 @@ pub fn unary(op: UnOp, ty: PrimType) -> Latency {
     }
 }
 
-/// An operator on two operands of a type.
+/// An operator with two operands of a type.
 pub fn binary(op: BinOp, ty: PrimType) -> Latency {
     match op {
         BinOp::FAdd | BinOp::FSub => (3.0, 0.25),

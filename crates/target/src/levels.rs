@@ -1,40 +1,40 @@
-//! A machine as a stack of levels of parallel hardware, and from where on versions that
-//! use one are taken by default (design section 5; incremental flattening, section 2).
+//! A machine as a stack of levels of parallel hardware, and the default thresholds of versions that
+//! use them (design section 5; incremental flattening, section 2).
 //!
-//! A segop stands at a level. What runs at one may contain what runs at another only
-//! where the stack says so; a combinator that no level below is left for is a loop.
+//! A segop is at a level. It may contain segops of another level only where the stack allows it; a
+//! combinator for which no level is left becomes a loop.
 //!
 //! | stack | level 1 | contains | level 0 | contains |
 //! |---|---|---|---|---|
 //! | `cpu` | tasks over all workers | tasks, lanes | the lanes of one worker: reductions and scans only | nothing |
 //! | `gpu` | grid: all threads of all blocks | block | the threads of one block | nothing |
-//! | `thread` | none: everything runs in order | | none | |
+//! | `thread` | none: everything is sequential | | none | |
 
 /// A level of parallel hardware.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Level {
-    /// For people.
+    /// The name for display.
     pub name: &'static str,
-    /// The levels that may stand inside of it.
+    /// The levels that it may contain.
     pub contains: &'static [u8],
-    /// Whether its points may go on beside one another for as long as they like: else
-    /// it is for reductions and scans, whose points are taken together.
+    /// True if its iterations may take arbitrarily different times, so that it can run maps;
+    /// otherwise it runs only reductions and scans, whose iterations proceed in lockstep.
     pub maps: bool,
-    /// How many points at once keep it busy: what does not go on with fewer has no
-    /// use for the level.
+    /// The number of simultaneous iterations that keep it busy: a segop with fewer has no use for
+    /// the level.
     pub width: i64,
-    /// Points from which on a version is taken by default that has no more
-    /// parallelism than these; of a block of a device, those that fill it.
+    /// The number of iterations from which on a version without further parallelism is taken by
+    /// default; for a device's block, the number that fills it.
     pub enough: i64,
 }
 
 /// The levels of a machine, by their numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Stack {
-    /// What it is called in programs and options.
+    /// The name in programs and options.
     pub name: &'static str,
     levels: &'static [Level],
-    /// Whether segops run on a device, with memory of its own.
+    /// True if segops run on a device, with memory of its own.
     device: bool,
 }
 
@@ -47,8 +47,7 @@ pub const BLOCK: u8 = 0;
 /// All threads of all blocks.
 pub const GRID: u8 = 1;
 
-/// A CPU: tasks over all workers, in each of them further tasks or the lanes of its
-/// worker.
+/// A CPU: tasks over all workers, in each of them further tasks or the lanes of its worker.
 pub const CPU: Stack = Stack {
     name: "cpu",
     device: false,
@@ -58,15 +57,15 @@ pub const CPU: Stack = Stack {
     ],
 };
 
-/// Points that keep most devices busy (incremental flattening, section 5). A device that says
-/// how many threads it holds has these in their place when it is opened.
+/// The number of iterations that keeps most devices busy (incremental flattening, section 5). When
+/// a device is opened that reports the number of its resident threads, that number replaces it.
 pub const GRID_POINTS: i64 = 1 << 15;
 
-/// Threads of all blocks together that have something to do, from which on blocks with
-/// parallelism inside pay: what has less is over soon, but in many launches it takes longer.
+/// The total number of busy threads from which on blocks with inner parallelism pay: a smaller
+/// kernel ends soon, but the alternative with many launches takes longer.
 pub const BLOCK_THREADS: i64 = 1 << 14;
 
-/// A GPU: the grid, and in it blocks whose threads share memory and wait for each other.
+/// A GPU: the grid, and in it blocks whose threads have shared memory and barriers.
 pub const GPU: Stack = Stack {
     name: "gpu",
     device: true,
@@ -76,22 +75,21 @@ pub const GPU: Stack = Stack {
     ],
 };
 
-/// One thread without lanes: whatever processor a C compiler makes code for.
+/// One thread without lanes: any processor that a C compiler targets.
 pub const THREAD: Stack = Stack { name: "thread", device: false, levels: &[] };
 
-/// Points that keep the workers of a large machine evenly busy, without tasks inside.
-/// Tasks inside cost arrays between them: the 16 points of LocVolCalib small take 277 ms
-/// as tasks alone and 480 ms with tasks inside, on two cores.
+/// The number of iterations that keep the workers of a large machine evenly busy, without inner
+/// tasks. Inner tasks cost arrays between them: the 16 iterations of LocVolCalib small take 277 ms
+/// as tasks alone and 480 ms with inner tasks, on two cores.
 const ENOUGH_TASKS: i64 = 16;
-/// The same where tasks inside scan: as each element is then read twice, tasks alone win with
-/// fewer points (`bench/run.py forced --case "scans 10x1000000"`: 2.4 ms in place of 3.3).
+/// The same where inner tasks scan: as each element is then read twice, tasks alone win with fewer
+/// iterations (`bench/run.py forced --case "scans 10x1000000"`: 2.4 ms instead of 3.3).
 pub const ENOUGH_SCANS: i64 = ENOUGH_TASKS / 2;
 
-/// Tasks in tasks in tasks: three dimensions give enough of them for all workers, or there
-/// is little in the others (`bench/run.py forced`).
+/// Nested choices for tasks: three dimensions have enough tasks for all workers, or little work in
+/// the others (`bench/run.py forced`).
 const MOST_TASK_CHOICES: u32 = 2;
-/// LocVolCalib has two choices inside one another, a matrix product too (`dev --machine gpu
-/// --stage versions`).
+/// LocVolCalib has two nested choices, a matrix product too (`dev --machine gpu --stage versions`).
 const MOST_CHOICES: u32 = 4;
 
 impl Default for Stack {
@@ -109,18 +107,18 @@ impl Stack {
         Self::ALL.into_iter().find(|stack| stack.name == name)
     }
 
-    /// Whether segops run on a device, with memory of its own.
+    /// Returns true if segops run on a device, with memory of its own.
     pub const fn has_device(self) -> bool {
         self.device
     }
 
-    /// The machine that a device is driven by; one without a device is its own.
+    /// The machine that drives the device; a machine without one is its own host.
     #[must_use]
     pub const fn host(self) -> Self {
         if self.device { CPU } else { self }
     }
 
-    /// Whether anything can run side by side on it.
+    /// Returns true if the machine has parallelism.
     pub const fn is_parallel(self) -> bool {
         !self.levels.is_empty()
     }
@@ -130,36 +128,35 @@ impl Stack {
         self.levels.get(usize::from(number)).copied()
     }
 
-    /// The level that what stands outside of all segops is mapped to.
+    /// The level for segops outside of all others.
     pub const fn outermost(self) -> u8 {
         self.levels.len().saturating_sub(1) as u8
     }
 
-    /// Whether a segop at a level may stand in one at another, or outside of all.
+    /// Returns true if a segop at a level may be in one at another, or outside of all.
     pub fn may_stand(self, number: u8, outer: Option<u8>) -> bool {
         let contains = |outer| self.level(outer).is_some_and(|it| it.contains.contains(&number));
         self.level(number).is_some() && outer.is_none_or(contains)
     }
 
-    /// The level for maps that may stand in a segop at a level: the highest.
+    /// The level for maps in a segop at a level: the highest possible.
     pub fn for_maps(self, outer: u8) -> Option<u8> {
         self.inside(outer, true)
     }
 
-    /// The level for nothing but reductions and scans that may stand in a segop at a
-    /// level.
+    /// The level for reductions and scans only in a segop at a level.
     pub fn for_folds(self, outer: u8) -> Option<u8> {
         self.inside(outer, false)
     }
 
-    /// Whether what stands outside of all segops becomes segops that may contain others of
-    /// their own level: then parallelism inside of them need not be flattened.
+    /// Returns true if outermost segops may contain segops of their own level: then inner
+    /// parallelism need not be flattened.
     pub fn nests(self) -> bool {
         self.for_maps(self.outermost()) == Some(self.outermost())
     }
 
-    /// How many choices between versions may stand inside one another, at the levels that
-    /// have versions: each has the rest of the nest once more.
+    /// The number of choices between versions that may be nested, at the levels that have versions:
+    /// each duplicates the rest of the nest.
     pub fn most_choices(self) -> u32 {
         if self.nests() { MOST_TASK_CHOICES } else { MOST_CHOICES }
     }
@@ -170,18 +167,18 @@ impl Stack {
     }
 }
 
-/// From how many rounds over all of their partial accumulators on lanes that share a
-/// row pay for setting these up and combining them (`bench/run.py rows`; sums of 64 floats
-/// take half the time, of 48 the same).
+/// The number of iterations over all partial accumulators from which on lanes that share a row pay
+/// for their initialisation and combination (`bench/run.py rows`; sums of 64 floats take half the
+/// time, of 48 the same).
 pub const ROUNDS_OF_ACCUMULATORS: i64 = 2;
-/// The same where each element takes a loop, which is most of the work (greatest of 16 `i64`
-/// that eight turns have changed: a third of the time of a loop, on an AMD EPYC).
+/// The same where each element takes a loop, which is most of the work (maximum of 16 `i64` after
+/// eight loop iterations each: a third of the time of a loop, on an AMD EPYC).
 pub const ROUNDS_OF_LOOPS: i64 = 1;
-/// The same where it takes longer to combine them than to add them up: greatest and least
-/// elements, pairs (400 floats take the same time).
+/// The same where combining takes longer than adding: minima and maxima, pairs (400 floats take the
+/// same time).
 pub const ROUNDS_OF_CHOICES: i64 = 12;
-/// From how many blocks on lanes that share a row pay for what is left over behind the
-/// last of them (`bench/run.py rows`).
+/// The number of blocks from which on lanes that share a row pay for the remainder after the last
+/// block (`bench/run.py rows`).
 pub const ROUNDS_OF_BLOCKS: i64 = 2;
 
 #[cfg(test)]

@@ -1,23 +1,22 @@
-//! What a machine is, for all choices that depend on one.
+//! The model of the target machine, for all decisions that depend on one.
 //!
-//! | module | holds |
+//! | module | contents |
 //! |---|---|
-//! | [`machine`](Machine) | processors: registers, instructions, what differs between makes |
+//! | [`machine`](Machine) | processors: registers, instructions, differences between microarchitectures |
 //! | [`processors`] | processors by name |
-//! | [`time`] | how long operations take, for estimates that hold on any machine |
-//! | [`throughput`] | how many operations of a kind a processor finishes, scalar and in lanes |
-//! | [`latency`] | how long an operation's result is waited for |
-//! | [`memory`] | how much fits where |
-//! | [`tasks`] | how work falls apart into chunks |
-//! | [`device`] | threads of a block, scratchpad |
+//! | [`time`] | the time of operations, for estimates that hold on any machine |
+//! | [`throughput`] | the throughput of operations, scalar and in lanes |
+//! | [`latency`] | the latency of operations |
+//! | [`memory`] | capacities |
+//! | [`tasks`] | the partition of work into chunks |
+//! | [`device`] | thread blocks, shared memory |
 //! | [`levels`] | the stack of levels, and defaults of thresholds |
 //!
-//! What decides about results (how a segop falls apart, design contract 1) must not
-//! depend on the machine at hand: [`time`] and [`tasks`] are constants, of a usual
-//! processor of today. What decides about speed alone takes a [`Machine`].
+//! Decisions that affect results (the decomposition of a segop, design contract 1) must not depend
+//! on the machine at hand: [`time`] and [`tasks`] are constants, of a typical current processor.
+//! Decisions that affect only the speed take a [`Machine`].
 //!
-//! Each constant names the command whose figures it was chosen by, where it is no
-//! plain fact.
+//! Each constant names the command whose figures it was chosen by, unless it is a plain fact.
 
 #![warn(clippy::wildcard_enum_match_arm)]
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used))]
@@ -34,10 +33,10 @@ pub mod time;
 
 pub use machine::{Machine, Make};
 
-/// How often a loop of unknown length is taken to run.
+/// The assumed trip count of a loop of unknown length.
 pub const TRIPS: i64 = 64;
-/// How often a `while` loop is taken to run.
+/// The assumed trip count of a `while` loop.
 pub const WHILE_TRIPS: i64 = 24;
-/// What lanes are taken to gain where operations run side by side, whatever the
-/// machine: a register of doubles.
+/// The assumed speed-up by lanes where iterations are independent, on any machine: the doubles in a
+/// register.
 pub const LANES: i64 = 8;

@@ -1,28 +1,27 @@
-//! The processor that code is made for, as far as choices depend on it: what it can
-//! do, and what that costs. A processor counts as one of a few makes that do the
-//! same; `llvm` knows which names stand for which make.
+//! The processor that code is generated for, as far as decisions depend on it: its instructions and
+//! their costs. A processor counts as one of a few microarchitectures with equal costs;
+//! [`processors`](crate::processors) has the names for each.
 //!
-//! Costs are reciprocal throughputs in cycles for a lane of the widest register.
-//! They were measured by `bench/machine` ([`Make::ZEN5`]) or by loops of nothing
-//! else ([`Make::ZEN4`]), or are from the tables of uops.info ([`Make::INTEL`]:
-//! Skylake to Golden Cove). `bench/machine/machine.py` holds a machine at hand
-//! against this table.
+//! Costs are reciprocal throughputs in cycles for a lane of the widest register. They were measured
+//! by `bench/machine` ([`Make::ZEN5`]) or by microbenchmark loops ([`Make::ZEN4`]), or are from the
+//! tables of uops.info ([`Make::INTEL`]: Skylake to Golden Cove). `bench/machine/machine.py`
+//! compares the machine at hand with this table.
 
-/// What a processor can do, and at what price.
+/// The instructions of a processor and their costs.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Machine {
-    /// Bytes of a vector register: 16, 32 or 64.
+    /// The size of a vector register in bytes: 16, 32 or 64.
     pub bytes: u32,
-    /// Whether it has an instruction for `x * y + z` with one rounding.
+    /// True if it has an instruction for `x * y + z` with one rounding.
     pub fma: bool,
-    /// How fast it is.
+    /// The costs of its microarchitecture.
     pub make: Make,
 }
 
-/// What operations cost that makes of processors differ in.
+/// The costs of operations that differ between microarchitectures.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Make {
-    /// Products of doubles, and all else that multipliers do.
+    /// Products of doubles, and all other operations of the multipliers.
     pub product_f64: f64,
     /// Quotients of doubles.
     pub quotient_f64: f64,
@@ -37,8 +36,8 @@ pub struct Make {
 }
 
 impl Make {
-    /// AMD's until Zen 4, which takes two steps for 64 bytes. Gathers are as many
-    /// loads and then some.
+    /// AMD up to Zen 4, which splits 64-byte operations in two. Gathers cost somewhat more than the
+    /// loads of their lanes.
     pub const ZEN4: Self = Self {
         product_f64: 1.0 / 8.0,
         quotient_f64: 9.0 / 8.0,
@@ -47,7 +46,7 @@ impl Make {
         root_f32: 0.8,
         gather_f64: 3.0,
     };
-    /// AMD's Zen 5, which takes one.
+    /// AMD Zen 5, which does not split them.
     pub const ZEN5: Self = Self {
         product_f64: 0.5 / 8.0,
         quotient_f64: 4.0 / 8.0,
@@ -56,8 +55,8 @@ impl Make {
         root_f32: 4.5 / 16.0,
         gather_f64: 7.1 / 8.0,
     };
-    /// Intel's since Skylake: half of a register at a time goes to a divider that is
-    /// as fast as Zen 4's; gathers are loads and little else.
+    /// Intel since Skylake: the divider, as fast as that of Zen 4, takes half of a register at a
+    /// time; gathers cost little more than the loads.
     pub const INTEL: Self = Self {
         product_f64: 0.5 / 8.0,
         quotient_f64: 16.0 / 8.0,
@@ -67,26 +66,25 @@ impl Make {
         gather_f64: 5.3 / 8.0,
     };
 
-    /// Whether a gather is worth its instruction, beside as many loads.
+    /// Returns true if a gather is faster than a load per lane.
     pub fn gathers(self) -> bool {
         self.gather_f64 < 0.75
     }
 }
 
 impl Machine {
-    /// A usual processor with vector registers of so many bytes.
+    /// A typical processor with vector registers of this size.
     pub const fn of(bytes: u32) -> Self {
         Self { bytes, fma: bytes >= 32, make: Make::ZEN4 }
     }
 
-    /// Whether gathers and scatters that leave out lanes are worth their
-    /// instructions, for elements of so many bytes.
+    /// Returns true if masked gathers and scatters are worth their instructions, for elements of
+    /// this size.
     pub fn leaves_out(self, bytes: u64) -> bool {
         self.masks() && self.make.gathers() && bytes >= 4
     }
 
-    /// Whether masks have registers of their own, which vector instructions take,
-    /// and there are estimates of square roots (AVX-512).
+    /// Returns true if the processor has mask registers, and estimates of square roots (AVX-512).
     pub const fn masks(self) -> bool {
         self.bytes >= 64
     }

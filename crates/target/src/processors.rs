@@ -1,16 +1,15 @@
-//! Processors that can be asked for by name: what instructions they have, and which
-//! make they are.
+//! Processors by name: their instructions, and their microarchitectures.
 
 use crate::Make;
 
-/// What instructions a processor has, as far as code differs.
+/// The instructions of a processor, as far as code depends on them.
 #[derive(Clone, Copy)]
 pub struct Has {
-    /// Width of the vector registers in bytes, 16 at least.
+    /// The width of the vector registers in bytes, at least 16.
     pub vector_bytes: u32,
-    /// Fused multiply-adds.
+    /// True if it has fused multiply-adds.
     pub fma: bool,
-    /// Rounding of floats to integers (SSE4.1).
+    /// True if it rounds floats to integers (SSE4.1).
     pub rounding: bool,
 }
 
@@ -21,9 +20,9 @@ const FMA: Has = Has { fma: true, ..SSE4 };
 const AVX2: Has = Has { vector_bytes: 32, ..FMA };
 const AVX512: Has = Has { vector_bytes: 64, ..FMA };
 
-/// The processors that can be asked for by name, besides `native` and `generic`,
-/// what they have, and what their operations cost. A name that may stand for any
-/// make must not do badly on one of them: gathers are those of the slowest.
+/// The processors that can be selected by name, besides `native` and `generic`, with their
+/// instructions and costs. A name that covers several microarchitectures must not be bad for any of
+/// them: its gathers are those of the slowest.
 pub const PROCESSORS: &[(&str, Has, Make)] = &[
     ("x86-64", SSE2, Make::ZEN4),
     ("x86-64-v2", SSE4, Make::ZEN4),

@@ -1,34 +1,34 @@
-//! How many operations of a kind a processor finishes, in cycles, where enough of
-//! them are independent: what scalar code and vector code are compared by. Rough,
-//! and the same everywhere but for what makes of processors differ in ([`Make`]), so
-//! that a decision is the same wherever the compiler runs. Chosen by `bench/run.py
-//! lanes` and held against machines by `bench/machine`.
+//! The reciprocal throughput of operations in cycles, with enough independent ones: the basis for
+//! comparing scalar and vector code. Approximate, and the same everywhere except for differences
+//! between microarchitectures ([`Make`]), so that a decision does not depend on the machine that
+//! the compiler runs on. Chosen by `bench/run.py lanes` and compared with machines by
+//! `bench/machine`.
 
 use crate::{Machine, Make};
 use prim::{BinOp, PrimType, UnOp};
 
-/// Loads of elements at most so far apart read the gaps too and sort what they
-/// read by shuffles, rather than load each lane by itself (`bench/run.py lanes`).
+/// The largest distance of elements whose loads read the gaps too and sort the elements by
+/// shuffles, instead of a load per lane (`bench/run.py lanes`).
 pub const NEAR: u64 = 4;
-/// How much longer the slowest lane goes on than an average one.
+/// The ratio of the slowest lane's trip count to the average.
 pub const STRAGGLERS: f64 = 1.5;
-/// The same of loops whose turns are such loops: few rows are much longer than the others
+/// The same for loops whose iterations contain such loops: few rows are much longer than the others
 /// (`bench/irregular.py`: collatz).
 pub const SKEW: f64 = 3.0;
-/// A branch that is hard to foresee, on average.
+/// The average cost of a poorly predictable branch.
 pub const BRANCH: f64 = 6.0;
 /// A call.
 pub const CALL: f64 = 40.0;
 /// A quotient by a constant: multiplications and shifts.
 pub const BY_CONSTANT: Price = price(4.0, 6.0);
-/// A comparison or a choice.
+/// A comparison or a select.
 pub const PLAIN: Price = price(1.0, 1.0);
-/// From a float to an integer.
+/// A conversion from a float to an integer.
 pub const TO_INTEGER: Price = price(4.0, 4.0);
 /// A function of the mathematical library.
 pub const MATH: Price = by_lane(CALL, CALL);
 
-/// A fused multiply-add: where there is no instruction, as many as `llvm` puts there.
+/// A fused multiply-add: without the instruction, the cost of the emulation in `llvm`.
 pub fn fma(ty: PrimType, machine: Machine) -> Price {
     match ty {
         _ if machine.fma => price(1.0, 1.0),
@@ -43,14 +43,14 @@ pub fn fma(ty: PrimType, machine: Machine) -> Price {
     }
 }
 
-/// How expensive an operation is.
+/// The cost of an operation.
 #[derive(Clone, Copy)]
 pub struct Price {
-    /// Cycles of a scalar.
+    /// Cycles for a scalar.
     pub scalar: f64,
-    /// Cycles of a vector register.
+    /// Cycles for a vector register.
     pub register: f64,
-    /// Cycles of each lane, where there is no vector instruction.
+    /// Cycles per lane, where there is no vector instruction.
     pub lane: f64,
 }
 
@@ -59,12 +59,12 @@ pub const fn price(scalar: f64, register: f64) -> Price {
     Price { scalar, register, lane: 0.0 }
 }
 
-/// A price for scalars and lanes one by one.
+/// A price for scalars and single lanes.
 pub const fn by_lane(scalar: f64, lane: f64) -> Price {
     Price { scalar, register: 0.0, lane }
 }
 
-/// An operator on two operands of a type.
+/// An operator with two operands of a type.
 pub fn binary(op: BinOp, ty: PrimType, make: Make) -> Price {
     match op {
         BinOp::Add | BinOp::Sub | BinOp::And | BinOp::Or | BinOp::Xor => price(1.0, 1.0),
@@ -91,7 +91,7 @@ pub fn binary(op: BinOp, ty: PrimType, make: Make) -> Price {
     }
 }
 
-/// An operator on one operand of a type.
+/// An operator with one operand of a type.
 pub fn unary(op: UnOp, ty: PrimType, make: Make) -> Price {
     match op {
         UnOp::FSqrt if ty == PrimType::F64 => by_lane(5.0, make.root_f64),

@@ -1,10 +1,10 @@
-//! How long operations take on any machine, in sixteenths of a nanosecond: what
-//! decompositions and the decision between tasks and the caller alone rest on.
-//! (`bench/run.py small`: whether calls of 10 µs gain from tasks.)
+//! The time of operations on any machine, in sixteenths of a nanosecond: the basis of
+//! decompositions and of the choice between tasks and sequential execution by the caller.
+//! (`bench/run.py small`: the gain of tasks for calls of 10 µs.)
 
 use prim::BinOp;
 
-/// A sum, a comparison, a choice.
+/// A sum, a comparison, a select.
 pub const PLAIN: i64 = 4;
 /// A quotient or a power.
 pub const DIVISION: i64 = 64;
@@ -16,19 +16,19 @@ pub const LOAD: i64 = 8;
 pub const STORE: i64 = 16;
 /// An operation on a whole array.
 pub const ARRAY: i64 = 400;
-/// Storing what a point of a scan gives, and loading it again, where lanes compute the points: less
-/// than a quotient and what is done with it (`bench/figures.py book --case regular_scan`: 0.33 ms, and
-/// 2.0 where the scan divides twice). At half of it scans that only compare and add become slower
-/// (`longest_streak` of the book's examples, 1.2 ms in place of 1.1).
+/// Storing an element of a scan and loading it again, where lanes compute the elements: less than a
+/// quotient and its use (`bench/figures.py book --case regular_scan`: 0.33 ms, and 2.0 where the
+/// scan divides twice). At half of this value, scans that only compare and add become slower
+/// (`longest_streak` of the book's examples, 1.2 ms instead of 1.1).
 pub const KEPT: i64 = 64;
 /// A branch.
 pub const BRANCH: i64 = 8;
-/// What a loop costs beside its iterations.
+/// The overhead of a loop besides its iterations.
 pub const LOOP: i64 = 16;
-/// A call of a function that is not known better.
+/// A call of a function of unknown cost.
 pub const CALL: i64 = crate::TRIPS * 16;
 
-/// An operator on two scalars.
+/// An operator with two scalar operands.
 pub const fn binary(op: BinOp) -> i64 {
     match op {
         BinOp::SDiv
