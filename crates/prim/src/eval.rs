@@ -1,13 +1,13 @@
-//! The meaning of every operator on values: what the folder and the evaluators use.
+//! The semantics of every operator, for the constant folder and the evaluators.
 //!
-//! Each function returns `None` where the operation has no value (division by
-//! zero, an operand of the wrong type).
+//! Each function returns `None` where the operation has no value (division by zero, an operand of
+//! the wrong type).
 
 use crate::{BinOp, CmpOp, ConvOp, MathFun, PrimType, Scalar, UnOp, f16_from_f64};
 use half::f16;
 
-/// `x op y`. `None` for division or modulo by zero, and for operands that are
-/// not of one type in the operator's domain.
+/// `x op y`. `None` for division or modulo by zero, and for operands that are not of one type in
+/// the operator's domain.
 pub fn binary(op: BinOp, x: Scalar, y: Scalar) -> Option<Scalar> {
     if x.ty() != y.ty() || !op.domain().contains(x.ty()) {
         return None;
@@ -15,8 +15,8 @@ pub fn binary(op: BinOp, x: Scalar, y: Scalar) -> Option<Scalar> {
     match (x, y) {
         (Scalar::F16(a), Scalar::F16(b)) => {
             let wide = float_binary(op, a.to_f64(), b.to_f64())?;
-            // Double rounding is harmless here: binary64 carries more than
-            // 2p + 2 bits of binary16, so the two steps round as one.
+            // Double rounding is harmless here: binary64 has at least 2p + 2 bits for the p of
+            // binary16, so the two steps round as one.
             Some(Scalar::F16(f16_from_f64(wide)))
         }
         (Scalar::F32(a), Scalar::F32(b)) => Some(Scalar::F32(match op {
@@ -114,12 +114,12 @@ fn float_binary(op: BinOp, a: f64, b: f64) -> Option<f64> {
     })
 }
 
-/// The smaller operand, where -0.0 lies below 0.0; the other one for a NaN.
+/// The smaller operand, with -0.0 below 0.0; the other one for a NaN.
 fn float_min(a: f64, b: f64) -> f64 {
     if b.is_nan() || a < b || (a == b && a.is_sign_negative()) { a } else { b }
 }
 
-/// The greater operand, where -0.0 lies below 0.0; the other one for a NaN.
+/// The greater operand, with -0.0 below 0.0; the other one for a NaN.
 fn float_max(a: f64, b: f64) -> f64 {
     if b.is_nan() || a > b || (a == b && a.is_sign_positive()) { a } else { b }
 }
@@ -289,7 +289,7 @@ fn float_unary(op: UnOp, a: f64) -> Option<f64> {
     })
 }
 
-/// `x op y` as a truth value. `None` for operands that do not fit the operator.
+/// `x op y` as a truth value. `None` for operands outside the operator's domain.
 pub fn compare(op: CmpOp, x: Scalar, y: Scalar) -> Option<bool> {
     if x.ty() != y.ty() || !op.domain().contains(x.ty()) {
         return None;
@@ -430,8 +430,8 @@ pub fn fma(a: Scalar, b: Scalar, c: Scalar) -> Option<Scalar> {
     }
 }
 
-/// A library function of one or two arguments, computed by the crate `libm`
-/// (`f16` through `f32`). `None` for wrong arity or types.
+/// A library function of one or two arguments, computed by the crate `libm` (`f16` through `f32`).
+/// `None` for wrong arity or types.
 pub fn math(fun: MathFun, args: &[Scalar]) -> Option<Scalar> {
     match *args {
         [Scalar::F16(x)] => Some(Scalar::F16(f16::from_f32(math1_f32(fun, x.to_f32())?))),
@@ -466,11 +466,11 @@ fn nextafter_f16(x: f16, y: f16) -> f16 {
 
 macro_rules! math_dispatch {
     ($one:ident, $two:ident, $ty:ty, $($fun:ident = $call:path;)* ; $($fun2:ident = $call2:path;)*) => {
-        /// A function of one argument; `None` if it takes another number.
+        /// A function of one argument; `None` if it has another arity.
         pub fn $one(fun: MathFun, x: $ty) -> Option<$ty> {
             match fun { $(MathFun::$fun => Some($call(x)),)* _ => None }
         }
-        /// A function of two arguments; `None` if it takes another number.
+        /// A function of two arguments; `None` if it has another arity.
         pub fn $two(fun: MathFun, x: $ty, y: $ty) -> Option<$ty> {
             match fun {
                 $(MathFun::$fun2 => Some($call2(x, y)),)*

@@ -1,15 +1,13 @@
 //! Scalar types, scalar values and scalar operators.
 //!
-//! Everything that the compiler knows about scalars is declared once, here: the
-//! source types ([`ScalarType`]), the types of the core IR ([`PrimType`], where
-//! signedness has moved from the type into the operator), the values
-//! ([`Scalar`]) and the operator table ([`ops`]). Checker, folder, evaluators,
-//! printer, parser and emitters all read the same table.
+//! All facts about scalars are declared once, here: the source types ([`ScalarType`]), the types of
+//! the core IR ([`PrimType`], where signedness has moved from the type into the operator), the
+//! values ([`Scalar`]) and the operator table ([`ops`]). Checker, constant folder, evaluators,
+//! printer, parser and back ends all read the same table.
 //!
-//! Semantics are those of the Futhark language reference and, where it leaves
-//! a result open, of the reference compiler's executables: integers wrap, a
-//! shift by the width or more shifts everything out, division by zero is an
-//! error that the program checks for before it divides.
+//! Semantics are those of the Futhark language reference and, where it leaves a result open, of the
+//! reference compiler's executables: integers wrap, a shift by the width or more shifts everything
+//! out, division by zero is an error that the program checks for before it divides.
 
 #![warn(clippy::wildcard_enum_match_arm)]
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used))]

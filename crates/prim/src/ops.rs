@@ -1,11 +1,11 @@
-//! The operator table: each operator once, with its spelling and the types that it takes.
+//! The operator table: each operator once, with its spelling and its operand types.
 //!
-//! An operator's full spelling in IR text is `name.type`, for instance
-//! `sdiv.i32`; a conversion is `name.from.to`, for instance `sext.i8.i64`.
+//! An operator's full spelling in IR text is `name.type`, for instance `sdiv.i32`; a conversion is
+//! `name.from.to`, for instance `sext.i8.i64`.
 
 use crate::PrimType;
 
-/// Which operand types an operator accepts.
+/// The operand types that an operator accepts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Domain {
     /// Integers of any width.
@@ -23,7 +23,7 @@ pub enum Domain {
 }
 
 impl Domain {
-    /// Whether the type lies in the domain.
+    /// Returns true if the type is in the domain.
     pub const fn contains(self, ty: PrimType) -> bool {
         match self {
             Self::Int => ty.is_int(),
@@ -125,7 +125,7 @@ operators! {
 }
 
 impl BinOp {
-    /// Whether it divides integers: then it has no value for a divisor of 0.
+    /// Returns true if it divides integers: then it has no value for a divisor of 0.
     pub const fn is_division(self) -> bool {
         match self {
             Self::SDiv | Self::UDiv | Self::SMod | Self::UMod | Self::SQuot | Self::SRem => true,
@@ -189,8 +189,8 @@ operators! {
         FRound = "fround", Float;
         /// Integer part, towards zero.
         FTrunc = "ftrunc", Float;
-        /// 2 to the power of j / 8, nearest, where j is the number in the last
-        /// three bits of the operand: what `exp` looks up.
+        /// 2 to the power of j / 8, nearest, where j is the number in the last three bits of the
+        /// operand: the lookup table of `exp`.
         FExp2Eighths = "fexp2eighths", Double;
     }
 }
@@ -221,7 +221,7 @@ operators! {
 
 macro_rules! conversions {
     ($($(#[$vmeta:meta])* $variant:ident = $text:literal, $from:ident -> $to:ident;)*) => {
-        /// Conversions between scalar types. The types stand beside the operator.
+        /// Conversions between scalar types. The types are given together with the operator.
         #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
         pub enum ConvOp { $($(#[$vmeta])* $variant,)* }
 
@@ -234,7 +234,7 @@ macro_rules! conversions {
                 match self { $(Self::$variant => $text,)* }
             }
 
-            /// Whether it converts `from` to `to`.
+            /// Returns true if it converts `from` to `to`.
             pub const fn accepts(self, from: PrimType, to: PrimType) -> bool {
                 match self {
                     Self::ToBits | Self::FromBits => {
@@ -265,21 +265,21 @@ conversions! {
     SToF = "sitofp", Int -> Float;
     /// Unsigned integer to float, nearest.
     UToF = "uitofp", Int -> Float;
-    /// Float to signed integer, towards zero; NaN and infinities give 0, other
-    /// values out of range saturate.
+    /// Float to signed integer, towards zero; NaN and infinities give 0, other values out of range
+    /// saturate.
     FToS = "fptosi", Float -> Int;
-    /// Float to unsigned integer, towards zero; NaN and infinities give 0, values
-    /// above the range saturate, negative ones give what `fptosi` gives.
+    /// Float to unsigned integer, towards zero; NaN and infinities give 0, values above the range
+    /// saturate, negative ones have the result of `fptosi`.
     FToU = "fptoui", Float -> Int;
     /// Float to float, nearest.
     FConv = "fpconv", Float -> Float;
     /// Truth value to integer, 0 or 1.
     BToI = "btoi", Bool -> Int;
-    /// Integer to truth value, whether not 0.
+    /// Integer to truth value, true if not 0.
     IToB = "itob", Int -> Bool;
     /// Truth value to float, 0.0 or 1.0.
     BToF = "btof", Bool -> Float;
-    /// Float to truth value, whether not 0.0.
+    /// Float to truth value, true if not 0.0.
     FToB = "ftob", Float -> Bool;
     /// The bits of a float as an integer of the same size.
     ToBits = "tobits", Float -> Int;
@@ -289,10 +289,9 @@ conversions! {
 
 macro_rules! math_functions {
     ($($(#[$vmeta:meta])* $variant:ident = $text:literal, $arity:literal;)*) => {
-        /// Mathematical functions on floats that the crate `libm` computes, one
-        /// value at a time, in compiled code and evaluators alike (so both
-        /// agree bit for bit). Functions that have an IR function of their own
-        /// are not in this table: they are ordinary functions of the prelude.
+        /// Mathematical functions on floats that the crate `libm` computes, one value at a time, in
+        /// compiled code and evaluators alike (so both agree bit for bit). Functions that are
+        /// defined in the prelude are ordinary functions and not in this table.
         #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
         pub enum MathFun { $($(#[$vmeta])* $variant,)* }
 

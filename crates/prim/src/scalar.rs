@@ -5,9 +5,8 @@ use half::f16;
 use std::fmt::{self, Display};
 use std::hash::{Hash, Hasher};
 
-/// A scalar value together with its core type. Two are equal when type and
-/// bits are equal, so that `nan == nan` and `-0.0 != 0.0` here: constants are
-/// compared as constants, not as numbers.
+/// A scalar value together with its core type. Two are equal when type and bits are equal, so that
+/// `nan == nan` and `-0.0 != 0.0` here: constants are compared as constants, not as numbers.
 #[derive(Clone, Copy, Debug)]
 pub enum Scalar {
     /// An 8-bit integer.
@@ -71,8 +70,8 @@ impl Scalar {
         }
     }
 
-    /// The integer `x` wrapped to the integer type `ty`; a float or bool type
-    /// gets the nearest value (`bool`: whether `x` is not 0).
+    /// The integer `x` wrapped to the integer type `ty`; a float type gets the nearest value,
+    /// `bool` true if `x` is not 0.
     pub fn int(ty: PrimType, x: i64) -> Self {
         match ty {
             PrimType::F16 => Self::F16(f16_from_f64(x as f64)),
@@ -83,7 +82,7 @@ impl Scalar {
         }
     }
 
-    /// The number as a source type writes it, without the type's name.
+    /// The number as a literal of a source type, without the type's name.
     pub fn display(self, ty: ScalarType) -> impl Display {
         fmt::from_fn(move |f| match self {
             Self::F16(x) => x.fmt(f),
@@ -129,10 +128,10 @@ impl Scalar {
     }
 }
 
-/// The `f16` nearest to `x`, ties to even. (The conversion of the crate `half`
-/// rounds twice on some processors and drops bits on others.)
+/// The `f16` nearest to `x`, ties to even. (The conversion of the crate `half` rounds twice on some
+/// processors and drops bits on others.)
 pub fn f16_from_f64(x: f64) -> f16 {
-    // Rounding to odd first keeps the second rounding from seeing false ties.
+    // Rounding to odd first prevents false ties in the second rounding.
     let near = x as f32;
     let bits = near.to_bits();
     let odd = if near.is_nan() || f64::from(near) == x {

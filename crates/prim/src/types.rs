@@ -18,7 +18,7 @@ macro_rules! named_types {
                 match self { $(Self::$variant => $text,)* }
             }
 
-            /// Size of one element in an array, in bytes.
+            /// The size of one element in an array, in bytes.
             pub const fn size(self) -> u64 {
                 match self { $(Self::$variant => $size,)* }
             }
@@ -40,7 +40,7 @@ macro_rules! named_types {
 }
 
 named_types! {
-    /// A scalar type as programs write it.
+    /// A scalar type of the source language.
     ScalarType {
         /// Signed 8-bit integer.
         I8 = "i8", 1;
@@ -64,13 +64,13 @@ named_types! {
         F32 = "f32", 4;
         /// IEEE 754 binary64.
         F64 = "f64", 8;
-        /// Truth value, one byte holding 0 or 1.
+        /// Truth value, one byte that is 0 or 1.
         Bool = "bool", 1;
     }
 }
 
 named_types! {
-    /// A scalar type of the core IR: integers have no sign, their operators do.
+    /// A scalar type of the core IR; signedness is a property of operators.
     PrimType {
         /// 8-bit integer.
         I8 = "i8", 1;
@@ -86,7 +86,7 @@ named_types! {
         F32 = "f32", 4;
         /// IEEE 754 binary64.
         F64 = "f64", 8;
-        /// Truth value, one byte holding 0 or 1.
+        /// Truth value, one byte that is 0 or 1.
         Bool = "bool", 1;
     }
 }
@@ -106,34 +106,34 @@ impl ScalarType {
         }
     }
 
-    /// Whether this is a signed integer type.
+    /// Returns true if this is a signed integer type.
     pub const fn is_signed(self) -> bool {
         matches!(self, Self::I8 | Self::I16 | Self::I32 | Self::I64)
     }
 
-    /// Whether this is an unsigned integer type.
+    /// Returns true if this is an unsigned integer type.
     pub const fn is_unsigned(self) -> bool {
         matches!(self, Self::U8 | Self::U16 | Self::U32 | Self::U64)
     }
 
-    /// Whether this is an integer type of either sign.
+    /// Returns true if this is an integer type of either sign.
     pub const fn is_int(self) -> bool {
         self.is_signed() || self.is_unsigned()
     }
 
-    /// Whether this is a floating-point type.
+    /// Returns true if this is a floating-point type.
     pub const fn is_float(self) -> bool {
         matches!(self, Self::F16 | Self::F32 | Self::F64)
     }
 }
 
 impl PrimType {
-    /// Whether this is an integer type.
+    /// Returns true if this is an integer type.
     pub const fn is_int(self) -> bool {
         matches!(self, Self::I8 | Self::I16 | Self::I32 | Self::I64)
     }
 
-    /// Whether this is a floating-point type.
+    /// Returns true if this is a floating-point type.
     pub const fn is_float(self) -> bool {
         matches!(self, Self::F16 | Self::F32 | Self::F64)
     }

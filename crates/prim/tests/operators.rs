@@ -1,5 +1,5 @@
-//! Every operator against results that Python computed with unbounded integers
-//! and exact fractions (see `tests/oracle/prim/make.py`).
+//! Every operator against results that Python computed with unbounded integers and exact fractions
+//! (see `tests/oracle/prim/make.py`).
 
 use half::f16;
 use prim::{BinOp, CmpOp, ConvOp, MathFun, PrimType, Scalar, UnOp, eval, f16_from_f64};
@@ -47,7 +47,7 @@ fn operators_give_the_expected_bits() {
         let expected = (last != "-").then(|| Scalar::from_bits(result_ty, bits(last)));
         assert_eq!(result, expected, "{line}");
     }
-    // Those on truth values are below; the rest must have been in the file.
+    // Operators on truth values are tested below; all others must be in the file.
     let all = (BinOp::ALL.iter().map(|op| ("binary", op.name())))
         .chain(UnOp::ALL.iter().map(|op| ("unary", op.name())))
         .chain(CmpOp::ALL.iter().map(|op| ("compare", op.name())))
