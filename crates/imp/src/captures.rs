@@ -1,20 +1,20 @@
-//! What the bodies of loops of tasks take from around them.
+//! The captures of task loops and kernels.
 //!
-//! A loop of tasks, or a kernel, *captures* the variables that its body names and that do not
-//! belong to it: they are neither in its lists of owned and local variables, nor
-//! its counters, nor counters of loops in its body, nor its threads' (in tasks there, what these
-//! capture counts as named). Where tasks take pieces, each finds its bounds, and
-//! what these need counts as named before the body. Captures stand in the [`Launch`](crate::Launch) in the
-//! order in which the body names them first, as [`names`] has it.
+//! A task loop, or a kernel, *captures* the variables that its body names and that do not belong to
+//! it: they are neither in its lists of owned and local variables, nor its counters, nor counters
+//! of loops in its body, nor local to its threads (for nested task loops, their captures count as
+//! named). Where tasks take slices, each computes its bounds, and the variables in these count as
+//! named before the body. Captures are listed in the [`Launch`](crate::Launch) in the order in
+//! which the body names them first, by [`names`].
 //!
-//! Passes that change bodies call [`fill`] at their end; the verifier compares.
-//! Both take time linear in the program and its lists of captures.
+//! Passes that change bodies call [`fill`] at their end; the verifier compares. Both take time
+//! linear in the program and its lists of captures.
 
 use crate::syntax::{For, Function, How, Launch, Stmt, Var};
 use crate::walk::{in_expr, names};
 use rustc_hash::FxHashSet;
 
-/// Sets the captures of a function's loops of tasks to what they are.
+/// Recomputes the captures of a function's task loops and kernels.
 pub fn fill(function: &mut Function) {
     let mut found = of(&function.body).into_iter();
     set(&mut function.body, &mut found);
@@ -41,12 +41,12 @@ fn set(stmts: &mut [Stmt], found: &mut dyn Iterator<Item = Vec<Var>>) {
     });
 }
 
-/// Whether a loop captures a variable.
+/// Returns true if a loop captures a variable.
 pub(crate) fn captured(launch: &Launch, var: Var) -> bool {
     launch.captures.contains(&var)
 }
 
-/// The captures of the loops of tasks among statements, outer loops first.
+/// The captures of the task loops and kernels among statements, outer loops first.
 pub(crate) fn of(stmts: &[Stmt]) -> Vec<Vec<Var>> {
     let mut walk = Walk::default();
     walk.block(stmts);
@@ -56,17 +56,17 @@ pub(crate) fn of(stmts: &[Stmt]) -> Vec<Vec<Var>> {
 #[derive(Default)]
 struct Walk {
     found: Vec<Vec<Var>>,
-    /// The bodies around, innermost last.
+    /// The bodies around the current statement, innermost last.
     bodies: Vec<Body>,
 }
 
-/// What is known of a body.
+/// The variables of a body.
 #[derive(Default)]
 struct Body {
-    /// In order, each once.
+    /// The variables named so far, in order, without duplicates.
     named: Vec<Var>,
     seen: FxHashSet<Var>,
-    /// What belongs to the loop.
+    /// The variables that belong to the loop.
     own: FxHashSet<Var>,
 }
 

@@ -1,19 +1,19 @@
-//! How copies go about it.
+//! Plans of copies.
 //!
-//! The order in which a copy visits its elements is free, and matters much where
-//! the two sides lie in different orders. A [`Plan`] stands in each copy; [`Stmt::copy`]
-//! makes the best one for what is constant in the copy:
+//! The order in which a copy visits its elements is free, and matters much where the layouts of the
+//! two sides differ. Each copy has a [`Plan`]; [`Stmt::copy`] chooses the best one for the
+//! constants in the copy:
 //!
-//! - a row that is contiguous on both sides moves as memory;
+//! - a row that is contiguous on both sides is a `memcpy`;
 //! - a small square of constant size that is transposed goes through registers;
-//! - one dimension with other strides that are constant goes element by element, of
-//!   which LLVM makes vectors that skip what lies between;
-//! - all else looks at its strides when it runs ([`Plan::Strides`]); several
-//!   dimensions go in tiles where the sides turn out to disagree about which one
-//!   is contiguous, so that both use whole cache lines. That is one piece of code
-//!   for a rank, so it is the plan even where both sides are known to be rows.
+//! - one dimension with other constant strides is copied element by element, which LLVM vectorises
+//!   with strided accesses;
+//! - every other copy considers its strides at run time ([`Plan::Strides`]); several dimensions are
+//!   tiled where the sides turn out to differ in which one is contiguous, so that both use whole
+//!   cache lines. There is one function for a rank, so this is the plan even where both sides are
+//!   known to be rows.
 //!
-//! In the end [`calls`] makes the last kind calls of functions.
+//! Finally [`calls`] replaces copies of the last kind by calls of functions.
 
 mod nest;
 mod strided;
@@ -24,15 +24,15 @@ pub use strided::calls;
 use crate::syntax::{Expr, Plan, Region, Stmt, Tile};
 use prim::{PrimType, Scalar};
 
-/// Longest side of a square in registers: so many vectors fit.
+/// The largest extent of a square in registers, and the number of vectors for it.
 pub(crate) const MOST_IN_REGISTERS: u32 = 16;
 
-/// Tiles of other copies. The pitch is odd, so that the elements of a tile's
-/// column lie in different cache sets.
+/// The tiles of other copies. The pitch is odd, so that the elements of a tile's column are in
+/// different cache sets.
 const TILE: Tile = Tile { side: 32, pitch: 33 };
 
 impl Stmt {
-    /// A copy with the plan for it.
+    /// A copy with the best plan for its constants.
     pub fn copy(to: Region, from: Region, elem: PrimType, extents: Vec<Expr>) -> Self {
         let plan = if is_row(&to, &from, &extents) {
             Plan::Memory
@@ -53,15 +53,14 @@ pub(crate) fn constant(e: &Expr) -> Option<i64> {
     if let Expr::Const(Scalar::I64(x)) = e { Some(*x) } else { None }
 }
 
-/// Whether a copy is that of one row, contiguous on both sides.
+/// Returns true if a copy is one row, contiguous on both sides.
 pub(crate) fn is_row(to: &Region, from: &Region, extents: &[Expr]) -> bool {
     let mut strides = to.strides.iter().chain(&from.strides);
     extents.len() <= 1 && strides.all(|stride| constant(stride) == Some(1))
 }
 
-/// The side of the square that a copy transposes, if it is one for registers: its
-/// rows are contiguous in the source, its columns in the target, a constant
-/// distance apart.
+/// The extent of the square that a copy transposes, if it fits in registers: its rows are
+/// contiguous in the source, its columns in the destination, at a constant distance.
 pub(crate) fn square(to: &Region, from: &Region, extents: &[Expr]) -> Option<u32> {
     let [rows, columns] = extents else {
         return None;

@@ -1,9 +1,9 @@
-//! Kernels: what runs on a device, as loops and statements of the imperative IR.
+//! Kernels: device code as loops and statements of the imperative IR.
 //!
 //! ```text
 //! for block_1: i64 in 0 .. blocks_0 grid#0 "main.segred" at "a.fut:1:1-9" cost 1 ... {
-//!   part_2 = frame [256]i64                      // in the scratchpad of the block
-//!   first_3: i64 = (block_1 * 256)               // the same for all its threads
+//!   part_2 = frame [256]i64                      // in shared memory
+//!   first_3: i64 = (block_1 * 256)               // uniform over the thread block
 //!   for thread_4: i64 in 0 .. 256 block locals (x_5) {
 //!     x_5: i64 = xs_6[i64: first_3 + thread_4]   // private to the thread
 //!     part_2[i64: thread_4] = x_5
@@ -13,93 +13,91 @@
 //! }
 //! ```
 //!
-//! A kernel is a loop over blocks ([`How::Grid`](crate::How::Grid)) that the host
-//! launches; what it takes from there is listed as its captures, and its
-//! [`Launch`](crate::Launch) names it. Its body is what all threads of a block have in
-//! common: arrays in the scratchpad, and scalars that each of them could compute. The
-//! last statement is the loop over the threads ([`How::Block`](crate::How::Block)),
-//! whose bound the host knows. Blocks and threads run in any order, side by side; what
-//! threads of a block did before a barrier, the others see after it; a barrier of a group
-//! does that for neighbours only, as many as run in step on devices that have such. Of what
-//! other blocks do, a thread sees what stands behind a signal that it has awaited: what the
-//! thread that gave it had done and seen by then. Nothing else. A signal of [`WORD`] has
-//! nothing behind it: it tells what it is itself, and costs no fence.
+//! A kernel is a loop over thread blocks ([`How::Grid`](crate::How::Grid)) that the host launches;
+//! its captures list what it takes from the host, and its [`Launch`](crate::Launch) identifies it.
+//! The statements of its body are common to all threads of a block: arrays in shared memory, and
+//! uniform scalars. The last statement is the loop over the threads
+//! ([`How::Block`](crate::How::Block)), whose bound the host knows. Blocks and threads run
+//! concurrently, in any order. After a barrier, threads of a block see what its other threads did
+//! before the barrier; a subgroup barrier does this for a subgroup only, that is for as many
+//! neighbours as run in lockstep on devices with warps. Of other blocks, a thread sees only what a
+//! signal that it has awaited publishes: what the signalling thread had done and seen by then. A
+//! signal of [`WORD`] publishes nothing but its own value, and costs no fence.
 //!
-//! **Progress.** Who awaits a signal of another block relies on two things: that the other
-//! block has begun, as a number that it took from a counter shows, and that the device
-//! lets blocks that have begun go on ([`Device::progress`](target::device::Device::progress)).
+//! **Progress.** Awaiting a signal of another block relies on two things: the other block has
+//! started, as a number that it took from a counter shows, and the device schedules started blocks
+//! until they end ([`Device::progress`](target::device::Device::progress)).
 //!
-//! Arrays of the scratchpad have a constant size (`frame`), or one that the host computes: these
-//! stand in the launch, as its [`Pad`](crate::Pad)s.
+//! Arrays in shared memory have a constant size (`frame`), or one that the host computes: these are
+//! the [`Pad`](crate::Pad)s of the launch.
 //!
-//! **Memory.** A buffer variable's type says in which space its block lies. The host
-//! reads and writes the host's memory, threads that of the device, the scratchpad and
-//! their own ([`Space::Private`](crate::Space)); the host allocates blocks of the device
-//! and copies to and from them what lies contiguous on both sides.
+//! **Memory.** A buffer variable's type has the space of its block. The host accesses host memory;
+//! threads access device memory, shared memory and their own ([`Space::Private`](crate::Space)).
+//! The host allocates device blocks, and copies to and from them regions that are contiguous on
+//! both sides.
 //!
-//! **Failure.** A thread whose check fails takes no further part. Threads do not wait
-//! for it at barriers: where one of a block has failed, the block ends at its next
-//! barrier. Where one of any block has failed, threads that await a signal in vain fail,
-//! too. The host fails with what one of the failed threads says, once the kernel has
-//! ended.
+//! **Failure.** A thread whose check fails stops. Threads do not wait for it at barriers: a block
+//! with a failed thread ends at its next barrier. Once a thread of any block has failed, threads
+//! that await a signal in vain fail too. When the kernel has ended, the host fails with the message
+//! of one of the failed threads.
 
 use crate::syntax::{Access, Expr, Var};
 use prim::{BinOp, PrimType};
 
-/// What threads of a device do beside what all code does.
+/// The statements that only threads of a device have.
 #[derive(Clone, PartialEq, Debug)]
 pub enum DeviceOp {
-    /// The threads of a block wait for each other.
+    /// A barrier for the threads of a block.
     Barrier,
-    /// The threads of a group wait for each other: so many neighbours in a block, a power of
-    /// two up to [`GROUP`](target::device::GROUP), the same number in all of a kernel. As
-    /// devices may let all of the block wait, it stands where that could.
+    /// A barrier for the threads of a subgroup: a number of neighbours in a block, a power of two
+    /// up to [`GROUP`](target::device::GROUP), the same throughout a kernel. As devices may
+    /// implement it as a barrier for the whole block, it is valid only where that would be.
     GroupBarrier(u32),
-    /// An element is combined with a value, at once.
+    /// Combines an element with a value, atomically.
     Update(Box<Update>),
-    /// An element that has the bits of a value gets another one, at once; a variable gets
-    /// what it was before.
+    /// Compare-and-swap: sets an element to a value if it has the bits of the expected one,
+    /// atomically; the variable gets its previous value.
     Swap {
-        /// The variable.
+        /// The variable for the previous value.
         old: Var,
         /// The element.
         at: Access,
-        /// What it has to be.
+        /// The expected value.
         expected: Expr,
-        /// What it gets.
+        /// The new value.
         value: Expr,
     },
-    /// An element gets a value, at once; if it is one of [`SIGNAL`], behind all that the
-    /// thread has done so far.
+    /// Sets an element to a value, atomically; with the type [`SIGNAL`], a release: ordered after
+    /// all that the thread has done so far.
     Signal {
-        /// The element, of [`SIGNAL`] or [`WORD`].
+        /// The element, of type [`SIGNAL`] or [`WORD`].
         at: Access,
-        /// What it gets.
+        /// The value.
         value: Expr,
     },
-    /// A variable gets an element once that is not 0; if it is one of [`SIGNAL`], before all
-    /// that the thread does from then on.
+    /// Waits until an element is not 0 and loads it into a variable; with the type [`SIGNAL`], an
+    /// acquire: ordered before all that the thread does from then on.
     Await {
         /// The variable.
         var: Var,
-        /// The element, of [`SIGNAL`] or [`WORD`].
+        /// The element, of type [`SIGNAL`] or [`WORD`].
         at: Access,
     },
 }
 
-/// The type of signals that others stand behind.
+/// The type of signals that publish the writes before them (release and acquire).
 pub const SIGNAL: PrimType = PrimType::I32;
-/// The type of signals that hand on nothing but themselves.
+/// The type of signals that publish only their own value (relaxed).
 pub const WORD: PrimType = PrimType::I64;
 
-/// An element that is combined with a value: see [`DeviceOp::Update`].
+/// The operands of an atomic update: see [`DeviceOp::Update`].
 #[derive(Clone, PartialEq, Debug)]
 pub struct Update {
-    /// A variable that gets what the element was before.
+    /// The variable for the previous value.
     pub old: Option<Var>,
-    /// The element, an integer that [`is_atomic`](target::device::is_atomic) takes.
+    /// The element, of an integer type that [`is_atomic`](target::device::is_atomic) accepts.
     pub at: Access,
-    /// An operator that [`is_atomic`](target::device::is_atomic) takes.
+    /// The operator, one that [`is_atomic`](target::device::is_atomic) accepts.
     pub op: BinOp,
     /// The other operand.
     pub value: Expr,

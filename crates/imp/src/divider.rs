@@ -1,20 +1,17 @@
-//! Which loops wait for the divider.
+//! Balances square roots and quotients between the divider and the multipliers.
 //!
-//! A processor core has one unit for quotients and square roots, which is busy
-//! for many cycles with each vector of doubles, and several that multiply and
-//! add. Where a loop keeps the divider busy and leaves the others idle, every
-//! other square root is better computed by multiplications: from an estimate,
-//! by steps that double its digits, with the same bits out. That takes two
-//! vector registers at a time, so the vectoriser gives such a loop twice the
-//! lanes, and when all loops have their shape, [`share`] marks the roots that are
-//! shared out.
+//! A processor core has one unit for quotients and square roots, which is busy for many cycles with
+//! each vector of doubles, and several units that multiply and add. Where a loop keeps the divider
+//! busy and leaves the others idle, every other square root is faster by multiplications: from an
+//! estimate, by iterations that double its digits, with the same bits in the result. That takes two
+//! vector registers at a time, so the vectoriser gives such a loop twice the lanes, and when all
+//! loops have their final form, [`share`] marks the roots to split.
 //!
-//! Quotients of singles are computed by multiplications, too, a register at a time: as
-//! many of a loop's as leave the divider no longer busy than the others. They take longer
-//! then, so those stay that the next turn of a loop waits for.
+//! Quotients of singles are computed by multiplications too, a register at a time: as many of a
+//! loop's as balance the divider with the other units. Their latency is higher then, so the ones on
+//! a loop-carried path remain.
 //!
-//! [`shares_roots`] needs nothing of the code but its operators; they may be
-//! scalar or in lanes.
+//! [`shares_roots`] considers only the operators of the code, scalar or vector.
 
 mod quotients;
 
@@ -24,22 +21,22 @@ use ir::Fuel;
 use prim::{BinOp, PrimType, UnOp};
 use target::Machine;
 
-/// Lanes of a register.
+/// The number of lanes of a register.
 const LANES: f64 = ROOT_LANES as f64 / 2.0;
-/// Operations of the multipliers that quotients and roots take besides.
+/// The multipliers' operations for a quotient, and for a root, in addition to the divider.
 const QUOTIENT_STEPS: f64 = 3.0;
 const ROOT_STEPS: f64 = 2.0;
-/// Operations of the multipliers for a root without the divider.
+/// The multipliers' operations for a root without the divider.
 const ROOT_BY_PRODUCTS: f64 = 15.0;
 /// The same for a quotient of singles, and for a reciprocal.
 const QUOTIENT_BY_PRODUCTS: f64 = 17.0;
 const RECIPROCAL_BY_PRODUCTS: f64 = 11.0;
-/// What sharing must promise at least.
+/// The largest ratio of the new to the old cycles for which splitting pays.
 const WORTH: f64 = 0.9;
 
-/// Whether a loop with this body, inner loops left out, is done sooner if every
-/// other square root of doubles in it is computed without the divider, which takes
-/// the estimates of processors with masks.
+/// Returns true if a loop with this body, without inner loops, is faster with every other square
+/// root of doubles computed without the divider, which requires the estimate instructions of
+/// processors with masks.
 pub fn shares_roots(body: &[Stmt], machine: Machine) -> bool {
     if !machine.masks() {
         return false;
@@ -60,8 +57,8 @@ pub fn shares_roots(body: &[Stmt], machine: Machine) -> bool {
     roots > 0.0 && cycles(roots / 2.0) <= WORTH * cycles(roots)
 }
 
-/// Shares out the square roots and quotients of a function's loops that would wait for the
-/// divider, all of them for one unit of fuel.
+/// Splits the square roots and quotients of a function's loops that are bound by the divider, all
+/// of them for one unit of fuel.
 pub(crate) fn share(function: &mut Function, machine: Machine, fuel: &mut Fuel) {
     if machine.masks() && fuel.take() {
         let share = Share { vars: &function.vars, machine };
@@ -75,12 +72,12 @@ struct Share<'f> {
 }
 
 impl Share<'_> {
-    /// Statements of a loop that shares its roots, or of one that does not.
+    /// Visits the statements of a loop; `shares` is true if its roots are split.
     fn block(&self, stmts: &mut [Stmt], shares: bool) {
         stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
             for stmt in stmts {
                 match stmt {
-                    // What `Load` counts.
+                    // The same expressions as `Load` counts.
                     Stmt::Set(_, e)
                     | Stmt::Store(_, e)
                     | Stmt::StoreLanes { value: e, .. }
@@ -99,8 +96,8 @@ impl Share<'_> {
                     Stmt::While(_, body) => self.body(body),
                     Stmt::For(For { how, body, .. }) => match how {
                         How::Seq { .. } | How::Lanes(_) => self.body(body),
-                        // Was measured against the divider alone; so does as the
-                        // loop around it.
+                        // The pipelined loop was estimated with the divider alone, so it is treated
+                        // as the loop around it.
                         How::Scheduled => self.block(body, shares),
                         How::Tasks(_) => self.block(body, false),
                         How::Grid(_) | How::Block(_) => {}
@@ -131,12 +128,12 @@ impl Share<'_> {
     }
 }
 
-/// Operators of a body, each counted once.
+/// The operators of a body, each counted once.
 #[derive(Default)]
 struct Load {
     quotients: f64,
     roots: f64,
-    /// What else the multipliers do.
+    /// The multipliers' other operations.
     others: f64,
 }
 

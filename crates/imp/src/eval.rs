@@ -1,29 +1,28 @@
-//! The evaluator: what a program of the imperative IR does, with an eye on memory.
+//! The evaluator: executes a program of the imperative IR and checks its use of memory.
 //!
-//! Scalars are computed by [`prim::eval`], vectors lane by lane. Tasks and other
-//! iterations that may run in any order run one after another, in an order that
-//! is shuffled ([`Options::seed`]). Buffers are blocks of bytes that count their references.
-//! Beside the results, the evaluator tells what compiled code cannot: that
+//! Scalars are computed by [`prim::eval`], vectors lane by lane. Tasks and other iterations that
+//! may run in any order run one after another, in a shuffled order ([`Options::seed`]). Buffers are
+//! reference-counted blocks of bytes. Besides the results, the evaluator reports errors that
+//! compiled code cannot:
 //!
 //! - a variable or element is read that was never set,
 //! - an access is outside of its block, or a lane outside of its vector,
-//! - a block is used after it was given back, or given back by whom it does not
-//!   belong to; one of the frame outlives it; one is never given back,
+//! - a block is used after its release, or released by code that does not own it; a block of the
+//!   frame outlives the frame; a block is never released,
 //! - constant data, a global or an argument that is not unique is written,
 //! - the regions of a copy overlap, a division is by zero,
-//! - two iterations that may run in any order meet in memory ([`races`]): they
-//!   access the same byte, and one of them writes it.
+//! - two iterations that may run in any order race ([`races`]): they access the same byte, and one
+//!   of them writes it.
 //!
-//! Such an error is of the class [`ErrorClass::Bug`] and names the statement, and
-//! for iterations that meet the loop, the block and both of them. Loops that are
-//! independent in memory but leave something in variables ([`carried`]) keep their
-//! order. What belongs to a task has no value when the task begins.
-//! Writes may meet where a launch lists the buffer as `scattered`, if nobody reads what
-//! is written. Not noticed: that `distinct` is untrue.
+//! Such an error is of the class [`ErrorClass::Bug`] and names the statement; for a race, also the
+//! loop, the block and both iterations. Loops that are independent in memory but have loop-carried
+//! variables ([`carried`]) keep their order. Variables that belong to a task have no value when the
+//! task begins. Concurrent writes are allowed where a launch lists the buffer as `scattered`, if
+//! the written bytes are not read. Not checked: that `distinct` is true.
 //!
-//! Kernels run on a simulated device ([`device`]), whose threads are told apart likewise.
+//! Kernels run on a simulated device ([`device`]), with the same checks for its threads.
 //!
-//! Interface and limits are those of [`ir::eval`].
+//! The interface and the limits are those of [`ir::eval`].
 
 mod access;
 mod carried;
@@ -61,8 +60,8 @@ fn limit<T>(message: impl Into<String>) -> Result<T> {
     stop(ErrorClass::Limit, message)
 }
 
-/// Evaluates an entry point. Arguments and results are scalars and arrays in
-/// order, the parts of opaque values spread out, sizes left out.
+/// Evaluates an entry point. Arguments and results are scalars and arrays in order, with the parts
+/// of opaque values flattened, and without sizes.
 ///
 /// # Errors
 ///
@@ -75,16 +74,16 @@ pub fn eval_entry(
     eval_entry_with(program, entry, args, Options::default())
 }
 
-/// How an evaluation goes.
+/// The options of an evaluation.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// How many statements it may run.
+    /// The maximal number of statements.
     pub budget: u64,
-    /// Which of the orders independent iterations run in.
+    /// The seed of the order of independent iterations.
     pub seed: u64,
-    /// Values of tuning parameters.
+    /// The values of tuning parameters.
     pub settings: Settings,
-    /// Who is told of comparisons with these.
+    /// The listener for comparisons with tuning parameters.
     pub listener: Option<Listener>,
 }
 
@@ -163,7 +162,7 @@ fn run(program: &Program, entry: &str, args: Vec<EvalValue>, options: Options) -
     }
 }
 
-/// A result from its words, whose reference is given back.
+/// A result from its words; releases its reference.
 fn result(
     machine: &mut Machine<'_>,
     leaf: Leaf,
@@ -196,7 +195,7 @@ fn result(
     }
 }
 
-/// What a check says that fails with these values: its text, then where.
+/// The message of a check that fails with these values: its text, then its location.
 fn message(check: &Check, values: &[Scalar]) -> String {
     let mut text = String::new();
     let mut rest = &*check.format;

@@ -1,8 +1,8 @@
-//! The kernels of a program, in one order for all who write code of them: its functions in
-//! order, and what stands first in each first.
+//! The list of a program's kernels: its functions in order, and in each the kernels in order of
+//! appearance.
 //!
-//! Whoever makes a device's code and whoever makes the host's number kernels by this list,
-//! so that a launch finds its code. Takes time linear in the program.
+//! The device back end and the host back end number kernels by this list, so that a launch finds
+//! its code. Takes time linear in the program.
 
 use crate::syntax::{For, Function, How, Launch, Program, Space, Stmt};
 use crate::walk::each_stmt;
@@ -15,17 +15,17 @@ pub struct Kernel<'p> {
     pub function: &'p Function,
     /// The loop over its blocks.
     pub grid: &'p For,
-    /// What identifies it, and what it takes from the host.
+    /// The identity of the launch, and its captures.
     pub launch: &'p Launch,
 }
 
 impl Kernel<'_> {
-    /// Whether it may note a failure.
+    /// Returns true if the kernel may record a failure.
     pub fn can_fail(&self) -> bool {
         can_fail(&self.grid.body)
     }
 
-    /// Threads of a block, if their number is known when code is made.
+    /// The number of threads per block, if it is a compile-time constant.
     pub fn threads(&self) -> Option<u64> {
         let Some(Stmt::For(threads)) = self.grid.body.last() else {
             return None;
@@ -37,12 +37,12 @@ impl Kernel<'_> {
     }
 }
 
-/// Whether a program uses memory of a device: programs for one may be without kernels.
+/// Returns true if a program uses device memory; a program for a device need not have kernels.
 pub fn uses_device(program: &Program) -> bool {
     program.functions.iter().any(has_device_memory)
 }
 
-/// The same of a function.
+/// As [`uses_device`], for one function.
 pub(crate) fn has_device_memory(function: &Function) -> bool {
     let mut vars = function.vars.iter();
     vars.any(|var| var.ty.space() == Some(Space::Device))
@@ -63,7 +63,7 @@ pub fn kernels(program: &Program) -> Vec<Kernel<'_>> {
     found
 }
 
-/// Whether statements may fail.
+/// Returns true if statements may fail.
 pub fn can_fail(stmts: &[Stmt]) -> bool {
     let mut found = false;
     each_stmt(stmts, &mut |stmt| {

@@ -1,9 +1,8 @@
-//! Where a function names its variables.
+//! Definitions and uses of a function's variables, by statement numbers.
 //!
-//! Statements are numbered in preorder; a statement with its nested ones covers
-//! the numbers from its own to its end. So whether a variable is local to a
-//! piece of the program is a comparison of numbers, and everything here takes
-//! one walk over the function.
+//! Statements are numbered in preorder; a statement and its nested ones have the numbers from its
+//! own up to its end. So locality of a variable to a region is a comparison of numbers, and one
+//! walk over the function computes everything.
 
 use crate::syntax::{For, Function, Stmt, Var};
 use crate::walk::{Use, names};
@@ -15,13 +14,13 @@ pub(crate) struct Places {
     vars: Vec<Named>,
 }
 
-/// Where one variable is named.
+/// The occurrences of one variable.
 #[derive(Clone, Copy)]
 struct Named {
     first: u32,
     last: u32,
-    /// The first statement to name it sets it, in a list that ends here: all
-    /// that names it stands in that list if this is behind `last`.
+    /// The end of the list in which the first statement to name the variable sets it; if it is
+    /// above `last`, that list has all occurrences.
     block_end: u32,
 }
 
@@ -31,7 +30,7 @@ impl Places {
         let unnamed = Named { first: u32::MAX, last: 0, block_end: 0 };
         let mut places =
             Self { ends: Vec::new(), others: Vec::new(), vars: vec![unnamed; function.vars.len()] };
-        // Parameters are set before, results read after everything.
+        // Parameters are set before the first statement, results read after the last one.
         for var in &function.params {
             places.name(*var, 0);
         }
@@ -56,8 +55,7 @@ impl Places {
         }
     }
 
-    /// Numbers a list; `open` collects the variables whose first setting stands
-    /// directly in it.
+    /// Numbers a list; `open` collects the variables whose first definition is directly in it.
     fn block(&mut self, stmts: &[Stmt], open: &mut Vec<Var>) {
         stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
             let before = open.len();
@@ -94,35 +92,35 @@ impl Places {
         self.ends[at as usize] = self.ends.len() as u32;
     }
 
-    /// The number of the statement after this one and all that is nested in it.
+    /// The number of the next statement after this one and its nested ones.
     pub(crate) fn end(&self, stmt: u32) -> u32 {
         self.ends[stmt as usize]
     }
 
-    /// The number of the first statement of a conditional's second arm.
+    /// The number of the first statement of a conditional's second branch.
     pub(crate) fn other(&self, stmt: u32) -> u32 {
         self.others[stmt as usize]
     }
 
-    /// Whether a variable is named by statements from `from` to before `to` only.
+    /// Returns true if only statements from `from` to before `to` name a variable.
     pub(crate) fn local(&self, var: Var, from: u32, to: u32) -> bool {
         let named = self.vars[var.index()];
         named.first >= from && named.last < to
     }
 
-    /// Whether a variable is a parameter.
+    /// Returns true if a variable is a parameter.
     pub(crate) fn is_param(&self, var: Var) -> bool {
         self.vars[var.index()].first == 0
     }
 
-    /// Whether a variable is named after the statement with this number.
+    /// Returns true if a statement with this number or a later one names a variable.
     pub(crate) fn named_from(&self, var: Var, from: u32) -> bool {
         self.vars[var.index()].last >= from
     }
 
-    /// The first statement that names a variable, if it sets it and all others
-    /// follow in the same list or are nested there: then every reading sees a
-    /// value of the same run of that list.
+    /// The first statement that names a variable, if it sets it and all other occurrences follow in
+    /// the same list or nested in it: then every read sees a value of the same execution of that
+    /// list.
     pub(crate) fn leader(&self, var: Var) -> Option<u32> {
         let named = self.vars[var.index()];
         (named.block_end > named.last).then_some(named.first)

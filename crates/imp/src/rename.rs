@@ -1,17 +1,17 @@
-//! Changes of the variables in statements.
+//! Renaming and substitution of variables in statements.
 
 use crate::syntax::{
     Access, Arg, DeviceOp, Expr, For, How, LaneAccess, LanePositions, Pad, Pieces, Region, Slots, Stmt, Var,
 };
 use crate::walk::each_part_mut;
 
-/// Calls `f` on every mention of a variable in statements, nested ones and lists
-/// of tasks included.
+/// Calls `f` on every occurrence of a variable in statements, also in nested ones and in the lists
+/// of launches.
 pub(crate) fn each_var_mut(stmts: &mut [Stmt], f: &mut dyn FnMut(&mut Var)) {
     Change { f, with: None }.stmts(stmts);
 }
 
-/// Puts an expression where statements read a variable, which they may not set.
+/// Substitutes an expression for a variable that the statements read and do not set.
 pub(crate) fn replace(stmts: &mut [Stmt], var: Var, by: &Expr) {
     let mut change = Change { f: &mut |_| (), with: Some((var, by)) };
     change.stmts(stmts);
@@ -19,7 +19,7 @@ pub(crate) fn replace(stmts: &mut [Stmt], var: Var, by: &Expr) {
 
 struct Change<'f> {
     f: &'f mut dyn FnMut(&mut Var),
-    /// What is read in place of a variable.
+    /// The variable and the expression to substitute for it.
     with: Option<(Var, &'f Expr)>,
 }
 

@@ -13,19 +13,18 @@ use std::sync::Arc;
 pub struct Var(pub u32);
 
 impl Var {
-    /// The index for side tables.
+    /// The index into side tables.
     pub const fn index(self) -> usize {
         self.0 as usize
     }
 }
 
-/// A scalar or vector expression, free of side effects and failure: division is
-/// guarded by checks before it.
+/// A scalar or vector expression, free of side effects and failure: division is guarded by checks
+/// before it.
 ///
-/// Operators on vectors work lane by lane; all their operands have as many
-/// lanes, a `Select`'s condition too.
-/// Lanes that are switched off may hold anything, 0 as a divisor too: whoever
-/// writes code sees to it that no operator traps on them.
+/// Operators on vectors work lane by lane; all their operands have the same number of lanes, a
+/// `Select`'s condition too. Inactive lanes may hold anything, also 0 as a divisor: back ends make
+/// sure that no operator traps on them.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Expr {
     /// A constant.
@@ -34,7 +33,7 @@ pub enum Expr {
     Var(Var),
     /// The value of a tuning parameter (`i64`).
     Tunable(TunableId),
-    /// Whether the context wants to know of comparisons with tuning parameters.
+    /// True if the context logs comparisons with tuning parameters.
     Logging,
     /// A unary operator at a type.
     Unary(UnOp, PrimType, Box<Expr>),
@@ -42,43 +41,42 @@ pub enum Expr {
     Binary(BinOp, PrimType, Box<Expr>, Box<Expr>),
     /// A comparison at an operand type.
     Compare(CmpOp, PrimType, Box<Expr>, Box<Expr>),
-    /// A conversion from a type to a type.
+    /// A conversion from the first type to the second.
     Convert(ConvOp, PrimType, PrimType, Box<Expr>),
     /// Condition, value when true, value when false; all evaluated.
     Select(PrimType, Box<Expr>, Box<Expr>, Box<Expr>),
-    /// The square roots of [`ROOT_LANES`] doubles, of which the divider takes the
-    /// first half and the multipliers the other one (see
-    /// [`divider`](crate::divider)); the bits are those of the operator.
+    /// The square roots of [`ROOT_LANES`] doubles: the divider computes the first half, the
+    /// multipliers the other one (see [`divider`](crate::divider)). The bits equal those of the
+    /// operator.
     SharedRoot(Box<Expr>),
-    /// The quotients of vectors of singles, a multiple of [`ROOT_LANES`], without the divider;
-    /// the bits are those of the operator.
+    /// The quotients of vectors of singles, whose lanes are a multiple of [`ROOT_LANES`], computed
+    /// without the divider. The bits equal those of the operator.
     SharedQuotient(Box<Expr>, Box<Expr>),
     /// `a * b + c` with one rounding.
     Fma(PrimType, Box<Expr>, Box<Expr>, Box<Expr>),
     /// A library function of the runtime.
     Math(MathFun, PrimType, Vec<Expr>),
-    /// The vector of so many lanes that all hold a scalar's value.
+    /// A scalar broadcast to a vector with the given number of lanes.
     Splat(u32, Box<Expr>),
-    /// The vector 0, 1, 2, ... of an integer type and so many lanes.
+    /// The vector 0, 1, 2, ... of an integer type, with the given number of lanes.
     Lanes(PrimType, u32),
-    /// Whether any lane of a mask is set.
+    /// True if any lane of a mask is set.
     Any(Box<Expr>),
-    /// Whether all lanes of a mask are set.
+    /// True if all lanes of a mask are set.
     All(Box<Expr>),
-    /// Number of the first lane that is set in a mask (`i64`), the number of
-    /// lanes if there is none.
+    /// The index of the first lane that is set in a mask (`i64`), the number of lanes if there is
+    /// none.
     FirstLane(Box<Expr>),
-    /// How many lanes are set in a mask (`i64`).
+    /// The number of lanes that are set in a mask (`i64`).
     Count(Box<Expr>),
-    /// A vector's values in the lanes that a mask sets, in their order from the
-    /// first lane on; 0 in the lanes that are left.
+    /// A vector's values in the lanes that a mask sets, moved to the first lanes in order; 0 in the
+    /// remaining lanes.
     Pack(Box<Expr>, Box<Expr>),
     /// A vector's value in a lane (`i64`, within bounds).
     Extract(Box<Expr>, Box<Expr>),
     /// A vector with the lane (`i64`, within bounds) set to a scalar.
     Insert(Box<Expr>, Box<Expr>, Box<Expr>),
-    /// A vector whose values moved up by so many lanes; the first lanes get a
-    /// scalar.
+    /// A vector whose values are moved up by a number of lanes; a scalar fills the first lanes.
     Shift(Box<Expr>, u32, Box<Expr>),
 }
 
@@ -89,38 +87,38 @@ impl Expr {
     }
 }
 
-/// Where an element lies: `offset + sum(index_k * stride_k)` elements from the
-/// buffer's start, all `i64`.
+/// The location of an element: `offset + sum(index_k * stride_k)` elements from the buffer's start,
+/// all `i64`.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Access {
     /// The buffer.
     pub buffer: Var,
-    /// Type of the elements.
+    /// The element type.
     pub elem: PrimType,
-    /// Position of the element with all indices 0.
+    /// The position of the element with all indices 0.
     pub offset: Expr,
     /// Index and stride of each dimension.
     pub dims: Vec<(Expr, Expr)>,
 }
 
-/// Where the elements of all lanes lie.
+/// The locations of the elements of all lanes.
 #[derive(Clone, PartialEq, Debug)]
 pub struct LaneAccess {
     /// The buffer.
     pub buffer: Var,
-    /// Type of the elements.
+    /// The element type.
     pub elem: PrimType,
-    /// Number of lanes.
+    /// The number of lanes.
     pub lanes: u32,
     /// Positions, in elements from the buffer's start.
     pub at: LanePositions,
-    /// What lanes do that a mask switches off.
+    /// The behaviour of masked-off lanes.
     pub off: Off,
 }
 
 impl LaneAccess {
-    /// Whether the lanes lie one after another, forwards or backwards: then they
-    /// are one access, with a mask or without.
+    /// Returns true if the lanes are contiguous, forwards or backwards: they are one access, masked
+    /// or not.
     pub fn is_row(&self) -> bool {
         match &self.at {
             LanePositions::Unit(_) | LanePositions::Near(_, -1) => true,
@@ -129,33 +127,30 @@ impl LaneAccess {
     }
 }
 
-/// What lanes do that the mask of an access switches off.
+/// The behaviour of lanes that the mask of an access switches off.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Off {
-    /// They touch no memory: the instruction leaves them out.
+    /// They touch no memory: the instruction is masked.
     Skip,
-    /// They read or write a place that nobody looks at, for processors whose
-    /// instructions that leave out lanes are slow, or for which there are none. Not
-    /// where lanes lie one after another.
+    /// They read or write a dummy location, for processors without masked instructions or where
+    /// these are slow. Not for contiguous lanes.
     Elsewhere,
 }
 
-/// Positions of the elements of all lanes, and with that how an access goes about
-/// it. [`lanes`](crate::lanes) chooses.
+/// The positions of the elements of all lanes, which determine the access instructions.
+/// [`lanes`](crate::lanes) chooses.
 #[derive(Clone, PartialEq, Debug)]
 pub enum LanePositions {
-    /// One after another from a position on (`i64`): one access.
+    /// Contiguous from a position on (`i64`): one access.
     Unit(Expr),
-    /// From a position on (`i64`), so many elements apart: from 2 to [`MAX_NEAR`],
-    /// or from -1 down to -[`MAX_NEAR`]. A few accesses to as many elements as there
-    /// are lanes cover all of them, read nothing outside of the span between the
-    /// first and the last, and are sorted by shuffles. Stores and accesses with a
-    /// mask leave no gaps: they go backwards (-1).
+    /// From a position on (`i64`), at a constant distance: 2 to [`MAX_NEAR`] elements, or -1 down
+    /// to -[`MAX_NEAR`]. A few vector accesses, each of as many elements as there are lanes, cover
+    /// all of them, read nothing outside of the span between the first and the last, and are sorted
+    /// by shuffles. Stores and masked accesses leave no gaps: their distance is -1.
     Near(Expr, i64),
-    /// From a position on, so many elements apart (both `i64`): each lane is an
-    /// access of its own. Not with a mask.
+    /// From a position on, at a distance (both `i64`): one scalar access per lane. Never masked.
     Strided(Expr, Expr),
-    /// Each lane's own (a vector of `i64`): gathered or scattered.
+    /// A position per lane (a vector of `i64`): a gather or scatter.
     Each(Expr),
 }
 
@@ -164,77 +159,73 @@ pub enum LanePositions {
 pub struct Region {
     /// The buffer.
     pub buffer: Var,
-    /// Position of the first element, in elements.
+    /// The position of the first element, in elements.
     pub offset: Expr,
-    /// Stride of each dimension, in elements.
+    /// The stride of each dimension, in elements.
     pub strides: Vec<Expr>,
 }
 
-/// In which order a copy visits its elements.
+/// The order in which a copy visits its elements.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Plan {
-    /// At most one dimension, contiguous on both sides: it moves as memory.
+    /// At most one dimension, contiguous on both sides: a `memcpy`.
     Memory,
-    /// A square with so many elements a side (a power of two up to 16), all
-    /// constant: contiguous rows of the source become rows of vectors, which are
-    /// transposed in registers and stored as contiguous lines of the target.
+    /// A square of the given side (a power of two up to 16), with constant extents and strides:
+    /// contiguous rows of the source are loaded as vectors, transposed in registers and stored as
+    /// contiguous rows of the destination.
     Registers(u32),
     /// One dimension, element by element.
     Each,
-    /// By the strides that it has when it runs, looking at two innermost
-    /// dimensions at a time. They become one if one walk covers both. A row that
-    /// is contiguous on both sides moves as memory, others element by element,
-    /// and outer dimensions are walked in order. With tiles, of three dimensions
-    /// and more one that is contiguous on a side where the innermost is not comes
-    /// next to that; and where one of two is contiguous in the target and the
-    /// other one in the source, they are walked in tiles. In the end such copies
-    /// are calls of functions that say so ([`copies`](crate::copies)).
+    /// Chosen by the strides at run time, considering two innermost dimensions at a time. They are
+    /// merged if one loop covers both. A row that is contiguous on both sides is a `memcpy`, other
+    /// rows are copied element by element, and outer dimensions are sequential loops. With tiles,
+    /// of three or more dimensions one that is contiguous on a side where the innermost is not is
+    /// moved next to the innermost; and where one of two dimensions is contiguous in the
+    /// destination and the other one in the source, they are tiled. Such copies finally become
+    /// calls of copy functions ([`copies`](crate::copies)).
     Strides(Option<Tile>),
 }
 
-/// A square piece of two dimensions that goes through a small array, so that each
-/// cache line of either side is used at once.
+/// A square tile of two dimensions, staged in a small array so that each cache line of either side
+/// is used at once.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Tile {
-    /// Elements of a side.
+    /// The tile's extent in each dimension, in elements.
     pub side: u32,
-    /// Distance of the lines of the array, in elements.
+    /// The distance between rows of the array, in elements.
     pub pitch: u32,
 }
 
-/// The longest side of a tile, and the largest pitch.
+/// The largest extent of a tile, and the largest pitch.
 pub const MAX_TILE: u32 = 64;
 
-/// How the iterations of a loop run.
+/// The execution mode of a loop.
 #[derive(Clone, PartialEq, Debug)]
 pub enum How {
-    /// One after another.
+    /// Sequential.
     Seq {
-        /// Whether no iteration reads what another writes, and writes of
-        /// different iterations do not meet: they may run in any order, unless
-        /// they hand something on in variables.
+        /// True if no iteration reads what another writes, and writes of different iterations do
+        /// not overlap: apart from loop-carried variables, the iterations may run in any order.
         independent: bool,
     },
-    /// One after another; the statements of the body stand in the order in which
-    /// the processor should see them. The pass [`pipeline`](crate::pipeline)
-    /// makes such loops.
+    /// Sequential; the statements of the body are in the order in which the processor should see
+    /// them. Made by the pass [`pipeline`](crate::pipeline).
     Scheduled,
-    /// As tasks over the workers of the context. Iterations share no scalar
-    /// variables (what the body sets is local to the iteration) and write
-    /// disjoint memory.
+    /// As tasks over the workers of the context. Iterations share no scalar variables (those set in
+    /// the body are local to the iteration) and write disjoint memory.
     Tasks(Launch),
-    /// In the lanes of vectors of this width; iterations as for `Tasks`. The
-    /// pass [`lanes`](crate::lanes) makes vector code of such loops.
+    /// In the lanes of vectors of this width; the iterations are as for `Tasks`. The pass
+    /// [`lanes`](crate::lanes) vectorises such loops.
     Lanes(u32),
-    /// A kernel: each iteration is a block of threads of a device ([`device`](crate::device)
-    /// says what stands in it). Nothing is owned, and there are no pieces.
+    /// A kernel: each iteration is a thread block of a device ([`device`](crate::device) lists what
+    /// its body may contain). It owns nothing and has no slices.
     Grid(Launch),
-    /// The threads of a block of a kernel, which has the variables.
+    /// The threads of a thread block, which owns the listed variables.
     Block(Vec<Var>),
 }
 
 impl How {
-    /// What identifies the loop, if it is one of tasks or a kernel.
+    /// The launch of a task loop or a kernel.
     pub const fn launch(&self) -> Option<&Launch> {
         match self {
             Self::Tasks(launch) | Self::Grid(launch) => Some(launch),
@@ -242,7 +233,7 @@ impl How {
         }
     }
 
-    /// As [`Self::launch`], to change it.
+    /// As [`Self::launch`], mutable.
     pub const fn launch_mut(&mut self) -> Option<&mut Launch> {
         match self {
             Self::Tasks(launch) | Self::Grid(launch) => Some(launch),
@@ -250,77 +241,76 @@ impl How {
         }
     }
 
-    /// Whether it is a kernel, or the threads of one.
+    /// Returns true if it is a kernel, or the thread loop of one.
     pub const fn is_kernel(&self) -> bool {
         matches!(self, Self::Grid(_) | Self::Block(_))
     }
 }
 
-/// What identifies a parallel loop in profiles and logs, and what the scheduler knows.
+/// The identity of a parallel loop in profiles and logs, and the data for the scheduler.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Launch {
-    /// Counted within the function that the loop is from: with the name unique within
-    /// the program, and stable under edits of other functions.
+    /// A number within the original function: unique within the program together with the name, and
+    /// stable under edits of other functions.
     pub id: u32,
-    /// For people: function and operation.
+    /// The function and the operation, for display.
     pub name: Arc<str>,
-    /// Source places, innermost first, one a line; where several operations became
-    /// one, the last consumer's first, with an empty line between two.
+    /// Source spans, innermost first, one a line; of fused operations, the last consumer's first,
+    /// with an empty line between two.
     pub provenance: Arc<str>,
-    /// Estimated cost of the whole loop in nanoseconds (`i64`); negative if it is that at
-    /// least and may be much more.
+    /// The estimated cost of the whole loop in nanoseconds (`i64`); negative if its absolute value
+    /// is only a lower bound and the cost may be much higher.
     pub cost: Expr,
-    /// What an iteration is, if it is not one value of the counter.
+    /// The slices, if an iteration is a slice of the range instead of one value of the counter.
     pub pieces: Option<Box<Pieces>>,
     /// Buffer variables that belong to one iteration.
     pub owned: Vec<Var>,
     /// Variables set in the body that belong to one iteration.
     pub locals: Vec<Var>,
-    /// What the body takes from around it (see [`captures`](crate::captures)).
+    /// The variables that the body captures (see [`captures`](crate::captures)).
     pub captures: Vec<Var>,
     /// Buffers whose block no other buffer variable in the body denotes.
     pub distinct: Vec<Var>,
-    /// Buffers in which iterations may write the same place, where a scatter has
-    /// several values for it: any of them stays. Nothing else may be written twice, and
-    /// what the body reads under other names lies elsewhere.
+    /// Buffers in which iterations may write the same location, where a scatter has several values
+    /// for it: any of them remains. Nothing else may be written twice, and what the body reads
+    /// through other variables is disjoint from these.
     pub scattered: Vec<Var>,
-    /// Arrays in the scratchpad of a kernel's blocks whose sizes are known when it is
-    /// launched.
+    /// Arrays in the shared memory of a kernel's thread blocks whose sizes are known at the launch.
     pub pads: Vec<Pad>,
 }
 
-/// An array in the scratchpad of a kernel's blocks.
+/// An array in the shared memory of a kernel's thread blocks.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Pad {
-    /// The variable, which belongs to a block.
+    /// The variable, which is local to a thread block.
     pub buffer: Var,
-    /// How many bytes it has (`i64`), which the host computes; the launch fails if they are
-    /// negative or not all fit.
+    /// Its size in bytes (`i64`), which the host computes; the launch fails if a size is negative
+    /// or the arrays do not all fit.
     pub bytes: Expr,
 }
 
-/// A loop's range `0 .. n` as pieces that lie side by side, one for each task:
-/// piece `k` begins at `k * n / count` (rounded down) and ends where the next one
-/// begins. The counter is its first value.
+/// A partition of a loop's range `0 .. n` into consecutive slices, one for each task: slice `k`
+/// begins at `k * n / count` (rounded down) and ends where the next one begins. The counter is its
+/// first index.
 ///
-/// Loops whose result does not depend on how they fall apart have this form: they
-/// fill arrays, or each place of an array belongs to a piece. Each task reads the range's
-/// bound and `count` again, so these name nothing that belongs to the loop.
+/// Loops whose result does not depend on the partition have this form: they fill arrays, or each
+/// element of an array belongs to one slice. Each task evaluates the range's bound and `count`
+/// again, so these mention no variable that belongs to the loop.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Pieces {
-    /// How many there are (`i64`, at least 1); none where the range has no value.
+    /// The number of slices (`i64`, at least 1); none run if the range is empty.
     pub count: Expr,
-    /// The value behind the last of a piece, a variable that only the loop sets.
+    /// The exclusive end of a slice, a variable that only the loop sets.
     pub end: Var,
-    /// Whether a task does much that does not depend on how long its piece is: as many tasks
-    /// as there are workers then take several pieces each, as if these were one.
+    /// True if a task does much work that does not depend on the length of its slice: then a task
+    /// takes several adjacent slices as one, and there are about as many tasks as workers.
     pub few: bool,
 }
 
 /// A counting loop.
 #[derive(Clone, PartialEq, Debug)]
 pub struct For {
-    /// How it runs.
+    /// The execution mode.
     pub how: How,
     /// The counter, an integer variable that only the loop sets.
     pub var: Var,
@@ -328,18 +318,17 @@ pub struct For {
     pub from: Expr,
     /// Bound, exclusive, signed.
     pub to: Expr,
-    /// One iteration.
+    /// The statements of one iteration.
     pub body: Vec<Stmt>,
 }
 
 impl For {
-    /// The pieces that the loop's tasks take, if they do.
+    /// The slices that the loop's tasks take, if any.
     pub fn pieces(&self) -> Option<&Pieces> {
         self.how.launch()?.pieces.as_deref()
     }
 
-    /// The variables that the loop sets before each iteration: the counter and
-    /// the end of a piece.
+    /// The variables that the loop sets before each iteration: the counter and the end of a slice.
     pub fn counters(&self) -> impl Iterator<Item = Var> + '_ {
         std::iter::once(self.var).chain(self.pieces().map(|pieces| pieces.end))
     }
@@ -354,29 +343,29 @@ pub enum Arg {
     Buffer(Var),
 }
 
-/// What is done with blocks of slots: each slot holds a reference to a block, or
-/// nothing. The references go with the block of slots. Its bytes are nobody's business.
+/// Operations on blocks of slots: each slot holds a reference to a block, or nothing. The
+/// references are released with the block of slots. Its bytes are not accessible.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Slots {
-    /// An owned variable gets a new block of a number (`i64`) of empty slots; fails as
+    /// Sets an owned variable to a new block with a number (`i64`) of empty slots; fails as
     /// [`Stmt::Alloc`] does.
     New(Var, Expr, Option<CheckId>),
-    /// An empty slot gets the reference of an owned variable, which is null then.
+    /// Moves the reference of an owned variable, which becomes null, into an empty slot.
     Keep {
         /// The slots.
         slots: Var,
-        /// Which slot (`i64`).
+        /// The slot's index (`i64`).
         at: Expr,
         /// The variable.
         block: Var,
     },
-    /// A borrowed variable denotes what a slot holds, which is not empty.
+    /// Sets a borrowed variable to the block in a slot, which is not empty.
     Kept {
         /// The variable.
         var: Var,
         /// The slots.
         slots: Var,
-        /// Which slot (`i64`).
+        /// The slot's index (`i64`).
         at: Expr,
     },
 }
@@ -384,73 +373,72 @@ pub enum Slots {
 /// A statement.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Stmt {
-    /// A scalar or vector variable gets a value.
+    /// Sets a scalar or vector variable to a value.
     Set(Var, Expr),
-    /// A scalar variable gets an element.
+    /// Loads an element into a scalar variable.
     Load(Var, Access),
-    /// An element gets a value.
+    /// Stores a value to an element.
     Store(Access, Expr),
-    /// A vector variable gets each lane's element; where a mask is given and
-    /// not set, 0, and memory is not touched.
+    /// Loads each lane's element into a vector variable; lanes that the mask, if any, switches off
+    /// get 0 and touch no memory.
     LoadLanes {
         /// The variable.
         var: Var,
-        /// From where.
+        /// The source.
         from: LaneAccess,
-        /// Lanes that load; all, if absent.
+        /// The active lanes; all if absent.
         mask: Option<Expr>,
     },
-    /// Each lane's element gets its value, in the order of the lanes; where a
-    /// mask is given and not set, memory is not touched.
+    /// Stores each lane's value to its element, in the order of the lanes; lanes that the mask, if
+    /// any, switches off touch no memory.
     StoreLanes {
-        /// To where.
+        /// The destination.
         to: LaneAccess,
-        /// A vector.
+        /// The vector.
         value: Expr,
-        /// Lanes that store; all, if absent.
+        /// The active lanes; all if absent.
         mask: Option<Expr>,
     },
-    /// An owned variable gets a new block of a number of bytes; fails if there
-    /// is no memory or the number is negative. The check, where there is one,
-    /// says at which place of the program.
+    /// Sets an owned variable to a new block of a number of bytes; fails if memory is exhausted or
+    /// the number is negative. The check, if any, has the source span to report.
     Alloc(Var, Expr, Option<CheckId>),
-    /// A buffer of constant size in the frame: a variable that is not owned,
-    /// for small arrays of one iteration. Of a thread of a kernel it is private, of a
-    /// block it lies in the scratchpad.
+    /// A buffer of constant size in the frame: a variable that is not owned, for small arrays of
+    /// one iteration. In a thread of a kernel it is in private memory, in a thread block in shared
+    /// memory.
     Frame {
         /// The variable.
         buffer: Var,
-        /// Element type.
+        /// The element type.
         elem: PrimType,
-        /// Number of elements.
+        /// The number of elements.
         count: u64,
     },
-    /// An owned variable gets a further reference to what another denotes.
+    /// Sets an owned variable to a new reference to another variable's block.
     Share(Var, Var),
-    /// A borrowed variable denotes what another does.
+    /// Sets a borrowed variable to another variable's block.
     Borrow(Var, Var),
-    /// An owned variable gives its reference back.
+    /// Releases the reference of an owned variable.
     Release(Var),
-    /// Blocks in slots of another one.
+    /// An operation on slots.
     Slots(Slots),
     /// Elements are copied; the two regions do not overlap.
     Copy {
-        /// To.
+        /// The destination.
         to: Region,
-        /// From.
+        /// The source.
         from: Region,
-        /// Element type.
+        /// The element type.
         elem: PrimType,
         /// Extents, outermost first.
         extents: Vec<Expr>,
-        /// In which order. [`Stmt::copy`] makes it.
+        /// The order of the elements; [`Stmt::copy`] chooses it.
         plan: Plan,
     },
-    /// A borrowed variable denotes constant data.
+    /// Sets a borrowed variable to constant data.
     ConstData(Var, DataId),
     /// A conditional.
     If(Expr, Vec<Stmt>, Vec<Stmt>),
-    /// While a `bool` variable is true, tested before each iteration.
+    /// A loop that runs while a `bool` variable is true, tested before each iteration.
     While(Var, Vec<Stmt>),
     /// A counting loop.
     For(For),
@@ -462,27 +450,28 @@ pub enum Stmt {
         args: Vec<Arg>,
         /// Variables for the results; buffers are owned variables.
         results: Vec<Var>,
-        /// Whose location is that of the call, for backtraces of a callee that
-        /// may use up the stack.
+        /// The check whose location is that of the call, for backtraces of a callee that may
+        /// exhaust the stack.
         place: Option<CheckId>,
     },
     /// Fails unless the condition holds.
     Check {
-        /// A `bool`.
+        /// The condition, a `bool`.
         cond: Expr,
-        /// What is said.
+        /// The message and its location.
         check: CheckId,
         /// The values of the message.
         values: Vec<Expr>,
     },
-    /// The context takes note that a size (`i64`) is compared with a tuning
-    /// parameter, or that so many points are divided by one. Nothing else depends on it.
+    /// Records in the context that a size (`i64`) is compared with a tuning parameter, or that an
+    /// index space of that size is divided by one. It has no other effect.
     Compared(TunableId, Expr),
-    /// A variable (scalar, or borrowed buffer) gets a global's value.
+    /// Sets a variable (scalar, or borrowed buffer) to a global's value.
     ReadGlobal(Var, GlobalId),
-    /// A global gets the value of a variable, for buffers with a new reference; only in the initialiser.
+    /// Sets a global to the value of a variable, for buffers with a new reference; only in the
+    /// initialiser.
     WriteGlobal(GlobalId, Var),
-    /// What threads of a device do beside what all code does.
+    /// An operation that only threads of a device have.
     Device(DeviceOp),
 }
 
@@ -502,15 +491,14 @@ pub struct DataId(pub u32);
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct GlobalId(pub u32);
 
-/// Where the back end puts a function's code.
+/// The placement of a function's code by the back end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Code {
-    /// In one place; calls may be inlined.
+    /// In one module; calls may be inlined.
     Once,
     /// In its callers: all calls are inlined.
     Inline,
-    /// In one place, and no call is inlined: it is a piece of a function that is
-    /// too large.
+    /// In one module, and no call is inlined: it is outlined from a function that is too large.
     Apart,
     /// In each module that calls it; calls may be inlined.
     Each,
@@ -523,7 +511,7 @@ pub struct Function {
     pub name: Arc<str>,
     /// Parameters; buffers are borrowed.
     pub params: Vec<Var>,
-    /// Result variables: what they hold at the end is returned; buffers are owned.
+    /// The result variables, whose values at the end are returned; buffers are owned.
     pub results: Vec<Var>,
     /// Owned buffer variables (outside task loops), results included.
     pub owned: Vec<Var>,
@@ -531,38 +519,37 @@ pub struct Function {
     pub vars: Vec<VarInfo>,
     /// The body.
     pub body: Vec<Stmt>,
-    /// Where its code goes.
+    /// The placement of its code.
     pub code: Code,
-    /// Whether it can call itself, directly or not: then it checks the stack on entry.
+    /// True if it can call itself, directly or not: then it checks the stack on entry.
     pub recursive: bool,
 }
 
-/// What a failing check says.
+/// The message of a failing check.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Check {
-    /// Text with a placeholder `{i64}`, `{f32}`, ... (source types) for each
-    /// value; `{{` and `}}` stand for braces.
+    /// The text with a placeholder `{i64}`, `{f32}`, ... (source types) for each value; `{{` and
+    /// `}}` stand for braces.
     pub format: Arc<str>,
-    /// Source positions, innermost first, one a line.
+    /// Source spans, innermost first, one a line.
     pub location: Arc<str>,
 }
 
 /// Constant data.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Data {
-    /// Element type, for alignment and printing.
+    /// The element type, for alignment and printing.
     pub elem: PrimType,
-    /// Little-endian bytes.
+    /// The bytes, little-endian.
     pub bytes: Arc<[u8]>,
 }
 
-/// An entry point. Its function's parameters and results are, in order, the
-/// words of the entry's values: scalars (narrower ones as their own type), and
-/// for an array first the buffer, then the sizes as `i64`. Buffers are the host's, of
-/// programs for a device all that device's.
+/// An entry point. Its function's parameters and results are, in order, the words of the entry's
+/// values: scalars (narrower ones as their own type), and for an array first the buffer, then the
+/// sizes as `i64`. Buffers are in host memory, in programs for a device all in device memory.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Entry {
-    /// The name that users see.
+    /// The user-visible name.
     pub name: Arc<str>,
     /// The function.
     pub fun: FunId,
@@ -575,11 +562,11 @@ pub struct Entry {
 /// A program.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Program {
-    /// Name of the main source file.
+    /// The name of the main source file.
     pub source_name: Arc<str>,
     /// Functions.
     pub functions: Vec<Function>,
-    /// The types of entry points that are neither scalars nor arrays of these.
+    /// The types of entry points that are neither scalars nor arrays of scalars.
     pub opaques: OpaqueTypes,
     /// Entry points.
     pub entries: Vec<Entry>,
@@ -587,10 +574,11 @@ pub struct Program {
     pub checks: Vec<Check>,
     /// Constant data.
     pub data: Vec<Data>,
-    /// Types of the globals; a buffer global owns a reference.
+    /// The types of the globals; a buffer global owns a reference.
     pub globals: Vec<VarType>,
-    /// Tuning parameters, in the order of the functions that they are from.
+    /// Tuning parameters, in the order of their functions.
     pub tunables: Vec<Tunable>,
-    /// Fills the globals when a context is made; takes and gives nothing.
+    /// The function that fills the globals when a context is created; it has no parameters and no
+    /// results.
     pub init: Option<FunId>,
 }

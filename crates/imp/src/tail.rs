@@ -1,9 +1,8 @@
-//! Functions that call themselves last become loops.
+//! Tail-call elimination: functions that call themselves in tail position become loops.
 //!
-//! A call is last if what follows it, in all lists around it, only hands its
-//! results on to the function's results and gives blocks back. It becomes an
-//! assignment to the parameters and another round:
-//!
+//! A call is in tail position if the statements that follow it, in all lists around it, only move
+//! its results on to the function's results and release blocks. It becomes an assignment to the
+//! parameters and another iteration:
 //! ```text
 //! recursive fun f(n, xs) -> (r) {       fun f(n, xs) -> (r) {
 //!                                         own = share xs
@@ -23,12 +22,12 @@
 //!                                       }
 //! ```
 //!
-//! Arguments that are the parameters themselves cost nothing. Other calls of the
-//! function, if there are any, stay calls.
+//! Arguments that are the parameters themselves cost nothing. Other recursive calls of the
+//! function, if any, remain.
 //!
-//! Needs: a verified program as [`generate`](crate::generate) makes it, in which an
-//! owned variable that is set again gives its old block back. Guarantees: a
-//! verified program with the same results, in constant stack for such calls.
+//! Needs: a verified program as [`generate`](crate::generate) makes it, in which an owned variable
+//! that is set again releases its old block. Guarantees: a verified program with the same results,
+//! in constant stack for such calls.
 
 use crate::captures;
 use crate::rename::each_var_mut;
@@ -39,7 +38,7 @@ use prim::{PrimType, Scalar};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 
-/// Rewrites all functions with such calls.
+/// Rewrites all functions with such calls, each recursive function for one unit of fuel.
 pub fn tail_calls(mut program: Program, context: &mut Context) -> Program {
     let ids = (0..).map(FunId);
     let functions = ids.zip(program.functions).collect();
@@ -50,7 +49,7 @@ pub fn tail_calls(mut program: Program, context: &mut Context) -> Program {
         }
         function
     });
-    // What called no recursive function but itself is recursive no more.
+    // A function that called no recursive function but itself is no longer recursive.
     for at in 0..program.functions.len() {
         if program.functions[at].recursive {
             let mut calls = Vec::new();
@@ -116,9 +115,9 @@ struct Tail {
     vars: Vec<VarInfo>,
     /// New owned variables.
     owned: Vec<Var>,
-    /// For buffer parameters that get other values, what denotes them.
+    /// The owned variables that hold buffer parameters which change.
     holders: FxHashMap<Var, Var>,
-    /// Whether there is another round.
+    /// The `bool` variable that is true if there is another iteration.
     again: Var,
     found: bool,
 }
@@ -133,8 +132,8 @@ impl Tail {
         var
     }
 
-    /// A list after which the function's results are what these variables hold;
-    /// whether it has a last call.
+    /// Rewrites a list after which the function's results are the values of `wanted`; also returns
+    /// true if it has a tail call.
     fn list(&mut self, mut stmts: Vec<Stmt>, mut wanted: Vec<Var>) -> (Vec<Stmt>, bool) {
         let mut after = Vec::new();
         let mut handed: FxHashSet<Var> = wanted.iter().copied().collect();
@@ -179,7 +178,7 @@ impl Tail {
         stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || self.list(stmts, wanted))
     }
 
-    /// The parameters get the arguments, after which blocks may go.
+    /// Sets the parameters to the arguments, after which blocks are released.
     fn another_round(&mut self, args: Vec<Arg>, releases: Vec<Stmt>, out: &mut Vec<Stmt>) {
         let mut set = Vec::new();
         for (param, arg) in self.params.clone().into_iter().zip(args) {
@@ -213,8 +212,8 @@ impl Tail {
     }
 }
 
-/// Whether a statement only hands values on to those that are wanted after it, or
-/// gives back other blocks; then `wanted` are those before it.
+/// Returns true if a statement only moves values on to variables in `wanted`, or releases other
+/// blocks; `wanted` is then updated to the variables before the statement.
 fn hands_on(stmt: &Stmt, wanted: &mut [Var], handed: &mut FxHashSet<Var>) -> bool {
     let (to, from) = match stmt {
         Stmt::Set(to, Expr::Var(from)) | Stmt::Share(to, from) => (*to, *from),

@@ -10,7 +10,7 @@
 //!
 //! inline fun sum(xs_0: buffer, n_1: i64) -> (s_3: i32) {
 //!   owned block_7
-//!   vars unused_5: i64                           // types that stand nowhere else
+//!   vars unused_5: i64                           // types that appear nowhere else
 //!   s_3: i32 = 0i32
 //!   for i_2: i64 in 0 .. n_1 independent {
 //!     x_4: i32 = xs_0[i32: at 4 + i_2 + (i_2 + 1) * n_1]
@@ -19,16 +19,15 @@
 //! }
 //! ```
 //!
-//! - A variable is its hint, `_` and its number; a hint that is no identifier is
-//!   quoted. Its type stands where it gets a value. A variable whose type stands
-//!   nowhere is a buffer in the host's memory; other spaces stand behind `buffer`.
-//! - Constants carry their type (`1.5f32`, `nan.f64`, `true`), but those of type
-//!   `i64`.
-//! - Operators are written as in every IR (`add.i32(a_1, b_2)`), but `i64` sums,
-//!   differences and products, which are what indices are made of, stand infix.
+//! - A variable is its hint, `_` and its number; a hint that is no identifier is quoted. Its type
+//!   is given where it is set. A variable without a type is a buffer in host memory; other spaces
+//!   follow `buffer`.
+//! - Constants carry their type (`1.5f32`, `nan.f64`, `true`), except those of type `i64`.
+//! - Operators are written as in every IR (`add.i32(a_1, b_2)`), except that `i64` sums,
+//!   differences and products, the operators of index functions, are infix.
 //! - Vectors have types such as `16 x f32`; operators on them look as on scalars.
-//! - An element's place is a sum of indices times strides, where a stride of 1 is
-//!   left out; `at` stands before the offset, which is left out if it is 0.
+//! - An element's position is a sum of indices times strides, without strides of 1; `at` precedes
+//!   the offset, which is left out if it is 0.
 //! - `//` begins a comment.
 //!
 //! Nesting is limited by [`max_depth`](ir::text::max_depth): deeper text is an error.

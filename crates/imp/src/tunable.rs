@@ -1,7 +1,7 @@
-//! The tuning parameters of a program, by one numbering for all of it.
+//! The tuning parameters of a program, in one numbering.
 //!
-//! The core IR has a table in each function ([`ir::tunable`]); here are those that
-//! comparisons are left of, under their full names. The context holds the values.
+//! The core IR has a table in each function ([`ir::tunable`]); this table has the parameters that
+//! remain in comparisons, under their full names. The context holds the values.
 
 pub use ir::tunable::Class as TunableClass;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ pub struct TunableId(pub u32);
 pub struct Tunable {
     /// Function, rule and ordinal: `main.lanes_share_0`.
     pub name: Arc<str>,
-    /// What kind of number it is.
+    /// The kind of number.
     pub class: TunableClass,
     /// Its value unless another one is given.
     pub default: i64,

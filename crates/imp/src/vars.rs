@@ -1,35 +1,35 @@
-//! What variables hold: their types, lanes included.
+//! The types of variables, vectors included.
 
 use ir::types::Space;
 use prim::PrimType;
 use std::fmt;
 use std::sync::Arc;
 
-/// What a variable holds.
+/// The type of a variable.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum VarType {
     /// A scalar.
     Scalar(PrimType),
-    /// A buffer: a pointer to its first byte, in memory of a space.
+    /// A buffer: a pointer to its first byte, in a memory space.
     Buffer(Space),
-    /// A scalar for each of a number of lanes; with `bool`, a mask.
+    /// A vector with a number of lanes; of `bool`, a mask.
     Vector(PrimType, u32),
 }
 
-/// More lanes than this no vector has.
+/// The largest number of lanes of a vector.
 pub const MAX_LANES: u32 = 256;
 
-/// Elements further apart than this are not near each other in memory.
+/// The largest distance of near elements, see [`LanePositions::Near`](crate::LanePositions::Near).
 pub const MAX_NEAR: u64 = 16;
 
-/// Lanes of square roots that are shared out: two registers of the widest kind.
+/// The number of lanes of a shared square root: two registers of the widest kind.
 pub const ROOT_LANES: u32 = 16;
 
 impl VarType {
-    /// A buffer in the host's memory.
+    /// A buffer in host memory.
     pub const HOST: Self = Self::Buffer(Space::Host);
 
-    /// Whether it is a buffer, in whatever space.
+    /// Returns true if it is a buffer, in any space.
     pub const fn is_buffer(self) -> bool {
         matches!(self, Self::Buffer(_))
     }
@@ -42,7 +42,7 @@ impl VarType {
         }
     }
 
-    /// Number of lanes of a vector.
+    /// The number of lanes of a vector.
     pub const fn lanes(self) -> Option<u32> {
         match self {
             Self::Scalar(_) | Self::Buffer(_) => None,
@@ -50,7 +50,7 @@ impl VarType {
         }
     }
 
-    /// The type with as many lanes, or none, of other scalars.
+    /// The type with another element type and the same lanes, if any; a buffer type is unchanged.
     #[must_use]
     pub const fn with_elem(self, elem: PrimType) -> Self {
         match self {
@@ -75,8 +75,8 @@ impl fmt::Display for VarType {
 /// A variable's type and the hint for its printed name.
 #[derive(Clone, PartialEq, Debug)]
 pub struct VarInfo {
-    /// What it holds.
+    /// The type.
     pub ty: VarType,
-    /// For printing.
+    /// The hint for the printed name.
     pub hint: Arc<str>,
 }

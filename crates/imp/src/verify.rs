@@ -1,58 +1,50 @@
-//! The verifier of the imperative IR. Back ends rely on everything listed here.
+//! The verifier of the imperative IR. Back ends rely on every invariant listed here.
 //!
 //! Checked, in time linear in the program:
-//! 1. Ids (variables, functions, checks, data, globals, tuning parameters) are in
-//!    range; function names, launch ids and names of parameters are unique.
-//! 2. Operators are applied at types of their domain, to operands of those
-//!    types; sizes, indices, strides, byte counts and costs are `i64`,
-//!    conditions `bool`; a loop's counter and bounds have one integer type,
-//!    `i64` where tasks take pieces of its range.
-//! 3. A variable is used as what it is: scalar, owned buffer or borrowed buffer.
-//!    Owned are the variables in the list of a function or of a task loop, each
-//!    in one list, once, and no parameter; `alloc`, `slots`, `share`, `release`, `keep`
-//!    and results of calls go to owned variables, `borrow`, `kept`, `frame`, constant
-//!    data and global reads to others.
-//! 4. A function's parameters are distinct, and so are its results; its result
-//!    buffers are in its list of owned variables.
-//! 5. Inside a loop of tasks, everything that is set is a local or an
-//!    owned variable of that very loop or the counter of a loop in it; what
-//!    belongs to the loops around is only read, and what belongs to a loop is
-//!    not named outside it. A counter, or the end of a piece, is set by its loop
-//!    alone.
-//!    What a loop of tasks captures is what [`captures`](crate::captures) says,
-//!    in that order.
-//! 6. Calls fit the callee's parameters and results, and no variable gets two
-//!    results. Nobody calls the initialiser, which takes and gives nothing and
-//!    alone writes globals.
-//! 7. Every cycle of calls goes through a function that is marked recursive.
-//! 8. A check's values fit the placeholders of its format.
-//! 9. An entry's words are its function's parameters and results; constant data
-//!    is a whole number of elements; no global is a vector.
-//! 10. Vectors have 1 to [`MAX_LANES`](crate::MAX_LANES) lanes. The operands of
-//!     an operator on vectors have equal lanes; masks are vectors of `bool` with
-//!     the lanes of what they mask. Conditions, bounds, checks' values and
-//!     everything else is scalar.
-//! 11. A copy's plan is possible with what is constant in it (see
-//!     [`Plan`](crate::Plan)).
-//! 12. Memory is touched by who reaches it: the host's by the host; the device's, the
-//!     scratchpad and what is private to a thread by threads. Blocks are made where
-//!     their variables' types say: `alloc` by the host, in its memory or the device's,
-//!     `frame` by the host, by a block of a kernel in the scratchpad, by a thread in its
-//!     own. `share`, `borrow`, arguments and globals keep the space. The host copies to
-//!     and from a device what is contiguous on both sides.
-//! 13. A kernel ([`device`](crate::device)) stands outside of tasks and other kernels. It
-//!     owns nothing, and consists of scalars, arrays in the scratchpad (those of
-//!     constant size fit) and threads, counted from 0, whose number depends on what it captures.
-//! 14. Threads, and functions that they call, allocate nothing, keep no blocks, launch
-//!     nothing, and know neither globals nor tuning parameters; these functions neither
-//!     call themselves nor have barriers or signals. Atomic operations are at types and with
-//!     operators that are; signals lie in memory of the device.
-//! 15. Barriers stand where threads of a block have not parted.
+//! 1. Ids (variables, functions, checks, data, globals, tuning parameters) are in range; function
+//!    names, launch ids and names of tuning parameters are unique.
+//! 2. Operators are applied at types of their domain, to operands of those types; sizes, indices,
+//!    strides, byte counts and costs are `i64`, conditions `bool`; a loop's counter and bounds have
+//!    one integer type, `i64` where tasks take slices of its range.
+//! 3. A variable is used as its kind: scalar, owned buffer or borrowed buffer. Owned are the
+//!    variables in the list of a function or of a task loop, each in one list, once, and no
+//!    parameter; `alloc`, `slots`, `share`, `release`, `keep` and results of calls go to owned
+//!    variables, `borrow`, `kept`, `frame`, constant data and global reads to others.
+//! 4. A function's parameters are distinct, and so are its results; its result buffers are in its
+//!    list of owned variables.
+//! 5. Inside a task loop, every variable that is set is a local or owned variable of that same loop
+//!    or the counter of a loop in it; variables that belong to the loops around are only read, and
+//!    variables that belong to a loop are not named outside it. A counter, or the end of a slice,
+//!    is set by its loop alone. The captures of a task loop are those that
+//!    [`captures`](crate::captures) computes, in that order.
+//! 6. Calls match the callee's parameters and results, and no variable gets two results. The
+//!    initialiser is never called, has no parameters and no results, and alone writes globals.
+//! 7. Every call cycle goes through a function that is marked recursive.
+//! 8. A check's values match the placeholders of its format.
+//! 9. An entry's words are its function's parameters and results; constant data is a whole number
+//!    of elements; no global is a vector.
+//! 10. Vectors have 1 to [`MAX_LANES`](crate::MAX_LANES) lanes. The operands of an operator on
+//!     vectors have equal lanes; masks are vectors of `bool` with the lanes of what they mask.
+//!     Conditions, bounds, checks' values and everything else is scalar.
+//! 11. A copy's plan is possible, by the constants in it (see [`Plan`](crate::Plan)).
+//! 12. Memory is accessed only where it is reachable: host memory by the host; device, shared and
+//!     private memory by threads. Blocks are made in the space of their variables' types: `alloc`
+//!     by the host, in host or device memory, `frame` by the host, by a thread block in shared
+//!     memory, by a thread in private memory. `share`, `borrow`, arguments and globals keep the
+//!     space. The host copies to and from a device only between regions that are contiguous on both
+//!     sides.
+//! 13. A kernel ([`device`](crate::device)) is outside of tasks and other kernels. It owns nothing,
+//!     and consists of scalars, arrays in shared memory (those of constant size fit) and threads,
+//!     counted from 0, whose number depends on captures only.
+//! 14. Threads, and functions that they call, do not allocate, share or release blocks, use slots,
+//!     vectors or constant data, launch kernels, or read globals or tuning parameters; these
+//!     functions neither call themselves nor have barriers or signals. Atomic operations are at
+//!     types and with operators that support them; signals are in device memory.
+//! 15. Barriers are in code that is uniform over the thread block.
 //!
-//! Not checked: that variables are set before they are read, that accesses stay
-//! in their block, that lanes are within bounds, that `independent` and `distinct` are true, that lanes share
-//! no variables, that the block of a borrowed variable lives as long as it is
-//! used.
+//! Not checked: that variables are set before they are read, that accesses stay in their block,
+//! that lanes are within bounds, that `independent` and `distinct` are true, that lanes share no
+//! variables, that the block of a borrowed variable lives as long as it is used.
 
 mod function;
 mod kernels;
@@ -74,7 +66,7 @@ use std::sync::Arc;
 pub struct VerifyError {
     /// The function it is in; empty for the program's tables.
     pub function: Arc<str>,
-    /// What is wrong.
+    /// The message.
     pub message: String,
 }
 
@@ -90,8 +82,11 @@ impl fmt::Display for VerifyError {
 
 impl std::error::Error for VerifyError {}
 
-/// Checks every invariant that the module's header lists; all violations are
-/// returned.
+/// Checks every invariant that the module's header lists.
+///
+/// # Errors
+///
+/// All violations.
 pub fn verify(program: &Program) -> Result<(), Vec<VerifyError>> {
     let mut tables = Tables {
         program,
@@ -108,7 +103,7 @@ pub fn verify(program: &Program) -> Result<(), Vec<VerifyError>> {
     if tables.errors.is_empty() { Ok(()) } else { Err(tables.errors) }
 }
 
-/// The types that a check's format asks for, or what is wrong with it.
+/// The types of the placeholders in a check's format, or an error message.
 fn placeholders(format: &str) -> Result<Vec<PrimType>, String> {
     let mut types = Vec::new();
     let mut rest = format;
@@ -213,7 +208,7 @@ impl Tables<'_> {
         }
     }
 
-    /// Cycles among functions that are not marked recursive.
+    /// Reports call cycles among functions that are not marked recursive.
     fn call_cycles(&mut self) {
         let functions = &self.program.functions;
         let mut ends: Vec<bool> = functions.iter().map(|f| f.recursive).collect();

@@ -1,5 +1,5 @@
-//! Walks over statements: every one of them, what one names, and the types of
-//! expressions.
+//! Traversals of statements and expressions: nested statements, the variables that a statement
+//! names, operands and types.
 
 use crate::syntax::{
     Access, Arg, DeviceOp, Expr, For, Function, LaneAccess, LanePositions, ROOT_LANES, Region, Slots, Stmt,
@@ -7,9 +7,8 @@ use crate::syntax::{
 };
 use prim::PrimType;
 
-/// The pattern of the statements that hold no others. A match on statements
-/// that asks for what is nested names the rest and ends with it, so that a new
-/// statement breaks the build until it is put here or there.
+/// A pattern for the statements without nested statements. A match on the nested ones ends with it
+/// instead of a wildcard, so that a new statement breaks the build until it is classified.
 #[macro_export]
 macro_rules! leaf_stmt {
     () => {
@@ -52,7 +51,7 @@ pub fn each_stmt<'s>(stmts: &'s [Stmt], f: &mut dyn FnMut(&'s Stmt)) {
     });
 }
 
-/// Whether there are so many statements at most, at any depth; looks at no more than these.
+/// Returns true if there are at most `most` statements, at any depth; visits no more than these.
 pub(crate) fn is_at_most(stmts: &[Stmt], most: usize) -> bool {
     fn count(stmts: &[Stmt], left: &mut usize) -> bool {
         stmts.iter().all(|stmt| {
@@ -70,7 +69,7 @@ pub(crate) fn is_at_most(stmts: &[Stmt], most: usize) -> bool {
     count(stmts, &mut { most })
 }
 
-/// As [`each_stmt`], to change them.
+/// As [`each_stmt`], mutable.
 pub(crate) fn each_stmt_mut(stmts: &mut [Stmt], f: &mut dyn FnMut(&mut Stmt)) {
     stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
         for stmt in stmts {
@@ -87,17 +86,17 @@ pub(crate) fn each_stmt_mut(stmts: &mut [Stmt], f: &mut dyn FnMut(&mut Stmt)) {
     });
 }
 
-/// How a statement names a variable.
+/// The kind of a variable's occurrence in a statement.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Use {
-    /// It needs what the variable holds.
+    /// The statement reads the variable's value.
     Reads,
-    /// It sets the variable.
+    /// The statement sets the variable.
     Sets,
 }
 
-/// Calls `f` for the variables that a statement names itself, without what is
-/// nested in it, in the order of execution: what it reads before what it sets.
+/// Calls `f` for the variables that a statement itself names, without its nested statements, in
+/// execution order: those that it reads before those that it sets.
 pub fn names(stmt: &Stmt, f: &mut dyn FnMut(Var, Use)) {
     match stmt {
         Stmt::Set(v, e) | Stmt::Alloc(v, e, _) => {
@@ -247,7 +246,7 @@ pub(crate) fn in_expr(expr: &Expr, f: &mut dyn FnMut(Var, Use)) {
     });
 }
 
-/// Writes a function that calls another on the operands of an expression.
+/// Defines a function that calls another on the operands of an expression.
 macro_rules! operands {
     ($(#[$meta:meta])* $name:ident<$($life:lifetime)?>, $each:ident, $($m:tt)?) => {
         $(#[$meta])*
@@ -295,11 +294,11 @@ operands! {
 }
 
 operands! {
-    /// As [`each_part`], to change them.
+    /// As [`each_part`], mutable.
     each_part_mut<>, iter_mut, mut
 }
 
-/// The scalar type of a variable; buffers have none.
+/// The scalar type of a variable, or the element type of a vector; buffers have none.
 pub fn scalar_type(vars: &[VarInfo], var: Var) -> Option<PrimType> {
     match vars.get(var.index())?.ty {
         VarType::Scalar(ty) | VarType::Vector(ty, _) => Some(ty),
@@ -307,7 +306,7 @@ pub fn scalar_type(vars: &[VarInfo], var: Var) -> Option<PrimType> {
     }
 }
 
-/// The type of an expression's lanes, of the value itself if it is a scalar.
+/// The scalar type of an expression, for a vector that of its elements.
 pub fn type_of(vars: &[VarInfo], expr: &Expr) -> Option<PrimType> {
     Some(match expr {
         Expr::Const(x) => x.ty(),
@@ -333,7 +332,7 @@ pub fn type_of(vars: &[VarInfo], expr: &Expr) -> Option<PrimType> {
     })
 }
 
-/// How many lanes a value has, if it is a vector.
+/// The number of lanes of an expression, if it is a vector.
 pub(crate) fn lanes_of(vars: &[VarInfo], expr: &Expr) -> Option<u32> {
     match expr {
         Expr::Var(v) => match vars.get(v.index())?.ty {
@@ -364,8 +363,8 @@ pub(crate) fn lanes_of(vars: &[VarInfo], expr: &Expr) -> Option<u32> {
     }
 }
 
-/// Whether an expression has a scalar division, which must not run unless a
-/// check before it did.
+/// Returns true if an expression divides scalars, which must not be executed unless a check before
+/// it was.
 pub(crate) fn divides(e: &Expr) -> bool {
     let mut found = match e {
         Expr::Binary(op, _, _, y) if op.is_division() => {
@@ -399,8 +398,8 @@ pub(crate) fn divides(e: &Expr) -> bool {
     found
 }
 
-/// The functions, by their places, callees before their callers; calls of recursive functions
-/// do not count. Functions that call themselves otherwise, and who calls them, are left out.
+/// The indices of the functions in bottom-up call order, callees before callers; calls of functions
+/// marked recursive are ignored. Functions on other call cycles, and their callers, are left out.
 pub fn callees_first(functions: &[Function]) -> Vec<usize> {
     let mut callers: Vec<Vec<usize>> = vec![Vec::new(); functions.len()];
     let mut calls = vec![0usize; functions.len()];

@@ -1,9 +1,9 @@
-//! The bodies of functions that copy by strides ([`strided`](super::strided)).
+//! The bodies of copy functions ([`strided`](super::strided)).
 //!
-//! Two innermost dimensions become one where one walk covers both. A row that is
-//! contiguous on both sides moves as memory, others element by element. Outer
-//! dimensions are walked in order; with tiles, of three dimensions and more one that
-//! is contiguous on a side where the innermost is not comes next to that first.
+//! Two innermost dimensions are merged where one loop covers both. A row that is contiguous on both
+//! sides is a `memcpy`, other rows are copied element by element. Outer dimensions are sequential
+//! loops; with tiles, of three or more dimensions one that is contiguous on a side where the
+//! innermost is not is first moved next to the innermost.
 
 use super::strided::{Key, Made};
 use super::tiles;
@@ -11,7 +11,7 @@ use crate::generate::expr::{add, and, compare, mul, select};
 use crate::syntax::{Access, Arg, Expr, For, How, Plan, Region, Stmt, Var, VarInfo, VarType};
 use prim::{BinOp, CmpOp, PrimType, UnOp};
 
-/// One dimension: extent and the strides on both sides, in elements.
+/// One dimension: the extent, and the strides on both sides, in elements.
 #[derive(Clone)]
 pub(super) struct Dim {
     pub(super) n: Expr,
@@ -19,7 +19,7 @@ pub(super) struct Dim {
     pub(super) from: Expr,
 }
 
-/// A place in the block that is copied to, and one in that which is copied from.
+/// A position in the destination block and one in the source block.
 #[derive(Clone)]
 pub(super) struct Places {
     pub(super) to: Expr,
@@ -27,7 +27,7 @@ pub(super) struct Places {
 }
 
 impl Places {
-    /// So many steps further along a dimension.
+    /// The positions `steps` further along a dimension.
     pub(super) fn along(&self, dim: &Dim, steps: &Expr) -> Self {
         Self {
             to: add(self.to.clone(), mul(steps.clone(), dim.to.clone())),
@@ -75,12 +75,12 @@ fn is(x: &Expr, y: i64) -> Expr {
     compare(CmpOp::Eq, x.clone(), Expr::i64(y))
 }
 
-/// Whether a stride is that of elements one after another.
+/// A condition: the stride is 1.
 pub(super) fn is_one(x: &Expr) -> Expr {
     is(x, 1)
 }
 
-/// Whether one of two truth values holds.
+/// The disjunction of two conditions.
 pub(super) fn or(x: Expr, y: Expr) -> Expr {
     Expr::Binary(BinOp::Or, PrimType::Bool, Box::new(x), Box::new(y))
 }
@@ -90,7 +90,7 @@ fn not(x: Expr) -> Expr {
 }
 
 impl Copier<'_> {
-    /// The type that elements move by.
+    /// The type of the elements.
     pub(super) const fn elem(&self) -> PrimType {
         self.key.elem
     }
@@ -104,7 +104,7 @@ impl Copier<'_> {
         self.out.push(stmt);
     }
 
-    /// A variable for a value, so that it is computed once.
+    /// A variable set to a value, so that it is computed once.
     pub(super) fn name(&mut self, hint: &str, ty: PrimType, value: Expr) -> Expr {
         let var = self.var(hint, VarType::Scalar(ty));
         self.emit(Stmt::Set(var, value));
@@ -126,7 +126,7 @@ impl Copier<'_> {
         self.emit(Stmt::If(cond, yes, no));
     }
 
-    /// `f` for each of `0 .. n`, in any order if they are independent.
+    /// A loop over `0 .. n`, with iterations in any order if they are independent.
     pub(super) fn each(&mut self, n: Expr, independent: bool, f: impl FnOnce(&mut Self, Expr)) {
         let var = self.var("i", VarType::Scalar(PrimType::I64));
         let body = self.collect(|c| f(c, Expr::Var(var)));
@@ -137,7 +137,7 @@ impl Copier<'_> {
         Access { buffer, elem: self.key.elem, offset: at.clone(), dims }
     }
 
-    /// One element.
+    /// Copies one element.
     fn element(&mut self, at: &Places) {
         let x = self.load(self.from, &at.from, Vec::new());
         self.store(&at.to, Vec::new(), x);
@@ -153,7 +153,7 @@ impl Copier<'_> {
         self.emit(Stmt::Store(self.access(self.to, at, dims), x));
     }
 
-    /// One dimension, element by element.
+    /// Copies one dimension, element by element.
     pub(super) fn walk(&mut self, at: &Places, dim: &Dim) {
         let region = |buffer, offset: &Expr, stride: &Expr| Region {
             buffer,
@@ -169,8 +169,7 @@ impl Copier<'_> {
         });
     }
 
-    /// A row that is contiguous on both sides, from a place in a buffer to one in
-    /// another.
+    /// Copies a row that is contiguous on both sides.
     pub(super) fn memory(&mut self, to: (Var, Expr), from: (Var, Expr), n: Expr) {
         let region = |(buffer, offset)| Region { buffer, offset, strides: vec![Expr::i64(1)] };
         self.emit(Stmt::Copy {
@@ -207,7 +206,7 @@ impl Copier<'_> {
         );
     }
 
-    /// Calls the function for these dimensions.
+    /// Calls the copy function for these dimensions.
     fn inner(&mut self, at: Places, dims: &[Dim]) {
         let key = self.key;
         let fun =
@@ -222,8 +221,8 @@ impl Copier<'_> {
     }
 
     fn nest(&mut self, at: &Places, (outer, next, last): (&[Dim], &Dim, &Dim)) {
-        // One walk over both: the outer stride spans the inner dimension, or the
-        // inner dimension has one element, whose stride does not matter.
+        // One loop over both: the outer stride spans the inner dimension, or the inner dimension
+        // has one element, whose stride does not matter.
         let spans = |outer: &Expr, inner: &Expr| {
             compare(CmpOp::Eq, outer.clone(), mul(inner.clone(), last.n.clone()))
         };
@@ -249,7 +248,7 @@ impl Copier<'_> {
         );
     }
 
-    /// Walks the outermost dimension of three or more.
+    /// Emits the loop over the outermost of three or more dimensions.
     fn outer(&mut self, at: &Places, (first, between, next, last): (&Dim, &[Dim], &Dim, &Dim)) {
         let mut outer: Vec<Dim> = std::iter::once(first).chain(between).cloned().collect();
         let mut next = next.clone();
@@ -275,7 +274,7 @@ impl Copier<'_> {
         });
     }
 
-    /// One of two dimensions.
+    /// Selects one of two dimensions.
     pub(super) fn pick(&mut self, cond: &Expr, yes: &Dim, no: &Dim) -> Dim {
         Dim {
             n: self.int("n", select(cond, &yes.n, &no.n)),
@@ -284,8 +283,8 @@ impl Copier<'_> {
         }
     }
 
-    /// Two dimensions: row by row, or in tiles where the sides disagree about which
-    /// is contiguous.
+    /// Copies two dimensions: row by row, or in tiles where the sides differ in which one is
+    /// contiguous.
     fn plane(&mut self, at: &Places, rows: &Dim, columns: &Dim) {
         let row_by_row = |c: &mut Self| {
             c.each(rows.n.clone(), false, |c, i| {
@@ -302,7 +301,7 @@ impl Copier<'_> {
         self.either(
             or(gathers.clone(), scatters),
             |c| {
-                // The order is free: let the columns be contiguous in the target.
+                // The order is free: make the columns contiguous in the destination.
                 let long = Dim { from: Expr::i64(1), ..c.pick(&gathers, rows, columns) };
                 let wide = Dim { to: Expr::i64(1), ..c.pick(&gathers, columns, rows) };
                 tiles::tiles(c, at, (&long, &wide), tile);

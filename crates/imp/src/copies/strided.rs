@@ -1,20 +1,18 @@
-//! Copies by strides become calls of functions, in which each choice stands.
+//! Replaces copies by strides with calls of copy functions, which choose the strategy at run time.
 //!
-//! One function for each rank, size of elements, and tile does for the whole
-//! program; each module that calls one has one of its own. It looks at extents and
-//! strides when it runs:
+//! The program has one function for each rank, element size, and tile; each module that calls one
+//! has a copy of it. It tests extents and strides at run time:
 //!
 //! ```text
 //! fun "copy 2.8.32"(to, from, to_at, from_at, n0, n1, to0, to1, from0, from1)
-//!   if one walk covers both dimensions { copy of one dimension }
-//!   else if the sides disagree about which one is contiguous { tiles }
+//!   if one loop covers both dimensions { copy of one dimension }
+//!   else if the sides differ in which one is contiguous { tiles }
 //!   else { for i in 0 .. n0 { copy of one dimension } }
 //! ```
 //!
-//! Needs: a verified program. Guarantees: a verified program with the same results,
-//! in which no copy of the host's goes by [`Plan::Strides`]; those of a kernel's threads are
-//! small, and stay. The functions stand behind all others, in the order in which they come
-//! up.
+//! Needs: a verified program. Guarantees: a verified program with the same results, in which no
+//! copy of the host has [`Plan::Strides`]; those in kernels are small, and remain. The functions
+//! follow all others, in order of first use.
 
 use super::nest;
 use crate::captures;
@@ -22,14 +20,14 @@ use crate::syntax::{Arg, Code, Expr, For, FunId, Function, Plan, Program, Region
 use prim::PrimType;
 use rustc_hash::FxHashMap;
 
-/// What a function copies.
+/// The key of a copy function.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Key {
-    /// How many dimensions.
+    /// The number of dimensions.
     pub(super) rank: usize,
-    /// The integer of an element's size; its bits are what matters.
+    /// The integer type of an element's size; only the bits matter.
     pub(super) elem: PrimType,
-    /// Tiles, of two dimensions and more.
+    /// Tiles, for two or more dimensions.
     pub(super) tile: Option<Tile>,
 }
 
@@ -40,7 +38,7 @@ pub(super) struct Made {
     functions: Vec<Function>,
 }
 
-/// Makes the calls and the functions.
+/// Replaces the copies of a program, and adds the functions.
 pub fn calls(mut program: Program) -> Program {
     let mut made = Made { first: program.functions.len(), ids: FxHashMap::default(), functions: Vec::new() };
     for function in &mut program.functions {
@@ -53,7 +51,7 @@ pub fn calls(mut program: Program) -> Program {
 }
 
 impl Made {
-    /// Makes the calls of statements; whether there are any.
+    /// Replaces the copies among statements; returns true if there are any.
     fn block(&mut self, stmts: &mut [Stmt]) -> bool {
         stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
             let mut called = false;
@@ -81,7 +79,7 @@ impl Made {
         }
     }
 
-    /// The function of a key, which is made if it is not there.
+    /// The function of a key, made on first use.
     pub(super) fn function(&mut self, key: Key) -> FunId {
         if let Some(known) = self.ids.get(&key) {
             return *known;
@@ -109,7 +107,7 @@ impl Made {
     }
 }
 
-/// The integer that is as large as an element.
+/// The integer type of an element's size.
 const fn word(elem: PrimType) -> PrimType {
     match elem {
         PrimType::I8 | PrimType::Bool => PrimType::I8,

@@ -1,14 +1,12 @@
-//! Transposing copies in tiles: rows of a tile are contiguous in the source, columns
-//! in the target.
+//! Tiled transposition: rows of a tile are contiguous in the source, columns in the destination.
 //!
 //! ```text
-//! for each whole tile: each line of the source -> a line of the square, as memory
-//!                      each column of the square -> a line of the target
+//! for each full tile: each row of the source -> a row of the square, by memcpy
+//!                     each column of the square -> a row of the destination
 //! ```
 //!
-//! What is left at the edges is no whole tile and does not go through the square. The
-//! inner of the loops over tiles goes along the shorter dimension: where lines of the cache
-//! belong to two tiles, the second one comes soon.
+//! Partial tiles at the edges do not go through the square. The inner loop over tiles is along the
+//! shorter dimension: where a cache line belongs to two tiles, the second one follows soon.
 
 use super::nest::{Copier, Dim, Places};
 use crate::generate::expr::{add, and, compare, div, min, mul, select, sub};
@@ -25,7 +23,7 @@ pub(super) fn tiles(c: &mut Copier<'_>, at: &Places, (rows, columns): (&Dim, &Di
         count: u64::from(tile.side) * u64::from(tile.pitch),
     });
     let pitch = Expr::i64(i64::from(tile.pitch));
-    // How many pieces of a side there are, the last one perhaps shorter.
+    // The number of tiles along a dimension, the last one perhaps partial.
     let count = |dim: &Dim| {
         let up = add(dim.n.clone(), Expr::i64(i64::from(tile.side) - 1));
         div(up, side.clone())

@@ -1,8 +1,8 @@
-//! Which quotients of singles in a loop's body are computed by multiplications.
+//! The choice of the quotients of singles in a loop's body that are computed by multiplications.
 //!
-//! Those that the next turn waits for stay: what they need was set by the turn before, in
-//! variables or in memory. So do those of bodies with loops of their own, whose turns are what
-//! takes time there.
+//! Quotients on a loop-carried path remain: they depend on variables or memory set in the previous
+//! iteration. Quotients in bodies with inner loops remain too, as the inner loops' iterations take
+//! the time there.
 
 use super::{LANES, QUOTIENT_BY_PRODUCTS, RECIPROCAL_BY_PRODUCTS, WORTH};
 use crate::syntax::{Expr, ROOT_LANES, Stmt, Var, VarInfo};
@@ -11,8 +11,8 @@ use prim::{BinOp, PrimType, Scalar, UnOp};
 use rustc_hash::FxHashSet;
 use target::Machine;
 
-/// Marks as many quotients of a body without loops as make it faster; reciprocals first, which
-/// take fewer steps.
+/// Marks as many quotients of a body without loops as make it faster; reciprocals first, which take
+/// fewer operations.
 pub(super) fn share(vars: &[VarInfo], machine: Machine, body: &mut [Stmt]) {
     let (none, mut any) = (FxHashSet::default(), false);
     block(body, &mut |e| any |= has_quotient(vars, &none, e));
@@ -61,7 +61,7 @@ fn has_loops(stmts: &[Stmt]) -> bool {
     })
 }
 
-/// What a body has to do, in cycles.
+/// The work of a body, in cycles.
 struct Load<'v> {
     vars: &'v [VarInfo],
     machine: Machine,
@@ -69,7 +69,7 @@ struct Load<'v> {
     /// Quotients that may be computed by multiplications.
     reciprocals: usize,
     others: usize,
-    /// What keeps the divider busy besides.
+    /// The other cycles of the divider.
     divider: f64,
     multipliers: f64,
 }
@@ -95,7 +95,7 @@ impl Load<'_> {
     }
 }
 
-/// Whether an expression keeps the multipliers busy, which add and compare, too.
+/// Returns true if an expression occupies the multipliers, which also add and compare.
 fn operates(e: &Expr) -> bool {
     if let Expr::Binary(_, ty, ..) = e {
         return ty.is_float() || *ty == PrimType::I32;
@@ -103,8 +103,8 @@ fn operates(e: &Expr) -> bool {
     matches!(e, Expr::Fma(..) | Expr::Compare(..) | Expr::Convert(..) | Expr::Select(..))
 }
 
-/// Whether an expression is a quotient of vectors of singles that nothing waits for, and if
-/// so, whether it is a reciprocal.
+/// For a quotient of vectors of singles that is on no loop-carried path: true if it is a
+/// reciprocal.
 fn quotient(vars: &[VarInfo], waiting: &FxHashSet<Var>, e: &Expr) -> Option<bool> {
     let Expr::Binary(BinOp::FDiv, PrimType::F32, x, y) = e else {
         return None;
@@ -132,7 +132,7 @@ fn needs(e: &Expr, waiting: &FxHashSet<Var>) -> bool {
     found
 }
 
-/// The variables of a body that depend on the turn before.
+/// The variables of a body that depend on the previous iteration.
 fn waiting(body: &[Stmt]) -> FxHashSet<Var> {
     let (mut sets, mut stored) = (FxHashSet::default(), FxHashSet::default());
     each_stmt(body, &mut |stmt| {
@@ -166,8 +166,8 @@ fn waiting(body: &[Stmt]) -> FxHashSet<Var> {
     waiting
 }
 
-/// Computes a quotient in an expression by multiplications, while some are left: reciprocals
-/// and others.
+/// Marks the quotients in an expression to compute by multiplications, while `left` allows:
+/// reciprocals and others.
 fn mark(vars: &[VarInfo], waiting: &FxHashSet<Var>, left: &mut (usize, usize), e: &mut Expr) {
     stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
         each_part_mut(e, &mut |part| mark(vars, waiting, left, part));
@@ -186,7 +186,7 @@ fn mark(vars: &[VarInfo], waiting: &FxHashSet<Var>, left: &mut (usize, usize), e
     });
 }
 
-/// Calls `f` on the values of a body, inner loops left out.
+/// Calls `f` on the values of a body, without inner loops.
 fn block(stmts: &mut [Stmt], f: &mut dyn FnMut(&mut Expr)) {
     stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
         for stmt in stmts {

@@ -1,4 +1,4 @@
-//! Where accesses lead, copies, and what threads do at once.
+//! Positions of accesses, copies, and atomic operations of threads.
 
 use super::expr::{Slot, binary, is_on};
 use super::frame::Frame;
@@ -9,7 +9,7 @@ use crate::{Access, DeviceOp, Expr, LaneAccess, LanePositions, Region, Var};
 use prim::{PrimType, Scalar};
 
 impl<'p> Machine<'p> {
-    /// What threads do at once; barriers and awaited signals are not theirs alone.
+    /// Executes an atomic operation of a thread; barriers and awaits are executed by the block.
     pub(super) fn device_op(&mut self, frame: &mut Frame<'p>, op: &'p DeviceOp) -> Result<()> {
         match op {
             DeviceOp::Barrier | DeviceOp::GroupBarrier(_) => bug("a barrier that no block is at"),
@@ -40,7 +40,7 @@ impl<'p> Machine<'p> {
         }
     }
 
-    /// Whether a variable has got the signal that a thread awaits.
+    /// Returns true if a variable has got the signal that a thread awaits.
     pub(super) fn hears(&mut self, frame: &mut Frame<'p>, var: Var, access: &'p Access) -> Result<bool> {
         let (at, position) = place(frame, access)?;
         match self.memory.awaited(at, access.elem, position)? {
@@ -72,7 +72,7 @@ impl<'p> Machine<'p> {
             }
             sides.push((values.pointer(region.buffer)?, values.i64(&region.offset)?, strides));
         }
-        // The innermost dimension is copied at once where it is contiguous.
+        // The innermost dimension is copied as a whole where it is contiguous.
         let mut outer = extents.len();
         let mut row = 1;
         if outer > 0 && sides.iter().all(|(_, _, strides)| strides[outer - 1] == 1) {
@@ -105,7 +105,7 @@ impl<'p> Machine<'p> {
     }
 }
 
-/// Where an access leads.
+/// The block and the position of an access.
 pub(super) fn place(frame: &Frame<'_>, access: &Access) -> Result<(Pointer, i64)> {
     let values = frame.values();
     let mut position = values.i64(&access.offset)?;
@@ -116,7 +116,7 @@ pub(super) fn place(frame: &Frame<'_>, access: &Access) -> Result<(Pointer, i64)
     Ok((values.pointer(access.buffer)?, position))
 }
 
-/// Where each lane's access leads, if the lane has one.
+/// The block and the position of each active lane's access.
 pub(super) fn lane_places(
     frame: &Frame<'_>,
     access: &LaneAccess,

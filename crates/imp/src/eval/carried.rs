@@ -1,12 +1,12 @@
-//! Whether iterations leave something in variables: for a later iteration, or for
-//! what follows the loop. The order of such iterations cannot be changed, be they
+//! Detection of loop-carried variables: variables that iterations set for a later iteration, or for
+//! code after the loop. The order of such iterations cannot be changed, even if they are
 //! independent in memory.
 
 use crate::walk::{Use, each_stmt, names};
 use crate::{For, Function, Stmt, Var};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// What is known of loops and functions by now, by their addresses in the program.
+/// The results for loops and functions so far, by their addresses in the program.
 #[derive(Default)]
 pub(super) struct Carried {
     loops: FxHashMap<usize, Option<Var>>,
@@ -14,7 +14,7 @@ pub(super) struct Carried {
 }
 
 impl Carried {
-    /// A variable in which iterations of a loop of this function leave something.
+    /// A loop-carried variable of a loop of this function, if any.
     pub(super) fn of(&mut self, function: &Function, f: &For) -> Option<Var> {
         let Self { loops, occurrences } = self;
         let (place, at) = (std::ptr::from_ref(function), std::ptr::from_ref(f));
@@ -25,7 +25,7 @@ impl Carried {
     }
 }
 
-/// How often a function's statements and results name each variable.
+/// The number of occurrences of each variable in a function's statements and results.
 fn named(function: &Function) -> Vec<u32> {
     let mut counts = vec![0; function.vars.len()];
     let mut count = |var: Var| {
@@ -67,9 +67,9 @@ fn carried(f: &For, occurrences: &[u32]) -> Option<Var> {
 }
 
 struct Flow {
-    /// What iterations set.
+    /// The variables that iterations set.
     of_loop: FxHashSet<Var>,
-    /// What is set for certain by now, and in which order it was.
+    /// The variables set on every path so far, and the order of setting.
     set: FxHashSet<Var>,
     trail: Vec<Var>,
     /// The first variable that is read where it may not have been set.
@@ -89,7 +89,7 @@ impl Flow {
         }
     }
 
-    /// What is set by `walk`, which may not happen.
+    /// The variables set by `walk`, which may not be executed.
     fn perhaps(&mut self, walk: impl FnOnce(&mut Self)) -> Vec<Var> {
         let before = self.trail.len();
         walk(self);

@@ -1,20 +1,17 @@
-//! The simulated device: kernels whose blocks and threads run in any order, side by side.
+//! The simulated device: kernels whose blocks and threads run concurrently, in any order.
 //!
-//! A few blocks are there at a time, in a shuffled order. Again and again one of their
-//! threads is picked at random and runs a few statements. At a barrier it waits until
-//! all of its block do, or of its group; for a signal that is not there, until elements
-//! have been updated. Told are:
+//! A few blocks are resident at a time, in a shuffled order. Repeatedly, a random thread of one of
+//! them executes a few statements. At a barrier it waits for all threads of its block, or of its
+//! subgroup; for a missing signal, until elements have been updated. Reported are:
 //!
-//! - threads that meet in memory ([`races`]), if no barrier stands between and no signal
-//!   ([`signals`]),
+//! - races between threads ([`races`]) that neither a barrier nor a signal ([`signals`]) orders,
 //! - threads of a block that wait at different barriers, or while others have ended,
-//! - threads that await what none of the blocks that have begun will give,
-//! - all misuse of memory that the evaluator tells of the host: accesses outside of a
-//!   block, elements that nobody wrote.
+//! - threads that await a signal that no started block will send,
+//! - all misuse of memory that the evaluator reports for the host: accesses outside of a block,
+//!   reads of unwritten elements.
 //!
-//! Where a check fails, the thread takes no further part, and its block ends when all
-//! others wait or have ended. So does a thread that awaits a signal then. The kernel fails
-//! with what the first one said.
+//! A thread whose check fails stops, and its block ends once all others wait or have ended. A
+//! thread that awaits a signal then fails too. The kernel fails with the first failure.
 
 pub(super) mod races;
 mod signals;
@@ -33,43 +30,43 @@ use signals::Signals;
 use target::device::SCRATCHPAD_BYTES;
 use thread::{Step, Thread};
 
-/// How many blocks are there at a time.
+/// The number of resident blocks.
 const RESIDENT: usize = 3;
-/// How many statements a thread runs at most before another one may.
+/// The largest number of statements that a thread executes before a switch.
 const BURST: u64 = 12;
 
-/// A block that runs.
+/// A running thread block.
 struct Block<'p> {
     number: i64,
-    /// What it has in the scratchpad.
+    /// Its buffers in shared memory.
     frames: Vec<(Var, Pointer)>,
     threads: Vec<Thread<'p>>,
-    /// The threads that can go on, by their numbers.
+    /// The indices of the threads that can continue.
     ready: Vec<usize>,
-    /// The threads that wait, and where.
+    /// The waiting threads, with their barriers.
     waiting: Vec<(usize, &'p Stmt)>,
-    /// Threads of a group.
+    /// The number of threads of a subgroup.
     group: usize,
-    /// How many threads of each group wait for each other.
+    /// The number of waiting threads of each subgroup.
     met: Vec<usize>,
     /// The threads that await signals.
     awaiting: Vec<usize>,
-    /// How many threads have ended.
+    /// The number of threads that have ended.
     ended: usize,
-    /// Whether a check has failed.
+    /// True if a check has failed.
     failed: bool,
-    /// How many barriers its threads have passed.
+    /// The number of barriers that its threads have passed.
     phase: u32,
 }
 
 impl<'p> Block<'p> {
-    /// Elements have changed that threads may await.
+    /// Retries the awaiting threads, as elements have changed.
     fn look_again(&mut self) {
         self.ready.append(&mut self.awaiting);
     }
 
-    /// A thread waits at a barrier. If it is the last of its group at one of the group's,
-    /// the group goes on.
+    /// A thread waits at a barrier. If it is the last of its subgroup at a subgroup barrier, the
+    /// subgroup continues.
     fn wait(&mut self, at: usize, barrier: &'p Stmt) {
         self.waiting.push((at, barrier));
         if !matches!(barrier, Stmt::Device(DeviceOp::GroupBarrier(_))) {
@@ -83,7 +80,7 @@ impl<'p> Block<'p> {
         let size = self.group;
         let is_here =
             |(other, place): &(usize, &Stmt)| other / size == group && std::ptr::eq(*place, barrier);
-        // Where some wait elsewhere, nobody goes on, and that is told.
+        // Where some wait elsewhere, no thread continues, which is reported.
         if *met < size || self.waiting.iter().filter(|it| is_here(it)).count() < size {
             return;
         }
@@ -94,7 +91,7 @@ impl<'p> Block<'p> {
         }
     }
 
-    /// Something has failed: what awaits signals fails with it.
+    /// After a failure, threads that await signals fail too.
     fn give_up(&mut self) {
         self.failed |= !self.awaiting.is_empty();
         self.awaiting.clear();
@@ -102,7 +99,6 @@ impl<'p> Block<'p> {
 }
 
 impl<'p> Machine<'p> {
-    /// Runs a kernel.
     pub(super) fn kernel(&mut self, frame: &mut Frame<'p>, f: &'p For, launch: &'p Launch) -> Result<()> {
         let Some((Stmt::For(threads), common)) = f.body.split_last() else {
             return bug("a kernel has no threads");
@@ -118,7 +114,7 @@ impl<'p> Machine<'p> {
         for Pad { buffer, bytes } in &launch.pads {
             pads.push((*buffer, frame.values().i64(bytes)?));
         }
-        // Sizes need not be sizes where nothing is launched.
+        // The sizes need not be valid if nothing is launched.
         if blocks > 0 {
             fit(common, &pads)?;
         }
@@ -194,13 +190,13 @@ impl<'p> Machine<'p> {
         failure.map_or(Ok(()), Err)
     }
 
-    /// How often elements have changed that threads may await.
+    /// The number of changes of elements that threads may await.
     fn changes(&self) -> u64 {
         let kernel = self.memory.kernel.as_ref();
         kernel.map_or(0, |kernel| kernel.changes)
     }
 
-    /// All threads that are there wait, and some of them for signals.
+    /// Reports a deadlock: all resident threads wait, some of them for signals.
     fn nobody_signals(&self, resident: &[Block<'p>]) -> Result<()> {
         let label = self.memory.kernel.as_ref().map(|kernel| &kernel.label);
         let label = label.map_or_else(String::new, ToString::to_string);
@@ -209,7 +205,7 @@ impl<'p> Machine<'p> {
         bug(format!("the blocks {blocks:?} of {label} await signals that none of them gives"))
     }
 
-    /// A thread of a block runs a few statements; the failure, if it comes to one.
+    /// Executes a few statements of a thread of the block; returns its failure, if any.
     fn turn(&mut self, block: &mut Block<'p>) -> Result<Option<Box<EvalError>>> {
         if block.ready.is_empty() {
             return Ok(None);
@@ -251,7 +247,8 @@ impl<'p> Machine<'p> {
         Ok(failure)
     }
 
-    /// No thread of a block can go on: whether that changes.
+    /// Called when no thread of a block can continue: releases a barrier. Returns true if threads
+    /// can continue.
     fn pass_barrier(&mut self, block: &mut Block<'p>) -> Result<bool> {
         let Some((first, barrier)) = block.waiting.first().copied() else {
             return Ok(false);
@@ -282,7 +279,7 @@ impl<'p> Machine<'p> {
         Ok(true)
     }
 
-    /// Nothing of a block's is left.
+    /// Frees the memory of a block.
     fn end_block(&mut self, block: Block<'p>) {
         if let Some(kernel) = &mut self.memory.kernel {
             kernel.signals.end(block.number);
@@ -295,7 +292,7 @@ impl<'p> Machine<'p> {
     }
 }
 
-/// How many threads are a group of a block of so many: all, if none wait for their group.
+/// The subgroup size of a block of this size: the whole block without subgroup barriers.
 fn group_of(threads: &For, size: i64) -> Result<i64> {
     let (mut group, mut differ) = (None, false);
     each_stmt(&threads.body, &mut |stmt| {
@@ -310,7 +307,7 @@ fn group_of(threads: &For, size: i64) -> Result<i64> {
     Ok(group)
 }
 
-/// What a block has in the scratchpad fits there.
+/// Checks that the buffers of a block fit in shared memory.
 fn fit(common: &[Stmt], pads: &[(Var, i64)]) -> Result<()> {
     let frames = common.iter().filter_map(|stmt| {
         if let Stmt::Frame { elem, count, .. } = stmt {
@@ -319,7 +316,7 @@ fn fit(common: &[Stmt], pads: &[(Var, i64)]) -> Result<()> {
             None
         }
     });
-    // A negative size counts as more than there is.
+    // A negative size exceeds the limit.
     let pads = pads.iter();
     let pads = pads.map(|(_, bytes)| u64::try_from(*bytes).unwrap_or(u64::MAX));
     let bytes = frames.chain(pads).fold(0, u64::saturating_add);

@@ -1,4 +1,4 @@
-//! Expressions: scalars at once, vectors lane by lane.
+//! Evaluation of expressions, vectors lane by lane.
 
 use super::frame::Variables;
 use super::memory::Pointer;
@@ -8,18 +8,17 @@ use ir::tunable::Listener;
 use prim::{BinOp, PrimType, Scalar, UnOp, eval};
 use std::borrow::Cow;
 
-/// A lane's value. There is none where a variable or an element was not set
-/// before or a division is by zero: lanes that are not at a statement may be so,
-/// and nothing may depend on what they hold.
+/// A lane's value. There is none where a variable or an element was not set before or a division is
+/// by zero: this may occur in inactive lanes, and nothing may depend on their values.
 pub(super) type Lane = Option<Scalar>;
 
-/// What a variable holds.
+/// The contents of a variable.
 #[derive(Clone, Debug)]
 pub(super) enum Slot {
-    /// Nothing yet.
+    /// No value.
     Unset,
-    /// What was read at this place of a block that nobody has written to. It may be
-    /// stored elsewhere, as copies of whole arrays do; nothing may depend on it.
+    /// The value read at this position of a block that was not written there. It may be stored
+    /// elsewhere, as copies of whole arrays do; nothing may depend on it.
     Unwritten(i64),
     /// A scalar.
     Scalar(Scalar),
@@ -39,13 +38,12 @@ fn known<T>(value: Option<T>, what: &str) -> Result<T> {
 /// The tuning parameters of an evaluation.
 #[derive(Debug)]
 pub(super) struct Tunables {
-    /// Their values.
     pub(super) values: Vec<i64>,
-    /// Who is told of comparisons.
+    /// The listener for comparisons.
     pub(super) listener: Option<Listener>,
 }
 
-/// Values of expressions, given the variables' and the parameters'.
+/// The values of expressions, given those of variables and tuning parameters.
 #[derive(Clone, Copy)]
 pub(super) struct Values<'s> {
     pub(super) variables: &'s Variables,
@@ -60,7 +58,7 @@ impl<'s> Values<'s> {
         }
     }
 
-    /// A parameter's value.
+    /// A tuning parameter's value.
     pub(super) fn tunable(self, id: TunableId) -> Result<i64> {
         match self.tunables.values.get(id.0 as usize) {
             Some(value) => Ok(*value),
@@ -78,18 +76,18 @@ impl<'s> Values<'s> {
         }
     }
 
-    /// An `i64`.
+    /// Evaluates an `i64`.
     pub(super) fn i64(self, expr: &Expr) -> Result<i64> {
         if let Scalar::I64(x) = self.scalar(expr)? { Ok(x) } else { bug("an i64 is needed") }
     }
 
-    /// A truth value.
+    /// Evaluates a `bool`.
     pub(super) fn bool(self, expr: &Expr) -> Result<bool> {
         if let Scalar::Bool(x) = self.scalar(expr)? { Ok(x) } else { bug("a bool is needed") }
     }
 
-    /// Where what an expression denotes was read, if it is a variable that holds what nobody
-    /// has written.
+    /// The position of the unwritten element that was read, if an expression is a variable with
+    /// such a value.
     pub(super) fn unwritten(self, expr: &Expr) -> Option<i64> {
         if let Expr::Var(var) = expr
             && let Ok(Slot::Unwritten(position)) = self.slot(*var)
@@ -99,7 +97,7 @@ impl<'s> Values<'s> {
         None
     }
 
-    /// A scalar variable.
+    /// The value of a scalar variable.
     pub(super) fn scalar_var(self, var: Var) -> Result<Scalar> {
         match self.slot(var)? {
             Slot::Scalar(value) => Ok(*value),
@@ -109,7 +107,7 @@ impl<'s> Values<'s> {
         }
     }
 
-    /// A scalar.
+    /// Evaluates a scalar.
     pub(super) fn scalar(self, expr: &Expr) -> Result<Scalar> {
         match expr {
             Expr::Const(value) => Ok(*value),
@@ -218,7 +216,7 @@ impl<'s> Values<'s> {
         }
     }
 
-    /// A vector.
+    /// Evaluates a vector.
     pub(super) fn vector(self, expr: &Expr) -> Result<Cow<'s, [Lane]>> {
         if let Expr::Var(var) = expr {
             return match self.slot(*var)? {
@@ -266,7 +264,7 @@ impl<'s> Values<'s> {
             Expr::SharedRoot(x) => self.lanes([x], |[x]| eval::unary(UnOp::FSqrt, x)),
             Expr::SharedQuotient(x, y) => self.lane_pairs(x, y, |x, y| eval::binary(BinOp::FDiv, x?, y?)),
             Expr::Binary(op @ (BinOp::And | BinOp::Or), PrimType::Bool, x, y) => {
-                // A mask decides, whatever the other operand is.
+                // One operand may determine the result, whatever the other is.
                 let deciding = Some(Scalar::Bool(*op == BinOp::Or));
                 self.lane_pairs(x, y, |x, y| {
                     if x == deciding || y == deciding {
@@ -343,7 +341,7 @@ impl<'s> Values<'s> {
     }
 }
 
-/// Whether a mask's lane is set.
+/// Returns true if a mask's lane is set.
 pub(super) fn is_on(lane: Lane) -> Result<bool> {
     match lane {
         Some(value) => Ok(value == Scalar::Bool(true)),
@@ -352,7 +350,7 @@ pub(super) fn is_on(lane: Lane) -> Result<bool> {
 }
 
 pub(super) fn binary(op: BinOp, x: Scalar, y: Scalar) -> Result<Scalar> {
-    // What indices are made of, first.
+    // A fast path for index arithmetic.
     if let (Scalar::I64(x), Scalar::I64(y)) = (x, y) {
         match op {
             BinOp::Add => return Ok(Scalar::I64(x.wrapping_add(y))),
@@ -387,7 +385,7 @@ pub(super) fn binary(op: BinOp, x: Scalar, y: Scalar) -> Result<Scalar> {
     known(eval::binary(op, x, y), op.name())
 }
 
-/// The bytes of as many elements.
+/// The size of `count` elements in bytes.
 pub(super) fn bytes_of(elem: PrimType, count: u64) -> i64 {
     i64::try_from(u128::from(elem.size()) * u128::from(count)).unwrap_or(i64::MAX)
 }

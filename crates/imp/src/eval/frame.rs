@@ -1,8 +1,8 @@
-//! What a function's variables hold: in a call, in a block of a kernel, in one thread.
+//! The variables of a call, of a thread block, or of a thread.
 //!
-//! A thread has only what is its own, and reads the rest where its block left it; so does
-//! a block what its kernel found. Beginning one costs as much as it has variables, not as
-//! the function has.
+//! A thread stores only its own variables, and reads others from its block; so does a block from
+//! its kernel's frame. Creating one takes time linear in its own variables, not in those of the
+//! function.
 
 use super::expr::{Slot, Tunables, Values};
 use super::memory::Pointer;
@@ -11,21 +11,21 @@ use super::{Result, bug};
 use crate::{Function, Space, Var, VarType};
 use std::rc::Rc;
 
-/// The place of what is not one's own.
+/// The index of a variable that is not one's own.
 const OUTSIDE: u32 = u32::MAX;
 
-/// What variables hold.
+/// The values of variables.
 #[derive(Clone)]
 pub(super) struct Variables {
     own: Vec<Slot>,
-    /// Where they are not all that there are.
+    /// The enclosing variables, in a block or a thread.
     around: Option<Around>,
 }
 
-/// What a block or a thread finds.
+/// The enclosing variables of a block or a thread.
 #[derive(Clone)]
 struct Around {
-    /// Where among its own a variable stands, or [`OUTSIDE`].
+    /// The index of each variable among the own ones, or [`OUTSIDE`].
     places: Rc<[u32]>,
     variables: Rc<Variables>,
 }
@@ -42,7 +42,7 @@ impl Variables {
         variables.own.get(var.index())
     }
 
-    /// To change it: what is one's own.
+    /// The slot of an own variable, mutable.
     fn get_mut(&mut self, var: Var) -> Option<&mut Slot> {
         let place = match &self.around {
             None => var.index(),
@@ -55,17 +55,17 @@ impl Variables {
     }
 }
 
-/// One call, one block of a kernel's, or one thread.
+/// A call, a thread block, or a thread.
 pub(super) struct Frame<'p> {
     pub(super) function: &'p Function,
     variables: Variables,
     tunables: Rc<Tunables>,
-    /// Blocks of the frame, and whose they are.
+    /// The blocks of the frame, with their variables.
     pub(super) blocks: Vec<(Var, Pointer)>,
 }
 
 impl<'p> Frame<'p> {
-    /// A call before anything is set.
+    /// A call before any variable is set.
     pub(super) fn new(function: &'p Function, tunables: &Rc<Tunables>) -> Result<Self> {
         let own = function.vars.iter().map(|info| unset(info.ty)).collect();
         let mut frame = Self {
@@ -87,7 +87,7 @@ impl<'p> Frame<'p> {
         Ok(())
     }
 
-    /// Where the value of a variable stands that may be changed.
+    /// The slot of a variable that may be changed.
     pub(super) fn slot(&mut self, var: Var) -> Result<&mut Slot> {
         let exists = var.index() < self.function.vars.len();
         match self.variables.get_mut(var) {
@@ -99,13 +99,13 @@ impl<'p> Frame<'p> {
         }
     }
 
-    /// What a variable is called.
+    /// The printed name of a variable.
     pub(super) fn label(&self, var: Var) -> Label {
         let info = self.function.vars.get(var.index());
         Label::Var(info.map_or_else(|| "".into(), |info| info.hint.clone()), var.0)
     }
 
-    /// Where blocks of a variable lie.
+    /// The space of a variable's blocks.
     pub(super) fn space(&self, var: Var) -> Space {
         let info = self.function.vars.get(var.index());
         info.and_then(|info| info.ty.space()).unwrap_or(Space::Host)
@@ -116,7 +116,7 @@ impl<'p> Frame<'p> {
         matches!(info.map(|info| info.ty), Some(VarType::Vector(..)))
     }
 
-    /// Owned variables have no block, others nothing at all.
+    /// Sets owned variables to null, and unsets others.
     pub(super) fn clear(&mut self, owned: &[Var], others: &[Var]) -> Result<()> {
         for var in owned {
             self.set(*var, Slot::Buffer(None))?;
@@ -134,14 +134,13 @@ impl<'p> Frame<'p> {
     }
 }
 
-/// Which variables a block or a thread has for itself.
+/// The own variables of a block or a thread.
 pub(super) struct Own {
     places: Rc<[u32]>,
     unset: Vec<Slot>,
 }
 
 impl Own {
-    /// Given all of them.
     pub(super) fn new(function: &Function, vars: impl Iterator<Item = Var>) -> Result<Self> {
         let mut places = vec![OUTSIDE; function.vars.len()];
         let mut slots = Vec::new();
@@ -157,7 +156,7 @@ impl Own {
     }
 }
 
-/// What the blocks of a kernel have in common, or the threads of a block.
+/// The enclosing variables of the blocks of a kernel, or of the threads of a block.
 pub(super) struct Common<'p> {
     function: &'p Function,
     variables: Rc<Variables>,
@@ -165,7 +164,7 @@ pub(super) struct Common<'p> {
 }
 
 impl<'p> Common<'p> {
-    /// What a kernel finds.
+    /// The frame that launches a kernel.
     pub(super) fn of_kernel(frame: &Frame<'p>) -> Self {
         Self {
             function: frame.function,
@@ -174,14 +173,14 @@ impl<'p> Common<'p> {
         }
     }
 
-    /// What a block leaves to its threads. The blocks of its frame are the caller's.
+    /// A thread block's frame, and its blocks of memory, which the caller has to end.
     pub(super) fn of_block(frame: Frame<'p>) -> (Self, Vec<(Var, Pointer)>) {
         let common =
             Self { function: frame.function, variables: Rc::new(frame.variables), tunables: frame.tunables };
         (common, frame.blocks)
     }
 
-    /// A block or a thread before anything of its own is set.
+    /// A block or a thread before any of its own variables is set.
     pub(super) fn frame(&self, own: &Own) -> Frame<'p> {
         Frame {
             function: self.function,
@@ -198,7 +197,7 @@ impl<'p> Common<'p> {
     }
 }
 
-/// What a variable holds before it is set.
+/// The contents of a variable before it is set.
 fn unset(ty: VarType) -> Slot {
     match ty {
         VarType::Scalar(_) | VarType::Buffer(_) => Slot::Unset,

@@ -1,4 +1,4 @@
-//! Counting loops: in order, or in any order with an eye on iterations that meet.
+//! Execution of counting loops: sequentially, or in any order with race detection.
 
 use super::expr::Slot;
 use super::frame::Frame;
@@ -10,7 +10,6 @@ use crate::{For, How, Launch, Pieces, Stmt};
 use prim::Scalar;
 
 impl<'p> Machine<'p> {
-    /// Runs a loop.
     pub(super) fn for_loop(&mut self, frame: &mut Frame<'p>, f: &'p For) -> Result<()> {
         let (from, to) = (frame.values().scalar(&f.from)?, frame.values().scalar(&f.to)?);
         let (Some(first), Some(end)) = (from.as_i64(), to.as_i64()) else {
@@ -53,7 +52,7 @@ impl<'p> Machine<'p> {
         Ok(())
     }
 
-    /// Tasks that take pieces of a range.
+    /// Runs tasks over slices of a range.
     fn pieces(&mut self, frame: &mut Frame<'p>, f: &'p For, pieces: &Pieces, n: i64) -> Result<()> {
         let How::Tasks(launch) = &f.how else {
             return bug("a loop without tasks has pieces");
@@ -91,7 +90,7 @@ impl<'p> Machine<'p> {
         }
     }
 
-    /// One run of a task: nothing that belongs to it has a value before.
+    /// Runs one task: variables that belong to it are unset before.
     fn task(&mut self, frame: &mut Frame<'p>, launch: &Launch, body: &'p [Stmt]) -> Result<()> {
         frame.clear(&launch.owned, &launch.locals)?;
         let mark = frame.blocks.len();
@@ -104,7 +103,7 @@ impl<'p> Machine<'p> {
     }
 }
 
-/// A loop of tasks that begins; what has no block is not used.
+/// A task loop that begins; variables without a block are not accessed.
 fn tasks(frame: &Frame<'_>, launch: &Launch) -> Running {
     let blocks = launch.scattered.iter();
     let blocks = blocks.filter_map(|var| frame.values().pointer(*var).ok());

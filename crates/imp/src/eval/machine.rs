@@ -1,4 +1,4 @@
-//! Calls, statements and loops.
+//! Execution of calls and statements.
 
 use super::access::{lane_places, place};
 use super::carried::Carried;
@@ -24,19 +24,19 @@ pub(super) struct Machine<'p> {
     globals: Vec<Slot>,
     tunables: Rc<Tunables>,
     budget: u64,
-    /// In which order independent iterations run.
+    /// The orders of independent iterations.
     pub(super) orders: Orders,
-    /// Which loops leave something in variables.
+    /// The loops with loop-carried variables.
     pub(super) carried: Carried,
-    /// How many kernels there have been.
+    /// The number of kernels launched so far.
     pub(super) kernels: u32,
     depth: u32,
-    /// Whether the error on its way says where it happened.
+    /// True if the error being propagated has a location.
     located: bool,
 }
 
 impl<'p> Machine<'p> {
-    /// Globals have no values yet.
+    /// An evaluation with unset globals.
     pub(super) fn new(program: &'p Program, options: Options) -> Self {
         let Options { budget, seed, settings, listener } = options;
         let value = |tunable: &Tunable| {
@@ -59,7 +59,7 @@ impl<'p> Machine<'p> {
         }
     }
 
-    /// Runs the initialiser, if there is one.
+    /// Runs the initialiser, if there is one, and makes the globals' blocks read-only.
     pub(super) fn init(&mut self) -> Result<()> {
         if let Some(init) = self.program.init {
             self.call(init, Vec::new())?;
@@ -72,7 +72,7 @@ impl<'p> Machine<'p> {
         Ok(())
     }
 
-    /// Globals give their references back.
+    /// Releases the references of the globals.
     pub(super) fn finish(&mut self) -> Result<()> {
         for slot in std::mem::take(&mut self.globals) {
             self.drop_slot(slot)?;
@@ -80,7 +80,7 @@ impl<'p> Machine<'p> {
         Ok(())
     }
 
-    /// What a slot refers to is referred to once less.
+    /// Releases the reference of a slot.
     pub(super) fn drop_slot(&mut self, slot: Slot) -> Result<()> {
         match slot {
             Slot::Buffer(Some(at)) => self.memory.release(at),
@@ -90,7 +90,7 @@ impl<'p> Machine<'p> {
         }
     }
 
-    /// Calls a function; the results' buffers are the caller's.
+    /// Calls a function; the caller owns the results' buffers.
     pub(super) fn call(&mut self, fun: FunId, args: Vec<Slot>) -> Result<Vec<Slot>> {
         let Some(function) = self.program.functions.get(fun.0 as usize) else {
             return bug(format!("function {} does not exist", fun.0));
@@ -144,7 +144,7 @@ impl<'p> Machine<'p> {
         })
     }
 
-    /// Runs a statement; an error says in which one it happened.
+    /// Runs a statement; adds the innermost statement to an error.
     pub(super) fn located_stmt(&mut self, frame: &mut Frame<'p>, stmt: &'p Stmt) -> Result<()> {
         self.stmt(frame, stmt).map_err(|mut error| {
             if !self.located && error.class != ErrorClass::Failure {
@@ -194,7 +194,7 @@ impl<'p> Machine<'p> {
                 }
                 for (position, value) in positions.into_iter().zip(values.iter()) {
                     if let Some(position) = position {
-                        // What belongs to a lane may be stored whole, whatever it holds.
+                        // A lane without a value may be stored: that unsets the element.
                         match *value {
                             Some(value) => {
                                 typed(value, to.elem)?;
@@ -342,7 +342,7 @@ impl<'p> Machine<'p> {
         }
     }
 
-    /// Takes steps from the budget for what is not a statement.
+    /// Takes steps from the budget for work that is not a statement.
     pub(super) fn charge(&mut self, steps: u64) -> Result<()> {
         match self.budget.checked_sub(steps) {
             Some(left) => {
@@ -353,7 +353,7 @@ impl<'p> Machine<'p> {
         }
     }
 
-    /// An owned variable gets a reference and gives the one before back.
+    /// Sets an owned variable to a reference, and releases its old one.
     fn set_owned(&mut self, frame: &mut Frame<'p>, var: Var, at: Pointer) -> Result<()> {
         let old = std::mem::replace(frame.slot(var)?, Slot::Buffer(Some(at)));
         self.drop_slot(old)

@@ -1,4 +1,4 @@
-//! Blocks of bytes: which are alive, who may write them, which bytes are set.
+//! Memory: blocks of bytes with their lifetimes, permissions, and initialised bytes.
 
 use super::device::races::{Cell, Running};
 use super::races::{Access, Label, Races, Shadow};
@@ -9,31 +9,31 @@ use ir::types::Space;
 use prim::{PrimType, Scalar};
 use std::ops::Range;
 
-/// The first byte of a block. A block's place is used again, under another
-/// generation, so that what points to a block that is gone is known.
+/// A pointer to the first byte of a block. A block's index is reused with another generation, so
+/// that dangling pointers are detected.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Pointer {
     place: u32,
     generation: u32,
 }
 
-/// Where a block comes from.
+/// The origin of a block.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     /// Allocated; lives while there are references.
     Heap,
-    /// Of a function's frame; lives until the function or task ends.
+    /// In a function's frame; lives until the function or task ends.
     Frame,
-    /// Constant data; lives for ever.
+    /// Constant data; never released.
     Data,
 }
 
-/// Bytes of a slot, as they are counted.
+/// The size of a slot, as it is counted.
 const SLOT_BYTES: i64 = 8;
 
 struct Block {
     bytes: Vec<u8>,
-    /// Whether each byte was written.
+    /// True for each byte that was written.
     set: Vec<bool>,
     kind: Kind,
     references: u32,
@@ -42,17 +42,16 @@ struct Block {
     space: Space,
     label: Label,
     shadow: Shadow,
-    /// What the last kernel has done to it.
+    /// The last kernel's accesses to it.
     touched: Shadow<Cell>,
-    /// What its slots hold, if it is a block of slots.
+    /// The contents of its slots, if it is a block of slots.
     slots: Vec<Option<Pointer>>,
 }
 
-/// All blocks.
 #[derive(Default)]
 pub(super) struct Memory {
     pub(super) races: Races,
-    /// The kernel that runs, if one does; else the host does.
+    /// The running kernel; none while the host runs.
     pub(super) kernel: Option<Running>,
     blocks: Vec<Block>,
     free: Vec<u32>,
@@ -61,7 +60,7 @@ pub(super) struct Memory {
 }
 
 impl Memory {
-    /// A block of as many bytes, none of them set, with one reference.
+    /// Allocates a block of this size, with no byte set and one reference.
     pub(super) fn alloc(&mut self, bytes: i64, kind: Kind, space: Space, label: Label) -> Result<Pointer> {
         let wanted = u64::try_from(bytes).unwrap_or(u64::MAX);
         if self.bytes.saturating_add(wanted) > MAX_ARRAY_BYTES {
@@ -81,7 +80,7 @@ impl Memory {
         self.add(bytes, set, kind, writable, label)
     }
 
-    /// The same in the memory of the device.
+    /// Moves a block to the memory of the device.
     pub(super) fn on_device(&mut self, at: Pointer) -> Result<()> {
         self.block_mut(at)?.space = Space::Device;
         Ok(())
@@ -114,7 +113,7 @@ impl Memory {
         Pointer { place, generation: self.blocks[place as usize].generation }
     }
 
-    /// Number of blocks of the heap that are alive.
+    /// The number of heap blocks that are alive.
     pub(super) fn alive(&self) -> usize {
         self.heap
     }
@@ -126,7 +125,7 @@ impl Memory {
         }
     }
 
-    /// Whether whoever runs may read and write a block's elements.
+    /// Checks that the current executor may access a block's elements.
     fn reached(&self, at: Pointer) -> Result<()> {
         if self.kernel.is_none() && self.block(at)?.space != Space::Host {
             return bug("the host touches memory of the device");
@@ -134,7 +133,7 @@ impl Memory {
         Ok(())
     }
 
-    /// Takes note of an access.
+    /// Records an access.
     fn note(&mut self, at: Pointer, bytes: Range<usize>, access: Access) -> Result<()> {
         let block = &mut self.blocks[at.place as usize];
         let known = (at, &block.label, block.bytes.len());
@@ -155,7 +154,7 @@ impl Memory {
         }
     }
 
-    /// One more reference.
+    /// Adds a reference.
     pub(super) fn share(&mut self, at: Pointer) -> Result<()> {
         let block = self.block_mut(at)?;
         match block.kind {
@@ -166,7 +165,7 @@ impl Memory {
         Ok(())
     }
 
-    /// One reference fewer.
+    /// Releases a reference.
     pub(super) fn release(&mut self, at: Pointer) -> Result<()> {
         let block = self.block_mut(at)?;
         match block.kind {
@@ -185,7 +184,7 @@ impl Memory {
         }
     }
 
-    /// A block of empty slots, with one reference.
+    /// Allocates a block of empty slots, with one reference.
     pub(super) fn slots(&mut self, count: i64, label: Label) -> Result<Pointer> {
         let bytes = count.checked_mul(SLOT_BYTES).unwrap_or(-1);
         let at = self.alloc(bytes, Kind::Heap, Space::Host, label)?;
@@ -193,7 +192,7 @@ impl Memory {
         Ok(at)
     }
 
-    /// A slot gets somebody's reference.
+    /// Moves a reference into a slot.
     pub(super) fn keep(&mut self, slots: Pointer, at: i64, block: Pointer) -> Result<()> {
         if self.slot(slots, at, Access::Write)?.is_some() {
             return bug("a slot is not empty");
@@ -205,7 +204,7 @@ impl Memory {
         Ok(())
     }
 
-    /// What a slot holds.
+    /// The block in a slot.
     pub(super) fn kept(&mut self, slots: Pointer, at: i64) -> Result<Pointer> {
         let kept = self.slot(slots, at, Access::Read)?;
         kept.map_or_else(|| bug("a slot is empty"), Ok)
@@ -222,7 +221,7 @@ impl Memory {
         Ok(slot)
     }
 
-    /// A block of the frame ends.
+    /// Ends the life of a block of the frame.
     pub(super) fn end_frame(&mut self, at: Pointer) {
         self.remove(at);
     }
@@ -238,13 +237,13 @@ impl Memory {
         self.free.push(at.place);
     }
 
-    /// Nobody may write the block from now on.
+    /// Makes a block read-only.
     pub(super) fn freeze(&mut self, at: Pointer) -> Result<()> {
         self.block_mut(at)?.writable = false;
         Ok(())
     }
 
-    /// An element, if it was written.
+    /// Loads an element, if it was written.
     pub(super) fn load(&mut self, at: Pointer, elem: PrimType, position: i64) -> Result<Option<Scalar>> {
         self.reached(at)?;
         let range = self.block(at)?.range(elem, position, 1)?;
@@ -262,7 +261,7 @@ impl Memory {
         Ok(Some(Scalar::from_bits(elem, u64::from_le_bytes(word))))
     }
 
-    /// An element gets a value.
+    /// Stores an element.
     pub(super) fn store(&mut self, at: Pointer, position: i64, value: Scalar) -> Result<()> {
         let (block, range) = self.written(at, value.ty(), position)?;
         let size = range.len();
@@ -271,14 +270,14 @@ impl Memory {
         Ok(())
     }
 
-    /// An element loses its value.
+    /// Unsets an element.
     pub(super) fn unset(&mut self, at: Pointer, elem: PrimType, position: i64) -> Result<()> {
         let (block, range) = self.written(at, elem, position)?;
         block.set[range].fill(false);
         Ok(())
     }
 
-    /// An element becomes what `f` makes of it, at once; gives what it was before.
+    /// Applies `f` to an element atomically; returns its previous value.
     pub(super) fn update(
         &mut self,
         at: Pointer,
@@ -304,7 +303,7 @@ impl Memory {
         Ok(old)
     }
 
-    /// An element becomes a signal of the thread whose turn it is.
+    /// Stores a signal of the current thread in an element.
     pub(super) fn signal(&mut self, at: Pointer, position: i64, value: Scalar) -> Result<()> {
         self.update(at, value.ty(), position, |_| Ok(value))?;
         let range = self.block(at)?.range(value.ty(), position, 1)?;
@@ -316,7 +315,7 @@ impl Memory {
         Ok(())
     }
 
-    /// The signal in an element, if the thread whose turn it is need not wait for it.
+    /// The signal in an element, unless the current thread has to wait for it.
     pub(super) fn awaited(&mut self, at: Pointer, elem: PrimType, position: i64) -> Result<Option<Scalar>> {
         let range = self.block(at)?.range(elem, position, 1)?;
         self.note(at, range.clone(), Access::Update)?;
@@ -338,7 +337,7 @@ impl Memory {
         Ok(Some(Scalar::from_bits(elem, bits)))
     }
 
-    /// The block and the bytes of an element that is written.
+    /// The block and the bytes of an element that is to be written.
     fn written(&mut self, at: Pointer, elem: PrimType, position: i64) -> Result<(&mut Block, Range<usize>)> {
         self.reached(at)?;
         let block = self.block(at)?;
@@ -350,7 +349,7 @@ impl Memory {
         Ok((self.block_mut(at)?, range))
     }
 
-    /// Elements that lie one after another are copied, written or not.
+    /// Copies contiguous elements, written or not.
     pub(super) fn copy(
         &mut self,
         elem: PrimType,

@@ -1,14 +1,12 @@
-//! The order in which iterations run that may run in any: shuffled, but the same
-//! for the same seed.
+//! The order of iterations that may run in any order: shuffled, but the same for the same seed.
 
-/// Orders, one after another.
+/// A generator of orders.
 pub(super) struct Orders {
     state: u64,
 }
 
-/// The numbers from one to another, each once: steps of a length that has no
-/// factor in common with how many there are, from any one on. This takes no
-/// memory.
+/// A permutation of a range: steps of a length coprime to the number of elements, from any start.
+/// It takes no memory.
 pub(super) struct Order {
     first: i64,
     count: u64,
@@ -31,12 +29,12 @@ impl Orders {
         x ^ (x >> 31)
     }
 
-    /// A number below another one, 0 if that is 0.
+    /// A random number below `end`, 0 if that is 0.
     pub(super) fn below(&mut self, end: u64) -> u64 {
         self.random() % end.max(1)
     }
 
-    /// An order of the numbers from `first` to below `end`.
+    /// A random order of the numbers from `first` to below `end`.
     pub(super) fn next(&mut self, first: i64, end: i64) -> Order {
         let mut order = Order::given(first, end);
         let count = order.count;
@@ -52,7 +50,7 @@ impl Orders {
 }
 
 impl Order {
-    /// The numbers in their order.
+    /// The numbers in ascending order.
     pub(super) fn given(first: i64, end: i64) -> Self {
         let count = if first < end { end.abs_diff(first) } else { 0 };
         Self { first, count, step: 1, at: 0, left: count }

@@ -1,10 +1,9 @@
-//! Iterations that meet in memory, though they may run in any order.
+//! Race detection for iterations that may run in any order.
 //!
-//! A clock counts the loops whose iterations may run in any order, and the
-//! iterations of these. Of each place in memory the time is kept when it was last
-//! written and read by an iteration; whatever happened in one of the loops being
-//! run before its current iteration began happened in another iteration, and that
-//! is all it takes to tell two of them that meet:
+//! A clock counts loops whose iterations may run in any order, and their iterations. Each memory
+//! cell has the times of its last write and last read by an iteration; an access that happened
+//! inside a running loop, but before the loop's current iteration began, was in another iteration,
+//! and that suffices to detect a race:
 //!
 //! ```text
 //! loop begins at 3    iterations at 4, 5, 9    now is 11
@@ -13,15 +12,15 @@
 //! written at 9: by this iteration, before the inner loop began
 //! ```
 //!
-//! A reader is forgotten for a later one only if the two are of one iteration, and
-//! likewise a writer: so no pair is missed that an order of the iterations could
-//! show. This is Feng and Leiserson's argument for programs of forks and joins.
+//! A reader is replaced by a later one only if the two are in one iteration, and likewise a writer:
+//! so no race is missed that an order of the iterations could expose. This is Feng and Leiserson's
+//! argument for fork-join programs.
 //!
-//! **Writes that may meet.** A scatter may write one element from several tasks,
-//! and any of the values may stay: a launch lists the buffers where this may happen
-//! as `scattered`. Two iterations of that loop may write the same bytes there, provided
-//! that no iteration reads them. Nothing else may: not what is written and read, not
-//! what no loop lists, no other iterations that are independent.
+//! **Concurrent writes.** A scatter may write one element from several tasks, and any of the values
+//! may remain: a launch lists the buffers where this may happen as `scattered`. Two iterations of
+//! that loop may write the same bytes there, provided that no iteration reads them. All other races
+//! are errors: bytes both written and read, buffers that no loop lists, and other independent
+//! iterations.
 
 use super::memory::Pointer;
 use super::{Result, bug, limit};
@@ -29,12 +28,12 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// What a loop or block is called.
+/// The printed name of a loop or block.
 #[derive(Clone, Debug)]
 pub(super) enum Label {
     /// A variable.
     Var(Arc<str>, u32),
-    /// A loop of tasks.
+    /// A task loop.
     Tasks(Arc<str>, u32),
     /// A kernel.
     Grid(Arc<str>, u32),
@@ -56,12 +55,12 @@ impl fmt::Display for Label {
     }
 }
 
-/// Whether an access writes.
+/// The kind of an access.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Access {
     Read,
     Write,
-    /// At once, by a thread of a device.
+    /// An atomic operation of a device thread.
     Update,
 }
 
@@ -75,17 +74,17 @@ impl Access {
     }
 }
 
-/// A loop being run whose iterations may run in any order.
+/// A running loop whose iterations may run in any order.
 pub(super) struct Running {
     pub(super) label: Label,
-    /// Blocks where these may write the same place.
+    /// Blocks where iterations may write the same location.
     pub(super) scattered: Vec<Pointer>,
 }
 
 struct Open {
     running: Running,
     begin: u32,
-    /// When each iteration so far began.
+    /// The start time and index of each iteration so far.
     iterations: Vec<(u32, i64)>,
 }
 
@@ -94,7 +93,7 @@ impl Open {
         self.iterations.last().map_or(self.begin, |(time, _)| *time)
     }
 
-    /// Whether that was in another iteration of this loop than the current one.
+    /// Returns true if the time is in another iteration of this loop than the current one.
     fn elsewhere(&self, time: u32) -> bool {
         self.begin <= time && time < self.now()
     }
@@ -106,15 +105,15 @@ impl Open {
     }
 }
 
-/// The loops being run, outermost first.
+/// The running loops, outermost first.
 #[derive(Default)]
 pub(super) struct Races {
     clock: u32,
     loops: Vec<Open>,
 }
 
-/// When places of a block were last written and read in loops. A cell stands for
-/// as many bytes as no access so far has divided.
+/// The times of the last writes and reads of a block in loops. A cell covers as many bytes as no
+/// access so far has split.
 pub(super) struct Shadow<C = [u32; 2]> {
     grain: usize,
     cells: Vec<C>,
@@ -152,7 +151,7 @@ impl Races {
         self.loops.pop();
     }
 
-    /// The loop in whose other iterations something happened, if it did.
+    /// The loop in another iteration of which something happened, if any.
     fn elsewhere(&self, time: u32) -> Option<&Open> {
         let (first, last) = (self.loops.first()?, self.loops.last()?);
         if time < first.begin || time >= last.now() {
@@ -161,8 +160,8 @@ impl Races {
         self.loops.iter().find(|open| open.elsewhere(time))
     }
 
-    /// Takes note of an access to bytes of a block of so many; an error if other
-    /// iterations must not have done what they did there.
+    /// Records an access to bytes of a block of this size; fails if it races with another
+    /// iteration.
     pub(super) fn note(
         &self,
         shadow: &mut Shadow,
@@ -213,8 +212,7 @@ impl<C> Default for Shadow<C> {
 }
 
 impl<C: Copy + Default> Shadow<C> {
-    /// The cells of bytes of a block of so many, each with the first byte that it stands
-    /// for.
+    /// The cells of bytes of a block of this size, each with its first byte.
     pub(super) fn over(
         &mut self,
         bytes: &Range<usize>,
@@ -228,7 +226,7 @@ impl<C: Copy + Default> Shadow<C> {
         cells.enumerate().map(move |(i, cell)| ((first + i) * grain, cell))
     }
 
-    /// Sees to it that cells do not extend over an end of these bytes.
+    /// Splits cells so that none crosses either end of these bytes.
     fn divide(&mut self, bytes: &Range<usize>, size: usize) {
         let ends = bytes.start | bytes.end;
         let fits = |grain: usize| ends.is_multiple_of(grain);

@@ -1,8 +1,8 @@
-//! Accumulators: where updates go, and the updates.
+//! Accumulators: the targets of updates, and the updates.
 //!
-//! An accumulator's type names its token, and each token has one target: the arrays of
-//! its `withacc`, or copies of a chunk's own while a schedule runs that chunk. So
-//! accumulators have no variables, whatever branches and loops they go through.
+//! An accumulator's type contains its token, and each token has one target: the arrays of its
+//! `withacc`, or a chunk's private copies while a schedule runs that chunk. So accumulators need no
+//! variables, whatever branches and loops they pass through.
 
 use super::expr::{add, and, compare, mul};
 use super::function::Gen;
@@ -16,24 +16,24 @@ use ir::{Mems, PassError};
 use prim::{CmpOp, PrimType, Scalar};
 use std::rc::Rc;
 
-/// Where updates of an accumulator go.
+/// The target of an accumulator's updates.
 #[derive(Clone)]
 pub(crate) struct Target {
-    /// Its index space.
+    /// The accumulator's index space.
     pub(crate) shape: Shape,
-    /// The arrays of the `withacc`, and where they lie.
+    /// The arrays of the `withacc`: type, block and index function.
     pub(crate) arrays: Vec<(Type, Name, Lmad)>,
-    /// How values meet, if they do not replace one another.
+    /// The operator that combines values; `None` if a value replaces the old one.
     pub(crate) op: Option<Rc<Operator<Mems>>>,
-    /// Copies that take the arrays' place for now.
+    /// Private copies that are updated instead of the arrays, while a chunk has them.
     pub(crate) own: Option<Own>,
-    /// How many tasks its `withacc` is in.
+    /// The frame depth of the `withacc` ([`Gen::depth`]).
     pub(crate) depth: usize,
-    /// Whether a thread of a device has it for itself.
+    /// True if the accumulator is private to one thread of a device.
     pub(crate) alone: bool,
 }
 
-/// Copies of an accumulator's arrays, row-major.
+/// Private copies of an accumulator's arrays, row-major.
 #[derive(Clone)]
 pub(crate) struct Own {
     pub(crate) buffers: Vec<Var>,
@@ -86,8 +86,8 @@ impl Gen<'_, '_> {
         self.release_bound(&lambda.body)
     }
 
-    /// What yields an accumulator: another name for one, or an update where the index
-    /// is in bounds.
+    /// An operation that yields an accumulator: a renaming, which emits nothing, or an update,
+    /// which is executed if the index is in bounds.
     pub(crate) fn acc_op(&mut self, pat: &Param<Mems>, op: &BasicOp) -> Result<(), PassError> {
         let BasicOp::UpdateAcc { acc: _, index, values } = op else {
             return Ok(());
@@ -104,12 +104,12 @@ impl Gen<'_, '_> {
         Ok(())
     }
 
-    /// Sizes of an index space.
+    /// The extents of an index space.
     pub(crate) fn extents(&self, shape: &[Dim]) -> Result<Vec<Expr>, PassError> {
         shape.iter().map(|&dim| self.dim(dim)).collect()
     }
 
-    /// Combines values with what is at an index.
+    /// Combines values with the elements at an index.
     fn combine_at(
         &mut self,
         target: &Target,
@@ -138,7 +138,7 @@ impl Gen<'_, '_> {
         self.combine_places(op, places, &values)
     }
 
-    /// Combines what lies at places with values.
+    /// Combines the elements at these locations with values.
     pub(crate) fn combine_places(
         &mut self,
         op: &Operator<Mems>,
@@ -167,7 +167,7 @@ impl Gen<'_, '_> {
         Ok(())
     }
 
-    /// Fresh variables with what lies at places.
+    /// Loads the elements at these locations into fresh variables.
     pub(crate) fn load_places(&mut self, places: &[Access], hint: &str) -> Vec<Var> {
         let mut vars = Vec::with_capacity(places.len());
         for place in places {
@@ -179,17 +179,17 @@ impl Gen<'_, '_> {
     }
 }
 
-/// Whether an index lies within extents.
+/// The condition that an index lies within the extents.
 pub(crate) fn inside(index: &[Expr], extents: &[Expr]) -> Expr {
     let mut inside = Expr::Const(Scalar::Bool(true));
     for (at, extent) in index.iter().zip(extents) {
-        // An unsigned comparison refuses negative indices too.
+        // The unsigned comparison also rejects negative indices.
         inside = and(inside, compare(CmpOp::ULt, at.clone(), extent.clone()));
     }
     inside
 }
 
-/// The position of an index in row-major order.
+/// The row-major position of an index.
 pub(crate) fn flat(index: &[Expr], extents: &[Expr]) -> Expr {
     let mut flat = Expr::i64(0);
     for (at, extent) in index.iter().zip(extents) {

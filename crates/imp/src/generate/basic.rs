@@ -1,4 +1,4 @@
-//! Basic operations: scalars become expressions, views nothing, new arrays
+//! Basic operations: scalar operations become expressions, views emit nothing, new arrays become
 //! loops and copies.
 
 use super::cpu::Fill;
@@ -14,7 +14,6 @@ use prim::{BinOp, CmpOp, PrimType, Scalar};
 use std::fmt::Write;
 
 impl Gen<'_, '_> {
-    /// A basic operation.
     pub(crate) fn basic(&mut self, pat: &Param<Mems>, aux: &Aux, op: &BasicOp) -> Result<(), PassError> {
         match &pat.ty {
             Type::Array { .. } => self.array_op(pat, aux.prov, op),
@@ -103,7 +102,7 @@ impl Gen<'_, '_> {
     fn check(&mut self, prov: Prov, op: &BasicOp) -> Result<(), PassError> {
         let (cond, msg) = match op {
             BasicOp::Assert { cond, msg } => (self.atom(*cond)?, msg),
-            // A certificate under another name needs nothing.
+            // Renaming a certificate emits nothing.
             BasicOp::Atom(_) => return Ok(()),
             BasicOp::Unary(..)
             | BasicOp::Binary(..)
@@ -153,7 +152,7 @@ impl Gen<'_, '_> {
         Ok(())
     }
 
-    /// Writes a scalar or array into a slice of an array, unless it lies there already.
+    /// Writes a scalar or array into a slice of an array, unless it is already in that memory.
     pub(crate) fn write(
         &mut self,
         ty: &Type,
@@ -271,7 +270,7 @@ impl Gen<'_, '_> {
         }
     }
 
-    /// A value repeated over the outer dimensions of its place.
+    /// Repeats a value over the outer dimensions of the array.
     fn replicate(
         &mut self,
         pat: &Param<Mems>,
@@ -324,7 +323,7 @@ impl Gen<'_, '_> {
         })
     }
 
-    /// Nested loops over the extents; `f` gets the indices.
+    /// Nested loops over the extents; `f` is called with the indices.
     fn nest(
         &mut self,
         mut extents: Vec<Expr>,
@@ -347,9 +346,9 @@ pub(crate) fn no_variable() -> PassError {
     PassError::bug("a value of an unexpected type")
 }
 
-/// The operation on bits, and its second operand, that is the same as a division
-/// by this one, or the remainder: vectors have no divisions of integers. (Quotients
-/// are rounded down, so negative numbers need nothing else.)
+/// The bit operation and second operand equivalent to a division or remainder by this divisor, if
+/// it is a power of two: vectors have no integer division. (Quotients are rounded down, so negative
+/// numbers need no correction.)
 fn by_bits(op: BinOp, ty: PrimType, divisor: Atom) -> Option<(BinOp, Scalar)> {
     let Atom::Const(divisor) = divisor else {
         return None;

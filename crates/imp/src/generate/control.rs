@@ -1,4 +1,4 @@
-//! Bodies, branches, loops, calls, allocation.
+//! Bodies, branches, loops, calls, allocations.
 
 use super::function::Gen;
 use super::{Callee, var_type};
@@ -13,9 +13,8 @@ use ir::{Mems, PassError, walk};
 use prim::PrimType;
 
 impl Gen<'_, '_> {
-    /// A body's statements; returns its results. Blocks are released after
-    /// their last use, those that a result needs are left to the caller
-    /// ([`Gen::release_bound`]).
+    /// Emits a body's statements; returns its results. Blocks are released after their last use;
+    /// the caller releases the blocks that the results keep alive ([`Gen::release_bound`]).
     pub(crate) fn body(&mut self, body: &Body<Mems>) -> Result<Vec<Atom>, PassError> {
         walk::with_stack(|| {
             let last = self.blocks.last_uses(body);
@@ -29,7 +28,7 @@ impl Gen<'_, '_> {
         })
     }
 
-    /// Releases the blocks bound by a body's statements that its results keep alive.
+    /// Releases the blocks that are bound by a body's statements and kept alive by its results.
     pub(crate) fn release_bound(&mut self, body: &Body<Mems>) -> Result<(), PassError> {
         let mut seen = Vec::new();
         for &atom in &body.result {
@@ -53,7 +52,6 @@ impl Gen<'_, '_> {
         Ok(())
     }
 
-    /// A statement.
     pub(crate) fn stm(&mut self, stm: &Stm<Mems>) -> Result<(), PassError> {
         let around = std::mem::replace(&mut self.prov, stm.aux.prov);
         self.exp(stm)?;
@@ -135,7 +133,7 @@ impl Gen<'_, '_> {
         self.release_bound(body)
     }
 
-    /// A bound variable gets a result's value.
+    /// Assigns a result's value to a bound variable.
     pub(crate) fn settle(
         &mut self,
         param: &Param<Mems>,
@@ -164,8 +162,8 @@ impl Gen<'_, '_> {
         body: &Body<Mems>,
         independent: bool,
     ) -> Result<(), PassError> {
-        // All initial values are read before any parameter is set: a parameter
-        // may carry the name of nothing yet, but values may be other loops' results.
+        // All initial values are read before any parameter is set, as they may be results of other
+        // loops.
         let mut vars = Vec::with_capacity(params.len());
         for p in params {
             let init = p.init;
@@ -218,7 +216,7 @@ impl Gen<'_, '_> {
         Ok(())
     }
 
-    /// An iteration: the parameters' variables get their next values.
+    /// One iteration, which ends by assigning the next values to the parameters' variables.
     pub(crate) fn iteration(
         &mut self,
         params: &[LoopParam<Mems>],
@@ -227,7 +225,7 @@ impl Gen<'_, '_> {
     ) -> Result<(), PassError> {
         let results = self.body(body)?;
         let names: Vec<Name> = params.iter().map(|p| p.param.name).collect();
-        // A result that is another parameter is read before that is overwritten.
+        // A result that is an earlier parameter must be read before that is overwritten.
         let tangled = results.iter().enumerate().any(|(k, atom)| {
             atom.var()
                 .is_some_and(|name| names.iter().position(|&other| other == name).is_some_and(|at| at < k))
@@ -258,8 +256,8 @@ impl Gen<'_, '_> {
                 }
             }
         }
-        // Blocks of this iteration that a parameter now shares, or that lie
-        // under a result, are given back by their own variables.
+        // Blocks of this iteration that a parameter now shares, or that hold a result, are released
+        // by their own variables.
         self.release_bound(body)
     }
 
@@ -283,7 +281,7 @@ impl Gen<'_, '_> {
                 for &arg in args {
                     match arg {
                         Atom::Var(name) if !self.is_bound(name) => {
-                            // An array: its block stands beside it.
+                            // An array: its block is an argument of its own.
                             self.place(name)?;
                         }
                         Atom::Var(name) if self.blocks.of(name) == Some(name) => {

@@ -13,8 +13,8 @@ use prim::{CmpOp, PrimType, Scalar, UnOp};
 use std::sync::Arc;
 
 impl Gen<'_, '_> {
-    /// Copies an array to a place, unless it lies there. Where the two share a
-    /// block, through a block of its own.
+    /// Copies an array to a block with an index function, unless it is already there. If source and
+    /// destination share a block, the copy goes through a temporary block.
     pub(crate) fn copy_into(&mut self, block: Name, lmad: &Lmad, array: Name) -> Result<(), PassError> {
         let (ty, from_block, from_lmad) = self.place(array)?;
         let elem = ty.elem().ok_or_else(|| PassError::bug("a copy of no array"))?;
@@ -55,8 +55,9 @@ impl Gen<'_, '_> {
         Ok(())
     }
 
-    /// Copies an array over a view whose rows may meet: in any order where no two elements have
-    /// one place, as far as that is told, else in row-major order, so that the last one stays.
+    /// Copies an array into a view whose elements may overlap. If a run-time test shows that no two
+    /// elements have the same location, the copy is parallel, otherwise it is sequential in
+    /// row-major order, so that the last write wins.
     pub(crate) fn copy_over(&mut self, block: Name, lmad: &Lmad, array: Name) -> Result<(), PassError> {
         let (ty, from_block, from) = self.place(array)?;
         let elem = Self::elem_of(&ty)?;
@@ -80,9 +81,9 @@ impl Gen<'_, '_> {
         Ok(())
     }
 
-    /// Whether each index of a dimension lies beyond what the dimensions that have no greater
-    /// distance between their elements reach together. Then no two elements have one place,
-    /// whatever the order of the dimensions.
+    /// A sufficient condition for an injective view: for each dimension, the stride exceeds the
+    /// joint reach of all other dimensions with a stride that is not larger. Then no two elements
+    /// have the same location, whatever the order of the dimensions.
     fn are_apart(&mut self, lmad: &Lmad, extents: &[Expr]) -> Result<Expr, PassError> {
         let mut dims = Vec::with_capacity(extents.len());
         for (dim, extent) in lmad.dims.iter().zip(extents) {
@@ -105,7 +106,7 @@ impl Gen<'_, '_> {
                 let is_inside = compare(CmpOp::SLe, near.clone(), distance.clone());
                 inside = add(inside, select(&is_inside, reach, &Expr::i64(0)));
             }
-            // One index alone meets none.
+            // A dimension of extent 1 cannot collide.
             let one = compare(CmpOp::Eq, last.clone(), Expr::i64(0));
             let beyond = compare(CmpOp::SLt, inside, distance.clone());
             apart = and(apart, or(one, beyond));
@@ -113,7 +114,7 @@ impl Gen<'_, '_> {
         Ok(apart)
     }
 
-    /// Nested loops over the extents, in order; `f` gets the indices.
+    /// Sequential nested loops over the extents; `f` is called with the indices.
     fn in_order(
         &mut self,
         mut extents: Vec<Expr>,
@@ -131,8 +132,8 @@ impl Gen<'_, '_> {
         })
     }
 
-    /// A copy of an array with dimensions, in pieces of the outer one; of a matrix that is
-    /// transposed, of the longer one.
+    /// Copies an array with at least one dimension, in slices of the outer dimension; a transposed
+    /// matrix in slices of its longer dimension.
     fn copy_rows(
         &mut self,
         mut to: Region,
@@ -179,7 +180,7 @@ impl Gen<'_, '_> {
         })
     }
 
-    /// Two values change places on a condition.
+    /// Swaps two values if `cond` holds.
     fn exchange(&mut self, pair: &mut [Expr], cond: &Expr) {
         if let [a, b] = pair {
             let (first, second) = (select(cond, b, a), select(cond, a, b));
@@ -188,7 +189,7 @@ impl Gen<'_, '_> {
         }
     }
 
-    /// An array gets constants.
+    /// Writes constants into an array.
     pub(crate) fn constant(
         &mut self,
         to: Region,

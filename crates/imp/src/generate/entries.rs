@@ -1,5 +1,5 @@
-//! Entry points and the initialiser: wrappers in the order of words. Arrays of programs for a
-//! device lie in its memory: who calls copies them there and back.
+//! Entry points and the initialiser: wrappers with parameters and results in the order of the
+//! entry-point ABI. On a device, arrays of entry points lie in its memory; the caller copies them.
 
 use super::{Callee, Shared, result_types, var_type};
 use crate::syntax::{
@@ -9,7 +9,8 @@ use ir::syntax::FunKind;
 use ir::{Mems, PassError};
 use std::sync::Arc;
 
-/// An entry point and the function that takes and gives its words.
+/// Generates an entry point and its wrapper, whose parameters and results are in the order of the
+/// ABI.
 pub(crate) fn generate(
     entry: &ir::syntax::EntryPoint,
     program: &ir::Program<Mems>,
@@ -71,8 +72,8 @@ fn new_var(function: &mut Function, info: VarInfo) -> Var {
     Var(function.vars.len() as u32 - 1)
 }
 
-/// The variables in the order of words: the core has an array's sizes before
-/// its block, words have them after.
+/// The variables in the order of the ABI: the core IR has an array's sizes before its block, the
+/// ABI has them after it.
 fn word_order(opaques: &OpaqueTypes, values: &[EntryValue], vars: &[Var]) -> Option<Vec<Var>> {
     let (mut rest, mut out) = (vars, Vec::with_capacity(vars.len()));
     for (leaf, _) in opaques.spread(values) {
@@ -85,7 +86,7 @@ fn word_order(opaques: &OpaqueTypes, values: &[EntryValue], vars: &[Var]) -> Opt
     rest.is_empty().then_some(out)
 }
 
-/// The function that computes the constants, in order, if there are any.
+/// The function that computes the constants in definition order, if there are any.
 pub(crate) fn initialiser(program: &ir::Program<Mems>, shared: &Shared<'_>) -> Option<Function> {
     let mut init = Function {
         name: Arc::from("init"),

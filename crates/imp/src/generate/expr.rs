@@ -1,4 +1,4 @@
-//! Building scalar expressions, with the folding that keeps indices readable.
+//! Construction of scalar expressions, with enough folding to keep indices readable.
 
 use crate::syntax::Expr;
 use prim::{BinOp, CmpOp, PrimType, Scalar};
@@ -38,7 +38,7 @@ pub(crate) fn binary(op: BinOp, a: Expr, b: Expr) -> Expr {
     Expr::Binary(op, PrimType::I64, Box::new(a), Box::new(b))
 }
 
-/// `a / b` on `i64` for `b` above 0 and `a` not below.
+/// `a / b` on `i64` for `b > 0` and `a >= 0`.
 pub(crate) fn div(a: Expr, b: Expr) -> Expr {
     if b == Expr::i64(1) { a } else { binary(BinOp::UDiv, a, b) }
 }
@@ -58,17 +58,17 @@ pub(crate) fn compare(op: CmpOp, a: Expr, b: Expr) -> Expr {
     Expr::Compare(op, PrimType::I64, Box::new(a), Box::new(b))
 }
 
-/// One of two `i64`.
+/// `if cond then yes else no` on `i64`.
 pub(crate) fn select(cond: &Expr, yes: &Expr, no: &Expr) -> Expr {
     Expr::Select(PrimType::I64, Box::new(cond.clone()), Box::new(yes.clone()), Box::new(no.clone()))
 }
 
-/// At least one of two truth values.
+/// Logical or.
 pub(crate) fn or(a: Expr, b: Expr) -> Expr {
     Expr::Binary(BinOp::Or, PrimType::Bool, Box::new(a), Box::new(b))
 }
 
-/// Both of two truth values.
+/// Logical and.
 pub(crate) fn and(a: Expr, b: Expr) -> Expr {
     if a == Expr::Const(Scalar::Bool(true)) {
         return b;

@@ -1,4 +1,4 @@
-//! One function: its variables, the statements being emitted, and the frames
+//! Generation state of one function: its variables, the statements being emitted, and the frames
 //! that own buffers.
 
 use super::accs::Target;
@@ -25,12 +25,12 @@ use std::rc::Rc;
 use std::sync::Arc;
 use target::device::Device;
 
-/// What owns buffers: the function, or one run of a task.
+/// An owner of buffers: the function, or one run of a task.
 #[derive(Default)]
 pub(crate) struct Frame {
     pub(crate) owned: Vec<Var>,
     pub(crate) locals: Vec<Var>,
-    /// Buffers in which other runs may write the same place.
+    /// Buffers in which concurrent runs may write the same element.
     pub(crate) scattered: Vec<Var>,
 }
 
@@ -40,13 +40,13 @@ pub(crate) struct Gen<'a, 'b> {
     pub(crate) shared: &'a Shared<'b>,
     pub(crate) tables: Tables,
     pub(crate) blocks: Blocks,
-    /// Where accumulators write, by their tokens.
+    /// The write targets of accumulators, by token.
     pub(crate) accs: FxHashMap<Name, Rc<Target>>,
-    /// Scalars that are elements of arrays, and where their copies in a tile lie.
+    /// Scalars that are array elements, with the location of their copies in a tile.
     pub(crate) tiled: FxHashMap<Name, Access>,
-    /// Scalars that are elements of arrays, and variables that have their values already.
+    /// Scalars that are array elements, with the variables that already hold them.
     pub(crate) held: FxHashMap<Name, Var>,
-    /// For how many kernels that are more than a thread for each point.
+    /// Fuel for kernels that are more than one thread for each iteration.
     pub(crate) fuel: Fuel,
     vars: Vec<VarInfo>,
     owned_vars: FxHashSet<Var>,
@@ -54,19 +54,19 @@ pub(crate) struct Gen<'a, 'b> {
     place_of: Vec<Option<(Type, Name, Lmad)>>,
     pub(crate) lists: Vec<Vec<Stmt>>,
     pub(crate) frames: Vec<Frame>,
-    /// How work is laid out on a device, if the function's segops run on one.
+    /// The work layout parameters of the device, if the function's segops run on one.
     pub(crate) device: Option<Device>,
-    /// The kernel of a device that code is made for.
+    /// The enclosing kernel, if there is one.
     pub(crate) kernel: Option<Around>,
-    /// The threads that run the code at hand together, if a block of a kernel does.
+    /// The threads that run the current code together, if it is run by a thread block of a kernel.
     pub(crate) team: Option<Team>,
-    /// What lies in the scratchpad of the kernel at hand.
+    /// The shared-memory buffers of the current kernel.
     pub(crate) scratchpad: Scratchpad,
-    /// How many `withacc` of a block are open in which updates may meet.
+    /// The number of open block-level `withacc`s in which updates may collide.
     pub(crate) meeting: usize,
-    /// Where the statement comes from that code is made for.
+    /// The provenance of the current statement.
     pub(crate) prov: Prov,
-    /// The counters of loops, and where these come from.
+    /// The counters of loops with their provenance.
     counters: Vec<(Var, Prov)>,
 }
 
@@ -144,7 +144,7 @@ pub(crate) fn generate(
     Ok((made, g.tables))
 }
 
-/// Whether a body is short straight-line code.
+/// Returns true if a body is short straight-line code.
 fn small(body: &[Stmt]) -> bool {
     body.len() <= 80
         && body.iter().all(|stmt| match stmt {
@@ -178,24 +178,24 @@ impl Gen<'_, '_> {
         Var(self.vars.len() as u32 - 1)
     }
 
-    /// A fresh scalar variable of the innermost frame.
+    /// Returns a fresh scalar variable of the innermost frame.
     pub(crate) fn scalar(&mut self, ty: PrimType, hint: &str) -> Var {
         self.value(VarType::Scalar(ty), hint)
     }
 
-    /// A fresh scalar or vector variable of the innermost frame.
+    /// Returns a fresh scalar or vector variable of the innermost frame.
     pub(crate) fn value(&mut self, ty: VarType, hint: &str) -> Var {
         let var = self.new_var(ty, hint);
         self.local(var);
         var
     }
 
-    /// A fresh owned buffer variable of the innermost frame, in the host's memory.
+    /// Returns a fresh owned buffer variable of the innermost frame, in host memory.
     pub(crate) fn owned(&mut self, hint: &str) -> Var {
         self.owned_in(VarType::HOST, hint)
     }
 
-    /// A fresh owned buffer variable of the innermost frame.
+    /// Returns a fresh owned buffer variable of the innermost frame.
     pub(crate) fn owned_in(&mut self, ty: VarType, hint: &str) -> Var {
         let var = self.new_var(ty, hint);
         if let Some(frame) = self.frames.last_mut() {
@@ -205,7 +205,7 @@ impl Gen<'_, '_> {
         var
     }
 
-    /// A fresh borrowed buffer variable of the innermost frame, in the host's memory.
+    /// Returns a fresh borrowed buffer variable of the innermost frame, in host memory.
     pub(crate) fn borrowed(&mut self, hint: &str) -> Var {
         self.value(VarType::HOST, hint)
     }
@@ -221,8 +221,8 @@ impl Gen<'_, '_> {
         self.var_of[name.index()] = Some(var);
     }
 
-    /// What is generated while names stand for other variables: names from
-    /// outside of what is being generated among them, which stay as they were.
+    /// Runs `generate` with names temporarily bound to other variables; names from outside of the
+    /// generated code are allowed, and all former bindings are restored afterwards.
     pub(crate) fn with_vars<R>(
         &mut self,
         atoms: &[Atom],
@@ -243,7 +243,7 @@ impl Gen<'_, '_> {
         result
     }
 
-    /// Notes where an array lies.
+    /// Records the memory location of an array.
     pub(crate) fn note(&mut self, param: &Param<Mems>) {
         if let MemAnn::In { block: Block::Var(block), lmad } = &param.ann {
             self.place_of[param.name.index()] = Some((param.ty.clone(), *block, lmad.clone()));
@@ -287,7 +287,7 @@ impl Gen<'_, '_> {
         })
     }
 
-    /// Whether a name has a variable by now.
+    /// Returns true if a name already has a variable.
     pub(crate) fn is_bound(&self, name: Name) -> bool {
         self.var_of[name.index()].is_some()
     }
@@ -299,7 +299,7 @@ impl Gen<'_, '_> {
         })
     }
 
-    /// A fresh variable with a value: a scalar's, or a further reference to a block.
+    /// Returns a fresh variable with a scalar's value, or with a further reference to a block.
     pub(crate) fn transfer(&mut self, atom: Atom, ty: VarType, hint: &str) -> Result<Var, PassError> {
         match ty {
             VarType::Scalar(_) | VarType::Vector(..) => {
@@ -317,12 +317,12 @@ impl Gen<'_, '_> {
         }
     }
 
-    /// What a variable holds.
+    /// The type of a variable.
     pub(crate) fn type_of(&self, var: Var) -> Option<VarType> {
         self.vars.get(var.index()).map(|info| info.ty)
     }
 
-    /// Whether a buffer variable is one that gives references back.
+    /// Returns true if a buffer variable owns a reference, which it has to release.
     pub(crate) fn is_owned(&self, var: Var) -> bool {
         self.owned_vars.contains(&var)
     }
@@ -346,7 +346,7 @@ impl Gen<'_, '_> {
         }
     }
 
-    /// The statements that `f` emits.
+    /// Returns the statements that `f` emits.
     pub(crate) fn collect(
         &mut self,
         f: impl FnOnce(&mut Self) -> Result<(), PassError>,
@@ -357,7 +357,7 @@ impl Gen<'_, '_> {
         result.map(|()| stmts)
     }
 
-    /// A variable with the value of an expression; constants and variables stay as they are.
+    /// Stores an expression in a fresh variable; constants and variables are returned unchanged.
     pub(crate) fn name_value(&mut self, value: Expr, ty: PrimType, hint: &str) -> Expr {
         if matches!(value, Expr::Const(_) | Expr::Var(_)) {
             return value;
@@ -367,7 +367,7 @@ impl Gen<'_, '_> {
         Expr::Var(var)
     }
 
-    /// A sequential counting loop.
+    /// Emits a sequential counting loop.
     pub(crate) fn for_seq(
         &mut self,
         hint: &str,
@@ -382,7 +382,7 @@ impl Gen<'_, '_> {
         Ok(())
     }
 
-    /// Statements of a task, and what each run of it owns.
+    /// Returns the statements of a task, and the frame of each run of it.
     pub(crate) fn task(
         &mut self,
         f: impl FnOnce(&mut Self) -> Result<(), PassError>,
@@ -393,12 +393,13 @@ impl Gen<'_, '_> {
         Ok((body?, frame))
     }
 
-    /// How many tasks the code is in, the function included.
+    /// The number of enclosing frames: tasks, plus the function itself.
     pub(crate) fn depth(&self) -> usize {
         self.frames.len()
     }
 
-    /// Notes that a scatter writes into a buffer, which began at a depth.
+    /// Records that a scatter writes into a buffer. `depth` is the frame depth of the `withacc`;
+    /// only if that is outside of the current task can runs of the task collide.
     pub(crate) fn note_scattered(&mut self, depth: usize, buffer: Var) {
         if depth < self.frames.len()
             && let Some(frame) = self.frames.last_mut()
@@ -408,7 +409,7 @@ impl Gen<'_, '_> {
         }
     }
 
-    /// Whether the code runs in a task.
+    /// Returns true if the code runs in a task.
     pub(crate) fn in_task(&self) -> bool {
         self.frames.len() > 1
     }
@@ -445,7 +446,7 @@ impl Gen<'_, '_> {
         Ok(sum)
     }
 
-    /// The region that an array with this place covers.
+    /// The region of an array with this block and index function.
     pub(crate) fn region(&self, block: Name, lmad: &Lmad) -> Result<Region, PassError> {
         let strides = lmad.dims.iter().map(|dim| self.poly(&dim.stride)).collect::<Result<_, _>>()?;
         Ok(Region { buffer: self.var(block)?, offset: self.poly(&lmad.offset)?, strides })
@@ -467,7 +468,7 @@ impl Gen<'_, '_> {
         Ok(Access { buffer: self.var(block)?, elem, offset: self.poly(&lmad.offset)?, dims })
     }
 
-    /// The element at an index where every dimension is fixed.
+    /// The element at an index that fixes every dimension.
     pub(crate) fn fixed(
         &self,
         elem: PrimType,
@@ -485,25 +486,25 @@ impl Gen<'_, '_> {
         self.element(elem, block, lmad, indices)
     }
 
-    /// Allocates; a failure names the place, if it is known.
+    /// Emits an allocation, with the source location for its failure if it is known.
     pub(crate) fn emit_alloc(&mut self, var: Var, bytes: Expr, prov: Prov) {
         let place = self.place_check(prov);
         self.emit(Stmt::Alloc(var, bytes, place));
     }
 
-    /// What a failure to allocate names as its place, if that is known.
+    /// The check that carries the source location of a failing allocation, if it is known.
     pub(crate) fn place_check(&mut self, prov: Prov) -> Option<CheckId> {
         let location = self.location(prov);
         (!location.is_empty()).then(|| self.tables.check(Check { format: "".into(), location }))
     }
 
-    /// Source places, innermost first, one a line.
+    /// Source locations, innermost first, one per line.
     pub(crate) fn location(&self, prov: Prov) -> Arc<str> {
         self.places(&self.function.provs.stack(prov)).into()
     }
 
-    /// The places of all statements that became one, the last consumer's first, with
-    /// an empty line between two.
+    /// The source locations of all statements that were fused into one, the last consumer's first,
+    /// separated by empty lines.
     pub(crate) fn provenance(&self, prov: Prov) -> Arc<str> {
         let stacks = self.function.provs.stacks(prov);
         let texts: Vec<String> = stacks.iter().rev().map(|stack| self.places(stack)).collect();

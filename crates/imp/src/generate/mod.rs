@@ -1,15 +1,13 @@
-//! The memory level to the imperative IR.
+//! Translation of the memory level to the imperative IR.
 //!
-//! Arrays disappear: what is left are buffers and index functions. A block is
-//! released right after the statement that uses it last ([`Blocks`](ir::mem::Blocks)). All of that
-//! is the same for every target; how segops run is a target's schedule: on a CPU
-//! ([`cpu`]) a segop becomes a loop over its chunks that runs as tasks, with a
-//! sequential loop over the points of the chunk inside; its partial results are
-//! combined as its decomposition says (design contract 1), so that the outcome
-//! depends on sizes alone. On a device ([`gpu`]) it becomes kernels.
+//! Arrays disappear: only buffers and index functions are left. A block is released right after the
+//! last statement that uses it ([`Blocks`](ir::mem::Blocks)). This part is the same for every
+//! target; the execution of segops is the target's schedule. On a CPU ([`cpu`]) a segop becomes a
+//! loop over its chunks that runs as tasks, with a sequential loop over the iterations of the chunk
+//! inside. Its partial results are combined as its decomposition says (design contract 1), so the
+//! result depends on sizes only. On a device ([`gpu`]) a segop becomes kernels.
 //!
-//! Needs: a verified program at level `mems`. Guarantees: a program that
-//! `verify` accepts.
+//! Needs: a verified program at level `mems`. Guarantees: a program that `verify` accepts.
 
 mod accs;
 mod basic;
@@ -38,33 +36,33 @@ use target::device::Device;
 use target::levels::Stack;
 use tunables::Numbers;
 
-/// What the functions of a program know of each other while they are generated.
+/// Program-wide data that all functions share while they are generated.
 pub(crate) struct Shared<'a> {
     files: &'a [Arc<str>],
     ids: FxHashMap<FunName, Callee>,
-    /// Functions that can call themselves, directly or not.
+    /// Functions that can call themselves, directly or indirectly.
     pub(crate) recursive: FxHashSet<FunName>,
     tunables: Numbers,
-    /// The machine whose levels segops stand at.
+    /// The target machine, for whose levels the program was flattened.
     machine: Stack,
-    /// How work is laid out on its device.
+    /// The work layout parameters of the machine's device.
     device: Device,
 }
 
-/// How a function is called.
+/// The call target of a function name.
 #[derive(Clone)]
 pub(crate) enum Callee {
-    /// By its id.
+    /// A function, called by its id.
     Function(FunId),
-    /// A constant: its values are read from these globals.
+    /// A constant, whose values are read from these globals.
     Constant(FunId, Vec<GlobalId>),
 }
 
 /// Generates a program; see the module's header.
 ///
 /// # Errors
-/// Segops over several dimensions, and anything that an earlier pass should
-/// not have left.
+/// A limitation: on a CPU, segops over several dimensions; on a device, constructs that kernels
+/// cannot contain. A bug report: anything that an earlier pass should not have left.
 pub fn generate(program: &ir::Program<Mems>, context: &mut Context) -> Result<Program, PassError> {
     let mut ids = FxHashMap::default();
     let mut globals = Vec::new();
@@ -132,24 +130,24 @@ pub fn generate(program: &ir::Program<Mems>, context: &mut Context) -> Result<Pr
     })
 }
 
-/// The variables that carry a function's results: arrays have none, their
-/// blocks stand beside them.
+/// The types of the variables that carry a function's results. Arrays have no variable; their
+/// blocks are results of their own.
 fn result_types(function: &Function<Mems>) -> impl Iterator<Item = VarType> + '_ {
     function.ret.iter().filter_map(|result| var_type(&result.ty))
 }
 
-/// The variable that carries a value of this type, if one does.
+/// The type of the variable that carries a value of this type, if there is one.
 pub(crate) fn var_type(ty: &Type) -> Option<VarType> {
     match ty {
         Type::Prim(prim) => Some(VarType::Scalar(*prim)),
         Type::Mem(Space::Device) => Some(VarType::Buffer(Space::Device)),
-        // What lies in registers on a CPU is an array of the frame.
+        // Register blocks are arrays in the stack frame on a CPU.
         Type::Mem(_) => Some(VarType::HOST),
         Type::Array { .. } | Type::Acc { .. } | Type::Cert => None,
     }
 }
 
-/// For each function whether it can call itself, directly or not.
+/// For each function: true if it can call itself, directly or indirectly.
 fn recursive_functions(program: &ir::Program<Mems>) -> Vec<bool> {
     let mut graph = DiGraph::<(), ()>::new();
     let nodes: Vec<_> = program.functions.iter().map(|_| graph.add_node(())).collect();

@@ -1,5 +1,5 @@
-//! Operators of reductions, scans and histograms: their values in variables and
-//! buffers, and one application.
+//! Operators of reductions, scans and histograms: operands in variables and buffers, and one
+//! application.
 
 use super::expr::{add, binary, sub};
 use super::function::Gen;
@@ -10,7 +10,7 @@ use ir::{Mems, PassError, Type};
 use prim::{BinOp, PrimType};
 
 impl Gen<'_, '_> {
-    /// Fresh variables with the neutral elements.
+    /// Returns fresh variables initialised with the neutral elements.
     pub(crate) fn neutral(
         &mut self,
         operators: &[&Operator<Mems>],
@@ -20,7 +20,7 @@ impl Gen<'_, '_> {
         self.values(&atoms, types)
     }
 
-    /// Fresh variables with the operands' values.
+    /// Returns fresh variables with the operands' values.
     pub(crate) fn values(&mut self, atoms: &[Atom], types: &[PrimType]) -> Result<Vec<Var>, PassError> {
         let mut vars = Vec::with_capacity(types.len());
         for (&atom, &ty) in atoms.iter().zip(types) {
@@ -32,7 +32,7 @@ impl Gen<'_, '_> {
         Ok(vars)
     }
 
-    /// `accs = op accs values` for each operator.
+    /// Emits `accs = op accs values` for each operator.
     pub(crate) fn combine(
         &mut self,
         operators: &[&Operator<Mems>],
@@ -58,7 +58,7 @@ impl Gen<'_, '_> {
         Ok(())
     }
 
-    /// Fresh variables with the elements of buffers at an index.
+    /// Loads the element at `index` of each buffer into fresh variables.
     pub(crate) fn load_all(
         &mut self,
         buffers: &[Var],
@@ -83,7 +83,7 @@ impl Gen<'_, '_> {
     }
 }
 
-/// The types that operators work on, in order.
+/// The operand types of the operators, concatenated.
 pub(crate) fn operator_types(operators: &[&Operator<Mems>]) -> Result<Vec<PrimType>, PassError> {
     operators
         .iter()
@@ -103,12 +103,12 @@ pub(crate) fn at(buffer: Var, elem: PrimType, index: Expr) -> Access {
     Access { buffer, elem, offset: Expr::i64(0), dims: vec![(index, Expr::i64(1))] }
 }
 
-/// `ceil(a / b)` for `b` above 0 and `a` not below.
+/// `ceil(a / b)` for `b > 0` and `a >= 0`.
 pub(crate) fn div_up(a: Expr, b: i64) -> Expr {
     div_up_by(a, Expr::i64(b))
 }
 
-/// The same for a `b` that need not be known.
+/// `ceil(a / b)` for `b > 0` and `a >= 0`, where `b` may be unknown at compile time.
 pub(crate) fn div_up_by(a: Expr, b: Expr) -> Expr {
     let others = sub(b.clone(), Expr::i64(1));
     binary(BinOp::UDiv, add(a, others), b)

@@ -1,14 +1,13 @@
-//! Tables of the program that functions add to: checks, constant data, launches.
+//! Program tables that functions add to: checks, constant data, launches.
 //!
-//! Each function is generated with tables of its own, so that functions need not
-//! know of each other. They are appended to the program's in the order of the
-//! functions, and the function's ids are moved to where its entries have come.
+//! Each function is generated with tables of its own, independently of other functions. They are
+//! appended to the program's tables in the order of the functions, and the ids in the function are
+//! shifted accordingly.
 
 use crate::syntax::{Check, CheckId, Data, DataId, Function, Stmt};
 use crate::walk::each_stmt_mut;
 use indexmap::IndexSet;
 
-/// Tables that functions add to.
 #[derive(Default)]
 pub(crate) struct Tables {
     checks: IndexSet<Check>,
@@ -17,7 +16,7 @@ pub(crate) struct Tables {
 }
 
 impl Tables {
-    /// The id of a check; equal ones have one.
+    /// The id of a check; equal checks have the same id.
     pub(crate) fn check(&mut self, check: Check) -> CheckId {
         CheckId(self.checks.insert_full(check).0 as u32)
     }
@@ -28,14 +27,14 @@ impl Tables {
         DataId(self.data.len() as u32 - 1)
     }
 
-    /// The id of a new launch, counted within the function: so what is added to others
-    /// changes none.
+    /// The id of a new launch. Ids are counted within the function, so changes to other functions
+    /// do not affect them.
     pub(crate) fn launch(&mut self) -> u32 {
         self.launches += 1;
         self.launches - 1
     }
 
-    /// Appends a function's own tables and moves its ids.
+    /// Appends a function's own tables and renumbers the ids in its body.
     pub(crate) fn append(&mut self, own: Self, function: &mut Function) {
         let first_data = self.data.len() as u32;
         let checks = own.checks.into_iter().map(|check| self.check(check));

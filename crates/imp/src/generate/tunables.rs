@@ -1,5 +1,5 @@
-//! Tuning parameters: a table of the whole program, of those that comparisons and the
-//! source program name.
+//! Tuning parameters: the program's table of the parameters that comparisons and the source program
+//! refer to.
 
 use super::expr::compare;
 use super::function::Gen;
@@ -11,7 +11,7 @@ use prim::{CmpOp, PrimType};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
-/// The program's number of each function's parameters that something names.
+/// The program-wide numbers of each function's parameters that are referred to.
 #[derive(Default)]
 pub(crate) struct Numbers {
     of: FxHashMap<FunName, Vec<Option<TunableId>>>,
@@ -19,7 +19,7 @@ pub(crate) struct Numbers {
 }
 
 impl Numbers {
-    /// Numbers a program's parameters, in the order of the functions; the table.
+    /// Numbers a program's parameters, in the order of the functions; returns the table.
     pub(super) fn of(&mut self, program: &ir::Program<Mems>) -> Vec<Tunable> {
         let mut table: Vec<Tunable> = Vec::new();
         for function in &program.functions {
@@ -48,7 +48,7 @@ impl Numbers {
 }
 
 impl Gen<'_, '_> {
-    /// The program's number of a parameter of this function.
+    /// The program-wide number of a parameter of this function.
     pub(super) fn tunable(&self, id: ir::TunableId) -> Result<TunableId, PassError> {
         let numbers = self.shared.tunables.of.get(&self.function.name);
         let number = numbers.and_then(|numbers| numbers.get(id.index()));

@@ -11,7 +11,7 @@ use crate::syntax::{
 use prim::{BinOp, CmpOp, PrimType, Scalar};
 
 impl Emit<'_, '_> {
-    /// Statements, the first with number `at`, in the next loop `outer`.
+    /// Emits statements, the first with number `at`, in the innermost loop `outer`.
     pub(super) fn block(&mut self, stmts: &[Stmt], mut at: u32, outer: u32, mask: Mask) {
         stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
             for stmt in stmts {
@@ -84,7 +84,7 @@ impl Emit<'_, '_> {
             | Stmt::ConstData(..)
             | Stmt::ReadGlobal(..)
             | Stmt::Release(_)
-            // What follows does not stand in loops that can run in lanes.
+            // The following statements are not in loops that can run in lanes.
             | Stmt::Share(..)
             | Stmt::Slots(_)
             | Stmt::Device(_)
@@ -94,7 +94,7 @@ impl Emit<'_, '_> {
         }
     }
 
-    /// The bytes of all lanes' blocks in one; what no machine has stays too much.
+    /// The size of one block for all lanes' blocks; a size beyond any memory remains so.
     fn of_all_lanes(&mut self, bytes: &Expr) -> Expr {
         let lanes = i64::from(self.lanes());
         let bytes = self.spread(bytes).0;
@@ -104,7 +104,7 @@ impl Emit<'_, '_> {
         i64_of(BinOp::Mul, bounded, Expr::i64(lanes))
     }
 
-    /// The access of all lanes to their elements, with a mask or without.
+    /// The access of all lanes to their elements, masked or not.
     fn lane_access(&self, access: &Access, at: LanePositions, masked: bool) -> LaneAccess {
         let mut lanes =
             LaneAccess { buffer: access.buffer, elem: access.elem, lanes: self.lanes(), at, off: Off::Skip };
@@ -134,13 +134,13 @@ impl Emit<'_, '_> {
         }
     }
 
-    /// Loads each lane's element from a position that differs between them.
+    /// Loads each lane's element from a varying position.
     fn load_lanes(&mut self, into: Var, access: &Access, position: Val, mask: Mask) {
-        // Other lanes may read their own arrays where these lanes do.
+        // Inactive lanes may read their own arrays at the same position.
         let private = self.shapes.private.contains_key(&access.buffer);
         let there = mask.lanes.filter(|_| !(private && is_unit(&position)));
         let masked = there.is_some();
-        // In a loop, addresses by lane would take up more registers than there are.
+        // In a loop, an address register per lane would exceed the registers.
         let gathers = self.inside > 0 && self.machine.leaves_out(access.elem.size());
         let at = load_positions(self.shapes, position, masked, gathers);
         self.out.push(Stmt::LoadLanes {
@@ -162,7 +162,7 @@ impl Emit<'_, '_> {
 
     /// Stores each lane's element.
     fn store_lanes(&mut self, access: &Access, position: Val, value: Val, mask: Mask) {
-        // Outside of regions nobody reads what lanes that are not there have.
+        // Outside of regions, elements of inactive lanes are never read.
         let private = self.shapes.private.contains_key(&access.buffer);
         let everywhere = private && mask.region.is_none() && is_unit(&position);
         let there = mask.lanes.filter(|_| !everywhere);
@@ -219,7 +219,7 @@ impl Emit<'_, '_> {
         });
     }
 
-    /// Runs a body while any lane of the mask goes on.
+    /// Runs a body while any lane of the mask is active.
     fn while_any(
         &mut self,
         mask: Mask,
@@ -262,7 +262,7 @@ impl Emit<'_, '_> {
         let ty = self.shapes.type_of(&f.from);
         let bound = self.shapes.vector(to);
         let bound = self.name(bound, VarType::Vector(ty, self.lanes()), "bound");
-        // Lanes that are not there have no part in the counter, nor read it.
+        // Inactive lanes neither affect nor read the counter.
         let everywhere = Mask { lanes: mask.lanes, region: None };
         self.assign(f.var, from, everywhere);
         let counter = Expr::Var(f.var);
@@ -279,8 +279,8 @@ impl Emit<'_, '_> {
         });
     }
 
-    /// The lanes that fail are found first: nothing is touched by then that the
-    /// check protects.
+    /// Finds the failing lanes first, and fails with the values of the first one: no access that
+    /// the check protects comes before.
     fn check(&mut self, cond: &Expr, check: CheckId, values: &[Expr], mask: Mask) {
         let cond = match self.shapes.value(cond) {
             Val::Uniform(cond) if values.iter().all(|v| self.shapes.value(v).is_uniform()) => {
@@ -304,7 +304,7 @@ impl Emit<'_, '_> {
         self.out.push(Stmt::Check { cond: not(any(bad)), check, values });
     }
 
-    /// One lane after another, those of the mask.
+    /// Runs `f` for each lane of the mask, sequentially.
     fn each_lane(&mut self, mask: Mask, f: impl FnOnce(&mut Self, Expr)) {
         let lane = self.var(VarType::Scalar(PrimType::I64), "lane");
         let at = Expr::Var(lane);
@@ -322,7 +322,7 @@ impl Emit<'_, '_> {
         }));
     }
 
-    /// A value that can be asked for lane by lane.
+    /// A value from which single lanes can be extracted; the flag is true if it is uniform.
     fn spread(&mut self, e: &Expr) -> (Expr, bool) {
         let ty = self.shapes.type_of(e);
         match self.shapes.value(e) {
@@ -426,8 +426,8 @@ impl Emit<'_, '_> {
         });
     }
 
-    /// A copy that reads or writes lanes' own arrays: all lanes' elements together, one
-    /// after another. Its extents are the same in all lanes.
+    /// A copy that reads or writes private arrays: element by element, all lanes at once. Its
+    /// extents are uniform.
     fn copy_elements(&mut self, to: &Extent, from: &Extent, elem: PrimType, extents: &[Expr], mask: Mask) {
         let counters: Vec<Var> =
             (extents.iter()).map(|_| self.var(VarType::Scalar(PrimType::I64), "k")).collect();
@@ -465,7 +465,7 @@ impl Emit<'_, '_> {
     }
 }
 
-/// A spread value in a lane.
+/// A lane of a spread value.
 fn in_lane((value, uniform): (Expr, bool), lane: &Expr) -> Expr {
     if uniform { value } else { Expr::Extract(Box::new(value), Box::new(lane.clone())) }
 }

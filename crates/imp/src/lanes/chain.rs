@@ -1,6 +1,6 @@
-//! How long the rounds of an innermost loop wait for each other: the longest path from
-//! what one round gets of the last to what it gives to the next. Where that is long
-//! beside the work of a round, the machine is idle, and more lanes cost nothing.
+//! The loop-carried critical path of an innermost loop: the longest path from the values that an
+//! iteration gets from the previous one to those that it passes to the next. Where that is long
+//! relative to the work of an iteration, the machine is idle, and more lanes cost nothing.
 
 use crate::pipeline::cost;
 use crate::syntax::{Access, Expr, Stmt, Var};
@@ -8,11 +8,11 @@ use crate::walk::each_part;
 use rustc_hash::{FxHashMap, FxHashSet};
 use target::latency;
 
-/// Cycles from a value to its remainder or quotient by a constant.
+/// The cycles of a remainder or quotient by a constant.
 const BY_CONSTANT: f64 = 14.0;
 
-/// Cycles that each round of a body without loops waits for the last, and how many
-/// variables it gets of it; `condition` is tested before each.
+/// The length in cycles of the loop-carried path of a body without loops, and the number of
+/// loop-carried variables; `condition` is tested before each iteration.
 pub(super) fn rounds(body: &[Stmt], condition: Option<Var>) -> Option<(f64, usize)> {
     let mut all = Flow::default();
     all.used.extend(condition);
@@ -25,15 +25,16 @@ pub(super) fn rounds(body: &[Stmt], condition: Option<Var>) -> Option<(f64, usiz
     Some((times.fold(0.0, f64::max), carried.len()))
 }
 
-/// When values are there, counted from those of the last round.
+/// The times at which values are available, relative to those of the previous iteration.
 #[derive(Default)]
 struct Flow {
-    /// What goes from round to round, once that is known: all that is used before it is
-    /// set, until then.
+    /// The loop-carried variables, once they are known; until then, all variables used before they
+    /// are set count.
     carried: Option<FxHashSet<Var>>,
-    /// What was set in this round, and when; `None` if it does not wait for the last one.
+    /// The variables set in this iteration with their times; `None` for one that is not on the
+    /// path.
     times: FxHashMap<Var, Option<f64>>,
-    /// What was used before it was set.
+    /// The variables used before they are set.
     used: FxHashSet<Var>,
 }
 
@@ -42,7 +43,7 @@ impl Flow {
         stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || stmts.iter().try_for_each(|stmt| self.stmt(stmt)))
     }
 
-    /// `None` for what is not looked into.
+    /// Returns `None` for statements that are not analysed.
     fn stmt(&mut self, stmt: &Stmt) -> Option<()> {
         match stmt {
             Stmt::Set(var, e) => {
@@ -62,7 +63,7 @@ impl Flow {
             }
             Stmt::If(cond, yes, no) => {
                 let chosen = self.expr(cond);
-                // As if both were run, one after the other, and then chosen from.
+                // As if both were executed, one after the other, and then selected from.
                 self.block(yes)?;
                 self.block(no)?;
                 for var in own_sets(yes).chain(own_sets(no)) {
@@ -125,7 +126,7 @@ impl Flow {
     }
 }
 
-/// What statements set, but for those in others.
+/// The variables that statements set, without nested statements.
 fn own_sets(stmts: &[Stmt]) -> impl Iterator<Item = Var> {
     let set = |stmt: &Stmt| {
         if let Stmt::Set(var, _) | Stmt::Load(var, _) = stmt { Some(*var) } else { None }
@@ -133,7 +134,7 @@ fn own_sets(stmts: &[Stmt]) -> impl Iterator<Item = Var> {
     stmts.iter().filter_map(set)
 }
 
-/// From the operands of an expression to its value.
+/// The latency from the operands of an expression to its value.
 fn own(e: &Expr) -> f64 {
     if let Expr::Binary(op, _, _, y) = e
         && op.is_division()

@@ -1,10 +1,9 @@
-//! Which loops run in lanes, and in how many.
+//! The choice of the loops that run in lanes, and of their widths.
 //!
-//! Of the independent loops of a nest at most one runs in lanes: the one for
-//! which the estimate of the whole nest's cost is lowest. The estimate knows
-//! what memory accesses become (uniform, unit stride, strided, gathers), what
-//! branches and loops cost whose lanes part ways, and that LLVM vectorises
-//! plain innermost loops itself, which are left to it.
+//! Of the independent loops of a nest at most one runs in lanes: the one with the lowest estimated
+//! cost of the whole nest. The estimate models the kind of memory accesses (uniform, unit stride,
+//! strided, gathers), the cost of divergent branches and loops, and that LLVM vectorises plain
+//! innermost loops itself, which are left to it.
 
 use super::cost::{Costs, trips, widest};
 use super::legal::examine;
@@ -25,40 +24,40 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use target::Machine;
 
-/// Vector code has to promise at least this share of gain.
+/// The largest ratio of the vector to the scalar cost for which vectorising pays.
 const WORTH: f64 = 0.85;
-/// Independent loops around each other that are looked at.
+/// The number of nested independent loops that are considered.
 const MAX_NEST: usize = 4;
-/// Rounds of inner loops up to this cost leave the machine idle between
-/// operations that depend on each other.
+/// Iterations of inner loops up to this cost leave the machine idle between dependent operations.
 const SHORT_ROUND: f64 = 24.0;
-/// Longer rounds do, too, that wait for each other for this share of their cost or
-/// more, as there are several operations a cycle,
+/// So do longer iterations if the loop-carried path is at least this share of their cost, as
+/// several operations are issued per cycle.
 const IDLE: f64 = 0.6;
-/// and then go in up to this many registers of lanes,
+/// The largest number of registers of lanes for such longer iterations.
 const MOST_REGISTERS: usize = 4;
-/// as long as no more registers than these go from round to round.
+/// The largest number of loop-carried variables, over all registers of lanes, for such longer
+/// iterations.
 const CARRIED: usize = 16;
-/// Bodies without loops from this cost on are too long for the machine to begin
-/// the next group while one is under way.
+/// Bodies without loops from this cost on are too long for the machine to start the next group
+/// before one is complete.
 const LONG_BODY: f64 = 200.0;
-/// The same without fused multiply-adds, whose parts wait for each other: rounds or
-/// bodies up to this cost. What is longer outgrows the caches for code.
+/// The same without fused multiply-adds, whose emulation is a chain of dependent operations:
+/// iterations or bodies up to this cost. Longer ones exceed the instruction caches.
 const EMULATED_ROUND: f64 = 800.0;
-/// Plain bodies from this cost on run in lanes of ours: what LLVM's loop vectoriser
-/// gains by its unrolling is little beside it, and of many arrays it may not see that
-/// they lie apart (`bindrune bench` of LocVolCalib).
+/// Plain bodies from this cost on run in lanes of this pass: the gain of LLVM's loop vectoriser by
+/// unrolling is small in comparison, and it may not be able to prove many arrays disjoint
+/// (`bindrune bench` of LocVolCalib).
 const HEAVY: f64 = 32.0;
-/// Iterations from this cost on are worth a copy of the loop for where they are few: points
-/// like that are chunks of one where there are less than some hundred (sorting 10^6 f64 by
-/// `merge_sort` of `futhark-benchmarks` takes 168 ms on one thread, without copies 381; 100
+/// Iterations from this cost on are worth a version of the loop for small trip counts: such
+/// iterations are chunks of one where there are less than a few hundred (sorting 10^6 f64 by
+/// `merge_sort` of `futhark-benchmarks` takes 168 ms on one thread, without versions 381; 100
 /// systems of 115 equations by its `tridiag-test` 36 us, without 251).
 const DEAR: f64 = 2000.0;
-/// The same of iterations with loops of any number of turns in them, which are dear where
-/// these are many, if lanes that are half filled take longer than none (10 rows of 10^6
-/// numbers, each scanned: 1.5 ms, without copies 15.8).
+/// The same for iterations with inner loops of unknown trip count, which are expensive where that
+/// is large, if half-filled lanes take longer than scalar code (10 rows of 10^6 numbers, each
+/// scanned: 1.5 ms, without versions 15.8).
 const DEAR_IF_LONG: f64 = 250.0;
-/// The most lanes.
+/// The largest number of lanes.
 const MAX_LANES: u32 = 64;
 
 /// A loop that is to run in lanes.
@@ -66,7 +65,7 @@ struct Chosen {
     /// The loop's number.
     at: u32,
     lanes: u32,
-    /// Which of the decisions says so.
+    /// The index of its decision.
     decision: usize,
 }
 
@@ -74,9 +73,8 @@ struct Chosen {
 struct Candidate {
     lanes: u32,
     cost: f64,
-    /// Whether it is better left to LLVM's loop vectoriser: a plain loop, unless
-    /// it is one whose lanes part ways once, around accesses in order, and the
-    /// machine has masks.
+    /// True if it is better left to LLVM's loop vectoriser: a plain loop, except one with a single
+    /// divergent conditional and contiguous accesses only, on a machine with masks.
     left: bool,
 }
 
@@ -93,12 +91,12 @@ struct Planner<'a> {
     nest: usize,
 }
 
-/// What was planned for a function.
+/// The plan for a function.
 pub(super) struct Plan {
     chosen: Vec<Chosen>,
     decisions: Vec<Kind>,
-    /// Loops in lanes, by their numbers, that few iterations take more time in than without,
-    /// or with lanes inside of them: from how many on they do not.
+    /// Versions of loops in lanes, by their numbers: with fewer iterations than the bound, the loop
+    /// is faster scalar, or with lanes for its inner loops.
     pub(super) twins: BTreeMap<u32, Twin>,
 }
 
@@ -120,8 +118,8 @@ pub(super) fn plan(function: &Function, places: &Places, context: &Context) -> P
 }
 
 impl Plan {
-    /// The width of each loop that is to run in lanes, by the loop's number; notes what was
-    /// decided.
+    /// The width of each loop that is to run in lanes, by the loop's number; also records the
+    /// decisions.
     pub(super) fn widths(mut self, function: &Function, context: &mut Context) -> FxHashMap<u32, u32> {
         let mut widths = FxHashMap::default();
         for chosen in self.chosen {
@@ -140,7 +138,7 @@ impl Plan {
 }
 
 impl Planner<'_> {
-    /// Plans statements; their cost with what was chosen.
+    /// Plans statements; returns their cost under the plan.
     fn block(&mut self, stmts: &[Stmt], mut at: u32) -> f64 {
         stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
             let mut cost = 0.0;
@@ -266,7 +264,7 @@ impl Planner<'_> {
         self.decisions.push(Kind::NoLanes { counter, why });
     }
 
-    /// The width of a loop in lanes and its cost then, or why it cannot be.
+    /// The width of a loop in lanes and its cost then, or the reason why it is not possible.
     fn candidate(&self, f: &For, at: u32, forced: Option<u32>) -> Result<Candidate, NoLanes> {
         let mut shapes = examine(self.vars, self.places, f, at)?;
         analyse(&mut shapes, self.places, f, at)?;
@@ -293,9 +291,9 @@ impl Planner<'_> {
         })
     }
 
-    /// As many lanes as a register has of the widest type that matters; twice
-    /// as many where chains of operations would leave the machine idle, or the
-    /// divider would be all that is busy.
+    /// The number of lanes: that of a register of the widest type that matters; twice as many where
+    /// chains of dependent operations would leave the machine idle, or the divider would be the
+    /// only busy unit.
     fn width(&self, f: &For, shapes: &mut Shapes<'_>, weights: [f64; 4], loops: bool) -> u32 {
         let total: f64 = weights.iter().sum();
         let log2 =
@@ -332,8 +330,8 @@ impl Planner<'_> {
         lanes
     }
 
-    /// The cost of a plain sequential loop if LLVM vectorises it: a reduction
-    /// of integers over memory that is read in order.
+    /// The cost of a plain sequential loop if LLVM vectorises it: a reduction of integers with
+    /// contiguous or uniform loads.
     fn reduction(&self, f: &For, at: u32) -> Option<f64> {
         let end = self.places.end(at);
         let mut own = FxHashSet::default();
@@ -377,8 +375,8 @@ impl Planner<'_> {
     }
 }
 
-/// Whether some part of a body, or of a loop in it, is done sooner if two
-/// registers of lanes share its square roots out.
+/// Returns true if a body, or a loop in it, is faster when two registers of lanes split its square
+/// roots.
 fn any_shares_roots(body: &[Stmt], machine: Machine) -> bool {
     let mut found = shares_roots(body, machine);
     each_stmt(body, &mut |stmt| {
@@ -389,7 +387,7 @@ fn any_shares_roots(body: &[Stmt], machine: Machine) -> bool {
     found
 }
 
-/// Whether a statement is a loop of any number of turns.
+/// Returns true if a statement is a loop of unknown trip count, or has one in a branch.
 fn may_be_long(stmt: &Stmt) -> bool {
     match stmt {
         Stmt::For(f) => !matches!((&f.from, &f.to), (Expr::Const(_), Expr::Const(_))),
@@ -399,8 +397,8 @@ fn may_be_long(stmt: &Stmt) -> bool {
     }
 }
 
-/// Whether a loop has so few iterations, known now, that LLVM would unroll it
-/// before it looks for vectors, and no products that LLVM alone knows to widen.
+/// Returns true if a loop has a constant trip count so small that LLVM would unroll it before it
+/// vectorises, and no products that only LLVM knows to widen.
 fn is_short(f: &For) -> bool {
     fn byte_product(e: &Expr) -> bool {
         let mut found = matches!(e, Expr::Binary(BinOp::Mul, PrimType::I8, _, _));
@@ -416,8 +414,8 @@ fn is_short(f: &For) -> bool {
             .any(|stmt| if let Stmt::Set(_, e) | Stmt::Store(_, e) = stmt { byte_product(e) } else { false })
 }
 
-/// Whether a body is code that LLVM's loop vectoriser knows how to deal with:
-/// no loops, calls or checks, and nothing that becomes code with branches.
+/// Returns true if LLVM's loop vectoriser supports a body: no loops, calls or checks, and no
+/// operators that become code with branches.
 pub(super) fn is_plain(body: &[Stmt], machine: Machine) -> bool {
     fn expr(e: &Expr, fma: bool) -> bool {
         match e {

@@ -1,6 +1,5 @@
-//! What code costs, in cycles of a processor like those of today; rough, but
-//! the same everywhere, so that decisions do not depend on the machine that the
-//! compiler runs on.
+//! The cost model: cycles of a current processor; rough, but the same everywhere, so that decisions
+//! do not depend on the machine that the compiler runs on.
 
 use super::chain;
 use super::likely::Likely;
@@ -12,15 +11,15 @@ use prim::{BinOp, PrimType, Scalar};
 use target::Machine;
 use target::throughput::{self, BRANCH, CALL, Price, SKEW, STRAGGLERS};
 
-/// How often a `while` loop is taken to run.
+/// The assumed trip count of a `while` loop.
 const WHILE_TRIPS: f64 = target::WHILE_TRIPS as f64;
-/// Arms of a conditional up to this cost are run under a mask without a branch.
+/// Branches of a conditional up to this cost are executed under a mask without a jump.
 const FLAT: f64 = 16.0;
 
-/// What counts of the arm of a conditional that is hardly ever taken.
+/// The weight of a branch that is hardly ever taken.
 const RARELY: f64 = 1.0 / 16.0;
 
-/// How often a loop runs.
+/// The trip count of a loop, or an assumed one.
 pub(super) fn trips(f: &For) -> f64 {
     match (&f.from, &f.to) {
         (Expr::Const(Scalar::I64(from)), Expr::Const(Scalar::I64(to))) => {
@@ -30,7 +29,7 @@ pub(super) fn trips(f: &For) -> f64 {
     }
 }
 
-/// What all lanes have in common in an expression.
+/// The shape of an expression over all lanes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
     Uniform,
@@ -38,32 +37,31 @@ enum Kind {
     Varying,
 }
 
-/// The costs of a body, scalar where nothing is known of lanes.
+/// The costs of a body, scalar without `shapes`.
 pub(super) struct Costs<'s, 'a> {
     pub(super) shapes: Option<&'s Shapes<'a>>,
     pub(super) machine: Machine,
-    /// Which conditions nearly always hold.
+    /// Conditions that nearly always hold.
     likely: Option<&'s Likely>,
-    /// Cost of vector operations on elements of 1, 2, 4 and 8 bytes.
+    /// The cost of vector operations on elements of 1, 2, 4 and 8 bytes.
     pub(super) weights: [f64; 4],
-    /// Whether there is a loop inside.
+    /// True if there is an inner loop.
     pub(super) loops: bool,
-    /// Number of conditionals at which lanes part ways.
+    /// The number of divergent conditionals.
     pub(super) parts: usize,
-    /// Whether there are accesses that are not in order.
+    /// True if there are accesses that are not contiguous.
     pub(super) gathers: bool,
-    /// Whether there are fused multiply-adds.
+    /// True if there are fused multiply-adds.
     pub(super) fused: bool,
-    /// Loops so far that lanes leave at different times.
+    /// The number of divergent loops so far.
     uneven: u32,
-    /// How often the loops around run.
+    /// The product of the enclosing loops' trip counts.
     scale: f64,
-    /// How variables move in the innermost loop, if that counts.
+    /// The strides of variables in the innermost loop, if they count.
     steps: Option<Steps>,
 }
 
 impl<'s, 'a> Costs<'s, 'a> {
-    /// Costs of vector code.
     pub(super) fn vector(shapes: &'s Shapes<'a>, machine: Machine) -> Self {
         Self {
             shapes: Some(shapes),
@@ -80,7 +78,6 @@ impl<'s, 'a> Costs<'s, 'a> {
         }
     }
 
-    /// Costs of scalar code.
     pub(super) fn scalar(machine: Machine) -> Self {
         Self {
             shapes: None,
@@ -97,7 +94,7 @@ impl<'s, 'a> Costs<'s, 'a> {
         }
     }
 
-    /// The same with what is known of conditions.
+    /// The same with branch probabilities.
     pub(super) const fn knowing(mut self, likely: &'s Likely) -> Self {
         self.likely = Some(likely);
         self
@@ -215,8 +212,8 @@ impl<'s, 'a> Costs<'s, 'a> {
         let position = self.shapes.map(|shapes| shapes.position(access));
         let along = self.steps.as_ref().is_some_and(|steps| steps.along(access));
         let each = match (along, store) {
-            // Stores as cheap as loads would give prefix sums of short rows lanes, which take
-            // longer then (`bench/run.py nests --case 1000000x10`).
+            // With stores as cheap as loads, prefix sums of short rows would run in lanes, which
+            // takes longer (`bench/run.py nests --case 1000000x10`).
             (true, false) => 1.2,
             (true, true) => 3.0,
             // Far apart, each lane has cache lines of its own.
@@ -251,7 +248,7 @@ impl<'s, 'a> Costs<'s, 'a> {
         cost
     }
 
-    /// The cost of a statement; of the loops in it, `inner` says what they cost.
+    /// The cost of a statement; `inner` returns the cost of nested lists.
     pub(super) fn stmt(&mut self, stmt: &Stmt, inner: &mut dyn FnMut(&mut Self, &[Stmt]) -> f64) -> f64 {
         match stmt {
             Stmt::Set(v, e) => {
@@ -267,7 +264,7 @@ impl<'s, 'a> Costs<'s, 'a> {
                 self.access(access, false)
             }
             Stmt::Store(access, e) => self.access(access, true) + self.expr(e),
-            // Hardly ever done.
+            // Hardly ever executed.
             Stmt::If(Expr::Logging, ..) | Stmt::Compared(..) => 0.0,
             Stmt::If(cond, yes, no) => {
                 let (cost, kind) = self.priced(cond);
@@ -276,7 +273,7 @@ impl<'s, 'a> Costs<'s, 'a> {
                 let rarely = if likely { RARELY } else { 1.0 };
                 let no = self.scaled(rarely, |costs| inner(costs, no)) * rarely;
                 match kind {
-                    // Lanes go both ways.
+                    // Both branches are executed.
                     Kind::Varying | Kind::Affine => {
                         self.parts += 1;
                         cost + yes + no + 3.0
@@ -310,7 +307,7 @@ impl<'s, 'a> Costs<'s, 'a> {
                 let more = if uniform {
                     body + 1.0
                 } else {
-                    // Rows of lengths of their own, of elements that differ, too.
+                    // Nested divergent loops: rows of different lengths, whose elements differ too.
                     let nested = self.uneven > before;
                     self.uneven += 1;
                     (if nested { SKEW } else { STRAGGLERS }) * (body + 3.0)
@@ -364,7 +361,7 @@ impl<'s, 'a> Costs<'s, 'a> {
         }
     }
 
-    /// What is done so many times in a loop.
+    /// Runs `f` for the body of a loop with a trip count.
     fn within(&mut self, steps: Option<Steps>, times: f64, f: impl FnOnce(&mut Self) -> f64) -> f64 {
         let around = std::mem::replace(&mut self.steps, steps);
         let cost = self.scaled(times, f);
@@ -372,7 +369,7 @@ impl<'s, 'a> Costs<'s, 'a> {
         cost
     }
 
-    /// What is done so many times, as far as weights count.
+    /// Runs `f` with the weights scaled by a trip count.
     fn scaled(&mut self, times: f64, f: impl FnOnce(&mut Self) -> f64) -> f64 {
         let scale = self.scale;
         self.scale = scale * times;
@@ -381,7 +378,7 @@ impl<'s, 'a> Costs<'s, 'a> {
         cost
     }
 
-    /// The cost of statements if every loop in them runs once.
+    /// The cost of statements with one iteration of every loop in them.
     fn once(&mut self, stmts: &[Stmt]) -> f64 {
         stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
             stmts
@@ -399,13 +396,13 @@ impl<'s, 'a> Costs<'s, 'a> {
         })
     }
 
-    /// The cost of a turn of a loop, if every loop in it runs once.
+    /// The cost of an iteration of a loop, with one iteration of every inner loop.
     fn turn(&mut self, f: &For) -> f64 {
         self.within(Some(Steps::of(f.var)), 1.0, |costs| costs.once(&f.body))
     }
 
-    /// The cost of one round of the dearest loop, 0 if there is none, and how long its
-    /// rounds wait for each other, if it is an innermost one.
+    /// The cost of one iteration of the most expensive loop, 0 if there is none, and its
+    /// loop-carried path if it is an innermost one.
     pub(super) fn rounds(&mut self, stmts: &[Stmt]) -> (f64, Option<(f64, usize)>) {
         stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
             let mut most = (0.0, None);
@@ -427,7 +424,7 @@ impl<'s, 'a> Costs<'s, 'a> {
         })
     }
 
-    /// The cost of statements with all that is in them.
+    /// The cost of statements with their nested ones.
     pub(super) fn block(&mut self, stmts: &[Stmt]) -> f64 {
         stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
             stmts.iter().map(|stmt| self.stmt(stmt, &mut |costs, stmts| costs.block(stmts))).sum()
@@ -435,8 +432,8 @@ impl<'s, 'a> Costs<'s, 'a> {
     }
 }
 
-/// Whether an arm of a varying conditional is so short, and so harmless where
-/// no lane is there, that no branch goes around it.
+/// Returns true if a branch of a divergent conditional is so short, and so harmless when no lane is
+/// active, that it needs no jump around it.
 pub(super) fn is_flat(shapes: &Shapes<'_>, arm: &[Stmt], machine: Machine) -> bool {
     // With registers of this size every operation counts once.
     let machine = Machine { bytes: 1 << 16, ..machine };

@@ -8,9 +8,8 @@
 //!     if 0 < rest { i = lo + groups * w; mask = lane < rest; <body under mask> }
 //! ```
 //!
-//! Code for a region (see [`vary`](super::vary)) is only run if some lane is
-//! there. So what is uniform may be computed, loaded, checked and stored by
-//! scalar code there, too.
+//! Code of a region (see [`vary`](super::vary)) is only executed if some lane is active there. So
+//! uniform values may be computed, loaded, checked and stored by scalar code there, too.
 
 use super::value::{Shape, Shapes, Val};
 use super::vary::Region;
@@ -21,29 +20,28 @@ use prim::{BinOp, CmpOp, ConvOp, PrimType, Scalar, UnOp};
 use std::sync::Arc;
 use target::Machine;
 
-/// Which lanes run a piece of code.
+/// The active lanes of a piece of code.
 #[derive(Clone, Copy)]
 pub(super) struct Mask {
-    /// The mask; all lanes if there is none.
+    /// The mask variable; all lanes are active if there is none.
     pub(super) lanes: Option<Var>,
-    /// The innermost region; outside of all, other lanes read nothing.
+    /// The innermost region; outside of regions, values of inactive lanes are never read.
     pub(super) region: Option<Region>,
 }
 
-/// A loop being written.
+/// The emitter of a loop.
 pub(super) struct Emit<'s, 'a> {
     pub(super) shapes: &'s Shapes<'a>,
     pub(super) places: &'s Places,
     pub(super) machine: Machine,
-    /// Loops in the body around what is written.
+    /// The number of inner loops around the current statement.
     pub(super) inside: u32,
-    /// Variables made on the way; their numbers follow those of the function.
+    /// New variables; their numbers follow those of the function.
     pub(super) fresh: Vec<VarInfo>,
     pub(super) out: Vec<Stmt>,
 }
 
-/// The statements that take the loop's place, and the variables that they need
-/// beside the function's.
+/// The statements that replace the loop, and the new variables that they need.
 pub(super) fn vector_loop(
     shapes: &Shapes<'_>,
     places: &Places,
@@ -57,14 +55,13 @@ pub(super) fn vector_loop(
 }
 
 impl Emit<'_, '_> {
-    /// A fresh variable.
     pub(super) fn var(&mut self, ty: VarType, hint: &str) -> Var {
         let number = self.shapes.vars.len() + self.fresh.len();
         self.fresh.push(VarInfo { ty, hint: Arc::from(hint) });
         Var(number as u32)
     }
 
-    /// A fresh variable with a value.
+    /// A fresh variable, set to a value.
     pub(super) fn name(&mut self, value: Expr, ty: VarType, hint: &str) -> Var {
         let var = self.var(ty, hint);
         self.out.push(Stmt::Set(var, value));
@@ -78,7 +75,6 @@ impl Emit<'_, '_> {
         Expr::Var(self.name(value, VarType::Scalar(PrimType::I64), hint))
     }
 
-    /// A fresh mask.
     pub(super) fn mask(&mut self, value: Expr, hint: &str) -> Var {
         self.name(value, VarType::Vector(PrimType::Bool, self.lanes()), hint)
     }
@@ -87,14 +83,14 @@ impl Emit<'_, '_> {
         self.shapes.lanes
     }
 
-    /// The statements that `f` writes.
+    /// The statements that `f` emits.
     pub(super) fn collect(&mut self, f: impl FnOnce(&mut Self)) -> Vec<Stmt> {
         let before = std::mem::take(&mut self.out);
         f(self);
         std::mem::replace(&mut self.out, before)
     }
 
-    /// The statements that `f` writes for the body of a loop.
+    /// The statements that `f` emits for the body of a loop.
     pub(super) fn turn(&mut self, f: impl FnOnce(&mut Self)) -> Vec<Stmt> {
         self.inside += 1;
         let stmts = self.collect(f);
@@ -137,7 +133,7 @@ impl Emit<'_, '_> {
         let rest = self.name_i64(rest, "rest");
         let tail = self.collect(|emit| {
             emit.out.push(Stmt::Set(f.var, add(lo, done)));
-            // There are fewer lanes than an i8 can count.
+            // The number of lanes fits in an `i8`.
             let rest = Expr::Convert(ConvOp::SExt, PrimType::I64, PrimType::I8, Box::new(rest.clone()));
             let mask = Expr::Compare(
                 CmpOp::SLt,
@@ -152,7 +148,7 @@ impl Emit<'_, '_> {
         self.out.push(Stmt::If(any, tail, Vec::new()));
     }
 
-    /// A variable gets a value in the lanes of a mask.
+    /// Sets a variable to a value in the lanes of a mask.
     pub(super) fn assign(&mut self, var: Var, value: Val, mask: Mask) {
         let value = match (self.shapes.shape(var), value) {
             (Shape::Uniform, Val::Uniform(e)) => e,
@@ -165,7 +161,7 @@ impl Emit<'_, '_> {
         self.out.push(Stmt::Set(var, value));
     }
 
-    /// A vector, but what the variable holds in lanes that may need that.
+    /// A vector, blended with the variable's old value in inactive lanes if that may be read.
     pub(super) fn kept(&self, var: Var, value: Expr, mask: Mask) -> Expr {
         match mask {
             Mask { lanes: Some(lanes), region: Some(region) } if region.keeps(var, self.places) => {
@@ -187,12 +183,12 @@ impl Emit<'_, '_> {
     }
 }
 
-/// The negation of a truth value, or of a mask.
+/// The negation of a condition, or of a mask.
 pub(super) fn not(e: Expr) -> Expr {
     Expr::Unary(UnOp::Not, PrimType::Bool, Box::new(e))
 }
 
-/// Whether any lane of a mask is set.
+/// A condition: any lane of a mask is set.
 pub(super) fn any(mask: Var) -> Expr {
     Expr::Any(Box::new(Expr::Var(mask)))
 }

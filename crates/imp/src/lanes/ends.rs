@@ -1,4 +1,4 @@
-//! Loops that do nothing from some index on end there.
+//! Trip-count bounds: ends loops that do nothing from some index on.
 //!
 //! ```text
 //! for j in lo .. hi {                      if lo < hi {
@@ -12,13 +12,13 @@
 //!                                          }
 //! ```
 //!
-//! Programs pad rows of different lengths to the longest, so that they are one regular
-//! array, and ask of each element whether it is one. A loop along such a row visits the
-//! elements that there are. A condition is found by trial: where it no longer holds, and what
-//! follows from that is known, nothing is left that anybody could notice. Then what the bound
-//! is made of moves before the loop; loads do where the loop writes nothing that they read.
+//! Programs pad rows of different lengths to the longest, so that they are one regular array, and
+//! test if each element exists. A loop along such a row then visits the existing elements only. A
+//! condition is found by trial: once it no longer holds, its consequences are propagated, and no
+//! side effect may remain. Then the computation of the bound moves before the loop; loads do so
+//! where the loop writes nothing that they read.
 //!
-//! Needs: numbered statements ([`Places`]). Guarantees: what is written, in the same order.
+//! Needs: numbered statements ([`Places`]). Guarantees: the same writes in the same order.
 
 use super::legal;
 use super::unravel::{indices, sets};
@@ -30,13 +30,13 @@ use ir::Fuel;
 use prim::{BinOp, CmpOp, ConvOp, PrimType, Scalar};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Statements of a loop's body at most.
+/// The largest number of statements of a loop's body.
 const MOST: usize = 200;
-/// Conditions that are tried at most.
+/// The largest number of conditions that are tried.
 const TRIED: usize = 4;
 
-/// Ends the loops of a function early, each for one unit of fuel, and says whether there are
-/// any: statements have other numbers then.
+/// Bounds the loops of a function, each for one unit of fuel; returns true if there are any:
+/// statements have other numbers then.
 pub(super) fn end_early(function: &mut Function, places: &Places, fuel: &mut Fuel) -> bool {
     let mut ends = Ends { vars: &function.vars, places, fuel, scattered: Vec::new(), any: false };
     ends.block(&mut function.body, Places::FIRST);
@@ -47,20 +47,21 @@ struct Ends<'f> {
     vars: &'f [VarInfo],
     places: &'f Places,
     fuel: &'f mut Fuel,
-    /// Buffers into which the launches around scatter; what they read lies elsewhere.
+    /// Buffers that the enclosing launches scatter into; the buffers that they read are disjoint
+    /// from these.
     scattered: Vec<Var>,
-    /// Whether a loop ends early.
+    /// True if a loop was bounded.
     any: bool,
 }
 
-/// A condition that decides from some index on, and what it is then.
+/// A condition that is constant from some index on, and its value then.
 struct Bound {
     cond: Expr,
     then: bool,
-    /// With what the index is compared, as what type.
+    /// The operand that the index is compared with, and its type.
     with: Expr,
     ty: PrimType,
-    /// Whether the condition decides behind that one only.
+    /// True if the condition is constant only for indices above the operand, not for an equal one.
     behind: bool,
 }
 
@@ -94,7 +95,7 @@ impl Ends<'_> {
         });
     }
 
-    /// What takes a loop's place, if it ends early.
+    /// The replacement of a loop, if it can be bounded.
     fn ended(&mut self, f: &For, at: u32) -> Option<Stmt> {
         if !matches!(f.how, How::Seq { .. }) || !is_simple(&f.body) {
             return None;
@@ -109,7 +110,7 @@ impl Ends<'_> {
             let mut known = Known { bound, vars: FxHashMap::default() };
             known.is_idle(&f.body)
         })?;
-        // No variable is handed on to the next turn, or to what follows the loop.
+        // No variable is loop-carried, or read after the loop.
         legal::examine(self.vars, self.places, f, at).ok()?;
         if !self.fuel.take() {
             return None;
@@ -127,7 +128,7 @@ impl Ends<'_> {
         Some(Stmt::If(runs, stmts, Vec::new()))
     }
 
-    /// The first statements of a loop that do the same in each turn.
+    /// The loop-invariant statements at the start of a loop's body.
     fn before(&self, f: &For, sets: &FxHashMap<Var, usize>) -> Vec<Stmt> {
         let written = written(&f.body);
         let independent = f.how == (How::Seq { independent: true });
@@ -160,19 +161,19 @@ impl Ends<'_> {
 }
 
 impl Bound {
-    /// Where a loop ends. Indices are what conditions compare if they fit.
+    /// The new bound of a loop. Narrow operands equal the index only where it fits.
     fn end(&self, f: &For) -> Expr {
         let mut with = self.with.clone();
         if self.ty != PrimType::I64 {
             with = Expr::Convert(ConvOp::SExt, self.ty, PrimType::I64, Box::new(with));
         }
         if self.behind {
-            // Behind the largest one there is none.
+            // No index is above the largest number.
             with = add(min(with, Expr::i64(i64::MAX - 1)), Expr::i64(1));
         }
         let end = min(f.to.clone(), with);
         if self.ty == PrimType::I64 {
-            // Any number: what is counted from the start on must not wrap.
+            // The operand may be any number; the trip count must not wrap.
             return max(end, f.from.clone());
         }
         let least = |x, y| compare(CmpOp::SLe, x, y);
@@ -181,7 +182,7 @@ impl Bound {
     }
 }
 
-/// Whether a body is short, and all it may write stands in conditionals.
+/// Returns true if a body is short, and all its possible writes are in conditionals.
 fn is_simple(body: &[Stmt]) -> bool {
     let plain = |stmt: &Stmt| matches!(stmt, Stmt::Set(..) | Stmt::Load(..) | Stmt::If(..));
     let asks = body.iter().any(|stmt| matches!(stmt, Stmt::If(..)));
@@ -196,7 +197,7 @@ fn set(stmt: &Stmt) -> Option<Var> {
     Some(*var)
 }
 
-/// Whether a statement, without those in it, writes no memory.
+/// Returns true if a statement, without its nested ones, writes no memory.
 fn is_pure(stmt: &Stmt) -> bool {
     let computes = matches!(stmt, Stmt::Set(..) | Stmt::Load(..) | Stmt::Check { .. });
     computes || matches!(stmt, Stmt::If(..) | Stmt::While(..) | Stmt::For(_))
@@ -217,8 +218,7 @@ fn written(body: &[Stmt]) -> FxHashSet<Var> {
     written
 }
 
-/// The comparisons of a loop's index with what is the same in each turn, which a body's
-/// statements make.
+/// The comparisons of a loop's index with loop-invariant operands in a body.
 fn bounds(body: &[Stmt], index: &FxHashSet<Var>, same: &dyn Fn(Var) -> bool) -> Vec<Bound> {
     let mut found = Vec::new();
     for stmt in body {
@@ -255,7 +255,7 @@ fn compared(e: &Expr, index: &FxHashSet<Var>, same: &dyn Fn(Var) -> bool, found:
     }
 }
 
-/// What is known of variables where a condition is decided.
+/// Values of variables that follow from the constant condition.
 #[derive(Clone)]
 struct Known<'b> {
     bound: &'b Bound,
@@ -263,7 +263,7 @@ struct Known<'b> {
 }
 
 impl Known<'_> {
-    /// Whether statements set variables and do nothing else.
+    /// Returns true if statements only set variables.
     fn is_idle(&mut self, stmts: &[Stmt]) -> bool {
         stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
             stmts.iter().all(|stmt| {
@@ -298,7 +298,7 @@ impl Known<'_> {
         }
     }
 
-    /// An expression's value, where it is known.
+    /// The value of an expression, where it is known.
     fn value(&self, e: &Expr) -> Option<Scalar> {
         if *e == self.bound.cond {
             return Some(Scalar::Bool(self.bound.then));
@@ -324,7 +324,7 @@ impl Known<'_> {
         None
     }
 
-    /// What two conditions come to, of which either decides if it has a value.
+    /// The value of a conjunction or disjunction, which one operand `decides` if it has that value.
     fn either(&self, x: &Expr, y: &Expr, decides: bool) -> Option<Scalar> {
         let decides = Scalar::Bool(decides);
         let (x, y) = (self.value(x), self.value(y));

@@ -1,4 +1,4 @@
-//! Copies that read or write an iteration's own arrays become loops.
+//! Expands copies to or from an iteration's private arrays into loops.
 //!
 //! ```text
 //! for i in lo .. hi independent {        for i in lo .. hi independent {
@@ -7,15 +7,15 @@
 //!                                            x = xs[f64: ..]; row[f64: ..] = x }
 //! ```
 //!
-//! Such arrays may come to lie interleaved by lane, where a copy as a whole has
-//! no meaning; they are small. Needed before statements are numbered.
+//! Such arrays may be interleaved by lane, where a copy as a whole has no meaning; they are small.
+//! Runs before statements are numbered.
 
 use super::rewrite::{Fresh, Rule, rewrite};
 use crate::syntax::{Access, Expr, For, Function, How, Region, Stmt, Var};
 use prim::PrimType;
 use rustc_hash::FxHashSet;
 
-/// Buffers that belong to an iteration of an independent loop around.
+/// Buffers that belong to an iteration of an enclosing independent loop.
 #[derive(Default)]
 struct Expand {
     own: FxHashSet<Var>,

@@ -1,4 +1,4 @@
-//! Indices of 32 bits, seen over all lanes.
+//! 32-bit indices over all lanes.
 //!
 //! ```text
 //! j: i32 = sext.i64.i32(i) - 1
@@ -6,15 +6,14 @@
 //! x: f32 = xs[f32: (k, 1)]
 //! ```
 //!
-//! Arithmetic wraps at 32 bits, so over all lanes `k` is a vector: a lane behind the
-//! greatest number of 32 bits has a negative one. But no element has a negative index:
-//! such a lane is at no access. So where it stands as an index, what is extended from 32
-//! bits and grows from lane to lane is taken to grow in 64 bits as well. What shrinks
-//! from lane to lane is not: behind the least number comes the greatest, which may be an
-//! index.
+//! Arithmetic wraps at 32 bits, so over all lanes `k` is a vector: a lane above the greatest 32-bit
+//! number has a negative one. But no element has a negative index: such a lane is inactive at every
+//! access. So as an index, a value that is extended from 32 bits and increases from lane to lane is
+//! taken to increase in 64 bits as well. A decreasing value is not: below the least number comes
+//! the greatest, which may be an index.
 //!
-//! Needs: indices in [`Access::dims`](crate::syntax::Access::dims) are those of an
-//! array's elements, from 0 up, in each lane that is there; `generate` makes no others.
+//! Needs: indices in [`Access::dims`](crate::syntax::Access::dims) are in the bounds of an array,
+//! from 0 up, in each active lane; `generate` makes no others.
 
 use super::value::{Shapes, Stride, Val};
 use crate::places::Places;
@@ -23,19 +22,19 @@ use crate::walk::{Use, in_expr, names};
 use prim::{BinOp, ConvOp, PrimType};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// The greatest step from lane to lane: no more than 2^6 lanes reach over half of the
-/// numbers of 32 bits with it.
+/// The greatest stride from lane to lane: with it, up to 2^6 lanes span at most half of the 32-bit
+/// numbers.
 const MOST_STEP: i64 = 1 << 16;
-/// What may be added to an extended number: the least ones stay negative.
+/// The greatest summand to an extended number: the least ones remain negative.
 const MOST_ADDED: u64 = 1 << 30;
 
-/// What variables of a loop's body are extended from, where those that read them may
-/// compute it again: nothing that it names is set anew in between.
+/// The narrow expressions that variables of a loop's body are extended from, where the readers of
+/// the variables may recompute them: nothing that they name is set in between.
 pub(super) fn extended(places: &Places, f: &For, own: &FxHashSet<Var>) -> FxHashMap<Var, (PrimType, Expr)> {
     let mut found = Found::default();
     found.block(&f.body);
     let Found { times, mut from } = found;
-    // What is set once, in front of all that names it, has one value for all of them.
+    // A variable set once, before all its uses, has one value for all of them.
     let steady = |var: Var| {
         let once = times.get(&var).copied().unwrap_or(0) <= 1;
         var == f.var || !own.contains(&var) || once && places.leader(var).is_some()
@@ -50,7 +49,7 @@ pub(super) fn extended(places: &Places, f: &For, own: &FxHashSet<Var>) -> FxHash
 
 #[derive(Default)]
 struct Found {
-    /// How many statements set a variable.
+    /// The number of statements that set each variable.
     times: FxHashMap<Var, u32>,
     from: FxHashMap<Var, (PrimType, Expr)>,
 }
@@ -86,8 +85,7 @@ impl Shapes<'_> {
         self.grown(index).unwrap_or_else(|| self.value(index))
     }
 
-    /// An index that grows from lane to lane, if its extension to 64 bits is all that
-    /// keeps it from doing so.
+    /// An index that is affine with an increasing stride if its extension to 64 bits is ignored.
     fn grown(&self, index: &Expr) -> Option<Val> {
         if let Expr::Var(var) = index {
             let (from, x) = self.extended.get(var)?;

@@ -1,4 +1,4 @@
-//! Which loops can run in lanes at all, and why others cannot.
+//! Legality: the loops that can run in lanes, and the reasons why others cannot.
 
 use super::value::{Private, Shapes};
 use crate::places::Places;
@@ -10,7 +10,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 use target::memory::PRIVATE_BYTES;
 
-/// What a walk over a candidate's body finds.
+/// The facts collected from a candidate's body.
 struct Body<'a> {
     vars: &'a [VarInfo],
     places: &'a Places,
@@ -18,18 +18,18 @@ struct Body<'a> {
     to: u32,
     own: FxHashSet<Var>,
     private: FxHashMap<Var, Private>,
-    /// For each private array the size of its elements, when one was accessed.
+    /// The element size of each private array, once it was accessed.
     sizes: FxHashMap<Var, u64>,
     bytes: u64,
-    /// Sizes of those that lie in blocks of their own, extents of copies.
+    /// The sizes of private arrays in blocks of their own, and extents of copies.
     extents: Vec<Expr>,
-    /// What every run up to the point of the walk has set.
+    /// The variables set on every path to this point.
     assigned: FxHashSet<Var>,
     trail: Vec<Var>,
 }
 
-/// The facts about the loop with number `at`, or why it cannot run in lanes.
-/// Shapes and the number of lanes are not known yet.
+/// The facts about the loop with number `at`, or the reason why it cannot run in lanes. Shapes and
+/// the number of lanes are not known yet.
 pub(super) fn examine<'a>(
     vars: &'a [VarInfo],
     places: &Places,
@@ -101,7 +101,7 @@ impl Body<'_> {
         Arc::from(format!("{hint}_{}", var.0))
     }
 
-    /// Takes note of all variables that the body sets.
+    /// Records all variables that the body sets.
     fn collect(&mut self, stmts: &[Stmt]) {
         stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
             for stmt in stmts {
@@ -136,7 +136,7 @@ impl Body<'_> {
         Ok(())
     }
 
-    /// The variables set by `f`, which are then forgotten.
+    /// The variables set by `f`, which are then no longer `assigned`.
     fn tried(&mut self, f: impl FnOnce(&mut Self) -> Result<(), NoLanes>) -> Result<Vec<Var>, NoLanes> {
         let before = self.trail.len();
         f(self)?;

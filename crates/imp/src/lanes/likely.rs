@@ -1,21 +1,21 @@
-//! Conditions that nearly always hold: that a number is no larger than a bound which
-//! few numbers reach. What else there is to do is rare then, and neither its cost nor
-//! the width of its operands counts for much: mathematical functions have another way
-//! for arguments of more turns than a few ten thousand (`prelude/libm32.fut`).
+//! Branch probability: conditions that nearly always hold, namely that a magnitude is at most a
+//! bound that few numbers reach. The other branch is rare then, and neither its cost nor the width
+//! of its operands counts for much: trigonometric functions have another path for arguments of very
+//! large magnitude (`prelude/libm32.fut`).
 
 use crate::syntax::{Expr, Stmt, Var};
 use crate::walk::each_stmt;
 use prim::{CmpOp, PrimType, Scalar, UnOp};
 use rustc_hash::FxHashMap;
 
-/// Bounds from here on are reached by few numbers.
+/// The least bound that few numbers reach.
 const LARGE: f64 = 65536.0;
 
 /// The conditions of a function that nearly always hold.
 pub(super) struct Likely(FxHashMap<Var, bool>);
 
 impl Likely {
-    /// Looks for them in the statements of a function.
+    /// Finds them in the statements of a function.
     pub(super) fn of(body: &[Stmt]) -> Self {
         let mut magnitudes: FxHashMap<Var, bool> = FxHashMap::default();
         let mut found: FxHashMap<Var, bool> = FxHashMap::default();
@@ -23,7 +23,7 @@ impl Likely {
             let Stmt::Set(var, e) = stmt else {
                 return;
             };
-            // What is set more than once has to be so each time.
+            // A variable that is set more than once has to qualify each time.
             let is = is_magnitude(e, &magnitudes);
             *magnitudes.entry(*var).or_insert(true) &= is;
             let is = is_bounded(e, &magnitudes);
@@ -32,7 +32,7 @@ impl Likely {
         Self(found)
     }
 
-    /// Whether a condition is one of them.
+    /// Returns true if a condition nearly always holds.
     pub(super) fn holds(&self, cond: &Expr) -> bool {
         if let Expr::Var(var) = cond {
             self.0.get(var).copied().unwrap_or(false)
@@ -49,7 +49,7 @@ fn is_magnitude(e: &Expr, known: &FxHashMap<Var, bool>) -> bool {
     matches!(e, Expr::Unary(UnOp::FAbs, ..))
 }
 
-/// Whether an expression says that a magnitude is no larger than a large bound.
+/// Returns true if an expression compares a magnitude with a large upper bound.
 fn is_bounded(e: &Expr, magnitudes: &FxHashMap<Var, bool>) -> bool {
     let Expr::Compare(CmpOp::FLe | CmpOp::FLt, PrimType::F32 | PrimType::F64, x, bound) = e else {
         return false;

@@ -1,9 +1,9 @@
-//! Loops in vector lanes: a single-program-multiple-data vectoriser.
+//! The vectoriser: loops in vector lanes, single program, multiple data.
 //!
-//! After the imperative IR is made, before machine code. A loop that is marked
-//! independent may run several iterations side by side, one in each lane of
-//! vectors. For each nest of such loops this pass decides which one does, if
-//! any ([`choose`]), and writes vector code for it ([`emit`], [`body`]):
+//! It runs after the imperative IR is generated, before machine code. An independent loop may run
+//! several iterations at once, one in each lane of vectors. For each nest of such loops this pass
+//! chooses the loop to vectorise, if any ([`choose`]), and emits vector code for it ([`emit`],
+//! [`body`]):
 //!
 //! ```text
 //! for i in lo .. hi independent {        for group in 0 .. (hi - lo) / 8 {
@@ -13,32 +13,31 @@
 //!   }                                      x = select.f64(holds, fneg.f64(x), x)
 //!   ys[f64: i] = x                         ys[f64: unit i] = x
 //! }                                      }
-//!                                        <the same under a mask for what is left>
+//!                                        <the same under a mask for the remainder>
 //! ```
 //!
-//! Conditionals and loops whose lanes part ways run under masks, with a branch
-//! around code that no lane is at. Arrays that belong to one iteration lie
-//! interleaved by lane. Every lane computes exactly what the iteration does, so
-//! results have the same bits with any width and without.
+//! Divergent conditionals and loops run under masks, with a branch around code that no lane is
+//! active in. Arrays that belong to one iteration are interleaved by lane. Every lane computes
+//! exactly what the iteration does, so results have the same bits at any width and without vectors.
 //!
-//! | module | holds |
+//! | module | contents |
 //! |---|---|
-//! | [`expand`], [`sink`] | before: copies of small arrays become loops, stores move behind conditionals |
-//! | [`rewrite`] | how both walk and replace statements |
-//! | [`legal`] | which loops can run in lanes |
-//! | [`value`], [`vary`] | what is uniform, affine, varying |
-//! | [`indices`] | indices of 32 bits, which are affine though their arithmetic wraps |
-//! | [`likely`], [`chain`] | which conditions nearly always hold, how long rounds wait for each other |
-//! | [`cost`], [`choose`] | which loops do run in lanes, how wide |
-//! | [`steps`] | which accesses go along rows |
-//! | [`rows`] | which loops go over rows that may have few elements |
-//! | [`unravel`] | which loops go over pairs of indices |
-//! | [`ends`] | loops that do nothing from some index on end there |
-//! | [`twins`] | copies of these by how many; of loops of few iterations beside those of many |
+//! | [`expand`], [`sink`] | preparation: copies of small arrays become loops, stores are sunk below conditionals |
+//! | [`rewrite`] | the traversal and replacement of statements for both |
+//! | [`legal`] | legality |
+//! | [`value`], [`vary`] | analysis of uniform, affine and varying values |
+//! | [`indices`] | 32-bit indices, which are affine though their arithmetic wraps |
+//! | [`likely`], [`chain`] | conditions that nearly always hold; the loop-carried critical path |
+//! | [`cost`], [`choose`] | the cost model, the choice of loops and widths |
+//! | [`steps`] | accesses along rows |
+//! | [`rows`] | loops over rows that may have few elements |
+//! | [`unravel`] | delinearisation of loops over pairs of indices |
+//! | [`ends`] | trip-count bounds: loops that do nothing from some index on |
+//! | [`twins`] | loop versioning: by row length, and by trip count |
 //! | [`emit`], [`body`] | vector code |
 //!
-//! Needs: a verified program. Guarantees: a program that `verify` accepts,
-//! without loops marked as running in lanes.
+//! Needs: a verified program. Guarantees: a program that `verify` accepts, without loops marked as
+//! running in lanes.
 
 mod body;
 mod chain;
@@ -68,7 +67,7 @@ use ir::{Context, Lanes};
 use rustc_hash::FxHashMap;
 use target::Machine;
 
-/// Makes vector code of loops where that pays, each for one unit of fuel.
+/// Vectorises loops where that pays, each for one unit of fuel.
 pub fn vectorise(mut program: Program, context: &mut Context) -> Program {
     if context.options.lanes != Lanes::Off {
         program.functions = context.over(program.functions, |mut function, own| {
@@ -121,7 +120,7 @@ struct Rewrite<'p> {
     vars: Vec<VarInfo>,
     places: &'p Places,
     widths: &'p FxHashMap<u32, u32>,
-    /// Variables that now hold vectors.
+    /// Variables that now hold vectors, with their lanes.
     vectors: Vec<(Var, u32)>,
     /// New variables of the innermost frame.
     fresh: Vec<Var>,
@@ -197,7 +196,7 @@ impl Rewrite<'_> {
             Ok(shapes)
         });
         let Ok(mut shapes) = shapes else {
-            // It was possible when it was planned.
+            // It was legal when it was planned.
             out.push(Stmt::For(f.clone()));
             return;
         };

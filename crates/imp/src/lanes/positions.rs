@@ -1,25 +1,25 @@
-//! How vectors reach their elements in memory, by where these lie.
+//! The choice of the instructions for vector accesses, by the positions of the elements.
 //!
-//! Before: the position of an access, seen over all lanes. After: one of
-//! [`LanePositions`], each of which is one way to go about it:
+//! Before: the position of an access, over all lanes. After: one of [`LanePositions`], each of
+//! which is one strategy:
 //!
-//! - lanes one after another, forwards or backwards, are one access;
-//! - loads of lanes a small constant distance apart read the gaps too, unless there
-//!   is a mask, and sort what they read ([`throughput::NEAR`]);
-//! - other regular distances are an access for each lane; with a mask, and for loads in
-//!   loops where the processor gathers well, the lanes have addresses of their own, like all
-//!   else (`misc/ocean-sim` of `bench/run.py reference`).
+//! - contiguous lanes, forwards or backwards, are one access;
+//! - unmasked loads of lanes a small constant distance apart read the gaps too, and are sorted by
+//!   shuffles ([`throughput::NEAR`]);
+//! - other regular distances are a scalar access per lane; with a mask, and for loads in loops
+//!   where the processor has fast gathers, each lane has an address of its own, as for irregular
+//!   positions (`misc/ocean-sim` of `bench/run.py reference`).
 
 use super::value::{Shapes, Stride, Val};
 use crate::syntax::{Expr, LanePositions};
 use target::throughput;
 
-/// Whether lanes lie one after another.
+/// Returns true if lanes are contiguous.
 pub(super) const fn is_unit(position: &Val) -> bool {
     matches!(position, Val::Affine(_, _, Stride::Const(1)))
 }
 
-/// How a load goes about it; regular distances may be gathers.
+/// The positions of a load; with `gathers`, regular distances are gathers.
 pub(super) fn load_positions(
     shapes: &Shapes<'_>,
     position: Val,
@@ -34,7 +34,7 @@ pub(super) fn load_positions(
     at
 }
 
-/// How a store goes about it.
+/// The positions of a store.
 pub(super) fn store_positions(shapes: &Shapes<'_>, position: Val, masked: bool) -> LanePositions {
     positions(shapes, position, masked, 1)
 }

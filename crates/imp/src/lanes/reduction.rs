@@ -1,5 +1,5 @@
-//! Which loops with variables that go from iteration to iteration LLVM vectorises:
-//! reductions of integers by associative operators.
+//! Recognises loops with loop-carried variables that LLVM vectorises: reductions of integers by
+//! associative operators.
 
 use crate::syntax::{Expr, Stmt, Var};
 use crate::walk::{Use, each_part, names};
@@ -7,15 +7,15 @@ use prim::{BinOp, PrimType, UnOp};
 use rustc_hash::{FxHashMap, FxHashSet};
 use target::Machine;
 
-/// Bytes of a vector register of processors with AVX2.
+/// The size in bytes of a vector register of processors with AVX2.
 const AVX2: u32 = 32;
 
-/// An accumulator and what it has been combined by in this iteration.
+/// An accumulator, and the operator that has combined it in this iteration.
 type Partial = (Var, Option<BinOp>);
 
-/// Returns true if the variables that go from one iteration of the body to the next are
-/// accumulators of integers or booleans, each combined by one associative operator and
-/// read by nothing else. The body is one of sets and loads.
+/// Returns true if the loop-carried variables of the body are accumulators of integers or booleans,
+/// each combined by one associative operator and read by nothing else. The body consists of sets
+/// and loads.
 pub(super) fn is_reduction(body: &[Stmt]) -> bool {
     let mut partials = accumulators(body);
     let vars: Vec<Var> = partials.keys().copied().collect();
@@ -43,7 +43,7 @@ pub(super) fn is_reduction(body: &[Stmt]) -> bool {
     !vars.is_empty() && vars.iter().all(is_combined)
 }
 
-/// The variables that the body reads before it sets them, uncombined yet.
+/// The variables that the body reads before it sets them, not yet combined.
 fn accumulators(body: &[Stmt]) -> FxHashMap<Var, Partial> {
     let (mut set, mut early) = (FxHashSet::default(), FxHashSet::default());
     for stmt in body {

@@ -1,7 +1,7 @@
-//! Rewriting statements with fresh variables, before statements are numbered.
+//! Rewriting of statements with fresh variables, before statements are numbered.
 //!
-//! What [`expand`](super::expand) and [`sink`](super::sink) share: the walk, and
-//! that variables which a task's body gets belong to the task.
+//! The common part of [`expand`](super::expand) and [`sink`](super::sink): the traversal, and the
+//! ownership of new variables in a task's body by the task.
 
 use crate::syntax::{For, Function, How, Stmt, Var, VarInfo, VarType};
 use prim::PrimType;
@@ -9,14 +9,12 @@ use std::sync::Arc;
 
 /// The variables of the function that is rewritten.
 pub(super) struct Fresh {
-    /// All of them.
     pub(super) vars: Vec<VarInfo>,
-    /// New ones of the innermost frame.
+    /// New variables of the innermost frame.
     fresh: Vec<Var>,
 }
 
 impl Fresh {
-    /// A new scalar variable.
     pub(super) fn var(&mut self, ty: PrimType, hint: &str) -> Var {
         self.vars.push(VarInfo { ty: VarType::Scalar(ty), hint: Arc::from(hint) });
         let var = Var(self.vars.len() as u32 - 1);
@@ -25,11 +23,9 @@ impl Fresh {
     }
 }
 
-/// What takes a statement's place: appended to the list. Statements nested in
-/// it were rewritten before; the flag says whether it stands in an independent
-/// loop.
+/// A rewriting rule: appends the replacement of a statement to a list. Nested statements were
+/// rewritten before; the flag is true in an independent loop.
 pub(super) trait Rule {
-    /// Rewrites one statement.
     fn rewrite(&mut self, fresh: &mut Fresh, stmt: Stmt, independent: bool, out: &mut Vec<Stmt>);
 }
 

@@ -1,4 +1,4 @@
-//! Which loops go over rows that may have few elements.
+//! Finds loops over rows that may have few elements.
 //!
 //! ```text
 //! for i in lo .. hi independent {        if n == 1 { .. } else if n == 2 { .. } .. else {
@@ -10,11 +10,11 @@
 //! }
 //! ```
 //!
-//! A loop over one or two elements takes longer to begin and to end than for what it does.
-//! Where the number is known it is straight code, rows side by side are vectors, and what is
-//! read of them lies a small distance apart. So loops that do little but fold rows, which lie
-//! one after another in memory, have copies for the smallest numbers
-//! ([`twins`](super::twins)). The elements of a row are combined in the same order in all.
+//! The overhead of a loop over one or two elements is larger than its work. With a constant number
+//! of elements the body is straight-line code, adjacent rows are in vectors, and their elements are
+//! a small distance apart. So loops that do little but reduce rows, which are consecutive in
+//! memory, have versions for the smallest row lengths ([`twins`](super::twins)). All versions
+//! combine the elements of a row in the same order.
 
 use super::choose::is_plain;
 use super::twins::Twin;
@@ -58,8 +58,7 @@ pub(super) fn look(stmts: &[Stmt], mut at: u32, places: &Places, f: &mut dyn FnM
     });
 }
 
-/// The variable that says how many elements a row has, if a loop folds rows and does little
-/// else.
+/// The variable with the number of elements of a row, if a loop reduces rows and does little else.
 fn rows(f: &For, machine: Machine) -> Option<Var> {
     if f.how != (How::Seq { independent: true }) {
         return None;
@@ -97,14 +96,14 @@ fn rows(f: &For, machine: Machine) -> Option<Var> {
     (little && in_rows && !own).then_some(*size)
 }
 
-/// Whether an access is in the row of this number, of so many elements.
+/// Returns true if an access is in the given row, of `size` elements.
 fn is_row(access: &Access, row: Var, size: Var) -> bool {
     let (row, size) = (Expr::Var(row), Expr::Var(size));
     let by_index = |(index, stride): &(Expr, Expr)| *index == row && *stride == size;
     access.dims.iter().any(by_index) || multiplies(&access.offset, &row, &size)
 }
 
-/// Whether a product is part of an expression.
+/// Returns true if a product is part of an expression.
 fn multiplies(e: &Expr, x: &Expr, y: &Expr) -> bool {
     if let Expr::Binary(BinOp::Mul, _, a, b) = e
         && (**a == *x && **b == *y || **a == *y && **b == *x)

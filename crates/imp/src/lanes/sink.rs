@@ -1,4 +1,4 @@
-//! Stores at the end of both arms of a conditional move behind it.
+//! Sinks stores at the end of both branches of a conditional below it.
 //!
 //! ```text
 //! if c { .. ys[f64: i] = x }         if c { .. t = x }
@@ -6,9 +6,8 @@
 //!                                    ys[f64: i] = t
 //! ```
 //!
-//! Every lane stores then, so that no mask is needed, and arms that are left
-//! with arithmetic need no branch. Only in independent loops; needed before
-//! statements are numbered.
+//! Then every lane stores, so that no mask is needed, and branches that are left with arithmetic
+//! need no jump. Only in independent loops; runs before statements are numbered.
 
 use super::rewrite::{Fresh, Rule, rewrite};
 use crate::syntax::{Expr, Function, Stmt, Var};
@@ -17,7 +16,7 @@ use rustc_hash::FxHashSet;
 
 struct Sink;
 
-/// Moves the stores of a function.
+/// Sinks the stores of a function.
 pub(super) fn sink(function: &mut Function) {
     rewrite(function, &mut Sink);
 }
@@ -36,7 +35,7 @@ impl Rule for Sink {
     }
 }
 
-/// The stores that both arms end with, taken out of them.
+/// The stores that both branches end with, removed from them.
 fn arms(fresh: &mut Fresh, yes: &mut [Stmt], no: &mut [Stmt]) -> Vec<Stmt> {
     let alike = yes
         .iter()
@@ -51,7 +50,7 @@ fn arms(fresh: &mut Fresh, yes: &mut [Stmt], no: &mut [Stmt]) -> Vec<Stmt> {
     sets(yes, &mut own);
     sets(no, &mut own);
     let (first_yes, first_no) = (yes.len() - alike, no.len() - alike);
-    // Those from the last one that has to stay on.
+    // The stores after the last one that has to remain.
     let movable = yes[first_yes..]
         .iter()
         .rev()
@@ -83,7 +82,6 @@ fn arms(fresh: &mut Fresh, yes: &mut [Stmt], no: &mut [Stmt]) -> Vec<Stmt> {
     moved
 }
 
-/// The variables that statements set.
 fn sets(stmts: &[Stmt], own: &mut FxHashSet<Var>) {
     each_stmt(stmts, &mut |stmt| {
         names(stmt, &mut |var, used| {

@@ -1,40 +1,40 @@
-//! How far accesses move from one turn of the loop around them to the next.
+//! Strides: the distances by which accesses move per iteration of the innermost loop.
 //!
 //! ```text
 //! for i in lo .. hi lanes {
 //!   for j in 0 .. m {
 //!     k = j + 1
-//!     x = xs[f32: i * m + k]        one element further each turn
+//!     x = xs[f32: i * m + k]        one element further each iteration
 //! ```
 //!
-//! Lanes far apart have cache lines of their own. Where each goes on along its row, a line is
-//! there when its next elements are asked for, which [`cost`](super::cost) counts.
+//! Lanes far apart have cache lines of their own. Where each moves along its row, the line is in
+//! the cache for the next elements, which [`cost`](super::cost) takes into account.
 
 use crate::syntax::{Access, Expr, Var};
 use crate::walk::each_part;
 use prim::{BinOp, PrimType, Scalar};
 use rustc_hash::FxHashMap;
 
-/// Elements that a turn may move on: a line of the cache has several more.
+/// The largest distance along a row per iteration: a cache line has several more elements.
 const ALONG: u64 = 2;
 
-/// By how much variables that the innermost loop sets are more from turn to turn, where that
-/// is known; others stay as they are.
+/// The increments per iteration of variables that the innermost loop sets, where they are known;
+/// other variables are invariant.
 pub(super) struct Steps(FxHashMap<Var, Option<i64>>);
 
 impl Steps {
-    /// The beginning of a loop with this counter.
+    /// The state at the start of a loop with this counter.
     pub(super) fn of(counter: Var) -> Self {
         Self(std::iter::once((counter, Some(1))).collect())
     }
 
-    /// A variable gets a value; nothing is known of one without.
+    /// A variable is set to a value, or to an unknown one.
     pub(super) fn set(&mut self, var: Var, value: Option<&Expr>) {
         let step = value.and_then(|value| self.step(value));
         self.0.insert(var, step);
     }
 
-    /// Whether each turn finds its element beside that of the turn before.
+    /// Returns true if an access moves along a row.
     pub(super) fn along(&self, access: &Access) -> bool {
         let dims = access.dims.iter().map(|(index, by)| self.times(index, by));
         let steps = std::iter::once(self.step(&access.offset)).chain(dims);

@@ -1,6 +1,6 @@
-//! Copies of loops: those of few iterations beside those that fill lanes, and those over
-//! rows of few elements ([`rows`](super::rows)) by how many these have; two loops beside
-//! one that counts pairs of indices ([`unravel`](super::unravel)).
+//! Loop versioning: by the trip count for loops in lanes, by the number of elements for loops over
+//! short rows ([`rows`](super::rows)), and the two-loop version of a loop over pairs of indices
+//! ([`unravel`](super::unravel)).
 //!
 //! ```text
 //! for i in lo .. hi independent {        if hi - lo < least {
@@ -10,10 +10,10 @@
 //!                                        }
 //! ```
 //!
-//! Few iterations of a loop that is to run in lanes leave lanes idle: points that are dear
-//! are few in a chunk. They take less time one after another, with lanes for loops inside of
-//! them where these could have them. A copy has variables of its own, as those of the
-//! original become vectors. Needed before statements are numbered for good.
+//! Few iterations of a loop in lanes leave lanes idle: a chunk has few expensive iterations. They
+//! are faster sequentially, with lanes for inner loops where these can have them. A version has
+//! variables of its own, as those of the original become vectors. Runs before statements are
+//! finally numbered.
 
 use super::unravel::{Rows, in_row, is_dear};
 use crate::generate::expr::{add, and, compare, div, max, min, mul, sub};
@@ -26,36 +26,36 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 use target::tasks::{SHORTEST_DEAR, SHORTEST_ROWS, SHORTEST_UNRAVELLED};
 
-/// Indices and sizes up to this one are the same in 32 bits.
+/// The largest index or size that is the same in 32 bits.
 const SMALL: i64 = i32::MAX as i64;
 
-/// Old and new variables.
+/// The new variable for each old one.
 type Renamed = FxHashMap<Var, Var>;
 
-/// What there are copies of a loop for.
+/// The criterion of a loop version.
 #[derive(Clone, Copy)]
 pub(super) enum Twin {
-    /// Fewer iterations than these, from which on lanes take them.
+    /// By trip count: fewer iterations than this bound are sequential.
     Few(i64),
-    /// Two loops, over rows and in each, where rows have enough elements and all numbers
-    /// are small.
+    /// Delinearised: two loops, over rows and in each, where rows have enough elements and all
+    /// numbers are small.
     Unravelled(Rows),
-    /// Each value of a variable, the number of a row's elements, up to
+    /// By the number of a row's elements, a variable: a version for each value up to
     /// [`SHORTEST_ROWS`].
     Rows(Var),
 }
 
-/// Makes copies of loops, given by their numbers.
+/// Makes the versions of loops, given by their numbers.
 pub(super) fn split(function: &mut Function, places: &Places, twins: &BTreeMap<u32, Twin>) {
     let mut split = Split { vars: std::mem::take(&mut function.vars), places, twins, renamed: Vec::new() };
     let body = std::mem::take(&mut function.body);
     function.body = split.block(body, Places::FIRST);
     function.vars = split.vars;
-    // Those that are no task's.
+    // The variables outside of tasks.
     list_copies(&mut function.owned, &split.renamed);
 }
 
-/// Adds the copies of those that are listed.
+/// Adds the copies of the variables in a list to it.
 fn list_copies(list: &mut Vec<Var>, renamed: &[(Var, Var)]) {
     let mut listed: FxHashSet<Var> = list.iter().copied().collect();
     for (old, new) in renamed {
@@ -117,7 +117,7 @@ impl Split<'_> {
         f
     }
 
-    /// The loop, and beside it one that lanes do not take.
+    /// A scalar version for few iterations, and the loop.
     fn twin(&mut self, f: For, at: u32, least: i64) -> Stmt {
         let mut few = vec![Stmt::For(For { how: How::Seq { independent: false }, ..f.clone() })];
         self.rename(&mut few, at);
@@ -126,7 +126,7 @@ impl Split<'_> {
         Stmt::If(cond, few, vec![Stmt::For(f)])
     }
 
-    /// The loop, and beside it one over rows.
+    /// The delinearised version, and the loop.
     fn unravelled(&mut self, f: For, at: u32, rows: Rows) -> Stmt {
         let mut copy = vec![Stmt::For(f.clone())];
         self.rename(&mut copy, at);
@@ -178,7 +178,7 @@ impl Split<'_> {
         new
     }
 
-    /// The loop, and before it copies for what few elements a row has.
+    /// Versions for short rows, and the loop.
     fn by_size(&mut self, f: For, at: u32, size: Var) -> Stmt {
         let mut rest = Stmt::For(f.clone());
         for n in (1..=SHORTEST_ROWS).rev() {
@@ -191,7 +191,7 @@ impl Split<'_> {
         rest
     }
 
-    /// Gives a copy of the loop with this number variables of its own.
+    /// Renames the variables in a copy of the loop with this number.
     fn rename(&mut self, copy: &mut [Stmt], at: u32) {
         let renamed = self.fresh(copy, at);
         each_var_mut(copy, &mut |var| {
@@ -201,7 +201,7 @@ impl Split<'_> {
         });
     }
 
-    /// New variables for those that a loop sets and nothing else names.
+    /// New variables for those that a loop sets and that are local to it.
     fn fresh(&mut self, stmts: &[Stmt], at: u32) -> Renamed {
         let end = self.places.end(at);
         let mut renamed = Renamed::default();

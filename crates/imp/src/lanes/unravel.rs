@@ -1,4 +1,4 @@
-//! Which loops go over pairs of indices that are counted as one.
+//! Delinearisation: finds loops over pairs of indices that are counted as one.
 //!
 //! ```text
 //! for i in lo .. hi independent {        if 8 <= m && .. {
@@ -9,11 +9,11 @@
 //!                                        }
 //! ```
 //!
-//! Programs flatten two dimensions into one where that suits another machine. In two loops
-//! what depends on one index is the same for all of a row, lanes lie side by side in what the
-//! other index reads, and nothing is divided ([`twins`](super::twins) makes the copies). Narrow
-//! numbers have the value of the index below 2^31, which is asked for with the rest. The order
-//! is the same, so loops need not be independent.
+//! Programs flatten two dimensions into one where that suits another machine. In two loops, values
+//! that depend on one index are uniform over a row, accesses by the other index have unit stride
+//! over the lanes, and there is no division ([`twins`](super::twins) makes the versions). 32-bit
+//! numbers equal the index below 2^31, which the guard checks as well. The order is the same, so
+//! loops need not be independent.
 
 use super::rows::look;
 use super::twins::Twin;
@@ -24,19 +24,19 @@ use prim::{BinOp, ConvOp, PrimType};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 
-/// Statements of a loop's body at most.
+/// The largest number of statements of a loop's body.
 const MOST: usize = 200;
-/// From so many statements on, or with loops in it, a body is dear.
+/// From this number of statements on, or with loops in it, a body is expensive.
 const DEAR: usize = 64;
 
-/// A loop's index is divided by this variable of a type.
+/// The loop's index is divided by this variable of a type.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Rows {
     pub(super) ty: PrimType,
     pub(super) size: Var,
 }
 
-/// Whether a loop's body takes much longer than a quotient, so that lanes have to be full.
+/// Returns true if a loop's body takes much longer than a quotient, so that lanes have to be full.
 pub(super) fn is_dear(f: &For) -> bool {
     let (mut count, mut loops) = (0, false);
     each_stmt(&f.body, &mut |stmt| {
@@ -62,7 +62,7 @@ fn rows(f: &For) -> Option<Rows> {
         return None;
     }
     let mut divided = f.body.iter().filter_map(divides).peekable();
-    // Before the whole body is looked at.
+    // A cheap test before the whole body is visited.
     divided.peek()?;
     let index = indices(f);
     let rows = divided.find(|(x, ..)| index.contains(x))?.2;
@@ -77,7 +77,7 @@ fn rows(f: &For) -> Option<Rows> {
     (!own && !shared).then_some(rows)
 }
 
-/// How often statements set variables.
+/// The number of statements that set each variable.
 pub(super) fn sets(stmts: &[Stmt]) -> FxHashMap<Var, usize> {
     let mut sets = FxHashMap::default();
     each_stmt(stmts, &mut |stmt| {
@@ -90,8 +90,7 @@ pub(super) fn sets(stmts: &[Stmt]) -> FxHashMap<Var, usize> {
     sets
 }
 
-/// The variables of a loop's body that have the value of its index throughout, where that is
-/// small.
+/// The variables of a loop's body that equal its index throughout, where the index is small.
 pub(super) fn indices(f: &For) -> FxHashSet<Var> {
     let sets = sets(&f.body);
     let same = f.body.iter().filter_map(|stmt| {
@@ -110,7 +109,7 @@ pub(super) fn indices(f: &For) -> FxHashSet<Var> {
     same.chain([f.var]).collect()
 }
 
-/// What a statement divides, whether it has the quotient or the remainder, and by what.
+/// The dividend of a statement, true for a quotient or false for a remainder, and the divisor.
 fn divides(stmt: &Stmt) -> Option<(Var, bool, Rows)> {
     let Stmt::Set(_, Expr::Binary(op, ty, x, y)) = stmt else {
         return None;
@@ -125,7 +124,7 @@ fn divides(stmt: &Stmt) -> Option<(Var, bool, Rows)> {
     ((quotient || remainder) && wide).then_some((*x, quotient, rows))
 }
 
-/// The loop's body where its index is in this place of this row.
+/// Replaces the quotient and remainder of the loop's index by the given row and position.
 pub(super) fn in_row(f: &mut For, rows: Rows, row: Var, place: Var) {
     let index = indices(f);
     for stmt in &mut f.body {

@@ -1,12 +1,11 @@
-//! What an expression is, seen over all lanes of a group of iterations.
+//! The value of an expression over all lanes of a group of iterations.
 //!
 //! - *uniform*: the same in all lanes, computed once as a scalar;
-//! - *affine*: an integer `base + lane * stride`, `base` a scalar (the value in
-//!   lane 0), which makes addresses cheap; sums and products wrap, so this holds
-//!   whatever the values are;
+//! - *affine*: an integer `base + lane * stride`, `base` a scalar (the value in lane 0), which
+//!   makes addresses cheap; sums and products wrap, so this holds for all values;
 //! - *varying*: a vector.
 //!
-//! Variables that are affine are scalar variables that hold lane 0's value.
+//! Affine variables are scalar variables that hold lane 0's value.
 
 use crate::generate::expr::{add, mul, sub};
 use crate::syntax::{Access, Expr, Var, VarInfo};
@@ -14,7 +13,7 @@ use crate::walk::type_of;
 use prim::{BinOp, ConvOp, PrimType, Scalar};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// How far apart neighbouring lanes are; never the constant 0.
+/// The difference between neighbouring lanes; never the constant 0.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) enum Stride {
     /// A number; for narrow types, modulo their range.
@@ -23,15 +22,15 @@ pub(super) enum Stride {
     Of(Expr),
 }
 
-/// What a variable holds over all lanes.
+/// The shape of a variable over all lanes.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) enum Shape {
-    /// The same everywhere.
+    /// The same in all lanes.
     Uniform,
-    /// An integer, so far from lane to lane; the expression names nothing that
-    /// the loop sets.
+    /// An integer with this difference from lane to lane; the expression names nothing that the
+    /// loop sets.
     Affine(Stride),
-    /// Anything.
+    /// Any values.
     Varying,
 }
 
@@ -46,40 +45,40 @@ pub(super) enum Val {
     Vector(Expr),
 }
 
-/// An array of the loop's body that each lane has for itself.
+/// An array of the loop's body that is private to each lane.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Private {
-    /// The variable of the frame, or of the block.
+    /// The variable of the frame buffer, or of the allocated block.
     pub(super) root: Var,
 }
 
-/// What is known of the variables in a loop's body.
+/// The facts about the variables in a loop's body.
 pub(super) struct Shapes<'a> {
     pub(super) vars: &'a [VarInfo],
-    /// Number of lanes.
+    /// The number of lanes.
     pub(super) lanes: u32,
     /// Variables that the loop sets, itself or in its body.
     pub(super) own: FxHashSet<Var>,
-    /// Shapes of those that are not uniform.
+    /// Shapes of the variables that are not uniform.
     pub(super) known: FxHashMap<Var, Shape>,
-    /// Buffers that lie interleaved by lane.
+    /// Buffers that are interleaved by lane.
     pub(super) private: FxHashMap<Var, Private>,
-    /// Bytes of the private arrays of one lane that lie in the frame.
+    /// The size of one lane's private arrays in the frame, in bytes.
     pub(super) bytes: u64,
-    /// Bytes of the others, each in a block of its own, and extents of copies of any: the
-    /// same in all lanes.
+    /// The sizes in bytes of the other private arrays, each in a block of its own, and extents of
+    /// copies of private arrays: both have to be uniform.
     pub(super) extents: Vec<Expr>,
-    /// What variables are extended from; see [`indices`](super::indices).
+    /// The narrow expressions that variables are extended from; see [`indices`](super::indices).
     pub(super) extended: FxHashMap<Var, (PrimType, Expr)>,
 }
 
 impl Shapes<'_> {
-    /// What a variable holds.
+    /// The shape of a variable.
     pub(super) fn shape(&self, var: Var) -> Shape {
         self.known.get(&var).cloned().unwrap_or(Shape::Uniform)
     }
 
-    /// Whether an expression names nothing that the loop sets.
+    /// Returns true if an expression names nothing that the loop sets.
     pub(super) fn invariant(&self, expr: &Expr) -> bool {
         match expr {
             Expr::Const(_) | Expr::Tunable(_) | Expr::Logging => true,
@@ -154,7 +153,7 @@ impl Shapes<'_> {
                 let args: Vec<Val> = args.iter().map(|arg| self.value(arg)).collect();
                 self.combine(args, |args| Expr::Math(*fun, *ty, args))
             }
-            // Vector expressions do not stand in loops that are still scalar.
+            // Loops that are still scalar have no vector expressions.
             Expr::SharedRoot(_)
             | Expr::SharedQuotient(..)
             | Expr::Splat(..)
@@ -251,8 +250,8 @@ impl Shapes<'_> {
         }
     }
 
-    /// The position of an element in its buffer. In a private array, element
-    /// `e` of lane `l` lies at `e * lanes + l`.
+    /// The position of an element in its buffer. In a private array, element `e` of lane `l` is at
+    /// `e * lanes + l`.
     pub(super) fn position(&self, access: &Access) -> Val {
         let mut position = self.value(&access.offset);
         for (index, stride) in &access.dims {
@@ -275,7 +274,7 @@ impl Shapes<'_> {
     }
 }
 
-/// Folds what additions and multiplications of constants leave.
+/// Folds additions and multiplications of constants.
 fn tidy(value: Val) -> Val {
     fn fold(e: Expr) -> Expr {
         if let Expr::Binary(op @ (BinOp::Add | BinOp::Mul), PrimType::I64, x, y) = e {
@@ -314,7 +313,7 @@ impl Stride {
         Self::from_expr(add(self.expr(), other.expr()))
     }
 
-    /// The stride times a uniform factor of a type, if it can be said.
+    /// The stride times a uniform factor of a type, if it can be expressed.
     fn times(&self, factor: &Expr, ty: PrimType) -> Option<Self> {
         match (self, factor) {
             (Self::Const(n), Expr::Const(factor)) => Some(Self::Const(n.wrapping_mul(factor.as_i64()?))),
@@ -335,7 +334,6 @@ impl Val {
         }
     }
 
-    /// Whether all lanes agree.
     pub(super) const fn is_uniform(&self) -> bool {
         matches!(self, Self::Uniform(_))
     }

@@ -1,22 +1,21 @@
-//! Which variables of a loop's body differ from lane to lane.
+//! Divergence analysis: the variables of a loop's body that differ from lane to lane.
 //!
-//! Control flow is structured, so this is a walk to a fixpoint: a variable
-//! varies if it gets a varying value, or if it is set where not all lanes are
-//! (a *region*: an arm of a varying conditional, the body of a loop that lanes
-//! leave at different times) and a lane that was not there may read it later.
-//! Exactly then setting it has to keep the values of the other lanes.
+//! Control flow is structured, so this is a walk to a fixpoint: a variable varies if it is set to a
+//! varying value, or if it is set where not all lanes are active (a *region*: a branch of a
+//! divergent conditional, the body of a divergent loop) and an inactive lane may read it later. In
+//! exactly these cases setting it has to keep the values of the inactive lanes.
 
 use super::value::{Shape, Shapes, Stride};
 use crate::places::Places;
 use crate::syntax::{Arg, For, How, Stmt, Var};
 use ir::decision::NoLanes;
 
-/// A piece of the body that only some lanes run.
+/// A part of the body in which only some lanes are active.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Region {
-    /// An arm of a conditional: these statements.
+    /// A branch of a conditional: these statements.
     Arm {
-        /// The first one's number.
+        /// The number of the first statement.
         from: u32,
         /// The number after the last one.
         to: u32,
@@ -25,13 +24,13 @@ pub(super) enum Region {
     Loop {
         /// The number after the loop.
         end: u32,
-        /// The number of the next loop around it.
+        /// The number of the innermost loop around it.
         outer: u32,
     },
 }
 
 impl Region {
-    /// Whether setting a variable here has to keep it for lanes that are elsewhere.
+    /// Returns true if setting a variable here has to keep the values of inactive lanes.
     pub(super) fn keeps(self, var: Var, places: &Places) -> bool {
         match (self, places.leader(var)) {
             (_, None) => true,
@@ -41,7 +40,7 @@ impl Region {
     }
 }
 
-/// Rounds after which a body counts as too entangled.
+/// The number of passes over a body after which the analysis gives up.
 const MAX_ROUNDS: usize = 24;
 
 struct Walk<'s, 'a> {
@@ -51,7 +50,7 @@ struct Walk<'s, 'a> {
     problem: Option<NoLanes>,
 }
 
-/// Finds the shapes of all variables of the loop with number `at`.
+/// Infers the shapes of all variables of the loop with number `at`.
 pub(super) fn analyse(shapes: &mut Shapes<'_>, places: &Places, f: &For, at: u32) -> Result<(), NoLanes> {
     let counter = Shape::Affine(Stride::Const(1));
     shapes.known.insert(f.var, counter);
@@ -85,7 +84,7 @@ impl Walk<'_, '_> {
     fn raise(&mut self, var: Var, shape: Shape) {
         let known = self.shapes.known.get(&var);
         let joined = match known {
-            // Nothing was known: whoever read it took it for uniform.
+            // Reads so far have taken it for uniform.
             None => {
                 self.changed = true;
                 shape
@@ -116,7 +115,7 @@ impl Walk<'_, '_> {
                 self.assign(*v, shape, region);
             }
             Stmt::Load(v, access) => {
-                // Lanes read private arrays of their own, wherever that is.
+                // Lanes read their own private arrays, at any position.
                 let private = self.shapes.private.contains_key(&access.buffer);
                 let shape = if !private && self.shapes.position(access).is_uniform() {
                     Shape::Uniform
@@ -182,7 +181,7 @@ impl Walk<'_, '_> {
         debug_assert!(!matches!(f.how, How::Tasks(_)), "tasks are no candidates");
         let from = self.shapes.value(&f.from);
         let uniform = from.is_uniform() && self.shapes.value(&f.to).is_uniform();
-        // The counter moves on in all lanes at once, whoever is still there.
+        // The counter is incremented in all lanes, active or not.
         let shape = from.shape(self.shapes);
         self.raise(f.var, shape);
         let region = self.loop_region(uniform, at, region, outer);

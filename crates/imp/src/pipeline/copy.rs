@@ -1,14 +1,14 @@
-//! Statements under other names.
+//! Renaming of variables in straight-line code.
 
 use crate::syntax::{Access, Expr, LaneAccess, LanePositions, Stmt, Var};
 use crate::walk::{Use, names};
 use rustc_hash::FxHashMap;
 
-/// Old and new variables.
+/// The new variable for each old one.
 pub(super) type Renamed = FxHashMap<Var, Var>;
 
-/// A statement of straight code with new names for the variables that it reads
-/// and for the one that it sets.
+/// A straight-line statement with new variables for those that it reads (`names`) and for the one
+/// that it sets (`set`).
 pub(super) fn renamed(stmt: &Stmt, names: &Renamed, set: &Renamed) -> Stmt {
     let var = |v: &Var| set.get(v).copied().unwrap_or(*v);
     let mask = |mask: &Option<Expr>| mask.as_ref().map(|mask| expr(mask, names));
@@ -82,8 +82,8 @@ fn rename(e: &mut Expr, names: &Renamed) {
     });
 }
 
-/// Statements in which each variable is set once: all settings of a variable but
-/// the last get names by `fresh`.
+/// The statements with each variable set once: all definitions of a variable but the last get new
+/// variables from `fresh`.
 pub(super) fn set_once(stmts: &[Stmt], mut fresh: impl FnMut(Var) -> Var) -> Vec<Stmt> {
     let mut settings: FxHashMap<Var, usize> = FxHashMap::default();
     let each_set = |stmt: &Stmt, f: &mut dyn FnMut(Var)| {

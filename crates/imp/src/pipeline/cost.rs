@@ -1,5 +1,4 @@
-//! What a statement costs by the table of latencies, for vector registers of one
-//! size.
+//! The cost of a statement by the table of latencies, for vector registers of one size.
 
 use crate::syntax::{Expr, Var, VarInfo, VarType};
 use crate::walk::{each_part, lanes_of, type_of};
@@ -10,15 +9,15 @@ use target::latency::{self, Latency};
 /// The costs of one statement or of several.
 #[derive(Clone, Copy, Default, Debug, PartialEq)]
 pub(super) struct Cost {
-    /// From the operands to the result.
+    /// The latency from the operands to the result, in cycles.
     pub(super) latency: f64,
-    /// Cycles of the multipliers.
+    /// The cycles for which it occupies the multipliers.
     pub(super) busy: f64,
-    /// Operations on vector registers.
+    /// The number of operations on vector registers.
     pub(super) operations: f64,
 }
 
-/// What an expression costs: latency along its longest path, the rest in all.
+/// The cost of an expression: latency along its longest path, the rest in total.
 pub(super) fn of(vars: &[VarInfo], expr: &Expr, machine: Machine) -> Cost {
     stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
         let mut cost = Cost::default();
@@ -39,7 +38,7 @@ pub(super) fn of(vars: &[VarInfo], expr: &Expr, machine: Machine) -> Cost {
     })
 }
 
-/// How many vector registers a variable takes; 0 for scalars.
+/// The number of vector registers of a variable; 0 for scalars.
 pub(super) fn registers_of(vars: &[VarInfo], var: Var, machine: Machine) -> f64 {
     match vars.get(var.index()).map(|info| info.ty) {
         Some(VarType::Vector(ty, lanes)) => share(ty, lanes, machine),
@@ -51,16 +50,16 @@ fn share(ty: PrimType, lanes: u32, machine: Machine) -> f64 {
     (f64::from(ty.size() as u32 * lanes) / f64::from(machine.bytes)).max(1.0)
 }
 
-/// How many registers an expression's value takes.
+/// The number of vector registers of an expression's value.
 fn registers(vars: &[VarInfo], expr: &Expr, machine: Machine) -> f64 {
     let (Some(lanes), Some(ty)) = (lanes_of(vars, expr), type_of(vars, expr)) else {
         return 0.0;
     };
-    // Comparisons are made at the operands' width.
+    // Comparisons have the operands' width.
     if let Expr::Compare(_, ty, _, _) = expr { share(*ty, lanes, machine) } else { share(ty, lanes, machine) }
 }
 
-/// Latency of an operation, and cycles of the multipliers for a register of it.
+/// The latency of an operation, and the multipliers' cycles for one register of it.
 pub(crate) fn operation(expr: &Expr) -> Latency {
     match expr {
         Expr::Const(_) | Expr::Var(_) | Expr::Tunable(_) | Expr::Logging | Expr::Lanes(..) => {

@@ -1,33 +1,31 @@
-//! Which part of an iteration runs ahead.
+//! The choice of the part of an iteration that runs ahead.
 //!
-//! A part is all that one statement needs, or all that is there by some time if
-//! nothing has to wait for units: the one keeps little where an iteration is one
-//! long chain, the other cuts chains side by side at once. It has no stores, needs
-//! nothing of the iteration before, and loads only where no iteration stores. The
-//! best one leaves the shortest chains on both sides and little to keep between
-//! them.
+//! A candidate is the backward slice of one statement, or all statements that finish by some time
+//! with unlimited units: the former has few live values where an iteration is one long chain, the
+//! latter cuts parallel chains at once. It has no stores, no loop-carried inputs, and loads only
+//! where no iteration stores. The best one leaves the shortest critical paths on both sides and few
+//! live values between them.
 
 use super::graph::{Graph, Memory};
 use crate::syntax::Var;
 use target::memory::{KEPT_REGISTERS, WINDOW};
 
-/// A chain shorter than this part of what the multipliers have to do costs nothing.
+/// A critical path shorter than this share of the multipliers' busy time costs nothing.
 const WAITING: f64 = 0.6;
-/// The longest chain that is left must be shorter than this part of the whole.
+/// The longest remaining path must be at most this share of the whole.
 const WORTH: f64 = 0.8;
-/// What a register that is kept from one part to the other costs, in cycles.
+/// The cost of a register that is live across the cut, in cycles.
 const KEPT: f64 = 2.0;
 
 /// The part that runs ahead.
 pub(super) struct Cut {
-    /// For each statement, whether it is in the part.
+    /// True for each statement in the part.
     pub(super) early: Vec<bool>,
-    /// What the rest needs of it.
+    /// The variables of the part that the rest reads.
     pub(super) crossing: Vec<Var>,
 }
 
-/// The best part, if any is worth it. `local` says of a variable that nothing
-/// outside of the loop names it.
+/// The best part, if any is worth it. `local` returns true if a variable is named only in the loop.
 pub(super) fn choose(graph: &Graph, local: impl Fn(Var) -> bool) -> Option<Cut> {
     let nodes = &graph.nodes;
     let operations: f64 = nodes.iter().map(|node| node.cost.operations).sum();
@@ -41,7 +39,7 @@ pub(super) fn choose(graph: &Graph, local: impl Fn(Var) -> bool) -> Option<Cut> 
         (0..nodes.len()).map(|at| bound(graph, at) || nodes[at].sets.is_none_or(|var| !local(var))).collect();
     let mut best: Option<(f64, Cut)> = None;
     for at in 0..nodes.len() {
-        // What is as long before as after, more or less.
+        // Only cuts that leave a substantial path on both sides.
         if finished[at] < 0.2 * chain || finished[at] > WORTH * chain {
             continue;
         }
@@ -70,14 +68,14 @@ fn longest(finished: &[f64], counts: impl Fn(usize) -> bool) -> f64 {
     all.map(|(_, time)| *time).fold(0.0, f64::max)
 }
 
-/// Whether a statement cannot run ahead.
+/// Returns true if a statement cannot run ahead.
 fn bound(graph: &Graph, at: usize) -> bool {
     let node = &graph.nodes[at];
     let meets = |other: &super::graph::Node| graph.meet(other.memory, node.memory);
     node.carried || node.traps || matches!(node.memory, Memory::Store(_)) || graph.nodes.iter().any(meets)
 }
 
-/// All that a statement needs, itself included, if all of it can run ahead.
+/// The backward slice of a statement, itself included, if all of it can run ahead.
 fn cone(graph: &Graph, at: usize, bound: &[bool]) -> Option<Vec<bool>> {
     let mut early = vec![false; graph.nodes.len()];
     let mut todo = vec![at];
@@ -92,7 +90,7 @@ fn cone(graph: &Graph, at: usize, bound: &[bool]) -> Option<Vec<bool>> {
     Some(early)
 }
 
-/// All that can run ahead and is there by a time.
+/// The statements that can run ahead and finish by a time.
 fn level(graph: &Graph, finished: &[f64], time: f64, bound: &[bool]) -> Vec<bool> {
     let mut early = vec![false; graph.nodes.len()];
     for (at, node) in graph.nodes.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! What must come before what in straight code, within one run of it.
+//! The dependence graph of straight-line code, within one execution of it.
 
 use super::cost::{self, Cost};
 use crate::syntax::{Expr, Stmt, Var, VarInfo};
@@ -7,14 +7,13 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
 use target::{Machine, latency};
 
-/// What a statement does to memory.
+/// The memory effect of a statement.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Memory {
-    /// Nothing.
     None,
     /// It reads a buffer.
     Load(Var),
-    /// It writes to a buffer.
+    /// It writes a buffer.
     Store(Var),
 }
 
@@ -22,32 +21,32 @@ pub(super) enum Memory {
 pub(super) struct Node {
     /// The variable that it sets.
     pub(super) sets: Option<Var>,
-    /// Registers of that variable.
+    /// The number of vector registers of that variable.
     pub(super) registers: f64,
-    /// Memory.
+    /// The memory effect.
     pub(super) memory: Memory,
-    /// What it costs.
+    /// The cost.
     pub(super) cost: Cost,
-    /// The statements before it that it needs: their results, or to be over.
+    /// The earlier statements that it depends on, by data, anti- or memory dependences.
     pub(super) before: Vec<usize>,
-    /// Those of them whose results it reads.
+    /// The ones of these whose results it reads.
     pub(super) operands: Vec<usize>,
-    /// Whether it reads what a later statement sets: the value of the run before.
+    /// True if it reads a variable that a later statement sets: a loop-carried dependence.
     pub(super) carried: bool,
-    /// Whether it could fail for operands that no iteration has.
+    /// True if it could trap on operands that no iteration has.
     pub(super) traps: bool,
 }
 
-/// Statements and their order.
+/// The statements with their dependences.
 pub(super) struct Graph {
-    /// In the order of the code.
+    /// In program order.
     pub(super) nodes: Vec<Node>,
     apart: Rc<FxHashSet<Var>>,
 }
 
 impl Graph {
-    /// The graph of statements without control flow; `None` if a variable is
-    /// set twice. `apart` are buffers whose block no other buffer denotes.
+    /// The graph of statements without control flow; `None` if a variable is set twice. `apart` has
+    /// the buffers whose block no other buffer denotes.
     pub(super) fn new(
         vars: &[VarInfo],
         stmts: &[Stmt],
@@ -80,7 +79,7 @@ impl Graph {
                     }
                     readers.entry(var).or_default().push(at);
                 }
-                // Who reads the old value goes first.
+                // Anti-dependences.
                 Use::Sets => node.before.extend(readers.get(&var).into_iter().flatten().filter(|r| **r < at)),
             });
             node.before.extend(&node.operands);
@@ -96,7 +95,7 @@ impl Graph {
         Some(graph)
     }
 
-    /// Whether the order of two accesses to memory matters.
+    /// Returns true if the order of two memory accesses matters.
     pub(super) fn meet(&self, x: Memory, y: Memory) -> bool {
         match (x, y) {
             (Memory::Store(a), Memory::Store(b) | Memory::Load(b)) | (Memory::Load(a), Memory::Store(b)) => {
@@ -106,8 +105,8 @@ impl Graph {
         }
     }
 
-    /// When each statement's result is there at the earliest, if nothing has to
-    /// wait for units; only statements for which `counts` holds take time.
+    /// The earliest finishing time of each statement, with unlimited units; only statements for
+    /// which `counts` returns true take time.
     pub(super) fn finished(&self, counts: impl Fn(usize) -> bool) -> Vec<f64> {
         let mut finished: Vec<f64> = Vec::with_capacity(self.nodes.len());
         for (at, node) in self.nodes.iter().enumerate() {
@@ -120,7 +119,7 @@ impl Graph {
     }
 }
 
-/// The statement by itself.
+/// The node of a statement, without its dependences.
 fn plain(vars: &[VarInfo], stmt: &Stmt, machine: Machine) -> Node {
     let mut cost = Cost::default();
     let mut traps = false;

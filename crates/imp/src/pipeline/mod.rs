@@ -1,34 +1,33 @@
-//! Software pipelining: long loops whose iterations overlap.
+//! Software pipelining: overlapping iterations of long loops.
 //!
-//! A processor works on some 150 vector operations at a time, in the order of the
-//! code. Where an iteration has more than that and most of them wait for one
-//! another, its units are idle: the next iteration, which could go on meanwhile,
-//! is too far away. Here the first part A of the next iteration comes to stand
-//! among the second part B of this one, in an order in which operands are ready
-//! when they are wanted (Lam 1988, with two stages):
+//! A processor has some 150 vector operations in flight, in the order of the code. Where an
+//! iteration has more than that and most of them wait for one another, its units are idle: the next
+//! iteration, which could proceed meanwhile, is outside of the window. Here the first part A of the
+//! next iteration is interleaved with the second part B of this one, in an order in which operands
+//! are ready when they are needed (Lam 1988, with two stages):
 //!
 //! ```text
 //! for i in lo .. hi {        if lo < hi {
 //!   A(i)                =>     A(lo)
 //!   B(i)                       for i in lo .. hi scheduled {
 //! }                              A'(min(i + 1, hi - 1)) among B(i)
-//!                                what B needs of A := the same of A'
+//!                                the values of A used in B := those of A'
 //!                              }
 //!                            }
 //! ```
 //!
-//! The last iteration computes its own A once more, for nobody. Every operation
-//! gets the operands that it had: results have the same bits.
+//! The last iteration computes its own A once more, and the result is unused. Every operation gets
+//! the same operands as before: results have the same bits.
 //!
-//! | module | holds |
+//! | module | contents |
 //! |---|---|
-//! | [`cost`] | how long operations take and what they keep busy |
-//! | [`graph`] | what must come before what in a straight piece of code |
-//! | [`cut`] | which part is A |
-//! | [`order`] | the order of statements |
+//! | [`cost`] | latencies and throughput of statements |
+//! | [`graph`] | the dependence graph of straight-line code |
+//! | [`cut`] | the choice of A |
+//! | [`order`] | list scheduling |
 //!
-//! Needs: a verified program, after [`lanes`](crate::lanes). Guarantees: a
-//! verified program with the same results.
+//! Needs: a verified program, after [`lanes`](crate::lanes). Guarantees: a verified program with
+//! the same results.
 
 mod copy;
 pub(crate) mod cost;
@@ -50,18 +49,18 @@ use rustc_hash::FxHashSet;
 use std::rc::Rc;
 use target::Machine;
 
-/// Shorter bodies are not looked at.
+/// The least number of statements of a body.
 const LEAST_STATEMENTS: usize = 32;
-/// Statements of a body at most: the order takes quadratic time.
+/// The largest number of statements of a body: scheduling takes quadratic time.
 const MAX_STATEMENTS: usize = 1000;
-/// Loops in a body that have no more iterations than this are opened up.
+/// The largest trip count of a loop that is unrolled.
 const MOST_OPENED: i64 = 4;
-/// So deep are loops opened up in one another.
+/// The deepest nesting of unrolled loops.
 const MOST_NESTED: u32 = 8;
 
-/// Pipelines the loops of a program where that promises something, each for one unit
-/// of fuel, and shares out the roots of those that would wait for the divider, as
-/// loops have their last shape now.
+/// Pipelines the loops of a program where the estimate promises a gain, each for one unit of fuel.
+/// Also splits the roots of loops bound by the divider between divider and multipliers, as loops
+/// have their final form now.
 pub fn pipeline(mut program: Program, context: &mut Context) -> Program {
     let machine = context.options.machine;
     if context.options.lanes == Lanes::Off {
@@ -92,7 +91,7 @@ struct Pipeline<'f> {
     vars: &'f mut Vec<VarInfo>,
     places: &'f Places,
     machine: Machine,
-    /// Buffers whose blocks others may denote too.
+    /// Buffers whose blocks other variables may denote too.
     shared: &'f FxHashSet<Var>,
     /// Buffers in scope whose block no other buffer denotes.
     apart: Rc<FxHashSet<Var>>,
@@ -171,8 +170,7 @@ impl Pipeline<'_> {
         f
     }
 
-    /// The loop with overlapping iterations, if that is possible and promises
-    /// something.
+    /// The loop with overlapping iterations, if that is possible and promises a gain.
     fn overlapped(&mut self, f: &For, at: u32) -> Option<Stmt> {
         let (vars, fresh) = (self.vars.len(), self.fresh.len());
         let stmt = self.try_overlap(f, at).filter(|_| self.fuel.take());
@@ -208,14 +206,14 @@ impl Pipeline<'_> {
             self.fresh_var(info)
         });
         let graph = Graph::new(self.vars, &body, self.machine, &self.apart)?;
-        // What was named anew is known here alone; the bounds are the loop's own.
+        // New variables are local to this loop; the bounds are outside of it.
         let places = self.places;
         let inside = (at + 1, places.end(at));
         let cut = cut::choose(&graph, |var| var.index() >= known || places.local(var, inside.0, inside.1))?;
         self.rotated(f, &body, &graph, &cut)
     }
 
-    /// The loop whose body are these statements, cut in two.
+    /// The loop over these statements, rotated at a cut.
     fn rotated(&mut self, f: &For, body: &[Stmt], graph: &Graph, cut: &Cut) -> Option<Stmt> {
         let VarType::Scalar(counter_type) = self.vars.get(f.var.index())?.ty else {
             return None;
@@ -228,7 +226,7 @@ impl Pipeline<'_> {
         let one = Expr::Const(Scalar::int(counter_type, 1));
         let binary = |op, x, y| Expr::Binary(op, counter_type, Box::new(x), Box::new(y));
 
-        // A for the first iteration, under its own names.
+        // A for the first iteration, with its own variables.
         let early = || body.iter().zip(&cut.early).filter(|(_, early)| **early);
         let mut first = Renamed::default();
         first.insert(f.var, next);
@@ -238,7 +236,7 @@ impl Pipeline<'_> {
         ];
         start.extend(early().map(|(stmt, _)| copy::renamed(stmt, &first, &first)));
 
-        // A for the next iteration, under new names.
+        // A for the next iteration, with new variables.
         let mut renamed = Renamed::default();
         renamed.insert(f.var, next);
         for (node, _) in graph.nodes.iter().zip(&cut.early).filter(|(_, early)| **early) {
@@ -279,7 +277,7 @@ impl Pipeline<'_> {
     }
 }
 
-/// The buffers of which others are made that denote the same block.
+/// The buffers from which other variables that denote the same block are made.
 fn shared(body: &[Stmt]) -> FxHashSet<Var> {
     let mut shared = FxHashSet::default();
     each_stmt(body, &mut |stmt| {
@@ -290,8 +288,8 @@ fn shared(body: &[Stmt]) -> FxHashSet<Var> {
     shared
 }
 
-/// The statements of a body without control flow, loops of few iterations opened
-/// up, at most `depth` in one another; `None` for other bodies.
+/// The statements of a body without control flow, with loops of few iterations unrolled, at most
+/// `depth` levels deep; `None` for other bodies.
 fn flatten(stmts: &[Stmt], depth: u32, out: &mut Vec<Stmt>) -> Option<()> {
     for stmt in stmts {
         match stmt {

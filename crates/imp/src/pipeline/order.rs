@@ -1,11 +1,11 @@
-//! An order of statements in which operands are ready when they are wanted: list
-//! scheduling, by the longest chain that still follows.
+//! List scheduling by the critical path: an order of statements in which operands are ready when
+//! they are needed.
 
 use super::graph::Graph;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// The statements' numbers in the order in which they should stand.
+/// The indices of the statements in scheduled order.
 pub(super) fn schedule(graph: &Graph) -> Vec<usize> {
     let nodes = &graph.nodes;
     let count = nodes.len();
@@ -22,9 +22,9 @@ pub(super) fn schedule(graph: &Graph) -> Vec<usize> {
     }
     let mut waiting: Vec<usize> = nodes.iter().map(|node| node.before.len()).collect();
     let mut ready_at = vec![0.0_f64; count];
-    // Costs are not negative, and the bits of such floats are in their order.
+    // Costs are not negative, and the bits of such floats have the same order.
     let mut soon: BinaryHeap<Reverse<(u64, usize)>> = BinaryHeap::new();
-    // The one with the longest rest first, the first of equals.
+    // The longest remaining path first; of equals, the first statement.
     let mut ready: BinaryHeap<(u64, Reverse<usize>)> = BinaryHeap::new();
     soon.extend((0..count).filter(|at| waiting[*at] == 0).map(|at| Reverse((0, at))));
     let mut order = Vec::with_capacity(count);

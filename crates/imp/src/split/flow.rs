@@ -1,32 +1,32 @@
-//! Which variables of others a run of statements needs and gives.
+//! The live-in and live-out variables of a run of statements.
 //!
-//! One walk, in time linear in the statements (the variables set in both arms of
-//! a conditional are found by going through both lists).
+//! One walk, in time linear in the statements (the variables set in both branches of a conditional
+//! are found by going through both lists).
 
 use crate::syntax::{Slots, Stmt, Var};
 use crate::walk::{Use, names};
 use rustc_hash::FxHashSet;
 
-/// The state of the walk: what was set on every way to this point.
+/// The state of the walk: the variables set on every path to this point.
 pub(super) struct Flow<'p> {
-    /// Whether a variable is named nowhere else.
+    /// Returns true if a variable is named only in these statements.
     local: &'p dyn Fn(Var) -> bool,
-    /// What belongs to loops of tasks among the statements. Loops side by side may
-    /// have the same variables.
+    /// The variables of task loops among the statements. Adjacent loops may have the same
+    /// variables.
     of_tasks: FxHashSet<Var>,
     certain: FxHashSet<Var>,
-    /// What was added to `certain`, in order.
+    /// The variables added to `certain`, in order.
     log: Vec<Var>,
     needed: Vec<Var>,
     needed_set: FxHashSet<Var>,
     given: Vec<Var>,
     given_set: FxHashSet<Var>,
-    /// A block that others own is given back, or a global is written.
+    /// True if a block that others own is released, or a global is written.
     refused: bool,
 }
 
 impl<'p> Flow<'p> {
-    /// Nothing was looked at.
+    /// The state before the first statement.
     pub(super) fn new(local: &'p dyn Fn(Var) -> bool) -> Self {
         Self {
             local,
@@ -41,23 +41,23 @@ impl<'p> Flow<'p> {
         }
     }
 
-    /// What is read before it was set for certain, in order; none if the
-    /// statements do what a function cannot do for others.
+    /// The variables that may be read before they are set, in order; none if the statements do
+    /// something that an outlined function cannot.
     pub(super) fn needed(&self) -> Option<Vec<Var>> {
         (!self.refused).then(|| self.needed.clone())
     }
 
-    /// What is set, in order.
+    /// The variables that are set, in order.
     pub(super) fn given(&self) -> &[Var] {
         &self.given
     }
 
-    /// Whether it is set on every way through the statements.
+    /// Returns true if a variable is set on every path through the statements.
     pub(super) fn is_certain(&self, var: Var) -> bool {
         self.certain.contains(&var)
     }
 
-    /// Goes on with a statement.
+    /// Continues the walk with a statement.
     pub(super) fn stmt(&mut self, stmt: &Stmt) {
         let in_loop = matches!(stmt, Stmt::For(_));
         names(stmt, &mut |var, used| {
@@ -74,7 +74,7 @@ impl<'p> Flow<'p> {
                     if self.given_set.insert(var) {
                         self.given.push(var);
                     }
-                    // A counter is set if there is an iteration.
+                    // A counter is set only if there is an iteration.
                     if !in_loop && self.certain.insert(var) {
                         self.log.push(var);
                     }
@@ -127,8 +127,8 @@ impl<'p> Flow<'p> {
         }
     }
 
-    /// Walks a list that may not run, with counters set before; what it sets for
-    /// certain.
+    /// Walks a list that may not be executed, with counters set before; returns the variables that
+    /// it sets on every path.
     fn undone(&mut self, stmts: &[Stmt], counters: Vec<Var>) -> Vec<Var> {
         stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
             let before = self.log.len();

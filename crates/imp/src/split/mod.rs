@@ -1,11 +1,10 @@
-//! Very large functions become several.
+//! Outlining: splits very large functions.
 //!
-//! A back end's passes take more than linear time in the size of a function, and
-//! its stack in the depth of its nesting. Programs that people write stay far
-//! below where this matters; generated ones have a thousand branches one inside
-//! the other. Of a function that is too large, pieces of a bounded size (runs of
-//! statements of one list) become functions of their own, innermost first, and
-//! a call takes their place:
+//! A back end's passes take more than linear time in the size of a function, and its stack in the
+//! depth of its nesting. Hand-written programs stay far below the size where this matters;
+//! generated ones have a thousand nested branches. Of a function that is too large, regions of
+//! bounded size (runs of statements of one list) become functions of their own, innermost first,
+//! and are replaced by calls:
 //!
 //! ```text
 //! c = ...                          c = ...
@@ -14,15 +13,15 @@
 //! }                                }
 //! ```
 //!
-//! What a piece reads before it sets it is a parameter, what it sets and others
-//! read is a result. A piece stays where it is if that is no call: where it sets
-//! a borrowed buffer that is used outside, or gives back a block that it does not
-//! own. A variable that a piece sets on some ways only is handed through, and 0
-//! at the start of its frame (the function, or a loop of tasks).
+//! Variables that a region reads before it sets them are parameters, those that it sets and other
+//! code reads are results. A region is not outlined where a call cannot replace it: where it sets a
+//! borrowed buffer that is used outside, or releases a block that it does not own. A variable that
+//! a region sets on some paths only is passed through, and initialised to 0 at the start of its
+//! frame (the function, or a task loop).
 //!
-//! Needs: a verified program; runs last, so that no other pass sees the pieces.
-//! Guarantees: a verified program with the same results. Pieces check the stack,
-//! since thousands of them may be active.
+//! Needs: a verified program; runs last, so that no other pass sees the outlined functions.
+//! Guarantees: a verified program with the same results. Outlined functions check the stack, since
+//! thousands of them may be active.
 
 mod flow;
 
@@ -38,37 +37,37 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// What is too large, by weight.
+/// The size limits, by weight.
 #[derive(Clone, Copy, Debug)]
 pub struct Sizes {
-    /// Functions of more are split.
+    /// Functions above this weight are split.
     pub function: u64,
-    /// Loops of tasks of more are split: calls cost time there.
+    /// Task loops above this weight are split; the limit is higher as calls cost time there.
     pub tasks: u64,
-    /// The weight of a piece, about; at most that of a conditional of two such.
-    /// Runs of less than an eighth are not worth a call.
+    /// The approximate weight of an outlined function; at most that of a conditional with two
+    /// branches of this weight. Runs of less than an eighth are not worth a call.
     pub piece: u64,
 }
 
 impl Default for Sizes {
-    /// LLVM takes 1.6 times as long for functions of 8,000 as for pieces of 2,000
-    /// (`bench/run.py generated`, `library`).
+    /// LLVM takes 1.6 times as long for functions of 8,000 as for functions of 2,000 (`bench/run.py
+    /// generated`, `library`).
     fn default() -> Self {
         Self { function: 5000, tasks: 16_000, piece: 2000 }
     }
 }
 
-/// Pieces have no more parameters and results than this.
+/// The largest number of parameters and results of an outlined function.
 const MOST_VALUES: usize = 256;
 
-/// The weight of a conditional: blocks of a back end weigh more than operations.
+/// The weight of a conditional: basic blocks cost a back end more than operations.
 const BRANCH: u64 = 6;
-/// The weight of a loop, for which passes of their own look.
+/// The weight of a loop: loop passes visit it.
 const LOOP: u64 = 64;
-/// The weight of a loop of tasks, whose body is a function of its own.
+/// The weight of a task loop, whose body is a function of its own.
 const TASKS: u64 = 50;
 
-/// Splits the functions that are too large.
+/// Splits the functions that are too large, each for one unit of fuel.
 pub fn split(mut program: Program, sizes: Sizes, context: &mut Context) -> Program {
     let first = program.functions.len();
     let done = context.over(program.functions, |mut function, own| {
@@ -81,7 +80,7 @@ pub fn split(mut program: Program, sizes: Sizes, context: &mut Context) -> Progr
     program.functions = Vec::with_capacity(first);
     let mut all = Vec::new();
     for (mut function, mut pieces) in done {
-        // The pieces of each function are numbered as if they were the only ones.
+        // The outlined functions of each function are numbered as if they were the only ones.
         let before = all.len() as u32;
         if before > 0 && !pieces.is_empty() {
             for function in std::iter::once(&mut function).chain(&mut pieces) {
@@ -102,7 +101,7 @@ pub fn split(mut program: Program, sizes: Sizes, context: &mut Context) -> Progr
     program
 }
 
-/// Whether any frame of a function may be too large.
+/// Returns true if any frame of a function may be too large.
 fn heavy(body: &[Stmt], sizes: Sizes) -> bool {
     let mut weight = 0;
     crate::walk::each_stmt(body, &mut |stmt| weight += own_weight(stmt));
@@ -128,7 +127,7 @@ fn split_function(function: &mut Function, sizes: Sizes, first: usize, pieces: &
     function.owned.retain(|var| !frame.moved.contains(var));
 }
 
-/// Of one statement, without what is nested in it.
+/// The weight of one statement without its nested ones.
 fn own_weight(stmt: &Stmt) -> u64 {
     let mut weight = match stmt {
         Stmt::If(..) => BRANCH,
@@ -143,7 +142,7 @@ fn own_weight(stmt: &Stmt) -> u64 {
     weight
 }
 
-/// Of all statements of a frame, those of tasks in it excepted.
+/// The weight of all statements of a frame, except those in its task loops and kernels.
 fn frame_weight(stmts: &[Stmt]) -> u64 {
     stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
         stmts
@@ -161,19 +160,19 @@ fn frame_weight(stmts: &[Stmt]) -> u64 {
     })
 }
 
-/// A function, or a loop of tasks.
+/// A function, or a task loop.
 #[derive(Default)]
 struct Frame {
-    /// Whether it is too large.
+    /// True if it is too large.
     large: bool,
     owned: FxHashSet<Var>,
-    /// Variables that belong to pieces now.
+    /// Variables that now belong to outlined functions.
     moved: FxHashSet<Var>,
-    /// Variables that have to be 0 at the start.
+    /// Variables that must be 0 at the start.
     zero: BTreeSet<Var>,
 }
 
-/// The value that a variable has at the start of its frame.
+/// The initial value of a variable at the start of its frame.
 fn zero(ty: VarType) -> Option<Expr> {
     match ty {
         VarType::Scalar(ty) => Some(Expr::Const(Scalar::zero(ty))),
@@ -194,7 +193,7 @@ impl Frame {
         }
     }
 
-    /// The body with what has to come before it.
+    /// The body after the initialisation of variables.
     fn started(&self, body: Vec<Stmt>, vars: &[VarInfo]) -> Vec<Stmt> {
         let start = self.zero.iter();
         let start = start.filter_map(|var| Some(Stmt::Set(*var, zero(vars.get(var.index())?.ty)?)));
@@ -214,10 +213,10 @@ struct Split<'f> {
     vars: &'f [VarInfo],
     places: &'f Places,
     name: &'f str,
-    /// The number of the first piece of all as a function.
+    /// The number of the first outlined function in the program.
     first: usize,
     pieces: &'f mut Vec<Function>,
-    /// How many pieces of this function there are.
+    /// The number of functions outlined from this one.
     made: u32,
     sizes: Sizes,
     /// The innermost frame.
@@ -225,7 +224,7 @@ struct Split<'f> {
 }
 
 impl Split<'_> {
-    /// A list, and its weight when its pieces are gone.
+    /// Outlines from a list; also returns its weight without what was outlined.
     fn block(&mut self, stmts: Vec<Stmt>, mut at: u32) -> (Vec<Stmt>, u64) {
         stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
             let mut items = Vec::with_capacity(stmts.len());
@@ -275,9 +274,9 @@ impl Split<'_> {
                     let (body, weight) = self.block(f.body, at + 1);
                     (Stmt::For(For { body, ..f }), own + weight)
                 }
-                // A kernel is another program.
+                // The device code is another program.
                 How::Grid(_) | How::Block(_) => (Stmt::For(f), own),
-                // Their statements stand as they were put.
+                // The order of their statements is scheduled.
                 How::Scheduled | How::Lanes(_) => {
                     let weight = frame_weight(&f.body);
                     (Stmt::For(f), own + weight)
@@ -302,15 +301,15 @@ impl Split<'_> {
         f
     }
 
-    /// Adds a run of statements to a list, as a call if it is worth one; the
-    /// weight of what was added.
+    /// Appends a run of statements to a list, as a call if it is worth one; returns the weight of
+    /// what was appended.
     fn run(&mut self, mut run: Vec<Item>, weight: u64, out: &mut Vec<Stmt>) -> u64 {
         let (Some(from), Some(to)) = (run.first().map(|i| i.from), run.last().map(|i| i.to)) else {
             return 0;
         };
         let mut behind = Vec::new();
         if 8 * weight >= self.sizes.piece {
-            // Blocks of others are given back after the call.
+            // Blocks that others own are released after the call.
             let places = self.places;
             let others = |stmt: &Stmt| {
                 if let Stmt::Release(var) = stmt
@@ -335,8 +334,8 @@ impl Split<'_> {
         weight
     }
 
-    /// What a run of statements would take and give as a function; none where
-    /// it cannot be one.
+    /// The parameters and results of a run of statements as a function; none where it cannot be
+    /// one.
     fn interface(&mut self, run: &[Item], from: u32, to: u32, behind: &[Var]) -> Option<Interface> {
         let local = |var: Var| self.places.local(var, from, to);
         let mut flow = Flow::new(&local);
@@ -373,7 +372,7 @@ impl Split<'_> {
         Some(Interface { inputs, outputs })
     }
 
-    /// Makes a function of a run of statements; the call.
+    /// Makes a function of a run of statements; returns the call.
     fn piece(&mut self, run: Vec<Item>, (from, to): (u32, u32), interface: Interface) -> Stmt {
         let Interface { inputs, outputs } = interface;
         let mut renaming = Renaming::new(self.vars);
@@ -391,7 +390,7 @@ impl Split<'_> {
             }
             if !outside.contains(&old) && self.places.local(old, from, to) {
                 self.frame.moved.insert(old);
-                // What it wants of the start goes with it.
+                // Its initialisation moves with it.
                 if self.frame.zero.remove(&old) {
                     let value = zero(self.vars[old.index()].ty);
                     start.extend(value.map(|value| Stmt::Set(new, value)));
@@ -420,13 +419,13 @@ impl Split<'_> {
     }
 }
 
-/// What a piece takes and gives.
+/// The parameters and results of an outlined function.
 struct Interface {
     inputs: Vec<Var>,
     outputs: Vec<Var>,
 }
 
-/// New variables for those of a function that come up, in order.
+/// The new variables of an outlined function, numbered in order of appearance.
 struct Renaming<'f> {
     from: &'f [VarInfo],
     new: FxHashMap<Var, Var>,

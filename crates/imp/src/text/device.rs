@@ -1,4 +1,4 @@
-//! What threads of a device do, as text and back.
+//! Printer and parser of the statements of device threads.
 //!
 //! ```text
 //! barrier
@@ -16,7 +16,6 @@ use crate::{DeviceOp, Stmt, Update};
 use prim::BinOp;
 
 impl Printer<'_> {
-    /// The statement's text.
     pub(super) fn device_op(&self, op: &DeviceOp) -> String {
         match op {
             DeviceOp::Barrier => "barrier".to_owned(),
@@ -44,7 +43,7 @@ impl Printer<'_> {
 }
 
 impl FunctionParser<'_, '_> {
-    /// What stands behind `atomic`.
+    /// Parses the operands of `atomic`.
     pub(super) fn atomic(&mut self) -> Result<Stmt> {
         let old = self.take_var()?;
         if let Some(old) = old {
@@ -61,7 +60,7 @@ impl FunctionParser<'_, '_> {
         Ok(Stmt::Device(DeviceOp::Update(Box::new(Update { old, at, op, value }))))
     }
 
-    /// What stands behind `swap`.
+    /// Parses the operands of `swap`.
     pub(super) fn swap(&mut self) -> Result<Stmt> {
         let old = self.typed_var()?;
         self.p.punct("=")?;
@@ -73,7 +72,7 @@ impl FunctionParser<'_, '_> {
         Ok(Stmt::Device(DeviceOp::Swap { old, at, expected, value }))
     }
 
-    /// What stands behind `signal`.
+    /// Parses the operands of `signal`.
     pub(super) fn signal(&mut self) -> Result<Stmt> {
         let at = self.one_element()?;
         self.p.punct("<-")?;
@@ -81,7 +80,7 @@ impl FunctionParser<'_, '_> {
         Ok(Stmt::Device(DeviceOp::Signal { at, value }))
     }
 
-    /// What stands behind `await`.
+    /// Parses the operands of `await`.
     pub(super) fn await_(&mut self) -> Result<Stmt> {
         let var = self.typed_var()?;
         self.p.punct("=")?;

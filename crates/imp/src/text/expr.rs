@@ -1,11 +1,10 @@
-//! The parser's part for expressions.
+//! The parser of expressions.
 
 use super::parse::{FunctionParser, Result};
 use crate::{Expr, MAX_LANES, TunableId};
 use prim::{BinOp, CmpOp, ConvOp, MathFun, PrimType, UnOp};
 
 impl FunctionParser<'_, '_> {
-    /// An expression.
     pub(super) fn expr(&mut self) -> Result<Expr> {
         if let Some(var) = self.take_var()? {
             return Ok(Expr::Var(var));
@@ -37,7 +36,7 @@ impl FunctionParser<'_, '_> {
         Ok(Expr::Binary(op, PrimType::I64, x, y))
     }
 
-    /// An operator with its operands.
+    /// Parses an operator with its operands.
     fn operator(&mut self) -> Result<Expr> {
         let Some(word) = self.p.peek_ident() else {
             return self.p.expected("an expression");
@@ -125,7 +124,7 @@ impl FunctionParser<'_, '_> {
         Ok(TunableId(self.p.integer()?))
     }
 
-    /// An operator that has one type.
+    /// Parses an operator that has one type.
     fn at_type(&mut self, name: &str, ty: PrimType) -> Result<Expr> {
         if let Some(op) = BinOp::from_name(name) {
             self.p.ident()?;
@@ -172,7 +171,7 @@ impl FunctionParser<'_, '_> {
         }
     }
 
-    /// A number of lanes within an operator's name.
+    /// Parses a number of lanes within an operator's name.
     fn lanes(&self, text: &str) -> Result<u32> {
         match text.parse() {
             Ok(lanes) if lanes <= MAX_LANES => Ok(lanes),
@@ -180,18 +179,18 @@ impl FunctionParser<'_, '_> {
         }
     }
 
-    /// Expressions in parentheses.
+    /// Parses expressions in parentheses.
     pub(super) fn exprs(&mut self) -> Result<Vec<Expr>> {
         self.p.punct("(")?;
         self.exprs_until(")")
     }
 
-    /// Expressions and the closing punctuation.
+    /// Parses expressions and the closing punctuation.
     pub(super) fn exprs_until(&mut self, close: &str) -> Result<Vec<Expr>> {
         self.separated(close, Self::expr)
     }
 
-    /// As many operands in parentheses.
+    /// Parses `N` operands in parentheses.
     fn operands<const N: usize>(&mut self) -> Result<[Box<Expr>; N]> {
         let mut operands = Vec::with_capacity(N);
         self.p.punct("(")?;

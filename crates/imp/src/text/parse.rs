@@ -1,4 +1,4 @@
-//! The parser: programs, functions, variables.
+//! The parser of programs, functions and variables.
 
 use crate::{Check, Code, Data, Entry, FunId, Function, MAX_LANES, Program, Tunable, Var, VarInfo, VarType};
 use ir::text::{ParseError, Parser, max_depth};
@@ -8,13 +8,12 @@ use std::sync::Arc;
 
 pub(super) type Result<T> = std::result::Result<T, ParseError>;
 
-/// The program that the text describes; [`verify`](crate::verify) says whether
-/// it is valid.
+/// Parses a program; [`verify`](crate::verify) checks that it is valid.
 ///
 /// # Errors
 ///
-/// The first thing that is not as it should be: the level, syntax, the name of
-/// no function, a variable with two types, nesting deeper than [`max_depth`].
+/// The first error: a wrong level, a syntax error, an unknown function, a variable with two types,
+/// or nesting deeper than [`max_depth`].
 pub fn parse(text: &str) -> Result<Program> {
     let mut p = Parser::new(text)?;
     let mut functions: FxHashMap<Arc<str>, FunId> = FxHashMap::default();
@@ -80,7 +79,7 @@ pub fn parse(text: &str) -> Result<Program> {
     Ok(program)
 }
 
-/// `#n`, where `n` is the number that comes next.
+/// Parses `#n`, where `n` has to be the next number.
 fn numbered(p: &mut Parser<'_>, next: usize) -> Result<()> {
     p.punct("#")?;
     match p.take_integer::<usize>() {
@@ -89,7 +88,7 @@ fn numbered(p: &mut Parser<'_>, next: usize) -> Result<()> {
     }
 }
 
-/// Strings of hexadecimal digits, two for each byte.
+/// Parses strings of hexadecimal digits, two for each byte.
 fn bytes(p: &mut Parser<'_>) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     while let Some(text) = p.take_string() {
@@ -129,7 +128,7 @@ fn var_type(p: &mut Parser<'_>) -> Result<VarType> {
     }
 }
 
-/// A function being read.
+/// The parser of one function.
 pub(super) struct FunctionParser<'f, 't> {
     pub(super) p: &'f mut Parser<'t>,
     pub(super) functions: &'f FxHashMap<Arc<str>, FunId>,
@@ -185,7 +184,7 @@ impl FunctionParser<'_, '_> {
 
     // --- Variables -------------------------------------------------------
 
-    /// A variable, if one is there.
+    /// Parses a variable, if one follows.
     pub(super) fn take_var(&mut self) -> Result<Option<Var>> {
         Ok(self.p.take_name()?.map(|name| Var(name.0)))
     }
@@ -208,7 +207,7 @@ impl FunctionParser<'_, '_> {
         self.list(Self::typed_var)
     }
 
-    /// `: type` behind a variable.
+    /// Parses `: type` behind a variable.
     pub(super) fn type_of(&mut self, var: Var) -> Result<()> {
         self.p.punct(":")?;
         let ty = var_type(self.p)?;
@@ -220,7 +219,7 @@ impl FunctionParser<'_, '_> {
         }
     }
 
-    /// Whether a variable is a buffer, by what the text so far says.
+    /// Returns true if a variable is a buffer, by the text so far.
     pub(super) fn is_buffer(&self, var: Var) -> bool {
         matches!(self.types.get(&var.0), None | Some(VarType::Buffer(_)))
     }
@@ -232,7 +231,7 @@ impl FunctionParser<'_, '_> {
         self.separated(")", item)
     }
 
-    /// Items with commas between them, and the closing punctuation.
+    /// Parses items with commas between them, and the closing punctuation.
     pub(super) fn separated<T>(
         &mut self,
         close: &str,
@@ -253,7 +252,7 @@ impl FunctionParser<'_, '_> {
         }
     }
 
-    /// Runs `f` one level deeper.
+    /// Runs `f` one nesting level deeper.
     pub(super) fn deeper<T>(&mut self, f: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         if self.depth >= self.max_depth {
             return self.p.error(format!("nested more than {} deep", self.max_depth));

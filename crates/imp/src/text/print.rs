@@ -9,10 +9,10 @@ use prim::{BinOp, PrimType, Scalar};
 use std::cell::Cell;
 use std::fmt::Write;
 
-/// Bytes of constant data in a line.
+/// The number of bytes of constant data in a line.
 const DATA_LINE: usize = 64;
 
-/// The program as text.
+/// Prints a program.
 pub fn print(program: &Program) -> String {
     let mut out = String::new();
     let _ = writeln!(out, "imp file {}", quote(&program.source_name));
@@ -60,7 +60,7 @@ pub fn print(program: &Program) -> String {
 pub(crate) fn show_stmt(program: &Program, function: &Function, stmt: &Stmt) -> String {
     let mut printer = Printer::new(program, function);
     printer.depth = 0;
-    // What stands in its blocks is of no interest.
+    // The nested blocks are not shown.
     match stmt {
         Stmt::If(cond, _, _) => printer.line(&format!("if {}", printer.expr(cond))),
         Stmt::While(cond, _) => printer.line(&format!("while {}", printer.var(*cond))),
@@ -78,7 +78,7 @@ pub(crate) fn show_stmt(program: &Program, function: &Function, stmt: &Stmt) -> 
 
 fn function_name(program: &Program, id: u32) -> String {
     match program.functions.get(id as usize) {
-        // A function of the name `fun` would look like the head of another.
+        // A function named `fun` would look like the head of another.
         Some(function) if is_identifier(&function.name) && &*function.name != "fun" => {
             function.name.to_string()
         }
@@ -102,7 +102,7 @@ fn print_entry(program: &Program, entry: &Entry, out: &mut String) {
     );
 }
 
-/// How much of a variable the text shows.
+/// The part of a variable's declaration that the text has shown.
 #[derive(Clone, Copy, PartialEq, PartialOrd)]
 enum Shown {
     Nowhere,
@@ -114,7 +114,7 @@ pub(super) struct Printer<'a> {
     program: &'a Program,
     function: &'a Function,
     shown: Vec<Cell<Shown>>,
-    /// Scalar arguments of calls that stood before their type did.
+    /// Scalar arguments of calls that appeared before their type.
     early: Vec<Var>,
     out: String,
     depth: usize,
@@ -156,7 +156,7 @@ impl<'a> Printer<'a> {
         head
     }
 
-    /// The variables of which the text so far does not say what they are.
+    /// The variables whose type the text so far does not give.
     fn other_vars(&self) -> String {
         let other = |(shown, info): (&Cell<Shown>, &crate::VarInfo)| match info.ty {
             VarType::HOST => shown.get() < Shown::Name,

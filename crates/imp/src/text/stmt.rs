@@ -1,4 +1,4 @@
-//! The parser's part for statements.
+//! The parser of statements.
 
 use super::parse::{FunctionParser, Result, function_id};
 use crate::{
@@ -7,7 +7,7 @@ use crate::{
 };
 
 impl FunctionParser<'_, '_> {
-    /// Statements and the closing brace.
+    /// Parses statements and the closing brace.
     pub(super) fn block(&mut self) -> Result<Vec<Stmt>> {
         self.deeper(|f| {
             let mut stmts = Vec::new();
@@ -125,7 +125,7 @@ impl FunctionParser<'_, '_> {
         self.p.integer()
     }
 
-    /// What a variable with a type gets.
+    /// Parses the value of a variable with a type.
     fn value(&mut self, var: Var) -> Result<Stmt> {
         if self.p.take_keyword("global") {
             return Ok(Stmt::ReadGlobal(var, GlobalId(self.id()?)));
@@ -153,7 +153,7 @@ impl FunctionParser<'_, '_> {
         })
     }
 
-    /// The place that a failure names, if there is one.
+    /// Parses the source span of a failure, if there is one.
     fn place(&mut self) -> Result<Option<CheckId>> {
         if self.p.peek_ident() != Some("at") {
             return Ok(None);
@@ -163,7 +163,7 @@ impl FunctionParser<'_, '_> {
         Ok(Some(CheckId(self.id()?)))
     }
 
-    /// What a buffer variable gets.
+    /// Parses the value of a buffer variable.
     fn buffer(&mut self, var: Var) -> Result<Stmt> {
         match self.p.peek_ident() {
             Some("alloc") => {
@@ -238,7 +238,7 @@ impl FunctionParser<'_, '_> {
         Ok(Element::One(Access { buffer, elem, offset, dims }))
     }
 
-    /// An element, its buffer included.
+    /// Parses an element with its buffer.
     pub(super) fn one_element(&mut self) -> Result<Access> {
         let buffer = self.var()?;
         match self.element(buffer)? {
@@ -384,8 +384,8 @@ impl FunctionParser<'_, '_> {
         let results = self.typed_vars()?;
         self.p.punct("=")?;
         let fun = function_id(self.p, self.functions)?;
-        // Types of all variables are known only at the end of the function; a
-        // variable that is passed has got its value, and its type, before.
+        // Types of all variables are known only at the end of the function; a variable that is
+        // passed has got its value, and its type, before.
         let args = self.list(|f| {
             Ok({
                 let expr = f.expr()?;
@@ -408,8 +408,7 @@ impl FunctionParser<'_, '_> {
     }
 }
 
-/// What stands in brackets behind a buffer: one element, or one for each lane
-/// with a mask.
+/// The accesses in brackets behind a buffer: one element, or one per lane with a mask.
 enum Element {
     One(Access),
     Lanes(LaneAccess, Option<Expr>),

@@ -1,5 +1,5 @@
-//! Checks one function: variables, statements, loops and calls (points 1 to 6,
-//! 8 and 10 of the list in [`verify`](super)); its expressions and loops, in [`expr`] and [`loops`].
+//! Checks one function: variables, statements and calls (points 1 to 6, 8, 10 and 11 of the list in
+//! [`verify`](super)); its expressions and loops, in [`expr`] and [`loops`].
 
 mod expr;
 mod loops;
@@ -13,30 +13,30 @@ use crate::{
 };
 use prim::PrimType;
 
-/// A *frame* is the function (number 0) or one of its loops of tasks.
+/// A check of one function. A *frame* is the function (number 0) or one of its task loops.
 pub(super) struct FunctionCheck<'t, 'a> {
     tables: &'t mut Tables<'a>,
     id: FunId,
     function: &'a Function,
     /// The frame that each variable belongs to at this point of the walk.
     home: Vec<u32>,
-    /// Whether each variable is in a list of owned variables.
+    /// True for each variable that is in a list of owned variables.
     owned: Vec<bool>,
-    /// Whether each variable is the counter of a loop around this point.
+    /// True for each variable that is the counter of a loop around this point.
     counter: Vec<bool>,
-    /// When each variable was last a call's result.
+    /// The number of the last list of distinct variables that each variable was in.
     stamp: Vec<u32>,
     stamps: u32,
-    /// For each frame so far, whether this point is inside it.
+    /// True for each frame so far that is around this point.
     open: Vec<bool>,
     /// The innermost frame.
     frame: u32,
-    /// What the loops of tasks that are still to come capture.
+    /// The captures of the task loops and kernels that are still to come.
     captures: std::vec::IntoIter<Vec<Var>>,
 }
 
 impl<'t, 'a> FunctionCheck<'t, 'a> {
-    /// Nothing is checked yet.
+    /// A check that has not yet run.
     pub(super) fn new(tables: &'t mut Tables<'a>, id: FunId, function: &'a Function) -> Self {
         let n = function.vars.len();
         Self {
@@ -93,7 +93,7 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
         self.block(&function.body);
     }
 
-    /// No variable stands twice in a list.
+    /// Checks that no variable is in a list twice.
     fn distinct(&mut self, vars: &[Var], what: &str) {
         self.stamps += 1;
         for var in vars {
@@ -161,7 +161,7 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
         });
     }
 
-    /// The place that a failure names exists.
+    /// Checks that the check with the source span of a failure exists.
     fn place(&mut self, place: Option<CheckId>) {
         if let Some(place) = place
             && self.tables.formats.get(place.0 as usize).is_none()
@@ -170,7 +170,7 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
         }
     }
 
-    /// A tuning parameter exists.
+    /// Checks that a tuning parameter exists.
     fn tunable(&mut self, id: TunableId) {
         if id.0 as usize >= self.tables.program.tunables.len() {
             self.error(format!("tunable#{} does not exist", id.0));
@@ -181,7 +181,7 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
         self.function.vars.get(var.index()).map(|info| info.ty)
     }
 
-    /// The variable is named here: it exists and belongs to a frame around.
+    /// Checks a named variable: it exists and belongs to an enclosing frame. Returns its type.
     fn read(&mut self, var: Var) -> Option<VarType> {
         let Some(ty) = self.var_type(var) else {
             self.error(format!("variable {} does not exist", var.0));
@@ -211,7 +211,7 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
         Some(ty)
     }
 
-    /// A scalar or vector variable gets a value, whose type may be unknown.
+    /// Checks that a scalar or vector variable may be set to a value, whose type may be unknown.
     fn write_value(&mut self, var: Var, value: Option<VarType>) {
         match (self.write(var), value) {
             (Some(VarType::Buffer(_)), _) => {
@@ -487,7 +487,7 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
         }
     }
 
-    /// A plan is possible for the copy.
+    /// Checks that a plan is possible for the copy.
     fn plan(&mut self, to: &Region, from: &Region, extents: &[Expr], plan: Plan) {
         let fits = match plan {
             Plan::Memory => copies::is_row(to, from, extents),

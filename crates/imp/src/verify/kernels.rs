@@ -1,6 +1,5 @@
-//! What may stand where in programs for devices (points 12 to 15 of the list in
-//! [`verify`](super)): which memory the host and threads reach, what a kernel consists
-//! of, what functions do that kernels call.
+//! Checks the rules for devices (points 12 to 15 of the list in [`verify`](super)): the memory that
+//! the host and threads access, the parts of a kernel, and the functions that kernels call.
 
 use super::uniform::divergent_barriers;
 use super::{Tables, VerifyError};
@@ -13,14 +12,14 @@ use crate::{
 use prim::PrimType;
 use target::device::{GROUP, SCRATCHPAD_BYTES, is_atomic, is_word};
 
-/// Who runs code.
+/// The executor of code.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Who {
     /// The host, outside of tasks or in one.
     Host { in_task: bool },
     /// A thread of a device.
     Thread,
-    /// A thread that has called a function.
+    /// A function that a thread has called.
     Callee,
 }
 
@@ -90,7 +89,7 @@ impl<'a> Walk<'a> {
         self.function.vars.get(var.index())?.ty.space()
     }
 
-    /// Elements of a buffer are read or written.
+    /// Checks an access to the elements of a buffer.
     fn touch(&mut self, var: Var, who: Who) {
         let Some(space) = self.space(var) else { return };
         let reached = match space {
@@ -105,7 +104,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// A new block of a buffer may lie where its type says.
+    /// Checks that a new block of a buffer may be in the space of its type.
     fn made(&mut self, var: Var, spaces: &[Space], how: &str) {
         let Some(space) = self.space(var) else { return };
         if !spaces.contains(&space) {
@@ -123,7 +122,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// What only the host does.
+    /// Checks that the host executes the statement.
     fn host_alone(&mut self, who: Who, what: &str) {
         if !who.is_host() {
             self.error(format!("a kernel {what}"));
@@ -202,7 +201,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Threads have no parameters of the context.
+    /// Checks that threads read no tuning parameters of the context.
     fn value(&mut self, expr: &Expr, who: Who) {
         if !who.is_host() && asks_context(expr) {
             self.error("a kernel asks the context for a tuning parameter");
@@ -271,7 +270,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Several threads reach an element.
+    /// Checks an element that several threads access.
     fn shared(&mut self, access: &Access) {
         let spaces = [Space::Device, Space::Scratchpad];
         self.made(access.buffer, &spaces, "changed atomically");
@@ -368,7 +367,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Blocks and threads are counted from 0.
+    /// Checks that blocks or threads are counted from 0.
     fn counts(&mut self, f: &For) {
         let info = self.function.vars.get(f.var.index());
         let is_i64 = info.is_none_or(|info| info.ty == VarType::Scalar(PrimType::I64));
@@ -380,14 +379,15 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// Whether an expression has the value of a tuning parameter.
+/// Returns true if an expression reads the context: a tuning parameter, or if comparisons are
+/// logged.
 fn asks_context(expr: &Expr) -> bool {
     let mut found = matches!(expr, Expr::Tunable(_) | Expr::Logging);
     crate::walk::each_part(expr, &mut |part| found |= asks_context(part));
     found
 }
 
-/// Whether a program has kernels.
+/// Returns true if a program has kernels.
 pub fn has_kernels(program: &crate::Program) -> bool {
     program.functions.iter().any(|function| {
         let mut found = false;

@@ -1,19 +1,18 @@
-//! Barriers where threads of a block have parted: some would wait for others that never
-//! come.
+//! Finds barriers in divergent code: some threads of the block would wait for others that never
+//! arrive.
 //!
-//! What differs from thread to thread is found by following what depends on what. A
-//! variable depends on all that is read to compute it, and on what decides whether it is
-//! set: the conditions and bounds around, each of which is a node too. The sources are
-//! the thread's number, what it reads from memory of its own, and what it gets from
-//! atomic updates, awaited signals and from functions that are given memory; what they make
-//! of scalars is the same of the same. An element of shared memory at the same place is the same for all
-//! threads, as they may not race for it. Takes time linear in the kernel.
+//! Divergence analysis by dependences. A variable depends on everything that is read to compute it,
+//! and on the control flow that determines if it is set: the enclosing conditions and bounds, each
+//! of which is a node too. The sources are the thread's index, reads from private memory, results
+//! of atomic updates and awaited signals, and results of functions with buffer arguments; a
+//! function of uniform scalars only is uniform. An element of device or shared memory at a uniform
+//! position is uniform, as threads may not race for it. Takes time linear in the kernel.
 
 use crate::walk::{Use, names};
 use crate::{Arg, DeviceOp, For, Function, Space, Stmt, Var, VarInfo};
 use rustc_hash::FxHashMap;
 
-/// How many barriers of a block stand where its threads may have parted.
+/// The number of barriers in code that may be divergent.
 pub(super) fn divergent_barriers(function: &Function, threads: &For) -> usize {
     let mut graph = Graph {
         vars: &function.vars,
@@ -35,16 +34,16 @@ pub(super) fn divergent_barriers(function: &Function, threads: &For) -> usize {
     barriers.iter().filter(|region| differs[**region]).count()
 }
 
-/// The statements that all threads come to.
+/// The region that all threads execute.
 const ROOT: usize = 0;
 
 struct Graph<'a> {
     vars: &'a [VarInfo],
     numbers: FxHashMap<Var, usize>,
-    /// What depends on each node.
+    /// The nodes that depend on each node.
     out: Vec<Vec<usize>>,
     sources: Vec<usize>,
-    /// The region that each barrier stands in.
+    /// The region of each barrier.
     barriers: Vec<usize>,
 }
 
@@ -116,7 +115,7 @@ impl Graph<'_> {
             Stmt::If(..) | Stmt::While(..) | Stmt::For(_) => Some(self.node()),
             crate::leaf_stmt!() => None,
         };
-        // What is read decides about the nested statements, or about what is set.
+        // The values read determine the execution of the nested statements, or the values set.
         let reads: Vec<usize> = reads.into_iter().map(|var| self.var(var)).collect();
         let sets: Vec<usize> = sets.into_iter().map(|var| self.var(var)).collect();
         let targets: Vec<usize> = inner.into_iter().chain(sets.iter().copied()).collect();

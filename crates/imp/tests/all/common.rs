@@ -1,4 +1,4 @@
-//! Small means of writing imperative programs by hand.
+//! Helpers for imperative programs written by hand.
 
 use imp::{Code, Expr, Function, Stmt, Var, VarInfo, VarType};
 

@@ -1,4 +1,4 @@
-//! The plans of copies: what is made, and what the verifier refuses.
+//! The plans of copies: the chosen ones, and those that the verifier refuses.
 
 use imp::{Expr, Plan, Region, Stmt, Tile, Var, parse, verify};
 use prim::PrimType;

@@ -1,19 +1,19 @@
-//! Kernels on the simulated device: results in all orders of threads, failing checks, and
-//! every kind of misuse that it tells.
+//! Kernels on the simulated device: results in all orders of threads, failing checks, and every
+//! kind of misuse that it reports.
 
 use imp::eval::{ErrorClass, EvalError, EvalValue, Options, eval_entry_with};
 use imp::{How, Program, Stmt, parse, print, verify};
 use prim::Scalar;
 
-/// A program whose `main` takes a number and gives one: it fills `xs_2` with 0 to 15, runs
-/// a kernel of so many blocks of 4 threads, and gives the first element of `out_3`, of
-/// which there are 16. The kernel has a scratchpad of 8 numbers, `common` before the
-/// threads, and the threads' code.
+/// A program whose `main` has a parameter and a result of type `i64`: it fills `xs_2` with 0 to 15,
+/// runs a kernel of `blocks` blocks of 4 threads, and returns the first of the 16 elements of
+/// `out_3`. The kernel has 8 numbers in shared memory, the statements `common` before the threads,
+/// and the threads' code.
 fn program(blocks: &str, common: &str, threads: &str) -> Program {
     program_with("", blocks, common, threads)
 }
 
-/// The scratchpad is the launch's if the lists have it among their pads.
+/// With pads in `lists`, the launch has the shared-memory buffer.
 fn program_with(lists: &str, blocks: &str, common: &str, threads: &str) -> Program {
     let frame = if lists.contains("pads") { "" } else { "pad_5 = frame [8]i64" };
     let text = format!(
@@ -50,7 +50,7 @@ fn program_with(lists: &str, blocks: &str, common: &str, threads: &str) -> Progr
     program
 }
 
-/// What `main` gives for a number, for each of a few orders.
+/// The results of `main` for an argument, in a few orders.
 fn run(program: &Program, n: i64) -> Vec<Result<i64, EvalError>> {
     let run = |seed| {
         let options = Options { budget: 100_000, seed, ..Options::default() };
@@ -70,7 +70,7 @@ fn gives(program: &Program, n: i64, wanted: i64) {
     }
 }
 
-/// In all orders the evaluator tells the same misuse.
+/// The evaluator reports the same misuse in all orders.
 #[track_caller]
 fn is_told(program: &Program, wanted: &str) {
     for result in run(program, 5) {
@@ -80,7 +80,7 @@ fn is_told(program: &Program, wanted: &str) {
     }
 }
 
-/// A sum of 4 numbers in the scratchpad, by halves.
+/// A tree reduction of 4 numbers in shared memory.
 const TREE: &str = "
     x_11: i64 = xs_2[i64: (block_8 * 4) + thread_10]
     pad_5[i64: thread_10] = x_11
@@ -136,7 +136,7 @@ fn atomic_updates_come_in_any_order() {
          barrier
          atomic add xs_2[i64: at 15] <- 0",
     );
-    // Element 15 is read as it is, and updated.
+    // Element 15 is both read non-atomically and updated.
     is_told(&sum, "meet in byte 120 of block xs_2");
     let count = program(
         "4",
@@ -157,7 +157,7 @@ fn atomic_updates_come_in_any_order() {
          if eq.i64(thread_10, 3) { out_3[i64: at 0] = x_11 }",
     );
     gives(&last, 0, 1 + 4 + 9);
-    // A lock, for what no atomic operator does.
+    // A lock, for an operation without an atomic operator.
     let lock = program(
         "1",
         "",
@@ -208,7 +208,7 @@ fn a_failed_thread_keeps_nobody_waiting() {
     }
     seen.sort();
     seen.dedup();
-    // Any of those that fail is reported.
+    // Any failing thread may be reported.
     let all = [13, 22, 23, 31, 32, 33].map(|at| format!("{at} is bad."));
     assert!(seen.len() > 1 && seen.iter().all(|text| all.contains(text)), "{seen:?}");
 }
@@ -226,7 +226,7 @@ fn threads_that_meet_are_told() {
     is_told(&missing, "of block 0 of grid#0 \"main.test\" meet in byte");
     let shared = program("1", "", "pad_5[i64: at 0] = thread_10");
     is_told(&shared, "meet in byte 0 of block pad_5: one writes it and the other writes it");
-    // A barrier helps the threads of one block only.
+    // A barrier orders the threads of one block only.
     let blocks = program(
         "2",
         "",
@@ -280,7 +280,7 @@ fn other_misuse_is_told() {
     is_told(&outside, "lie outside of a block of 64 bytes");
     let unwritten = program("1", "", "x_11: i64 = out_3[i64: thread_10] y_12: i64 = (x_11 + 1)");
     is_told(&unwritten, "is used and was never written");
-    // What one block left in its scratchpad another one does not see.
+    // A block does not see another block's shared memory.
     let left = program(
         "2",
         "",
@@ -290,7 +290,7 @@ fn other_misuse_is_told() {
     let own = "own_6 = frame [1]i64 x_11: i64 = own_6[i64: at 0]";
     let private = program("1", "", &format!("{own} y_12: i64 = (x_11 + 1)"));
     is_told(&private, "is used and was never written");
-    // A copy knows of it.
+    // A copy keeps the value unwritten.
     let copied = "out_3[i64: thread_10] = x_11 z_13: i64 = out_3[i64: thread_10]";
     let fine = program("1", "", &format!("{own} {copied} out_3[i64: thread_10] = 7"));
     gives(&fine, 0, 7);
@@ -322,7 +322,7 @@ fn variables_of_others_are_not_set() {
 
 #[test]
 fn divergent_barriers_are_told() {
-    // What the verifier refuses, the simulated device tells.
+    // The simulated device reports what the verifier refuses.
     let mut ended = program("1", "", "if eq.i64(thread_10, 0) { x_11: i64 = 1 } barrier");
     let text = print(&ended);
     let text = text.replace("x_11: i64 = 1", "barrier").replacen("}\n      barrier", "}", 1);
@@ -334,8 +334,8 @@ fn divergent_barriers_are_told() {
     is_told(&other, "wait at different barriers");
 }
 
-/// What two blocks do of which one hands something on to the other: the one that takes
-/// number 0 from a counter, and the other one.
+/// Code of two blocks that pass data: of the one that takes number 0 from a counter, and of the
+/// other one.
 fn handed_on(first: &str, second: &str) -> Program {
     program(
         "2",
@@ -362,7 +362,7 @@ const READ: &str = "y_12: i64 = xs_2[i64: (7 - thread_10)] out_3[i64: thread_10]
 fn who_awaits_a_signal_sees_what_stands_before_it() {
     let whole = handed_on(&format!("{WRITTEN} barrier {GIVEN}"), &format!("{AWAITED} barrier {READ}"));
     gives(&whole, 13, 13);
-    // One thread alone needs no barriers.
+    // A single thread needs no barriers.
     let alone = handed_on(
         "if eq.i64(thread_10, 0) { xs_2[i64: at 4] = n_0 signal xs_2[i32: at 1] <- 7i32 }",
         "if eq.i64(thread_10, 2) {
@@ -377,7 +377,7 @@ fn who_awaits_a_signal_sees_what_stands_before_it() {
 
 #[test]
 fn signals_go_from_block_to_block() {
-    // Each block awaits the one before it, and adds to what that one wrote.
+    // Each block awaits the previous one, and adds to its result.
     let chain = program(
         "8",
         "",
@@ -396,7 +396,7 @@ fn signals_go_from_block_to_block() {
          }",
     );
     gives(&chain, 2, 2 + 28);
-    // What came before comes along.
+    // Signals are transitive.
     let chain = program(
         "6",
         "",
@@ -419,10 +419,10 @@ fn what_no_signal_hands_on_is_told() {
         is_told(&handed_on(first, second), "of block xs_2: one");
     };
     let (awaited, written) = (format!("{AWAITED} barrier {READ}"), format!("{WRITTEN} barrier {GIVEN}"));
-    // Nobody signals or awaits.
+    // No signal, or none awaited.
     told(WRITTEN, READ);
     told(&written, READ);
-    // An atomic update is no signal, and reading by one awaits none.
+    // An atomic update is not a signal, and reading by one awaits none.
     let update = "if eq.i64(thread_10, 0) { atomic smax xs_2[i32: at 1] <- 7i32 }";
     told(&format!("{WRITTEN} barrier {update}"), &awaited);
     let polls = "go_14: bool = true
@@ -431,12 +431,12 @@ fn what_no_signal_hands_on_is_told() {
           go_14: bool = eq.i32(s_15, 0i32)
         }";
     told(&written, &format!("{polls} {READ}"));
-    // The signal stands before what it should stand behind, of the thread or of another one.
+    // The signal precedes the write that it should follow, of the same thread or of another one.
     told(&format!("{GIVEN} {WRITTEN}"), &awaited);
     told(&format!("{WRITTEN} {GIVEN}"), &awaited);
-    // Another thread of the block has awaited it, and no barrier stands between.
+    // Another thread of the block has awaited it, with no barrier in between.
     told(&written, &format!("{AWAITED} {READ}"));
-    // Signals meet what is no signal.
+    // Signals race with plain accesses.
     told(&written, "y_12: i64 = xs_2[i64: at 0]");
 }
 
@@ -444,7 +444,7 @@ fn what_no_signal_hands_on_is_told() {
 fn what_nobody_signals_is_told() {
     let never = program("2", "", "await s_15: i32 = xs_2[i32: at 1]");
     is_told(&never, "await signals that none of them gives");
-    // Not all blocks are there that are awaited: none has taken a number.
+    // Not all awaited blocks have started: none has taken a number.
     let next = program(
         "8",
         "",
@@ -492,7 +492,7 @@ fn groups_wait_for_their_own() {
     is_told(&exchange("barrier of 1", 1), "of block pad_5: one");
     is_told(&exchange("barrier of 2 barrier of 4", 1), "groups in a block of 4 threads that differ in size");
     is_told(&exchange("barrier of 8", 1), "groups in a block of 4 threads");
-    // Readers of one group are in order with who writes then, those of two are not.
+    // Readers of one subgroup are ordered before its writer, those of two subgroups are not.
     let readers = |place: &str| {
         let text = format!(
             "pad_5[i64: thread_10] = 7
@@ -505,7 +505,7 @@ fn groups_wait_for_their_own() {
     };
     gives(&readers("(thread_10 - and.i64(thread_10, 1))"), 5, 7);
     is_told(&readers("0"), "of block pad_5: one");
-    // A group that has come further than another one waits for the block with it.
+    // A subgroup that has passed more of its barriers than another one still waits at the block's.
     let steps = program(
         "2",
         "",

@@ -1,11 +1,10 @@
-//! The evaluator on small programs: results, failing checks, and every kind of
-//! misuse of memory.
+//! The evaluator on small programs: results, failing checks, and every kind of misuse of memory.
 
 use imp::eval::{ErrorClass, EvalError, EvalValue, Options, eval_entry, eval_entry_with};
 use imp::{parse, verify};
 use prim::Scalar;
 
-/// The results of `main`, which takes an `i64` and gives one, with this body.
+/// The results of `main` with this body, which has a parameter and a result of type `i64`.
 fn run(body: &str, n: i64) -> Result<i64, EvalError> {
     let text = format!(
         "imp file \"a.fut\"
@@ -158,7 +157,7 @@ fn tasks_that_take_pieces() {
         }
         r_1: i64 = 0
         for j_10: i64 in 0 .. n_0 { x_11: i64 = a_2[i64: j_10] r_1: i64 = ((r_1 * 10000) + x_11) }";
-    // Of 4: 0 .. 1, 1 .. 2, 2 .. 4.
+    // Slices of 4: 0 .. 1, 1 .. 2, 2 .. 4.
     gives(body, 4, 1_0102_0204_0204);
     gives(body, 2, 1_0102);
     gives(body, 0, 0);

@@ -1,9 +1,9 @@
-//! Where fills become loops of tasks, and how they fall apart.
+//! Fills that become task loops, and their partition.
 
 use imp::{For, Stmt, generate, print, verify, walk};
 use ir::{Mems, text};
 
-/// The loops of the function `f` with this body, which gives nothing.
+/// The loops of the function `f` with this body.
 fn loops(body: &str) -> (String, Vec<For>) {
     let source = format!(
         "mems

@@ -2,7 +2,7 @@
 
 use imp::{Program, parse, verify};
 
-/// A program with a kernel, pieces of whose text may be replaced.
+/// A program with a kernel, in whose text parts may be replaced.
 const VALID: &str = "imp file \"a.fut\"
 check#0 = \"bad\" at \"\"
 data#0: i64 = \"0100000000000000\"
@@ -224,7 +224,7 @@ fn barriers_stand_where_threads_have_not_parted() {
     refused(THREAD, "if slt.i64(thread_9, 2) { barrier of 2 }", parted);
     refused(THREAD, "barrier of 3", "a barrier of 3 threads");
     refused(THREAD, "barrier of 64", "a barrier of 64 threads");
-    // By way of variables that are set where they have parted, or later on in a loop.
+    // By variables that are set in divergent code, or later in a loop.
     refused(
         THREAD,
         "go_15: bool = true
@@ -233,7 +233,7 @@ fn barriers_stand_where_threads_have_not_parted() {
     );
     refused(THREAD, "y_11: i64 = own_6[i64: at 0] if eq.i64(y_11, 0) { barrier }", parted);
     refused(THREAD, "atomic y_11: i64 = add b_2[i64: at 0] <- 1 if eq.i64(y_11, 0) { barrier }", parted);
-    // What all read at one place is the same for all.
+    // A value that all threads read at one position is uniform.
     let same = "z_20: i64 = pad_5[i64: at 0]
          if eq.i64((z_20 + n_1), 0) { barrier }";
     let mut with_local = text(THREAD, same).replace("kept_18) {", "kept_18, z_20) {");

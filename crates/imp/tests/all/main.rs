@@ -1,4 +1,5 @@
-//! The imperative language's tests, as one program: linking one takes as long as linking one of many.
+//! The tests of the imperative IR, as one program: linking one takes as long as linking one of
+//! many.
 
 mod common;
 mod copies;

@@ -1,11 +1,11 @@
-//! Software pipelining: what becomes of long loops, and that results stay.
+//! Software pipelining: the loops that are transformed, and unchanged results.
 
 use imp::eval::{EvalValue, eval_entry};
 use imp::{Program, parse, print, verify};
 use prim::Scalar;
 use std::fmt::Write;
 
-/// A program whose loop has this body; its result are the lanes of `acc`.
+/// A program whose loop has this body; its results are the lanes of `acc`.
 fn program(body: &str) -> Program {
     let text = format!(
         "imp file \"a.fut\"
@@ -40,7 +40,7 @@ fn result(program: &Program, n: i64) -> EvalValue {
     results.remove(0)
 }
 
-/// `count` operations that wait for each other, from `x_10` on; the last one's number.
+/// Appends `count` dependent operations, from `x_10` on; returns the last one's number.
 fn chain(first: usize, count: usize, op: &str, out: &mut String) -> usize {
     for at in first..first + count {
         let _ = writeln!(out, "x_{}: 16 x f64 = {op}", at + 1);
@@ -54,7 +54,7 @@ fn chain(first: usize, count: usize, op: &str, out: &mut String) -> usize {
 
 const STEP: &str = "fma.f64(@, splat.16(0.75f64), splat.16(1.5f64))";
 
-/// A long body: a first value, steps, and what is done with the last one.
+/// A long body: a first value, steps, and a use of the last one.
 fn long(start: &str, steps: usize, end: &str) -> String {
     let mut body = format!("x_10: 16 x f64 = {start}\n");
     let last = chain(10, steps, STEP, &mut body);
@@ -65,7 +65,7 @@ fn long(start: &str, steps: usize, end: &str) -> String {
 const COUNTED: &str = "sitofp.i64.f64((splat.16(i_2) + lanes.i64.16))";
 const SUM: &str = "acc_5: 16 x f64 = fadd.f64(acc_5, @)";
 
-/// Pipelines the loop; the results must stay for any number of iterations.
+/// Pipelines the loop; the results must not change for any number of iterations.
 #[track_caller]
 fn overlaps(body: &str, wanted: bool) {
     let before = program(body);
@@ -83,7 +83,7 @@ fn overlaps(body: &str, wanted: bool) {
 #[test]
 fn long_chains_overlap() {
     overlaps(&long(COUNTED, 80, SUM), true);
-    // A quotient in the middle, and what is needed of both parts.
+    // A quotient in the middle, and operands from both parts.
     let mut body = long(COUNTED, 40, "x_200: 16 x f64 = fdiv.f64(@, x_20)");
     chain(200, 40, STEP, &mut body);
     body.push_str("x_90: 16 x f64 = fmul.f64(x_30, x_240)\nacc_5: 16 x f64 = fadd.f64(acc_5, x_90)");
@@ -110,9 +110,9 @@ fn chains_side_by_side_are_cut_together() {
         )
     };
     overlaps(&inner(3, 40), true);
-    // Too many to stand in one body.
+    // Too many for one body.
     overlaps(&inner(5, 40), false);
-    // So many that the units have enough to do.
+    // Enough to keep the units busy.
     let mut wide = String::new();
     for at in 0..4 {
         let chain = long(COUNTED, 20, SUM).replace("splat.16(i_2)", &format!("splat.16((i_2 + {at}))"));
@@ -126,25 +126,25 @@ fn chains_side_by_side_are_cut_together() {
 fn memory_that_is_only_read_is_read_ahead() {
     let read = "heap_4[16 x f64: (i_2 * 16) ..]";
     overlaps(&long(read, 80, SUM), true);
-    // Another block, which nothing else denotes, is written to.
+    // Another block, with one name, is written.
     let written = "frame_7[16 x f64: 0 ..] = @\nacc_5: 16 x f64 = fadd.f64(acc_5, @)";
     overlaps(&long(read, 80, written), true);
 }
 
 #[test]
 fn what_depends_on_the_iteration_before_stays() {
-    // What is read may have been written.
+    // A later iteration reads a written element.
     let read = "heap_4[16 x f64: (i_2 * 16) ..]";
     let written = "heap_4[16 x f64: ((i_2 + 1) * 16) ..] = @\nacc_5: 16 x f64 = fadd.f64(acc_5, @)";
     overlaps(&long(read, 80, written), false);
-    // Everything waits for the sum.
+    // Every operation waits for the sum.
     let carried = "acc_5: 16 x f64 = fadd.f64(@, splat.16(1.0f64))";
     overlaps(&long("fmul.f64(acc_5, splat.16(0.5f64))", 80, carried), false);
 }
 
 #[test]
 fn blocks_with_two_names_are_not_apart() {
-    // What is read is the frame that is written to.
+    // The block that is read is the frame that is written.
     let read = "lent_9[16 x f64: 0 ..]";
     let written = "other_3[16 x f64: 0 ..] = @\nacc_5: 16 x f64 = fadd.f64(acc_5, @)";
     overlaps(&long(read, 80, written), false);

@@ -1,12 +1,11 @@
-//! The evaluator on iterations that may run in any order: those that meet in
-//! memory are told, whatever the order is, and the others give the same results
-//! in all orders.
+//! The evaluator on iterations that may run in any order: races are reported in every order, and
+//! programs without them give the same results in all orders.
 
 use imp::eval::{ErrorClass, EvalError, EvalValue, Options, eval_entry_with};
 use imp::{parse, verify};
 use prim::Scalar;
 
-/// What `main` gives for a number, for each of a few orders.
+/// The results of `main` for an argument, in a few orders.
 fn run(body: &str, n: i64) -> Vec<Result<i64, EvalError>> {
     let text = format!(
         "imp file \"a.fut\"
@@ -43,7 +42,7 @@ fn gives(body: &str, n: i64, wanted: i64) {
     }
 }
 
-/// Whatever the order, these two iterations meet there.
+/// These two iterations race at the location in every order.
 #[track_caller]
 fn meet(body: &str, n: i64, pairs: &[[i64; 2]], place: &str) {
     for result in run(body, n) {
@@ -74,7 +73,7 @@ fn what_one_iteration_writes_another_does_not_read() {
         for j_5: i64 in 0 .. n_0 { a_2[i64: j_5] = j_5 }
         for i_6: i64 in 0 .. (n_0 - 1) independent { x_7: i64 = a_2[i64: (i_6 + 1)] a_2[i64: i_6] = x_7 }";
     meet(shifted, 3, &[[0, 1]], "i_6 meet in byte 8 of block a_2");
-    // The error says what happened, in the order in which it did, and where.
+    // The error names both accesses, in their order, and the location.
     let ways = [
         "iterations 1 and 0 of i_6 meet in byte 8 of block a_2: one writes it and the other reads it\n  in main: x_7: i64 = a_2[i64: (i_6 + 1)]",
         "iterations 0 and 1 of i_6 meet in byte 8 of block a_2: one reads it and the other writes it\n  in main: a_2[i64: i_6] = x_7",
@@ -84,7 +83,7 @@ fn what_one_iteration_writes_another_does_not_read() {
     seen.sort();
     seen.dedup();
     assert_eq!(seen, [ways[1], ways[0]]);
-    // A reader among many, with a read of its own in between.
+    // One reader among many, with a read of its own in between.
     meet(
         &tasks(
             "distinct ()",
@@ -95,7 +94,7 @@ fn what_one_iteration_writes_another_does_not_read() {
         &[[0, 3], [1, 3], [2, 3]],
         "tasks#0 \"main.map\" meet in byte 0 of block b_3",
     );
-    // By way of a call.
+    // Through a call.
     meet(
         "a_2 = alloc (8 * n_0) a_2[i64: 0] = 7
          for i_6: i64 in 0 .. n_0 independent { x_7: i64 = a_2[i64: 0] () = write(a_2, i_6) }",
@@ -103,7 +102,7 @@ fn what_one_iteration_writes_another_does_not_read() {
         &[[0, 1]],
         "i_6 meet in byte 0 of block a_2",
     );
-    // A part of an element.
+    // Part of an element.
     meet(
         "a_2 = alloc 16
          for i_6: i64 in 0 .. 2 independent {
@@ -117,7 +116,7 @@ fn what_one_iteration_writes_another_does_not_read() {
 
 #[test]
 fn independent_iterations_do_not_write_the_same() {
-    // With the same value, too.
+    // Even with the same value.
     meet(
         "a_2 = alloc 8 for i_6: i64 in 0 .. n_0 independent { a_2[i64: 0] = 5 }",
         2,
@@ -141,7 +140,7 @@ fn independent_iterations_do_not_write_the_same() {
         &[[0, 1], [1, 2]],
         "i_6 meet in byte",
     );
-    // In the inner loop: the outer one has no part in it.
+    // In the inner loop: the outer one is not involved.
     meet(
         "a_2 = alloc (8 * n_0)
          for i_6: i64 in 0 .. n_0 independent { for k_7: i64 in 0 .. 2 independent { a_2[i64: i_6] = k_7 } }",
@@ -149,7 +148,7 @@ fn independent_iterations_do_not_write_the_same() {
         &[[0, 1]],
         "k_7 meet in byte",
     );
-    // In the outer loop, from within inner ones that are each well.
+    // In the outer loop, from inner ones that are correct by themselves.
     meet(
         "a_2 = alloc (8 * n_0)
          for i_6: i64 in 0 .. 2 independent { for k_7: i64 in 0 .. n_0 independent { a_2[i64: k_7] = i_6 } }",
@@ -161,7 +160,7 @@ fn independent_iterations_do_not_write_the_same() {
 
 #[test]
 fn tasks_may_scatter_where_nobody_reads() {
-    // One of the values stays: which one depends on the order.
+    // One of the values remains, which depends on the order.
     let scatter = tasks(SCATTERED, "if ult.i64(0, n_0) { a_2[i64: 0] = i_8 } else { }");
     let read = format!("{scatter} r_1: i64 = a_2[i64: 0]");
     let mut results: Vec<i64> = run(&read, 3).into_iter().map(|r| r.expect("it runs")).collect();
@@ -173,14 +172,14 @@ fn tasks_may_scatter_where_nobody_reads() {
     for lists in ["distinct ()", "distinct (a_2)"] {
         meet(&tasks(lists, "a_2[i64: 0] = i_8"), 2, &[[0, 1]], place);
     }
-    // not by iterations of another kind, be they of one task,
+    // not by iterations of another kind, even of one task,
     meet(
         &tasks(SCATTERED, "for j_10: i64 in 0 .. 2 independent { a_2[i64: i_8] = j_10 }"),
         2,
         &[[0, 1]],
         "j_10 meet in byte",
     );
-    // and not where a task reads what it has written itself.
+    // and not where a task reads an element that it has written itself.
     meet(&tasks(SCATTERED, "a_2[i64: 0] = i_8 t_9: i64 = a_2[i64: 0]"), 2, &[[0, 1]], place);
 }
 
@@ -196,7 +195,7 @@ fn lanes_share_no_variables() {
 #[test]
 fn iterations_that_keep_to_themselves_run_in_any_order() {
     let sum = "for k_5: i64 in 0 .. n_0 { v_6: i64 = a_2[i64: k_5] r_1: i64 = ((r_1 * 10) + v_6) }";
-    // Each in its own place, again in a loop behind, all reading one.
+    // Each writes its own element, and again in a later loop, while all read one.
     gives(
         &format!(
             "{} for i_11: i64 in 0 .. n_0 independent {{ w_12: i64 = a_2[i64: i_11] c_4 = data#0 y_13: i64 = c_4[i64: 0] a_2[i64: i_11] = (w_12 + y_13) }} {sum}",
@@ -205,7 +204,7 @@ fn iterations_that_keep_to_themselves_run_in_any_order() {
         4,
         5678,
     );
-    // What belongs to an iteration: a block of its own, and one of the frame.
+    // Memory of an iteration: a block of its own, and one of the frame.
     gives(
         &format!(
             "{} {sum}",
@@ -225,7 +224,7 @@ fn iterations_that_keep_to_themselves_run_in_any_order() {
         4,
         123,
     );
-    // One after another within each: rows that several loops go over.
+    // Sequentially within each iteration: several loops over a row.
     gives(
         &format!(
             "a_2 = alloc (8 * n_0)
@@ -240,7 +239,7 @@ fn iterations_that_keep_to_themselves_run_in_any_order() {
         4,
         3131,
     );
-    // What a loop hands on in variables is handed on in order.
+    // Loop-carried variables keep the order.
     gives("for i_6: i64 in 0 .. n_0 independent { r_1: i64 = ((r_1 * 10) + i_6) }", 4, 123);
     gives(
         "last_5: i64 = 0 for i_6: i64 in 0 .. n_0 independent { last_5: i64 = i_6 } r_1: i64 = last_5",

@@ -1,11 +1,12 @@
-//! Which square roots and quotients are shared out, and that results stay.
+//! The square roots and quotients that are split between divider and multipliers, and unchanged
+//! results.
 
 use imp::eval::{EvalValue, eval_entry};
 use imp::{Program, parse, print, verify};
 use prim::Scalar;
 use target::{Machine, Make};
 
-/// A loop of 16 lanes with this body, `x_5` being what it computes with.
+/// A loop of 16 lanes with this body, which computes with `x_5`.
 fn program(how: &str, body: &str) -> Program {
     let text = format!(
         "imp file \"a.fut\"
@@ -32,7 +33,7 @@ fn result(program: &Program) -> EvalValue {
     results.remove(0)
 }
 
-/// How many roots and quotients are shared out on a machine.
+/// The number of roots and quotients that are split on a machine.
 #[track_caller]
 fn shared(how: &str, body: &str, machine: Machine) -> usize {
     let before = program(how, body);
@@ -61,7 +62,7 @@ fn roots_of_two_registers_in_loops_that_wait_are_shared() {
     // One register at a time.
     let half = "y_6: 8 x f64 = fsqrt.f64(splat.8(2.0f64))";
     assert_eq!(shared(LOOP, half, wide), 0);
-    // Where the multipliers have enough to do; the slower the divider, the later.
+    // The multipliers are busy; the slower the divider, the later.
     let product = "x_5: 16 x f64 = fmul.f64(x_5, splat.16(0.5f64))\n";
     let busy = format!("{} {ROOT}", product.repeat(12));
     assert_eq!(shared(LOOP, &busy, wide), 0);
@@ -77,12 +78,12 @@ fn quotients_of_singles_that_nothing_waits_for_are_computed_by_products() {
     let quotient = "fdiv.f32(z_7, splat.16(3.0f32))";
     assert_eq!(shared(LOOP, &sum(reciprocal), intel), 1);
     assert_eq!(shared(LOOP, &sum(quotient), intel), 0);
-    // The divider takes one, the multipliers the other.
+    // The divider computes one, the multipliers the other.
     let both = format!("{}\n{}", sum(quotient), sum(quotient));
     assert_eq!(shared(LOOP, &both, intel), 1);
-    // What the next turn waits for.
+    // A loop-carried quotient.
     let next = "z_7: 16 x f32 = fdiv.f32(splat.16(1.0f32), fadd.f32(z_7, splat.16(1.0f32)))";
     assert_eq!(shared(LOOP, next, intel), 0);
-    // A divider that is as fast.
+    // The divider is as fast.
     assert_eq!(shared(LOOP, &sum(reciprocal), Machine::of(64)), 0);
 }

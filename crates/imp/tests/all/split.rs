@@ -1,4 +1,4 @@
-//! Large functions become several: sizes are bounded, results and failures stay.
+//! Outlining of large functions: sizes are bounded, results and failures do not change.
 
 use imp::eval::{ErrorClass, EvalError, EvalValue, eval_entry};
 use imp::split::{Sizes, split};
@@ -29,8 +29,8 @@ fn run(program: &Program, n: i64) -> Result<i64, EvalError> {
     }
 }
 
-/// Splits into at least so many functions, none of which is large; the program
-/// means the same for these arguments, and what it means for the last one.
+/// Splits into at least `least` functions, none of which is large, with the same results for these
+/// arguments; returns the result for the last one.
 fn splits(head: &str, body: &str, least: usize, args: &[i64]) -> Option<i64> {
     stacker::grow(1 << 30, || splits_here(head, body, least, args))
 }
@@ -79,7 +79,7 @@ fn chain(count: usize, arm: impl Fn(usize) -> String, end: &str) -> String {
 fn branches_in_branches() {
     let body = chain(2000, |i| format!("r_1: i64 = (n_0 * {i})"), "r_1: i64 = -1\n");
     assert_eq!(splits("", &body, 10, &[0, 1, 1000, 1998, 2000, -7, 1999]), Some(1999 * 1999));
-    // The first arms, not the last ones, hold the others.
+    // The first branches, not the last ones, are nested.
     let mut body = String::new();
     for i in 0..2000 {
         let _ = writeln!(body, "c_9: bool = slt.i64({i}, n_0)\nif c_9 {{");
@@ -107,7 +107,7 @@ fn failures_come_out() {
 
 #[test]
 fn blocks() {
-    // Results that are blocks, blocks of one arm, blocks that arms read.
+    // Block results, blocks of one branch, blocks that branches read.
     let arm = |i: usize| {
         let b = format!("b_{}", i + 10);
         format!(
@@ -134,7 +134,7 @@ fn blocks() {
     let head = format!("owned a_2, s_3, {}", owned.join(", "));
     assert_eq!(splits(&head, &body, 5, &[0, 999, 5000, 12]), Some(12_017));
 
-    // One list of many blocks, given back far behind where they are made.
+    // One list of many blocks, released long after they are made.
     let mut body = String::new();
     let count = 1500;
     let owned: Vec<String> = (0..count).map(|i| format!("b_{}", i + 10)).collect();
@@ -155,7 +155,7 @@ fn blocks() {
 
 #[test]
 fn loops_and_variables_set_on_some_ways() {
-    // What one iteration leaves, the next one finds.
+    // Loop-carried variables.
     let mut body = String::from("r_1: i64 = 1\nfor i_2: i64 in 0 .. 3 {\n");
     for i in 0..3000 {
         let _ = writeln!(
@@ -167,7 +167,7 @@ fn loops_and_variables_set_on_some_ways() {
     body += "}\nwhile c_9 {\nr_1: i64 = (r_1 + 1) c_9: bool = eq.i64(srem.i64(r_1, 5), 3)\n}\n";
     splits("", &body, 8, &[0, 1, 5, -3]);
 
-    // Set in some arms only, long before it is read.
+    // Set in some branches only, long before it is read.
     let mut body = String::from("x_3: i64 = 11\n");
     for i in 0..3000 {
         let _ = writeln!(body, "c_9: bool = eq.i64(n_0, {i})\nif c_9 {{ x_3: i64 = {i} }} else {{ }}");

@@ -1,12 +1,12 @@
-//! Last calls become loops: which calls, and that results and memory stay right.
+//! Tail-call elimination: the calls that become loops, and unchanged results and memory.
 
 use imp::eval::{ErrorClass, EvalValue, eval_entry};
 use imp::tail::tail_calls;
 use imp::{Program, Stmt, parse, print, verify};
 use prim::Scalar;
 
-/// `main` calls `f` with `n`, 0 and a block of 1; the result is `f`'s number and
-/// what stands in its block.
+/// `main` calls `f` with `n`, 0 and a block that holds 1; the result combines `f`'s number and its
+/// block's content.
 fn program(owned: &str, body: &str) -> Program {
     let text = format!(
         "imp file \"a.fut\"
@@ -32,8 +32,8 @@ fn program(owned: &str, body: &str) -> Program {
     program
 }
 
-/// How many calls `f` has after the rewrite; both programs give this for each
-/// argument, and the new one also for many rounds if it has no calls.
+/// The number of calls of `f` after the rewrite; both programs give these results for these
+/// arguments, and the new one also runs for many iterations if it has no calls.
 #[track_caller]
 fn calls(owned: &str, body: &str, wanted: &[(i64, i64)]) -> usize {
     let before = program(owned, body);
@@ -118,13 +118,13 @@ fn calls_that_are_not_last_stay() {
         } else {
           (z_11: i64, q_12: buffer) = f((n_0 - 1), (a_1 + 1), m_2) at check#0";
     let cases = [
-        // Something is done with a result.
+        // A result is used.
         ("x_3: i64 = (z_11 + 1) b_4 = share q_12 release q_12 }", 4001),
         // Another number is the result.
         ("x_3: i64 = n_0 b_4 = share q_12 release q_12 }", 2001),
-        // Another block is.
+        // Another block is the result.
         ("x_3: i64 = z_11 b_4 = share m_2 release q_12 }", 2001),
-        // Something is written after it.
+        // A store follows it.
         ("m_2[i64: 0] = 5 x_3: i64 = z_11 b_4 = share q_12 release q_12 }", 2005),
         ("x_3: i64 = z_11 b_4 = share q_12 release q_12 } x_3: i64 = (x_3 * 2)", 16_001),
     ];

@@ -1,5 +1,4 @@
-//! The text form: what is printed is read back equal, whatever is in it; what is
-//! wrong is said with its place.
+//! The text form: printed programs parse back equal; errors have their position.
 
 use crate::common::{function, v};
 use imp::{
@@ -246,7 +245,7 @@ fn deep_text_is_an_error() {
     let body = |inner: String| format!("imp file \"a\" fun f() -> () {{ {inner} }}");
     let sum = |n: usize| format!("x_1: i64 = {}1{}", "(".repeat(n), " + 1)".repeat(n));
     let ifs = |n: usize| format!("{}{}", "if true {".repeat(n), "}".repeat(n));
-    // Types mention earlier ones: no depth is too much.
+    // Types mention earlier ones only: no depth is too large.
     let entry = |n: usize| {
         let mut text = "imp file \"a\"\nopaque#0 \"t0\" = record ()\n".to_owned();
         for i in 1..=n {

@@ -1,5 +1,5 @@
-//! Tuning parameters: their table, expressions and statements that name them, and
-//! what lanes make of comparisons.
+//! Tuning parameters: their table, the expressions and statements that name them, and the
+//! vectorisation of comparisons.
 
 use imp::eval::{EvalValue, Options, eval_entry_with};
 use imp::{Program, parse, print, verify};
@@ -60,7 +60,7 @@ fn note(Comparison { name, size, least }: Comparison<'_>) {
     SEEN.with_borrow_mut(|seen| seen.push((name.to_owned(), size, least)));
 }
 
-/// The result, and the comparisons if somebody listens.
+/// The result, and the comparisons if there is a listener.
 fn run(program: &Program, n: i64, given: &[(&str, i64)], listens: bool) -> (i64, Vec<(i64, i64)>) {
     SEEN.take();
     let given = given.iter().map(|(name, n)| ((*name).to_owned(), *n));
@@ -93,7 +93,7 @@ fn the_evaluator_takes_values_and_tells_comparisons() {
 
 #[test]
 fn lanes_compare_each_and_tell_each() {
-    // How many of n, 2, 2, 3, 3, ... are no less than the parameter.
+    // The number of n, 2, 2, 3, 3, ... that are at least the parameter.
     let text = "imp file \"a.fut\"
         tunable#0: threshold = \"main.lanes_share_1\" 3
         entry \"main\" = main (\"n\": \"i64\" as i64) -> (\"\": \"i64\" as i64)

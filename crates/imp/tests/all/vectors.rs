@@ -1,5 +1,4 @@
-//! The verifier on vector code: a valid program and one violation of each rule;
-//! its text.
+//! The verifier on vector code, with a valid program and one violation of each rule; its text form.
 
 use imp::{
     Arg, Code, Expr, FunId, Function, LaneAccess, LanePositions, MAX_LANES, Off, Program, Stmt, Var, VarInfo,
@@ -25,13 +24,13 @@ fn load(at: LanePositions, mask: Option<Expr>) -> Stmt {
     Stmt::LoadLanes { var: X, from: access(8, at), mask }
 }
 
-/// A load of which lanes that are switched off go elsewhere.
+/// A load whose inactive lanes read a dummy location.
 fn elsewhere(at: LanePositions, mask: Option<Expr>) -> Stmt {
     let from = LaneAccess { off: Off::Elsewhere, ..access(8, at) };
     Stmt::LoadLanes { var: X, from, mask }
 }
 
-/// A function over a buffer, an `i64`, 8 lanes of `f32`, as large a mask and a `bool`.
+/// A function over a buffer, an `i64`, 8 lanes of `f32`, a mask of as many lanes and a `bool`.
 fn program(body: Vec<Stmt>) -> Program {
     let vars = [
         ("b", VarType::HOST),

@@ -1,4 +1,4 @@
-//! The verifier against a valid program and one violation of each invariant.
+//! The verifier on a valid program and one violation of each invariant.
 
 use crate::common::{function, v};
 use imp::{
@@ -85,7 +85,7 @@ fn task_loop(program: &mut Program) -> (&mut Launch, &mut Vec<Stmt>) {
     (launch, &mut f.body)
 }
 
-/// Lets the tasks take pieces that end with `x`: how many.
+/// Makes the tasks take slices that end with `x`; returns their number.
 fn pieces(program: &mut Program) -> &mut Expr {
     let pieces = Pieces { count: v(1), end: Var(4), few: false };
     let launch = task_loop(program).0;
@@ -245,6 +245,6 @@ fn deep_nesting_is_walked() {
     }
     program.functions[1].body.extend(deep);
     assert_eq!(verify(&program), Ok(()));
-    // Dropping such a program recurses as well, outside this crate's hands.
+    // Dropping such a program recurses as well, in code of other crates.
     std::mem::forget(program);
 }

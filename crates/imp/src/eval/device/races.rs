@@ -1,14 +1,16 @@
-//! Threads of a kernel that meet in memory.
+//! Race detection for the threads of a kernel.
 //!
-//! Threads of a block are in order where a barrier stands between what they do, those of a
-//! group also where one of the group does; threads of different blocks where one knows of
-//! what the other did ([`signals`](super::signals)). So of each place it is enough to know
-//! who wrote, read and updated it last, as long as they are in order: who is in order with a later one is so with those before it, too. Of
-//! several that are not, one stands for all of them: for those of a group or a block since
-//! a barrier, or for those of different blocks, who meet all that follows.
+//! Accesses of threads of a block are ordered by a barrier between them, those of a subgroup also
+//! by a subgroup barrier; accesses of threads of different blocks if one knows of the other's
+//! access ([`signals`](super::signals)). So for each byte the last writer, reader and updater
+//! suffice, as long as they are ordered: a later thread that is ordered after the last one is
+//! ordered after those before it too. Of several unordered ones, one represents all of them: those
+//! of a subgroup or a block since a barrier, or those of different blocks, which race with every
+//! later access.
 //!
-//! Atomic updates, signals among them, meet what reads and writes, not each other. Writes
-//! may meet in buffers that the launch lists as `scattered`, if nobody reads what is written.
+//! Atomic updates, including signals, race with reads and writes, not with each other. Concurrent
+//! writes are allowed in buffers that the launch lists as `scattered`, if the written bytes are not
+//! read.
 
 use super::signals::Signals;
 use crate::eval::memory::Pointer;
@@ -17,28 +19,29 @@ use crate::eval::{Result, bug};
 use std::fmt;
 use std::ops::Range;
 
-/// A thread at a point of its life.
+/// A thread at a point in time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in crate::eval) struct Actor {
     pub(super) block: i64,
     pub(super) thread: i64,
-    /// How many barriers it has passed.
+    /// The number of barriers that it has passed.
     pub(super) phase: u32,
-    /// Its group in the block.
+    /// Its subgroup in the block.
     pub(super) group: i64,
-    /// How many barriers of the group it has passed.
+    /// The number of subgroup barriers that it has passed.
     pub(super) steps: u32,
-    /// How many signals it has given.
+    /// The number of signals that it has sent.
     pub(super) signals: u32,
 }
 
 impl Actor {
-    /// Whether another thread is one of its group.
+    /// Returns true if another thread is in the same subgroup.
     const fn is_beside(self, now: Self) -> bool {
         self.block == now.block && self.group == now.group
     }
 
-    /// Whether a barrier stands between what it did and what a thread of its block does now.
+    /// Returns true if a barrier orders its access before the current access of a thread in the
+    /// same block.
     const fn is_behind_barrier(self, now: Self) -> bool {
         self.phase != now.phase || self.is_beside(now) && self.steps != now.steps
     }
@@ -50,24 +53,22 @@ impl fmt::Display for Actor {
     }
 }
 
-/// Who did something to a place, as far as others may meet them.
+/// The threads that accessed a byte, as far as later ones may race with them.
 #[derive(Clone, Copy, Default)]
 enum Group {
-    /// Nobody.
     #[default]
     Nobody,
-    /// One thread.
     One(Actor),
-    /// Several of a group since one of its barriers; one of them.
+    /// Several of a subgroup since one of its barriers; one of them is kept.
     Neighbours(Actor),
-    /// Several of a block since a barrier; one of them.
+    /// Several of a block since a barrier; one of them is kept.
     Several(Actor),
-    /// Several of different blocks; one of them.
+    /// Several of different blocks; one of them is kept.
     Blocks(Actor),
 }
 
 impl Group {
-    /// One of the group that is not in order with a thread, if there is one.
+    /// A thread of the set that is not ordered before the current one, if there is one.
     fn meets(self, now: Actor, signals: &Signals) -> Option<Actor> {
         match self {
             Self::Nobody => None,
@@ -115,39 +116,39 @@ impl Group {
     }
 }
 
-/// What a kernel has done to a place.
+/// The accesses of a kernel to a byte.
 #[derive(Clone, Copy, Default)]
 pub(in crate::eval) struct Cell {
-    /// Which kernel.
+    /// The kernel's number.
     launch: u32,
     writers: Group,
     readers: Group,
     updaters: Group,
 }
 
-/// A kernel that runs.
+/// A running kernel.
 pub(in crate::eval) struct Running {
     pub(super) label: Label,
     /// Its number among all kernels so far, from 1.
     pub(super) number: u32,
-    /// Blocks of memory where threads may write the same place.
+    /// Blocks of memory where threads may write the same location.
     pub(super) scattered: Vec<Pointer>,
-    /// Whose turn it is.
+    /// The current thread.
     pub(super) now: Actor,
-    /// What threads know of other blocks.
+    /// The threads' knowledge of other blocks.
     pub(super) signals: Signals,
-    /// How often an element has changed that may be a signal.
+    /// The number of changes of elements that may be signals.
     pub(super) changes: u64,
 }
 
 impl Running {
-    /// The thread gives a signal in an element.
+    /// The current thread signals an element.
     pub(in crate::eval) fn give(&mut self, at: Pointer, byte: usize) {
         self.signals.give(self.now, (at, byte));
         self.now.signals += 1;
     }
 
-    /// The thread has awaited an element.
+    /// The current thread has awaited an element.
     pub(in crate::eval) fn hear(&mut self, at: Pointer, byte: usize) {
         self.signals.hear(self.now, (at, byte));
     }
@@ -157,8 +158,8 @@ impl Running {
         self.changes += 1;
     }
 
-    /// Takes note of an access to bytes of a block of memory of so many; an error if
-    /// other threads must not have done what they did there.
+    /// Records an access to bytes of a block of memory of this size; fails if it races with an
+    /// earlier one.
     pub(in crate::eval) fn note(
         &self,
         shadow: &mut Shadow<Cell>,

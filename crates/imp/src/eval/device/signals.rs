@@ -1,11 +1,13 @@
-//! What threads know of what other blocks have done, by the signals that they awaited.
+//! Happens-before between blocks: a thread's knowledge of other blocks, by the signals that it
+//! awaited.
 //!
-//! A signal hands on what the thread that gives it has done so far, what its block has done
-//! before the last barrier, and the signals that they have heard. Whoever awaits it knows all
-//! of that from then on, and at the next barrier its whole block does. What a thread did is
-//! counted by the barriers that its block had passed and by the signals that it had given.
+//! A signal publishes what the signalling thread has done so far, what its block has done before
+//! the last barrier, and the signals that they have awaited. A thread that awaits it knows all of
+//! that from then on, and from the next barrier on so does its whole block. The time of a thread is
+//! given by the number of barriers that its block has passed and of signals that the thread has
+//! sent.
 //!
-//! Other atomic operations hand nothing on, and leave with an element what a signal gave it.
+//! Other atomic operations publish nothing, and keep the last signal of an element.
 
 use super::races::Actor;
 use crate::eval::memory::Pointer;
@@ -13,15 +15,15 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 /// A signal.
 struct Signal {
-    /// Who gave it, and when.
+    /// The signalling thread and its time.
     by: Actor,
-    /// The numbers of those that were heard before.
+    /// The indices of the signals awaited before.
     heard: Vec<u32>,
 }
 
 impl Signal {
-    /// Whether it stands behind what a thread did, and where that was not alone, others of its
-    /// block beside it.
+    /// Returns true if the signal publishes what a thread did: all of it if `alone`, else including
+    /// concurrent accesses of others in its block.
     fn is_behind(&self, it: Actor, alone: bool) -> bool {
         let by = self.by;
         let own = alone && by.thread == it.thread && by.signals >= it.signals;
@@ -29,7 +31,7 @@ impl Signal {
     }
 }
 
-/// The signals that threads of a block have heard.
+/// The signals that threads of a block have awaited.
 #[derive(Default)]
 struct Heard {
     /// Before the last barrier.
@@ -49,21 +51,21 @@ impl Heard {
 #[derive(Default)]
 pub(in crate::eval) struct Signals {
     all: Vec<Signal>,
-    /// The last one in each element.
+    /// The last signal in each element.
     last: FxHashMap<(Pointer, usize), u32>,
     blocks: FxHashMap<i64, Heard>,
 }
 
 impl Signals {
-    /// Whether a thread knows of what another one did, or where that was not alone, of what
-    /// others of its block did beside it.
+    /// Returns true if a thread knows of what another one did: of its own access if `alone`, else
+    /// including concurrent accesses of others in its block.
     pub(super) fn knows(&self, now: Actor, it: Actor, alone: bool) -> bool {
         let Some(heard) = self.blocks.get(&now.block) else {
             return false;
         };
         let mut open = heard.by(now.thread);
         let mut seen: FxHashSet<u32> = open.iter().copied().collect();
-        // What was heard at first hand comes first.
+        // Signals that the thread itself awaited come first.
         let mut next = 0;
         while let Some(at) = open.get(next) {
             let Some(signal) = self.all.get(*at as usize) else {
@@ -78,7 +80,7 @@ impl Signals {
         false
     }
 
-    /// A thread gives a signal in an element.
+    /// A thread signals an element.
     pub(super) fn give(&mut self, by: Actor, at: (Pointer, usize)) {
         let heard = self.blocks.get(&by.block);
         let heard = heard.map_or_else(Vec::new, |heard| heard.by(by.thread));
@@ -86,7 +88,7 @@ impl Signals {
         self.all.push(Signal { by, heard });
     }
 
-    /// A thread has awaited what stands in an element.
+    /// A thread has awaited an element.
     pub(super) fn hear(&mut self, now: Actor, at: (Pointer, usize)) {
         if let Some(&signal) = self.last.get(&at) {
             let heard = self.blocks.entry(now.block).or_default();
@@ -97,7 +99,7 @@ impl Signals {
     /// The threads of a block pass a barrier.
     pub(super) fn barrier(&mut self, block: i64) {
         if let Some(Heard { common, own }) = self.blocks.get_mut(&block) {
-            // In any order it comes to the same.
+            // The order has no effect on the result.
             own.drain().for_each(|(_, heard)| common.extend(heard));
         }
     }

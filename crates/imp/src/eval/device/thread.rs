@@ -1,4 +1,4 @@
-//! One thread of a kernel, a statement at a time: so others can run in between.
+//! One thread of a kernel, executed a statement at a time, so that threads can be interleaved.
 
 use crate::eval::expr::Slot;
 use crate::eval::frame::Frame;
@@ -10,30 +10,30 @@ use prim::{PrimType, Scalar};
 /// A thread.
 pub(super) struct Thread<'p> {
     pub(super) number: i64,
-    /// The number of its group.
+    /// The index of its subgroup.
     pub(super) group: i64,
-    /// How many barriers of its group it has passed.
+    /// The number of subgroup barriers that it has passed.
     pub(super) steps: u32,
-    /// How many signals it has given.
+    /// The number of signals that it has sent.
     pub(super) signals: u32,
     pub(super) frame: Frame<'p>,
     lists: Vec<List<'p>>,
 }
 
-/// A list of statements that is being run.
+/// A list of statements that is being executed.
 struct List<'p> {
     stmts: &'p [Stmt],
-    /// The next of them.
+    /// The index of the next statement.
     at: usize,
     again: Again<'p>,
 }
 
-/// What follows at the end of a list.
+/// The continuation at the end of a list.
 enum Again<'p> {
     Nothing,
-    /// Once more while the variable is true.
+    /// Repeats the list while the variable is true.
     While(Var),
-    /// The next iteration.
+    /// Starts the next iteration.
     For {
         f: &'p For,
         ty: PrimType,
@@ -42,13 +42,13 @@ enum Again<'p> {
     },
 }
 
-/// What a thread comes to.
+/// The outcome of a step.
 pub(super) enum Step<'p> {
-    /// It goes on.
+    /// It continues.
     On,
     /// It waits at a barrier.
     Waits(&'p Stmt),
-    /// It awaits a signal, by the statement that it is at.
+    /// It awaits a signal, in the statement that it is at.
     Awaits,
     /// It has ended.
     Ends,
@@ -67,7 +67,7 @@ impl<'p> Thread<'p> {
         self.lists.push(List { stmts, at: 0, again });
     }
 
-    /// Runs the next statement, or comes to the end of a list.
+    /// Executes the next statement, or ends a list.
     pub(super) fn step(&mut self, machine: &mut Machine<'p>) -> Result<Step<'p>> {
         let Some(list) = self.lists.last_mut() else {
             return Ok(Step::Ends);

@@ -1,5 +1,5 @@
-//! Segops that update accumulators with an operator, as their decomposition says: in
-//! one chunk in place, else each chunk in copies of its own.
+//! Segops that update accumulators with an operator, as their decomposition says: in place if there
+//! is one chunk, otherwise each chunk in private copies.
 //!
 //! ```text
 //! segmap (i < n) { .. acc by op .. }
@@ -26,7 +26,7 @@ use prim::{CmpOp, PrimType};
 use std::rc::Rc;
 
 impl Gen<'_, '_> {
-    /// A segop that maps and reduces, and updates accumulators with an operator.
+    /// A segop that maps, may reduce, and updates accumulators with an operator.
     pub(crate) fn seg_combining(
         &mut self,
         pat: &[Param<Mems>],
@@ -101,7 +101,7 @@ impl Gen<'_, '_> {
         Ok(())
     }
 
-    /// The accumulators with an operator among results, by their tokens.
+    /// The accumulators with an operator among the results, by token.
     fn combined(&self, mapped: &[Param<Mems>]) -> Vec<(Name, Rc<Target>)> {
         let tokens = mapped.iter().filter_map(|param| match &param.ty {
             Type::Acc { token, .. } => Some(*token),
@@ -126,7 +126,7 @@ impl Gen<'_, '_> {
         })
     }
 
-    /// Buffers for as many copies of bins as there are chunks.
+    /// Allocates buffers for one copy of the bins per chunk.
     pub(crate) fn own_copies(&mut self, bins: &[Bins<'_>], copies: &Expr, prov: ir::Prov) -> Vec<Vec<Var>> {
         let mut own = Vec::with_capacity(bins.len());
         for bin in bins {
@@ -143,7 +143,7 @@ impl Gen<'_, '_> {
         own
     }
 
-    /// Fills a chunk's copy with neutral elements; the position of its first one.
+    /// Fills a chunk's copy with neutral elements; returns the position of its first one.
     pub(crate) fn fresh_copy(
         &mut self,
         bin: &Bins<'_>,

@@ -1,6 +1,5 @@
-//! The arithmetic of chunks: how many there are and where each begins and ends,
-//! as expressions that generated code computes (`ir::seg::Decomp` has the same
-//! for the evaluator).
+//! The arithmetic of chunks, their number and their bounds, as expressions that generated code
+//! computes (`ir::seg::Decomp` has the same for the evaluator).
 
 use crate::generate::expr::{add, binary, compare, div, max, min, mul, sub};
 use crate::generate::function::Gen;
@@ -10,8 +9,8 @@ use ir::seg::Decomp;
 use prim::{BinOp, CmpOp, PrimType, UnOp};
 
 impl Gen<'_, '_> {
-    /// How many points a chunk of `n` has at least; the context takes note of it where that is
-    /// a parameter.
+    /// The minimum number of iterations of a chunk of `n` (grain size). If it is a tuning
+    /// parameter, the context logs the comparison.
     pub(crate) fn grain(&mut self, decomp: Decomp, n: &Expr) -> Result<Expr, PassError> {
         let Some(id) = decomp.tunable else {
             return Ok(Expr::i64(decomp.grain));
@@ -36,8 +35,8 @@ impl Gen<'_, '_> {
         (self.name_value(lo, PrimType::I64, "lo"), self.name_value(hi, PrimType::I64, "hi"))
     }
 
-    /// The bounds of a chunk of `0..n` in whole steps, but for the end of the
-    /// last one.
+    /// The bounds of a chunk of `0..n` in multiples of `step`, except for the end of the last
+    /// chunk.
     pub(crate) fn stepped_bounds(&mut self, n: Expr, step: Expr, chunks: Expr, chunk: Expr) -> (Expr, Expr) {
         if step == Expr::i64(1) {
             return self.bounds(n, chunks, chunk);
@@ -52,8 +51,8 @@ impl Gen<'_, '_> {
         (self.name_value(mul(lo, step), PrimType::I64, "lo"), self.name_value(hi, PrimType::I64, "hi"))
     }
 
-    /// How many of `n` points go together: the greatest power of two that is no
-    /// more than `most` and leaves so many chunks.
+    /// The number of iterations that a chunk's length is a multiple of: the largest power of two
+    /// that is at most `most` and leaves at least `chunks` chunks of `n`, or 1.
     pub(crate) fn step(&mut self, n: Expr, chunks: i64, most: i64) -> Expr {
         if most <= 1 {
             return Expr::i64(1);

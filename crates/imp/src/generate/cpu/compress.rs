@@ -1,17 +1,16 @@
-//! Chunks of filters: scans that count flags, whose post lambda scatters what is
-//! flagged to the count.
+//! Chunks of filters: scans that count flags, with a post lambda that scatters the flagged values
+//! to their counts.
 //!
 //! ```text
-//! segscan (i < n) (+, 0) { (btoi c, c, v) }     for each block of L points
+//! segscan (i < n) (+, 0) { (btoi c, c, v) }     for each block of L iterations
 //!   post (s, c, v) {                              for w < L: c[w], v[w] = <body>
 //!     out with [if c then s - 1 else -1] <- v  => first = acc;  acc = acc + count c
 //!   }                                             out[first ..] = pack v c
-//!                                               the points left over one by one
+//!                                               the remaining iterations one by one
 //! ```
 //!
-//! The places of what is flagged follow one another whatever the flags are, so
-//! that none of them need be computed. Where a block does not lie within the
-//! array it goes one by one.
+//! The destination indices of flagged values are consecutive for any flags, so they need not be
+//! computed. A block that is not entirely within the array is written one value at a time.
 
 use super::scan::Scan;
 use super::scatter::{Packed, Scatter};
@@ -23,12 +22,12 @@ use ir::facts::Filter;
 use ir::syntax::Atom;
 use prim::{CmpOp, PrimType};
 
-/// Points of a block; half as many where values are wide.
+/// Iterations of a block; half as many if values are wide.
 const BLOCK: u32 = 16;
-/// Bytes of the widest values that go in whole blocks.
+/// The maximum size in bytes of values that use full blocks.
 const NARROW: u64 = 4;
 impl Gen<'_, '_> {
-    /// The points `lo..hi` of a scan that filters, after so many that were kept.
+    /// The iterations `lo..hi` of a filtering scan; `accs` holds the number of values kept before.
     pub(crate) fn filter_blocks(
         &mut self,
         scan: &Scan<'_>,
@@ -69,7 +68,7 @@ impl Gen<'_, '_> {
         self.scan_points(scan, accs, rest, hi)
     }
 
-    /// Writes what is flagged of a block, and counts it.
+    /// Writes the flagged values of a block, and adds their number to the count.
     fn compressed(
         &mut self,
         filter: &Filter,

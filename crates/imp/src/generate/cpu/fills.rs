@@ -1,6 +1,6 @@
-//! How loops that fill arrays fall apart: copies, iotas, replicates, the bins of
-//! histograms. All of them do the same for every row of an index space, in any
-//! order, and no result depends on which task does which rows.
+//! Partitioning of loops that fill arrays: copies, iotas, replicates, the bins of histograms. They
+//! do the same for every row of an index space, in any order, and no result depends on the
+//! assignment of rows to tasks.
 //!
 //! ```text
 //! for lo in 0 .. n tasks#3 "main.iota" ... pieces chunks to hi ... {
@@ -8,7 +8,7 @@
 //! }
 //! ```
 //!
-//! A fill that is a single piece for sure, or part of a task, is no loop of tasks.
+//! A fill that certainly has a single slice, or is part of a task, is not a loop of tasks.
 
 use crate::generate::expr::{add, div, max, mul};
 use crate::generate::function::Gen;
@@ -18,22 +18,22 @@ use ir::{PassError, Prov};
 use prim::{PrimType, Scalar};
 use target::tasks::{FILL_GRAIN, MAX_CHUNKS};
 
-/// What is filled.
+/// An array fill.
 pub(crate) struct Fill<'a> {
-    /// For people: the operation.
+    /// The name of the operation, for display.
     pub(crate) what: &'a str,
-    /// Where it stands.
+    /// Its provenance.
     pub(crate) prov: Prov,
-    /// How many rows there are.
+    /// The number of rows.
     pub(crate) count: Expr,
-    /// Elements of a row, about four of which take a nanosecond.
+    /// The number of elements per row, of which about four take a nanosecond.
     pub(crate) row: Expr,
-    /// Blocks that nothing else denotes.
+    /// Blocks that have no aliases.
     pub(crate) fresh: Vec<Name>,
 }
 
 impl Gen<'_, '_> {
-    /// Fills rows: `f` gets the bounds of a piece of them.
+    /// Fills rows: `f` is called with the bounds of a slice of them.
     pub(crate) fn fill(
         &mut self,
         fill: Fill<'_>,
@@ -68,7 +68,7 @@ impl Gen<'_, '_> {
         self.for_pieces(what, prov, (n, chunks), cost, distinct, f)
     }
 
-    /// Fills rows one by one, in a loop whose iterations are independent.
+    /// Fills rows one by one, in a loop with independent iterations.
     pub(crate) fn fill_each(
         &mut self,
         fill: Fill<'_>,
@@ -78,7 +78,7 @@ impl Gen<'_, '_> {
     }
 }
 
-/// How many pieces there are, as far as it is known.
+/// The number of slices, if it is known at compile time.
 fn pieces(count: &Expr, row: &Expr) -> Option<i64> {
     let constant = |e: &Expr| {
         if let Expr::Const(Scalar::I64(x)) = e { Some(*x) } else { None }

@@ -1,5 +1,5 @@
-//! Flat maps: each chunk appends what its points give to blocks of its own, which
-//! grow as they have to; then all know where their parts begin, and copy them.
+//! Flat maps: each chunk appends the results of its iterations to blocks of its own, which grow as
+//! required; then the offsets of all chunks are computed, and their parts are copied together.
 //!
 //! ```text
 //! segflatmap (i < n) { .. }
@@ -10,8 +10,8 @@
 //!   for tasks c < chunks: all[used[c]..] = kept slots c
 //! ```
 //!
-//! A point that is a chunk by itself hands over its block, and the parts of a single
-//! chunk are the whole: neither is copied.
+//! A chunk of one iteration passes its block on, and the parts of a single chunk are the whole
+//! result: neither is copied.
 
 use super::segops::Space;
 use crate::generate::expr::{add, binary, compare, div, mul, sub};
@@ -28,25 +28,24 @@ use prim::{BinOp, CmpOp, PrimType, Scalar};
 
 /// An array made by concatenation.
 struct Whole {
-    /// Its block.
     result: Var,
     elem: PrimType,
-    /// How many scalars an element is.
+    /// The number of scalars per element.
     row: Expr,
-    /// Which of a point's results goes there.
+    /// The position of its part among the results of an iteration.
     at: usize,
-    /// The chunks' blocks.
+    /// The slots that hold the chunks' blocks.
     slots: Var,
 }
 
-/// What a chunk has so far.
+/// The parts of the results that a chunk has so far.
 struct Parts<'w> {
     wholes: &'w [Whole],
     blocks: Vec<Var>,
-    /// Elements so far, and how many there is room for.
+    /// The number of elements so far, and the capacity of the blocks.
     used: Var,
     room: Var,
-    /// Whether the chunk is a single point.
+    /// True if the chunk is a single iteration.
     alone: Expr,
 }
 
@@ -107,7 +106,7 @@ impl Gen<'_, '_> {
         })?;
         self.begins(used_in, chunks.clone(), total)?;
         if wholes.is_empty() {
-            // Elements without bytes: what is too many is refused all the same.
+            // Elements of size 0: a count that overflows must fail to allocate here too.
             let none = self.owned("none");
             let bytes = self.flat_bytes(Expr::Var(total), &Expr::i64(0));
             self.emit(Stmt::Alloc(none, bytes, place));
@@ -122,8 +121,8 @@ impl Gen<'_, '_> {
         Ok(())
     }
 
-    /// The results but for the size: what is concatenated, and what is mapped with its
-    /// position among a point's results.
+    /// The results without the size: the concatenated arrays, and the mapped ones with their
+    /// positions among the results of an iteration.
     fn flat_results(
         &mut self,
         mut pat: &[Param<Mems>],
@@ -159,7 +158,7 @@ impl Gen<'_, '_> {
         Ok((wholes, mapped))
     }
 
-    /// Appends a point's results to the chunk's parts.
+    /// Appends the results of an iteration to the chunk's parts.
     fn append(
         &mut self,
         parts: &Parts<'_>,
@@ -173,7 +172,7 @@ impl Gen<'_, '_> {
         let (used, room) = (Expr::Var(parts.used), Expr::Var(parts.room));
         let need = self.name_value(sum(used.clone(), size.clone()), PrimType::I64, "need");
         let append = self.collect(|g| {
-            // A sum that wrapped is too large as well.
+            // A wrapped sum exceeds the capacity as well.
             let full = compare(CmpOp::ULt, room.clone(), need.clone());
             let grow = g.collect(|g| g.grow(parts, results, &need, place))?;
             g.emit(Stmt::If(full, grow, Vec::new()));
@@ -197,8 +196,8 @@ impl Gen<'_, '_> {
         Ok(())
     }
 
-    /// Makes room for `need` elements at least; the block of a point that is the only
-    /// one of its chunk is taken as it is.
+    /// Makes capacity for at least `need` elements. In a chunk of one iteration, the result's own
+    /// block is taken over.
     fn grow(
         &mut self,
         parts: &Parts<'_>,
@@ -238,14 +237,14 @@ impl Gen<'_, '_> {
         Ok(())
     }
 
-    /// The block of a result that lies from its start on, row by row, and may be kept.
+    /// The block of a result that may be kept: owned, and filled from its start in row-major order.
     fn handed_over(&self, result: Atom) -> Result<Option<Var>, PassError> {
         let (_, block, lmad) = self.place(array(result)?)?;
         let block = self.var(block)?;
         Ok((lmad.is_row_major() && self.is_owned(block)).then_some(block))
     }
 
-    /// Copies a point's result into a block.
+    /// Copies the result of an iteration into a block.
     fn copy_part(
         &mut self,
         whole: &Whole,
@@ -274,7 +273,8 @@ impl Gen<'_, '_> {
         Ok(())
     }
 
-    /// From how much each chunk has to where it begins; the sum is the size of the whole.
+    /// Replaces the chunks' lengths by their offsets (exclusive scan); the sum is the size of the
+    /// whole.
     fn begins(&mut self, used: Var, chunks: Expr, total: Var) -> Result<(), PassError> {
         self.emit(Stmt::Set(total, Expr::i64(0)));
         self.for_seq("c", Expr::i64(0), chunks, false, |g, c| {
@@ -287,7 +287,7 @@ impl Gen<'_, '_> {
         })
     }
 
-    /// Puts the chunks' parts together.
+    /// Copies the chunks' parts into the results.
     fn gather(
         &mut self,
         wholes: &[Whole],
@@ -319,7 +319,7 @@ impl Gen<'_, '_> {
                 g.copy_chunk(wholes, (c, count), (begins, all.clone()))
             })
         })?;
-        // A single chunk of several points has blocks of its own.
+        // A single chunk of several iterations has blocks of its own.
         let one = compare(CmpOp::Eq, chunks, Expr::i64(1));
         let several = compare(CmpOp::SLt, Expr::i64(1), n);
         let some = compare(CmpOp::SLt, Expr::i64(0), Expr::Var(total));
@@ -328,7 +328,7 @@ impl Gen<'_, '_> {
         Ok(())
     }
 
-    /// What a chunk has kept of an array.
+    /// The part of an array that a chunk has kept.
     fn part(&mut self, whole: &Whole, at: Expr) -> Var {
         let var = self.borrowed("part");
         let slots = whole.slots;
@@ -336,7 +336,7 @@ impl Gen<'_, '_> {
         var
     }
 
-    /// Copies what a chunk has to where it begins.
+    /// Copies a chunk's parts to its offset in the results.
     fn copy_chunk(
         &mut self,
         wholes: &[Whole],
@@ -370,7 +370,7 @@ impl Gen<'_, '_> {
         Ok(())
     }
 
-    /// The bytes of so many elements, negative if there are too many to count.
+    /// The size in bytes of `count` elements; negative if the count has overflowed.
     fn flat_bytes(&mut self, count: Expr, each: &Expr) -> Expr {
         let wrapped = compare(CmpOp::SLt, count.clone(), Expr::i64(0));
         let bytes = mul(count, each.clone());
@@ -380,14 +380,14 @@ impl Gen<'_, '_> {
     }
 }
 
-/// The sum of two sizes, negative if one is or if it wraps.
+/// The sum of two sizes; negative if the first is negative or the sum wraps.
 fn sum(so_far: Expr, more: Expr) -> Expr {
     let wrapped = compare(CmpOp::SLt, so_far.clone(), Expr::i64(0));
     let sum = add(so_far.clone(), more);
     Expr::Select(PrimType::I64, Box::new(wrapped), Box::new(so_far), Box::new(sum))
 }
 
-/// What lies in a block one after another, from a position on.
+/// The contiguous elements of a block, from a position on.
 fn row_at(buffer: Var, offset: Expr) -> Region {
     Region { buffer, offset, strides: vec![Expr::i64(1)] }
 }
@@ -401,7 +401,7 @@ fn array(result: Atom) -> Result<Name, PassError> {
     name.ok_or_else(|| PassError::bug("a constant is concatenated"))
 }
 
-/// Row-major from where an index function begins.
+/// The row-major index function with the same offset.
 fn at_offset(lmad: &Lmad, shape: &[Dim]) -> Lmad {
     Lmad { offset: lmad.offset.clone(), ..Lmad::row_major(shape) }
 }

@@ -1,13 +1,13 @@
-//! Chunks of reductions: accumulators after the points from one index to another.
+//! Chunks of reductions: the accumulators of a range of iterations.
 //!
-//! With a virtual width `w` above 1, a chunk keeps `w` accumulators: point `i`
-//! of the chunk goes to accumulator `i mod w`. They lie in an array, so that the code
-//! generator can keep them in vector registers without reordering any arithmetic. In the
-//! end the upper half goes to the lower one, until one is left: short segments would wait
-//! longer for a chain of all of them than for their points.
+//! With a virtual width `w` above 1, a chunk keeps `w` accumulators: iteration `i` of the chunk
+//! updates accumulator `i mod w`. They are stored in an array, so the code generator can keep them
+//! in vector registers without reordering any arithmetic. In the end the upper half is combined
+//! into the lower half until one is left: in short segments, a sequential chain over all
+//! accumulators would take longer than the iterations.
 //!
-//! Where the decomposition says so, a chunk is read as several streams in step
-//! (see [`streams`](super::streams)).
+//! If the decomposition says so, a chunk is read as several streams in lockstep (see
+//! [`streams`](super::streams)).
 
 use super::segops::Space;
 use crate::generate::expr::{add, compare, div, mul, sub};
@@ -19,19 +19,19 @@ use ir::syntax::{Atom, Param};
 use ir::{Mems, PassError};
 use prim::{CmpOp, PrimType};
 
-/// What is reduced, and how.
+/// The operators, operands and iterations of a reduction.
 pub(crate) struct Fold<'s> {
-    /// What the body maps beside what is reduced.
+    /// The mapped results besides the reduced ones.
     pub(crate) mapped: &'s [Param<Mems>],
     pub(crate) space: &'s Space<'s>,
     pub(crate) operators: &'s [&'s Operator<Mems>],
-    /// Types of what is reduced.
+    /// The types of the reduced values.
     pub(crate) types: &'s [PrimType],
 }
 
 impl Fold<'_> {
-    /// Whether chunks are read as several streams. Exact operators give the same
-    /// without, where points cannot run side by side.
+    /// Returns true if chunks are read as several streams. Exact operators have the same result
+    /// without streams, so for these they are only used if iterations are independent.
     pub(crate) fn streamed(&self) -> bool {
         let exact = self.operators.iter().all(|op| is_exact(&op.op));
         self.space.decomp.streams > 1 && (self.space.independent || !exact)
@@ -39,7 +39,7 @@ impl Fold<'_> {
 }
 
 impl Gen<'_, '_> {
-    /// One chunk's accumulators after the points `lo..hi`.
+    /// The accumulators of one chunk after the iterations `lo..hi`.
     pub(crate) fn fold(&mut self, fold: &Fold<'_>, lo: Expr, hi: Expr) -> Result<Vec<Var>, PassError> {
         if fold.streamed() {
             return self.fold_streams(fold, lo, hi);
@@ -52,7 +52,7 @@ impl Gen<'_, '_> {
         Ok(accs)
     }
 
-    /// The points `lo..hi` one after another into accumulators.
+    /// Folds the iterations `lo..hi` sequentially into accumulators.
     pub(crate) fn fold_points(
         &mut self,
         fold: &Fold<'_>,
@@ -63,7 +63,8 @@ impl Gen<'_, '_> {
         self.points(fold.space, lo, hi, |g, results| g.fold_results(fold, accs, &results))
     }
 
-    /// What a point gives, into these accumulators; the rest into its arrays.
+    /// Combines the reduced results of an iteration into the accumulators, and writes its mapped
+    /// results to their arrays.
     fn fold_results(&mut self, fold: &Fold<'_>, accs: &[Var], results: &[Atom]) -> Result<(), PassError> {
         let (reduced, mapped) = results.split_at(fold.types.len());
         let values = self.values(reduced, fold.types)?;
@@ -71,7 +72,7 @@ impl Gen<'_, '_> {
         self.write_point(fold.mapped, fold.space, mapped)
     }
 
-    /// The points `lo..hi` into as many accumulators as the virtual width says.
+    /// Folds the iterations `lo..hi` into as many accumulators as the virtual width.
     fn fold_rounds(&mut self, fold: &Fold<'_>, lo: Expr, hi: Expr) -> Result<Vec<Var>, PassError> {
         let width = i64::from(fold.space.decomp.width);
         let buffers = self.accumulators(fold, width)?;
@@ -96,9 +97,9 @@ impl Gen<'_, '_> {
         self.fold_halves(fold, &buffers, width)
     }
 
-    /// Combines accumulators by halves; what they come to. There is a copy of the operators for
-    /// each step, as vectors differ: code for one of 4000 statements doubles, and building it
-    /// takes a fourth more processor time.
+    /// Combines the accumulators by halves and returns the total. Each step has its own copy of the
+    /// operators, as the vector widths differ: for an operator of 4000 statements, the code doubles
+    /// and compilation takes a quarter more processor time.
     fn fold_halves(&mut self, fold: &Fold<'_>, buffers: &[Var], width: i64) -> Result<Vec<Var>, PassError> {
         let mut left = width;
         while left > 1 {
@@ -116,8 +117,8 @@ impl Gen<'_, '_> {
         Ok(self.load_all(buffers, fold.types, Expr::i64(0), "acc"))
     }
 
-    /// The points from `first` on, one for each accumulator, or for the first `count` of them.
-    /// All are written all the same, so that they stay in registers.
+    /// The iterations from `first` on, one for each accumulator, or for the first `count`
+    /// accumulators. All accumulators are stored in either case, so that they stay in registers.
     fn fold_round(
         &mut self,
         fold: &Fold<'_>,
@@ -133,7 +134,8 @@ impl Gen<'_, '_> {
         })
     }
 
-    /// The point at an index, if it is there, into the accumulators at position `w`.
+    /// Folds the iteration `index` into the accumulators at position `w`, if the condition `there`
+    /// holds.
     pub(crate) fn fold_point(
         &mut self,
         fold: &Fold<'_>,
@@ -158,13 +160,13 @@ impl Gen<'_, '_> {
         Ok(())
     }
 
-    /// New arrays in the frame, filled with the neutral elements.
+    /// Allocates arrays in the frame, filled with the neutral elements.
     pub(crate) fn accumulators(&mut self, fold: &Fold<'_>, width: i64) -> Result<Vec<Var>, PassError> {
         let neutral = self.neutral(fold.operators, fold.types)?;
         self.filled_arrays("accs", fold.types, width, &neutral)
     }
 
-    /// New arrays in the frame with the same value everywhere, one for each type.
+    /// Allocates one array in the frame for each type, filled with a value.
     pub(crate) fn filled_arrays(
         &mut self,
         hint: &str,
@@ -180,12 +182,12 @@ impl Gen<'_, '_> {
         Ok(arrays)
     }
 
-    /// New arrays in the frame, one for each type.
+    /// Allocates one array in the frame for each type.
     pub(crate) fn lane_arrays(&mut self, hint: &str, types: &[PrimType], width: i64) -> Vec<Var> {
         types.iter().map(|&ty| self.frame_array(hint, ty, width)).collect()
     }
 
-    /// A new array in the frame.
+    /// Allocates an array in the frame.
     pub(crate) fn frame_array(&mut self, hint: &str, elem: PrimType, count: i64) -> Var {
         let buffer = self.borrowed(hint);
         let count = count as u64;

@@ -1,5 +1,5 @@
-//! Histograms: each chunk of the input fills a private copy of the bins, the
-//! copies are folded into the destination in order.
+//! Histograms: each chunk of the input fills a private copy of the bins, and the copies are
+//! combined with the destination in the order of the chunks.
 //!
 //! ```text
 //! seghist (i < n) (op, ne, dest[m])
@@ -10,8 +10,8 @@
 //!        for tasks over b < m: for c < copies: dest[b] = op dest[b] own[c][b]
 //! ```
 //!
-//! Out-of-bounds bins are ignored. Where points are dear they go in [`strips`]. Where there
-//! are too many bins for copies, and points are cheap, each task takes a range of the bins
+//! Out-of-bounds bins are ignored. Expensive iterations are strip-mined ([`strips`]). If there are
+//! too many bins for private copies and iterations are cheap, each task takes a range of the bins
 //! ([`ranges`](super::ranges)).
 
 use super::fills::Fill;
@@ -30,17 +30,16 @@ use ir::types::Type;
 use ir::{Mems, PassError};
 use prim::{BinOp, CmpOp, PrimType};
 
-/// One histogram while it is generated.
+/// The bins of one histogram operator.
 pub(crate) struct Bins<'h> {
     /// Extents of the index space.
     pub(crate) extents: Vec<Expr>,
     /// Number of bins.
     pub(crate) size: Expr,
-    /// The operator.
     pub(crate) op: &'h Operator<Mems>,
     /// Element types.
     pub(crate) types: Vec<PrimType>,
-    /// The destinations.
+    /// The destination arrays: type, block and index function.
     pub(crate) dests: Vec<(Type, Name, Lmad)>,
 }
 
@@ -102,7 +101,7 @@ impl Gen<'_, '_> {
         Ok(())
     }
 
-    /// Folds the copies of each bin into the destination.
+    /// Combines the private copies of each bin with the destination.
     pub(crate) fn fold_copies(
         &mut self,
         space: &Space<'_>,
@@ -146,7 +145,7 @@ impl Gen<'_, '_> {
         })
     }
 
-    /// All updates of the points `lo..hi`, of the destinations or of private copies.
+    /// All updates of the iterations `lo..hi`, of the destinations or of private copies.
     pub(super) fn updated_by_points(
         &mut self,
         space: &Space<'_>,
@@ -163,8 +162,8 @@ impl Gen<'_, '_> {
         self.strips(space, &types, (lo, hi), |g, results| g.update_bins(bins, results, own))
     }
 
-    /// One point's updates, of the destinations or of private copies (buffers
-    /// and the position of the copy's first bin).
+    /// The updates of one iteration, of the destinations or of private copies (given by their
+    /// buffers and the position of the copy's first bin).
     pub(super) fn update_bins(
         &mut self,
         bins: &[Bins<'_>],

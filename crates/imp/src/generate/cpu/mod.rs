@@ -1,25 +1,25 @@
-//! The CPU's schedule: how segops and fills run as tasks over all workers, and what a
-//! task does with its points.
+//! The CPU schedule: segops and fills as loops of tasks over all workers, and the code of a task
+//! for its iterations.
 //!
-//! Of what is here the shared part of the generator calls two things: `Gen::seg` for
-//! a segop, and `Gen::fill` (or `Gen::fill_each`) for what fills an array. Another
-//! target's schedule gives the same two, and stands beside this one.
+//! The target-independent part of the generator calls only `Gen::seg` for a segop, and `Gen::fill`
+//! or `Gen::fill_each` for operations that fill an array. In functions for a device, both dispatch
+//! to its schedule ([`gpu`](super::gpu)).
 //!
-//! | module | makes |
+//! | module | generates |
 //! |---|---|
-//! | [`segops`] | segmaps, and what kinds of segops share |
-//! | [`reduce`], [`fold`], [`streams`], [`skip`] | reductions, and the chunks of them |
+//! | [`segops`] | segmaps, and the parts that kinds of segops share |
+//! | [`reduce`], [`fold`], [`streams`], [`skip`] | reductions, and their chunks |
 //! | [`scan`], [`prefix`], [`compress`] | scans, their blocks, and filters |
-//! | [`scatter`] | points that are packed |
-//! | [`hist`], [`accs`] | histograms, and what updates accumulators with an operator |
-//! | [`ranges`] | histograms whose tasks each update some of the bins |
-//! | [`strips`] | points whose updates alone are in order |
+//! | [`scatter`] | chunks that end with scatters, as packed lane stores |
+//! | [`hist`], [`accs`] | histograms, and segops that update accumulators with an operator |
+//! | [`ranges`] | histograms whose tasks each own a range of the bins |
+//! | [`strips`] | strip-mined chunks of which only the updates are sequential |
 //! | [`flat_map`] | flat maps |
 //! | [`fills`] | copies, iotas, replicates |
 //! | [`tasks`], [`chunks`] | loops of tasks, and their bounds |
 //!
-//! How a segop falls apart is its decomposition's business (design contract 1), and
-//! what may be made of it the facts' ([`ir::facts`]).
+//! The partitioning of a segop is fixed by its decomposition (design contract 1), the legality of
+//! reordering by its facts ([`ir::facts`]).
 
 mod accs;
 mod chunks;

@@ -1,18 +1,18 @@
-//! Chunks of scans, a vector of points at a time, as the decomposition says.
+//! Chunks of scans, a block of iterations at a time, as the decomposition says.
 //!
 //! ```text
-//! points lo..hi from acc    for each block of L points
-//!                             for w < L: <body>; v[w] = x
-//!                             for k in 1, 2, 4 .. L/2: v[w] = op v[w-k] v[w]   (ne below 0)
-//!                             last = v[L-1]
-//!                             for w < L: v[w] = op acc[w] v[w];  acc[w] = op acc[w] last
-//!                             for w < L: <post>; out[i] = v[w]
-//!                           the points left over one by one
+//! iterations lo..hi from acc    for each block of L iterations
+//!                                 for w < L: <body>; v[w] = x
+//!                                 for k in 1, 2, 4 .. L/2: v[w] = op v[w-k] v[w]   (ne below 0)
+//!                                 last = v[L-1]
+//!                                 for w < L: v[w] = op acc[w] v[w];  acc[w] = op acc[w] last
+//!                                 for w < L: <post>; out[i] = v[w]
+//!                               the remaining iterations one by one
 //! ```
 //!
-//! Only one operation in a block waits for the block before. Where the post lambda
-//! is a scatter, it gives places and values to arrays in the frame, which are then
-//! scattered together (see [`scatter`](super::scatter)).
+//! Only one operation per block depends on the previous block. If the post lambda is a scatter, it
+//! stores indices and values into arrays in the frame, which are then scattered together (see
+//! [`scatter`](super::scatter)).
 
 use super::scan::{Blocks, Scan};
 use super::segops::Space;
@@ -24,7 +24,7 @@ use ir::{Mems, PassError};
 use prim::PrimType;
 
 impl Gen<'_, '_> {
-    /// The points `lo..hi`, scanned from `accs` on.
+    /// The iterations `lo..hi`, scanned with the initial values `accs`.
     pub(crate) fn scan_blocks(
         &mut self,
         scan: &Scan<'_>,
@@ -43,7 +43,7 @@ impl Gen<'_, '_> {
             Some(scatter) => self.lane_arrays("scattered", &scatter.types, width),
             None => Vec::new(),
         };
-        // In all lanes what was scanned so far: a vector stays one that way.
+        // The running total, replicated over all lanes, so that it stays a vector.
         let carried = self.filled_arrays("carried", types, width, accs)?;
         let mut mapped = Vec::new();
         let mut kept_atoms = Vec::new();
@@ -103,7 +103,8 @@ impl Gen<'_, '_> {
         self.scan_points(scan, accs, rest, hi)
     }
 
-    /// Scans arrays in the frame, one vector long, in logarithmic steps.
+    /// Inclusive scan of one-vector arrays in the frame, in a logarithmic number of steps
+    /// (Hillis-Steele).
     pub(crate) fn scan_lanes(
         &mut self,
         operators: &[&Operator<Mems>],
@@ -130,7 +131,7 @@ impl Gen<'_, '_> {
         Ok(())
     }
 
-    /// The points `lo..hi` one after another, scanned from `accs` on.
+    /// The iterations `lo..hi` one by one, scanned with the initial values `accs`.
     pub(crate) fn scan_points(
         &mut self,
         scan: &Scan<'_>,
@@ -146,13 +147,13 @@ impl Gen<'_, '_> {
         })
     }
 
-    /// The point at an index is next.
+    /// Sets the index of the next iteration.
     pub(crate) fn at_point(&mut self, space: &Space<'_>, index: Expr) {
         let var = self.bind_index(space.index);
         self.emit(Stmt::Set(var, index));
     }
 
-    /// Fresh variables with the same values.
+    /// Returns fresh variables with the same values.
     fn copies(&mut self, vars: &[Var], types: &[PrimType]) -> Vec<Var> {
         let mut fresh = Vec::with_capacity(vars.len());
         for (&from, &ty) in vars.iter().zip(types) {
@@ -163,7 +164,7 @@ impl Gen<'_, '_> {
         fresh
     }
 
-    /// A vector in the frame, moved up by a number of lanes into another.
+    /// Shifts a vector in the frame up by a number of lanes, into another array.
     fn shift_lanes(&mut self, to: Var, from: Var, elem: PrimType, (lanes, by): (u32, u32), fill: Var) {
         let value = self.frame_vector(from, elem, (lanes, 0), "v");
         let fill = Box::new(Expr::Var(fill));
@@ -174,7 +175,7 @@ impl Gen<'_, '_> {
         });
     }
 
-    /// So many elements of an array in the frame, from an index on.
+    /// Loads a vector of `lanes` elements of an array in the frame, from index `at` on.
     pub(crate) fn frame_vector(
         &mut self,
         array: Var,

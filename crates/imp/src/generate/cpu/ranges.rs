@@ -1,22 +1,22 @@
-//! Histograms of many bins, which are too many for copies: every task looks at all points
-//! and makes the updates of its own range of the bins, in the order of the points. So the
-//! result is the one of a single task, however many there are, and nothing is copied.
+//! Histograms with too many bins for private copies, by range partitioning: every task runs all
+//! iterations and makes the updates of its own range of the bins, in the order of the iterations.
+//! So the result equals that of a single task, for any number of tasks, and nothing is copied.
 //!
 //! ```text
 //! seghist (i < n) (op, ne, dest[m])
 //!   for lo in 0 .. m tasks pieces clamp(n / grain, 1, max) to hi few
 //!     if lo .. hi is 0 .. m: for i < n { <body>; dest[b] = op dest[b] x }
-//!     else for each strip of L points
+//!     else for each strip of L iterations
 //!            for each block of W in it
 //!              for w < W: <body>; b[w], x[w] = results; mine[w] = lo <= b[w] < hi
-//!              list[kept ..] = pack (numbers of the block's points) mine;  kept += count mine
+//!              list[kept ..] = pack (numbers of the block's iterations) mine;  kept += count mine
 //!            for k < kept: dest[b[list[k]]] = op dest[b[list[k]]] x[list[k]]
-//!          the points left over one by one
+//!          the remaining iterations one by one
 //! ```
 //!
-//! Needs: a body that computes the same whoever runs it, and is cheap, as all tasks do. That a
-//! point is another task's is known before an update, in lanes and without a branch, which
-//! would be guessed wrong for every second point.
+//! Needs: a body that is cheap and has the same results in every task, as all tasks run it.
+//! Iterations of other tasks are sorted out before the updates, in lanes and without a branch,
+//! which would be mispredicted for every second iteration.
 
 use super::hist::Bins;
 use super::segops::Space;
@@ -30,36 +30,36 @@ use ir::PassError;
 use ir::syntax::Atom;
 use prim::{BinOp, CmpOp, ConvOp, PrimType};
 
-/// Points of a strip: what an update waits for at the end of one, and the wrong guess there, are
-/// lost among so many; what they compute stays in the first cache.
+/// Iterations of a strip. The latency of the updates and the branch misprediction at the end of a
+/// strip are amortised over this many; the results of a strip stay in the first-level cache.
 const STRIP: i64 = 256;
-/// Points of a block: a vector of their numbers.
+/// Iterations of a block: the lanes of a vector of iteration numbers.
 const BLOCK: u32 = 16;
-/// The type of the numbers of a strip's points.
+/// The type of iteration numbers within a strip.
 const NUMBER: PrimType = PrimType::I32;
 
 /// The arrays of a strip.
 struct Strip<'r> {
-    /// The results of a point that no constants are, and their types.
+    /// The results of the body that are not constants, with their types.
     results: Vec<(Atom, PrimType)>,
-    /// What all points have of these.
+    /// The values of these results for all iterations of the strip.
     arrays: Vec<Var>,
-    /// Which points of a block are the task's.
+    /// For each iteration of a block: true if its bin belongs to the task.
     mine: Var,
-    /// The numbers of those of the strip.
+    /// The numbers of the strip's iterations whose bins belong to the task.
     list: Var,
     hist: &'r Bins<'r>,
-    /// The task's bins, by the outermost index.
+    /// The task's bins, as bounds of the outermost index.
     range: (Expr, Expr),
 }
 
 impl Gen<'_, '_> {
-    /// Whether tasks may each take a range of the bins, and all points.
+    /// Returns true if each task may take a range of the bins and run all iterations.
     pub(super) fn goes_by_ranges(&self, space: &Space<'_>) -> bool {
         space.independent && !strips::pays(space) && !self.in_task()
     }
 
-    /// All updates of the points `0..n`.
+    /// All updates of the iterations `0..n`.
     pub(super) fn by_ranges(&mut self, space: &Space<'_>, hist: &Bins<'_>, n: Expr) -> Result<(), PassError> {
         let Some(outer) = hist.extents.first().cloned() else {
             let all = (Expr::i64(0), n);
@@ -82,7 +82,7 @@ impl Gen<'_, '_> {
         })
     }
 
-    /// The updates of a range of the bins.
+    /// The updates of one range of the bins.
     fn in_range(
         &mut self,
         space: &Space<'_>,
@@ -125,8 +125,8 @@ impl Gen<'_, '_> {
         })
     }
 
-    /// Computes a strip's points from the first one on, and lists those whose bins are the
-    /// task's; a variable with how many they are.
+    /// Runs a strip's iterations from `first` on, and lists the ones whose bins belong to the task.
+    /// Returns a variable with the length of the list.
     fn listed(&mut self, space: &Space<'_>, strip: &Strip<'_>, first: &Expr) -> Result<Var, PassError> {
         let width = Expr::i64(i64::from(BLOCK));
         let types: Vec<PrimType> = strip.results.iter().map(|(_, ty)| *ty).collect();
@@ -174,7 +174,7 @@ impl Gen<'_, '_> {
         Ok(kept)
     }
 
-    /// The update of the point that stands at a place of the list.
+    /// The update of the iteration at position `k` of the list.
     fn update_listed(
         &mut self,
         space: &Space<'_>,
@@ -195,7 +195,8 @@ impl Gen<'_, '_> {
         })
     }
 
-    /// Whether a point's bin, by its results, is there and the task's.
+    /// The condition that an iteration's bin, as given by its results, exists and belongs to the
+    /// task.
     fn is_in_range(&self, strip: &Strip<'_>, results: &[Atom]) -> Result<Expr, PassError> {
         let extents = &strip.hist.extents;
         let index: Vec<Expr> =

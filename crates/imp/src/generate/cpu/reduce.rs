@@ -7,7 +7,7 @@
 //!                           acc = partial[0]; for c in 1..chunks: acc = op acc partial[c]
 //! ```
 //!
-//! For what happens in a chunk see [`fold`](super::fold).
+//! For the code of a chunk see [`fold`](super::fold).
 
 use super::fold::Fold;
 use super::segops::Space;
@@ -58,7 +58,7 @@ impl Gen<'_, '_> {
         Ok(())
     }
 
-    /// A reduction that is one worker's: a single chunk, here.
+    /// A reduction within one worker: a single chunk, in the current frame.
     pub(crate) fn seg_red_here(
         &mut self,
         pat: &[Param<Mems>],
@@ -74,7 +74,7 @@ impl Gen<'_, '_> {
         Ok(())
     }
 
-    /// Buffers with a value of each type for every chunk, in the frame if they
+    /// Returns buffers with one element of each type for every chunk; they are in the frame if they
     /// are small.
     pub(crate) fn partials(
         &mut self,
@@ -99,7 +99,7 @@ impl Gen<'_, '_> {
         buffers
     }
 
-    /// Releases those of these buffers that do not lie in the frame.
+    /// Releases the buffers that are not in the frame.
     pub(crate) fn release_partials(&mut self, buffers: &[Var]) {
         for &buffer in buffers {
             if self.is_owned(buffer) {
@@ -109,16 +109,16 @@ impl Gen<'_, '_> {
     }
 }
 
-/// Operators that run side by side.
+/// The operators of one segop, which are evaluated together.
 pub(crate) struct Operators<'s> {
     /// Scans, then reductions.
     pub(crate) all: Vec<&'s Operator<Mems>>,
-    /// The types that they work on, in order.
+    /// Their operand types, concatenated.
     pub(crate) types: Vec<PrimType>,
 }
 
 impl<'s> Operators<'s> {
-    /// What binds what is reduced, and how a segop that scans nothing folds.
+    /// The pattern elements of the reduced values, and the fold of a segop that scans nothing.
     pub(crate) fn fold<'f>(
         &'f self,
         pat: &'f [Param<Mems>],
@@ -129,7 +129,7 @@ impl<'s> Operators<'s> {
         (reduced, fold)
     }
 
-    /// Those of a segop.
+    /// The operators of a segop.
     pub(crate) fn of(folds: &'s Folds<Mems>) -> Result<Self, PassError> {
         let all: Vec<_> = folds.operators().collect();
         let types = operator_types(&all)?;

@@ -1,4 +1,4 @@
-//! Scans: blocked, so that memory is read from where it was read just before.
+//! Scans, in groups of chunks, so that the second pass reads its input from the cache.
 //!
 //! ```text
 //! segscan (i < n) (op, ne)   carry = ne
@@ -11,13 +11,12 @@
 //!                                for i in chunk { <body>; acc = op acc x; <post>; out[i] = .. }
 //! ```
 //!
-//! Reductions beside the scans go along with the totals: they take part in `fold`
-//! and in `carry`, which ends as what they come to; one chunk has totals too, then.
+//! Reductions in the same segop take part in `total` and `carry`, whose final value is their
+//! result; with them, a single chunk has a total as well.
 //!
-//! A group is small enough to stay in the outer caches between its two passes.
-//! The grouping changes no result, only the chunks do. Where the decomposition
-//! has blocks, chunks go a vector at a time (see [`prefix`](super::prefix), and
-//! [`compress`](super::compress) for filters).
+//! A group is small enough to stay in the outer caches between its two passes. The grouping has no
+//! effect on results, only the chunks have. If the decomposition has blocks, chunks run a block at
+//! a time (see [`prefix`](super::prefix), and [`compress`](super::compress) for filters).
 
 use super::fold::Fold;
 use super::reduce::Operators;
@@ -38,26 +37,26 @@ use ir::{Mems, PassError};
 use prim::{CmpOp, PrimType};
 use target::tasks::SCAN_GROUP;
 
-/// One scan while it is generated.
+/// A scan while it is generated.
 pub(crate) struct Scan<'s> {
-    /// What binds what is reduced.
+    /// The pattern elements of the reduced values.
     reduced: &'s [Param<Mems>],
-    /// What binds the elements.
+    /// The pattern elements of the arrays.
     pub(crate) pat: &'s [Param<Mems>],
     pub(crate) space: &'s Space<'s>,
     pub(crate) folds: &'s Folds<Mems>,
     /// Scans and reductions.
     all: &'s Operators<'s>,
     pub(crate) operators: &'s [&'s Operator<Mems>],
-    /// Types of what is scanned.
+    /// The types of the scanned values.
     pub(crate) types: &'s [PrimType],
     pub(crate) post: Option<&'s Lambda<Mems>>,
-    /// Whether what follows the scans may run in any order.
+    /// True if the post lambda may run in any order.
     after: bool,
 }
 
 impl<'s> Scan<'s> {
-    /// A segop that scans, and may reduce beside.
+    /// A segop that scans, and may also reduce.
     pub(crate) fn of(
         pat: &'s [Param<Mems>],
         space: &'s Space<'s>,
@@ -79,33 +78,33 @@ impl<'s> Scan<'s> {
         }
     }
 
-    /// A chunk's total.
+    /// The fold that computes a chunk's total.
     fn total(&self) -> Fold<'s> {
         Fold { mapped: &[], space: self.space, operators: &self.all.all, types: &self.all.types }
     }
 }
 
-/// How chunks go a vector at a time.
+/// The block form of chunks.
 pub(crate) struct Blocks<'s> {
-    /// Which of the mapped results are scalars, and their types.
+    /// The mapped results that are scalars, and their types.
     pub(crate) kept: Vec<usize>,
     pub(crate) types: Vec<PrimType>,
-    /// What the post lambda is if it scatters.
+    /// The post lambda as a scatter, if it is one.
     pub(crate) scatter: Option<Scatter>,
-    /// What the scan is if it filters.
+    /// The scan as a filter, if it is one.
     filter: Option<&'s Filter>,
 }
 
 impl Gen<'_, '_> {
-    /// How chunks go a vector at a time, if they do. Exact operators give the same
-    /// without, where points cannot run side by side.
+    /// The block form of chunks, if they have one. Exact operators have the same result without
+    /// blocks, so for these they are only used if iterations are independent.
     fn in_blocks<'s>(&mut self, scan: &Scan<'s>) -> Result<Option<Blocks<'s>>, PassError> {
         let depth = scan.space.decomp.depth;
         if depth <= 1 {
             return Ok(None);
         }
-        // Where the order of points is the decomposition's, its operators and the
-        // points are scalars alone.
+        // If the decomposition fixes the order of combination, all operands and results are
+        // scalars.
         let exact = scan.operators.iter().all(|op| is_exact(&op.op));
         let blocks = if scan.space.independent || !exact { self.blocks_of(scan)? } else { None };
         let blocks = blocks.filter(|blocks| blocks.scatter.is_none() || depth.is_multiple_of(BLOCK));
@@ -178,7 +177,7 @@ impl Gen<'_, '_> {
             let last = g.name_value(last, PrimType::I64, "last");
             let size = g.name_value(sub(last.clone(), first.clone()), PrimType::I64, "size");
 
-            // The only chunk needs no total: it starts from the neutral elements.
+            // A single chunk needs no total: it starts with the neutral elements.
             let several = g.collect(|g| {
                 g.for_tasks(
                     "segscan.total",
@@ -199,7 +198,7 @@ impl Gen<'_, '_> {
                 g.for_seq("c", first.clone(), last, false, |g, c| {
                     let values = g.load_all(&totals, types, Expr::Var(c), "total");
                     g.store_all(&totals, scan.types, Expr::Var(c), &carry);
-                    // The second chunk starts from the first one's total as it is.
+                    // The second chunk starts with the first one's total unchanged.
                     let start = g.collect(|g| {
                         for (&carry, &value) in carry.iter().zip(&values) {
                             g.emit(Stmt::Set(carry, Expr::Var(value)));
@@ -235,7 +234,7 @@ impl Gen<'_, '_> {
         Ok(())
     }
 
-    /// A scan that is one worker's: a single chunk, here.
+    /// A scan within one worker: a single chunk, in the current frame.
     pub(crate) fn seg_scan_here(&mut self, scan: &Scan<'_>) -> Result<(), PassError> {
         let blocks = self.in_blocks(scan)?;
         let n = self.name_value(scan.space.width.clone(), PrimType::I64, "n");
@@ -247,7 +246,7 @@ impl Gen<'_, '_> {
         self.scan_chunk(scan, blocks.as_ref(), &accs, Expr::i64(0), n)
     }
 
-    /// Binds what is reduced; `totals` are of all operators.
+    /// Binds the reduced values; `totals` has the totals of all operators.
     fn set_reduced(&mut self, scan: &Scan<'_>, totals: &[Var]) {
         let totals = scan.folds.values(totals).reduced;
         for (param, &total) in scan.reduced.iter().zip(totals) {
@@ -255,7 +254,7 @@ impl Gen<'_, '_> {
         }
     }
 
-    /// The points `lo..hi`, scanned from `accs` on.
+    /// The iterations `lo..hi`, scanned with the initial values `accs`.
     fn scan_chunk(
         &mut self,
         scan: &Scan<'_>,
@@ -273,7 +272,7 @@ impl Gen<'_, '_> {
         }
     }
 
-    /// Writes one point's results: scanned values are in `accs`.
+    /// Writes the results of one iteration; the scanned values are in `accs`.
     pub(crate) fn scan_point(
         &mut self,
         scan: &Scan<'_>,

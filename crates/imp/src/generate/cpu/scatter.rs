@@ -1,8 +1,8 @@
-//! Chunks of scatters, a vector of points at a time: what goes to places one after
-//! another, as where elements are filtered, is packed and stored as a vector.
+//! Chunks of scatters, a block of iterations at a time: writes to consecutive indices, as in
+//! filters, are packed and stored as a vector.
 //!
 //! ```text
-//! points lo..hi        i = lo
+//! iterations lo..hi    i = lo
 //!                      while i + 8 <= hi
 //!                        for w < 8: <body of i + w>; place[w], value[w] = its results
 //!                        inside = place < n
@@ -11,12 +11,12 @@
 //!                          out[first ..] = pack value inside
 //!                        else
 //!                          for w < 8: if place[w] < n: out[place[w]] = value[w]
-//!                          512 points one by one;  i = i + 512
-//!                      the points left over one by one
+//!                          512 iterations one by one;  i = i + 512
+//!                      the remaining iterations one by one
 //! ```
 //!
-//! All writes have the order of the points, so that of several to one place the
-//! same one wins.
+//! All writes happen in the order of the iterations, so of several writes to one element the last
+//! one always wins.
 
 use super::segops::Space;
 use crate::generate::expr::{add, and, compare, min, sub};
@@ -30,58 +30,59 @@ use ir::types::Dim;
 use ir::{Mems, PassError};
 use prim::{CmpOp, PrimType, UnOp};
 
-/// Points of a block: as many as the widest vectors have places.
+/// Iterations of a block: the lanes of the widest vector of `i64` indices.
 pub(crate) const BLOCK: u32 = 8;
-/// So many points go one by one after a block whose places are apart.
+/// The number of iterations that run one by one after a block whose indices were not consecutive.
 const PATIENCE: i64 = 512;
-/// Statements of a body at most, as it is written three times.
+/// The maximum number of statements of a body, as it is emitted three times.
 const MOST_STATEMENTS: usize = 40;
-/// As many arrays as have their vectors in registers.
+/// The maximum number of arrays, so that their vectors fit in registers.
 const MOST_ARRAYS: usize = 8;
 
-/// A scatter whose points can go in blocks.
+/// A scatter whose iterations can run in blocks.
 pub(crate) struct Scatter {
-    /// The body without its update, which gives the place and the values.
+    /// The body without its update; its results are the index and the values.
     body: Body<Mems>,
     /// The size of the arrays.
     pub(crate) size: Dim,
-    /// The types of place and values.
+    /// The types of the index and the values.
     pub(crate) types: Vec<PrimType>,
-    /// Where the arrays lie.
+    /// The blocks and index functions of the arrays.
     places: Vec<(Name, Lmad)>,
-    /// How many tasks their `withacc` is in.
+    /// The frame depth of their `withacc`.
     depth: usize,
 }
 
 impl Scatter {
-    /// Where each array lies, and the type of its elements.
+    /// The block and index function of each array, and its element type.
     pub(crate) fn arrays(&self) -> impl Iterator<Item = (&(Name, Lmad), &PrimType)> {
         self.places.iter().zip(&self.types[1..])
     }
 }
 
-/// How a block of values is packed.
+/// The packing of a block of values.
 pub(crate) struct Packed {
-    /// Points of the block.
+    /// Iterations of the block.
     pub(crate) lanes: u32,
-    /// Where it begins in the frame.
+    /// The position of its first value in the frame.
     pub(crate) start: i64,
-    /// The place of the first one that is chosen.
+    /// The destination index of the first selected value.
     pub(crate) first: Expr,
-    /// Which are chosen.
+    /// The mask of the selected lanes.
     pub(crate) chosen: Expr,
-    /// As many lanes, from the first on.
+    /// The mask of the lanes that the packed values occupy: as many as are selected, from lane 0
+    /// on.
     pub(crate) there: Expr,
 }
 
 impl Gen<'_, '_> {
-    /// The scatter that a map is, if it is one whose body is cheap.
+    /// The body of a segmap as a scatter, if it is one and its body is cheap.
     pub(crate) fn scatter(&self, space: &Space<'_>) -> Option<Scatter> {
         let scatter = self.scatter_of(space.body)?;
         (size(&scatter.body.stms) <= MOST_STATEMENTS).then_some(scatter)
     }
 
-    /// The scatter that a point's body is, if its points can be packed.
+    /// An iteration's body as a scatter, if its writes can be packed.
     pub(crate) fn scatter_of(&self, body: &Body<Mems>) -> Option<Scatter> {
         let (last, before) = body.stms.split_last()?;
         let Exp::Basic(BasicOp::UpdateAcc { acc: _, index, values }) = &last.exp else {
@@ -119,7 +120,7 @@ impl Gen<'_, '_> {
         Some(scatter)
     }
 
-    /// The points `lo..hi` of a scatter.
+    /// The iterations `lo..hi` of a scatter.
     pub(crate) fn scatter_points(
         &mut self,
         scatter: &Scatter,
@@ -161,7 +162,7 @@ impl Gen<'_, '_> {
         self.points(space, Expr::Var(next), hi.clone(), |_, _| Ok(()))
     }
 
-    /// Writes the places and values that a point's body gives into arrays, at an index.
+    /// Stores the index and values that an iteration's body yields into arrays, at index `at`.
     pub(crate) fn scattered_point(
         &mut self,
         scatter: &Scatter,
@@ -175,7 +176,7 @@ impl Gen<'_, '_> {
         })
     }
 
-    /// Scatters what lies in arrays, so many points.
+    /// Scatters the first `count` indices and values of the arrays.
     pub(crate) fn scatter_arrays(
         &mut self,
         scatter: &Scatter,
@@ -188,9 +189,9 @@ impl Gen<'_, '_> {
         Ok(())
     }
 
-    /// Writes a block whose places and values lie in the frame from `start` on: at
-    /// once, if the places inside of the array follow one another; else one by one,
-    /// and runs `otherwise`.
+    /// Writes a block whose indices and values are in the frame from `start` on: with one vector
+    /// store if the in-bounds indices are consecutive; otherwise one by one, followed by
+    /// `otherwise`.
     fn packed_block(
         &mut self,
         scatter: &Scatter,
@@ -231,7 +232,7 @@ impl Gen<'_, '_> {
         Ok(())
     }
 
-    /// Stores values at a place, if that is inside of the arrays.
+    /// Stores values at an index, if it is in bounds.
     pub(crate) fn scatter_at(
         &mut self,
         scatter: &Scatter,
@@ -250,7 +251,7 @@ impl Gen<'_, '_> {
         Ok(())
     }
 
-    /// Stores what is chosen of a block of values that lie in the frame.
+    /// Stores the selected values of a block that is in the frame.
     pub(crate) fn store_packed(
         &mut self,
         scatter: &Scatter,
@@ -276,7 +277,7 @@ impl Gen<'_, '_> {
         Ok(())
     }
 
-    /// A vector under a name.
+    /// Stores a vector in a fresh variable.
     fn vector(&mut self, elem: PrimType, hint: &str, value: Expr) -> Expr {
         let var = self.value(VarType::Vector(elem, BLOCK), hint);
         self.emit(Stmt::Set(var, value));
@@ -284,7 +285,7 @@ impl Gen<'_, '_> {
     }
 }
 
-/// How many statements there are, those of branches included.
+/// The number of statements, including the ones in branches.
 fn size(stms: &[Stm<Mems>]) -> usize {
     let nested = |stm: &Stm<Mems>| match &stm.exp {
         Exp::If { cond: _, then_body, else_body } => size(&then_body.stms) + size(&else_body.stms),

@@ -1,5 +1,5 @@
-//! Segops: at level 1 tasks over chunks of points, a loop over the points inside;
-//! at level 0 that loop alone.
+//! Segops: at level 1, tasks over chunks of the index space with a sequential loop inside; at level
+//! 0, that loop alone.
 //!
 //! ```text
 //! segmap (i < n) { .. }     chunks = clamp(n / max(grain, step), 1, max)
@@ -27,7 +27,7 @@ use target::tasks::{
 };
 use target::{LANES, TRIPS, levels, time};
 
-/// A segop's one dimension and what else its kinds share.
+/// The one dimension of a segop, and further properties that all its kinds share.
 #[derive(Clone)]
 pub(crate) struct Space<'s> {
     pub(crate) index: Name,
@@ -35,25 +35,24 @@ pub(crate) struct Space<'s> {
     pub(crate) body: &'s Body<Mems>,
     pub(crate) decomp: Decomp,
     pub(crate) prov: Prov,
-    /// Whether points may run in any order within a chunk, side by side too:
-    /// the body keeps nothing in memory of its own and scatters nothing, and no
-    /// two points update the same place. A histogram's updates are behind the body.
+    /// True if the iterations of a chunk may run in any order, also concurrently: the body keeps no
+    /// memory of its own and scatters nothing, and no two iterations update the same element. A
+    /// histogram's updates are not part of the body.
     pub(crate) independent: bool,
-    /// Tells points that leave what was folded as it is, if something does.
+    /// The identity (no-op) predicate: true for iterations that leave the reduced values unchanged.
     pub(crate) keeps: Option<&'s Lambda<Mems>>,
-    /// Whether points should run in lanes.
+    /// True if iterations should run in vector lanes.
     pub(crate) in_lanes: bool,
 }
 
 impl Space<'_> {
-    /// The same, whose points go one after another.
+    /// The same space with sequential iterations.
     pub(crate) fn in_order(&self) -> Self {
         Self { independent: false, ..self.clone() }
     }
 }
 
 impl Gen<'_, '_> {
-    /// A segop.
     pub(crate) fn seg(&mut self, pat: &[Param<Mems>], aux: &Aux, seg: &Seg<Mems>) -> Result<(), PassError> {
         if self.device.is_some() {
             return self.device_seg(pat, aux, seg);
@@ -112,15 +111,14 @@ impl Gen<'_, '_> {
         let cost = self.cost(space)?;
         let decomp = space.decomp;
         let n = self.name_value(space.width.clone(), PrimType::I64, "n");
-        // Points that allocate may differ much.
+        // The cost of iterations that allocate may vary widely.
         let alone = allocates(space.body);
         let together = if alone { LANES_LEAST } else { LANES_GRAIN };
         let most = if alone { MOST_ALONE } else { decomp.max_chunks };
         let step = if space.in_lanes {
             Expr::i64(LANES_LEAST)
         } else if self.in_task() && space.independent {
-            // There are tasks around: that points fill lanes matters more than that there
-            // are many.
+            // There are enclosing tasks: full lanes matter more than many chunks.
             self.step(n.clone(), 1, LANES_LEAST)
         } else if decomp.grain < LANES_GRAIN {
             let few = self.step(n.clone(), LANES_GRAIN, together);
@@ -141,7 +139,7 @@ impl Gen<'_, '_> {
         Ok(())
     }
 
-    /// The points `lo..hi` in order: the body, then `f` with its results.
+    /// The iterations `lo..hi` in sequence: the body, then `f` with its results.
     pub(crate) fn points(
         &mut self,
         space: &Space<'_>,
@@ -156,7 +154,7 @@ impl Gen<'_, '_> {
         Ok(())
     }
 
-    /// One point, its index bound before: the body, then `f`.
+    /// One iteration, whose index is already bound: the body, then `f`.
     pub(crate) fn point(
         &mut self,
         body: &Body<Mems>,
@@ -167,7 +165,7 @@ impl Gen<'_, '_> {
         self.release_bound(body)
     }
 
-    /// Writes a point's results into the arrays of the pattern.
+    /// Writes the results of one iteration into the arrays of the pattern.
     pub(crate) fn write_point(
         &mut self,
         pat: &[Param<Mems>],
@@ -187,7 +185,7 @@ impl Gen<'_, '_> {
         Ok(())
     }
 
-    /// Blocks of result arrays that nothing in the body reads.
+    /// The blocks of result arrays that the body does not read.
     pub(crate) fn distinct(&self, pat: &[Param<Mems>], body: &Body<Mems>) -> Result<Vec<Var>, PassError> {
         let read = self.blocks.read_by(body);
         let mut vars: Vec<Var> = Vec::new();
@@ -203,9 +201,10 @@ impl Gen<'_, '_> {
         Ok(vars)
     }
 
-    /// At least `few` points, a power of two, and where it is known before the segop what
-    /// a point costs, so many that it takes some work to compute them in lanes, and that
-    /// lanes are filled while there are still some chunks: a lane more costs nothing then.
+    /// The step of chunk lengths: at least `few`, a power of two. If the cost of an iteration is
+    /// known before the segop, the step is also large enough that a step in lanes has some work to
+    /// do, and that lanes are filled while there are still at least `LEAST_FULL` chunks: a further
+    /// lane then costs nothing.
     fn enough_work(&mut self, space: &Space<'_>, n: Expr, few: Expr, lanes: i64) -> Result<Expr, PassError> {
         if !space.independent || !self.is_bounded(space.body) {
             return Ok(few);
@@ -219,13 +218,13 @@ impl Gen<'_, '_> {
         Ok(self.name_value(max(few, enough), PrimType::I64, "step"))
     }
 
-    /// What a point is estimated to cost, in sixteenths of a nanosecond.
+    /// The estimated cost of an iteration, in sixteenths of a nanosecond.
     fn point_cost(&self, space: &Space<'_>) -> Result<Expr, PassError> {
         self.body_cost(space.body, space.decomp)
     }
 
-    /// What a segop's point is estimated to cost, as above: by its loops and the segops in
-    /// it, or as was estimated before if there are none.
+    /// The estimated cost of one iteration of a segop's body, in sixteenths of a nanosecond:
+    /// computed from its loops and inner segops, or the decomposition's estimate if there are none.
     fn body_cost(&self, body: &Body<Mems>, decomp: Decomp) -> Result<Expr, PassError> {
         Ok(match self.loop_cost(body)? {
             Some(loops) => add(Expr::i64(statements(&body.stms)), loops),
@@ -233,7 +232,7 @@ impl Gen<'_, '_> {
         })
     }
 
-    /// How often a loop runs, where that is known before the segop.
+    /// The trip count of a loop, if it is known before the segop.
     fn trips(&self, form: &LoopForm) -> Option<Expr> {
         match *form {
             LoopForm::For { bound: Atom::Var(name), ty: PrimType::I64, .. } if self.is_bound(name) => {
@@ -244,7 +243,8 @@ impl Gen<'_, '_> {
         }
     }
 
-    /// Whether the cost of a body is known before the segop, as its loops' bounds are.
+    /// Returns true if the cost of a body is known before the segop, as the trip counts of its
+    /// loops are.
     fn is_bounded(&self, body: &Body<Mems>) -> bool {
         body.stms.iter().all(|stm| match &stm.exp {
             Exp::Basic(_) => true,
@@ -257,9 +257,9 @@ impl Gen<'_, '_> {
         })
     }
 
-    /// The estimated cost of a segop in nanoseconds. Where functions are called that call
-    /// themselves, it is negative: at least so much, but no less than it takes to
-    /// look at all elements that they may be called with.
+    /// The estimated cost of a segop in nanoseconds. If the body calls recursive functions, it is
+    /// negative: its absolute value is a lower bound, not below the time to read all elements that
+    /// the functions may be called with.
     pub(crate) fn cost(&mut self, space: &Space<'_>) -> Result<Expr, PassError> {
         let point = self.point_cost(space)?;
         let mut cost = div(mul(space.width.clone(), point), Expr::i64(16));
@@ -277,7 +277,7 @@ impl Gen<'_, '_> {
         Ok(self.name_value(cost, PrimType::I64, "cost"))
     }
 
-    /// Whether functions are called in a body that may call themselves.
+    /// Returns true if a body calls recursive functions.
     fn recurs(&self, body: &Body<Mems>) -> bool {
         with_stack(|| {
             body.stms.iter().any(|stm| {
@@ -291,9 +291,9 @@ impl Gen<'_, '_> {
         })
     }
 
-    /// What loops and segops, whose turns and widths may be known before the segop around
-    /// them, add to the cost of a point, in sixteenths of a nanosecond; `None` if there are
-    /// none.
+    /// The cost that loops and inner segops add to an iteration, in sixteenths of a nanosecond;
+    /// `None` if there are none. Trip counts and widths that are not known before the enclosing
+    /// segop are assumed to be `TRIPS`.
     fn loop_cost(&self, body: &Body<Mems>) -> Result<Option<Expr>, PassError> {
         let mut sum: Option<Expr> = None;
         for stm in &body.stms {
@@ -333,14 +333,15 @@ impl Gen<'_, '_> {
     }
 }
 
-/// How many lanes points of these results fill at least: those of a register of the widest.
+/// The minimum number of lanes that iterations with these results should fill: the lanes of a
+/// register of the widest element type.
 fn lanes_of(pat: &[Param<Mems>]) -> i64 {
     let sizes = pat.iter().filter_map(|param| Some(param.ty.elem()?.size()));
     let widest = sizes.max().unwrap_or(BLOCK_BYTES);
     ((BLOCK_BYTES / widest.max(1)) as i64).clamp(LANES, LANES_LEAST)
 }
 
-/// Whether a body allocates blocks of its own.
+/// Returns true if a body allocates blocks of its own.
 fn allocates(body: &Body<Mems>) -> bool {
     with_stack(|| {
         body.stms.iter().any(|stm| {
@@ -352,11 +353,12 @@ fn allocates(body: &Body<Mems>) -> bool {
     })
 }
 
-/// The cost of statements, without loops in them, in sixteenths of a nanosecond.
+/// The cost of statements, without the iterations of loops among them, in sixteenths of a
+/// nanosecond.
 fn statements(stms: &[Stm<Mems>]) -> i64 {
     stms.iter()
         .map(|stm| match &stm.exp {
-            // Its memory is there already.
+            // The memory is already allocated.
             Exp::Basic(BasicOp::Scratch { .. }) => 0,
             Exp::Basic(op) => ir::cost::basic(op),
             Exp::If { cond: _, then_body, else_body } => {

@@ -1,10 +1,9 @@
-//! Rounds of a reduction that change no accumulator.
+//! Skipping of reduction rounds that change no accumulator.
 //!
-//! Operators that choose between their operands, such as the position of the
-//! greatest element, soon change hardly anything: once an accumulator is great,
-//! few elements are greater. Where an operator says by a condition that its
-//! result is its left operand, a round first asks whether that holds in all
-//! lanes, and only goes on if it does not:
+//! Operators that select one of their operands, such as the position of the maximum, soon change
+//! hardly anything: once an accumulator is large, few elements are larger. If an operator has an
+//! identity predicate (a condition under which its result is its left operand), a round first
+//! evaluates it in all lanes, and is skipped if it holds in all of them:
 //!
 //! ```text
 //! for w < W: changes[w] = !(<condition on acc[w], x>)
@@ -19,12 +18,12 @@ use crate::syntax::{Expr, LaneAccess, LanePositions, Off, Stmt, Var, VarType};
 use ir::PassError;
 use prim::{PrimType, UnOp};
 
-/// Cost of a point (as decompositions estimate it) above which it is not worth
-/// computing what a point maps to twice.
+/// The cost of an iteration (as estimated for decompositions) up to which computing the mapped
+/// value twice is worthwhile.
 const CHEAP: i64 = 16;
 impl Gen<'_, '_> {
-    /// A round that takes a point to each of the accumulators in `buffers`, from
-    /// `first` on, and maps nothing: not run if no accumulator would change.
+    /// A round that folds one iteration into each of the accumulators in `buffers`, from `first`
+    /// on, and has no mapped results. It is skipped if no accumulator would change.
     pub(crate) fn skipping_round(
         &mut self,
         fold: &Fold<'_>,

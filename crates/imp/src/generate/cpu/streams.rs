@@ -1,28 +1,28 @@
-//! Reductions of chunks by operators that need not commute, as several contiguous
-//! streams read in step.
+//! Reduction of chunks by operators that need not commute, as several contiguous streams that are
+//! read in lockstep.
 //!
 //! ```text
 //! chunk lo..hi              total = ne;  length = T*L
-//!                           for points lo..lo + S*length, and so on:
+//!                           for iterations lo..lo + S*length, and so on:
 //!                             acc[0..S] = ne
 //!                             for first in 0, L, 2L .. length
 //!                               tile[k][w] = xs[lo + w*length + first + k]    k < L, w < S
 //!                               for k < L: for w < S: acc[w] = op acc[w] <body on tile[k][w]>
 //!                             total = op total acc[0] .. acc[S-1]
-//! what is left of it        the same with length = (hi - lo) / (S*L) * L
+//! rest of the chunk         the same with length = (hi - lo) / (S*L) * L
 //!                           total = op total acc[0] .. acc[S-1]
-//! and of that               the same with length = (hi - lo - L) / (L - 1), S = L: one tile, of
-//!                             which the first points of each stretch count
-//!                           total = op total acc[0] .. acc[S-1] <points lo + S*length .. hi>
+//! rest of that              the same with length = (hi - lo - L) / (L - 1), S = L: one tile, of
+//!                             which the first iterations of each sub-chunk count
+//!                           total = op total acc[0] .. acc[S-1] <iterations lo + S*length .. hi>
 //! ```
 //!
-//! `L` and `S` are the decomposition's `depth` and `streams`: a vector's lanes, one
-//! or two times as many. One long chain of dependent operations becomes `S` that
-//! run side by side. Each stream lies in its own stretch of memory, so elements
-//! that the body reads at its index are brought into lane order by transposing
-//! square tiles, which stay in registers or the first cache: the CPU's form of the
-//! coalescing in section 4 of the redomap paper. Stretches are short, so that memory is read
-//! line after line: `T` is few ([`Decomp::stretches`](ir::seg::Decomp::stretches)).
+//! `L` and `S` are the decomposition's `depth` and `streams`: the lanes of a vector, and one or two
+//! times as many. One long chain of dependent operations becomes `S` independent chains. Each
+//! stream reads its own contiguous sub-chunk of memory, so elements that the body reads at its
+//! index are brought into lane order by transposing square tiles, which stay in registers or the
+//! first-level cache: the CPU's form of the coalescing in section 4 of the redomap paper.
+//! Sub-chunks are short, so that memory is read cache line after cache line: `T` is small
+//! ([`Decomp::stretches`](ir::seg::Decomp::stretches)).
 
 use super::fold::Fold;
 use super::segops::Space;
@@ -37,10 +37,11 @@ use ir::syntax::{BasicOp, Exp};
 use ir::types::Type;
 use prim::PrimType;
 
-/// Square tiles of a stretch.
+/// The square tiles of a sub-chunk.
 struct Tiles {
     count: Expr,
-    /// Points of each tile that the stretch has: all, but for a tile that is alone.
+    /// The number of iterations per tile that belong to the sub-chunk: all of them, except in the
+    /// single short tile at the end.
     turns: Expr,
 }
 
@@ -55,13 +56,13 @@ impl Tiles {
 struct Input {
     name: Name,
     elem: PrimType,
-    /// The array, element by element along the index.
+    /// The array, with the stride of the index.
     array: Region,
     tile: Var,
 }
 
 impl Gen<'_, '_> {
-    /// One chunk's accumulators after the points `lo..hi`.
+    /// The accumulators of one chunk after the iterations `lo..hi`.
     pub(crate) fn fold_streams(
         &mut self,
         fold: &Fold<'_>,
@@ -91,7 +92,7 @@ impl Gen<'_, '_> {
             self.combine(fold.operators, &accs, &part)?;
             lo = self.name_value(rest, PrimType::I64, "rest");
         }
-        // The last stretch's row of a tile must not go beyond the points.
+        // The row of a tile for the last stream must not reach beyond the end of the chunk.
         let left = sub(sub(hi.clone(), lo.clone()), Expr::i64(side));
         let turns = div(max(left, Expr::i64(0)), Expr::i64(side - 1));
         let turns = self.name_value(turns, PrimType::I64, "turns");
@@ -103,8 +104,8 @@ impl Gen<'_, '_> {
         Ok(accs)
     }
 
-    /// The accumulators of the points from `lo` on that make so many tiles of streams, which
-    /// fill so many vectors; and the first point after.
+    /// Folds `tiles` of streams, which fill `vectors` vectors, from `lo` on. Returns the
+    /// accumulators and the first iteration after them.
     fn fold_tiles(
         &mut self,
         fold: &Fold<'_>,
@@ -178,8 +179,8 @@ impl Gen<'_, '_> {
         Ok(inputs)
     }
 
-    /// Each stream's next elements: one row of the source, one column of the
-    /// tile, in squares that are a vector wide.
+    /// Loads each stream's next elements: one row of the source becomes one column of the tile, in
+    /// squares of the width of a vector.
     fn fill_tile(&mut self, input: &Input, side: i64, vectors: i64, first: &Expr, length: &Expr) {
         let Some(stride) = input.array.strides.first() else {
             return;

@@ -1,13 +1,13 @@
-//! Points whose updates wait for each other, while what they compute does not: in
-//! strips, so that the lanes pass finds a loop of independent points.
+//! Strip-mining of iterations whose updates are sequential while the rest of the body is
+//! independent, so that the lanes pass finds a loop of independent iterations.
 //!
 //! ```text
-//! points lo..hi    for each strip of L points (the last may be shorter)
-//!                    for w < L: <body>; v[w] = results      (in any order)
-//!                    for w < L: f v[w]                      (in order)
+//! iterations lo..hi    for each strip of L iterations (the last may be shorter)
+//!                        for w < L: <body>; v[w] = results      (in any order)
+//!                        for w < L: f v[w]                      (sequential)
 //! ```
 //!
-//! Where the body is cheap, storing the results would cost more than lanes gain.
+//! If the body is cheap, storing its results would cost more than lanes gain.
 
 use super::segops::Space;
 use crate::generate::expr::{add, binary, min, mul, sub};
@@ -17,21 +17,22 @@ use ir::PassError;
 use ir::syntax::Atom;
 use prim::{BinOp, PrimType};
 
-/// Points of a strip: with 32, histograms take up to a fourth longer, with 256 from a tenth
-/// less to a tenth more.
+/// Iterations of a strip: with 32, histograms take up to a quarter longer, with 256 between a tenth
+/// less and a tenth more.
 const STRIP: i64 = 64;
-/// Cost of a point (as decompositions estimate it) from which on strips are made: with 20 they
-/// take 1.4 times as long, with 28 0.9, with 44 0.8, with 140 0.4 (a million points, bins by
-/// some multiplications, one thread with AVX-512).
+/// The cost of an iteration (as estimated for decompositions) from which on strips pay off: at cost
+/// 20, histograms with strips take 1.4 times as long as without, at 28 0.9, at 44 0.8, at 140 0.4
+/// (a million iterations, bins computed by some multiplications, one thread with AVX-512).
 const DEAR: i64 = 48;
 
-/// Whether the points of a segop go in strips.
+/// Returns true if the chunks of a segop should be strip-mined.
 pub(crate) const fn pays(space: &Space<'_>) -> bool {
     space.decomp.cost >= DEAR
 }
 
 impl Gen<'_, '_> {
-    /// The points `lo..hi`, of whose results of these types `f` makes something in order.
+    /// The iterations `lo..hi` in strips; `f` consumes the results, which have these types,
+    /// sequentially.
     pub(crate) fn strips(
         &mut self,
         space: &Space<'_>,

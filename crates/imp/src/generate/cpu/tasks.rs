@@ -6,8 +6,8 @@ use ir::{PassError, Prov};
 use prim::PrimType;
 
 impl Gen<'_, '_> {
-    /// A loop whose iterations run as tasks; `cost` is that of the whole loop
-    /// in nanoseconds.
+    /// Emits a loop whose iterations run as tasks; `cost` is the cost of the whole loop in
+    /// nanoseconds.
     pub(crate) fn for_tasks(
         &mut self,
         what: &str,
@@ -21,8 +21,8 @@ impl Gen<'_, '_> {
         self.task_loop((what, prov), (var, to, None), cost, distinct, |g| f(g, var))
     }
 
-    /// A loop whose tasks take pieces of `0..n`, `count` of them: `f` gets the
-    /// bounds of one.
+    /// Emits a loop whose tasks take the `count` slices of `0..n`: `f` is called with the bounds of
+    /// one.
     pub(crate) fn for_pieces(
         &mut self,
         what: &str,
@@ -36,8 +36,8 @@ impl Gen<'_, '_> {
         self.pieces((what, prov), cut, cost, distinct, f)
     }
 
-    /// As [`Self::for_pieces`], where a task does much that does not depend on how long its
-    /// piece is: it takes several at once ([`Pieces::few`]).
+    /// As [`Self::for_pieces`], for tasks with a high cost that does not depend on the length of
+    /// the slice: a task takes several slices at once ([`Pieces::few`]).
     pub(crate) fn for_few_pieces(
         &mut self,
         what: &str,

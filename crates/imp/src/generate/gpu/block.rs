@@ -1,24 +1,25 @@
-//! Kernels whose blocks are points: the threads of a block share what its point computes.
+//! Kernels with one iteration per thread block: the threads of a block share the segops of its
+//! iteration.
 //!
 //! ```text
 //! for block in 0 .. n grid#0 ".." {
-//!   part = frame [256]f32                -- arrays of the block, and such as the launch makes
+//!   part = frame [256]f32                -- arrays of the block, some allocated by the launch
 //!   for thread in 0 .. 256 block {
-//!     k = ks[block]                      -- all threads compute scalars, and get the same
+//!     k = ks[block]                      -- all threads compute scalars, with equal results
 //!     barrier
-//!     if thread == 0 { ys[0] = k }       -- one writes for all
+//!     if thread == 0 { ys[0] = k }       -- one thread writes for all
 //!     barrier
 //!     for round in .. { i = round * 256 + thread; if i < m { .. } }
-//!     barrier                            -- what they share out falls between barriers
+//!     barrier                            -- distributed work is between barriers
 //!   }
 //! }
 //! ```
 //!
-//! Code outside of the segops that the threads share is *the team's*: scalars, conditions
-//! and bounds are the same for all of its threads, as they are computed from the same, so
-//! barriers may stand in branches and loops. What has an effect is done by one of them, or
-//! shared out, with a barrier before, as others may still read what was there, and one after
-//! it. Code of a segop's points is a thread's ([`shared`](super::shared)).
+//! Code outside of the shared segops is *block-uniform*: scalars, conditions and bounds are equal
+//! in all threads, as they are computed from equal values, so barriers are allowed in branches and
+//! loops. Side effects are executed by one thread, or distributed, with a barrier before, as other
+//! threads may still read the old values, and one after. The code of a segop's iterations belongs
+//! to single threads ([`shared`](super::shared)).
 
 use crate::generate::expr::{binary, mul};
 use crate::generate::function::Gen;
@@ -32,26 +33,26 @@ use prim::{BinOp, PrimType, Scalar};
 use rustc_hash::FxHashMap;
 use target::device::{ROOM_FOR_NOTES, SCRATCHPAD_BYTES};
 
-/// The threads of a block that run code together.
+/// The threads of a block that run block-uniform code.
 #[derive(Clone, Copy)]
 pub(crate) struct Team {
-    /// The number of the thread at hand.
+    /// The index of the thread in its block.
     thread: Var,
 }
 
-/// What lies in the scratchpad of a kernel whose blocks are points.
+/// The shared memory of a kernel with one iteration per thread block.
 #[derive(Default)]
 pub(crate) struct Scratchpad {
-    /// What its threads have elements of.
+    /// Arrays with one element for each thread.
     parts: Vec<(PrimType, Var)>,
-    /// Where blocks of the scratchpad lie.
+    /// The slots of IR blocks that are allocated in shared memory.
     pub(crate) rooms: FxHashMap<Name, Var>,
-    /// What has a size that the launch knows.
+    /// Buffers whose size is set by the launch.
     pub(super) pads: Vec<Pad>,
 }
 
 impl Gen<'_, '_> {
-    /// A segmap with a block for each point.
+    /// A segmap with one thread block for each iteration.
     pub(super) fn kernel_of_blocks(
         &mut self,
         pat: &[Param<Mems>],
@@ -75,7 +76,8 @@ impl Gen<'_, '_> {
         })
     }
 
-    /// The rooms of what a block allocates in the scratchpad, and the bytes of each.
+    /// Assigns the IR blocks that a thread block allocates in shared memory to slots (shared-memory
+    /// colouring). Returns the variable and size in bytes of each slot.
     fn rooms_of(&mut self, body: &Body<Mems>) -> Result<Vec<(Var, Expr)>, PassError> {
         self.scratchpad.rooms.clear();
         let mut made = Vec::new();
@@ -99,8 +101,8 @@ impl Gen<'_, '_> {
         Ok(made)
     }
 
-    /// Rooms come to be: those of constant size are arrays of the block as long as they fit on
-    /// any device, the launch makes the others.
+    /// Declares the slots: slots of constant size are arrays of the block as long as they fit on
+    /// any device, the launch allocates the others.
     fn make_rooms(&mut self, rooms: Vec<(Var, Expr)>) -> Result<(), PassError> {
         let threads = self.layout().block.unsigned_abs();
         let parts = self.scratchpad.parts.iter().map(|(elem, _)| elem.size() * threads);
@@ -120,7 +122,7 @@ impl Gen<'_, '_> {
         Ok(())
     }
 
-    /// What the threads of a team share out, by their numbers.
+    /// Emits work that the threads of a block distribute by their indices, between barriers.
     pub(crate) fn together<R>(
         &mut self,
         team: Team,
@@ -136,7 +138,7 @@ impl Gen<'_, '_> {
         Ok(made)
     }
 
-    /// What one thread does for all of its team, if the code is a team's.
+    /// Emits code that one thread executes for its block, if the current code is block-uniform.
     pub(crate) fn by_one(
         &mut self,
         f: impl FnOnce(&mut Self) -> Result<(), PassError>,
@@ -147,14 +149,15 @@ impl Gen<'_, '_> {
         }
     }
 
-    /// Whether threads have waited for each other, and touched no memory since.
+    /// Returns true if the last statement that is not an assignment is a barrier: no memory access
+    /// followed it.
     fn at_barrier(&self) -> bool {
         let stmts = self.lists.last().map(Vec::as_slice).unwrap_or_default();
         let last = stmts.iter().rev().find(|stmt| !matches!(stmt, Stmt::Set(..)));
         matches!(last, Some(Stmt::Device(DeviceOp::Barrier)))
     }
 
-    /// A copy that the threads of a team share out.
+    /// A copy that the threads of a block distribute.
     pub(super) fn copy_together(
         &mut self,
         team: Team,
@@ -172,8 +175,8 @@ impl Gen<'_, '_> {
         })
     }
 
-    /// Arrays with an element of each type for each thread of the block. What lies there is
-    /// for one segop; all of a kernel's have the same.
+    /// Arrays with one element of each type for each thread of the block. Their contents belong to
+    /// one segop; all segops of a kernel use the same arrays.
     pub(super) fn parts_of_block(&mut self, types: &[PrimType]) -> Result<Vec<Var>, PassError> {
         let mut free = self.scratchpad.parts.clone();
         let mut parts = Vec::with_capacity(types.len());
@@ -191,8 +194,7 @@ impl Gen<'_, '_> {
     }
 }
 
-/// The larger of two numbers of bytes; a negative one, which stands for too many, is the
-/// largest.
+/// The larger of two sizes in bytes. A negative size, which stands for overflow, is the largest.
 fn larger(one: Expr, other: Expr) -> Expr {
     match (&one, &other) {
         (Expr::Const(Scalar::I64(x)), Expr::Const(Scalar::I64(y))) => {
@@ -203,7 +205,7 @@ fn larger(one: Expr, other: Expr) -> Expr {
     }
 }
 
-/// Whether segops stand in a body.
+/// Returns true if a body contains segops.
 pub(super) fn has_segops(body: &Body<Mems>) -> bool {
     with_stack(|| {
         body.stms.iter().any(|stm| match &stm.exp {

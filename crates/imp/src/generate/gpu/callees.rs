@@ -1,10 +1,10 @@
-//! What functions do that kernels call: only what a thread can.
+//! Checks that functions called by kernels only do what a thread can do.
 
 use crate::syntax::{FunId, Function, How, Stmt};
 use crate::walk::each_stmt;
 use ir::PassError;
 
-/// Refuses programs in which a kernel calls what only the host can do.
+/// Rejects programs in which a kernel calls a function with operations of the host.
 pub(in crate::generate) fn check_callees(functions: &[Function]) -> Result<(), PassError> {
     let mut open: Vec<FunId> = Vec::new();
     for function in functions {
@@ -42,7 +42,7 @@ fn calls(stmts: &[Stmt], found: &mut Vec<FunId>) {
     });
 }
 
-/// What a thread cannot do among statements, if there is something.
+/// A description of the first operation that a thread cannot execute, if there is one.
 fn beyond_threads(stmts: &[Stmt]) -> Option<&'static str> {
     let mut found = None;
     each_stmt(stmts, &mut |stmt| {

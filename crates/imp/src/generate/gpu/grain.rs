@@ -1,9 +1,9 @@
-//! How much a thread of a segop takes.
+//! Grain size: the number of iterations per thread.
 //!
-//! The device says so ([`Device::grain`](target::device::Device)), or a parameter of the function
-//! in its place (pass `grains`), which is as much by default: from twice as much on a chunk has
-//! twice as many points at least, a thread of a short segment twice as many, and half as many
-//! points are enough for threads that have several, or for tiles that have several of each
+//! It is the device's parameter ([`Device::grain`](target::device::Device)), or the function's
+//! tuning parameter in its place (pass `grains`), whose default is the same value. Twice the grain
+//! size doubles the minimum number of iterations of a chunk and of a thread in a short segment, and
+//! halves the number of iterations from which on threads get several, or tiles get several of each
 //! thread.
 
 use crate::copies::constant;
@@ -14,12 +14,12 @@ use ir::seg::Seg;
 use ir::{Mems, PassError};
 use prim::PrimType;
 
-/// More than any thread has; what follows from it stays in bounds.
+/// An upper bound of grain sizes that keeps derived sizes from overflowing.
 const MOST: i64 = 1 << 32;
 
 impl Gen<'_, '_> {
-    /// How many points a thread of a segop takes at least, in a variable of the host's; the
-    /// context takes note of it where that is a parameter.
+    /// The minimum number of iterations per thread of a segop, in a host variable. If it is a
+    /// tuning parameter, the context logs the comparison.
     pub(super) fn thread_grain(&mut self, seg: &Seg<Mems>) -> Result<Expr, PassError> {
         if seg.decomp.tunable.is_none() {
             return Ok(Expr::i64(self.layout().grain));
@@ -29,19 +29,20 @@ impl Gen<'_, '_> {
         Ok(self.name_value(grain, PrimType::I64, "grain"))
     }
 
-    /// How many blocks of a segop there have to be for tiles with several points a thread.
+    /// The minimum number of blocks of a segop for tiles with several iterations per thread.
     pub(super) fn blocks_for_tiles(&mut self, seg: &Seg<Mems>) -> Result<Expr, PassError> {
         let grain = self.thread_grain(seg)?;
         Ok(self.in_inverse(self.layout().tiles.fill, &grain))
     }
 
-    /// A number of the device's, as many times larger or smaller as a grain is; at least 1.
+    /// A parameter of the device, scaled by the ratio of `grain` to the device's grain size; at
+    /// least 1.
     pub(super) fn in_proportion(&mut self, number: i64, grain: &Expr) -> Expr {
         let all = mul(Expr::i64(number), grain.clone());
         self.share(all, Expr::i64(self.layout().grain))
     }
 
-    /// The other way around: it is larger where the grain is smaller.
+    /// A parameter of the device, scaled by the inverse ratio; at least 1.
     pub(super) fn in_inverse(&mut self, number: i64, grain: &Expr) -> Expr {
         let all = Expr::i64(number.saturating_mul(self.layout().grain));
         self.share(all, grain.clone())

@@ -1,17 +1,16 @@
-//! What the threads of a block hold is combined in the scratchpad, from left to right, in
-//! two levels: within groups of neighbours, which wait for each other at little cost, and
-//! then what groups come to.
+//! Scans and reductions over the threads of a block in shared memory, from left to right, on two
+//! levels: within subgroups (warps), whose barriers are cheap, and then over the subgroups' totals.
 //!
 //! ```text
 //! part[thread] = x
-//! so often as a group can be halved:    part[thread] = op part[thread - distance] part[thread]
-//!                                       each where both are of a group, and a group's barrier
+//! log2(subgroup size) times:            part[thread] = op part[thread - distance] part[thread]
+//!                                       if both are in one subgroup; a subgroup barrier after each
 //! barrier
-//! before = op .. part[last of the first group] .. part[last of the group before]
+//! before = op .. part[last of the first subgroup] .. part[last of the previous subgroup]
 //! ```
 //!
-//! All threads fold what the groups before theirs come to, which they read in step: there are
-//! few groups, so that costs less than barriers of the block.
+//! Every thread folds the totals of all previous subgroups, reading them in lockstep: as there are
+//! few subgroups, this costs less than barriers of the block.
 
 use crate::generate::expr::{add, and, binary, compare, min, mul, sub};
 use crate::generate::function::Gen;
@@ -20,38 +19,39 @@ use ir::soac::Operator;
 use ir::{Mems, PassError};
 use prim::{BinOp, CmpOp, PrimType};
 
-/// What is combined: operators, and the types of what they take.
+/// Operators and their operand types.
 pub(super) type Folded<'a, 's> = (&'a [&'s Operator<Mems>], &'a [PrimType]);
 
 impl Gen<'_, '_> {
-    /// Threads of a group wait for each other.
+    /// A barrier of the subgroup.
     pub(super) fn group_barrier(&mut self) {
         let size = self.layout().group as u32;
         self.emit(Stmt::Device(DeviceOp::GroupBarrier(size)));
     }
 
-    /// How many groups a block has.
+    /// The number of subgroups of a block.
     pub(super) fn groups(&self) -> i64 {
         self.layout().block / self.layout().group
     }
 
-    /// The number of a thread's group.
+    /// The index of a thread's subgroup.
     pub(super) fn group_of(&mut self, thread: &Expr) -> Expr {
         let halvings = i64::from(self.layout().group.trailing_zeros());
         let group = binary(BinOp::LShr, thread.clone(), Expr::i64(halvings));
         self.name_value(group, PrimType::I64, "group")
     }
 
-    /// The place of a thread in its group.
+    /// The index of a thread in its subgroup.
     pub(super) fn place_in_group(&mut self, thread: &Expr) -> Expr {
         let last = Expr::i64(self.layout().group - 1);
         let place = binary(BinOp::And, thread.clone(), last);
         self.name_value(place, PrimType::I64, "among")
     }
 
-    /// The threads' values are scanned in the scratchpad, inclusively, as far as their groups
-    /// go: each takes what is 1, 2, 4 and so on to its left, of so many threads that it goes
-    /// on from. All of the block see them then.
+    /// Inclusive scan of the threads' values in shared memory within each subgroup (Hillis-Steele:
+    /// each thread combines the value 1, 2, 4 .. to its left). `joined` is the number of threads to
+    /// the left that the thread's scan extends over at most. The results are visible to the whole
+    /// block afterwards.
     pub(super) fn scan_groups(
         &mut self,
         (operators, types): Folded<'_, '_>,
@@ -90,8 +90,7 @@ impl Gen<'_, '_> {
         Ok(())
     }
 
-    /// What groups come to, from one to before another, of values that [`Gen::scan_groups`]
-    /// has scanned.
+    /// Folds the totals of the subgroups `from..to`, for values scanned by [`Gen::scan_groups`].
     pub(super) fn fold_groups(
         &mut self,
         (operators, types): Folded<'_, '_>,
@@ -118,7 +117,7 @@ impl Gen<'_, '_> {
         Ok(accs)
     }
 
-    /// The threads' values are scanned in the scratchpad, inclusively.
+    /// Inclusive scan of the threads' values in shared memory over the block.
     pub(super) fn scan_block(
         &mut self,
         folded: Folded<'_, '_>,
@@ -138,9 +137,10 @@ impl Gen<'_, '_> {
         Ok(())
     }
 
-    /// Values in the scratchpad are put together in pairs of neighbours: at the first of
-    /// 2, 4, 8 and so on threads, `f` puts the value at an index on the right of its own. So
-    /// often from a halving on; as far as groups go, only they wait for each other.
+    /// Tree reduction of values in shared memory by pairs of neighbours, left to right. In round
+    /// `r` of `from..to`, the first of each `2 << r` threads calls `f` with the index `1 << r` to
+    /// the right of its own. With `in_groups`, the barrier after a round is the subgroup's,
+    /// otherwise the block's.
     pub(super) fn in_pairs(
         &mut self,
         (from, to): (Expr, Expr),
@@ -165,8 +165,8 @@ impl Gen<'_, '_> {
         })
     }
 
-    /// The values of threads that go together are reduced in the scratchpad, to the element
-    /// of the first of them; so often can they be halved.
+    /// Reduces the values of `1 << halvings` neighbouring threads in shared memory, to the element
+    /// of the first of them.
     pub(super) fn reduce_groups(
         &mut self,
         (operators, types): Folded<'_, '_>,
@@ -179,7 +179,8 @@ impl Gen<'_, '_> {
         self.put_together((operators, types), part, (thread, halvings))
     }
 
-    /// The same of values that threads have put there, not all in their own place.
+    /// As [`Gen::reduce_groups`], for values already in shared memory, which other threads may have
+    /// stored.
     pub(super) fn reduce_places(
         &mut self,
         folded: Folded<'_, '_>,
@@ -190,7 +191,7 @@ impl Gen<'_, '_> {
         self.put_together(folded, part, (thread, halvings))
     }
 
-    /// Values that the threads of a group see are reduced.
+    /// Reduces values in shared memory that are visible to their subgroup.
     fn put_together(
         &mut self,
         (operators, types): Folded<'_, '_>,

@@ -1,17 +1,22 @@
 //! Histograms, by their operators and by sizes.
 //!
-//! | operators | sizes | kernels |
-//! |---|---|---|
-//! | such as devices apply at once ([`atomic_operator`]) | the scratchpad has room for the bins, chunks of points are longer than these are many | a block updates bins of its own there, and with them the histogram ([`pad`]) |
-//! | | more bins, on which many threads would meet | points update one of several copies of the bins, then each bin takes the copies' ([`copies`]) |
-//! | | all others | points update the histogram |
-//! | others | the scratchpad has room for the bins | blocks whose threads own bins there ([`owned`]) |
-//! | | .. but segments have fewer points than a block has threads | a thread goes through a segment in order |
-//! | | more bins | a thread goes through a chunk of points, and has a copy of the bins ([`copies`]) |
+//! With atomic operators ([`atomic_operator`]):
+//! - If the bins fit in shared memory, and segments have at least as many iterations as bins, a
+//!   block updates bins of its own there, and with them the histogram ([`pad`]).
+//! - With more bins, on which many threads would collide, iterations update one of several copies
+//!   of the bins, and the copies are combined with the histogram ([`copies`]).
+//! - Otherwise, iterations update the histogram.
 //!
-//! Operators that devices apply at once are exact, so it does not show in which order they do.
-//! All others are applied by threads that own their bins, in the order of the points, and what
-//! chunks of points come to, which follow from sizes alone, is put together in their order.
+//! With other operators:
+//! - If the bins fit in shared memory, the threads of a block own bins there ([`owned`]); but if
+//!   segments have fewer iterations than a block has threads, one thread runs a segment
+//!   sequentially.
+//! - With more bins, one thread runs a chunk of iterations, with a private copy of the bins
+//!   ([`copies`]).
+//!
+//! Atomic operators are exact, so the order of their application has no effect. All other operators
+//! are applied by threads that own their bins, in the order of the iterations, and the partial
+//! results of chunks, whose partitioning depends on sizes only, are combined in their order.
 
 mod copies;
 mod owned;
@@ -32,16 +37,16 @@ use ir::types::{Dim, Type};
 use ir::{Mems, PassError, Prov};
 use prim::{BinOp, CmpOp, PrimType, UnOp};
 
-/// A histogram of a segop.
+/// The bins of one operator of a histogram segop.
 pub(super) struct Bins<'s> {
     pub(super) op: &'s Operator<Mems>,
     pub(super) types: Vec<PrimType>,
     pub(super) dests: Vec<(Type, Name, Lmad)>,
-    /// Sizes of the index space, dimensions that count segments included.
+    /// The extents of the index space, including the dimensions that count segments.
     extents: Vec<Expr>,
-    /// How many of these count segments.
+    /// The number of dimensions that count segments.
     outer: usize,
-    /// How many bins a segment has.
+    /// The number of bins of a segment.
     own: Expr,
 }
 
@@ -50,35 +55,35 @@ struct Hists<'s> {
     seg: &'s Seg<Mems>,
     ops: &'s [HistOp<Mems>],
     bins: Vec<Bins<'s>>,
-    /// The most bins that one of them has for a segment.
+    /// The maximum number of bins per segment over the histograms.
     most: Expr,
-    /// How many segments there are.
+    /// The number of segments.
     segments: Expr,
-    /// Points of all segments.
+    /// The number of iterations of all segments.
     points: Expr,
     prov: Prov,
 }
 
 impl Bins<'_> {
-    /// The place of an index among all bins.
+    /// The position of an index among all bins.
     fn place(&self, index: &[Expr]) -> Expr {
         flat(index, &self.extents)
     }
 
-    /// The place of an index among the bins of its segment.
+    /// The position of an index among the bins of its segment.
     fn own_place(&self, index: &[Expr]) -> Expr {
         flat(&index[self.outer..], &self.extents[self.outer..])
     }
 }
 
 impl Hists<'_> {
-    /// Bytes of a bin of each, at least 1.
+    /// The size in bytes of one bin of each histogram, at least 1.
     fn bytes(&self) -> u64 {
         let types = self.bins.iter().flat_map(|hist| &hist.types);
         types.map(|ty| ty.size()).sum::<u64>().max(1)
     }
 
-    /// The most bins that one of them has for all segments.
+    /// The maximum number of bins of all segments over the histograms.
     fn all_bins(&self) -> Expr {
         mul(self.segments.clone(), self.most.clone())
     }
@@ -116,7 +121,7 @@ impl Gen<'_, '_> {
         }
     }
 
-    /// By operators that devices apply at once.
+    /// Histograms with atomic operators.
     fn hist_at_once(&mut self, hists: &Hists<'_>, operators: &[(BinOp, PrimType)]) -> Result<(), PassError> {
         let room = (self.layout().bins.bytes / hists.bytes()) as i64;
         let everywhere = self.collect(|g| g.hist_everywhere(hists, operators))?;
@@ -135,8 +140,8 @@ impl Gen<'_, '_> {
         Ok(())
     }
 
-    /// How often threads can be halved, at most so often, for each part to have bins of its
-    /// own where there is room for so many.
+    /// The binary logarithm of the number of private copies of the bins that fit into `room` bins;
+    /// at most `most`.
     fn halvings(&mut self, hists: &Hists<'_>, room: i64, most: u32) -> Expr {
         let times = div(Expr::i64(room), hists.most.clone());
         let times = max(times, Expr::i64(1));
@@ -145,7 +150,7 @@ impl Gen<'_, '_> {
         self.name_value(halvings, PrimType::I64, "halvings")
     }
 
-    /// The updates of a point, by operators that devices apply at once.
+    /// The updates of one iteration, with atomic operators.
     pub(super) fn update_at_once(
         &mut self,
         seg: &Seg<Mems>,
@@ -166,7 +171,7 @@ impl Gen<'_, '_> {
         })
     }
 
-    /// `f` for each histogram that a point updates, with the index and the values.
+    /// Calls `f` for each histogram that an iteration updates, with the index and the values.
     fn each_update(
         &mut self,
         hists: &Hists<'_>,
@@ -177,7 +182,7 @@ impl Gen<'_, '_> {
         })
     }
 
-    /// The device combines a value with what lies at a place.
+    /// Emits an atomic update of an element.
     fn apply_at_once(&mut self, at: Access, op: BinOp, value: Expr) {
         self.emit(Stmt::Device(DeviceOp::Update(Box::new(Update { old: None, at, op, value }))));
     }
@@ -206,8 +211,8 @@ impl Gen<'_, '_> {
         Ok(hists)
     }
 
-    /// `f` for each histogram whose index at a point is one of its bins, with the index and
-    /// the values.
+    /// Calls `f` for each histogram, under the condition that the iteration's index is one of its
+    /// bins, with the index and the values.
     pub(super) fn each_bin(
         &mut self,
         hists: &[Bins<'_>],
@@ -237,7 +242,7 @@ impl Gen<'_, '_> {
         Ok(())
     }
 
-    /// The places of a bin, by its number among those of all segments.
+    /// The destination elements of a bin, given by its number among the bins of all segments.
     fn places_of(&mut self, hist: &Bins<'_>, bin: &Expr) -> Result<Vec<Access>, PassError> {
         let mut index = Vec::with_capacity(hist.extents.len());
         let mut rest = bin.clone();
@@ -257,13 +262,13 @@ impl Gen<'_, '_> {
         Ok(places)
     }
 
-    /// The number of a segment's bin among those of all segments, in a variable.
+    /// The number of a segment's bin among the bins of all segments, in a variable.
     fn bin_of(&mut self, hist: &Bins<'_>, segment: &Expr, own: Expr) -> Expr {
         let bin = add(mul(segment.clone(), hist.own.clone()), own);
         self.name_value(bin, PrimType::I64, "bin")
     }
 
-    /// An update of an accumulator by a thread, where others may update the same place.
+    /// A thread's update of an accumulator that other threads may update at the same index.
     pub(crate) fn update_at(
         &mut self,
         target: &Target,

@@ -1,6 +1,6 @@
-//! What the host does with memory of the device: it reads and writes elements by way of
-//! small copies, copies what is contiguous, and has kernels copy all else
-//! ([`transpose`](super::transpose)). Threads read, write and copy at once.
+//! Accesses to device memory. The host reads and writes elements by small copies, copies contiguous
+//! data directly, and launches kernels for all other copies ([`transpose`](super::transpose)).
+//! Threads read, write and copy directly.
 
 use crate::generate::basic::no_variable;
 use crate::generate::expr::{add, mul};
@@ -15,12 +15,12 @@ use ir::{Mems, PassError, Prov};
 use prim::{CmpOp, PrimType, Scalar};
 
 impl Gen<'_, '_> {
-    /// Whether the code is the host's and the buffer lies on the device.
+    /// Returns true if the code runs on the host and the buffer is in device memory.
     pub(crate) fn is_remote(&self, buffer: Var) -> bool {
         self.kernel.is_none() && self.type_of(buffer) == Some(VarType::Buffer(Space::Device))
     }
 
-    /// A variable gets an element.
+    /// Loads an element into a variable.
     pub(crate) fn load(&mut self, var: Var, access: Access) {
         if !self.is_remote(access.buffer) {
             self.emit(Stmt::Load(var, access));
@@ -33,7 +33,7 @@ impl Gen<'_, '_> {
         self.emit(Stmt::Load(var, at(here, elem, Expr::i64(0))));
     }
 
-    /// An element gets a value.
+    /// Stores a value into an element.
     pub(crate) fn store(&mut self, access: Access, value: Expr) {
         if !self.is_remote(access.buffer) {
             self.emit(Stmt::Store(access, value));
@@ -45,14 +45,14 @@ impl Gen<'_, '_> {
         self.emit(Stmt::copy(there, cell(here), elem, vec![Expr::i64(1)]));
     }
 
-    /// An element in the frame.
+    /// Allocates a one-element array in the frame.
     fn one(&mut self, elem: PrimType) -> Var {
         let buffer = self.borrowed("element");
         self.emit(Stmt::Frame { buffer, elem, count: 1 });
         buffer
     }
 
-    /// The first bytes of a block of the device, in the frame.
+    /// Copies the first bytes of a device block into the frame.
     pub(super) fn brought(&mut self, block: Var, bytes: i64) -> Var {
         let here = self.borrowed("element");
         let words = bytes.unsigned_abs().div_ceil(8);
@@ -63,7 +63,7 @@ impl Gen<'_, '_> {
         here
     }
 
-    /// Elements are copied from where they are reached to where they are.
+    /// Copies elements between two regions.
     pub(crate) fn copy(
         &mut self,
         to: Region,
@@ -89,7 +89,7 @@ impl Gen<'_, '_> {
         self.copy_by_kernels(&to, &from, elem, &extents)
     }
 
-    /// Copies the element at a point that counts through the extents.
+    /// Copies the element with linear index `point` in the extents.
     pub(super) fn copy_element(
         &mut self,
         sides: (&Region, &Region),
@@ -101,7 +101,8 @@ impl Gen<'_, '_> {
         self.emit(Stmt::Store(to, Expr::Var(value)));
     }
 
-    /// Reads the element of one array at a point, and says where it belongs in another one.
+    /// Reads the element with linear index `point` from one region. Returns the access to its
+    /// counterpart in the other region, and the value.
     pub(super) fn read_element(
         &mut self,
         (to, from): (&Region, &Region),
@@ -121,20 +122,21 @@ impl Gen<'_, '_> {
         (to, value)
     }
 
-    /// Whether the code is the host's, and elements are copied to or from the device.
+    /// Returns true if the code runs on the host, and exactly one of the regions is in device
+    /// memory.
     pub(crate) fn crosses(&self, to: &Region, from: &Region) -> bool {
         self.is_remote(to.buffer) != self.is_remote(from.buffer)
     }
 
-    /// A copy to or from the device of an array that is row-major on both sides
-    /// (giving arrays memory sees to that).
+    /// Copies an array to or from the device. It is row-major on both sides, which the assignment
+    /// of memory guarantees.
     pub(crate) fn copy_across(&mut self, to: &Region, from: &Region, elem: PrimType, extents: Vec<Expr>) {
         let count = extents.into_iter().fold(Expr::i64(1), mul);
         let count = self.name_value(count, PrimType::I64, "count");
         self.emit(Stmt::copy(flat(to), flat(from), elem, vec![count]));
     }
 
-    /// An array on the device gets constant data of the host's, row-major there.
+    /// Copies constant data of the host, which is row-major, to an array on the device.
     pub(crate) fn upload(
         &mut self,
         to: Region,
@@ -164,7 +166,7 @@ impl Gen<'_, '_> {
         Ok(())
     }
 
-    /// A thread's array gets constants, one by one.
+    /// Stores constants into a thread's array, one by one.
     pub(crate) fn store_constants(
         &mut self,
         to: &Region,
@@ -194,8 +196,8 @@ impl Gen<'_, '_> {
         Ok(())
     }
 
-    /// A scalar operation of a thread: what the context knows is read before the kernel,
-    /// and nobody is told of comparisons.
+    /// A scalar operation in a kernel. Tuning parameters and parameters of the source program are
+    /// read before the kernel, and comparisons are not logged.
     pub(crate) fn scalar_in_kernel(&mut self, pat: &Param<Mems>, op: &BasicOp) -> Result<(), PassError> {
         let value = if let BasicOp::SizeAtLeast { size, tunable } = op {
             let tunable = Expr::Tunable(self.tunable(*tunable)?);
@@ -216,7 +218,8 @@ impl Gen<'_, '_> {
         Ok(())
     }
 
-    /// A call can be made where the code runs.
+    /// Checks that a call is possible in the current code: in kernels, only non-recursive functions
+    /// on scalars.
     pub(crate) fn check_call(
         &self,
         pat: &[Param<Mems>],
@@ -243,7 +246,7 @@ fn flat(region: &Region) -> Region {
     Region { buffer: region.buffer, offset: region.offset.clone(), strides: vec![Expr::i64(1)] }
 }
 
-/// The element as a region of one.
+/// An element as a region of one element.
 fn region_of(access: Access) -> Region {
     let steps = access.dims.into_iter();
     Region {
@@ -253,7 +256,7 @@ fn region_of(access: Access) -> Region {
     }
 }
 
-/// The first element of a buffer.
+/// The first element of a buffer as a region.
 fn cell(buffer: Var) -> Region {
     Region { buffer, offset: Expr::i64(0), strides: vec![Expr::i64(1)] }
 }

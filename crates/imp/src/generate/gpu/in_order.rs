@@ -1,5 +1,6 @@
-//! Segops of one thread, as loops: those in points that are a thread's own, and of those that
-//! a block has ([`shared`](super::shared)) what its threads cannot share, and segments.
+//! Segops of a single thread, as loops: inside of iterations that one thread runs, and in
+//! block-level segops ([`shared`](super::shared)) the parts that its threads cannot share, and
+//! segments.
 
 use crate::generate::function::Gen;
 use crate::generate::operators::operator_types;
@@ -71,7 +72,7 @@ impl Gen<'_, '_> {
         Ok(())
     }
 
-    /// Folds the segment at hand, along a dimension: what it reduces to.
+    /// Folds the current segment along a dimension; returns the reduced values.
     pub(super) fn fold_segment(
         &mut self,
         pat: &[Param<Mems>],
@@ -123,7 +124,7 @@ impl Gen<'_, '_> {
         Ok(())
     }
 
-    /// Values go to arrays over dimensions, at the point at hand.
+    /// Stores variables into arrays over dimensions, at the current indices.
     pub(super) fn write_vars(
         &mut self,
         pat: &[Param<Mems>],
@@ -145,7 +146,7 @@ impl Gen<'_, '_> {
         Ok(())
     }
 
-    /// A point's updates of histograms.
+    /// One iteration's updates of histograms.
     pub(super) fn hist_in_order(
         &mut self,
         dims: &[(Name, Dim)],

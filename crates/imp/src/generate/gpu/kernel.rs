@@ -1,4 +1,4 @@
-//! Kernels: launches, threads, points.
+//! Kernels: launches, threads, index spaces.
 //!
 //! ```text
 //! for block in 0 .. blocks grid#0 ".." {
@@ -20,7 +20,7 @@ use ir::{PassError, Prov};
 use prim::{CmpOp, PrimType};
 use target::device::Device;
 
-/// What was open where a kernel began.
+/// The nesting depth of statement lists and frames where a kernel began.
 #[derive(Clone, Copy)]
 pub(crate) struct Around {
     lists: usize,
@@ -28,17 +28,18 @@ pub(crate) struct Around {
 }
 
 impl Gen<'_, '_> {
-    /// How work is laid out on the device.
+    /// The work layout parameters of the device.
     pub(super) fn layout(&self) -> Device {
         self.device.unwrap_or_default()
     }
 
-    /// The type of buffers that arrays lie in which are in no other space.
+    /// The default buffer type of arrays: device memory in functions for a device, otherwise host
+    /// memory.
     pub(crate) fn home(&self) -> VarType {
         if self.device.is_some() { VarType::Buffer(Space::Device) } else { VarType::HOST }
     }
 
-    /// The variable that carries a value of this type, if one does.
+    /// The type of the variable that carries a value of this type, if there is one.
     pub(crate) fn var_type(&self, ty: &Type) -> Option<VarType> {
         match ty {
             Type::Mem(Space::Registers | Space::Private) if self.kernel.is_some() => {
@@ -48,8 +49,8 @@ impl Gen<'_, '_> {
         }
     }
 
-    /// A kernel of so many blocks: `f` makes what all threads of a block have in common,
-    /// and at its end the threads.
+    /// A kernel of `blocks` thread blocks: `f` emits the code that is common to all threads of a
+    /// block, and at its end the threads.
     pub(super) fn kernel(
         &mut self,
         (what, prov): (&str, Prov),
@@ -83,7 +84,7 @@ impl Gen<'_, '_> {
         Ok(())
     }
 
-    /// The threads of the block at hand.
+    /// The threads of the current block.
     pub(super) fn threads(
         &mut self,
         prov: Prov,
@@ -108,7 +109,7 @@ impl Gen<'_, '_> {
         }
     }
 
-    /// What is emitted before the kernel at hand, if there is one.
+    /// Emits code before the current kernel, if there is one.
     pub(crate) fn outside<R>(&mut self, f: impl FnOnce(&mut Self) -> R) -> R {
         let Some(around) = self.kernel.take() else {
             return f(self);
@@ -124,14 +125,14 @@ impl Gen<'_, '_> {
         result
     }
 
-    /// An array of so many elements that the threads of a block share, in the scratchpad.
+    /// Allocates an array of `count` elements in shared memory.
     pub(crate) fn block_frame(&mut self, hint: &str, elem: PrimType, count: u64) -> Result<Var, PassError> {
         let buffer = self.new_var(VarType::Buffer(Space::Scratchpad), hint);
         self.frame_of_block(buffer, elem, count)?;
         Ok(buffer)
     }
 
-    /// A variable denotes an array of so many elements in the scratchpad.
+    /// Declares a variable as an array of `count` elements in shared memory.
     pub(super) fn frame_of_block(
         &mut self,
         buffer: Var,
@@ -149,8 +150,8 @@ impl Gen<'_, '_> {
         Ok(())
     }
 
-    /// A variable denotes an array in the scratchpad of so many bytes, which the host
-    /// computes.
+    /// Declares a variable as a shared-memory buffer of `bytes` bytes, a size that the host
+    /// computes at launch.
     pub(super) fn pad(&mut self, buffer: Var, bytes: Expr) -> Result<(), PassError> {
         let frame = self.kernel.and_then(|around| self.frames.get_mut(around.frames));
         let frame = frame.ok_or_else(|| PassError::bug("a scratchpad outside of a kernel"))?;
@@ -159,7 +160,7 @@ impl Gen<'_, '_> {
         Ok(())
     }
 
-    /// A kernel with a thread for each of `n` points: `f` gets the point.
+    /// A kernel with one thread for each of `n` iterations; `f` is called with the index.
     pub(crate) fn each_point(
         &mut self,
         (what, prov): (&str, Prov),
@@ -181,7 +182,7 @@ impl Gen<'_, '_> {
         })
     }
 
-    /// Threads of a block wait for each other.
+    /// A barrier of the thread block.
     pub(super) fn barrier(&mut self) {
         self.emit(Stmt::Device(DeviceOp::Barrier));
     }
@@ -195,8 +196,7 @@ impl Gen<'_, '_> {
         Ok(self.name_value(product, PrimType::I64, hint))
     }
 
-    /// The indices of dimensions get their values at a point, which counts through them
-    /// in row-major order.
+    /// Binds the indices of dimensions by delinearising a row-major index.
     pub(super) fn bind_point(&mut self, dims: &[(Name, Dim)], point: &Expr) -> Result<(), PassError> {
         let mut rest = point.clone();
         for (at, (index, dim)) in dims.iter().enumerate().rev() {

@@ -1,47 +1,49 @@
-//! Scans in one kernel, which reads and writes each element once (Merrill and Garland:
-//! decoupled look-back).
+//! Single-pass scans with decoupled look-back (Merrill and Garland), which read and write each
+//! element once.
 //!
-//! The points of all segments lie one behind another, and fall into tiles that the
-//! scratchpad has room for. A block takes the next tile:
+//! The iterations of all segments form one linear sequence, which is partitioned into tiles that
+//! fit into shared memory. A block takes the next tile:
 //!
 //! ```text
 //! number = counter++                          the tile of the block
-//! for its points, a block's worth at a time:  <body>; tile[point] = x
-//! thread, for points side by side:            acc = op acc tile[point]
-//! part[thread] = acc, and part is scanned     gives before, and last of the whole tile
+//! for its iterations, a block's worth at a time: <body>; tile[point] = x
+//! thread, for consecutive iterations:         acc = op acc tile[point]
+//! part[thread] = acc, and part is scanned     yields before, and last of the whole tile
 //! total[number] = last                        state[number] = TOTAL is signalled
-//! near = the last tile before it whose state is ENDING, once those behind that have one
+//! near = the last tile before it whose state is ENDING, after waiting for the tiles between
 //! carry = op .. (op ending[near] total[near + 1]) .. total[number - 1]
 //! ending[number] = op carry last              state[number] = ENDING is signalled
 //! acc = op carry before
-//! thread, for points side by side:            acc = op acc tile[point]; tile[point] = acc
-//! for its points, a block's worth at a time:  element = tile[point]; <post>
+//! thread, for consecutive iterations:         acc = op acc tile[point]; tile[point] = acc
+//! for its iterations, a block's worth at a time: element = tile[point]; <post>
 //! ```
 //!
-//! A tile that is full asks of none of its points whether there is one. What stands in the
-//! last tile behind the points is neutral, so that threads need not ask again.
+//! `total` is a tile's aggregate, `ending` its inclusive prefix, `carry` its exclusive prefix.
 //!
-//! **Words.** Of whole numbers of four or eight bytes, and operators on them that show no
-//! order ([`atomic_operator`]), the state and the value are one signal: a word for each four
-//! bytes has the value in its upper half, and the state in its lower. So there is one trip to
-//! memory, and no fence; who finds different states in the words of a value looks again. All
-//! threads of the block put together what the tiles before it tell. Of other operators, one
-//! does so from left to right.
+//! A full tile has no bounds checks. The last tile is padded with neutral elements in shared
+//! memory, so that the sequential parts need no bounds checks either.
 //!
-//! **The same bits.** `ending` is what the tiles so far come to from left to right, and what
-//! `carry` is put together from is just that, whichever tile is the nearest: so timing does
-//! not show.
+//! **Status words.** For integers of four or eight bytes, with operators that are insensitive to
+//! order ([`atomic_operator`]), state and value are one signal: each four bytes of the value have a
+//! 64-bit word, with the value in the upper half and the state in the lower. So there is one round
+//! trip to memory, and no fence; a thread that finds different states in the words of one value
+//! polls again. All threads of the block combine the words of the tiles before it. For other
+//! operators, one thread combines them from left to right.
 //!
-//! **Progress.** A block awaits signals of blocks whose numbers are smaller, which have begun;
-//! those signal their totals before they await anything. So it takes a device that lets
-//! blocks go on ([`Device::progress`](target::device::Device::progress)).
+//! **Determinism.** `ending` is the left-to-right fold of all tiles so far, and `carry` is computed
+//! from it as exactly that fold, whichever tile is the nearest: so results do not depend on timing.
 //!
-//! No barrier stands in a conditional, though all threads of a block decide alike: of such
-//! code, with optimisation, PoCL 3.1 made results that were wrong.
+//! **Forward progress.** A block waits for blocks with smaller numbers only, which have begun, and
+//! which signal their aggregates before they wait for anything. So the device has to guarantee
+//! forward progress of blocks that have begun
+//! ([`Device::progress`](target::device::Device::progress)).
 //!
-//! **Segments.** Where a segment begins, nothing from before is combined. Where one begins in
-//! a tile, what the tile ends with is known without looking back, and where one begins with
-//! it, the block does not look. Where segments begin follows from sizes.
+//! No barrier is in a conditional, although conditions are block-uniform: PoCL 3.1, with
+//! optimisation, computed wrong results for such code.
+//!
+//! **Segments.** At the beginning of a segment, nothing from before is combined. If a segment
+//! begins inside a tile, the tile's inclusive prefix is known without look-back; if one begins with
+//! the tile, the block does not look back. The beginnings of segments are computed from sizes.
 
 mod chain;
 mod runs;
@@ -64,9 +66,9 @@ use ir::types::{Dim, Type};
 use ir::{Mems, PassError, Prov};
 use prim::{BinOp, CmpOp, ConvOp, PrimType, Scalar};
 
-/// The state of a tile whose total is there.
+/// The state of a tile whose aggregate is available.
 const TOTAL: i32 = 1;
-/// The state of a tile of which is known what the tiles up to its end come to.
+/// The state of a tile whose inclusive prefix is available.
 const ENDING: i32 = 2;
 
 /// A scan and its tiles.
@@ -74,30 +76,30 @@ struct Tiled<'s> {
     dims: &'s [(Name, Dim)],
     operators: Vec<&'s Operator<Mems>>,
     types: Vec<PrimType>,
-    /// How many points there are.
+    /// The number of iterations.
     points: Expr,
-    /// Points of a segment, where there are several.
+    /// The number of iterations of a segment, if there are several segments.
     width: Option<Expr>,
-    /// Points of a thread.
+    /// Iterations per thread.
     own: i64,
-    /// Points of a tile.
+    /// Iterations per tile.
     size: i64,
-    /// How many tiles there are.
+    /// The number of tiles.
     count: Expr,
-    /// The counter, then the states of the tiles, if they are not told with values.
+    /// The tile counter, followed by the states of the tiles, if these are not in status words.
     state: Var,
     told: Told,
 }
 
-/// Where tiles tell what they come to.
+/// The memory in which tiles publish their aggregates and inclusive prefixes.
 enum Told {
-    /// In words, as many for each value as it has four bytes.
+    /// Status words: one array for each four bytes of a value.
     Words(Vec<Var>),
-    /// In elements, which stand behind the states.
+    /// Separate element arrays, guarded by the states.
     Elements {
-        /// What each tile comes to.
+        /// The aggregate of each tile.
         totals: Vec<Var>,
-        /// What the tiles up to the end of each come to.
+        /// The inclusive prefix of each tile.
         endings: Vec<Var>,
     },
 }
@@ -111,48 +113,48 @@ impl Told {
     }
 }
 
-/// What the threads of a block share.
+/// The shared-memory buffers of a block.
 struct Pads {
-    /// The values of the points.
+    /// The values of the tile's iterations.
     tile: Vec<Var>,
-    /// A value of each thread.
+    /// One value for each thread.
     part: Vec<Var>,
     /// The tile's number.
     number: Var,
-    /// What each thread has heard of a tile, where they put that together.
+    /// The values that each thread has read from the status words of a tile.
     heard: Vec<Var>,
-    /// Whether that is what all tiles up to the end of this one come to; or which tile that
-    /// is so of.
+    /// With status words: 1 if the value is an inclusive prefix. With elements: the number of a
+    /// tile that has one, or -1.
     ended: Var,
 }
 
 /// The tile of a block.
 struct Tile {
-    /// Its number.
+    /// The tile's number.
     number: Expr,
-    /// Its first point.
+    /// The index of its first iteration.
     from: Expr,
-    /// The point behind its last.
+    /// The index after its last iteration.
     to: Expr,
-    /// Whether it has as many points as there is room for.
+    /// True if the tile is full.
     full: Expr,
-    /// Whether it goes on with a segment.
+    /// True if the tile continues a segment that began before it.
     goes_on: Expr,
-    /// Whether a segment begins in it.
+    /// True if a segment begins in the tile.
     closed: Expr,
-    /// The point where the segment of its last one began.
+    /// The index where the segment of the tile's last iteration begins.
     begin: Expr,
 }
 
-/// A place of a thread in its tile.
+/// One iteration of a thread in its tile.
 struct Spot {
-    /// In which round the thread comes there.
+    /// The round in which the thread reaches it.
     round: Expr,
     place: Expr,
     point: Expr,
 }
 
-/// Whether a number that threads tell each other is this one.
+/// The condition that a shared number equals this one.
 fn is(told: Var, number: i32) -> Expr {
     Expr::Compare(
         CmpOp::Eq,
@@ -162,22 +164,23 @@ fn is(told: Var, number: i32) -> Expr {
     )
 }
 
-/// Whether tiles tell what they come to in words.
+/// Returns true if tiles publish their values in status words.
 fn by_words(operators: &[Operator<Mems>]) -> bool {
     let mut operators = operators.iter();
     operators.all(|operator| atomic_operator(&operator.op).is_some())
 }
 
-/// How many words tell a value.
+/// The number of status words of a value.
 fn words_of(ty: PrimType) -> usize {
     ty.size().div_ceil(4) as usize
 }
 
 impl Gen<'_, '_> {
-    /// How many points a thread has in a tile, if the scan can go by tiles.
+    /// The number of iterations per thread in a tile, if the scan can run as a single pass.
     pub(super) fn points_in_tiles(&self, folds: &Folds<Mems>, segments: bool) -> Option<i64> {
         let device = self.layout();
-        // What is reduced beside has a partial result for each tile.
+        // A reduction in the same segop has one partial result per tile, which cannot be split by
+        // segment.
         if !device.progress || segments && !folds.reduces.is_empty() {
             return None;
         }
@@ -191,7 +194,7 @@ impl Gen<'_, '_> {
         device.scans.points(own, beside, device.block)
     }
 
-    /// A scan whose threads have so many points of a tile each.
+    /// A single-pass scan with `own` iterations per thread in a tile.
     pub(super) fn scan_by_tiles(
         &mut self,
         pat: &[Param<Mems>],
@@ -363,7 +366,7 @@ impl Gen<'_, '_> {
         })
     }
 
-    /// Nothing has been told of any tile, and none is taken.
+    /// Initialises the tile counter, and the states of all tiles to empty.
     fn nothing_told(&mut self, tiled: &Tiled<'_>, place: &Expr) {
         match &tiled.told {
             Told::Words(words) => self.nothing_told_in_words(tiled, words, place),
@@ -374,7 +377,7 @@ impl Gen<'_, '_> {
         }
     }
 
-    /// The next tile becomes the block's.
+    /// Takes the next tile for the block.
     fn take_tile(&mut self, tiled: &Tiled<'_>, pads: &Pads, thread: &Expr) -> Result<Tile, PassError> {
         self.first_thread(thread, |g| {
             let number = g.scalar(PrimType::I32, "number");
@@ -423,7 +426,7 @@ impl Gen<'_, '_> {
         })
     }
 
-    /// An `i32` of the scratchpad.
+    /// Loads an `i32` from shared memory.
     fn load_i32(&mut self, buffer: Var, index: Expr, hint: &str) -> Expr {
         let var = self.scalar(PrimType::I32, hint);
         self.emit(Stmt::Load(var, at(buffer, PrimType::I32, index)));
@@ -431,8 +434,9 @@ impl Gen<'_, '_> {
         self.name_value(wide, PrimType::I64, hint)
     }
 
-    /// The thread's points of a tile, a block's worth apart: a copy for tiles that are full
-    /// does not ask whether there are such. `behind` gets places that have none.
+    /// The thread's iterations of a tile, strided by the block size; `behind` is called for
+    /// positions after the last iteration. The code exists twice: the version for full tiles has no
+    /// bounds checks.
     fn points_of_tile(
         &mut self,
         (tiled, tile, thread): (&Tiled<'_>, &Tile, &Expr),
@@ -453,7 +457,7 @@ impl Gen<'_, '_> {
         Ok(())
     }
 
-    /// The thread's places in a tile, a block's worth apart.
+    /// The thread's positions in a tile, strided by the block size.
     fn places_of_tile(
         &mut self,
         (tiled, tile, thread): (&Tiled<'_>, &Tile, &Expr),
@@ -485,7 +489,8 @@ impl Gen<'_, '_> {
         Ok(())
     }
 
-    /// Room of a thread for what is mapped and a post lambda takes, for each of its points.
+    /// Allocates private arrays of a thread for the mapped values that a post lambda takes, one
+    /// element for each of its iterations.
     fn kept(
         &mut self,
         folds: &Folds<Mems>,

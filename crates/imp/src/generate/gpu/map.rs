@@ -1,5 +1,5 @@
-//! Segmaps whose points share nothing: a thread for each, over all dimensions, or for several
-//! where points compute little (`several`).
+//! Segmaps whose iterations share no reads: one thread for each iteration over all dimensions, or
+//! one for several if iterations compute little (`several`).
 
 use crate::generate::function::Gen;
 use crate::syntax::{Expr, Var};
@@ -11,11 +11,11 @@ use ir::types::{Dim, Type};
 use ir::{Mems, PassError, Prov};
 use prim::PrimType;
 
-/// Most statements of a point that computes little.
+/// The maximum number of statements of an iteration that computes little.
 const LITTLE: usize = 24;
 
 impl Gen<'_, '_> {
-    /// A thread for each point, or for several.
+    /// A segmap with one thread for each iteration, or for several.
     pub(super) fn plain_map(
         &mut self,
         pat: &[Param<Mems>],
@@ -29,7 +29,7 @@ impl Gen<'_, '_> {
         self.each_point(("segmap", prov), n, |g, point| g.map_point(pat, seg, &point))
     }
 
-    /// A thread for several points.
+    /// A segmap with several iterations per thread.
     fn map_several(
         &mut self,
         pat: &[Param<Mems>],
@@ -58,7 +58,7 @@ impl Gen<'_, '_> {
         })
     }
 
-    /// What a point of a segmap computes, and its results.
+    /// The body of one iteration of a segmap, and its results.
     pub(super) fn map_point(
         &mut self,
         pat: &[Param<Mems>],
@@ -70,7 +70,7 @@ impl Gen<'_, '_> {
         self.point(&seg.body, |g, results| g.write_elements(pat, dims, &results))
     }
 
-    /// Writes what a point gives into arrays over a space, at the point.
+    /// Writes the results of an iteration into arrays over a space, at its indices.
     pub(super) fn write_elements(
         &mut self,
         pat: &[Param<Mems>],

@@ -1,29 +1,27 @@
-//! A device's schedule: how segops and fills run as kernels, and what the host does in
-//! between.
+//! The device schedule: segops and fills as kernels, and the host code between them.
 //!
-//! Of what is here the shared part of the generator calls `Gen::device_seg` for a segop,
-//! and for what host and threads do in different ways: `Gen::load`, `Gen::store`,
-//! `Gen::copy`.
+//! The target-independent part of the generator calls `Gen::device_seg` for a segop, and
+//! `Gen::load`, `Gen::store` and `Gen::copy` for operations that differ between host and threads.
 //!
-//! | module | makes |
+//! | module | generates |
 //! |---|---|
-//! | [`kernel`] | launches, threads, points |
-//! | [`host`] | what the host does with memory of the device |
-//! | [`transpose`] | copies between arrays of the device, in squares where they are transposed |
-//! | [`map`] | segmaps, a thread for each point |
-//! | [`several`] | points that are little more than a read and a write, several a thread |
-//! | [`tiles`] | segmaps whose points share what they read |
-//! | [`grain`] | how much a thread takes |
-//! | [`segments`] | how segments fall apart into chunks, one for each block |
+//! | [`kernel`] | launches, threads, index spaces |
+//! | [`host`] | the host's accesses to device memory |
+//! | [`transpose`] | copies between arrays of the device, tiled where they are transpositions |
+//! | [`map`] | segmaps, one thread for each iteration |
+//! | [`several`] | segmaps with several cheap iterations per thread |
+//! | [`tiles`] | segmaps whose iterations share reads: block and register tiling |
+//! | [`grain`] | the number of iterations per thread |
+//! | [`segments`] | the partitioning of segments into chunks, one for each thread block |
 //! | [`reduce`], [`scan`], [`hist`] | the other segops |
-//! | [`look_back`] | scans that read and write each element once |
-//! | [`block`] | kernels whose blocks are points: what threads do together, or one for all |
+//! | [`look_back`] | single-pass scans (decoupled look-back) |
+//! | [`block`] | kernels with one iteration per thread block, and their collective operations |
 //! | [`shared`] | segops that the threads of a block share |
 //! | [`in_order`] | segops of one thread: loops |
-//! | [`callees`] | what functions do that kernels call |
+//! | [`callees`] | checks of the functions that kernels call |
 //!
-//! Which thread takes which point depends on sizes and [`Device`](target::device::Device)
-//! alone (design contract 1).
+//! The assignment of iterations to threads depends on sizes and [`Device`](target::device::Device)
+//! only (design contract 1).
 
 mod block;
 mod callees;
@@ -52,7 +50,6 @@ use ir::{Mems, PassError, Prov};
 pub(crate) use kernel::Around;
 
 impl Gen<'_, '_> {
-    /// A segop.
     pub(crate) fn device_seg(
         &mut self,
         pat: &[Param<Mems>],
@@ -85,7 +82,7 @@ impl Gen<'_, '_> {
         }
     }
 
-    /// A limitation of kernels.
+    /// The error for a construct that kernels do not support.
     pub(crate) fn not_in_kernels(&self, what: &str, prov: Prov) -> PassError {
         PassError::unsupported(format!("{what} in kernels of a device"), self.function.provs.stack(prov))
     }

@@ -1,22 +1,22 @@
-//! Reductions in two kernels: the blocks of the first reduce chunks of the segments, a
-//! block of the second what those of one segment came to. Where segments are one chunk
-//! each, the first gives their results; where they are short, a block has several.
+//! Reductions in two kernels: the blocks of the first reduce chunks of the segments, each block of
+//! the second combines the partial results of one segment. If each segment is one chunk, the first
+//! kernel writes the results; if segments are short, a block has several.
 //!
 //! ```text
-//! block of a chunk    thread: acc = ne; for its points { <body>; acc = op acc x }
+//! block of a chunk    thread: acc = ne; for its iterations { <body>; acc = op acc x }
 //!                     part[thread] = acc; part is reduced in pairs of neighbours
 //!                     partial[block] = part[0]
-//! block of a segment  the same with the partials for points; result = part[0]
+//! block of a segment  the same over the partials; result = part[0]
 //!
-//! group of a segment  the same for the 1, 2, 4, .. threads that have a few points each;
-//!                     result = part[the first of them]
+//! group of a segment  the same for 1, 2, 4, .. threads with a few iterations each;
+//!                     result = part[first thread of the group]
 //! ```
 //!
-//! Where segments share what they reduce, as those of a matrix product do, another way is
-//! chosen by sizes ([`split`](super::tiles)).
+//! If segments share their operands, as in a matrix product, a tiled version is chosen by sizes
+//! ([`split`](super::tiles)).
 //!
-//! Neighbours combine left to right, so operators need not commute; of those that do,
-//! chunks take points by turns, as many neighbours at a time as they have threads.
+//! Neighbours are combined left to right, so operators need not commute. If they do, iterations are
+//! assigned to chunks cyclically, as many neighbours at a time as a chunk has threads.
 
 use super::segments::{Group, Member, Segments};
 use crate::generate::expr::{add, compare, mul};
@@ -30,34 +30,35 @@ use ir::syntax::Param;
 use ir::{Mems, PassError, Prov};
 use prim::{CmpOp, PrimType};
 
-/// What is reduced.
+/// The operators and results of a reduction.
 pub(super) struct Reduction<'s> {
     pub(super) operators: Vec<&'s Operator<Mems>>,
     pub(super) types: Vec<PrimType>,
-    /// What the results are bound to.
+    /// The pattern elements of the results.
     pub(super) pat: &'s [Param<Mems>],
 }
 
-/// Chunks of segments, and where what they come to lies.
+/// Chunks of segments, and the memory of their results.
 struct Chunks<'s> {
     segments: Segments<'s>,
-    /// What each comes to, where a segment has several.
+    /// The partial results of the chunks, if segments have several.
     partials: Vec<Var>,
-    /// What all of them come to, where there is one segment.
+    /// The results, if there is one segment.
     totals: Option<Totals>,
 }
 
-/// What one segment comes to: values in one block, so that the host waits for them once.
+/// The results of a single segment: all values in one block, so that the host waits for one copy
+/// only.
 struct Totals {
     block: Var,
-    /// Of each value the index among elements of its type.
+    /// For each value, its index in elements of its type.
     places: Vec<i64>,
-    /// How many bytes all have.
+    /// The size of all values in bytes.
     bytes: i64,
 }
 
 impl Totals {
-    /// Where values of these types lie, the largest first.
+    /// The layout of values of these types, the largest first.
     fn of(block: Var, types: &[PrimType]) -> Self {
         let mut order: Vec<usize> = (0..types.len()).collect();
         order.sort_by_key(|&k| std::cmp::Reverse(types[k].size()));
@@ -97,7 +98,7 @@ impl Gen<'_, '_> {
         self.reduce_by_blocks(pat, seg, (folds, &reduction), prov)
     }
 
-    /// Blocks, or groups of threads, reduce chunks of segments.
+    /// A reduction whose blocks, or groups of threads, reduce chunks of segments.
     pub(super) fn reduce_by_blocks(
         &mut self,
         pat: &[Param<Mems>],
@@ -132,8 +133,8 @@ impl Gen<'_, '_> {
         self.read_totals(reduction, chunks.totals.as_ref())
     }
 
-    /// A kernel in which groups of threads reduce a chunk each: to a result if it is a
-    /// whole segment.
+    /// A kernel in which groups of threads reduce one chunk each: to a result if it is a whole
+    /// segment, otherwise to a partial result.
     fn reduce_each(
         &mut self,
         pat: &[Param<Mems>],
@@ -192,7 +193,7 @@ impl Gen<'_, '_> {
         })
     }
 
-    /// What a thread does whose group has a chunk.
+    /// Emits code that is executed by threads whose group has a chunk.
     pub(super) fn inside(
         &mut self,
         own: &Member,
@@ -206,8 +207,8 @@ impl Gen<'_, '_> {
         Ok(())
     }
 
-    /// What the chunks of each segment came to is reduced to the results; the places of the
-    /// former are given back.
+    /// Reduces the partial results of each segment's chunks to the results, and releases the
+    /// former.
     pub(super) fn reduce_chunks(
         &mut self,
         segments: Segments<'_>,
@@ -221,7 +222,7 @@ impl Gen<'_, '_> {
         self.read_totals(reduction, chunks.totals.as_ref())
     }
 
-    /// Places on the device for results that are scalars.
+    /// Allocates device memory for results that are scalars.
     fn totals(&mut self, segments: &Segments<'_>, reduction: &Reduction<'_>, prov: Prov) -> Option<Totals> {
         if !segments.outer.is_empty() {
             return None;
@@ -232,7 +233,7 @@ impl Gen<'_, '_> {
         Some(totals)
     }
 
-    /// The host reads results that are scalars.
+    /// Copies results that are scalars to the host.
     fn read_totals(&mut self, reduction: &Reduction<'_>, totals: Option<&Totals>) -> Result<(), PassError> {
         let Some(totals) = totals else {
             return Ok(());
@@ -248,7 +249,7 @@ impl Gen<'_, '_> {
         Ok(())
     }
 
-    /// Writes what the segment at hand comes to.
+    /// Writes the result of the current segment.
     fn write_total(
         &mut self,
         chunks: &Chunks<'_>,
@@ -266,7 +267,7 @@ impl Gen<'_, '_> {
         Ok(())
     }
 
-    /// What the chunks of each segment came to is reduced to the results.
+    /// Reduces the partial results of each segment's chunks to the results.
     fn reduce_partials(
         &mut self,
         chunks: &Chunks<'_>,
@@ -298,7 +299,7 @@ impl Gen<'_, '_> {
         })
     }
 
-    /// The threads' values are reduced in the scratchpad, to its first element.
+    /// Reduces the threads' values in shared memory, to the first element.
     pub(super) fn reduce_block(
         &mut self,
         reduction: &Reduction<'_>,
@@ -311,7 +312,7 @@ impl Gen<'_, '_> {
         self.reduce_groups(folded, part, accs, (thread, halvings))
     }
 
-    /// What the first thread of a block does.
+    /// Emits code that only thread 0 executes.
     pub(super) fn first_thread(
         &mut self,
         thread: &Expr,

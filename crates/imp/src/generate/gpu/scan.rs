@@ -1,18 +1,19 @@
-//! Scans: by tiles in one kernel ([`look_back`](super::look_back)), or where the device lets no
-//! block wait for another one, or a tile does not fit, in three kernels. The body runs once.
+//! Scans: a single-pass kernel over tiles ([`look_back`](super::look_back)); on devices without
+//! forward progress between blocks, if a tile does not fit, or if a scan of several segments also
+//! reduces, three kernels. The body runs once.
 //!
 //! ```text
-//! block of a chunk    for its points, a block's worth at a time:
+//! block of a chunk    for its iterations, a block's worth at a time:
 //!                       thread: <body>; part[thread] = x; part is scanned
 //!                       local[i] = op carry part[thread]
 //!                       carry = op carry part[last]
 //!                     total[block] = carry
-//! thread of a segment before[chunk] = what the chunks before came to
-//! thread of a point   element = op before[its chunk] local[i]; <post>
+//! thread of a segment before[chunk] = exclusive scan of the chunks' totals
+//! thread of an index  element = op before[its chunk] local[i]; <post>
 //! ```
 //!
-//! What is reduced beside goes the way of reductions. The first chunk of a segment has
-//! nothing before it, and takes what is there as it is.
+//! Reductions in the same segop are computed as in [`reduce`](super::reduce). The first chunk of a
+//! segment has no carry; its elements are used unchanged.
 
 use super::reduce::Reduction;
 use super::segments::{Chunk, Segments};
@@ -29,21 +30,20 @@ use ir::types::{Dim, Type};
 use ir::{Mems, PassError, Prov};
 use prim::{CmpOp, PrimType};
 
-/// What is scanned.
+/// The operators and intermediate arrays of a scan.
 struct Scan<'s> {
     operators: Vec<&'s Operator<Mems>>,
     types: Vec<PrimType>,
-    /// What is scanned in each chunk, by points.
+    /// The scanned values within each chunk, by iteration.
     locals: Vec<Var>,
-    /// What each chunk comes to, then what those before it do.
+    /// The total of each chunk, later replaced by the total of all chunks before it.
     totals: Vec<Var>,
 }
 
-/// What is mapped and a post lambda takes: each value, or nothing where it is an
-/// accumulator.
+/// The mapped values that a post lambda takes; `None` for accumulators.
 struct Mapped {
     types: Vec<Option<PrimType>>,
-    /// The values, by points.
+    /// The values, by iteration.
     stored: Vec<Var>,
 }
 
@@ -116,7 +116,7 @@ impl Gen<'_, '_> {
                     g.emit(Stmt::If(inside.clone(), body, Vec::new()));
                     let folded = (scan.operators.as_slice(), scan.types.as_slice());
                     g.scan_block(folded, &part, &xs, &thread)?;
-                    // What came before stands on the left.
+                    // The carry is the left operand.
                     let own = g.copied(&scan.types, &carry, "own");
                     let mine = g.load_all(&part, &scan.types, thread.clone(), "mine");
                     g.combine(&scan.operators, &own, &mine)?;
@@ -161,7 +161,7 @@ impl Gen<'_, '_> {
         self.reduce_chunks(segments, &reduction, partials, prov)
     }
 
-    /// Places for what is mapped and taken up again.
+    /// Allocates memory for the mapped values that are stored between the kernels.
     fn mapped(&mut self, values: &[Type], points: &Expr, prov: Prov) -> Result<Mapped, PassError> {
         let mut types = Vec::with_capacity(values.len());
         for ty in values {
@@ -187,7 +187,7 @@ impl Gen<'_, '_> {
         Ok(())
     }
 
-    /// Fresh variables with the values of others.
+    /// Returns fresh variables with the values of others.
     pub(super) fn copied(&mut self, types: &[PrimType], vars: &[Var], hint: &str) -> Vec<Var> {
         let mut copies = Vec::with_capacity(vars.len());
         for (&ty, &var) in types.iter().zip(vars) {
@@ -198,14 +198,14 @@ impl Gen<'_, '_> {
         copies
     }
 
-    /// Variables get the values of others.
+    /// Assigns values to variables.
     pub(super) fn set_all(&mut self, vars: &[Var], values: &[Var]) {
         for (&var, &value) in vars.iter().zip(values) {
             self.emit(Stmt::Set(var, Expr::Var(value)));
         }
     }
 
-    /// What the chunks came to becomes what those before each come to.
+    /// Replaces the chunks' totals by their exclusive scan within each segment.
     fn before_chunks(
         &mut self,
         scan: &Scan<'_>,
@@ -228,7 +228,8 @@ impl Gen<'_, '_> {
         })
     }
 
-    /// What is scanned at a point: what its chunk has, after what those before came to.
+    /// The scanned values at an index: the local ones, combined with the total of the chunks
+    /// before.
     fn finished(
         &mut self,
         scan: &Scan<'_>,
@@ -257,7 +258,7 @@ impl Gen<'_, '_> {
         Ok(locals)
     }
 
-    /// The post lambda at a point.
+    /// The post lambda at an index.
     fn post(
         &mut self,
         post: &Lambda<Mems>,

@@ -1,11 +1,11 @@
-//! How segments fall apart over the blocks of a kernel.
+//! Partitioning of segments over the blocks of a kernel.
 //!
-//! The innermost dimension of a space are the points of a segment. Each segment falls
-//! apart into so many chunks that there are no more than a block can combine of all
-//! segments together, and each thread of a block has a few points at least; a block takes
-//! a chunk. Segments that are too short for a block are chunks of a group of its threads,
-//! as many as have a few points each. All of that follows from sizes, and from how many
-//! points threads are to take ([`grain`](super::grain)).
+//! The innermost dimension of a space is the index in a segment. Each segment is partitioned into
+//! chunks; one block takes one chunk. The number of chunks of all segments is at most the number
+//! that one block can combine, and each thread of a block has at least the grain size of
+//! iterations. Segments that are too short for a block are chunks of a group of its threads, whose
+//! size is such that each thread has a few iterations. All of this depends on sizes and the grain
+//! size only ([`grain`](super::grain)).
 
 use crate::generate::expr::{add, binary, compare, div, max, min, mul, sub};
 use crate::generate::function::Gen;
@@ -23,60 +23,60 @@ pub(super) struct Segments<'s> {
     pub(super) outer: &'s [(Name, Dim)],
     /// The index in a segment.
     pub(super) index: Name,
-    /// Points of a segment.
+    /// Iterations of a segment.
     pub(super) width: Expr,
-    /// How many segments there are.
+    /// The number of segments.
     pub(super) count: Expr,
-    /// How many chunks each has.
+    /// The number of chunks of each segment.
     pub(super) chunks: Expr,
-    /// How many points a thread takes at least, where a chunk has all threads of a block.
+    /// The minimum number of iterations per thread, if a chunk has all threads of a block.
     pub(super) grain: Expr,
 }
 
-/// The chunk of a block: from one index of its segment to before another.
+/// The chunk of a block: a range of its segment.
 pub(super) struct Chunk {
-    /// Which segment.
+    /// The segment's number.
     pub(super) segment: Expr,
     pub(super) from: Expr,
     pub(super) to: Expr,
 }
 
-/// Threads of a block that take a chunk together, neighbours.
+/// Neighbouring threads of a block that process a chunk together.
 pub(super) struct Group {
-    /// How often they can be halved: there are `1 << halvings` of them.
+    /// The binary logarithm of the number of threads.
     pub(super) halvings: Expr,
-    /// How many there are.
+    /// The number of threads.
     pub(super) threads: Expr,
-    /// How many groups a block has; none if all threads are one.
+    /// The number of groups of a block; `None` if the whole block is one.
     groups: Option<Expr>,
 }
 
-/// What a thread has of its group.
+/// A thread's part in its group.
 pub(super) struct Member {
     /// The number of the group's chunk.
     pub(super) chunk: Expr,
-    /// The thread's place in the group.
+    /// The thread's index in the group.
     pub(super) place: Expr,
-    /// Whether there is such a chunk, where there may be none.
+    /// The condition that the chunk exists, if it may not.
     pub(super) inside: Option<Expr>,
 }
 
 impl Gen<'_, '_> {
-    /// The segments of a segop, and how they fall apart.
+    /// The segments of a segop, and their partitioning.
     pub(super) fn segments<'s>(&mut self, seg: &'s Seg<Mems>) -> Result<Segments<'s>, PassError> {
         let most = self.layout().blocks;
         self.segments_by(seg, Expr::i64(1), most)
     }
 
-    /// The same for a reduction: one segment is more chunks.
+    /// The segments of a reduction: with a single segment there are `waves` times as many chunks.
     pub(super) fn segments_in_waves<'s>(&mut self, seg: &'s Seg<Mems>) -> Result<Segments<'s>, PassError> {
         let device = self.layout();
         let waves = if seg.space.dims.len() == 1 { device.waves } else { 1 };
         self.segments_by(seg, Expr::i64(1), device.blocks * waves)
     }
 
-    /// The same where chunks have at least so many points, and there are at most so many
-    /// of them.
+    /// The segments of a segop whose chunks have at least `least` iterations, with at most `most`
+    /// chunks in total.
     pub(super) fn segments_by<'s>(
         &mut self,
         seg: &'s Seg<Mems>,
@@ -99,20 +99,20 @@ impl Gen<'_, '_> {
         Ok(Segments { outer, index: *index, width, count, chunks, grain })
     }
 
-    /// How many chunks all segments have.
+    /// The number of chunks of all segments.
     pub(super) fn all_chunks(&mut self, segments: &Segments<'_>) -> Expr {
         let all = mul(segments.count.clone(), segments.chunks.clone());
         self.name_value(all, PrimType::I64, "all")
     }
 
-    /// How many of so many chunks have partial results: none where each is a whole segment.
+    /// The number of chunks with partial results, of `all`: none if each is a whole segment.
     pub(super) fn kept_chunks(&mut self, segments: &Segments<'_>, all: &Expr) -> Expr {
         let more = sub(segments.chunks.clone(), Expr::i64(1));
         let kept = min(all.clone(), mul(all.clone(), more));
         self.name_value(kept, PrimType::I64, "kept")
     }
 
-    /// All threads of a block.
+    /// All threads of a block as a group.
     pub(super) fn whole_block(&self) -> Group {
         let block = self.layout().block;
         Group {
@@ -122,26 +122,26 @@ impl Gen<'_, '_> {
         }
     }
 
-    /// The threads of a block that have a few points of each segment.
+    /// The groups of threads with a few iterations of a segment each.
     pub(super) fn threads_of_chunk(&mut self, segments: &Segments<'_>) -> Group {
         let device = self.layout();
         let few = self.in_proportion(device.few, &segments.grain);
         self.few_threads_by(device.block, &segments.width, few)
     }
 
-    /// The threads of a block that have a few of so many points each.
+    /// The groups of threads with a few of `points` iterations each.
     pub(super) fn few_threads(&mut self, points: &Expr) -> Group {
         let device = self.layout();
         self.few_threads_of(device.block, points)
     }
 
-    /// The same of so many threads of a block at most.
+    /// As [`Gen::few_threads`], with at most `most` threads in a group.
     pub(super) fn few_threads_of(&mut self, most: i64, points: &Expr) -> Group {
         let few = Expr::i64(self.layout().few);
         self.few_threads_by(most, points, few)
     }
 
-    /// The same where a few are so many.
+    /// As [`Gen::few_threads_of`], with `few` iterations per thread.
     fn few_threads_by(&mut self, most: i64, points: &Expr, few: Expr) -> Group {
         let device = self.layout();
         let enough = div_up_by(points.clone(), few);
@@ -156,7 +156,7 @@ impl Gen<'_, '_> {
         Group { halvings, threads, groups: Some(self.name_value(groups, PrimType::I64, "groups")) }
     }
 
-    /// The blocks whose groups take so many chunks.
+    /// The number of blocks whose groups process `chunks` chunks.
     pub(super) fn blocks_for(&mut self, group: &Group, chunks: &Expr) -> Expr {
         let Some(groups) = &group.groups else {
             return chunks.clone();
@@ -165,7 +165,7 @@ impl Gen<'_, '_> {
         self.name_value(blocks, PrimType::I64, "blocks")
     }
 
-    /// What a thread of a block has of its group, of which so many chunks are taken.
+    /// The part of a thread in its group, if there are `chunks` chunks.
     pub(super) fn member(&mut self, group: &Group, (block, thread): (Var, &Expr), chunks: &Expr) -> Member {
         let Some(groups) = &group.groups else {
             return Member { chunk: Expr::Var(block), place: thread.clone(), inside: None };
@@ -182,8 +182,8 @@ impl Gen<'_, '_> {
         }
     }
 
-    /// The same where neighbours take neighbouring chunks, not parts of one. Also where the
-    /// thread would stand among neighbours that are a group.
+    /// As [`Gen::member`], if neighbouring threads take neighbouring chunks, not parts of one. Also
+    /// returns the index that the thread would have if the members of a group were neighbours.
     pub(super) fn member_across(
         &mut self,
         group: &Group,
@@ -207,7 +207,7 @@ impl Gen<'_, '_> {
         (member, among)
     }
 
-    /// A chunk by its number; the outer indices are its segment's.
+    /// A chunk by its number; binds the outer indices to its segment.
     pub(super) fn chunk_of(&mut self, segments: &Segments<'_>, number: Expr) -> Result<Chunk, PassError> {
         let (segment, chunk) = self.place_of(segments, number)?;
         let (width, chunks) = (segments.width.clone(), segments.chunks.clone());
@@ -215,8 +215,8 @@ impl Gen<'_, '_> {
         Ok(Chunk { segment, from, to })
     }
 
-    /// The segment of a chunk, whose indices the outer ones are then, and which one of the
-    /// segment's it is.
+    /// The segment of a chunk, to which the outer indices are bound, and the chunk's number within
+    /// the segment.
     pub(super) fn place_of(
         &mut self,
         segments: &Segments<'_>,
@@ -234,9 +234,9 @@ impl Gen<'_, '_> {
         Ok((segment, chunk))
     }
 
-    /// A segment's indices in turns, where order does not matter: each of its chunks takes as
-    /// many neighbours as there are threads, then as many behind those of all chunks, and so
-    /// on. So all that runs on the device reads what lies close together.
+    /// Cyclic distribution of a segment's indices, for operations that may run in any order: each
+    /// of its chunks takes as many neighbours as there are threads, then as many after the ones of
+    /// all chunks, and so on. So all concurrent accesses are close together in memory.
     pub(super) fn take_turns(
         &mut self,
         segments: &Segments<'_>,
@@ -256,9 +256,9 @@ impl Gen<'_, '_> {
         })
     }
 
-    /// The indices from one to before another, shared out over the threads of a block:
-    /// each takes neighbours, in order, or where order does not matter those a block apart,
-    /// so that threads side by side read what lies side by side.
+    /// Distributes the indices `from..to` over the threads of a block: each takes a contiguous
+    /// range in order, or, with `any_order`, indices strided by the block size, so that
+    /// neighbouring threads access neighbouring memory.
     pub(crate) fn share_out(
         &mut self,
         range: (&Expr, &Expr),
@@ -270,7 +270,7 @@ impl Gen<'_, '_> {
         self.share_out_among(range, any_order, (thread, &all), f)
     }
 
-    /// The same over so many threads.
+    /// Distributes the indices over a group of `threads` threads.
     pub(super) fn share_out_among(
         &mut self,
         (from, to): (&Expr, &Expr),
@@ -285,7 +285,7 @@ impl Gen<'_, '_> {
             let (lo, hi) = (add(from.clone(), lo), add(from.clone(), hi));
             return self.for_seq("i", lo, hi, false, |g, i| f(g, Expr::Var(i)));
         }
-        // Its own number of rounds, so that no round asks whether there is a point for it.
+        // Each thread has its own trip count, so no round needs a bounds check.
         let rounds = div_up_by(sub(width, thread.clone()), threads.clone());
         let first = add(from.clone(), thread.clone());
         let first = self.name_value(first, PrimType::I64, "first");
@@ -296,13 +296,13 @@ impl Gen<'_, '_> {
         })
     }
 
-    /// The index in a segment gets a value.
+    /// Sets the index in a segment.
     pub(super) fn bind_index_to(&mut self, index: Name, value: Expr) {
         let var = self.bind_index(index);
         self.emit(Stmt::Set(var, value));
     }
 
-    /// Blocks on the device of so many elements of each type.
+    /// Allocates device blocks of `count` elements of each type.
     pub(super) fn device_arrays(
         &mut self,
         hint: &str,
@@ -320,14 +320,14 @@ impl Gen<'_, '_> {
         buffers
     }
 
-    /// The blocks are given back.
+    /// Releases blocks.
     pub(super) fn release_arrays(&mut self, buffers: &[Var]) {
         for buffer in buffers {
             self.emit(Stmt::Release(*buffer));
         }
     }
 
-    /// Arrays of a block, with an element of each type for each of its threads.
+    /// Allocates shared-memory arrays with one element of each type for each thread of the block.
     pub(super) fn scratchpad(
         &mut self,
         hint: &str,

@@ -1,14 +1,15 @@
-//! Kernels whose threads have several points, where a point is little more than a read
-//! and a write.
+//! Kernels with several iterations per thread, for iterations that are little more than a read and
+//! a write.
 //!
 //! ```text
-//! of a step of threads  if the last of its points is one:  <read> of each, a step apart; <write> all
-//!                       else:                              for each that is one { <read>; <write> }
+//! first thread index, step threads  if the last of its iterations is in bounds:
+//!                                     <read> of each, step apart; <write> all
+//!                                   else: for each that is in bounds { <read>; <write> }
 //! ```
 //!
-//! What a point reads is memory's to bring, and a thread waits for it before it writes: with
-//! several points a thread, several reads are on their way. The step is as many threads as
-//! there are points where these are few, so that nobody has more than one.
+//! A thread waits for memory between its read and its write: with several iterations per thread,
+//! several reads are in flight. If there are few iterations, the step equals their number, so no
+//! thread has more than one.
 
 use crate::generate::expr::{add, compare, mul, select};
 use crate::generate::function::Gen;
@@ -18,15 +19,15 @@ use ir::{PassError, Prov};
 use prim::{CmpOp, PrimType};
 
 impl Gen<'_, '_> {
-    /// From how many points on threads have several: all that a device runs at once have
-    /// then enough of them.
+    /// The number of iterations from which on threads get several: then the device is still filled
+    /// with threads.
     pub(super) fn many_points(&self) -> i64 {
         let device = self.layout();
         device.blocks * device.block * device.side
     }
 
-    /// A kernel with a thread for several of `n` points where these are `many`
-    /// ([`Gen::many_points`]), else for each: `read` computes what `write` then stores.
+    /// A kernel with several of `n` iterations per thread if there are at least `many`
+    /// ([`Gen::many_points`]), otherwise with one: `write` stores the values that `read` computes.
     pub(super) fn several_points<T>(
         &mut self,
         what: (&str, Prov),

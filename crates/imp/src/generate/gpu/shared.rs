@@ -2,19 +2,19 @@
 //!
 //! | segop | threads |
 //! |---|---|
-//! | segmap | take points, a block's worth apart |
-//! | reductions | reduce own points, then what they have in the scratchpad |
-//! | scans | take a block's worth of points at a time, which is scanned in the scratchpad |
-//! | folds of several segments | the same with one segment after another where these are few and long, else each takes segments |
-//! | histograms | take points, if the device combines values at once |
+//! | segmap | iterations are distributed cyclically over the threads |
+//! | reductions | each thread reduces its own iterations, then the block reduces in shared memory |
+//! | scans | a block's worth of iterations at a time is scanned in shared memory |
+//! | .. of several segments | few and long: the same one by one; otherwise, some per thread |
+//! | histograms | iterations are distributed, if the operator is an atomic operation |
 //!
-//! Few and long are segments if that takes fewer rounds, by sizes alone: each segment takes a
-//! round for each block's worth of its points, and those in which the threads' values come
-//! together.
+//! Segments count as few and long if that takes fewer rounds, by sizes only: each segment takes one
+//! round for each block's worth of its iterations, and the rounds of the reduction over the
+//! threads.
 //!
-//! One thread runs all else, in order: histograms of other operators, what reduces beside a
-//! scan by an operator that does not commute, updates without an operator of arrays that
-//! belong to the block, which may meet.
+//! A single thread runs everything else sequentially: histograms with other operators, reductions
+//! with an operator that does not commute in the same segop as a scan, and updates without an
+//! operator of arrays that belong to the block, which may collide.
 
 use super::block::Team;
 use super::reduce::Reduction;
@@ -33,7 +33,7 @@ use ir::{Mems, PassError};
 use prim::{CmpOp, PrimType, Scalar};
 
 impl Gen<'_, '_> {
-    /// A segop of a block.
+    /// A block-level segop.
     pub(super) fn seg_of_block(
         &mut self,
         team: Team,
@@ -82,7 +82,8 @@ impl Gen<'_, '_> {
         }
     }
 
-    /// Folds of several segments: all threads fold one after another, or each some of them.
+    /// Scans and reductions of several segments: all threads process one segment after another, or
+    /// each thread processes some of them.
     fn segments_shared(
         &mut self,
         team: Team,
@@ -129,7 +130,7 @@ impl Gen<'_, '_> {
         Ok(())
     }
 
-    /// A segop that one thread runs for all, which get the scalars that it gives.
+    /// A segop that one thread runs; all threads get its scalar results.
     fn seg_by_one(&mut self, team: Team, pat: &[Param<Mems>], seg: &Seg<Mems>) -> Result<(), PassError> {
         let scalar = |param: &Param<Mems>| match param.ty {
             Type::Prim(ty) => Some((param.name, ty)),
@@ -159,7 +160,7 @@ impl Gen<'_, '_> {
         Ok(())
     }
 
-    /// Reductions of a segment: to scalars, which all threads get, or an element of arrays
+    /// Reductions of one segment: to scalars, which all threads get, or to one element of arrays
     /// over the outer dimensions.
     fn reduce_shared(
         &mut self,
@@ -195,8 +196,8 @@ impl Gen<'_, '_> {
         Ok(())
     }
 
-    /// What a segment was reduced to: for all threads if there are no others, else the first
-    /// one writes it.
+    /// The results of a segment: returned to all threads if it is the only one, otherwise written
+    /// by the first thread.
     fn totals_of(
         &mut self,
         reduction: &Reduction<'_>,
@@ -215,7 +216,7 @@ impl Gen<'_, '_> {
         Ok(Vec::new())
     }
 
-    /// Scans of a segment, and what commutes and is reduced beside.
+    /// Scans of one segment, with commutative reductions in the same segop.
     fn scan_shared(
         &mut self,
         team: Team,
@@ -269,7 +270,7 @@ impl Gen<'_, '_> {
                 })?;
                 g.emit(Stmt::If(inside.clone(), body, Vec::new()));
                 g.scan_block((&operators, &types), part, &xs, thread)?;
-                // What came before stands on the left.
+                // The carry is the left operand.
                 let own = g.copied(&types, &carry, "own");
                 let mine = g.load_all(part, &types, thread.clone(), "mine");
                 g.combine(&operators, &own, &mine)?;
@@ -304,7 +305,7 @@ impl Gen<'_, '_> {
         Ok(())
     }
 
-    /// Variables for the scalars that are mapped and that a post lambda takes.
+    /// Variables for the mapped scalars that a post lambda takes.
     fn passed_on(&mut self, types: &[Type], folds: &Folds<Mems>) -> Vec<Option<Var>> {
         if folds.post.is_none() {
             return Vec::new();

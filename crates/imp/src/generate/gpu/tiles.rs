@@ -1,29 +1,29 @@
-//! Segmaps whose points share what their loops read ([`reads`]): the threads of a block load
-//! it together, a tile at a time, and compute out of the scratchpad ([`turns`]).
+//! Segmaps whose iterations share the reads of their loops ([`reads`]): the threads of a block load
+//! tiles of the shared arrays into shared memory, and compute from there ([`turns`]).
 //!
 //! ```text
-//! block of points     what comes before the loop, for each point of the thread
-//!                     for each tile of turns {
-//!                       barrier; each thread loads a few elements of each tile; barrier
-//!                       for the turns of the tile: the turn's body, for each point
-//!                     }
-//!                     if the point is one of the space: what comes after, its results
+//! block of iterations    the statements before the loop, for each iteration of the thread
+//!                        for each tile of the loop {
+//!                          barrier; each thread loads a few elements of each tile; barrier
+//!                          for the loop iterations of the tile: the loop body, for each iteration
+//!                        }
+//!                        if the iteration is in the space: the statements after, its results
 //! ```
 //!
-//! Where points share in two dimensions, as those of a matrix product do, a block is a
-//! rectangle of them. A thread computes one, or where little is to be kept for each several,
-//! a rectangle's side apart: so an element that is loaded from the scratchpad is used for a
-//! row or a column of them. Where points share along the innermost dimension only, a block
-//! is a stretch of that.
+//! If iterations share in two dimensions, as in a matrix product, a block computes a rectangle of
+//! them (block tiling). A thread computes one iteration, or, if little state has to be kept for
+//! each, a rectangle of several (register tiling), so that an element that is loaded from shared
+//! memory is used for a whole row or column of them. If iterations share along the innermost
+//! dimension only, a block is a contiguous range of it.
 //!
-//! Threads at the edge of the space do as if they had the last point, and store nothing: so
-//! all of them load and come to the barriers, and no element is read that no point reads. Each
-//! point takes its turns in their order; its results have the bits that a thread for each
-//! point gives. A barrier stands before the tiles are loaded too: where a check has failed,
-//! nothing that relies on it is loaded.
+//! Threads at the edge of the space run the last iteration and store nothing: so all of them take
+//! part in loads and barriers, and only elements that some iteration reads are loaded. The loop of
+//! each iteration runs sequentially, so results have the same bits as with one thread per
+//! iteration. There is a barrier before the loads as well: after a failed check, nothing that
+//! relies on it is loaded.
 //!
-//! Small spaces and short loops take a thread for each point. Which it is, the host decides
-//! by sizes when it runs. Reductions whose segments share are [`split`].
+//! Small spaces and short loops use one thread for each iteration; the host chooses by sizes at run
+//! time. For reductions whose segments share operands see [`split`].
 
 mod reads;
 mod sides;
@@ -45,22 +45,22 @@ use reads::Plan;
 use sides::{Shape, Side, points};
 use turns::Turns;
 
-/// A loop is tiled if it has at least a part of a tile's turns.
+/// A loop is tiled if its trip count is at least this fraction (one in `PART`) of a tile's depth.
 const PART: i64 = 4;
 
-/// What is made.
+/// A segmap to be tiled, and its plan.
 #[derive(Clone, Copy)]
 struct Tiling<'s> {
     pat: &'s [Param<Mems>],
     seg: &'s Seg<Mems>,
     plan: &'s Plan<'s>,
     prov: Prov,
-    /// How many blocks of squares there have to be.
+    /// The minimum number of blocks for two-dimensional tiles.
     fill: &'s Expr,
 }
 
 impl<'s> Tiling<'s> {
-    /// The dimensions that count rectangles, and those of a rectangle.
+    /// The dimensions that count rectangles, and the dimensions of a rectangle.
     fn dims(&self) -> (&'s [(Name, Dim)], &'s [(Name, Dim)]) {
         let dims = self.seg.space.dims.as_slice();
         let inner = if self.plan.square { 2 } else { 1 };
@@ -69,7 +69,7 @@ impl<'s> Tiling<'s> {
 }
 
 impl Gen<'_, '_> {
-    /// A segmap: in tiles where points share what they read.
+    /// A segmap: in tiles if its iterations share reads.
     pub(super) fn kernel_map(
         &mut self,
         pat: &[Param<Mems>],
@@ -96,8 +96,8 @@ impl Gen<'_, '_> {
         self.versions(tiling, &shapes)
     }
 
-    /// The first of the shapes that the sizes are large enough for, else a thread for each
-    /// point.
+    /// Uses the first of the shapes that the sizes are large enough for, otherwise one thread for
+    /// each iteration.
     fn versions(&mut self, tiling: Tiling<'_>, shapes: &[Shape]) -> Result<(), PassError> {
         let Some((&shape, others)) = shapes.split_first() else {
             return self.plain_map(tiling.pat, tiling.seg, tiling.prov);
@@ -132,7 +132,7 @@ impl Gen<'_, '_> {
         Ok(())
     }
 
-    /// The kernel.
+    /// The tiled kernel.
     fn tiled(
         &mut self,
         tiling: Tiling<'_>,
@@ -202,19 +202,19 @@ impl Gen<'_, '_> {
     }
 }
 
-/// Whether a size is less than it has to be, as is known.
+/// Returns true if a size is known to be less than required.
 fn is_too_small(needed: &[(Expr, Expr)]) -> bool {
     let mut sizes = needed.iter();
     sizes.any(|(least, size)| constant(size).zip(constant(least)).is_some_and(|(n, least)| n < least))
 }
 
-/// Whether sizes are as large as they have to be, as those are that are known.
+/// The condition that all sizes are as large as required; sizes known at compile time are left out.
 fn is_large(mut needed: Vec<(Expr, Expr)>) -> Expr {
     needed.retain(|(least, size)| constant(size).is_none() || constant(least).is_none());
     needed.into_iter().fold(yes(), |large, (least, size)| and(large, compare(CmpOp::SLe, least, size)))
 }
 
-/// What always holds.
+/// The constant `true`.
 const fn yes() -> Expr {
     Expr::Const(Scalar::Bool(true))
 }

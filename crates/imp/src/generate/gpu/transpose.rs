@@ -1,9 +1,8 @@
-//! Copies between arrays of the device that are not contiguous on both sides.
+//! Copies between device arrays that are not contiguous on both sides.
 //!
-//! Threads side by side take elements that lie side by side in the target. Where neighbours
-//! there are not neighbours in the source, but those along another dimension are, the copy
-//! transposes these two, in squares through the scratchpad; all other dimensions count
-//! matrices:
+//! Neighbouring threads copy elements that are neighbours in the target. If these are not
+//! neighbours in the source, but the elements along another dimension are, the copy transposes the
+//! two dimensions, in square tiles through shared memory; all other dimensions count matrices:
 //!
 //! ```text
 //! block of a square   square[y, x] = from[.. y .. x ..]   x along the source
@@ -11,12 +10,12 @@
 //!                     to[.. y .. x ..] = square[x, y]     x along the target
 //! ```
 //!
-//! So each side is read or written in rows. Lines of a square lie an element further apart
-//! than they are long: then the elements of a column lie in different banks.
+//! So both sides are accessed in rows. The rows of a tile are padded by one element: then the
+//! elements of a column are in different banks.
 //!
-//! Matrices that are thinner than half a square go element by element, along the thin
-//! dimension first: then the wide side is contiguous, and threads side by side touch a few
-//! rows of the other one. Which it is, the host decides when it runs.
+//! Matrices thinner than half a tile are copied element by element, with the thin dimension
+//! innermost: then the wide side is contiguous, and neighbouring threads touch only a few rows of
+//! the other side. The host chooses at run time.
 
 use crate::copies::constant;
 use crate::generate::expr::{add, and, binary, compare, div, mul, select, sub};
@@ -27,7 +26,7 @@ use ir::syntax::Atom;
 use ir::{PassError, Prov};
 use prim::{BinOp, CmpOp, PrimType};
 
-/// A dimension of a copy: its size, and how far apart neighbours lie on both sides.
+/// A dimension of a copy: its extent, and its strides on both sides.
 #[derive(Clone, PartialEq)]
 struct Dim {
     n: Expr,
@@ -35,7 +34,7 @@ struct Dim {
     from: Expr,
 }
 
-/// What is copied.
+/// The source and target of a copy.
 #[derive(Clone, Copy)]
 struct Sides<'c> {
     to: &'c Region,
@@ -49,13 +48,12 @@ struct Matrix<'d> {
     across: &'d Dim,
     /// Contiguous in the source.
     down: &'d Dim,
-    /// The others.
+    /// The other dimensions.
     outer: &'d [Dim],
 }
 
 impl Gen<'_, '_> {
-    /// Elements are copied from where they lie on the device to where they are, by
-    /// kernels.
+    /// Copies elements between regions of device memory, by kernels.
     pub(super) fn copy_by_kernels(
         &mut self,
         to: &Region,
@@ -107,8 +105,7 @@ impl Gen<'_, '_> {
         Ok(())
     }
 
-    /// All elements of an array of the device get a value, or an array's for each of the
-    /// outer indices.
+    /// Fills an array of the device with a scalar, or with an array for each of the outer indices.
     pub(crate) fn replicate_by_kernels(
         &mut self,
         to: &Region,
@@ -153,8 +150,8 @@ impl Gen<'_, '_> {
         })
     }
 
-    /// Element by element, a thread for several; the last dimension is that of threads side
-    /// by side.
+    /// Copies element by element, with several per thread; neighbouring threads are along the last
+    /// dimension.
     fn copy_elements(&mut self, sides: Sides<'_>, dims: &[Dim]) -> Result<(), PassError> {
         let along = |region: &Region, stride: fn(&Dim) -> &Expr| Region {
             strides: dims.iter().map(|dim| stride(dim).clone()).collect(),
@@ -172,7 +169,7 @@ impl Gen<'_, '_> {
         })
     }
 
-    /// The indices that a number counts through, the last one fastest.
+    /// Delinearises a number over extents; the last index varies fastest.
     pub(super) fn indices<'e>(
         &mut self,
         extents: impl DoubleEndedIterator<Item = &'e Expr> + ExactSizeIterator,
@@ -194,7 +191,7 @@ impl Gen<'_, '_> {
         indices
     }
 
-    /// Element by element, the shorter one of a matrix's dimensions innermost.
+    /// Copies element by element, with the shorter dimension of a matrix innermost.
     fn copy_thin(&mut self, sides: Sides<'_>, matrix: &Matrix<'_>) -> Result<(), PassError> {
         let Matrix { across, down, outer } = matrix;
         let mut dims = outer.to_vec();
@@ -222,7 +219,7 @@ impl Gen<'_, '_> {
         self.name_value(select(cond, yes, no), PrimType::I64, "along")
     }
 
-    /// In squares, a block for each.
+    /// Copies in square tiles, one thread block for each.
     fn copy_squares(&mut self, sides: Sides<'_>, matrix: &Matrix<'_>) -> Result<(), PassError> {
         let Sides { to, from, elem } = sides;
         let Matrix { across, down, outer } = matrix;
@@ -261,7 +258,7 @@ impl Gen<'_, '_> {
                 let x = binary(BinOp::UMod, thread.clone(), Expr::i64(side));
                 let x = g.name_value(x, PrimType::I64, "x");
                 let line = g.name_value(div(thread, Expr::i64(side)), PrimType::I64, "line");
-                // The element of the square at a line and place, and where it is in the array.
+                // Copies the thread's elements between the array and the tile.
                 let pass = |g: &mut Self, reads: bool| {
                     g.for_seq("turn", Expr::i64(0), Expr::i64(side / lines), false, |g, turn| {
                         let y = add(line.clone(), mul(Expr::Var(turn), Expr::i64(lines)));
@@ -308,7 +305,7 @@ impl Gen<'_, '_> {
         })
     }
 
-    /// An array of the block at hand.
+    /// Allocates an array of the current thread block.
     pub(super) fn tile_array(&mut self, hint: &str, elem: PrimType, count: i64) -> Var {
         let buffer = self.value(VarType::Buffer(Space::Scratchpad), hint);
         self.emit(Stmt::Frame { buffer, elem, count: count.unsigned_abs() });

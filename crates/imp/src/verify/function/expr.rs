@@ -1,23 +1,23 @@
-//! Checks the expressions of a function: the type of each, scalar or vector.
+//! Checks the expressions of a function, and returns the type of each.
 
 use super::FunctionCheck;
 use crate::{Expr, MAX_LANES, ROOT_LANES, VarType};
 use prim::PrimType;
 
 impl FunctionCheck<'_, '_> {
-    /// A number of lanes is one that back ends can do.
+    /// Checks that back ends support the number of lanes.
     pub(super) fn lanes(&mut self, lanes: u32) {
         if lanes == 0 || lanes > MAX_LANES {
             self.error(format!("a vector of {lanes} lanes"));
         }
     }
 
-    /// An expression is a scalar of a type.
+    /// Checks that an expression is a scalar of a type.
     pub(super) fn typed(&mut self, expr: &Expr, wanted: PrimType) {
         self.wanted(expr, VarType::Scalar(wanted));
     }
 
-    /// An expression has a type.
+    /// Checks that an expression has a type.
     pub(super) fn wanted(&mut self, expr: &Expr, wanted: VarType) {
         if let Some(ty) = self.expr(expr)
             && ty != wanted
@@ -26,7 +26,7 @@ impl FunctionCheck<'_, '_> {
         }
     }
 
-    /// The type of an expression, if it could be found.
+    /// The type of an expression, if it can be found.
     pub(super) fn expr(&mut self, expr: &Expr) -> Option<VarType> {
         stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || self.expr_here(expr))
     }
@@ -142,8 +142,8 @@ impl FunctionCheck<'_, '_> {
         }
     }
 
-    /// Operands have these scalar types and all the same lanes, or none; the
-    /// result has so many lanes too.
+    /// Checks that operands have these scalar types and all the same number of lanes, or none.
+    /// Returns the type of the result, which has as many lanes.
     fn elementwise(&mut self, operands: &[(&Expr, PrimType)], to: PrimType) -> Option<VarType> {
         let mut shared: Option<VarType> = None;
         for (operand, wanted) in operands {

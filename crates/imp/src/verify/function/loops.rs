@@ -1,5 +1,4 @@
-//! Loops: bounds, counters and pieces, what belongs to loops of tasks, what these
-//! capture.
+//! Checks loops: bounds, counters, slices, the variables of task loops, and captures.
 
 use super::FunctionCheck;
 use crate::walk::in_expr;
@@ -35,7 +34,7 @@ impl<'a> FunctionCheck<'_, 'a> {
                 return;
             }
         }
-        // What does not exist was said to be wrong.
+        // Missing variables have been reported.
         let counters: Vec<Var> = f.counters().filter(|v| self.var_type(*v).is_some()).collect();
         for var in &counters {
             if self.counter[var.index()] {
@@ -68,8 +67,8 @@ impl<'a> FunctionCheck<'_, 'a> {
         }
         if self.frame != around {
             self.open[self.frame as usize] = false;
-            // What belonged to the loop now belongs to a frame that is closed,
-            // unless an enclosing loop had it in its list.
+            // The loop's variables now belong to a closed frame, unless an enclosing loop had them
+            // in its list.
             for (var, before) in moved {
                 if before != 0 {
                     self.home[var.index()] = before;
@@ -88,7 +87,7 @@ impl<'a> FunctionCheck<'_, 'a> {
                 Some(_) => self.error(format!("{} bounds pieces and is no i64", self.name(var))),
             }
         }
-        // Each task reads them again.
+        // Each task evaluates them again.
         let own: FxHashSet<Var> =
             (launch.owned.iter().chain(&launch.locals).copied()).chain(f.counters()).collect();
         for bound in [&f.to, &pieces.count] {
@@ -135,7 +134,7 @@ impl<'a> FunctionCheck<'_, 'a> {
         }
     }
 
-    /// Variables belong to the innermost frame from here on.
+    /// Moves variables to the innermost frame; `moved` gets their previous frames.
     fn move_in(&mut self, vars: &[Var], moved: &mut Vec<(Var, u32)>) {
         for var in vars {
             let Some(home) = self.home.get_mut(var.index()) else {

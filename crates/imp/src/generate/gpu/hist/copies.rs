@@ -1,8 +1,7 @@
-//! Histograms with more bins than the scratchpad has room for: in several copies of the bins,
-//! and what these come to. By operators that devices apply at once all points go to the
-//! histogram itself, unless many threads would meet there. By others chunks of points go to
-//! copies of their own, one after another, each by a thread: how many there are depends on
-//! sizes alone.
+//! Histograms with more bins than fit into shared memory, with several copies of the bins in device
+//! memory that are combined in the end. With atomic operators, all updates go to the histogram
+//! itself unless many threads would collide. With others, chunks of iterations run sequentially,
+//! one thread each, with a private copy of the bins; their number depends on sizes only.
 
 use super::{Bins, Hists};
 use crate::generate::expr::{add, binary, compare, div, max, min, mul, sub};
@@ -12,16 +11,16 @@ use crate::syntax::{Expr, Stmt, Var};
 use ir::{PassError, Prov};
 use prim::{BinOp, CmpOp, PrimType};
 
-/// Copies of a histogram's bins, those of all segments.
+/// Copies of a histogram's bins of all segments.
 struct Copies {
-    /// An array for each value of an operand.
+    /// One array for each value of an operand.
     arrays: Vec<Var>,
-    /// How many bins each has.
+    /// The number of bins of a copy.
     count: Expr,
 }
 
 impl Gen<'_, '_> {
-    /// The points' updates, wherever their bins are.
+    /// Atomic updates of bins in device memory.
     pub(super) fn hist_everywhere(
         &mut self,
         hists: &Hists<'_>,
@@ -65,7 +64,7 @@ impl Gen<'_, '_> {
         Ok(())
     }
 
-    /// By any operators: a thread goes through a chunk of points, and has copies of the bins.
+    /// Any operators: each thread runs a chunk of iterations, with a private copy of the bins.
     pub(super) fn hist_by_chunks(&mut self, hists: &Hists<'_>) -> Result<(), PassError> {
         let device = self.layout();
         let n = hists.points.clone();
@@ -93,7 +92,7 @@ impl Gen<'_, '_> {
         self.end_copies(hists, &made, &chunks)
     }
 
-    /// So many copies of all bins, with the neutral elements.
+    /// Allocates `copies` copies of all bins, filled with the neutral elements.
     fn begin_copies(&mut self, hists: &Hists<'_>, copies: &Expr) -> Result<Vec<Copies>, PassError> {
         let mut made = Vec::with_capacity(hists.bins.len());
         for hist in &hists.bins {
@@ -112,7 +111,7 @@ impl Gen<'_, '_> {
         Ok(made)
     }
 
-    /// The histograms take the copies, which are given back.
+    /// Combines the copies with the histograms, and releases them.
     fn end_copies(&mut self, hists: &Hists<'_>, made: &[Copies], copies: &Expr) -> Result<(), PassError> {
         for (hist, Copies { arrays, count }) in hists.bins.iter().zip(made) {
             self.combine_copies(hist, arrays, (&Expr::i64(1), copies, count), hists.prov)?;
@@ -121,9 +120,9 @@ impl Gen<'_, '_> {
         Ok(())
     }
 
-    /// Each bin takes the bins of the copies that its segment has, in their order: segments,
-    /// copies and bins lie in row-major order. Groups of threads take a bin each, as many as
-    /// have a few copies.
+    /// Combines each bin with the copies of its segment, in their order; the copies are row-major
+    /// by segment, copy and bin. A group of threads combines one bin; its size is such that each
+    /// thread has a few copies.
     pub(super) fn combine_copies(
         &mut self,
         hist: &Bins<'_>,
@@ -165,7 +164,7 @@ impl Gen<'_, '_> {
         })
     }
 
-    /// A bin takes a value, which one thread has.
+    /// Combines a bin with values, in a single thread.
     pub(super) fn add_to_bin(
         &mut self,
         hist: &Bins<'_>,

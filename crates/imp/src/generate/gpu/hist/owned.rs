@@ -1,20 +1,20 @@
-//! Histograms by operators that devices do not apply at once: threads own bins.
+//! Histograms with operators that are not atomic: threads own bins.
 //!
 //! ```text
 //! block of a chunk    thread: its bins = ne
-//!                     parts of the threads take parts of the chunk, as many points at a time as
-//!                     they are threads:
+//!                     parts of the threads take parts of the chunk, one iteration per thread
+//!                     at a time:
 //!                       thread: <body>; tag[thread] = bin; value[thread] = x
-//!                       thread: for the points of its part, if it owns their bins:
+//!                       thread: for the iterations of its part, if it owns their bins:
 //!                                 pad[part, bin] = pad[part, bin] op value
 //!                     thread: for its bins: total = pad[0, bin] op pad[1, bin] ..
-//!                             histogram[bin] = histogram[bin] op total, or copy[chunk, bin] = total
+//!                             histogram[bin] op= total, or copy[chunk, bin] = total
 //! ```
 //!
-//! A bin belongs to the thread whose place is the bin's number modulo the threads of a part.
-//! Where the scratchpad has room for the bins several times, the block is so many parts: a thread
-//! looks at fewer points then. Where a segment is several chunks, each bin takes the chunks'
-//! copies in the end. So a bin takes its points in their order.
+//! A bin is owned by the thread whose index in its part is the bin's number modulo the part's size.
+//! If shared memory has space for several copies of the bins, the block has as many parts, so that
+//! each thread inspects fewer iterations. If a segment has several chunks, the chunks' copies are
+//! combined in the end. So each bin combines its values in the order of the iterations.
 
 use super::Hists;
 use crate::generate::expr::{add, and, binary, compare, mul, sub};
@@ -26,28 +26,28 @@ use ir::PassError;
 use prim::{BinOp, CmpOp, ConvOp, PrimType, Scalar};
 use target::device::SCRATCHPAD_BYTES;
 
-/// The type of tags: bins in the scratchpad.
+/// The type of tags: bin numbers in shared memory.
 const TAG: PrimType = PrimType::I32;
 
-/// How blocks and their threads share out the work.
+/// The distribution of the work over blocks and threads.
 struct Shares<'s> {
     segments: Segments<'s>,
-    /// Chunks of all segments.
+    /// The number of chunks of all segments.
     all: Expr,
-    /// How many bins of each histogram the scratchpad has room for.
+    /// The number of bins of each histogram that fit into shared memory.
     room: i64,
-    /// Points that a block takes at a time.
+    /// Iterations that a block runs at a time.
     tile: i64,
-    /// Parts of the threads that take points.
+    /// The number of parts that the threads running iterations are divided into.
     parts: Expr,
-    /// Threads of a part.
+    /// Threads per part.
     members: Expr,
-    /// How often these can be halved.
+    /// The binary logarithm of the threads per part.
     halvings: Expr,
 }
 
 impl Shares<'_> {
-    /// Of a thread its place in its part, of a bin that of the thread that it belongs to.
+    /// The index in its part of a thread; for a bin, the index of its owner.
     fn place(&self, number: Expr) -> Expr {
         let others = sub(self.members.clone(), Expr::i64(1));
         binary(BinOp::And, number, others)
@@ -56,24 +56,24 @@ impl Shares<'_> {
 
 /// A thread of a part.
 struct Member {
-    /// Its place in the block.
+    /// Its index in the block.
     thread: Expr,
     part: Expr,
-    /// Its place in the part.
+    /// Its index in the part.
     place: Expr,
 }
 
-/// What the scratchpad has of one histogram.
+/// The shared-memory buffers of one histogram.
 struct Pad {
     bins: Vec<Var>,
-    /// The bins of the points at hand, below zero if there is none.
+    /// The bin of each current iteration; negative if it has none.
     tag: Var,
-    /// The values of the points at hand.
+    /// The values of each current iteration.
     value: Vec<Var>,
 }
 
 impl Gen<'_, '_> {
-    /// By operators that devices do not apply at once.
+    /// Histograms with operators that are not atomic.
     pub(super) fn hist_by_owners(&mut self, hists: &Hists<'_>) -> Result<(), PassError> {
         let shares = self.shares(hists)?;
         let mut owned = self.collect(|g| g.hist_of_owners(hists, &shares))?;
@@ -89,7 +89,7 @@ impl Gen<'_, '_> {
         Ok(())
     }
 
-    /// A thread goes through each segment in order.
+    /// One thread per segment, which runs its iterations sequentially.
     fn hist_of_segments(&mut self, hists: &Hists<'_>, segments: &Segments<'_>) -> Result<(), PassError> {
         self.each_point(("seghist", hists.prov), segments.count.clone(), |g, segment| {
             g.bind_point(segments.outer, &segment)?;
@@ -213,7 +213,7 @@ impl Gen<'_, '_> {
         Ok(())
     }
 
-    /// Where a thread is.
+    /// The part of a thread, and its index there.
     fn part_of(&mut self, shares: &Shares<'_>, thread: Expr) -> Member {
         let place = shares.place(thread.clone());
         let part = binary(BinOp::LShr, thread.clone(), shares.halvings.clone());
@@ -224,7 +224,7 @@ impl Gen<'_, '_> {
         }
     }
 
-    /// What a thread does if it is one of those that take points.
+    /// Emits code for the threads that run iterations.
     fn takes_points(
         &mut self,
         shares: &Shares<'_>,
@@ -240,7 +240,7 @@ impl Gen<'_, '_> {
         Ok(())
     }
 
-    /// Tag and values of a point.
+    /// Stores the tag and values of an iteration.
     fn tag_point(
         &mut self,
         hists: &Hists<'_>,
@@ -265,7 +265,7 @@ impl Gen<'_, '_> {
         Ok(())
     }
 
-    /// A thread updates the bins that it owns, by the points of its part.
+    /// Updates the bins that a thread owns with the current iterations of its part.
     fn own_bins(
         &mut self,
         hists: &Hists<'_>,

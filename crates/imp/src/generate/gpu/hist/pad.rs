@@ -1,13 +1,13 @@
-//! Histograms by operators that devices apply at once, in the scratchpad.
+//! Histograms with atomic operators, in shared memory.
 //!
 //! ```text
 //! block of a chunk    thread: its bins = ne
-//!                     thread: for points a block apart { <body>; pad[part, bin] op= x }
+//!                     thread: for iterations strided by block { <body>; pad[part, bin] op= x }
 //!                     thread: for its bins { histogram[bin] op= pad[0, bin] op pad[1, bin] .. }
 //! ```
 //!
-//! Where there is room, the threads are several parts with bins of their own, as threads
-//! that meet on a bin wait for each other.
+//! If they fit, the block has several copies of the bins, each used by a part of the threads, as
+//! colliding atomic updates are serialised.
 
 use super::{Bins, Hists};
 use crate::generate::expr::{add, binary, mul, sub};
@@ -69,7 +69,7 @@ impl Gen<'_, '_> {
         })
     }
 
-    /// The bins that the parts of a block have in the scratchpad get the neutral elements.
+    /// Fills the copies of the bins in shared memory with the neutral elements.
     pub(super) fn begin_pads(
         &mut self,
         hist: &Bins<'_>,
@@ -85,7 +85,7 @@ impl Gen<'_, '_> {
         })
     }
 
-    /// What the parts of a block have for a bin, from the first to the last.
+    /// The total of a bin over the copies of a block, from the first to the last.
     pub(super) fn total_of_parts(
         &mut self,
         hist: &Bins<'_>,

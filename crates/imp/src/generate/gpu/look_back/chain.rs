@@ -1,5 +1,4 @@
-//! How tiles learn what came before them: totals and endings, and the signals that they are
-//! there.
+//! The look-back of tiles: aggregates, inclusive prefixes, and their signals.
 
 use super::runs::Run;
 use super::{ENDING, Pads, TOTAL, Tile, Tiled, Told, is};
@@ -12,8 +11,9 @@ use ir::PassError;
 use prim::{CmpOp, ConvOp, PrimType, Scalar};
 
 impl Gen<'_, '_> {
-    /// The tile's total is signalled; what came before the tile is found, and what it ends
-    /// with is signalled. Gives what came before the thread's points, since a segment began.
+    /// Signals the tile's aggregate, computes its exclusive prefix by look-back, and signals its
+    /// inclusive prefix. Returns the exclusive prefix of the thread's iterations since the
+    /// beginning of their segment.
     pub(super) fn look_back(
         &mut self,
         tiled: &Tiled<'_>,
@@ -45,7 +45,7 @@ impl Gen<'_, '_> {
             g.emit(Stmt::If(tile.closed.clone(), Vec::new(), body));
             Ok(())
         })?;
-        // What goes on from before the tile.
+        // The thread's first segment began before the tile.
         let body = self.collect(|g| {
             g.combine(operators, &carries, &lefts)?;
             g.set_all(&lefts, &carries);
@@ -56,7 +56,7 @@ impl Gen<'_, '_> {
         Ok(lefts)
     }
 
-    /// What the tile comes to, since its last segment began.
+    /// The aggregate of the tile, since the beginning of its last segment.
     fn lasts_of_tile(&mut self, tiled: &Tiled<'_>, pads: &Pads, tile: &Tile) -> Result<Vec<Var>, PassError> {
         let first = match &tiled.width {
             None => Expr::i64(0),
@@ -70,7 +70,7 @@ impl Gen<'_, '_> {
         self.fold_groups(folded, &pads.part, (&first, &groups))
     }
 
-    /// Values of the tile are signalled.
+    /// Signals values of the tile.
     fn signal(
         &mut self,
         tiled: &Tiled<'_>,
@@ -91,9 +91,9 @@ impl Gen<'_, '_> {
         Ok(())
     }
 
-    /// The block looks at the tiles before its own, a window of them at once, until `f` has
-    /// found what it looks for: it gets the tile of the thread, whether there is one, and
-    /// says at the end whether to go on.
+    /// Inspects the tiles before the block's own, a window of them at a time, until `f` has found a
+    /// result. `f` is called with the thread's tile and the condition that there is one, and
+    /// returns the condition to go on.
     pub(super) fn windows(
         &mut self,
         tile: &Tile,
@@ -121,7 +121,7 @@ impl Gen<'_, '_> {
         Ok(())
     }
 
-    /// What came before the tile, of elements: one thread finds it, all get it.
+    /// The exclusive prefix of the tile, from element arrays: one thread computes it, all get it.
     fn carries_of_elements(
         &mut self,
         tiled: &Tiled<'_>,
@@ -152,7 +152,7 @@ impl Gen<'_, '_> {
         Ok(carries)
     }
 
-    /// What the first thread does where the tile goes on from what came before.
+    /// Emits code that the first thread executes if the tile continues a segment.
     fn first_of_tiles(
         &mut self,
         tile: &Tile,
@@ -165,9 +165,8 @@ impl Gen<'_, '_> {
         Ok(())
     }
 
-    /// The nearest tile before the block's of which is known what all up to its end come to;
-    /// of those between, the totals are there. Where the tile does not go on from any, the
-    /// one before it.
+    /// The nearest preceding tile with an inclusive prefix; the aggregates of the tiles between are
+    /// available. If the tile does not continue a segment, the tile before it.
     fn nearest(
         &mut self,
         tiled: &Tiled<'_>,
@@ -215,14 +214,14 @@ impl Gen<'_, '_> {
         Ok(Expr::Var(near))
     }
 
-    /// An `i32` goes to the scratchpad.
+    /// Stores an `i32` into shared memory.
     fn store_i32(&mut self, buffer: Var, index: Expr, value: Expr) {
         let narrow = Expr::Convert(ConvOp::SExt, PrimType::I64, PrimType::I32, Box::new(value));
         self.emit(Stmt::Store(at(buffer, PrimType::I32, index), narrow));
     }
 
-    /// The first thread combines what the tiles up to one come to with the totals of those
-    /// behind it, from left to right; all threads load these.
+    /// Combines the inclusive prefix in `carries` with the aggregates of the tiles after `near`,
+    /// from left to right, in the first thread; all threads load the aggregates.
     fn fold_totals(
         &mut self,
         tiled: &Tiled<'_>,

@@ -1,7 +1,7 @@
-//! What a thread has of a tile: points side by side, which it goes through in order, twice.
+//! A thread's run of a tile: consecutive iterations, which it processes sequentially, twice.
 //!
-//! First it finds what they come to; then, when it is known what comes before them, what
-//! each of them ends with. So the thread keeps none of them.
+//! The first time it computes their aggregate; then, when their exclusive prefix is known, the
+//! scanned values. So the thread keeps no values between the two.
 
 use super::{Pads, Tile, Tiled};
 use crate::generate::expr::{add, and, binary, compare, div, max, min, mul, select, sub};
@@ -10,18 +10,18 @@ use crate::syntax::{Expr, Stmt, Var};
 use ir::PassError;
 use prim::{BinOp, CmpOp, PrimType};
 
-/// The points of a thread.
+/// The consecutive iterations of a thread.
 pub(super) struct Run {
-    /// The place of the first in the tile.
+    /// The position of the first one in the tile.
     place: Expr,
-    /// The first point.
+    /// The index of the first one.
     from: Expr,
-    /// The point where the segment of the first one began.
+    /// The index where the segment of the first one begins.
     pub(super) begin: Expr,
-    /// The first point, this one or behind it, where a segment begins; where there is only
-    /// one segment, none does.
+    /// The index of the first segment beginning at or after the first one. Unused if there is only
+    /// one segment.
     next: Expr,
-    /// The thread in whose points the first one's segment began, as far as these are of the
+    /// The thread whose iterations contain the beginning of the first one's segment, clamped to the
     /// tile.
     opener: Expr,
 }
@@ -50,14 +50,14 @@ impl Gen<'_, '_> {
         Run { place, from, begin, next, opener }
     }
 
-    /// The thread that has a point of the tile; of one before, the first.
+    /// The thread that has an index of the tile; the first thread for indices before the tile.
     pub(super) fn thread_of(&mut self, tiled: &Tiled<'_>, tile: &Tile, point: Expr) -> Expr {
         let place = max(sub(point, tile.from.clone()), Expr::i64(0));
         let thread = div(place, Expr::i64(tiled.own));
         self.name_value(thread, PrimType::I64, "opener")
     }
 
-    /// What the thread's points come to, since a segment began among them.
+    /// The aggregate of the thread's iterations, since the last segment beginning among them.
     pub(super) fn sum_run(
         &mut self,
         tiled: &Tiled<'_>,
@@ -69,8 +69,8 @@ impl Gen<'_, '_> {
         Ok(accs)
     }
 
-    /// What comes before the thread's points is put on the left of those up to where a segment
-    /// begins, and they are scanned in the tile.
+    /// Scans the thread's iterations in the tile, with the initial values `lefts` up to the first
+    /// segment beginning among them.
     pub(super) fn scan_run(
         &mut self,
         tiled: &Tiled<'_>,
@@ -83,8 +83,8 @@ impl Gen<'_, '_> {
         })
     }
 
-    /// The thread's points are put on the right of values, one after another, which begin
-    /// anew with each segment; `f` gets their places.
+    /// Folds the thread's iterations into accumulators one after another, restarting with each
+    /// segment; `f` is called with their positions.
     fn through_run(
         &mut self,
         tiled: &Tiled<'_>,
@@ -121,8 +121,8 @@ impl Gen<'_, '_> {
         })
     }
 
-    /// How many threads to the left have points of the segment that the thread's last point
-    /// is in, and none of another one behind these.
+    /// The number of threads to the left with iterations of the segment that contains the thread's
+    /// last iteration, and of no later segment.
     pub(super) fn threads_of_segment(
         &mut self,
         tiled: &Tiled<'_>,
@@ -140,8 +140,8 @@ impl Gen<'_, '_> {
         self.name_value(sub(thread.clone(), opener), PrimType::I64, "joined")
     }
 
-    /// What the threads before this one come to, as far as its first point's segment goes back
-    /// in the tile.
+    /// The aggregate of the threads before this one, back to the beginning of its first iteration's
+    /// segment, within the tile.
     pub(super) fn lefts_of_run(
         &mut self,
         tiled: &Tiled<'_>,

@@ -1,5 +1,5 @@
-//! Words that tell a state and a part of a value at once, and what threads make of those that
-//! they hear.
+//! Status words, which publish a state and four bytes of a value at once, and the combination of
+//! the words that threads read.
 //!
 //! ```text
 //! thread:    (state, x) = the words of a tile        awaited until all have one state
@@ -7,7 +7,7 @@
 //! in pairs:  heard[thread] = if ended[right] then heard[right] else op heard[thread] heard[right]
 //! ```
 //!
-//! The words are in the order of the values, those of eight bytes with the lower half first.
+//! The words are in the order of the values; a value of eight bytes has its lower half first.
 
 use super::super::groups::Folded;
 use super::{ENDING, Pads, Tile, Tiled, is};
@@ -20,13 +20,13 @@ use ir::soac::Operator;
 use ir::{Mems, PassError};
 use prim::{BinOp, CmpOp, ConvOp, PrimType, Scalar};
 
-/// The bits of a word that are the state.
+/// The bits of a word that hold the state.
 const STATE: i64 = 3;
-/// How far the part of a value is moved up.
+/// The shift of a word's value part.
 const UP: i64 = 32;
 
 impl Gen<'_, '_> {
-    /// Values of the tile are told, with a state.
+    /// Publishes values of the tile with a state.
     pub(super) fn tell(
         &mut self,
         tiled: &Tiled<'_>,
@@ -54,8 +54,8 @@ impl Gen<'_, '_> {
         Ok(())
     }
 
-    /// What a tile tells, once it does: variables get the values, and another one whether it
-    /// is what all tiles up to its end come to.
+    /// Awaits the status words of a tile. Sets `values` to its values, and `ends` to 1 if they are
+    /// an inclusive prefix, otherwise to 0.
     fn hear(
         &mut self,
         tiled: &Tiled<'_>,
@@ -112,7 +112,7 @@ impl Gen<'_, '_> {
         Ok(())
     }
 
-    /// What came before the tile, of words: all threads put it together.
+    /// The exclusive prefix of the tile, from status words: all threads combine them.
     pub(super) fn carries_of_words(
         &mut self,
         tiled: &Tiled<'_>,
@@ -144,8 +144,8 @@ impl Gen<'_, '_> {
         Ok(carries)
     }
 
-    /// What groups have heard is put on the left of values, from the last group back to one
-    /// that has an ending; whether one has.
+    /// Combines the subgroups' values on the left of `carries`, from the last subgroup back to one
+    /// with an inclusive prefix. Returns a variable that is 1 if one has it.
     fn fold_heard(
         &mut self,
         pads: &Pads,
@@ -165,7 +165,7 @@ impl Gen<'_, '_> {
                 Ok(())
             })?;
             g.emit(Stmt::If(is(found, 0), body, Vec::new()));
-            // In any case, so that reading it waits for nothing.
+            // Unconditional, so that the load has no control dependence.
             let any = Expr::Binary(
                 BinOp::Or,
                 PrimType::I32,
@@ -178,7 +178,7 @@ impl Gen<'_, '_> {
         Ok(found)
     }
 
-    /// What one has heard of tiles is put behind what another has of those before.
+    /// Combines the values of later tiles, on the right, with the values of earlier ones.
     fn put_behind(
         &mut self,
         operators: &[&Operator<Mems>],
@@ -209,7 +209,7 @@ impl Gen<'_, '_> {
         (values, ends)
     }
 
-    /// Nothing has been told of any tile.
+    /// Initialises the tile counter and the status words.
     pub(super) fn nothing_told_in_words(&mut self, tiled: &Tiled<'_>, words: &[Var], place: &Expr) {
         let nothing = Expr::Const(Scalar::I32(0));
         let counter = at(tiled.state, PrimType::I32, Expr::i64(0));
@@ -223,7 +223,7 @@ impl Gen<'_, '_> {
     }
 }
 
-/// A truth value as a number.
+/// A truth value as an `i32`.
 fn flag(holds: Expr) -> Expr {
     Expr::Select(
         PrimType::I32,
@@ -233,7 +233,7 @@ fn flag(holds: Expr) -> Expr {
     )
 }
 
-/// A whole number of another size, if it is one.
+/// An integer conversion, if the types differ.
 fn resized(how: ConvOp, from: PrimType, to: PrimType, value: Expr) -> Expr {
     if from == to {
         return value;

@@ -1,23 +1,23 @@
-//! What points of a segmap share: which elements their loops read that do not depend on
-//! one of the two innermost dimensions of the space. Of a reduction, points are segments, and
-//! turns what they reduce.
+//! Analysis of shared reads: the elements read by the loops of a segmap's iterations that do not
+//! depend on one of the two innermost dimensions of the space. For a reduction, the iterations are
+//! its segments, and the loop is its innermost dimension.
 //!
 //! ```text
 //! segmap (i < n, j < m) { loop for k < l { a[i, k]   by row: the same for all j
 //!                                          b[k, j]   by column: the same for all i
-//!                                          w[k] } }  by turn: the same for all points
+//!                                          w[k] } }  by turn: the same for all iterations
 //! ```
 //!
-//! An element lies at a polynomial in names ([`Lmad`]), with sums and products of the
-//! point's integers put in. It can be loaded by another thread than that of its point if
-//! these names are the space's indices, the loop's counter, and what is known outside of
-//! the segop; and it may be loaded before the turn if the loop reads it in every turn, and
-//! relies on no check that is made in one.
+//! The location of an element is a polynomial in names ([`Lmad`]), after substituting the sums and
+//! products that the iteration computes. The element can be loaded by another thread than that of
+//! its iteration if these names are the space's indices, the loop's counter, and names bound
+//! outside of the segop; and it can be loaded before the loop iteration if the loop reads it in
+//! every iteration, and relies on no check made inside the loop.
 //!
-//! Such loops stand in the body of the segop itself, count from 0 to a bound that is known
-//! outside of it, and carry scalars. Points have no arrays of their own and give scalars, so
-//! that a thread without a point may do as if it had that of another one: all that it does
-//! then is read. What is read lies in no block that results are written to.
+//! Such loops are in the body of the segop itself, count from 0 to a bound known outside of it, and
+//! carry scalars. Iterations have no arrays of their own and yield scalars, so that a thread
+//! without an iteration may run another thread's: all it does then is read. The blocks read are
+//! disjoint from the blocks of the results.
 
 use crate::generate::function::Gen;
 use ir::Mems;
@@ -32,7 +32,7 @@ use ir::walk::{Visit, binders};
 use prim::{BinOp, PrimType};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// What an element depends on beside the turn and outer dimensions.
+/// The dependence of an element, besides the loop counter and outer dimensions.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum By {
     Row,
@@ -40,22 +40,22 @@ pub(super) enum By {
     Turn,
 }
 
-/// An element that points share.
+/// An element that iterations share.
 pub(super) struct Read {
-    /// What it is bound to.
+    /// The name it is bound to.
     pub(super) name: Name,
     pub(super) elem: PrimType,
     pub(super) block: Name,
-    /// Where it lies.
+    /// Its location.
     pub(super) place: Poly,
     pub(super) by: By,
-    /// Whether elements of neighbouring turns are neighbours.
+    /// True if the elements of consecutive loop iterations are neighbours in memory.
     pub(super) along_turns: bool,
 }
 
-/// A loop whose turns read such elements.
+/// A loop that reads shared elements.
 pub(super) struct Shared<'s> {
-    /// Which statement of the body it is.
+    /// The index of its statement in the body.
     pub(super) at: usize,
     pub(super) params: &'s [LoopParam<Mems>],
     pub(super) counter: Name,
@@ -64,24 +64,24 @@ pub(super) struct Shared<'s> {
     pub(super) reads: Vec<Read>,
 }
 
-/// The dimensions of a space in which points share elements.
+/// The loops whose reads are shared, and the dimensions along which they are.
 pub(in crate::generate::gpu) struct Plan<'s> {
-    /// The loops, in order; at least one.
+    /// The loops, in program order; at least one.
     pub(super) loops: Vec<Shared<'s>>,
-    /// Whether they share in two dimensions, else along the innermost one.
+    /// True if reads are shared in two dimensions, otherwise along the innermost one.
     pub(super) square: bool,
-    /// Whether a thread has registers for several points.
+    /// True if a thread has enough registers for several iterations.
     pub(super) is_small: bool,
 }
 
-/// Longer sums are left as they are.
+/// The maximum number of terms of a polynomial; longer sums are not substituted.
 const MOST_TERMS: usize = 8;
-/// What a point comes to at most of which a thread computes several: values that its loop
-/// carries, statements of a turn, statements around the loop.
+/// The maximum size of iterations of which a thread runs several: values carried by the loop,
+/// statements of its body, statements of the segop's body.
 const SMALL: (usize, usize, usize) = (2, 16, 8);
 
 impl Gen<'_, '_> {
-    /// What the points of a segmap share, if they do.
+    /// The plan for the shared reads of a segmap, if there are any.
     pub(super) fn sharing<'s>(&self, pat: &[Param<Mems>], seg: &'s Seg<Mems>) -> Option<Plan<'s>> {
         let inside: FxHashSet<Name> = binders(&seg.body).into_iter().collect();
         if !self.is_plain(pat, seg, &inside) {
@@ -96,7 +96,7 @@ impl Gen<'_, '_> {
             if square {
                 continue;
             }
-            // What depends on the other dimension is then the same along the innermost.
+            // Elements that depend on the other dimension are the same along the innermost one.
             shared.reads.retain(|read| read.by != By::Column);
             for read in &mut shared.reads {
                 read.by = By::Turn;
@@ -110,8 +110,8 @@ impl Gen<'_, '_> {
         (!loops.is_empty()).then_some(Plan { loops, square, is_small })
     }
 
-    /// What the segments of a reduction share in two dimensions, if they do, with the
-    /// innermost one for a loop.
+    /// The plan for the shared reads of a reduction's segments, with the innermost dimension as the
+    /// loop, if they share in two dimensions.
     pub(in crate::generate::gpu) fn sharing_of_segments<'s>(
         &self,
         pat: &[Param<Mems>],
@@ -145,8 +145,8 @@ impl Gen<'_, '_> {
         })
     }
 
-    /// Whether points do little: a few statements in a row that compute scalars, from what
-    /// they do not write.
+    /// Returns true if iterations compute little: at most `most` statements without bodies, which
+    /// compute scalars from memory that the segop does not write.
     pub(in crate::generate::gpu) fn is_little(
         &self,
         pat: &[Param<Mems>],
@@ -160,7 +160,7 @@ impl Gen<'_, '_> {
         self.is_plain(pat, seg, &inside)
     }
 
-    /// Whether all that points do is compute scalars, from what they do not write.
+    /// Returns true if iterations only compute scalars, from memory that the segop does not write.
     fn is_plain(&self, pat: &[Param<Mems>], seg: &Seg<Mems>, inside: &FxHashSet<Name>) -> bool {
         let mut written = FxHashSet::default();
         for param in pat {
@@ -174,13 +174,13 @@ impl Gen<'_, '_> {
     }
 }
 
-/// Whether a body has so many statements at most, none with a body of its own.
+/// Returns true if a body has at most `most` statements, none with a body of its own.
 fn is_straight(body: &Body<Mems>, most: usize) -> bool {
     let is_basic = |stm: &Stm<Mems>| matches!(stm.exp, Exp::Basic(_));
     body.stms.len() <= most && body.stms.iter().all(is_basic)
 }
 
-/// Looks whether all that points do is compute scalars.
+/// A visitor that checks that iterations only compute scalars.
 struct Plain<'p, 'a, 'b> {
     inside: &'p FxHashSet<Name>,
     written: &'p FxHashSet<Name>,
@@ -202,7 +202,7 @@ impl Visit<Mems> for Plain<'_, '_, '_> {
         for param in &stm.pat {
             self.fits &= match (&param.ty, &param.ann) {
                 (Type::Prim(_) | Type::Cert, _) => true,
-                // A view of what lies outside.
+                // A view of an array that is allocated outside.
                 (Type::Array { .. }, MemAnn::In { block: Block::Var(block), .. }) => {
                     let is_view = matches!(
                         stm.exp,
@@ -224,19 +224,19 @@ impl Visit<Mems> for Plain<'_, '_, '_> {
     }
 }
 
-/// What is known about a point's names.
+/// The known values of an iteration's names.
 struct Point<'p, 'a, 'b> {
     g: &'p Gen<'a, 'b>,
     inside: &'p FxHashSet<Name>,
     dims: Vec<Name>,
-    /// Views that the point makes: block and index function.
+    /// Views bound in the iteration: block and index function.
     views: FxHashMap<Name, (Name, Lmad)>,
-    /// What the point's integers are, where they are sums and products.
+    /// The values of the iteration's integers that are sums and products.
     scalars: FxHashMap<Name, Poly>,
 }
 
 impl<'p, 'a, 'b> Point<'p, 'a, 'b> {
-    /// A point of a space, whose body binds these names.
+    /// An iteration of a space, whose body binds the names `inside`.
     fn of(g: &'p Gen<'a, 'b>, inside: &'p FxHashSet<Name>, dims: &[(Name, Dim)]) -> Self {
         Self {
             g,
@@ -247,7 +247,7 @@ impl<'p, 'a, 'b> Point<'p, 'a, 'b> {
         }
     }
 
-    /// The loops of a body in which points share elements.
+    /// The loops of a body with shared reads.
     fn loops<'s>(&mut self, body: &'s Body<Mems>) -> Vec<Shared<'s>> {
         let mut loops = Vec::new();
         for (at, stm) in body.stms.iter().enumerate() {
@@ -271,7 +271,7 @@ impl<'p, 'a, 'b> Point<'p, 'a, 'b> {
         loops
     }
 
-    /// What turns read that points share.
+    /// The shared reads of a loop body.
     fn reads(&mut self, body: &Body<Mems>, counter: Name) -> Vec<Read> {
         let checks: FxHashSet<Name> = binders(body).into_iter().collect();
         let mut reads = Vec::new();
@@ -289,7 +289,7 @@ impl<'p, 'a, 'b> Point<'p, 'a, 'b> {
         !self.inside.contains(&name) && !self.dims.contains(&name)
     }
 
-    /// Notes what a statement binds, if that is a sum, a product or a view.
+    /// Records the value of a statement's name, if it is a sum, a product or a view.
     fn learn(&mut self, stm: &Stm<Mems>) {
         let (Exp::Basic(op), [param]) = (&stm.exp, stm.pat.as_slice()) else {
             return;
@@ -320,7 +320,7 @@ impl<'p, 'a, 'b> Point<'p, 'a, 'b> {
         known.cloned().unwrap_or_else(|| Poly::atom(atom))
     }
 
-    /// The element that a statement of a loop reads, if points share it.
+    /// The element that a statement of a loop reads, if iterations share it.
     fn read(&self, stm: &Stm<Mems>, counter: Name) -> Option<Read> {
         let (Exp::Basic(op @ BasicOp::Index { array, .. }), [param]) = (&stm.exp, stm.pat.as_slice()) else {
             return None;

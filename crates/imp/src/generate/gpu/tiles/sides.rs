@@ -1,9 +1,9 @@
-//! Blocks of points: how they lie, and which of their points a thread has.
+//! The layout of a block's iterations, and their distribution over its threads.
 //!
-//! A side of a block lies along a dimension. Along the innermost one, threads side by side
-//! have points side by side, so that results go to memory in lines: a thread's points are as
-//! far apart as there are threads. Along the other one a thread's points are neighbours, so that
-//! it takes the elements of a turn from the scratchpad together.
+//! Each side of a block is along one dimension. Along the innermost one, neighbouring threads have
+//! neighbouring iterations, so that results are stored coalesced: a thread's own iterations are
+//! strided by the number of threads. Along the other dimension a thread's iterations are
+//! neighbours, so that it reads their elements from shared memory together.
 
 use super::reads::By;
 use super::{up, yes};
@@ -17,14 +17,14 @@ use ir::types::Dim;
 use ir::{Mems, PassError};
 use prim::{BinOp, CmpOp, PrimType};
 
-/// How the points of a block lie.
+/// The shape of a block of iterations.
 #[derive(Clone, Copy)]
 pub(super) struct Shape {
     /// Threads along the outer dimension and along the innermost one.
     pub(super) threads: (i64, i64),
-    /// Points of a side of what a thread computes.
+    /// The side length of a thread's register tile, in iterations.
     pub(super) points: i64,
-    /// Turns of a tile.
+    /// The number of loop iterations per shared-memory tile.
     pub(super) depth: i64,
 }
 
@@ -37,20 +37,21 @@ impl Shape {
         self.threads.1 * self.points
     }
 
-    /// How long the sides of a block are, the outer one first; of one side, the innermost
-    /// dimension's.
+    /// The side lengths of a block, the outer one first; with one side, that of the innermost
+    /// dimension.
     pub(super) fn lengths(self, sides: usize) -> impl DoubleEndedIterator<Item = i64> + ExactSizeIterator {
         [self.height(), self.width()].into_iter().skip(2 - sides.min(2))
     }
 
-    /// In how many rounds the threads of a block, so many, load a tile.
+    /// The number of rounds in which the `block` threads of a block load a tile.
     pub(super) const fn rounds(self, by: By, block: i64) -> i64 {
         let (length, _) = self.line(by);
         up(self.depth * length, block)
     }
 
-    /// How many elements of a turn a tile has, and how far apart turns lie: those that a
-    /// thread takes of a row together do not lie across lines.
+    /// The number of elements of a tile for one loop iteration, and the stride between loop
+    /// iterations. It is padded so that the elements that a thread reads of a row together do not
+    /// straddle shared-memory lines.
     pub(super) const fn line(self, by: By) -> (i64, i64) {
         match by {
             By::Row => (self.height(), self.height() + self.points),
@@ -61,39 +62,41 @@ impl Shape {
 }
 
 impl Side {
-    /// Where a thread's points lie, by their number.
+    /// The offset of a thread's iteration in the block, by its number.
     pub(super) fn place(&self, number: i64) -> Expr {
         add(mul(self.own.clone(), Expr::i64(self.near)), Expr::i64(number * self.apart))
     }
 }
 
-/// A dimension of a block of points.
+/// One dimension of a block of iterations.
 pub(super) struct Side {
     pub(super) index: Name,
-    /// Its size.
+    /// The extent of the dimension.
     pub(super) size: Expr,
-    /// How many blocks lie along it.
+    /// The number of blocks along it.
     pub(super) blocks: Expr,
     /// The block's first index.
     pub(super) first: Expr,
-    /// The thread's place among those along the side.
+    /// The thread's index along the side.
     own: Expr,
-    /// How far apart neighbouring threads' first points are, and a thread's points.
+    /// The stride between the first iterations of neighbouring threads (`near`), and between the
+    /// iterations of one thread (`apart`).
     near: i64,
     apart: i64,
-    /// The indices of the thread's points, and the points whose place they take.
+    /// The indices of the thread's iterations, and variables with the indices clamped to the
+    /// dimension.
     pub(super) points: Vec<(Expr, Var)>,
 }
 
-/// A point of a thread: where it lies, and the variables that names stand for.
+/// An iteration of a thread: its position, and the variables that names are bound to.
 pub(super) struct Point {
-    /// For each side, the outer one first, which of the thread's indices it has.
+    /// The number of its index among the thread's indices along each side, the outer one first.
     pub(super) places: Vec<usize>,
     pub(super) vars: Vec<(Name, Var)>,
 }
 
 impl Point {
-    /// Whether it is one of the space.
+    /// The condition that the iteration is in the space.
     pub(super) fn is_inside(&self, sides: &[Side]) -> Expr {
         let mut inside = yes();
         for (side, &place) in sides.iter().zip(&self.places) {
@@ -105,7 +108,7 @@ impl Point {
 }
 
 impl Gen<'_, '_> {
-    /// Blocks over the innermost dimensions of a space, one or two.
+    /// Blocks over the innermost one or two dimensions of a space.
     pub(super) fn sides(&mut self, inner: &[(Name, Dim)], shape: Shape) -> Result<Vec<Side>, PassError> {
         let mut sides = Vec::with_capacity(inner.len());
         for (number, ((index, dim), length)) in inner.iter().zip(shape.lengths(inner.len())).enumerate() {
@@ -127,7 +130,8 @@ impl Gen<'_, '_> {
         Ok(sides)
     }
 
-    /// Where a block begins along its sides; what is left of its number counts the others.
+    /// Computes the first index of a block along each side; returns the rest of its number, which
+    /// counts the other dimensions.
     pub(super) fn first_indices(&mut self, sides: &mut [Side], shape: Shape, block: Var) -> Expr {
         let mut rest = Expr::Var(block);
         let lengths = shape.lengths(sides.len());
@@ -141,7 +145,7 @@ impl Gen<'_, '_> {
         rest
     }
 
-    /// Where a thread stands in its block, and the indices of its points.
+    /// Computes the position of a thread in its block, and the indices of its iterations.
     pub(super) fn thread_indices(&mut self, sides: &mut [Side], thread: &Expr, shape: Shape) {
         let (_, columns) = shape.threads;
         let owns = if sides.len() == 1 {
@@ -165,14 +169,14 @@ impl Gen<'_, '_> {
         }
     }
 
-    /// Names stand for a point's variables.
+    /// Binds names to an iteration's variables.
     pub(super) fn enter(&mut self, point: &Point) {
         for &(name, var) in &point.vars {
             self.set_var(name, var);
         }
     }
 
-    /// What has been bound stands for these variables at a point.
+    /// Records the variables of names that were bound for an iteration.
     pub(super) fn leave(&self, point: &mut Point, pat: &[Param<Mems>]) {
         for param in pat {
             if let Ok(var) = self.var(param.name) {
@@ -182,7 +186,7 @@ impl Gen<'_, '_> {
     }
 }
 
-/// A thread's points, with the indices that they have.
+/// The iterations of a thread, with their index variables.
 pub(super) fn points(sides: &[Side]) -> Vec<Point> {
     let mut points = vec![Point { places: Vec::new(), vars: Vec::new() }];
     for side in sides {

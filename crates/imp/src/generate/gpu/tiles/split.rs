@@ -1,30 +1,30 @@
-//! Reductions whose segments share what they reduce, in two dimensions: products of
-//! matrices with few results and long sums above all. Segments fall apart into chunks, and
-//! for each chunk blocks reduce rectangles of segments out of tiles; then what the chunks of
-//! each segment came to is put together.
+//! Reductions whose segments share operands in two dimensions, above all matrix products with few
+//! results and long sums. Segments are partitioned into chunks (split-k); for each chunk, blocks
+//! reduce rectangles of segments from tiles; then the partial results of each segment's chunks are
+//! combined.
 //!
 //! ```text
 //! block of a chunk and of segments
 //!     for each segment of the thread: acc = ne
-//!     for each tile of turns of the chunk {
+//!     for each tile of the chunk {
 //!       barrier; each thread loads a few elements of each tile; barrier
-//!       for the turns of the tile: acc = op acc <body>, for each segment of the thread
+//!       for the loop iterations of the tile: acc = op acc <body>, for each segment of the thread
 //!     }
-//!     partial[chunk][segment] = acc, for those that are segments of the space
+//!     partial[chunk][segment] = acc, for segments of the space
 //! block of segments
 //!     groups of threads reduce partial[0 ..][segment]
 //! ```
 //!
-//! There are as many chunks as keep a device busy with all rectangles together, of some tiles
-//! each; a segment that is one chunk has its result after the first kernel. Operators need
-//! not commute: turns, chunks and neighbours of a group combine left to right.
+//! There are enough chunks to keep a device busy with all rectangles together, with several tiles
+//! each; a segment of one chunk has its result after the first kernel. Operators need not commute:
+//! loop iterations, chunks and neighbours of a group are combined left to right.
 //!
-//! A rectangle has several segments a thread, so that an element that is loaded from the
-//! scratchpad is used several times, where there are more of them than a rectangle with half
-//! as many a side has; the smallest is half full at least. Tiles of smaller rectangles have
-//! as many more turns, so that threads load as many elements at once. The host chooses by
-//! sizes when it runs. Of fewer segments, and where there is less to do than keeps a device
-//! busy, blocks reduce chunks of one segment each ([`reduce`](super::super::reduce)).
+//! A rectangle has several segments per thread (register tiling), so that an element that is loaded
+//! from shared memory is used several times, if there are more segments than fit into a rectangle
+//! with half the side length; the smallest rectangle is at least half full. Tiles of smaller
+//! rectangles have proportionally more loop iterations, so that threads load as many elements at a
+//! time. The host chooses by sizes at run time. With fewer segments, and with too little work to
+//! keep a device busy, blocks reduce chunks of one segment each ([`reduce`](super::super::reduce)).
 
 use super::reads::Plan;
 use super::sides::{Point, Shape, Side, points};
@@ -43,8 +43,8 @@ use ir::types::Dim;
 use ir::{Mems, PassError, Prov};
 use prim::{BinOp, CmpOp, PrimType};
 
-/// Tiles of turns, of several points a thread, that a chunk has at least: so what it comes
-/// to is little beside what it reads.
+/// The minimum number of tiles of a chunk, for several segments per thread: so the partial results
+/// are small compared to the elements read.
 const TILES: i64 = 4;
 
 /// The reduction.
@@ -53,32 +53,32 @@ struct Split<'s> {
     reduction: &'s Reduction<'s>,
     plan: &'s Plan<'s>,
     prov: Prov,
-    /// The dimensions that count rectangles, and those of a rectangle.
+    /// The dimensions that count rectangles, and the dimensions of a rectangle.
     outer: &'s [(Name, Dim)],
     inner: &'s [(Name, Dim)],
-    /// How many segments there are.
+    /// The number of segments.
     count: Expr,
-    /// Points of a segment.
+    /// Iterations of a segment.
     width: Expr,
-    /// How many blocks there have to be.
+    /// The minimum number of blocks.
     fill: Expr,
 }
 
-/// Rectangles and chunks.
+/// A partitioning into rectangles and chunks.
 struct Cut {
     shape: Shape,
     sides: Vec<Side>,
     /// Rectangles of a chunk.
     rectangles: Expr,
-    /// Points of a chunk, a multiple of a tile's turns.
+    /// Iterations of a chunk, a multiple of a tile's depth.
     length: Expr,
     chunks: Expr,
-    /// Whether sizes are large enough.
+    /// The condition that sizes are large enough.
     fits: Expr,
 }
 
 impl Gen<'_, '_> {
-    /// A reduction whose segments share what they reduce.
+    /// A reduction whose segments share operands.
     pub(in crate::generate::gpu) fn reduce_in_tiles(
         &mut self,
         pat: &[Param<Mems>],
@@ -133,8 +133,8 @@ impl Gen<'_, '_> {
         Ok(())
     }
 
-    /// How segments fall apart where a thread has so many a side; none if there are too few,
-    /// as is known.
+    /// The partitioning with a register tile of side length `points`; `None` if there are known to
+    /// be too few segments.
     fn cut(&mut self, split: &Split<'_>, points: i64) -> Result<Option<Cut>, PassError> {
         let device = self.layout();
         let shape = Shape {
@@ -177,7 +177,7 @@ impl Gen<'_, '_> {
         }))
     }
 
-    /// The kernel of the first cut that fits; the last one does if no other.
+    /// The kernel of the first partitioning that fits; the last one is used unconditionally.
     fn rectangles(&mut self, split: &Split<'_>, cuts: Vec<Cut>, partials: &[Var]) -> Result<(), PassError> {
         let mut others = Vec::new();
         for cut in cuts.into_iter().rev() {
@@ -189,7 +189,7 @@ impl Gen<'_, '_> {
         Ok(())
     }
 
-    /// Blocks reduce chunks of rectangles.
+    /// A kernel whose blocks reduce chunks of rectangles.
     fn reduce_rectangles(&mut self, split: &Split<'_>, cut: Cut, partials: &[Var]) -> Result<(), PassError> {
         let Cut { shape, mut sides, rectangles, length, chunks, .. } = cut;
         let spaces = self.product(split.outer, "spaces")?;
@@ -256,7 +256,7 @@ impl Gen<'_, '_> {
         })
     }
 
-    /// What is done with what each segment of a thread came to.
+    /// Emits `f` for the accumulators of each segment of a thread that is in the space.
     fn each_segment(
         &mut self,
         sides: &[Side],
@@ -274,8 +274,8 @@ impl Gen<'_, '_> {
         })
     }
 
-    /// What the chunks of each segment came to is reduced to the results, by groups of
-    /// threads. Threads side by side read what segments side by side came to.
+    /// Combines the partial results of each segment's chunks to the results, by groups of threads.
+    /// Neighbouring threads read the partial results of neighbouring segments.
     fn total_chunks(&mut self, split: &Split<'_>, partials: &[Var], chunks: &Expr) -> Result<(), PassError> {
         let Reduction { operators, types, pat } = split.reduction;
         let prov = split.prov;

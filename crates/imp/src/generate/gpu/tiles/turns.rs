@@ -1,22 +1,23 @@
-//! A loop whose turns run out of tiles.
+//! Tiled loops: execution of a loop from tiles in shared memory.
 //!
-//! A tile has a line for each turn: the elements that the block's points take then, one for
-//! each row of points or each column, or a single one. Lines lie a little further apart than
-//! they are long, so that what is loaded along turns goes to different banks. Threads side by
-//! side load what lies side by side in the array, be that along turns or along points.
+//! A tile has one line for each loop iteration: the elements that the block reads in it, one for
+//! each row of the block or each column, or a single one. Lines are padded, so that elements loaded
+//! along the loop are in different banks. Neighbouring threads load neighbouring elements of the
+//! array, whether these are along the loop or along the block's side.
 //!
 //! ```text
-//! barrier; each thread loads a few elements of the first tiles to variables
-//! for each tile of turns {
-//!   what was loaded goes into the tiles; barrier
-//!   each thread loads a few elements of the next tiles, which come while it computes
-//!   for the turns of the tile: the turn's body, for each point
+//! barrier; each thread loads a few elements of the first tiles into variables
+//! for each tile of the loop {
+//!   store the loaded elements into the tiles; barrier
+//!   each thread loads a few elements of the next tiles, overlapped with the computation
+//!   for the loop iterations of the tile: the loop body, for each iteration of the thread
 //!   barrier
 //! }
 //! ```
 //!
-//! Elements behind the last turn are not loaded. In a turn, a thread takes what its points
-//! need from the tiles once, then runs the turn's body for each of them.
+//! Elements after the last loop iteration are not loaded. In a loop iteration, a thread reads the
+//! elements that its iterations require from the tiles once, then runs the loop body for each of
+//! them.
 
 use super::reads::{By, Read, Shared};
 use super::sides::{Point, Shape, Side};
@@ -30,27 +31,27 @@ use ir::{Mems, PassError};
 use prim::{BinOp, CmpOp, PrimType, Scalar};
 use target::device::TILE_BYTES;
 
-/// An array in the scratchpad.
+/// A tile: an array in shared memory.
 pub(super) struct Tile<'s> {
     read: &'s Read,
     buffer: Var,
 }
 
-/// Turns that run out of tiles.
+/// A loop that is executed from tiles.
 pub(super) struct Turns<'t> {
     pub(super) shared: &'t Shared<'t>,
     pub(super) tiles: &'t [Tile<'t>],
-    /// The first turn.
+    /// The first loop iteration.
     pub(super) from: &'t Expr,
-    /// The turn before which they end.
+    /// The upper bound, exclusive.
     pub(super) bound: &'t Expr,
-    /// How many tiles these are.
+    /// The number of tiles.
     pub(super) count: &'t Expr,
     pub(super) thread: &'t Expr,
 }
 
 impl Gen<'_, '_> {
-    /// Arrays for what a loop's turns read, as far as they fit.
+    /// Allocates tiles for the shared reads of a loop, as long as they fit.
     pub(super) fn tiles<'s>(
         &mut self,
         shared: &'s Shared<'_>,
@@ -72,7 +73,7 @@ impl Gen<'_, '_> {
         tiles
     }
 
-    /// A loop whose turns run out of tiles.
+    /// A loop of the segmap's body, executed from tiles.
     pub(super) fn tiled_loop(
         &mut self,
         turns: &Turns<'_>,
@@ -108,7 +109,8 @@ impl Gen<'_, '_> {
         Ok(())
     }
 
-    /// Turns that run out of tiles: `each` makes one of a point, by its number.
+    /// A loop executed from tiles: `each` emits one loop iteration of an iteration of the thread,
+    /// given by its number.
     pub(super) fn tiled_turns(
         &mut self,
         turns: &Turns<'_>,
@@ -172,7 +174,8 @@ impl Gen<'_, '_> {
         Ok(())
     }
 
-    /// The block's threads load what a tile has from a turn on, to variables of theirs.
+    /// Loads the elements of a tile, from loop iteration `first` on, into variables of the block's
+    /// threads.
     fn fetch(
         &mut self,
         turns: &Turns<'_>,
@@ -209,7 +212,7 @@ impl Gen<'_, '_> {
         Ok(())
     }
 
-    /// They put it into the tile.
+    /// Stores the loaded elements into the tile.
     fn put(&mut self, turns: &Turns<'_>, tile: &Tile<'_>, shape: Shape, own: &[Var]) {
         let (_, pitch) = shape.line(tile.read.by);
         for (round, &value) in own.iter().enumerate() {
@@ -224,8 +227,8 @@ impl Gen<'_, '_> {
         }
     }
 
-    /// The element of a tile that a thread loads in a round: of which turn, where it stands
-    /// among those of the turn, and whether there is one.
+    /// The element of a tile that a thread loads in a round: its loop iteration, its position in
+    /// the line, and the condition that it exists.
     fn place_in_tile(
         &mut self,
         turns: &Turns<'_>,
@@ -249,7 +252,7 @@ impl Gen<'_, '_> {
         if tile.read.along_turns { (fast, slow, in_tile) } else { (slow, fast, in_tile) }
     }
 
-    /// Variables with the elements that a thread's points take of a turn.
+    /// Loads the elements that a thread's iterations use in one loop iteration into variables.
     fn hold(&mut self, tile: &Tile<'_>, shape: Shape, sides: &[Side], turn: Var) -> Vec<Var> {
         let Tile { read, buffer } = tile;
         let side = match read.by {
