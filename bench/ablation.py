@@ -1,6 +1,5 @@
-"""What fusion gains: the programs of Henriksen, Larsen and Oancea ("Design and GPGPU
-Performance of Futhark's Redomap Construct", §5.3) with fusion and without.
-"""
+"""The gain of fusion: the programs of Henriksen, Larsen and Oancea ("Design and GPGPU
+Performance of Futhark's Redomap Construct", section 5.3) with and without fusion."""
 
 import math
 import statistics
@@ -9,7 +8,7 @@ import sys
 from contest import HERE, Contestant, build_bindrune, medians, shell, take_turns
 
 PROGRAMS = ["index_of_max_pack", "mssp", "reduce_2x2mm", "redomap_nt", "black_scholes"]
-# What the paper says that fusion gains on its GPU.
+# The gain of fusion on the paper's GPU.
 PAPER = {
     "index_of_max_pack": "about 4", "mssp": "about 4", "reduce_2x2mm": "about 4",
     "redomap_nt": "smaller", "black_scholes": "smaller",
@@ -17,8 +16,8 @@ PAPER = {
 
 
 def figure_ablation(options, mini, data_file):
-    """Median run times at 10^7 elements, the two taking turns, and the peak of
-    `redomap_nt` over what it gives."""
+    """Median run times at 10^7 elements, measured in alternation, and the peak memory of
+    `redomap_nt` over the size of its results."""
     made = {}
     for fuse in ["on", "off"]:
         made[fuse] = build_bindrune(mini, f"ablation-{fuse}", "--fuse", fuse)
@@ -29,7 +28,7 @@ def figure_ablation(options, mini, data_file):
         on, off = times["on"], times["off"]
         rows[name] = {"fused": on, "apart": off, "ratio": off / on}
         print(name, {key: round(value, 2) for key, value in rows[name].items()}, flush=True)
-    # Two arrays of f32 come out of it, nothing but three numbers goes in.
+    # The results are two arrays of f32; the input is only three numbers.
     results = 2 * 4 * options.size
     command = [sys.executable, HERE / "peak.py", data_file("redomap_nt", options.size)]
     peak = int(shell([*command, made["on"], "-e", "redomap_nt", "-n"]))
@@ -37,7 +36,7 @@ def figure_ablation(options, mini, data_file):
 
 
 def report_ablation(results):
-    """Lines of the report on this module's figure."""
+    """The report's lines on this figure."""
     found = results.get("ablation")
     if not found:
         return []

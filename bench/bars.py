@@ -1,5 +1,5 @@
-"""Bars along a logarithmic axis as SVG: for each row the ratio of each contestant, from 1 to
-the right where it is above and to the left where it is below."""
+"""Bars along a logarithmic axis as SVG: the ratio of each contestant in each row, drawn to the
+right of 1 if it is above and to the left if it is below."""
 
 import math
 from xml.sax.saxutils import escape
@@ -9,7 +9,7 @@ LEFT, WIDTH, BAR, GAP, TOP = 240, 560, 10, 8, 64
 
 
 def bars(title, rows, contestants):
-    """The picture of rows (name, ratios by contestant)."""
+    """Returns the image of rows (name, ratios by contestant)."""
     ratios = [ratio for _, found in rows for ratio in found.values()]
     low = min(-1, math.floor(math.log2(min(ratios))))
     high = max(1, math.ceil(math.log2(max(ratios))))

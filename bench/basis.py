@@ -1,11 +1,11 @@
-"""The minimal basis: library functions written in Futhark beside the built-in ones
+"""The minimal basis: library functions written in Futhark, compared with the built-in ones
 (`tests/programs/prelude/minimal_basis.fut`)."""
 
 from contest import ROOT, WORK, Contestant, build_futhark, medians, take_turns
 from values import random_i32s
 
 BASIS = ROOT / "tests" / "programs" / "prelude" / "minimal_basis.fut"
-# Entry points of the minimal basis and how many arrays each takes.
+# Entry points of the minimal basis, with the number of arrays that each takes.
 BASIS_ENTRIES = {
     "sum_builtin": 1, "sum_tree": 1, "sum_strided": 1, "sum_chunked": 1,
     "scan_builtin": 2, "scan_ours": 2, "filter_builtin": 1, "filter_ours": 1,
@@ -15,7 +15,7 @@ BASIS_ENTRIES = {
 
 
 def basis_input(arrays, n):
-    """A file with so many arrays of n integers."""
+    """A file with this number of arrays of n integers."""
     path = WORK / f"basis-{arrays}-{n}.in"
     if not path.exists():
         path.write_bytes(b"".join(random_i32s(n, i) for i in range(arrays)))
@@ -23,7 +23,7 @@ def basis_input(arrays, n):
 
 
 def figure_basis(options, notes):
-    """Median run times at 10^6 elements, contestants taking turns."""
+    """Median run times at 10^6 elements, contestants alternating."""
     futhark, rows = build_futhark(BASIS, "basis", notes), {}
     for name, arrays in BASIS_ENTRIES.items():
         entrants = [Contestant(k, [exe, "-e", name]) for k, exe in futhark.items()]

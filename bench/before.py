@@ -1,8 +1,7 @@
-"""This compiler beside another one, mostly the one before a change (`BEFORE`).
+"""Compares this compiler with another one, usually that before a change (`BEFORE`).
 
-Run times of all programs of the other figures on all cores, and what `check`, the
-passes up to `pipeline` and `build` take for the programs of `BENCHMARKS`; both
-compilers take turns.
+Measures the run times of all programs of the other figures on all cores, and the times of `check`,
+the passes up to `pipeline`, and `build` for the programs of `BENCHMARKS`. The compilers alternate.
 """
 
 import math
@@ -20,12 +19,12 @@ from sizes import programs as below
 from values import random_i32s
 
 STAGES = {"check": ["check"], "pipeline": ["dev", "--stage", "pipeline"], "build": ["build"]}
-# Microseconds of calls in one process where one takes few.
+# Microseconds of calls in one process if one call is short.
 LONG = 100_000
 
 
 def listed(mini, benchmarks, mini_input, basis, basis_entries):
-    """Name, file, entry point, and a function that gives the input file."""
+    """Yields name, file, entry point, and a function that returns the input file."""
     for name in benchmarks:
         yield name, mini, name, lambda name=name: mini_input(name, 10_000_000)
     for name, arrays in basis_entries.items():
@@ -46,9 +45,8 @@ def listed(mini, benchmarks, mini_input, basis, basis_entries):
 
 
 def paired(samples):
-    """The lower quartile of the other's times over that of ours: where threads begin
-    on one core, some processes run on one all along, so that medians say who was
-    lucky."""
+    """The lower quartiles of both times, and their ratio (other over ours). If threads start on
+    one core, some processes stay on it throughout, so medians depend on chance."""
     ours, other = (statistics.quantiles(samples[who], n=4)[0] for who in ("bindrune", "before"))
     return {"bindrune": ours, "before": other, "ratio": other / ours}
 
@@ -68,7 +66,7 @@ def run_times(options, compilers, cases):
 
 
 def wall(command, data, calls):
-    """Microseconds of a process with so many calls."""
+    """Microseconds of a process that makes `calls` calls."""
     with open(data, "rb") as source:
         start = time.perf_counter()
         shell([*command, "-r", calls], stdin=source)
@@ -76,8 +74,8 @@ def wall(command, data, calls):
 
 
 def small_calls(options, compilers, cases):
-    """Microseconds a call at 10^4 elements, as `small` measures them, but as many
-    calls as take a while."""
+    """Microseconds per call at 10^4 elements, as in `small`, with enough calls for a long
+    measurement."""
     rows = {}
     for name, path, data in cases:
         commands = {who: [WORK / f"before-{path.stem}-{who}", "-e", name, "-b"] for who in compilers}
@@ -94,7 +92,7 @@ def small_calls(options, compilers, cases):
 
 
 def stages(options, compilers, folder):
-    """Processor seconds, the least of a few turns, as a program needs no luck."""
+    """Processor seconds; the least of a few rounds."""
     rows = {stage: {} for stage in STAGES}
     for path in below(folder):
         for stage, command in STAGES.items():
@@ -126,7 +124,7 @@ def figure_before(options, notes, cases, small):
 
 
 def report_before(results):
-    """Lines of the report on this module's figure."""
+    """The report's lines on this figure."""
     found = results.get("before")
     if not found:
         return []

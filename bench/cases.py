@@ -1,9 +1,9 @@
-"""Nested parallelism: the programs of `programs/nests`, what they are measured on,
-and the inputs, of which those of the paper's benchmarks lie in the folder `DATA`
-(default: `../shared/data`) and the others are made here.
+"""Nested parallelism: the programs of `programs/nests`, the cases that they are measured on, and
+their inputs. Inputs of the paper's benchmarks are in the folder `DATA` (default: `../shared/data`);
+the others are generated here.
 
-Arrays of floats repeat a block of a prime length, so that large ones are made at
-once and rows differ.
+Arrays of floats repeat a block of prime length, so that large ones are generated quickly and rows
+differ.
 """
 
 import array
@@ -27,10 +27,10 @@ NODES = 1_000_000
 
 @dataclass
 class Case:
-    """One entry point on one input.
+    """An entry point and an input.
 
-    `make` gives the input's bytes, `file` is an input that is there already; `bound`
-    says what compute-bound and irregular nests have to gain from a second thread.
+    `make` returns the input's bytes; `file` is an existing input; `bound` is the expected gain of
+    compute-bound and irregular nests from a second thread.
     """
 
     name: str
@@ -46,7 +46,7 @@ class Case:
         return NESTS / f"{self.program}.fut"
 
     def input(self):
-        """The file with the input, or None where it is not at hand."""
+        """The file with the input, or None if it is not available."""
         if self.file:
             path = DATA / self.file
             return path if path.exists() else None
@@ -59,7 +59,7 @@ class Case:
         return path
 
     def known(self):
-        """The results that come with the input, if any: numbers in text form."""
+        """The results provided with the input, if any: numbers in text form."""
         path = DATA / self.file.replace(".in", ".out") if self.file else None
         if not path or not path.exists():
             return None
@@ -67,14 +67,14 @@ class Case:
         return [float(number) for number in re.findall(r"-?\d+(?:\.\d*)?(?:e[-+]?\d+)?(?=f32|f64)", text)]
 
     def forget(self):
-        """Removes a large input that was made."""
+        """Deletes a large generated input."""
         path = self.input()
         if self.make and path and path.stat().st_size > 1 << 24:
             path.unlink()
 
 
 def reals(code, count, seed):
-    """The bytes of so many floats from 0 to 1."""
+    """The bytes of `count` floats from 0 to 1."""
     source = random.Random(seed)
     block = array.array(code, (source.random() for _ in range(min(count, PRIME))))
     return (bytes(block) * (count // PRIME + 1))[: count * block.itemsize]
@@ -96,18 +96,18 @@ def f64s(count, seed):
 
 
 def below(limit, count, seed):
-    """Integers from 0 to below `limit`."""
+    """Integers from 0 to `limit` - 1."""
     words = array.array("I", random.Random(seed).randbytes(4 * count))
     return vector("i32", array.array("i", map(limit.__rmod__, words)))
 
 
 def starts(sizes):
-    """Where segments of these sizes begin, and the end of the last."""
+    """The offsets of segments of these sizes, and the end of the last."""
     return array.array("q", itertools.accumulate(sizes, initial=0))
 
 
 def graph():
-    """Each node has from 0 to 15 edges to any other."""
+    """A graph in which each node has 0 to 15 edges to arbitrary nodes."""
     first = starts(random.Random(1).choices(range(16), k=NODES))
     return vector("i64", first) + below(NODES, first[-1], 2)
 
@@ -119,13 +119,13 @@ def sparse():
 
 
 def skewed():
-    """Row i has about 400,000/(i + 1) entries and at least one."""
+    """A sparse matrix in which row i has about 400,000/(i + 1) entries and at least one."""
     first = starts(400_000 // (i + 1) + 1 for i in range(NODES))
     return vector("i64", first) + below(NODES, first[-1], 7) + f64s(first[-1], 8) + f64s(NODES, 9)
 
 
 def unsorted():
-    """As `skewed`, but fewer of the shortest."""
+    """As `skewed`, with fewer of the shortest rows."""
     first = starts(400_000 // (i + 1) + 1 for i in range(100_000))
     return vector("i64", first) + below(1 << 30, first[-1], 11)
 
@@ -135,8 +135,8 @@ def integers(*numbers):
 
 
 def bridge(dates):
-    """A Brownian bridge over days 1, ..., `dates`: the last first, then always the
-    middle of what lies between two that are there."""
+    """A Brownian bridge over days 1, ..., `dates`: the last day first, then repeatedly the
+    middle of the interval between two known days."""
     order, spans = [(dates, 0, 0)], [(0, dates)]
     for left, right in spans:
         if right - left > 1:
@@ -156,8 +156,8 @@ def bridge(dates):
 
 
 def options(paths=500, dates=367, assets=3, bits=30):
-    """Few paths of many dates; the directions of Sobol's numbers by chance, which
-    any with the right leading bit may be."""
+    """Few paths of many dates. The Sobol direction numbers are random; any with the right
+    leading bit are valid."""
     source = random.Random(10)
     directions = array.array(
         "i", ((1 << bits - 1 - b) | source.getrandbits(b) << (bits - b) for _ in range(dates * assets) for b in range(bits))
@@ -174,8 +174,8 @@ def options(paths=500, dates=367, assets=3, bits=30):
 
 
 def boxes(edge, size):
-    """A cube of so many boxes each way, of so many particles each; around a box lie up to
-    26 others, by number."""
+    """A cube of `edge`^3 boxes of `size` particles each; each box has up to 26 neighbours, given
+    by index."""
     count, most = edge**3, 26
     places = [(i % edge, i // edge % edge, i // edge**2) for i in range(count)]
     steps = [step for step in itertools.product((-1, 0, 1), repeat=3) if any(step)]
@@ -226,7 +226,7 @@ def traps():
 
 
 def products():
-    """Figure 2 of the paper: 2^n rows times 2^n columns of 2^(k - 2n)."""
+    """Figure 2 of the paper: products of 2^n rows and 2^n columns of 2^(k - 2n) elements."""
     for k in (20, 25):
         for n in range(11):
             rows, inner = 1 << n, 1 << k - 2 * n
@@ -257,20 +257,20 @@ def paper():
             f"LocVolCalib {size}", "local_volatility", "main", file=f"LocVolCalib/{size}.in", bound="compute"
         )
     yield Case("Heston 1062 errors", "heston", "errors", heston_quotes, tolerance=1e-2)
-    # Where candidates differ by roundings, so does what comes of them.
+    # Where candidates differ by rounding, so do the results.
     yield Case(
         "Heston 1062", "heston", "main", file="heston32/1062_quotes.in", tolerance=0.1, bound="compute"
     )
 
 
 def heston_quotes():
-    """The quotes without what only the calibration reads."""
+    """The quotes without the lines that only the calibration reads."""
     lines = (DATA / "heston32/1062_quotes.in").read_text().splitlines()
     kept = [line for line in lines if "max_global" not in line and "-- np" not in line]
     return "\n".join(kept).encode()
 
 
 def cases(wanted=""):
-    """All whose name contains `wanted`."""
+    """All cases whose names contain `wanted`."""
     every = itertools.chain(paper(), products(), segments(), traps())
     return [case for case in every if wanted in case.name]

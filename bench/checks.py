@@ -1,5 +1,5 @@
-"""The figure `checks`: how many checks are left in the bodies of parallel loops,
-counted in the compiler's own text of the stage `segs`."""
+"""The figure `checks`: the number of checks left in the bodies of parallel loops, counted in the
+compiler's text of the stage `segs`."""
 
 import os
 import re
@@ -13,7 +13,7 @@ from contest import ROOT, tool
 
 SEGOP = re.compile(r"= seg[a-z]+\b")
 CHECK = re.compile(r"\bassert [^ ]+ \((.*)\)\s*$")
-# What a check is about, by what its message says.
+# Kinds of checks, with parts of their messages.
 KINDS = [
     ("index", "out of bounds"), ("division", "division by zero"), ("range", "Range "),
     ("shape", "cannot match shape"), ("size", "size"), ("match", "match"), ("assertion", "assert"),
@@ -25,7 +25,7 @@ def kind(message):
 
 
 def checks(text):
-    """How many checks of each kind stand in the bodies of segmented operations."""
+    """The number of checks of each kind in the bodies of segmented operations."""
     found, parallel, opens = Counter(), [], []
     for line in text.splitlines():
         bare = re.sub(r'"(?:[^"\\]|\\.)*"', '""', line)
@@ -47,8 +47,8 @@ def checks(text):
 
 
 def programs():
-    """The programs below BENCHMARKS (several folders: with colons) and ours; of files
-    that say the same, which are copies of libraries, the first."""
+    """The programs below BENCHMARKS (folders separated by colons) and our own. Of identical
+    files, which are copies of libraries, only the first is used."""
     roots = [Path(p) for p in os.environ.get("BENCHMARKS", "").split(":") if p]
     roots.append(ROOT / "tests" / "programs")
     found = {}
@@ -58,7 +58,7 @@ def programs():
 
 
 def count(compiler, paths):
-    """For each program that compiles its checks by kind, and the seconds of all together."""
+    """Checks by kind for each program that compiles, and the total time in seconds."""
     found, start = {}, time.perf_counter()
     for path in paths:
         command = [compiler, "dev", "--stage", "segs", path]
@@ -72,7 +72,7 @@ def count(compiler, paths):
 
 
 def figure_checks(_options, notes):
-    """Checks in parallel loops, and beside it those that the compiler BEFORE leaves."""
+    """Checks in parallel loops, and those left by the compiler BEFORE."""
     compilers = {"bindrune": tool("BINDRUNE", str(ROOT / "build" / "bindrune"))}
     if os.environ.get("BEFORE"):
         compilers["before"] = os.environ["BEFORE"]

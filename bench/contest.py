@@ -17,7 +17,7 @@ CFLAGS = "-O3 -march=native"
 
 
 class Contestant:
-    """One way to run a benchmark: `command` yields the executable's arguments."""
+    """An implementation of a benchmark: `command` is its command line."""
 
     def __init__(self, name, command):
         self.name = name
@@ -25,12 +25,12 @@ class Contestant:
 
 
 def tool(variable, default):
-    """Path of a program named by an environment variable, or None."""
+    """The path of the program named by an environment variable, or None."""
     return shutil.which(os.environ.get(variable, default))
 
 
 def shell(command, **options):
-    """Runs a command that has to succeed."""
+    """Runs a command, which must succeed."""
     done = subprocess.run([str(c) for c in command], capture_output=True, **options)
     if done.returncode:
         sys.exit(f"{' '.join(map(str, command))}\n{done.stderr.decode(errors='replace')}")
@@ -38,16 +38,16 @@ def shell(command, **options):
 
 
 def prebuilt(name):
-    """An executable of this name that was made elsewhere, for machines without compilers, in
-    the folder PREBUILT."""
+    """An executable of this name built elsewhere, in the folder PREBUILT, for machines without
+    compilers."""
     folder = os.environ.get("PREBUILT")
     path = Path(folder) / name if folder else None
     return path if path and path.exists() else None
 
 
 def make(out, command, sources, **options):
-    """Runs a command that makes `out` of these files, the compiler among them, unless
-    that is what made it last, or it is there prebuilt."""
+    """Runs a command that builds `out` from these files, which include the compiler, unless
+    `out` is up to date or prebuilt."""
     if ready := prebuilt(out.name):
         return ready
     stamp = Path(f"{out}.made")
@@ -61,13 +61,13 @@ def make(out, command, sources, **options):
 
 
 def build_bindrune(program, label, *flags):
-    """The executable of a program by our compiler with these flags."""
+    """Builds a program with our compiler and these flags."""
     bindrune, out = tool("BINDRUNE", str(ROOT / "build" / "bindrune")), WORK / label
     return make(out, [bindrune, "build", program, *flags, "-o", out], [bindrune, program])
 
 
 def build_futhark(program, label, notes):
-    """Executables of a program by all Futhark compilers there are, by name."""
+    """Builds a program with all available Futhark compilers; executables by name."""
     made = {}
     bindrune, futhark = tool("BINDRUNE", str(ROOT / "build" / "bindrune")), tool("FUTHARK", "futhark")
     if bindrune:
@@ -88,7 +88,7 @@ def build_futhark(program, label, notes):
 
 
 def build_peer(name, label=None, extra=()):
-    """The executable of a program in C; `extra` flags come last."""
+    """Builds a C program; `extra` flags come last."""
     out = WORK / f"peer-{label or name}"
     flags = [*CFLAGS.split(), "-fopenmp", "-std=c11", "-D_POSIX_C_SOURCE=200809L", *extra]
     source = HERE / "peers" / f"{name}.c"
@@ -97,7 +97,7 @@ def build_peer(name, label=None, extra=()):
 
 
 def contestants(name, futhark):
-    """The hand-written C first, then the Futhark executables."""
+    """The hand-written C program first, then the Futhark executables."""
     peer = build_peer(name)
     found = [Contestant("C", [peer])]
     return found + [Contestant(k, [exe, "-e", name]) for k, exe in futhark.items()]
@@ -113,8 +113,8 @@ def timed_runs(contestant, data, runs):
 
 
 def take_turns(entrants, data, options):
-    """Microseconds by contestant: a list for each round with those of its runs. Who goes
-    first changes from round to round."""
+    """Microseconds by contestant: a list of rounds, each a list of runs. The order of
+    contestants alternates from round to round."""
     rounds = {c.name: [] for c in entrants}
     for i in range(options.rounds):
         for contestant in entrants if i % 2 else entrants[::-1]:
@@ -128,9 +128,8 @@ def medians(rounds):
 
 
 def wall_per_call(contestant, data, calls):
-    """Microseconds a call: the wall time of a process with so many calls less that of
-    one with a single call, so that clocks of a microsecond do not round small times
-    away."""
+    """Microseconds per call: the wall time of a process with `calls` calls minus that of a
+    process with a single call. This avoids the rounding of clocks with microsecond resolution."""
     walls = []
     for runs in [1, calls]:
         with open(data, "rb") as source:

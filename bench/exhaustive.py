@@ -1,19 +1,18 @@
-"""The tuner against all settings: `tuned` runs every path of each data set, computes from that
-which thresholds are best, and sets beside it what `bindrune tune` finds, in how many runs, and how
-many a blind search needs.
+"""Compares the tuner with all settings. `tuned` runs every path of each data set, computes the best
+thresholds from the times, and compares them with those that `bindrune tune` finds, with its number
+of runs, and with the number that a blind search needs.
 
-A path is known by its comparisons. From each one that ran, those are found that differ in one
-comparison and agree in all before it; so every path runs once, whatever trees there are. Paths
-that lead to the same versions are one, and their time is the median of theirs. A path holds for
-an interval of each parameter; the best setting is the cheapest point in an intersection of
-paths, one of each data set (branch and bound).
+A path is identified by its comparisons. From each path run, those are derived that differ in one
+comparison and agree in all earlier ones; so every path runs once, for any trees. Paths that lead to
+the same versions are merged, with the median of their times. A path holds for an interval of each
+parameter; the best setting is the cheapest point in an intersection of paths, one per data set
+(branch and bound).
 
-The tuner runs for thresholds alone, which is what all settings are of, and again with the sizes
-of tasks: `sizes` is what it gains by these beside, in how much time.
+The tuner runs once for thresholds only, which corresponds to all settings, and once with the grain
+sizes of tasks: `sizes` is the additional gain, with the additional time.
 
-Everything that was run is kept in `build/bench/tuned.json` as it comes, so that the figure can be
-measured in pieces (`--case`, `--seconds`) when the machine is quiet. Another compiler
-starts anew.
+All runs are stored in `build/bench/tuned.json` immediately, so that the figure can be measured in
+parts (`--case`, `--seconds`) when the machine is quiet. Another compiler invalidates them.
 """
 
 import json
@@ -37,21 +36,21 @@ from tuned import BUDGET, DRAWS, FOLDER, GREATEST, NOISE, with_cases
 from values import matrix
 
 KEPT = WORK / "tuned.json"
-# A data set with more paths is left out of the comparison with all settings.
+# The most paths of a data set in the comparison with all settings.
 MOST_PATHS = 150
 RANDOM = 20
-# Microseconds below which a path runs several times in a row, but not more often than so.
+# Paths shorter than this number of microseconds are run several times in a row, up to the maximum.
 SHORT, MOST_RUNS = 100_000, 50
 LEAST, LARGEST = -(1 << 63), (1 << 63) - 1
-# What the issue asks for: mean and worst gap, blind runs over ours, time over one run of each path.
+# The goals: mean and worst gap, blind runs over ours, time over one run of each path.
 MEAN, WORST, BLIND, TIME = 1.05, 1.2, 10, 1.5
-# Seconds of all paths below which compiling counts more than they do.
+# Seconds of all paths below which compilation dominates.
 LONG = 10
 
 
 @dataclass
 class Made(Case):
-    """A case of a program that is made here."""
+    """A case with a generated program."""
 
     text: str = ""
 
@@ -65,7 +64,7 @@ class Made(Case):
 
 
 def nest(source, depth, name):
-    """An expression of type i64 over an array of this many dimensions."""
+    """An expression of type i64 over an array with `depth` dimensions."""
     if depth == 0:
         return source.choice([f"{name} * {name} + 3", f"({name} ^ 7) - 1", f"loop y = {name} for i < 8 do y * 3 + i"])
     inner = nest(source, depth - 1, f"{name}{depth}")
@@ -77,7 +76,7 @@ def nest(source, depth, name):
 
 
 def random_cases():
-    """Nested programs by chance, on three shapes each."""
+    """Random nested programs, each on three shapes."""
     for seed in range(1, RANDOM + 1):
         source = random.Random(seed)
         depth, beside = source.choice([2, 2, 3]), source.choice([1, 1, 2])
@@ -94,7 +93,7 @@ def random_cases():
 
 
 def groups():
-    """What is tuned together, by name."""
+    """Cases that are tuned together, by name."""
     found = {}
     for case in products():
         found.setdefault(" ".join(case.name.split()[:2]), []).append(case)
@@ -112,8 +111,8 @@ def groups():
 
 
 def run(command, setting, data, limit):
-    """A run: its comparisons in order, microseconds, and seconds of the whole process; the last
-    two are None if it fails or takes too long."""
+    """Runs a setting: its comparisons in order, microseconds, and seconds of the whole process.
+    The last two are None if it fails or times out."""
     times, flags = WORK / "tuned-times", [f"--param={name}={value}" for name, value in setting.items()]
     log, start = WORK / "tuned-log", time.monotonic()
     with open(data, "rb") as source, open(log, "wb") as errors:
@@ -131,14 +130,15 @@ def run(command, setting, data, limit):
     met = list(dict.fromkeys((name, int(size), answer == "true") for name, size, answer in comparisons))
     micros = float(times.read_text().split()[-1])
     if micros < SHORT:
-        # A short run, and one that logs much, says little by itself.
+        # A short run, or one that logs much, is not precise.
         runs = min(max(int(SHORT / max(micros, 1)), 3), MOST_RUNS)
         micros = statistics.median(timed_runs(Contestant("", [*command, *flags]), data, runs))
     return met, micros, seconds
 
 
 def intervals(comparisons):
-    """The values of parameters for which comparisons come out so; None if there are none."""
+    """The intervals of parameters for which comparisons have these outcomes; None if there are
+    none."""
     found = {}
     for name, size, holds in comparisons:
         low, high = found.get(name, (LEAST, LARGEST))
@@ -156,7 +156,7 @@ def point(spans, defaults):
 
 
 def explore(command, case, defaults, kept, end):
-    """Runs every path of a data set; whether all have run."""
+    """Runs every path of a data set. Returns true if all have run."""
     known = kept.data["cases"].setdefault(case.name, {"runs": [], "open": [[]], "complete": False})
     while known["open"] and len(known["runs"]) <= MOST_PATHS:
         if time.monotonic() > end:
@@ -172,11 +172,11 @@ def explore(command, case, defaults, kept, end):
         met, micros, seconds = run(command, point(spans, defaults), case.input(), limit)
         known["open"].pop()
         if micros is None:
-            # Nobody knows what it compared.
+            # Its comparisons are unknown.
             known["runs"].append({"met": wanted, "micros": None, "seconds": limit})
         elif not any(set(met) == other for other in seen):
             known["runs"].append({"met": met, "micros": micros, "seconds": seconds})
-            # Of several parallel points any may compare first: what is fixed stays in front.
+            # Parallel iterations may compare in any order, so the fixed comparisons stay in front.
             met = wanted + [one for one in met if one not in wanted]
             for place in range(len(wanted), len(met)):
                 name, size, holds = met[place]
@@ -198,8 +198,8 @@ def time_of(paths, setting, defaults):
 
 
 def best(tables):
-    """The least sum of times, one path of each data set, that one setting takes; and the
-    intervals of the settings that do."""
+    """The least sum of times of one path per data set that a single setting takes, and the
+    intervals of such settings."""
     least, found = math.inf, {}
     tables = [sorted(paths, key=lambda path: path[1]) for paths in tables]
     rest = [0.0]
@@ -226,7 +226,7 @@ def best(tables):
 
 
 def blind(tables, defaults, least):
-    """Settings by chance until one is as good as the best, on average."""
+    """The average number of random settings until one is as good as the best."""
     source, names = random.Random(1), sorted({name for paths in tables for spans, _ in paths for name in spans})
     hits = 0
     for _ in range(DRAWS):
@@ -236,7 +236,7 @@ def blind(tables, defaults, least):
 
 
 def tune(name, own, *flags):
-    """What `bindrune tune` finds: its setting and its account."""
+    """Runs `bindrune tune`. Returns its setting and its record."""
     program = with_cases(f"all-{name.replace(' ', '-').replace(':', '-')}", own)
     account = Path(f"{program}.account")
     for old in (Path(f"{program}.tuning"), Path(f"{program}.tuning.json")):
@@ -249,7 +249,7 @@ def tune(name, own, *flags):
 
 
 def sides(command, case, paths, defaults, settings, options):
-    """Microseconds of two settings: in turns, or the same where both go the same way."""
+    """Microseconds of two settings, measured in alternation; equal if both take the same path."""
     times = [time_of(paths, setting, defaults) for setting in settings]
     if times[0] == times[1]:
         return times
@@ -257,7 +257,7 @@ def sides(command, case, paths, defaults, settings, options):
 
 
 def contest(command, case, settings, options, times):
-    """Microseconds of settings in turns; `times` is about how long they take."""
+    """Microseconds of settings, measured in alternation; `times` are rough estimates."""
     flags = [[f"--param={name}={value}" for name, value in setting.items()] for setting in settings]
     entrants = [Contestant(str(place), [*command, *own]) for place, own in enumerate(flags)]
     finite = [time for time in times if time < math.inf]
@@ -266,12 +266,12 @@ def contest(command, case, settings, options, times):
 
 
 def over(pairs):
-    """How many times as long the first of each pair take as the second, in all."""
+    """The ratio of the sums of the first and second elements of pairs."""
     return sum(one for one, _ in pairs) / max(sum(other for _, other in pairs), 1)
 
 
 def row(name, own, command, trees, kept, options):
-    """A row, from tables of all paths."""
+    """A row, computed from tables of all paths."""
     known, defaults = [kept.data["cases"][case.name] for case in own], defaults_of(trees)
     both = [table_of(data, trees) for data in known]
     tables = [paths for paths, _ in both]
@@ -289,7 +289,7 @@ def row(name, own, command, trees, kept, options):
         both_ways = [setting, whole["setting"]]
         times = [[time_of(paths, setting, defaults)] for _, paths in pairs]
         sizes = [contest(command, case, both_ways, options, time) for (case, _), time in zip(pairs, times)]
-    # What was cut off is a path, too.
+    # Paths that timed out are counted too.
     cut = sum(one["micros"] is None for data in known for one in data["runs"])
     paths, runs = sum(len(each) for _, each in both) + cut, found["paths"]
     draws = blind(tables, defaults, least)
@@ -312,7 +312,7 @@ def trees_of(program):
 
 
 def defaults_of(trees):
-    """The defaults of their parameters."""
+    """The defaults of the trees' parameters."""
     found = {}
 
     def walk(node):
@@ -328,16 +328,16 @@ def defaults_of(trees):
 
 
 def versions(trees, met):
-    """Where comparisons lead to: versions of each tree, and, where a parameter has both
-    outcomes, how they came out."""
+    """The result of comparisons: the versions of each tree, and the outcomes for parameters that
+    have both."""
     taken = outcomes(met)
     mixed = frozenset(one for one in met if len(taken[one[0]]) > 1)
     return tuple(reached(tree, taken) for tree in trees), mixed
 
 
 def table_of(data, trees):
-    """The paths of a data set, with intervals and microseconds, and by their versions the
-    seconds of a process."""
+    """The paths of a data set, with intervals and microseconds, and the seconds of a process by
+    versions."""
     found = {}
     for one in data["runs"]:
         if one["micros"] is not None:
@@ -351,7 +351,7 @@ def table_of(data, trees):
 
 
 def figure_tuned(options, notes):
-    """All groups, as far as they are asked for and there is time."""
+    """The requested groups, as far as time permits."""
     kept, end = Kept(KEPT), time.monotonic() + options.seconds
     for name, own in groups().items():
         wanted = [case for case in own if options.case in name or options.case in case.name]
@@ -366,7 +366,7 @@ def figure_tuned(options, notes):
             continue
         label = f"tuned-{own[0].program}"
         command = [build_bindrune(own[0].path, label), "-e", own[0].entry]
-        # A data set at a time, so that a piece can be one of them.
+        # One data set at a time, so that each can be measured separately.
         if not all([explore(command, case, defaults, kept, end) for case in wanted]):
             continue
         there = [kept.data["cases"].get(case.name, {"open": [1], "runs": []}) for case in own]
@@ -384,7 +384,7 @@ def figure_tuned(options, notes):
 
 
 def report_tuned(results):
-    """Lines of the report on this module's figure."""
+    """The report's lines on this figure."""
     rows = results.get("tuned", {}).get("rows")
     if not rows:
         return []

@@ -5,12 +5,11 @@
     python3 bench/figures.py redomap --case mssp    some rows of one, the others are kept
     python3 bench/figures.py --quick                one round, into build/bench/figures
 
-Figures: redomap, products, volatility, bulk, nests, tuning, basis, book (README.md says
-what each is).  Rows are written to `data.json` in the folder (default docs/figures) as they
-are measured, each figure with the machine, the compilers, the settings and the command;
-rows of an earlier call are kept where all these are the same, and figures that are not
-asked for as they are.  Needs what run.py needs, and has the same environment.
-Exits 1 if contestants disagree on a result.
+Figures: redomap, products, volatility, bulk, nests, tuning, basis, book (see README.md). Rows are
+written to `data.json` in the folder (default docs/figures) as soon as they are measured, each
+figure with the machine, the compilers, the settings and the command. Rows of earlier calls are kept
+if these are unchanged; other figures are not touched. Requirements and environment are those of
+run.py. Exits 1 if contestants disagree on a result.
 """
 
 import argparse
@@ -30,7 +29,7 @@ FOLDER = ROOT / "docs" / "figures"
 
 
 def where():
-    """The machine and the compilers, without what changes from hour to hour."""
+    """The machine and the compilers, without transient properties."""
     found = machine()
     del found["date"], found["load"]
     return found | {"bindrune": shell([compiler(), "--version"]).decode().strip()}
@@ -44,26 +43,26 @@ def command(name, options):
 
 
 def kept(known, head):
-    """The rows of a figure that were measured under the same circumstances."""
+    """The rows of a figure that were measured in the same conditions."""
     same = all(known.get(key) == value for key, value in head.items())
     return known.get("rows", {}) if same else {}
 
 
 def load(path):
-    """The figures that are there."""
+    """Reads the stored figures."""
     return json.loads(path.read_text())["figures"] if path.exists() else {}
 
 
 def save(path, key, figure):
-    """Puts a figure beside the others. The file is written as a whole, so that nothing is
-    lost if that is interrupted."""
+    """Adds a figure to the file. The file is replaced atomically, so that an interruption loses
+    nothing."""
     new = path.with_suffix(".new")
     new.write_text(json.dumps({"figures": load(path) | {key: figure}}, indent=1, sort_keys=True) + "\n")
     os.replace(new, path)
 
 
 def measure(name, ask, path):
-    """Measures the rows of a figure that are asked for; whether all results agree."""
+    """Measures the requested rows of a figure. Returns true if all results agree."""
     key = name if ask.backend == next(iter(BACKENDS)) else f"{name} {ask.backend}"
     head = {"command": command(name, ask.options), "machine": where(), "backend": ask.backend}
     rows, figure = kept(load(path).get(key, {}), head), FIGURES[name][0]
@@ -85,7 +84,7 @@ def measure(name, ask, path):
 
 
 def brief(row):
-    """A row in a line."""
+    """The one-line form of a row."""
     times = {who: round(found["median"], 2) for who, found in row.get("times", {}).items()}
     shown = ", ".join(f"{who} {value}" for who, value in (times | row.get("counts", {})).items())
     return "; ".join([shown, *row["notes"]])

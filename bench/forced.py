@@ -1,10 +1,10 @@
-"""What the choice between versions is worth: `forced` sets the version that default
-thresholds take against the best of those that `--param` can force.
+"""The quality of the choice between versions: `forced` compares the version chosen by default
+thresholds with the best one that `--param` can force.
 
-The forest comes from `bindrune dev --stage versions --form json`. Each path of a tree
-is forced by itself while the other trees keep their thresholds, then the best of each
-tree together: their choices do not look at each other. Paths that end at the same
-versions, as `--log-versions` tells, are one.
+The forest of versions comes from `bindrune dev --stage versions --form json`. Each path of a tree
+is forced while the other trees keep their thresholds. Then the best paths of all trees are
+combined, because their choices are independent. Paths that end at the same versions, according to
+`--log-versions`, are merged.
 """
 
 import json
@@ -21,7 +21,7 @@ from nests import executables, listed, paired, same, turns
 # A threshold that every size reaches, and one that none does.
 ALWAYS, NEVER = 0, 1 << 62
 GOAL = 1.2
-# Seconds that a forced version may take, more where the default takes long.
+# The time limit of a forced version in seconds; longer if the default takes long.
 LIMIT = 40
 COMPARED = re.compile(r"^Compared (\S+) <= (-?\d+): (true|false);", re.MULTILINE)
 
@@ -41,8 +41,8 @@ def paths(node):
 
 
 def reached(node, taken):
-    """The versions below a node that comparisons lead to; `taken` says of each
-    parameter whether it held, failed, or both in turns."""
+    """The versions below a node that comparisons lead to; `taken` has the set of outcomes of
+    each parameter."""
     if "parameter" in node:
         sides = [node["holds" if held else "fails"] for held in taken.get(node["parameter"], ())]
         return frozenset().union(*(reached(child, taken) for side in sides for child in side))
@@ -57,9 +57,8 @@ def forest(case):
 
 
 def logged(command, data, limit):
-    """Microseconds and result of a run, and its comparisons (parameter, size, whether it
-    held); None if it takes too long or fails, as versions may need more memory than
-    there is."""
+    """Microseconds and result of a run, and its comparisons (parameter, size, outcome). None if
+    it times out or fails, as versions may need more memory than available."""
     times = WORK / "forced"
     with open(data, "rb") as source:
         try:
@@ -79,7 +78,7 @@ def logged(command, data, limit):
 
 
 def outcomes(comparisons):
-    """How comparisons with each parameter came out."""
+    """The set of outcomes of comparisons with each parameter."""
     taken = {}
     for name, _, held in comparisons:
         taken.setdefault(name, set()).add(held)
@@ -101,8 +100,8 @@ def with_params(contestant, name, settings):
 
 
 def best_of_trees(trees, seen, measure):
-    """The settings of the best path of each tree; `seen` gets what was run, by the
-    versions it took."""
+    """The settings of the best path of each tree. Runs are added to `seen` by the versions they
+    took."""
     together = {}
     for tree in trees:
         tried = []
@@ -119,7 +118,7 @@ def best_of_trees(trees, seen, measure):
 
 
 def examine(case, contestant, options, notes):
-    """One row: the default, the best one forced, and how many were different."""
+    """A row: the default, the best forced version, and the number of different versions."""
     data, trees = case.input(), forest(case)
     default = log(contestant.command, data, None, trees)
     if default is None:
@@ -138,7 +137,7 @@ def examine(case, contestant, options, notes):
     found = measure(together)
     if found:
         seen.setdefault(found[2], (found[0], together))
-    # Of single runs the fastest few are timed again, in turns with the default.
+    # The fastest single runs are timed again, alternating with the default.
     others = [pair for versions, pair in seen.items() if versions != default[2]]
     fastest = sorted(others, key=lambda pair: pair[0])[:3]
     entrants = [Contestant("default", contestant.command)]
@@ -155,7 +154,7 @@ def examine(case, contestant, options, notes):
 
 
 def figure_forced(options, notes):
-    """The default beside the best version forced."""
+    """The default compared with the best forced version."""
     if not compiler():
         notes.add("bindrune is not built")
         return {"rows": {}}
@@ -171,7 +170,7 @@ def figure_forced(options, notes):
 
 
 def report_forced(results):
-    """Lines of the report on this module's figure."""
+    """The report's lines on this figure."""
     rows = results.get("forced", {}).get("rows")
     if not rows:
         return []

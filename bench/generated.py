@@ -1,7 +1,7 @@
-"""Programs made by a generator: what the compiler makes of size.
+"""Generated programs: the growth of the compiler's time and memory with program size.
 
-Each maker takes a number and gives a program's text. `bench/run.py generated`
-builds each at several sizes and reports time and memory.
+Each maker takes a size and returns a program's text. `bench/run.py generated` builds each at
+several sizes and reports time and memory.
 """
 
 import random
@@ -40,7 +40,7 @@ def library(n, statements=2000):
 
 
 def higher_order(n):
-    """n functions around one another, each taking the one within."""
+    """n nested higher-order functions, each taking the inner one."""
     lines = ["def around (k: i32) (f: i32 -> i32) (x: i32) : i32 = f (x + k) * 3 - k"]
     lines.append("entry main (x: i32) : i32 =")
     lines.append("  " + "".join(f"around {i} (" for i in range(n)) + "\\y -> y" + ")" * n + " x")
@@ -56,14 +56,14 @@ def maps(n):
 
 
 def doubling(n):
-    """n functions that each call the one before twice."""
+    """n functions that each call the previous one twice."""
     lines = ["def f0 (x: i32) = x"]
     lines += [f"def f{i} (x: i32) = f{i - 1} x + f{i - 1} x" for i in range(1, n)]
     return "\n".join([*lines, f"entry main (x: i32) = f{n - 1} x", ""])
 
 
 def functors(n):
-    """A parametric module applied n levels deep to two of the module before."""
+    """A parametric module applied n levels deep to two instances of the previous module."""
     lines = [
         "module type op = { type t val f : t -> t }",
         "module F (X: op) (Y: op with t = X.t) = { type t = X.t def f (x: t) = X.f (Y.f (X.f x)) }",
@@ -88,7 +88,7 @@ def cases(n):
 
 
 def beside(n):
-    """n maps side by side, each with a reduction."""
+    """n independent maps, each with a reduction."""
     lines = ["entry main [n] (xs: [n]i32) (ys: [n]i32) (k: i32) : i32 ="]
     for i in range(n):
         lines.append(f"  let a{i} = " + [
@@ -99,7 +99,7 @@ def beside(n):
 
 
 def chain(n):
-    """n reductions of maps over one array, each of which needs the one before."""
+    """n reductions of maps over one array, each depending on the previous one."""
     lines = ["entry main [n] (xs: [n]i32) (s0: i32) : i32 ="]
     for i in range(n):
         lines.append(f"  let s{i + 1} = reduce (+) 0 (map (\\x -> x * s{i} + {i}) xs)")
@@ -107,7 +107,7 @@ def chain(n):
 
 
 def nest(n):
-    """n loops and conditionals inside one another."""
+    """n nested loops and conditionals."""
     body = f"x{n} * 3 + m"
     for i in reversed(range(n)):
         if i % 2:
@@ -118,7 +118,7 @@ def nest(n):
 
 
 def results(n):
-    """A loop of n parameters over a conditional of n results."""
+    """A loop with n parameters over a conditional with n results."""
     names = "(" + ", ".join(f"a{i}" for i in range(n)) + ")"
     yes = ", ".join(f"a{(i * 7 + 1) % n} + {i}" for i in range(n))
     no = ", ".join(f"a{(i * 5 + 2) % n} * {i + 3}" for i in range(n))
@@ -131,14 +131,14 @@ def results(n):
 
 
 def updates(n):
-    """n updates of one array, each with what was read before it."""
+    """n updates of one array, each with an element read before it."""
     lines = ["entry main (k: i64) (x: i32) : []i32 =", "  let xs0 = replicate 1000 x"]
     for i in range(n):
         lines.append(f"  let xs{i + 1} = xs{i} with [(k + {i}) & 511] = xs{i}[{i * 37 % 1000}] + {i}")
     return "\n".join([*lines, f"  in xs{n}", ""])
 
 
-# Name, maker, sizes in order; each twice the one before where growth is told.
+# Name, maker, sizes in increasing order; each is twice the previous one where growth is reported.
 PROGRAMS = [
     ("straight", straight, [1_000, 12_500, 25_000, 50_000, 100_000, 300_000]),
     ("library", library, [4, 8, 16]),
@@ -150,7 +150,7 @@ PROGRAMS = [
     ("cases", cases, [5000]),
 ]
 
-# As above, but up to the imperative IR only: what the optimiser makes of size.
+# The same up to the imperative IR only, for the optimiser's growth.
 MIDDLE = [
     ("straight", straight, [12_500, 25_000, 50_000]),
     ("beside", beside, [1600, 3200, 6400]),

@@ -1,10 +1,10 @@
-"""The figure `gpu`: programs on a device beside CUDA C++ by hand with Thrust, CUB and
-cuBLAS (`peers/cuda`), beside the reference compiler's executables for the same devices, and
-beside themselves with moderate flattening.
+"""The figure `gpu`: programs on a device compared with hand-written CUDA C++ with Thrust, CUB and
+cuBLAS (`peers/cuda`), with the reference compiler's executables for the same devices, and with
+moderate flattening.
 
-Arguments and results lie on the device.  There are two times of ours: that of a call by the
-executable's own clock, as all others measure it, of which the ratios are, and that of the
-device, which `-P` adds up by the driver's events: kernels and copies on the device.
+Arguments and results are in device memory. There are two times of Bindrune: that of a call by the
+executable's own clock, as for all other contestants, on which the ratios are based; and that of the
+device, which `-P` sums from the driver's events: kernels and copies on the device.
 """
 
 import math
@@ -29,43 +29,43 @@ from values import agree, parse, scalar
 
 DEVICES = ["cuda", "opencl", "hip"]
 PEERS = HERE / "peers" / "cuda"
-# Elements of the mini-benchmarks, and those that CUB has, too.
+# Elements of the mini-benchmarks, and the ones that have CUB versions.
 SIZES, QUICK_SIZES = [10_000_000, 100_000_000], [100_000]
 WITH_CUB = {"reduce_plus", "scan_plus"}
-# Bytes that each element has to be moved at least: read, or read and written.
+# The least number of bytes moved per element: read, or read and written.
 MOVED = {
     "reduce_plus": 4, "reduce_max": 4, "index_of_max": 4, "index_of_max_pack": 4,
     "reduce_2x2mm": 42 * 4, "mssp": 4, "scan_plus": 8, "redomap_nt": 8, "black_scholes": 0,
 }
-# What is wanted of a group: of the geometric mean, and of each.
+# The goals of each group: the peer, the geometric mean, and the least ratio.
 WANTED = {
     "mini": ("Thrust", 1.75, 1.0), "products": ("cuBLAS", 0.5, 0.25), "hand": ("CUDA", 0.0, 0.0),
     "reference": ("futhark", 1.3, 0.0), "flattening": ("MF", 1.0, 0.0),
 }
-# The share of the bandwidth of a copy that sums and prefix sums have to reach.
+# The goal for sums and prefix sums as a fraction of a copy's bandwidth.
 SHARE = {"reduce_plus": 0.9, "scan_plus": 0.9}
-# So many floats of a result are compared, evenly spread; integers all.
+# The number of floats of a result that are compared, evenly spaced; integers are all compared.
 COMPARED = 1_000_000
-# Seconds that a process may take.
+# The time limit of a process in seconds.
 LIMIT = 60
 ROW = re.compile(r"^ *(\d+) +([\d.]+) +[\d.]+ +[\d.]+% +(\d+)  (.*)$")
-# Ours, as it comes.
+# Bindrune without further flags.
 OURS = "bindrune"
-# Rows of `-P` that are no work of the device's.
+# Rows of `-P` that are not work of the device.
 BESIDE = ("copies to the device", "copies to the host", "notes of failures", "all launches and copies")
 
 
-# What `make_inputs` makes; its processes have it by birth.
+# The rows of `make_inputs`, inherited by its forked processes.
 INPUTS = []
 
 
 class Failed(Exception):
-    """What a contestant says that fails."""
+    """A contestant failed, with its message."""
 
 
 @dataclass
 class Work:
-    """A row: an entry point on an input, and who else computes it."""
+    """A row: an entry point, an input, and the peers."""
 
     name: str
     group: str
@@ -74,15 +74,15 @@ class Work:
     data: Callable[[], Path]
     peers: dict = field(default_factory=dict)
     tolerance: float = 1e-3
-    # Bytes that are moved at least, and operations on floats.
+    # The least number of bytes moved, and the number of floating-point operations.
     moved: float = 0
     operations: float = 0
-    # Whether moderate flattening is set beside it.
+    # True if moderate flattening is measured too.
     ablation: bool = False
 
 
 def kept(name, make_bytes):
-    """A file with an input, made on first use."""
+    """A file with an input, generated on first use."""
     path = WORK / f"gpu-{name}.in"
     if not path.exists():
         path.write_bytes(make_bytes())
@@ -127,7 +127,7 @@ def hand_rows(options):
 
 
 def flattening_rows(options):
-    """The programs of the paper's figures 7 and 8 that there are."""
+    """The available programs of the paper's figures 7 and 8."""
     for case in [*volatility(), *benchmarks()]:
         quick = case.name in ("LocVolCalib small", "OptionPricing D2", "LavaMD D1")
         if (case.make or case.input()) and (quick or not options.quick):
@@ -141,7 +141,7 @@ def works(options):
 
 
 def make_inputs(rows):
-    """Makes the inputs, a process each."""
+    """Generates the inputs, each in a process of its own."""
     with ProcessPoolExecutor(mp_context=get_context("fork")) as pool:
         INPUTS.extend(rows)
         list(pool.map(make_input, range(len(rows))))
@@ -157,7 +157,7 @@ def label(program):
 
 
 def device(backend):
-    """The device, or why there is none."""
+    """The device, or the reason why there is none."""
     trivial = WORK / "gpu-trivial.fut"
     trivial.write_text("entry main (xs: []i32) = map (+ 1) xs\n")
     made = build_bindrune(trivial, f"gpu-trivial-{backend}", "--backend", backend)
@@ -170,12 +170,12 @@ def device(backend):
 
 
 def cuda_peer(name, notes):
-    """The executable of a program in CUDA C++, where there is a compiler for it."""
+    """Builds a CUDA C++ program if there is a compiler for it."""
     nvcc, out, source = tool("NVCC", "nvcc"), WORK / f"cuda-{name}", PEERS / f"{name}.cu"
     if not nvcc and not prebuilt(out.name):
         notes.add("gpu: there is no nvcc, so nothing in CUDA C++")
         return None
-    # What it does not build for is the user's affair, not that of the other rows.
+    # A failure to build does not affect the other rows.
     command = [nvcc or "nvcc", "-O3", "-std=c++17", "-arch=native", source, "-o", out]
     command += ["-lcublas"] if name == "matmul" else []
     try:
@@ -201,7 +201,7 @@ def reference(program, backend, notes):
 
 
 def contestants(work, backend, notes):
-    """Ours first, and all that are there."""
+    """Bindrune first, then all available peers."""
     entry, name = ["-e", work.entry], f"gpu-{label(work.program)}-{backend}"
     found = [Contestant(OURS, [build_bindrune(work.program, name, "--backend", backend), *entry])]
     if work.ablation:
@@ -216,8 +216,8 @@ def contestants(work, backend, notes):
 
 
 def process(contestant, data, runs, out, *flags):
-    """What a process says that makes so many calls after one that is not counted. The result
-    goes to `out`."""
+    """The standard error of a process that makes `runs` measured calls after a warm-up. The
+    result is written to `out`."""
     command = [*map(str, contestant.command), "-b", "-r", str(runs), *flags]
     with open(data, "rb") as source, open(out, "wb") as sink:
         done = subprocess.run(command, stdin=source, stdout=sink, stderr=subprocess.PIPE, timeout=LIMIT)
@@ -236,13 +236,13 @@ def called(contestant, data, runs, out):
 
 
 def launched(contestant, data, runs):
-    """Microseconds of the device in a call of ours, by launch."""
+    """Microseconds of the device per call of Bindrune, by launch."""
     rows = map(ROW.match, process(contestant, data, runs, os.devnull, "-P", "-n").splitlines())
     return {row[4].split(" (")[0]: float(row[2]) / runs for row in rows if row and row[4] not in BESIDE}
 
 
 def alike(work, left, right):
-    """Whether results are the same, floats up to the tolerance."""
+    """Returns true if results are equal, floats within the tolerance."""
     if left == right:
         return True
     left, right = parse(left), parse(right)
@@ -256,13 +256,14 @@ def alike(work, left, right):
 
 
 def row(work, backend, options, notes):
-    """A row's times and ratios; those who fail or give another result are named and left out."""
+    """A row's times and ratios. Contestants that fail or give another result are reported and
+    left out."""
     data, out, entrants = work.data(), WORK / "gpu.out", contestants(work, backend, notes)
     calls, device, own, agree = {}, {}, None, True
     for i in range(options.rounds):
         for contestant in entrants if i % 2 == 0 else entrants[::-1]:
             who = contestant.name
-            # Moderate flattening is there for what it does badly, too.
+            # Moderate flattening is slow in some rows, so it has fewer runs.
             runs = options.runs if who != "MF" else max(options.runs // 5, 1)
             try:
                 times = called(contestant, data, runs, out)
@@ -294,7 +295,8 @@ def row(work, backend, options, notes):
 
 
 def bandwidth(backend, options, notes):
-    """Gigabytes a second of a copy on the device, read and written; None without a peer."""
+    """The bandwidth of a copy on the device in gigabytes per second, read and written; None
+    without a peer."""
     exe = cuda_peer("copy", notes) if backend == "cuda" else None
     if not exe:
         return None
@@ -304,7 +306,7 @@ def bandwidth(backend, options, notes):
 
 
 def figure_gpu(options, notes):
-    """All rows, on the devices of a back end."""
+    """All rows, on the devices of a backend."""
     backend = options.backend or DEVICES[0]
     if not compiler():
         notes.add("bindrune is not built")
@@ -329,7 +331,7 @@ def figure_gpu(options, notes):
 
 
 def goals(rows):
-    """A line for each goal that there are measurements for."""
+    """A line for each goal that has measurements."""
     for group, (peer, mean, least) in WANTED.items():
         found = {
             name: row["ratios"][peer] for name, row in rows.items()
@@ -348,7 +350,7 @@ def goals(rows):
 
 
 def report_gpu(results, plot):
-    """Lines of the report on this module's figure, and the plot beside it."""
+    """The report's lines on this figure, and its plot."""
     figure = results.get("gpu", {})
     if not figure.get("rows"):
         return []

@@ -4,10 +4,10 @@
     python3 bench/irregular.py                    all programs, all sizes
     python3 bench/irregular.py --only quicksort --rounds 5
 
-Each entry point of programs/irregular.fut against the one that runs in order: on one
-thread, where tasks may cost nothing, and on two.  Times of one thread are the
-processor's, so that company on the machine matters little; those of two threads are
-the longer of the two threads', waiting included.  Environment: BINDRUNE.
+Compares each entry point of programs/irregular.fut with its sequential variant: on one thread,
+where tasks should cost nothing, and on two. Times of one thread are processor times, so other load
+on the machine matters little; times of two threads are those of the busier one, including busy
+waiting. Environment: BINDRUNE.
 """
 
 import argparse
@@ -23,12 +23,12 @@ from contest import HERE, ROOT, WORK, shell, tool
 from values import agree, parse, scalar, vector
 
 PROGRAM = HERE / "programs" / "irregular.fut"
-# About so many seconds a measurement takes.
+# The approximate duration of a measurement.
 SECONDS = 0.5
 
 
 def skewed(n, usual):
-    """Numbers of which every fiftieth is much larger than usual."""
+    """Numbers of which every fiftieth is much larger."""
     source = random.Random(n)
     return [usual * 20 if i % 50 == 7 else source.randrange(usual) for i in range(n)]
 
@@ -38,7 +38,7 @@ def integers(numbers):
 
 
 def sparse(n):
-    """A matrix four of whose rows are as long as all others together."""
+    """A sparse matrix with four rows that are as long as all others together."""
     source = random.Random(n)
     begins, entries = [], 0
     for i in range(n):
@@ -65,7 +65,7 @@ INPUTS = {
 
 
 def threads_of(process):
-    """Milliseconds of processor time of the threads of a process, until it ends."""
+    """Milliseconds of processor time of the threads of a process, sampled until it ends."""
     spent = {}
     while process.poll() is None:
         try:
@@ -79,16 +79,16 @@ def threads_of(process):
 
 
 def measure(executable, entry, data, threads, runs):
-    """Milliseconds a run of the thread that is busy longest."""
+    """Milliseconds per run of the busiest thread."""
     command = [executable, "-e", entry, f"--num-threads={threads}", "-r", str(runs), "-n"]
     with open(data, "rb") as source:
         process = subprocess.Popen(command, stdin=source, stdout=subprocess.DEVNULL)
-        # What ends at once was not seen.
+        # A process that ends at once is not sampled.
         return max(threads_of(process), default=0.0) / runs
 
 
 def runs_for(executable, entry, data):
-    """How many runs fill the time of a measurement."""
+    """The number of runs for a measurement of the intended duration."""
     runs = 1
     while runs < 1_000_000:
         begin = time.monotonic()

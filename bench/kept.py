@@ -1,5 +1,5 @@
-"""What a figure has measured so far, on the disk, so that it can be measured in pieces when the
-machine is quiet."""
+"""Stored measurements of a figure, so that it can be measured in parts when the machine is
+quiet."""
 
 import json
 import os
@@ -9,8 +9,8 @@ from lanes import compiler
 
 
 class Kept:
-    """Cases and rows under one setting, of one compiler unless they tell that themselves;
-    another one begins anew."""
+    """Cases and rows of one setting and, with `by_compiler`, of one compiler. A change of either
+    discards them."""
 
     def __init__(self, path, setting="", by_compiler=True):
         status = os.stat(shutil.which(compiler()))

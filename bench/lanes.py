@@ -1,5 +1,5 @@
-"""Figures on vector lanes: programs with and without, mathematical functions
-against the C library's vector functions, and what lanes cost in compile time."""
+"""Figures on vector lanes: programs with and without them, mathematical functions compared with
+the C library's vector functions, and the cost in compile time."""
 
 import array
 import math
@@ -12,7 +12,7 @@ from values import agree, matrix, parse, random_i32s, scalar, vector
 
 CLASSIC = ROOT / "tests" / "programs" / "classic"
 FUNCTIONS = HERE / "programs" / "functions.fut"
-# Elements of a block, so that arguments and results stay in the first cache.
+# Elements per block, so that arguments and results stay in the L1 cache.
 BLOCK = 4096
 ELEMENTS = 10_000_000
 
@@ -59,7 +59,7 @@ def histogram_input():
     return scalar("i64", 1000) + vector("i32", data)
 
 
-# Name: file, entry point, input, the least ratio wanted.
+# Name: file, entry point, input, the goal for the ratio.
 PROGRAMS = {
     "mandelbrot": (CLASSIC / "mandelbrot.fut", "counts", mandelbrot_input, 5.0),
     "nbody": (CLASSIC / "simulation.fut", "nbody", nbody_input, 5.0),
@@ -91,7 +91,7 @@ def result(contestant, data):
 
 
 def figure_lanes(options, notes):
-    """Programs with lanes and without: the same bits, and the times."""
+    """Programs with and without lanes: equal bits, and times."""
     if not compiler():
         notes.add("bindrune is not built")
         return {"microseconds": {}, "agree": True}
@@ -111,7 +111,7 @@ def figure_lanes(options, notes):
     return {"microseconds": rows, "agree": good}
 
 
-# Name: the C function, arguments that behave well and badly (low, high).
+# Name: the C function, ranges (low, high) of well-behaved and badly behaved arguments.
 ARGUMENTS = {
     "exp": ((-10, 10), (-1000, 1000)),
     "log": ((0.01, 100), (-1, 1)),
@@ -137,7 +137,7 @@ def build_function(name, elem):
 
 
 def figure_functions(options, notes):
-    """Mathematical functions on one core, beside the C library's for vectors."""
+    """Mathematical functions on one core, compared with the C library's vector functions."""
     if not compiler():
         notes.add("bindrune is not built")
         return {"microseconds": {}, "agree": True}
@@ -165,7 +165,7 @@ def figure_functions(options, notes):
 
 
 def figure_growth(options, notes):
-    """Seconds to compile the mini-benchmarks with lanes and without."""
+    """Seconds to compile the mini-benchmarks with and without lanes."""
     if not compiler():
         notes.add("bindrune is not built")
         return {"seconds": {}}
@@ -180,7 +180,7 @@ def figure_growth(options, notes):
 
 
 def report_lanes(results):
-    """Lines of the report on this module's figures."""
+    """The report's lines on this module's figures."""
     lines = []
     if "lanes" in results:
         lines += ["## Lanes", "", "| µs | lanes off | bindrune | ratio | goal |", "|---|---:|---:|---:|---:|"]

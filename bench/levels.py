@@ -1,9 +1,8 @@
-"""Executables that travel: what code for older processors, and the choice of it
-at start, costs.
+"""The cost of portable executables: code for older processors, and the selection of code at start.
 
-Each program of `mini`, `lanes` and `rows` is built for this machine (`native`),
-with code for several levels of processors (`portable`), for `x86-64-v2` and for
-`generic`; the reference's `c` for `-march=x86-64`. All on one core, as `c` is.
+Each program of `mini`, `lanes` and `rows` is built for this machine (`native`), with code for
+several processor levels (`portable`), for `x86-64-v2` and for `generic`; the reference compiler's
+`c` for `-march=x86-64`. All run on one core, as `c` does.
 """
 
 import math
@@ -22,7 +21,7 @@ CFLAGS = "-O3 -march=x86-64"
 
 
 def programs(mini, benchmarks, mini_input):
-    """Name, file, entry point, and a function that gives the input file."""
+    """Yields name, file, entry point, and a function that returns the input file."""
     for name in benchmarks:
         yield name, mini, name, lambda name=name: mini_input(name, 10_000_000)
     for name, (path, entry, make, _) in PROGRAMS.items():
@@ -32,7 +31,7 @@ def programs(mini, benchmarks, mini_input):
 
 
 def executables(path, notes):
-    """Those of one file, by contestant."""
+    """The executables of a file, by contestant."""
     made = {}
     for cpu in CPUS:
         made[cpu] = WORK / f"levels-{path.stem}-{cpu}"
@@ -47,7 +46,7 @@ def executables(path, notes):
 
 
 def figure_levels(options, notes, listed):
-    """Median run times on one core, contestants taking turns; the same bits on all."""
+    """Median run times on one core, contestants alternating; results must have equal bits."""
     built, rows, good = {}, {}, True
     for name, path, entry, data in listed:
         if path not in built:
@@ -71,7 +70,7 @@ def mean(ratios):
 
 
 def report_levels(results):
-    """Lines of the report on this module's figure."""
+    """The report's lines on this figure."""
     rows = results.get("levels", {}).get("microseconds")
     if not rows:
         return []

@@ -1,12 +1,12 @@
-"""The middle end on nested parallelism: the figure `middle` tells, for each program of
-`programs/nests` and those below the folder in `BENCHMARKS`, the time of all passes up
-to the imperative IR and what flattening makes of a program's size.
+"""The middle end on nested parallelism. The figure `middle` has, for each program of
+`programs/nests` and those below the folder in `BENCHMARKS`, the time of all passes up to the
+imperative IR, and the growth of the program by flattening.
 
-Both are what `bindrune dev --times` prints: milliseconds of each pass (verification is
-off unless asked for) and the statements it leaves.
+Both come from `bindrune dev --times`, which prints the milliseconds of each pass (without
+verification by default) and the number of statements after it.
 
-The figure `kernels` tells what the way to a device costs: the time of all passes up to
-kernels against that of the CPU's, for the programs that have kernels.
+The figure `kernels` has the time of all passes up to kernels, compared with that for the CPU, for
+the programs that have kernels.
 """
 
 import os
@@ -25,7 +25,7 @@ KERNELS = 1.5
 
 
 def passes(path, *extra):
-    """Milliseconds and statements by pass, or None where the program does not compile."""
+    """Milliseconds and statements by pass, or None if the program does not compile."""
     command = [compiler(), "dev", "--stage", "pipeline", "--times", *extra, path]
     done = subprocess.run(command, capture_output=True)
     if done.returncode:
@@ -35,7 +35,7 @@ def passes(path, *extra):
 
 
 def measure(path, turns):
-    """One row; the time is the least of some turns, as a pass needs no luck."""
+    """A row; the time is the least of several runs."""
     least = None
     for _ in range(turns):
         found = passes(path)
@@ -53,7 +53,7 @@ def measure(path, turns):
 
 
 def seconds(path, *extra):
-    """How long all passes take, or None where the program does not compile."""
+    """Seconds of all passes, or None if the program does not compile."""
     found = passes(path, *extra)
     return sum(time for time, _ in found.values()) / 1e3 if found else None
 
@@ -88,7 +88,7 @@ def figure_kernels(options, notes):
 
 
 def report_kernels(results):
-    """Lines of the report on the way to kernels."""
+    """The report's lines on compilation to kernels."""
     rows = results.get("kernels", {}).get("rows")
     if not rows:
         return []
@@ -122,7 +122,7 @@ def figure_middle(options, notes):
 
 
 def report_middle(results):
-    """Lines of the report on this module's figure."""
+    """The report's lines on this figure."""
     rows = results.get("middle", {}).get("rows")
     if not rows:
         return []

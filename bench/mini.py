@@ -1,5 +1,5 @@
-"""The nine mini-benchmarks of `programs/mini.fut` beside hand-written C and the
-reference compiler: at 10^7 elements, and in many calls at 10^4."""
+"""The nine mini-benchmarks of `programs/mini.fut` compared with hand-written C and the reference
+compiler: at 10^7 elements, and in many calls at 10^4."""
 
 import statistics
 
@@ -14,7 +14,7 @@ BENCHMARKS = [
 
 
 def data_file(name, n):
-    """A file with a benchmark's inputs at size n, made on first use."""
+    """A file with a benchmark's inputs at size n, generated on first use."""
     path = WORK / f"{name}-{n}.in"
     if not path.exists():
         if name == "redomap_nt":
@@ -28,7 +28,7 @@ def data_file(name, n):
 
 
 def check_results(name, entrants, data, notes):
-    """Compares everybody's result with that of the C; False on a difference."""
+    """Compares all results with that of C; returns False on a difference."""
     results = []
     for contestant in entrants:
         with open(data, "rb") as source:
@@ -43,7 +43,7 @@ def check_results(name, entrants, data, notes):
 
 
 def figure_mini(options, notes):
-    """Median run times at 10^7 elements, contestants taking turns."""
+    """Median run times at 10^7 elements, contestants alternating."""
     futhark, rows, good = build_futhark(MINI, "mini", notes), {}, True
     least = {}
     for name in options.only:
@@ -57,8 +57,8 @@ def figure_mini(options, notes):
 
 
 def figure_small(options, notes):
-    """Microseconds a call at 10^4 elements: 10,000 calls in one process, less
-    the time of a process with one call."""
+    """Microseconds per call at 10^4 elements: 10,000 calls in one process, minus the time of a
+    process with one call."""
     futhark, rows, good = build_futhark(MINI, "mini", notes), {}, True
     futhark = {k: v for k, v in futhark.items() if k == "bindrune"}
     for name in options.only:

@@ -1,12 +1,10 @@
-"""Nested parallelism (`cases.py`) beside the reference compiler: `nests` sets our
-times against those of the fastest of its back ends, `scaling` two threads against
-one.
+"""Nested parallelism (`cases.py`) compared with the reference compiler: `nests` compares our times
+with those of the fastest of its back ends, `scaling` two threads with one.
 
-Each executable times itself. All peers run once to find out which matter; those that
-take more than `FAR` times the fastest peer are left out of the turns. A ratio is that
-of neighbours in time: the peer's median over ours within one round, and of these the
-median over the rounds. Where both threads of a process begin on one core, they may
-stay there; so `least` sets the best round of the one against the best of the other.
+Each executable measures its own time. All peers run once to find the relevant ones; those slower
+than the fastest peer by more than the factor `FAR` are not measured further. A ratio is the peer's
+median over ours within one round; the median over the rounds is reported. If both threads of a
+process start on one core, they may stay there; so `least` compares the best round of each.
 """
 
 import argparse
@@ -21,7 +19,7 @@ from values import agree, parse
 
 PEERS = ["futhark c", "futhark multicore", "futhark ispc"]
 FAR = 1.4
-# Seconds that one process may take, more where others take long; and above which a
+# The time limit of a process in seconds, longer if others take long; and the duration above which a
 # round has a single run.
 LIMIT = 20
 LONG = 2.0
@@ -29,7 +27,7 @@ GAIN = {"compute": 1.8, "irregular": 1.6}
 
 
 def executables(case, built, notes, peers=True):
-    """Those of the case's program, by contestant."""
+    """The executables of the case's program, by contestant."""
     key = (case.path, peers)
     if key not in built:
         if peers:
@@ -40,8 +38,8 @@ def executables(case, built, notes, peers=True):
 
 
 def once(contestant, data, limit):
-    """The result of a run, and its microseconds by the executable's own clock; None
-    for what fails or takes more seconds than `limit`."""
+    """The result of a run, and its microseconds by the executable's own clock; None if it fails
+    or takes more than `limit` seconds."""
     times = WORK / "once"
     with open(data, "rb") as source:
         try:
@@ -60,7 +58,7 @@ def same(case, left, right):
 
 
 def is_known(case, result):
-    """Whether a result is the one that came with the input, where there is one."""
+    """Returns true if a result agrees with that provided with the input, or if there is none."""
     known = case.known()
     if known is None:
         return True
@@ -70,8 +68,8 @@ def is_known(case, result):
 
 
 def turns(entrants, data, options, expected):
-    """Medians of each round by contestant; `expected` microseconds say how many runs
-    a process makes."""
+    """Medians of each round by contestant. `expected` microseconds determine the number of runs
+    per process."""
     runs = 1 if expected > LONG * 1e6 else options.runs
     settings = argparse.Namespace(rounds=options.rounds, runs=runs)
     rounds = take_turns(entrants, data, settings)
@@ -79,15 +77,15 @@ def turns(entrants, data, options, expected):
 
 
 def paired(theirs, ours):
-    """The median over rounds of what they took over what we took."""
+    """The median over the rounds of their time over ours."""
     return statistics.median(a / max(b, 1) for a, b in zip(theirs, ours))
 
 
 def compare(case, entrants, options, notes):
-    """One row: times, the fastest peer and the ratio to it."""
+    """A row: times, the fastest peer and the ratio to it."""
     data, first = case.input(), {}
     for contestant in entrants:
-        # What is far behind the others does not matter; we always do.
+        # Peers far behind the others are irrelevant; Bindrune always runs.
         others = min((time for _, time in first.values()), default=math.inf) / 1e6
         found = once(contestant, data, LIMIT + 10 * others if others < math.inf else None)
         if found is None:
@@ -118,7 +116,7 @@ def compare(case, entrants, options, notes):
 
 
 def listed(options, notes, wanted=lambda _: True):
-    """The cases asked for whose input is at hand."""
+    """The requested cases with available inputs."""
     for case in filter(wanted, cases(options.case)):
         if case.input():
             yield case
@@ -127,7 +125,7 @@ def listed(options, notes, wanted=lambda _: True):
 
 
 def figure_nests(options, notes):
-    """Our times beside those of the fastest peer."""
+    """Our times compared with those of the fastest peer."""
     if not compiler():
         notes.add("bindrune is not built")
         return {"rows": {}, "agree": True}
@@ -140,14 +138,14 @@ def figure_nests(options, notes):
 
 
 def brief(row):
-    """A row in a line."""
+    """The one-line form of a row."""
     return " ".join(f"{who} {value:.0f}" for who, value in row.get("microseconds", {}).items()) + (
         f": {row['ratio']:.2f} of {row['peer']}, least {row['least']:.2f}" if "ratio" in row else ""
     )
 
 
 def figure_scaling(options, notes):
-    """Two threads against one, for the nests that have something to gain."""
+    """Two threads compared with one, for the nests that can gain."""
     if not compiler():
         notes.add("bindrune is not built")
         return {"rows": {}}
@@ -171,7 +169,7 @@ def figure_scaling(options, notes):
 
 
 def report_nests(results):
-    """Lines of the report on this module's figures."""
+    """The report's lines on this module's figures."""
     lines = []
     if results.get("nests", {}).get("rows"):
         rows = results["nests"]["rows"]

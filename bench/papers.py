@@ -1,10 +1,9 @@
 """The figures of the papers that the compiler is built from, as rows of measurements.
 
-Each figure is a function that yields the name of a row and what measures it, so that
-some can be measured again while others are kept (`figures.py`). A row of run times holds
-for each contestant the median of every round, in microseconds, and of these the median,
-the least and the most. MF, IF and AIF are moderate and incremental flattening and the
-latter tuned.
+Each figure is a function that yields the names of rows with the functions that measure them, so
+that some can be measured again while others are kept (`figures.py`). A row of run times holds, for
+each contestant, the median of every round in microseconds, and the median, minimum and maximum of
+these. MF, IF and AIF are moderate, incremental, and tuned incremental flattening.
 """
 
 import math
@@ -22,22 +21,22 @@ from nests import LIMIT, is_known, once, same, turns
 from tuned import Tuner, search
 from values import matrix, vector
 
-# What our executables run on: name, flags of `bindrune build`. Another line measures all
-# figures on another kind of machine.
+# The backends of our executables: name, flags of `bindrune build`. Another entry measures all
+# figures on that backend.
 BACKENDS = {"cpu": ["--backend", "cpu"]}
-# The sizes of the redomap paper, and those of the blog post on the minimal basis that
-# take no more than a second.
+# The sizes of the redomap paper, and those of the blog post on the minimal basis with run times of
+# at most a second.
 REDOMAP_SIZES = [100, 50_000, 100_000, 500_000, 1_000_000, 10_000_000]
 BASIS_SIZES = [1000, 100_000, 10_000_000]
-# Results are compared up to this many elements.
+# The most elements for which results are compared.
 COMPARED = 100_000
-# Microseconds below which calls are timed by the wall, and how long these take in all.
+# Microseconds below which calls are timed by wall time, and their total time.
 SHORT, LONG, MOST_CALLS = 100, 50_000, 1_000_000
-# Seconds above which a single run has to do, and that one of ours may take.
+# Seconds above which there is a single run, and the time limit of a run of ours.
 SINGLE, PATIENCE = 3, 90
 BOOK = ROOT / "tests" / "programs" / "book"
 BOOK_ELEMENTS = 1_000_000
-# Table 1 of the paper on incremental flattening: what there is no program or no data for.
+# Entries of table 1 of the paper on incremental flattening without a program or data here.
 ABSENT = {
     "Heston D2": "the 10,000 quotes are not at hand",
     "Backprop": "no program of ours", "NW": "no program of ours", "NN": "no program of ours",
@@ -47,24 +46,24 @@ ABSENT = {
 
 @dataclass
 class Ask:
-    """What is asked for: rounds and runs, the backend, and the tuner where there is one."""
+    """A request: rounds and runs, the backend, and the tuner if there is one."""
 
     options: object
     backend: str
     tuner: Tuner
 
     def ours(self, program, label, *flags):
-        """Our executable of a program with these flags."""
+        """Builds a program with our compiler and these flags."""
         return build_bindrune(program, f"figures-{self.backend}-{label}", *BACKENDS[self.backend], *flags)
 
     def peers(self, program, label, entry):
-        """The reference compiler's executables of a program."""
+        """Builds a program with the reference compiler."""
         made = build_futhark(program, label, set())
         return [Contestant(who, [exe, "-e", entry]) for who, exe in made.items() if who != "bindrune"]
 
 
 def spread(rounds):
-    """What a row holds of each contestant."""
+    """The measurements of each contestant in a row."""
     return {
         who: {"median": statistics.median(found), "least": min(found), "most": max(found), "rounds": found}
         for who, found in rounds.items()
@@ -72,7 +71,7 @@ def spread(rounds):
 
 
 def calls_for(contestant, data):
-    """How many calls fill the time of a turn."""
+    """The number of calls for a round of the intended duration."""
     calls = 10
     while calls < MOST_CALLS:
         each = wall_per_call(contestant, data, calls)
@@ -83,8 +82,8 @@ def calls_for(contestant, data):
 
 
 def times_of(entrants, data, options):
-    """Median microseconds of each round, by contestant, and what they come to. A turn takes
-    a second at most, or a single run."""
+    """Median microseconds of each round by contestant, with their spread. A round takes at most
+    a second, or has a single run."""
     first = {c.name: timed_runs(c, data, 1)[0] for c in entrants}
     if min(first.values()) >= SHORT:
         slowest = max(first.values())
@@ -93,7 +92,7 @@ def times_of(entrants, data, options):
     calls, rounds = {c.name: calls_for(c, data) for c in entrants}, {c.name: [] for c in entrants}
     for i in range(options.rounds):
         for contestant in entrants if i % 2 else entrants[::-1]:
-            # Where a process with more calls takes no longer, too few were asked for.
+            # If a process with more calls takes no longer, the number of calls is too small.
             while (found := wall_per_call(contestant, data, calls[contestant.name])) <= 0:
                 calls[contestant.name] *= 2
             rounds[contestant.name].append(found)
@@ -101,8 +100,8 @@ def times_of(entrants, data, options):
 
 
 def redomap(ask):
-    """Figure 8 of the redomap paper: nine programs over sizes, with fusion and without,
-    beside C by hand and the reference compiler."""
+    """Figure 8 of the redomap paper: nine programs over sizes, with and without fusion, compared
+    with hand-written C and the reference compiler."""
     for name in BENCHMARKS:
         for size in REDOMAP_SIZES:
             yield f"{name} {size}", lambda n=name, s=size: redomap_row(ask, n, s)
@@ -118,7 +117,7 @@ def redomap_row(ask, name, size):
 
 
 def versions(ask, case, tuning):
-    """Moderate and incremental flattening of a case's program, the latter also with the
+    """Contestants of a case: moderate and incremental flattening, the latter also with the
     tuning file, and the reference compiler."""
     entry = ["-e", case.entry]
     moderate = ask.ours(case.path, f"{case.program}-moderate", "--flatten", "moderate")
@@ -130,7 +129,7 @@ def versions(ask, case, tuning):
 
 
 def compared(ask, case, group, x, tuning):
-    """A row of a case. Peers that fail or take much longer are left out and named."""
+    """A row of a case. Peers that fail or are much slower are left out and reported."""
     data, notes, first, entrants = case.input(), [], {}, versions(ask, case, tuning)
     limit = LIMIT
     for contestant in sorted(entrants, key=lambda c: c.name != "IF"):
@@ -158,7 +157,7 @@ def compared(ask, case, group, x, tuning):
 
 
 def product_tuning(ask):
-    """The tuning file for matrix products: found on the small ones, as in the paper."""
+    """The tuning file for matrix products, found on the small ones as in the paper."""
     return ask.tuner.of([case for case in products() if "2^20" in case.name])
 
 
@@ -171,15 +170,15 @@ def product_rows(ask):
 
 
 def volatility():
-    """The three data sets of figure 7; the largest is the medium one's text with the
-    sizes that the paper gives."""
+    """The three data sets of figure 7. The largest is generated with the sizes that the paper
+    gives and the parameters of the others."""
     for size in ("small", "medium", "large"):
         of = {"make": lambda: calibration(256, 256, 256, 64)} if size == "large" else {"file": f"LocVolCalib/{size}.in"}
         yield Case(f"LocVolCalib {size}", "local_volatility", "main", **of)
 
 
 def benchmarks():
-    """Those of figure 8 that there are."""
+    """The available benchmarks of figure 8."""
     there = {case.name: case for case in cases()}
     for name in ("Heston 1062", "OptionPricing D1", "OptionPricing D2"):
         yield there[name]
@@ -188,8 +187,8 @@ def benchmarks():
 
 
 def training(case):
-    """What a case is tuned on: other data where there are any, as in the paper, else its
-    own."""
+    """The training cases of a case: other data if there are any, as in the paper, else the case
+    itself."""
     folder = case.file.rpartition("/")[0] if case.file else ""
     names = {"OptionPricing": ["train-D1.in"], "lavaMD": ["train-D2.in"], "heston32": ["train-1162-quotes.in"],
              "LocVolCalib": ["train-small.in", "train-medium.in"]}.get(folder, [])
@@ -198,7 +197,7 @@ def training(case):
 
 
 def train_on(listed):
-    """What each program of the cases is tuned on, by program and entry point."""
+    """The training cases of each program, by program and entry point."""
     sets = {}
     for case in listed:
         if case.input():
@@ -208,7 +207,7 @@ def train_on(listed):
 
 
 def nest_rows(ask, listed, group_of):
-    """Rows of cases whose input is at hand."""
+    """Rows of cases with available inputs."""
     sets = None
     for case in listed:
         def make(case=case):
@@ -226,18 +225,18 @@ def volatility_rows(ask):
 
 
 def bulk_rows(ask):
-    """Figure 8: the benchmarks that there are programs and data for."""
+    """Figure 8: the benchmarks with available programs and data."""
     names = {"Heston 1062": ("Heston", "D1")}
     yield from nest_rows(ask, list(benchmarks()), lambda case: names.get(case.name, tuple(case.name.split())))
 
 
 def own_rows(ask):
-    """The other nests: segments and traps."""
+    """The other nests: segments and known slow cases."""
     yield from nest_rows(ask, [*segments(), *traps()], lambda case: (case.program, case.name))
 
 
 def tuning_rows(ask):
-    """How many runs a search for thresholds takes, by program."""
+    """The number of runs that a search for thresholds takes, by program."""
     sets = {("matmul", "main"): [case for case in products() if "2^20" in case.name]}
     sets |= train_on([*volatility(), *benchmarks()]) | train_on([*segments(), *traps()])
     for (program, entry), trained in sets.items():
@@ -254,7 +253,7 @@ def tuning_row(ask, name, trained):
 
 
 def basis_rows(ask):
-    """The minimal basis: functions of the library beside the built-in ones."""
+    """The minimal basis: library functions compared with the built-in ones."""
     for size in BASIS_SIZES:
         for entry in BASIS_ENTRIES:
             yield f"{entry} {size}", lambda e=entry, s=size: basis_row(ask, e, s)
@@ -267,12 +266,12 @@ def basis_row(ask, entry, size):
 
 
 def flags(n, seed):
-    """A flag in sixteen is set."""
+    """Flags of which one in sixteen is set."""
     return matrix("bool", (n,), bytes(byte < 16 for byte in random.Random(seed).randbytes(n)))
 
 
 def sizes(n, seed):
-    """Sizes of segments from 0 to 9, some n elements in all."""
+    """Segment sizes from 0 to 9, about n elements in total."""
     source = random.Random(seed)
     return [source.randrange(10) for _ in range(n * 2 // 9)]
 
@@ -282,7 +281,7 @@ def i64s(numbers):
 
 
 def book_inputs():
-    """Program, entry point and what makes its input."""
+    """Program, entry point and a function that generates its input."""
     n, side = BOOK_ELEMENTS, math.isqrt(BOOK_ELEMENTS)
     segmented = {
         "scan_sum": lambda: flags(n, 1) + below(1000, n, 2),
@@ -303,12 +302,12 @@ def book_inputs():
 
 
 def vector_bytes(n):
-    """n integers below 1000, without a head."""
+    """The bytes of n integers below 1000, without the header."""
     return below(1000, n, 8)[-4 * n:]
 
 
 def book_rows(ask):
-    """The book's examples, flattened in all ways."""
+    """The book's examples in all modes of flattening."""
     for program, entry, make in book_inputs():
         yield entry, lambda p=program, e=entry, m=make: book_row(ask, p, e, m)
 
@@ -328,7 +327,7 @@ def book_row(ask, program, entry, make):
     return {"group": program, "x": entry, "times": times, "agree": not wrong, "notes": notes}
 
 
-# Name: what yields the rows, and what is absent.
+# Name: the generator of rows, and the absent ones.
 FIGURES = {
     "redomap": (redomap, {}), "products": (product_rows, {}), "volatility": (volatility_rows, {}),
     "bulk": (bulk_rows, ABSENT), "nests": (own_rows, {}), "tuning": (tuning_rows, {}), "basis": (basis_rows, {}),
@@ -337,7 +336,7 @@ FIGURES = {
 
 
 def absent(name, ask):
-    """What a figure does without, and why."""
+    """The data and contestants that a figure lacks, and why."""
     found = dict(FIGURES[name][1])
     listed = {"bulk": benchmarks, "volatility": volatility, "products": products}.get(name)
     for case in listed() if listed else ():

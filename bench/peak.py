@@ -2,8 +2,8 @@
 
     python3 bench/peak.py FILE COMMAND...
 
-A process of its own: a child starts out with its parent's peak, so the parent
-has to be small.
+This is a process of its own, because a child starts with its parent's peak, so the parent must be
+small.
 """
 
 import os

@@ -1,21 +1,21 @@
 """The reference compiler's benchmark programs (the folder in `BENCHMARKS`, a copy of
-`diku-dk/futhark-benchmarks`) beside its own back ends.
+`diku-dk/futhark-benchmarks`), compared with its own back ends.
 
-`bindrune bench` measures both, on the data sets of each program's test blocks, in copies of
-the folder, one for each back end; what the reference compiler compiles there, to servers, is
-kept: a second run only measures (`serve.py` calls them). In place of the data sets whose
-files are not there, as they are downloads, programs have some that `inputs` makes. All run
-once in a first round. Those peers that are far behind another one there on all data sets, or
-behind ours by much, take no part in the others, as only the fastest one counts. The ratio of
-a data set is that of neighbours in time, the fastest peer's median over ours within a round,
-and of these the median over the rounds; that of a program the geometric mean over its data
-sets. A peer that takes much longer than ours, or than the fastest one so far, is stopped; its
-ratio is then what it was stopped at, so at least that. Programs with a data set of some
-tenths of a second run once a turn.
+`bindrune bench` measures both, on the data sets of each program's test blocks, in one copy of the
+folder per back end. The reference compiler builds servers there, which are kept, so that a second
+run only measures (`serve.py` calls them). Data sets whose files are missing, because they are
+downloads, are replaced by generated ones (`inputs`).
 
-What was measured is kept in `build/bench/reference.kept.json`, so that the figure can be
-measured in pieces (`--case`, `--seconds`). A program is measured again when the compiler
-makes other code of it, or the runtime has changed.
+All contestants run once in a first round. Peers that are far behind another peer on all data sets,
+or far behind Bindrune, are not measured further, as only the fastest one counts. The ratio of a
+data set is the fastest peer's median over ours within a round; the median over the rounds is
+reported. That of a program is the geometric mean over its data sets. A peer that takes much longer
+than Bindrune, or than the fastest one so far, is stopped; its ratio is then a lower bound. Programs
+with a data set of some tenths of a second have one run per round.
+
+Measurements are stored in `build/bench/reference.kept.json`, so that the figure can be measured in
+parts (`--case`, `--seconds`). A program is measured again if the compiler generates other code for
+it, or if the runtime has changed.
 """
 
 import hashlib
@@ -36,33 +36,34 @@ from kept import Kept
 from lanes import compiler
 from sizes import programs
 
-# Those that are the fastest most often come first, as they bound the others. With
-# `--backend` the reference's back end for the same devices is the only one.
+# Back ends that are usually the fastest come first, as they bound the others. With `--backend` only
+# the reference compiler's back end for the same devices is used.
 BACKENDS = ["ispc", "multicore", "c"]
-# Seconds that all runs of a data set of ours may take.
+# The time limit in seconds of all runs of a data set by Bindrune.
 LIMIT = 30
-# A peer is stopped that takes so many times as long.
+# The factor over Bindrune's time at which a peer is stopped.
 SLOWER = 6
-# And so many times as long as the fastest one so far.
+# The factor over the fastest peer's time so far at which a peer is stopped.
 BEHIND = 2
-# And one that took so many times as long as the fastest in the first round is far behind.
+# The factor over the fastest peer in the first round from which a peer is far behind.
 FAR = 1.5
-# As is one that took so many times as long as ours.
+# The factor over Bindrune's time from which a peer is far behind.
 AHEAD = 4
-# What `bindrune bench` says of a data set that was stopped.
+# The message of `bindrune bench` for a data set that was stopped.
 STOPPED = "it does not end in time"
-# Seconds that compiling a peer may take.
+# The time limit for compiling a peer, in seconds.
 COMPILING = 300
-# Seconds that reading a data set may take beside.
+# The extra time for reading a data set, in seconds.
 READING = 5
-# Microseconds of a data set of ours above which a program runs once a turn.
+# Microseconds of a data set above which a program has one run per round.
 LONG = 300_000
-# Microseconds below which a data set says more of clocks than of code.
+# Microseconds below which times are dominated by the clock's resolution.
 SHORT = 20
 
 
 def copies(folder, backends, notes):
-    """Copies of the folder, ours and those by back end, with the data sets that are made."""
+    """Creates copies of the folder, one for Bindrune and one per back end, with the generated
+    data sets."""
     found = {}
     for backend in ["bindrune", *backends]:
         if backend == "ispc" and not shutil.which("ispc"):
@@ -72,7 +73,7 @@ def copies(folder, backends, notes):
         if not found[backend].exists():
             shutil.copytree(folder, found[backend], ignore_dangling_symlinks=True)
             for path in programs(found[backend]):
-                # Programs whose blocks name back ends are left out for the others.
+                # Tags would exclude programs from some back ends.
                 text = path.read_text(errors="surrogateescape")
                 path.write_text(re.sub(r"(?m)^-- tags \{.*\}\n", "", text), errors="surrogateescape")
         install(folder, found[backend])
@@ -103,8 +104,8 @@ def measured(path, runs, limit, options=()):
 
 
 def bound(own, peers, runs):
-    """Seconds that the runs of a data set may take: none has to go on that is much slower than
-    ours, or than one of the peers."""
+    """The time limit in seconds of the runs of a data set: peers much slower than Bindrune or
+    than another peer are stopped."""
     longest = 0
     for key, time in own.items():
         longest = max(longest, min([SLOWER * time, *(BEHIND * peer[key] for peer in peers if key in peer)]))
@@ -112,7 +113,7 @@ def bound(own, peers, runs):
 
 
 def compile_server(command, folder):
-    """Runs a compiler, which is stopped after a time with all that it began."""
+    """Runs a compiler with a time limit; its process group is killed at the limit."""
     env, silent = {**os.environ, "CFLAGS": CFLAGS}, subprocess.DEVNULL
     made = subprocess.Popen(command, cwd=folder, env=env, stdout=silent, stderr=silent, start_new_session=True)
     try:
@@ -123,8 +124,8 @@ def compile_server(command, folder):
 
 
 def theirs(futhark, backend, path, limit, runs):
-    """Times of one of the reference's back ends, whose runs of a data set are stopped after
-    `limit` seconds; compiles what is not there yet."""
+    """Times of one of the reference compiler's back ends, whose runs of a data set are stopped
+    after `limit` seconds. Builds the server if necessary."""
     server = path.with_suffix(".server")
     if not server.exists():
         compile_server([futhark, backend, "--server", path.name, "-o", server.name], path.parent)
@@ -140,7 +141,7 @@ def ours(path, runs, options):
 
 
 def runtime():
-    """What stays as long as the runtime's source does."""
+    """A hash of the runtime's source."""
     text = hashlib.sha256()
     for source in sorted((ROOT / "crates" / "runtime" / "src").rglob("*.rs")):
         text.update(source.read_bytes())
@@ -148,8 +149,7 @@ def runtime():
 
 
 def code(path, of_runtime, options):
-    """What stays as long as the compiler makes the same of a program: its text for LLVM, or
-    its kernels, and the runtime."""
+    """A hash of the code generated for a program (LLVM IR or kernels) and of the runtime."""
     text = of_runtime.copy()
     dump = [compiler(), "dev", "--stage", options.backend or "llvm", path.name]
     text.update(subprocess.run(dump, cwd=path.parent, capture_output=True).stdout)
@@ -157,7 +157,8 @@ def code(path, of_runtime, options):
 
 
 def close(turn):
-    """Those that were not far behind another peer, or ours, on all data sets of a round."""
+    """The peers that are close to the fastest peer and to Bindrune on at least one data set of a
+    round."""
     peers = {who: times for who, times in turn.items() if who != "bindrune"}
     fastest = {key: AHEAD / FAR * time for key, time in turn["bindrune"].items()}
     for times in peers.values():
@@ -168,7 +169,7 @@ def close(turn):
 
 
 def round_of(futhark, folders, place, order, own, runs, options):
-    """What ours and some peers take, by who; `own` is what ours took so far."""
+    """Times of Bindrune and some peers, by contestant; `own` are Bindrune's times so far."""
     turn = {}
     for who in order:
         if who == "bindrune":
@@ -180,7 +181,7 @@ def round_of(futhark, folders, place, order, own, runs, options):
 
 
 def compare(futhark, folders, folder, path, options):
-    """One program: of each data set the fastest peer's time, ours and the ratio."""
+    """A program: the fastest peer's time, ours and the ratio for each data set."""
     place = path.relative_to(folder)
     first = round_of(futhark, folders, place, folders, {}, 1, options)
     own = first["bindrune"]
@@ -249,7 +250,7 @@ def figure_reference(options, notes):
 
 
 def report_reference(results):
-    """Lines of the report on this module's figure."""
+    """The report's lines on this figure."""
     rows = results.get("reference", {}).get("rows")
     if not rows:
         return []

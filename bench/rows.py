@@ -13,7 +13,7 @@ SHAPES = [(2000, 2000), (500_000, 8), (8, 500_000), (50_000, 80)]
 
 
 def input_file(entry, rows, columns):
-    """A file with a matrix, and a vector where the entry point takes one."""
+    """A file with a matrix, and a vector if the entry point takes one."""
     path = WORK / f"{entry}-{rows}x{columns}.in"
     if not path.exists():
         source = random.Random(rows)
@@ -26,7 +26,7 @@ def input_file(entry, rows, columns):
 
 
 def figure_rows(options, notes):
-    """Median run times, contestants taking turns."""
+    """Median run times, contestants alternating."""
     futhark, rows, good = build_futhark(PROGRAM, "rows", notes), {}, True
     for entry in ENTRIES:
         entrants = [Contestant(k, [exe, "-e", entry]) for k, exe in futhark.items()]

@@ -5,15 +5,14 @@
     python3 bench/run.py mini --only mssp      one figure, one benchmark
     python3 bench/run.py mini --rounds 9
 
-Figures: mini, small, basis, rows, lanes, functions, growth, check, build, startup,
-memory, cycles, generated, builds, levels, before, checks, ablation, nests, forced,
-scaling, middle, kernels, reference, tuned, gpu (README.md says what each means).
-Contestants that are not there are left out and named.  Needs gcc with OpenMP and
-nothing outside Python's standard library.  Environment: BINDRUNE (default
+Figures: mini, small, basis, rows, lanes, functions, growth, check, build, startup, memory, cycles,
+generated, builds, levels, before, checks, ablation, nests, forced, scaling, middle, kernels,
+reference, tuned, gpu (see README.md). Missing contestants are left out and reported. Needs gcc with
+OpenMP and nothing outside Python's standard library. Environment: BINDRUNE (default
 build/bindrune), FUTHARK (default: found in PATH), CC (default gcc), NVCC (default nvcc).
 
-Writes results.json and results.md beside this file, and gpu.svg; exits 1 if contestants
-disagree on a result.
+Writes results.json and results.md beside this file, and gpu.svg; exits 1 if contestants disagree on
+a result.
 """
 
 import argparse
@@ -51,7 +50,7 @@ TRIVIAL = "entry main (x: i32) : i32 = x + 1\n"
 
 
 def wall(command, repeats, **options):
-    """Median seconds of a command over several processes."""
+    """Median wall time in seconds of a command over several processes."""
     samples = []
     for _ in range(repeats):
         start = time.perf_counter()
@@ -61,7 +60,7 @@ def wall(command, repeats, **options):
 
 
 def program_of_300_lines():
-    """A file of 300 lines of code: the mini-benchmarks and test programs in one."""
+    """A file of 300 lines of code: the mini-benchmarks and test programs combined."""
     sources = [MINI] + [
         ROOT / "tests" / "programs" / "classic" / f"{name}.fut"
         for name in ["simulation", "linear_algebra", "sorting", "stencils"]
@@ -104,7 +103,7 @@ def figure_build(_options, notes):
 
 
 def figure_startup(_options, notes):
-    """Whole life of a process that adds 1 to a number."""
+    """The wall time of a process that adds 1 to a number."""
     path = WORK / "trivial.fut"
     path.write_text(TRIVIAL)
     made = build_futhark(path, "trivial", notes)
@@ -112,7 +111,7 @@ def figure_startup(_options, notes):
 
 
 def figure_memory(options, notes):
-    """Peak memory of reduce_plus over 10^8 integers, against the file's size."""
+    """Peak memory of reduce_plus over 10^8 integers, compared with the file's size."""
     data = WORK / f"memory-{options.memory_size}.in"
     data.write_bytes(random_i32s(options.memory_size, "memory"))
     size, row = data.stat().st_size, {}
@@ -124,8 +123,7 @@ def figure_memory(options, notes):
 
 
 def figure_machine(options, notes):
-    """What the vector units do, in cycles, and the make that the compiler's table
-    has nearest to it."""
+    """Cycles of the vector units, and the nearest processor model of the compiler's table."""
     cycles = measure()
     if "fma_f64_y" not in cycles:
         notes.add("the machine has no AVX2, so that the table of makes says nothing of it")
@@ -136,7 +134,7 @@ def figure_machine(options, notes):
 
 
 def figure_of_levels(options, notes):
-    """Code for several levels of processors."""
+    """Code for several processor levels."""
     if not tool("BINDRUNE", str(ROOT / "build" / "bindrune")):
         notes.add("bindrune is not built")
         return {"microseconds": {}, "agree": True}
@@ -144,14 +142,14 @@ def figure_of_levels(options, notes):
 
 
 def figure_of_change(options, notes):
-    """This compiler beside another."""
+    """This compiler compared with another one."""
     cases = listed(MINI, options.only, data_file, BASIS, BASIS_ENTRIES)
     small = [(name, MINI, data_file(name, 10_000)) for name in options.only]
     return figure_before(options, notes, cases, small)
 
 
 def figure_of_fusion(options, _notes):
-    """What fusion gains."""
+    """The gain of fusion."""
     return figure_ablation(options, MINI, data_file)
 
 
@@ -169,7 +167,7 @@ FIGURES = {
 
 
 def ratios(rows, peers):
-    """Best of `peers` over Bindrune's time, for the rows that have both."""
+    """The best time of `peers` over Bindrune's, for the rows that have both."""
     found = {}
     for name, row in rows.items():
         others = [row[p] for p in peers if p in row]

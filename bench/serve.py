@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Calls an entry point of a server, as an executable is called.
+"""Calls an entry point of a server with the command line of an executable.
 
     serve.py SERVER -e ENTRY -r RUNS --write-runtime-to=FILE (-b | -n) < values
 
-The reference compiler's benchmarks are compiled to servers; `bindrune bench
---skip-compilation` calls executables with the values of a data set on standard input. This
-stands between the two: values go to the server in a file, the entry point is called once to
-warm up and then RUNS times, what the server says that they took goes to FILE, a line each,
-and with `-b` the results come on standard output. The environment's BINDRUNE turns values in
-text into binary ones.
+The reference compiler's benchmarks are compiled to servers, but `bindrune bench --skip-compilation`
+calls executables with the values of a data set on standard input. This script adapts one to the
+other: values are passed to the server in a file, the entry point is called once as a warm-up and
+then RUNS times, the run times that the server reports are written to FILE, one per line, and with
+`-b` the results are written to standard output. The program in the environment variable BINDRUNE
+converts text values to binary ones.
 """
 
 import argparse
@@ -24,7 +24,7 @@ PR_SET_PDEATHSIG = 1
 
 
 def dies_along():
-    """What is stopped after a time takes its server along."""
+    """Makes the kernel kill the server when this process is killed at a time limit."""
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
@@ -36,7 +36,7 @@ class Server:
         self.answer()
 
     def answer(self):
-        """The lines of an answer; a failure ends everything."""
+        """The lines of a response; a failure ends the process."""
         lines = []
         for line in iter(self.process.stdout.readline, ""):
             line = line.rstrip("\n")
@@ -54,7 +54,7 @@ class Server:
 
 
 def values(folder):
-    """A file with the values on standard input, in the binary format."""
+    """Writes the values on standard input to a file, in the binary format."""
     data = sys.stdin.buffer.read()
     if not data.lstrip().startswith(b"b"):
         convert = [os.environ.get("BINDRUNE", "bindrune"), "data", "-b"]

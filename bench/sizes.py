@@ -1,11 +1,10 @@
-"""What builds cost: programs by a generator, and programs of other people.
+"""The cost of builds: generated programs, and third-party programs.
 
-`generated`: each program of `generated.py` at its sizes; seconds, processor
-seconds and peak memory of the compiler, and what a doubling costs beyond two; of some
-also to the imperative IR alone, where the optimiser is most of it.
-`builds`: the programs with test blocks below the folder in `BENCHMARKS` (a
-checkout of futhark-benchmarks, say), libraries left out; the reference compiler
-with its C compiler beside it where there is one.
+`generated`: each program of `generated.py` at its sizes; wall seconds, processor seconds and peak
+memory of the compiler, and the growth per doubling beyond a factor of two; for some also up to the
+imperative IR only, where the optimiser dominates. `builds`: the programs with test blocks below the
+folder in `BENCHMARKS` (for example a checkout of futhark-benchmarks), without libraries, compared
+with the reference compiler and its C compiler if available.
 """
 
 import math
@@ -18,11 +17,11 @@ from pathlib import Path
 from contest import CFLAGS, ROOT, WORK, tool
 from generated import MIDDLE, PROGRAMS
 
-LIMIT = 600  # seconds a build
+LIMIT = 600  # seconds per build
 
 
 def measured(command, env=None):
-    """Wall seconds, processor seconds and peak memory of a command that succeeds."""
+    """Wall seconds, processor seconds and peak memory of a command that must succeed."""
     start = time.perf_counter()
     child = subprocess.Popen(
         [str(word) for word in command], env=env,
@@ -67,7 +66,7 @@ def figure_generated(_options, notes):
 
 
 def programs(folder):
-    """The programs with test blocks below a folder, but for libraries."""
+    """The programs with test blocks below a folder, without libraries."""
     found = []
     for path in sorted(Path(folder).rglob("*.fut")):
         text = path.read_text(errors="replace")

@@ -1,7 +1,7 @@
-"""Tuning, for the figures: tuning files by `bindrune tune`, and how many runs a search for
-thresholds takes that knows the forest of comparisons, and one that does not.
+"""Tuning for the figures: tuning files by `bindrune tune`, and the number of runs of a search for
+thresholds with and without knowledge of the forest of versions.
 
-A program is tuned in a copy whose test blocks are the data sets that it is tuned on.
+A program is tuned in a copy whose test blocks are the training data sets.
 """
 
 import math
@@ -14,19 +14,19 @@ from forced import LIMIT, forest, logged, outcomes, paths, reached, with_params
 from lanes import compiler
 
 FOLDER = WORK / "tuned"
-# Settings within this of the best are as good.
+# The factor within which a setting is as good as the best.
 NOISE = 1.02
-# Seconds that the tuner has for a program: where each row is compared, there are as many paths as
-# rows have lengths.
+# The tuner's time budget per program in seconds. If each row is compared, there are as many paths
+# as row lengths.
 BUDGET = "120"
-# A blind search draws powers of two up to this one, so often.
+# The largest binary logarithm that a blind search draws, and the number of draws.
 GREATEST, DRAWS = 31, 20_000
-# How often it is followed to its end, and after how many draws it is ended.
+# The number of complete searches, and the most draws of each.
 REPEATS, MOST_DRAWS = 20, 5000
 
 
 def without_blocks(text):
-    """A program without its test blocks."""
+    """Removes the test blocks of a program."""
     lines, inside = [], False
     for line in text.splitlines():
         comment = line.lstrip().startswith("--")
@@ -37,7 +37,7 @@ def without_blocks(text):
 
 
 def with_cases(name, cases):
-    """A copy of a program whose test blocks are these cases, all of one entry point."""
+    """Writes a copy of a program whose test blocks are these cases, all of one entry point."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     program = FOLDER / f"{name}.fut"
     block = [f"-- ==\n-- entry: {cases[0].entry}"]
@@ -47,7 +47,7 @@ def with_cases(name, cases):
 
 
 class Tuner:
-    """`bindrune tune`; `there` says whether the compiler has it."""
+    """`bindrune tune`; `there` is true if the compiler has it."""
 
     def __init__(self):
         done = subprocess.run([compiler(), "tune", "--help"], capture_output=True)
@@ -55,7 +55,7 @@ class Tuner:
         self.known = {}
 
     def of(self, cases):
-        """The tuning file for one program, found on these cases; None without a tuner."""
+        """The tuning file of a program, found on these cases; None without a tuner."""
         if not self.there or not cases:
             return None
         key = tuple(case.name for case in cases)
@@ -64,16 +64,16 @@ class Tuner:
         return self.known[key]
 
     def tune(self, cases):
-        """The tuning file that is found."""
+        """Runs the tuner and returns the path of the tuning file."""
         program = with_cases(f"{cases[0].program}-{cases[0].entry}", cases)
         shell([compiler(), "tune", "--budget", BUDGET, program])
         return f"{program}.tuning"
 
 
 def explored(command, trees, data):
-    """What the paths of each tree come to on a data set, the other trees as they are:
-    microseconds and versions by path; and the sizes that parameters are compared with. None
-    if the default fails."""
+    """The paths of each tree on a data set, with default settings of the other trees:
+    microseconds and versions by path; and the sizes that parameters are compared with. None if
+    the default fails."""
     sizes = {}
 
     def run(path, limit):
@@ -89,13 +89,13 @@ def explored(command, trees, data):
     limit, rows = LIMIT + 5 * default[0] / 1e6, []
     for tree in trees:
         ran = [run(path, limit) for path in paths(tree)]
-        # What is cut off is no path to take, nor one of the versions to come to.
+        # A path that timed out is neither counted nor a target.
         rows.append([(found[0], reached(tree, outcomes(found[2]))) if found else (math.inf, None) for found in ran])
     return rows, sizes
 
 
 def versions_of(tree, setting, sizes):
-    """The versions that a setting leads to, as sizes decide."""
+    """The versions that a setting leads to with these sizes."""
     taken = {name: {setting[name] <= size for size in found} for name, found in sizes.items()}
     return reached(tree, taken)
 
@@ -114,29 +114,29 @@ def expected(tree, setting, sets):
 
 
 class Blind:
-    """A search that draws thresholds by chance. It need not be run: sizes decide which
-    versions a setting leads to."""
+    """A search that draws random thresholds. It is simulated, because sizes determine the
+    versions that a setting leads to."""
 
     def __init__(self, trees, sets):
         self.source, self.trees, self.sets = random.Random(1), trees, []
-        # Of each tree its parameters, and the sizes that these are compared with.
+        # The parameters of each tree, and the sizes that they are compared with.
         for tree in trees:
             names = sorted(names_of(tree))
             self.sets.append((names, [{name: sizes[name] for name in names if name in sizes} for sizes in sets]))
 
     def draw(self, at):
-        """What a tree's versions are on each data set, of one draw."""
+        """The versions of a tree on each data set for one random draw."""
         names, sets = self.sets[at]
         setting = {name: 2 ** self.source.uniform(0, GREATEST) for name in names}
         return expected(self.trees[at], setting, sets)
 
     def chance(self, at, good):
-        """How likely a draw leads to one of these; never hit counts as hit once."""
+        """The probability that a draw leads to one of these; at least one hit is assumed."""
         return max(sum(self.draw(at) in good for _ in range(DRAWS)), 1) / DRAWS
 
     def until_all(self, wanted):
-        """Draws on average until each tree has taken all its paths on all data sets, and
-        whether that came to an end each time."""
+        """The average number of draws until each tree has taken all its paths on all data sets,
+        and true if all searches ended."""
         total, ended = 0, True
         for _ in range(REPEATS):
             left = [[set(versions) for versions in rows] for rows in wanted]
@@ -153,10 +153,10 @@ class Blind:
 
 
 def search(command, cases):
-    """Runs of a search on these cases, and what is to be said of them: of one that takes
-    each path of each tree once for each data set; of a blind one until it has taken all of
-    these, too; and until it has, without knowing so, thresholds that are as good as the
-    best. None if a data set fails."""
+    """The numbers of runs of three searches on these cases, and remarks: one that takes each
+    path of each tree once per data set; a blind one until it has taken all of these paths; and a
+    blind one until it has thresholds as good as the best, without knowing it. None if a data set
+    fails."""
     trees = forest(cases[0])
     sets = [explored(command, trees, case.input()) for case in cases]
     if None in sets:
@@ -171,7 +171,7 @@ def search(command, cases):
         }
         chance *= blind.chance(at, good)
         wanted.append([{versions for time, versions in row if time < math.inf} for row in rows])
-    # The first run of a data set is the default's, whatever trees there are.
+    # The first run of a data set is that of the defaults, for all trees.
     known = sum(len(versions) - 1 for rows in wanted for versions in rows)
     draws, ended = blind.until_all(wanted)
     counts = {

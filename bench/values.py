@@ -9,13 +9,13 @@ CODES = {
     "  i8": "b", " i16": "h", " i32": "i", " i64": "q", "  u8": "B", " u16": "H", " u32": "I", " u64": "Q",
     " f32": "f", " f64": "d", "bool": "b",
 }
-# Python 3.11 makes no more random bytes than 256 MB at once.
+# Python 3.11 generates at most 256 MB of random bytes at once.
 BLOCK = 1 << 24
 TYPES = {code.strip(): code for code in CODES}
 
 
 def scalar(elem, value):
-    """The bytes of one number."""
+    """The bytes of a scalar."""
     code = CODES[TYPES[elem]]
     return b"b" + bytes([2, 0]) + TYPES[elem].encode() + struct.pack("<" + code, value)
 
@@ -63,7 +63,7 @@ def parse(data):
 
 
 def agree(left, right, tolerance):
-    """Equal integers; floats equal up to a relative tolerance."""
+    """Equality of integers, and of floats up to a relative tolerance."""
     if len(left) != len(right):
         return False
     for a, b in zip(left, right):

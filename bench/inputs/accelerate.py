@@ -1,4 +1,4 @@
-"""Inputs for the programs that come from the examples of Accelerate."""
+"""Inputs for the programs ported from the examples of Accelerate."""
 
 import hashlib
 import math
@@ -8,7 +8,7 @@ from .sets import array_of, made, normal, numbers, uniform
 
 
 def colours(source, rows, columns):
-    """Red, green and blue of a picture: a slope, a disc and some boxes, with a little noise."""
+    """Red, green and blue of an image: a gradient, a disc and some boxes, with a little noise."""
     boxes = [[source.random() for _ in range(4)] + [int(256 * source.random()) for _ in range(3)] for _ in range(12)]
     for i in range(rows):
         y = i / rows
@@ -41,7 +41,7 @@ def fft(source, rows, columns):
 @made("accelerate/kmeans/kmeans.fut", 5, 50000)
 @made("accelerate/kmeans/kmeans.fut", 5, 200000)
 def clusters(source, count, points):
-    """Points of the plane around so many centres."""
+    """Points of the plane around `count` centres."""
     centres = [(10 * math.cos(i), 10 * math.sin(i)) for i in range(count)]
     items = []
     for _ in range(points):
@@ -57,7 +57,7 @@ def clusters(source, count, points):
 @made("accelerate/nbody/nbody-bh.fut", 10000)
 @made("accelerate/nbody/nbody-bh.fut", 100000)
 def bodies(source, n):
-    """A cloud of bodies that hardly move."""
+    """A cloud of nearly stationary bodies."""
     yield numbers("i32", 1) + numbers("f32", 50, 1)
     for _ in range(3):
         yield normal(source, "f32", (n,), 0, 200)
@@ -68,7 +68,8 @@ def bodies(source, n):
 
 @made("accelerate/pagerank/pagerank.fut", 50000, 400000)
 def links(source, pages, count):
-    """Links in order of where they lead, to some pages many, and how many leave each page."""
+    """Links sorted by target, with a skewed distribution, and the number of links from each
+    page."""
     found = sorted({(int(pages * source.random() ** 3), int(pages * source.random())) for _ in range(count)})
     leaving = [0] * pages
     for _, page in found:
@@ -82,7 +83,7 @@ def links(source, pages, count):
 @made("accelerate/hashcat/hashcat.fut", 20000)
 @made("accelerate/hashcat/hashcat.fut", 400000)
 def words(source, n):
-    """Words of small letters and digits, and the sum of one of the first."""
+    """Words of lower-case letters and digits, and the hash of an early one."""
     letters = b"abcdefghijklmnopqrstuvwxyz0123456789"
     size = len(letters)
     found = [bytes([letters[int(size * source.random())] for _ in range(4 + int(9 * source.random()))]) for _ in range(n)]

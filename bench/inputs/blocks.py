@@ -1,4 +1,4 @@
-"""Data sets put beside the programs in a copy of the folder, and into their test blocks."""
+"""Installs data sets beside the programs in a copy of the folder, and in their test blocks."""
 
 import os
 import re
@@ -12,8 +12,8 @@ NAMED = re.compile(r'@\s*(\S+)|\$load\w+\s+"([^"]*)"')
 
 
 def install(original, copy):
-    """Gives the programs in a copy of the folder blocks with the made data sets, in place of
-    those whose files are missing; programs that lack nothing stay as they are."""
+    """Gives the programs in a copy of the folder test blocks with generated data sets, in place
+    of those whose files are missing. Programs without missing files are unchanged."""
     programs = {}
     for entry in SETS:
         programs.setdefault(entry.program, []).append(entry)
@@ -34,15 +34,16 @@ def install(original, copy):
 
 
 def without_missing(text, folder):
-    """A program without back ends' tags, the data sets whose files are not in the folder, and
-    the entry points of derivatives, which are last."""
+    """Removes tags of back ends, data sets whose files are missing, and the entry points of
+    derivatives, which are last."""
     text = re.sub(r"(?m)^-- tags \{.*\}\n", "", text)
     text = re.sub(r"(?ms)^(?:--[^\n]*\n)*entry diff .*?(?=^entry |^def |\Z)", "", text)
     return BLOCK.sub(lambda block: kept(block[0], folder), text)
 
 
 def kept(block, folder):
-    """A block without the data sets whose files are missing; a comment if none is left."""
+    """Removes data sets whose files are missing from a block; it becomes a comment if none is
+    left."""
     head, sets = [], []
     for line in block.splitlines(keepends=True):
         if BEGIN.match(line):
@@ -60,7 +61,7 @@ def present(lines, folder):
 
 
 def with_blocks(text, entries):
-    """A program with a block for each entry point that has made data sets."""
+    """Adds a block for each entry point that has generated data sets."""
     points = {}
     for entry in entries:
         source = f"made/{entry.name}.in"

@@ -1,11 +1,11 @@
-"""Holds our results on the made inputs against the reference's.
+"""Compares our results on the generated inputs with the reference compiler's.
 
     bench/inputs/check.py [parts of programs' names]
 
-Each program with made data sets is compiled by `bindrune build` and `futhark c` and run on
-each; integers have to be equal, floats up to a thousandth of their size or of a hundredth of
-the array's largest. The better of two times of each, in microseconds, says whether a size is
-a sensible one, no more.
+Each program with generated data sets is compiled by `bindrune build` and `futhark c` and run on
+each of them. Integers must be equal, and floats within a thousandth of their magnitude or of a
+hundredth of the array's largest. The smaller of two times of each, in microseconds, only indicates
+if a size is suitable.
 """
 
 import math
@@ -26,7 +26,7 @@ TOLERANCE, LIMIT = 1e-3, 60
 
 
 def close(a, b):
-    """Whether two arrays are equal, and if they are not how far they are from it."""
+    """Returns an empty text if two arrays agree, else a description of the difference."""
     if a.typecode != b.typecode or len(a) != len(b):
         return f"{len(a)} {a.typecode} and {len(b)} {b.typecode}"
     if a.typecode not in "fd":
@@ -40,7 +40,7 @@ def close(a, b):
 
 
 def outcome(command, data):
-    """The values that a program gives and its time, or why it does not."""
+    """Runs a program. Returns its values and time, or a text that says why it failed."""
     times = WORK / "times"
     try:
         done = subprocess.run([*command, "-b", "-r", "2", "-t", times], input=data, capture_output=True, timeout=LIMIT)

@@ -14,7 +14,7 @@ def series(_source, coefficients):
 @made("jgf/crypt/crypt.fut", 1 << 17)
 @made("jgf/crypt/crypt.fut", 1 << 22)
 def text(source, size):
-    """Keys of both ways and a text."""
+    """An encryption key, the decryption key, and a text."""
     for _ in range(2):
         yield integers(source, "u16", (52,), 1, 1 << 16)
     yield matrix("u8", (size,), source.randbytes(size))

@@ -1,4 +1,4 @@
-"""Inputs for programs of several kinds: time series of satellites, prices of options, points in space."""
+"""Inputs for miscellaneous programs: satellite time series, option prices, points in space."""
 
 import math
 
@@ -8,8 +8,8 @@ DAYS = [20170217, 20170317, 20170421, 20170616, 20170915, 20171215, 20180119, 20
 
 
 def pixels(source, count, size, cloudy):
-    """A time series a pixel: the seasons, a trend, perhaps a break, noise, and no value when
-    there were clouds."""
+    """A time series per pixel: seasons, a trend, sometimes a break, noise, and missing values
+    for clouds."""
     items, missing = [], float("nan")
     for _ in range(count):
         height, phase, trend = source.random(), 6 * source.random(), 0.01 * source.random()
@@ -36,7 +36,7 @@ def cloudy(source, count, size):
 
 
 def price(strike, years, deviation):
-    """What the right costs to buy at `strike` what costs one now."""
+    """The price of a call option with this strike on an asset whose price is 1."""
     def below(x):
         return (1 + math.erf(x / math.sqrt(2))) / 2
 
@@ -50,7 +50,7 @@ def price(strike, years, deviation):
 @made("misc/heston/heston64.fut", 200, 40)
 @made("misc/heston/heston64.fut", 1000, 40)
 def quotes(_source, count, rounds):
-    """Prices of options of several days and strikes, those far from one dearer than the middle."""
+    """Option prices for several maturities and strikes, with a volatility smile."""
     each = count // len(DAYS)
     days, strikes, prices = [], [], []
     for at, day in enumerate(DAYS):

@@ -10,7 +10,7 @@ from .sets import array_of, made, normal, numbers, uniform
 @made("parboil/histo/histo.fut", 256, 512)
 @made("parboil/histo/histo.fut", 1024, 2048)
 def histo(source, bins, points):
-    """Pixels that fall into bins around the middle ones, as in an image of a round beam."""
+    """Pixels concentrated in the middle bins, as in an image of a round beam."""
     middle, spread = bins * bins / 2, bins * bins / 16
     draw, last = source.gauss, bins * bins - 1
     pixels = [min(max(int(draw(middle, spread)), 0), last) for _ in range(points * points // 4)]
@@ -56,8 +56,8 @@ def tpacf(source, points, sets):
 
 @made("parboil/lbm/lbm.fut", 120, 150)
 def lbm(_source, side, height):
-    """A driven cavity at rest: weights of the directions, and walls with two driven layers
-    behind those above and below."""
+    """A lid-driven cavity at rest: lattice weights, and walls with two driven layers behind the
+    top and bottom ones."""
     plane, padding = side * side, 2
     cells = plane * (height + 2 * padding)
     weights = [1 / 3, *[1 / 18] * 6, *[1 / 36] * 12]

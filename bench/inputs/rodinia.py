@@ -9,7 +9,7 @@ from .sets import array_of, at_hand, integers, made, numbers, uniform
 
 
 def starts(degrees):
-    """Where each node's edges start."""
+    """The offsets of each node's edges."""
     found, at = [], 0
     for degree in degrees:
         found.append(at)
@@ -18,8 +18,8 @@ def starts(degrees):
 
 
 def network(source, degrees):
-    """Nodes with so many edges to random ones, the first of each to the next node, so that all
-    are reached."""
+    """Nodes with these numbers of edges to random nodes. The first edge of each leads to the
+    next node, so that all are reachable."""
     n = len(degrees)
     edges = []
     for node, degree in enumerate(degrees):
@@ -38,7 +38,7 @@ def breadth_first(source, nodes):
 
 
 def breadth_first_skewed(source, nodes):
-    """Many nodes of few edges and a few of up to 256."""
+    """Many nodes with few edges, and a few with up to 256."""
     yield from network(source, [1 + int(255 * source.random() ** 6) for _ in range(nodes)])
 
 
@@ -51,7 +51,7 @@ for variant in BFS:
 @made("rodinia/hotspot/hotspot.fut", 360, 512)
 @made("rodinia/hotspot/hotspot.fut", 60, 1024)
 def hotspot(source, iterations, side):
-    """Degrees of Kelvin, and watts of the cells, some blocks of which are hot."""
+    """Temperatures in kelvin, and power of the cells in watts, with some hot blocks."""
     yield numbers("i32", iterations)
     yield uniform(source, "f32", (side, side), 320, 345)
     hot = [[1e-3 * source.random() ** 4 for _ in range(16)] for _ in range(16)]
@@ -62,7 +62,7 @@ def hotspot(source, iterations, side):
 @made("rodinia/kmeans/kmeans.fut", 4000, 5)
 @made("rodinia/kmeans/kmeans.fut", 40000, 5)
 def kmeans(source, points, clusters):
-    """Points of 34 coordinates around centres."""
+    """Points with 34 coordinates around centres."""
     size = 34
     centres = [[10 * source.random() for _ in range(size)] for _ in range(2 * clusters)]
     draw, items = source.random, []
@@ -75,7 +75,7 @@ def kmeans(source, points, clusters):
 @made("rodinia/lavaMD/lavaMD.fut", 3, 100)
 @made("rodinia/lavaMD/lavaMD.fut", 5, 100)
 def lava(source, side, particles):
-    """Boxes in a cube with lists of their neighbours, and particles in them."""
+    """Boxes in a cube with lists of their neighbours, and their particles."""
     places = [(x, y, z) for z in range(side) for y in range(side) for x in range(side)]
     index = {place: i for i, place in enumerate(places)}
     near = [(x, y, z) for z in (-1, 0, 1) for y in (-1, 0, 1) for x in (-1, 0, 1) if (x, y, z) != (0, 0, 0)]
@@ -103,7 +103,7 @@ at_hand("rodinia/lavaMD/lavaMD.fut", "lavaMD/D2.in")
 @made("rodinia/lud/lud.fut", 512)
 @made("rodinia/lud/lud.fut", 1024)
 def lud(source, n):
-    """A matrix whose diagonal dominates."""
+    """A diagonally dominant matrix."""
     items = array.array("f", [source.random() for _ in range(n * n)])
     for i in range(n):
         items[i * n + i] += n
@@ -113,7 +113,7 @@ def lud(source, n):
 @made("rodinia/nn/nn.fut", 10, 400000)
 @made("rodinia/nn/nn.fut", 100, 400000)
 def nearest(source, results, records):
-    """Latitudes and longitudes of hurricanes and the place that they are to be near."""
+    """Latitudes and longitudes of hurricanes, and the target location."""
     yield numbers("i32", results) + numbers("f32", 30, 90)
     yield uniform(source, "f32", (records,), 7, 65)
     yield uniform(source, "f32", (records,), 0, 180)
@@ -122,7 +122,7 @@ def nearest(source, results, records):
 @made("rodinia/nw/nw.fut", 512)
 @made("rodinia/nw/nw.fut", 2048)
 def needleman(source, n):
-    """Penalties along the edges, and how well the letters of two sequences suit each other."""
+    """Penalties along the edges, and similarity scores of the letters of two sequences."""
     penalty, size = 10, n + 1
     first = array.array("i", [-penalty * i for i in range(size)])
     table = array.array("i")
@@ -143,7 +143,7 @@ def needleman(source, n):
 @made("rodinia/srad/srad.fut", 128, 128)
 @made("rodinia/srad/srad.fut", 502, 458)
 def speckles(source, rows, columns):
-    """An ultrasound image: two bright discs, speckled all over."""
+    """An ultrasound image: two bright discs with speckle noise."""
     items = []
     for i in range(rows):
         for j in range(columns):
@@ -162,8 +162,8 @@ def particles(source, side, frames, count):
 @made("rodinia/cfd/cfd.fut", 16)
 @made("rodinia/cfd/cfd.fut", 48)
 def cfd(_source, side):
-    """Square cells whose faces look inwards: inflow and outflow at the sides, walls above, below
-    and around a block in the flow."""
+    """Square cells with inward normals: inflow and outflow at the sides, walls above, below and
+    around a block in the flow."""
     solid = range(side // 3, side // 2)
     outside, wall = -2, -1
     faces = [(-1, 0), (1, 0), (0, -1), (0, 1)]

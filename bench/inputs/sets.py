@@ -1,7 +1,7 @@
-"""What the generators have in common: the list of data sets, their files, and random arrays.
+"""Shared parts of the generators: the list of data sets, their files, and random arrays.
 
-A generator takes a source of random numbers, seeded by its name and sizes, and the sizes, and
-yields the values of a data set in Futhark's binary format. Several programs may share one.
+A generator takes a random-number source, seeded by its name and sizes, and the sizes. It yields the
+values of a data set in Futhark's binary format. Several programs may share a generator.
 """
 
 import array
@@ -20,7 +20,8 @@ SETS = []
 
 @dataclass
 class Set:
-    """A data set of a program; `script` is what makes the arguments of the values, if anything does."""
+    """A data set of a program; `script` is the expression that computes the arguments from the
+    values."""
 
     program: str
     entry: str
@@ -34,7 +35,7 @@ class Set:
 
 
 def made(program, *sizes, entry="main", script=""):
-    """Marks a generator: a data set of the program's is made by it from these sizes."""
+    """Registers a generator as the source of a data set of a program with these sizes."""
 
     def mark(maker):
         SETS.append(Set(program, entry, maker, sizes, script))
@@ -44,7 +45,7 @@ def made(program, *sizes, entry="main", script=""):
 
 
 def at_hand(program, place):
-    """A data set whose file is below the folder in `DATA`, if there is one."""
+    """Registers a data set whose file is in the folder `DATA`, if there is one."""
     path = Path(os.environ.get("DATA", ""), place)
     if path.is_file():
         def real(_source, _name):
@@ -54,7 +55,7 @@ def at_hand(program, place):
 
 
 def file(entry):
-    """The path of a data set's file, which is made if it is not there yet."""
+    """The path of a data set's file, which is generated if missing."""
     path = FOLDER / f"{entry.name}.in"
     if not path.exists():
         FOLDER.mkdir(parents=True, exist_ok=True)
@@ -67,7 +68,7 @@ def file(entry):
 
 
 def array_of(elem, shape, items):
-    """The bytes of an array of numbers, from anything that yields them."""
+    """The bytes of an array, from an iterable of numbers."""
     return matrix(elem, shape, array.array(CODES[TYPES[elem]], items).tobytes())
 
 
@@ -84,11 +85,11 @@ def normal(source, elem, shape, mean, deviation):
 
 
 def integers(source, elem, shape, low, high):
-    """Integers from `low` to below `high`."""
+    """Integers from `low` to `high` - 1."""
     draw, width = source.random, high - low
     return array_of(elem, shape, [low + int(width * draw()) for _ in range(math.prod(shape))])
 
 
 def numbers(elem, *items):
-    """The bytes of numbers one after another, none an array."""
+    """The bytes of a sequence of scalars."""
     return b"".join(scalar(elem, item) for item in items)

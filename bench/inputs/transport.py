@@ -1,4 +1,4 @@
-"""Inputs for the two programs on neutrons that pass through matter."""
+"""Inputs for the two programs that simulate neutron transport."""
 
 import array
 
@@ -7,12 +7,12 @@ from values import matrix
 from .sets import array_of, integers, made, numbers, uniform
 
 NUCLIDES = 68
-# How many nuclides each of the materials has, fuel first.
+# The number of nuclides of each material, fuel first.
 PARTS = [34, 5, 4, 4, 27, 21, 21, 21, 21, 21, 9, 9]
 
 
 def materials(source):
-    """How many nuclides a material has, which they are, and how much of each there is."""
+    """The number of nuclides of each material, their indices, and their concentrations."""
     size = max(PARTS)
     kinds = []
     for parts in PARTS:
@@ -22,7 +22,8 @@ def materials(source):
 
 
 def cross_sections(source, points, lookups):
-    """A table of each nuclide in order of energy, and all energies with the places in the tables."""
+    """A table of each nuclide sorted by energy, and all energies with their positions in the
+    tables."""
     tables = [sorted(source.random() for _ in range(points)) for _ in range(NUCLIDES)]
     rows = array.array("d")
     for table in tables:
@@ -48,7 +49,7 @@ made("xsbench/xsbench.fut", 400, 200000)(cross_sections)
 @made("rsbench/rsbench.fut", 200, 20, 1000)
 @made("rsbench/rsbench.fut", 1000, 100, 10000)
 def resonances(source, poles, windows, lookups):
-    """Poles of each nuclide, and for each window of energies which of them count there."""
+    """The poles of each nuclide, and the poles of each energy window."""
     most_poles, most_windows = 2 * poles, 2 * windows
     counts, bounds = [], []
     for _ in range(NUCLIDES):

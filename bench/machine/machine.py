@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Measures what this machine's vector units do, and holds it against the
-compiler's table of makes of processors (crates/imp/src/machine.rs).
+"""Measures this machine's vector units, and compares them with the compiler's table of processor
+models (TABLE).
 
     python3 bench/machine/machine.py
 
-Needs gcc and nothing outside Python's standard library."""
+Needs gcc and nothing outside Python's standard library.
+"""
 
 import math
 import os
@@ -16,8 +17,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 TABLE = HERE.parent.parent / "crates" / "imp" / "src" / "machine.rs"
-# What the compiler's table calls a figure: the measured operation, and the bytes
-# of an element.
+# Names in the compiler's table: the measured operation, and the element size in bytes.
 FIGURES = {
     "product_f64": ("fma_f64", 8), "quotient_f64": ("div_f64", 8), "quotient_f32": ("div_f32", 4),
     "root_f64": ("sqrt_f64", 8), "root_f32": ("sqrt_f32", 4), "gather_f64": ("gather_f64", 8),
@@ -35,7 +35,7 @@ def measure():
 
 
 def makes():
-    """The compiler's table: figures of each make."""
+    """The compiler's table: the figures of each processor model."""
     found = {}
     for name, body in re.findall(r"pub const (\w+): Self = Self \{(.*?)\};", TABLE.read_text(), re.S):
         fields = re.findall(r"(\w+): ([\d.]+)(?: / ([\d.]+))?,", body)
@@ -44,7 +44,7 @@ def makes():
 
 
 def per_lane(cycles):
-    """Figures of the widest registers, a lane."""
+    """Figures of the widest registers, per lane."""
     widest, size = ("z", 64) if "fma_f64_z" in cycles else ("y", 32)
     return {
         figure: cycles[f"{operation}_{widest}"] * element / size
@@ -53,7 +53,7 @@ def per_lane(cycles):
 
 
 def compare(cycles):
-    """Figures here and of each make, and the make that is nearest."""
+    """Figures of this machine and of each model, and the nearest model."""
     here, table = per_lane(cycles), makes()
 
     def far(make):

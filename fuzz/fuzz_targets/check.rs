@@ -1,5 +1,5 @@
-//! The checker: any program gives a typed tree, or errors that can be shown, and
-//! not both.
+//! Fuzzes the type checker: any program gives either a typed tree or errors, and the errors can be
+//! rendered.
 
 #![no_main]
 
@@ -9,7 +9,7 @@ use syntax::render::render;
 use syntax::span::SourceMap;
 use syntax::symbol::Interner;
 
-/// The one file that there is.
+/// A loader with a single file.
 struct OneFile(Vec<u8>);
 
 impl Loader for OneFile {

@@ -1,6 +1,5 @@
-//! The text form of the IR at all levels: any text gives a program or an error.
-//! The verifier judges any program, and one that is valid is printed and read
-//! back as it is.
+//! Fuzzes the text form of the IR at all levels: any text gives a program or an error. The verifier
+//! accepts or rejects any program, and a valid one is printed and parsed back unchanged.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! The parser: any bytes give a tree or errors, which can be shown.
+//! Fuzzes the parser: any bytes give a tree or errors, and the errors can be rendered.
 
 #![no_main]
 
@@ -15,7 +15,7 @@ fuzz_target!(|data: &[u8]| {
     };
     let text = sources.get(file).map(|f| f.text().clone());
     let parsed = syntax::parse(&text.unwrap_or_default(), file, &interner);
-    // Rendering takes its time; the first ones will do.
+    // Rendering is slow, so only the first errors are rendered.
     for error in parsed.errors.iter().take(4) {
         assert!(!render(error, &sources, false).is_empty());
     }

@@ -1,12 +1,12 @@
-//! Readers of values, text and binary: any bytes give values or an error, and a
-//! value that was read is written and read back as it is.
+//! Fuzzes the text and binary readers of values: any bytes give values or an error, and values
+//! survive a round trip through both formats.
 
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use value::{Reader, Value, write_binary};
 
-/// Most bytes of a value that is written as text.
+/// The size in bytes from which a value is not written as text.
 const SHOWN: usize = 1 << 16;
 
 fuzz_target!(|data: &[u8]| {
@@ -21,7 +21,7 @@ fuzz_target!(|data: &[u8]| {
             assert!(same(&read, &value), "{read} {value}");
         }
     }
-    // A stream of unknown length that comes in pieces.
+    // The same bytes as a stream of unknown length.
     let mut reader = Reader::new(data);
     while let Ok(Some(_)) = reader.read_any() {}
 });
@@ -38,7 +38,7 @@ fn bits(value: &Value) -> (prim::ScalarType, Vec<i64>, Vec<u8>) {
     (value.scalar_type(), shape, value.bytes().to_vec())
 }
 
-/// Text keeps all but the payloads of NaNs.
+/// The text format keeps everything except the payloads of NaNs.
 fn same(x: &Value, y: &Value) -> bool {
     x.value_type() == y.value_type()
         && x.shape() == y.shape()

@@ -40,7 +40,7 @@ def main():
 
 
 def check_file(path, write, problems, used):
-    """Checks or rewrites one file; returns its number of cases with values."""
+    """Checks or rewrites one file; returns the number of its cases with values."""
     name = str(path.relative_to(ROOT))
     lines = path.read_text().splitlines()
     cases = [c for c in read_cases(lines) if c.error is None]
@@ -77,7 +77,7 @@ def agree(found, values):
 
 
 def write_output(lines, case, text):
-    """Puts the values of a case in place of those that stand there, if any do."""
+    """Replaces the output of a case, or adds one."""
     if case.expected is not None and case.end == case.line + 1:
         start = lines[case.line].index("} output {")
         lines[case.line] = f"{lines[case.line][:start]}}} output {{ {text} }}"

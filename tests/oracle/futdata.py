@@ -1,14 +1,12 @@
 """Test data of Futhark programs: the text form of values, and test blocks.
 
-A value is read as `Value(elem, shape, data)`: element type name, list of
-dimensions, nested Python lists (or one scalar).  `format_value` writes it back
-so that reading yields the same value bit for bit.  Integers wrap to the width
-of their type when written; floats round to it.
+A value is read as `Value(elem, shape, data)`: element type name, list of dimensions, nested Python
+lists (or one scalar). `format_value` writes it back so that reading yields the same value bit for
+bit. Integers wrap to the width of their type when written; floats round to it.
 
-A test block is what `futhark test` reads: comment lines with `==`, then
-`entry:`, `input { ... }` and `output { ... }` or `error: ...` lines.  The
-scripts here keep to one subset: inline values, each `input`, `output` and
-`error:` at the start of its own line.
+A test block consists of the comment lines that `futhark test` reads: `==`, then `entry:`, `input {
+... }` and `output { ... }` or `error: ...` lines. These scripts support a subset: inline values,
+with each `input`, `output` and `error:` at the start of its own line.
 """
 
 import math
@@ -38,8 +36,8 @@ def round_to(value, elem):
 
 
 def f32(value):
-    """Nearest f32.  +, -, *, / and sqrt of f32 done in double, then rounded
-    with this, are the exact f32 operations."""
+    """The nearest f32. The operations +, -, *, / and sqrt of f32, computed in double precision
+    and rounded by this function, are exactly those of f32."""
     return round_to(value, "f32")
 
 
@@ -58,7 +56,7 @@ TOKEN = re.compile(
 
 
 def parse_values(text):
-    """All values in `text`, in order."""
+    """Returns all values in `text`, in order."""
     pos, values = 0, []
     text = text.strip()
     while pos < len(text):
@@ -79,7 +77,7 @@ ESCAPE = re.compile(
 
 
 def unescape(match):
-    """The character of an escape sequence of Haskell."""
+    """Returns the character of a Haskell escape sequence."""
     nothing, letter, control, decimal, hexadecimal, octal, delete, name = match.groups()
     if nothing:
         return ""
@@ -131,7 +129,7 @@ def parse_value(text, pos):
 
 
 def retype(data, from_elem, elem):
-    """Later elements of an array take the type of the first."""
+    """Converts later elements of an array to the type of the first."""
     if isinstance(data, list):
         return [retype(d, from_elem, elem) for d in data]
     if elem in FLOATS:
@@ -158,7 +156,7 @@ def parse_scalar(match):
 
 
 class Empty(list):
-    """An array without rows that knows its shape, `Empty([0, 3])`."""
+    """An array without rows and with a known shape, such as `Empty([0, 3])`."""
 
     def __init__(self, shape):
         super().__init__()
@@ -172,7 +170,7 @@ def empty_data(shape):
 
 
 def shape_of(data, rank):
-    """The sizes of nested lists; what is below an empty list counts as 0."""
+    """The sizes of nested lists; dimensions inside an empty list are 0."""
     if isinstance(data, Empty):
         return data.shape
     if rank == 0:
@@ -181,7 +179,7 @@ def shape_of(data, rank):
 
 
 def value_of(kind, data):
-    """Python `data` as a Value of a type like `i32` or `[][]f64`."""
+    """Converts Python `data` to a Value of a type like `i32` or `[][]f64`."""
     elem = kind.rsplit("]", 1)[-1]
     return Value(elem, shape_of(data, kind.count("[")), data)
 
@@ -223,7 +221,7 @@ def format_float(number, elem):
 
 
 def same(a, b):
-    """Equal up to the last digits that libraries of functions differ in."""
+    """Equality up to the last digits, in which mathematical libraries differ."""
     return a.elem == b.elem and a.shape == b.shape and same_data(a.data, b.data, a.elem)
 
 
@@ -243,7 +241,7 @@ def same_data(a, b, elem):
 
 @dataclass
 class Case:
-    """One input of a test block; `line` counts from 0 in the file's lines."""
+    """One input of a test block; `line` is the index of its line in the file."""
 
     entries: list
     line: int
@@ -254,7 +252,7 @@ class Case:
 
 
 def read_cases(lines):
-    """The cases of all test blocks among a file's lines."""
+    """Returns the cases of all test blocks in a file's lines."""
     cases, entries, active, i = [], ["main"], False, 0
     while i < len(lines):
         line = lines[i]
@@ -288,7 +286,7 @@ def read_cases(lines):
 
 
 def braces(lines, first):
-    """The text between the braces that open on line `first`, and the line after."""
+    """Returns the text in the braces that open on line `first`, and the index of the next line."""
     text, i = "", first
     while True:
         text += lines[i][2:] + " "

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Writes the programs in `tests/programs/scalars`, one for each scalar type.
+"""Writes the programs in `tests/programs/scalars`, one per scalar type.
 
-They differ in nothing but the type and the edge values, so they come from the
-templates below.  Run this, then `check.py --write` for the expected values.
+They differ only in the type and the edge values, so they are generated from the templates below.
+Run this, then `check.py --write` for the expected values.
 """
 
 from pathlib import Path
@@ -289,7 +289,7 @@ def conversions():
             signed, width = INTS[t]
             top = 2 ** (width - 1) - 1 if signed else 2**width - 1
             values = array(t, [0, 1, 77, top, wrap(-1, t)] + [-top - 1, -100] * signed)
-        # An integer can overflow f16: its own entry points leave that type out.
+        # An integer can overflow f16, so its entry points omit that type.
         kinds = [k for k in targets if k != t and not (k == "f16" and t in INTS)]
         if t != "bool":
             kinds.append("bool")

@@ -1,4 +1,4 @@
-"""Sums whose payloads may be absent, which `None` stands for."""
+"""Sum types with payloads that may be absent, represented by `None`."""
 
 from registry import oracle
 
@@ -14,7 +14,7 @@ def totals(payloads):
 
 
 def when(present, n):
-    """The numbers below `n`, if present."""
+    """The numbers below `n` if present, else None."""
     return list(range(n)) if present else None
 
 
@@ -71,7 +71,7 @@ def nests(k, n):
 
 @oracle(ABSENT, "i64")
 def loops(k, n):
-    return total(when(k in (3, 5), n))  # there from step 2 to step 3, or at the end
+    return total(when(k in (3, 5), n))  # present from step 2 to step 3, or at the end
 
 
 @oracle(ABSENT, "[]i64")

@@ -1,4 +1,4 @@
-"""Accumulators, write by write."""
+"""Accumulators, one update at a time."""
 
 from futdata import Empty
 from registry import oracle

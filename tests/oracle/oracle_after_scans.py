@@ -1,4 +1,4 @@
-"""What is mapped over scanned elements, and rows of copies."""
+"""Maps over scanned arrays, and rows of copies."""
 
 from itertools import accumulate
 

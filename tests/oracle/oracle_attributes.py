@@ -1,4 +1,4 @@
-"""Values that do not matter, and loops without a loop."""
+"""Attributes: unspecified values, unrolled loops, and others that change code."""
 
 from itertools import accumulate
 

@@ -1,4 +1,4 @@
-"""Arrays of points that are read backwards."""
+"""Arrays that belong to one iteration each, read in the reverse order of iterations."""
 
 from registry import oracle
 

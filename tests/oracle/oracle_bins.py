@@ -1,4 +1,4 @@
-"""Histograms of more bins than chunks have copies of."""
+"""Histograms with too many bins for private copies per chunk."""
 
 from collections import defaultdict
 
@@ -13,7 +13,7 @@ def spread(k, i):
 
 
 def points(n, k, place):
-    """The points of each bin that there is, in order."""
+    """The values of each non-empty bin, in order."""
     found = defaultdict(list)
     for i in range(n):
         at = place(i)
@@ -23,7 +23,7 @@ def points(n, k, place):
 
 
 def digest(k, empty, values):
-    """Of a histogram whose other bins hold `empty`."""
+    """A checksum of a histogram whose other bins contain `empty`."""
     weights = sum(i % 101 + 1 for i in range(k))
     return empty * weights + sum((x - empty) * (b % 101 + 1) for b, x in values.items())
 

@@ -9,7 +9,7 @@ BASIS = "tests/programs/prelude/minimal_basis.fut"
 
 
 def running(op, xs, restart=None):
-    """Running results of `op`, begun again wherever `restart` is true."""
+    """Inclusive prefixes of `op`, restarted where `restart` is true."""
     out = []
     for i, x in enumerate(xs):
         fresh = i == 0 or (restart and restart[i])
@@ -89,7 +89,7 @@ def by_scan(xs):
 
 
 def twice(*names):
-    """Registers one function under the names of several entry points."""
+    """Registers one function for several entry points."""
 
     def register(kinds, function):
         for name in names:

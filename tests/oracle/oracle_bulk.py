@@ -33,7 +33,7 @@ def beside_nothing(xs):
 
 
 def compositions(xs, ys):
-    """All prefixes of the composition of x -> a x + b, the first applied first."""
+    """All prefixes of the composition of x -> a x + b, the first function applied first."""
     out = []
     for i in range(1, len(xs) + 1):
         a, b = 1, 0
@@ -202,7 +202,7 @@ def term(i):
 
 
 def exact_sums(n, k, start, place):
-    """Exact sums: what any order of addition comes close to."""
+    """Exact sums, which any order of addition approximates."""
     out = [Fraction(x) for x in start]
     for i in range(n):
         if 0 <= place(i) < k:

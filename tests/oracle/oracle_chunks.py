@@ -1,4 +1,4 @@
-"""Folds of rows."""
+"""Scans and reductions of rows."""
 
 from registry import oracle
 

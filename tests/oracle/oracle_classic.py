@@ -1,5 +1,5 @@
-"""Classic algorithms, each by another method than the Futhark program where
-there is one (sorting by `sorted`, primes by division, ...)."""
+"""Classic algorithms, by another method than the Futhark program where there is one (sorting by
+`sorted`, primes by division, ...)."""
 
 import math
 
@@ -45,7 +45,7 @@ def matvec(a, x):
 
 @oracle(ALGEBRA, "[][]f64")
 def lu(a):
-    """Doolittle's formulas, one entry of the result at a time."""
+    """Doolittle's formulas, one element of the result at a time."""
     n = len(a)
     out = [[0.0] * n for _ in range(n)]
     for i in range(n):
@@ -177,7 +177,7 @@ def life(steps, world):
 def escape(limit, c):
     z = 0
     for i in range(limit):
-        # A count that hangs on the last digits would differ between machines.
+        # A count that depends on the last digits would differ between machines.
         assert abs(abs(z) ** 2 - 4) > 1e-6
         if abs(z) > 2:
             return i

@@ -1,4 +1,4 @@
-"""Results that are computed column by column."""
+"""Results computed column by column."""
 
 from futdata import wrap
 from registry import oracle
@@ -8,7 +8,7 @@ BENCH = "bench/programs/columns.fut"
 
 
 def summed(rows):
-    """Each row added to those before it."""
+    """Prefix sums of rows."""
     out = []
     for row in rows:
         out.append([x + y for x, y in zip(row, out[-1])] if out else list(row))

@@ -1,4 +1,4 @@
-"""Functions that update parts of what they are given, at all points of a map."""
+"""Functions that update parts of their arguments, in all iterations of a map."""
 
 from registry import oracle
 

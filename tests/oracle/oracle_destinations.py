@@ -1,4 +1,4 @@
-"""Values that are written into other arrays."""
+"""Values written into other arrays."""
 
 from registry import oracle
 

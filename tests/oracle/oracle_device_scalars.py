@@ -1,4 +1,4 @@
-"""Scalars that are computed from elements."""
+"""Scalars computed from array elements."""
 
 from functools import reduce
 
@@ -8,7 +8,7 @@ FILE = "tests/programs/features/device_scalars.fut"
 
 
 def quotient(a, b):
-    """Rounded down."""
+    """The quotient, rounded down."""
     return a // b
 
 
@@ -53,7 +53,7 @@ def lowered(xs):
 def bounded(xs):
     least = xs[0]
     sofar = [max(xs[: i + 1]) for i in range(len(xs))]
-    # The first point stands for itself.
+    # The first element is copied.
     scanned = [sofar[0]] + [max(least, x) for x in sofar[1:]]
     return scanned, max(least, max(xs) + xs[2])
 

@@ -11,7 +11,7 @@ CENTERS = "examples/centers.fut"
 
 
 def named(path, entry, *kinds):
-    """Registers a function under a name that several programs have."""
+    """Registers a function for an entry point name that several programs share."""
 
     def register(function):
         def same(*args):
@@ -31,7 +31,7 @@ def dot(xs, ys):
 
 @named(DOT, "waves", "f64")
 def waves(n):
-    """Mean of sin^2 over whole turns is 1/2, and that of sin is 0."""
+    """The mean of sin^2 over whole periods is 1/2, and that of sin is 0."""
     if n == 0:
         return math.nan
     exact = 0.5

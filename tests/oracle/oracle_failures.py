@@ -1,4 +1,4 @@
-"""Programs that fail: the inputs on which they do not."""
+"""Failing programs, on inputs for which they succeed."""
 
 import math
 
@@ -14,7 +14,7 @@ BEYOND = "tests/programs/failures/beyond_reference.fut"
 
 
 def listed(path, entry, kinds, function):
-    """Registers a short function under an entry point's name."""
+    """Registers a short function as the oracle of an entry point."""
 
     def oracle_(*args):
         return function(*args)
@@ -24,7 +24,7 @@ def listed(path, entry, kinds, function):
 
 
 def tabled(table, places):
-    """The running results of the operator that looks up the larger place."""
+    """The inclusive prefixes of the operator that looks up the larger index."""
     out = []
     for i in places:
         out.append(table[max(out[-1] if out else 0, i)])

@@ -1,4 +1,4 @@
-"""The programs about one language feature each."""
+"""Programs for one language feature each."""
 
 from futdata import Empty, shape_of
 from registry import oracle
@@ -16,7 +16,7 @@ MIN, MAX = -(2**31), 2**31 - 1
 
 
 def columns(rows, n, m):
-    """Transpose of an n by m matrix that may be empty."""
+    """The transpose of an n by m matrix, which may be empty."""
     return [[rows[i][j] for i in range(n)] for j in range(m)] or Empty([m, n])
 
 
@@ -91,7 +91,7 @@ def pipeline(xs):
 
 @oracle(FUNCTIONS, "i32", "i32", "i32")
 def operators(a, b, c):
-    # `+^` binds like `+`, so `*` comes first; both lean to the left.
+    # `+^` has the precedence of `+`, so `*` binds tighter; both are left-associative.
     return a + b + c, b * c * a, 10 * (10 * a + b * c) + 1
 
 

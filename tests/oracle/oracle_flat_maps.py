@@ -1,4 +1,4 @@
-"""Maps whose function gives arrays of sizes of their own."""
+"""Maps whose function returns arrays of different sizes."""
 
 from itertools import accumulate, chain
 

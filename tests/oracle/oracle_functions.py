@@ -1,4 +1,4 @@
-"""The benchmark of mathematical functions: sums over rounds of a block."""
+"""The benchmark of mathematical functions: sums over repeated passes of a block."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Nests whose points have different amounts of work."""
+"""Nests whose iterations have different amounts of work."""
 
 from itertools import permutations
 
@@ -8,7 +8,7 @@ IRREGULAR = "bench/programs/irregular.fut"
 
 
 def both(name, *kinds):
-    """The same for an entry point and the one that runs in order."""
+    """Registers a function for an entry point and its sequential variant."""
 
     def tied(function):
         for entry in (name, f"{name}_in_order"):

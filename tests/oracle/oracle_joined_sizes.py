@@ -1,4 +1,4 @@
-"""Sizes where control flow joins, names that hide others, lengths of what exists."""
+"""Sizes at control-flow joins, shadowed names, lengths of existential sizes."""
 
 from registry import oracle
 

@@ -1,4 +1,4 @@
-"""Operations over many elements, and failures among many elements."""
+"""Operations on many elements, and failures among many elements."""
 
 import math
 from fractions import Fraction
@@ -51,7 +51,7 @@ def compose_floats(n, places):
 
 
 def composed(steps):
-    """The product of all factors, and what all prefixes make of 0."""
+    """The product of all factors, and 0 under all prefixes of the composition."""
     a, b, bs = 1.0, 0.0, []
     for c, d in steps:
         a, b = a * c, b * c + d
@@ -95,7 +95,7 @@ def moved(n):
 
 @oracle(LARGE, "f64")
 def steps(n, k):
-    """The element in the middle from those that reach it in k steps."""
+    """The middle element, as a sum over those that reach it in k steps."""
     weights = {0: 1}
     for _ in range(k):
         wider = {}

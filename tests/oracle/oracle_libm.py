@@ -1,6 +1,6 @@
-"""Expected values of `tests/programs/prelude/libm_*.fut` and `special_*.fut`: no
-argument is off.  What is right, MPFR has said in the inputs
-(`libm/make_points.py`, which wrote the files)."""
+"""Expected values of `tests/programs/prelude/libm_*.fut` and `special_*.fut`: no argument is
+off. The correct results are in the inputs, computed with MPFR by `libm/make_points.py`, which
+generated the files."""
 
 import re
 from pathlib import Path
@@ -9,7 +9,7 @@ from registry import ORACLES
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 FOLDER = ROOT / "tests" / "programs" / "prelude"
-# name, parameters: those before the last are the arguments, in bits.
+# The name and the parameters: all but the last are the arguments, as bits.
 ENTRY = re.compile(r"^entry (\w+) \[n\] (.*\[n\]\w+\)): ", re.M)
 
 for path in [*FOLDER.glob("libm_*.fut"), *FOLDER.glob("special_*.fut")]:

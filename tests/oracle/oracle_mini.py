@@ -70,7 +70,7 @@ def redomap_nt(a, b, n):
 
 
 def normal_cdf(d):
-    """Abramowitz and Stegun 26.2.17, as the program: its error shows in the sixth digit."""
+    """Abramowitz and Stegun 26.2.17, as in the program, since its error affects the sixth digit."""
     k = 1 / (1 + 0.2316419 * abs(d))
     factors = [0.319381530, -0.356563782, 1.781477937, -1.821255978, 1.330274429]
     poly = sum(f * k ** (i + 1) for i, f in enumerate(factors))

@@ -1,4 +1,4 @@
-"""Scans and reductions of one value."""
+"""Scans and reductions of one loop-invariant value."""
 
 from functools import reduce
 from itertools import accumulate

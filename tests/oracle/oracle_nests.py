@@ -1,4 +1,4 @@
-"""The programs of `bench/programs/nests` by other ways: brute force, sums in doubles."""
+"""The programs of `bench/programs/nests`, by other methods: brute force, sums in doubles."""
 
 from collections import deque
 from itertools import accumulate, permutations

@@ -1,4 +1,4 @@
-"""Histograms by the sizes that decide where their bins are."""
+"""Histograms with the sizes that determine where their bins are stored during accumulation."""
 
 from registry import oracle
 
@@ -14,7 +14,7 @@ def digest(xs):
 
 
 def fold(k, empty, points, op):
-    """A histogram of pairs of bins and values."""
+    """A histogram of (bin, value) pairs."""
     bins = [empty] * k
     for at, value in points:
         if 0 <= at < k:

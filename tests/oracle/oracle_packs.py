@@ -1,4 +1,4 @@
-"""Filters, partitions and scatters whose places follow one another, or not."""
+"""Filters, partitions and scatters, with consecutive and other indices."""
 
 from registry import oracle
 
@@ -10,7 +10,7 @@ def weighed(xs):
 
 
 def chosen(k, i):
-    """Whether an element stays."""
+    """Returns true if an element is kept."""
     if k == 0:
         return False
     return i % 512 < 300 if k > 4 else i * i % 7 % 5 < k
@@ -63,7 +63,8 @@ def placed(n, k):
 
 
 def put(n, k, room, by, value):
-    """What lies where the counts of what is chosen, and `by`, say."""
+    """An array with the values written at indices given by the count of chosen elements and
+    `by`."""
     out, count = [1] * room, 0
     for i in range(n):
         if chosen(k, i):

@@ -1,6 +1,7 @@
-"""The programs of `bench/programs/nests` whose data come with papers: in doubles, by other ways where there are some.
+"""The programs of `bench/programs/nests` with data from papers, in doubles, by other methods where
+there are some.
 
-Their expected values have six decimals, as the reference's executables print them.
+Their expected values have six decimals, as printed by the reference compiler's executables.
 """
 
 import cmath
@@ -37,7 +38,7 @@ def main(alpha, _x, _y, _z, places, _nx, _ny, _nz, neighbours, counts, vs, xs, y
 
 
 def second_derivative(grid):
-    """Factors of the point before, the point and the point after; none at the ends."""
+    """Factors of the previous, current and next grid point; 0 at both ends."""
     factors = [(0.0, 0.0, 0.0)]
     for a, b, c in zip(grid, grid[1:], grid[2:]):
         before, after = 2 / (b - a) / (c - a), 2 / (c - b) / (c - a)
@@ -55,7 +56,7 @@ def applied(factors, row):
 
 
 def solved(rate, factors, row):
-    """The x for which `rate` x less half of what the factors make of it is the row (Thomas's algorithm)."""
+    """Solves the tridiagonal system `rate x - factors x / 2 = row` by Thomas's algorithm."""
     slopes, shifts = [0.0], [0.0]
     for (before, at, after), y in zip(factors, row):
         pivot = rate - at / 2 + before / 2 * slopes[-1]
@@ -115,7 +116,7 @@ def motion(places, weights, noise):
 
 
 def path_of(correlation, volatility, drift, start, steps):
-    """The prices' logarithms are sums over the dates."""
+    """A path of prices, whose logarithms are sums over the dates."""
     logarithms = []
     for step, vols, drifts in zip(steps, volatility, drift):
         shocks = [sum(s * c for s, c in zip(step[:j + 1], row)) for j, row in enumerate(correlation)]
@@ -141,7 +142,8 @@ def main__(contract, paths, directions, correlations, volatilities, drifts, star
 
 
 def laguerre(n):
-    """Points and weights, the points between changes of the polynomial's sign."""
+    """Points and weights of Gauss-Laguerre quadrature; the points are found between sign changes
+    of the polynomial."""
 
     def at(x, degree):
         this, before = 1.0, 0.0

@@ -1,4 +1,4 @@
-"""Sums with arrays, the sizes of such payloads, and the order of evaluation."""
+"""Sum types with arrays, the sizes of such payloads, and the order of evaluation."""
 
 from registry import oracle
 
@@ -8,7 +8,7 @@ ORDER = "tests/programs/features/evaluation_order.fut"
 
 
 def iota(n):
-    """The payload of `n` numbers from 0, or None where `n` is not positive."""
+    """The payload of `n` numbers from 0; None if `n` is not positive."""
     return list(range(n)) if n > 0 else None
 
 
@@ -28,7 +28,7 @@ def looped(n):
 
 @oracle(SUMS, "i64")
 def whiled(n):
-    return min(n, 3)  # the payload goes in the third step
+    return min(n, 3)  # the payload is dropped in the third step
 
 
 @oracle(SUMS, "i64")
@@ -73,7 +73,7 @@ def polymorphic(b, n):
 
 @oracle(SUMS, "[]i64")
 def inside(m, n):
-    # At j, i * j less (i - 1) times j.
+    # At j, i * j minus (i - 1) times j.
     return [sum(range(n)) if i > 0 and i % 2 == 0 else 0 for i in range(m)]
 
 
@@ -92,7 +92,7 @@ def records(b, n):
 
 
 def found(xs):
-    """How many numbers are above 2, where that is more than one."""
+    """The number of elements above 2 if that is more than one, else 0."""
     count = sum(x > 2 for x in xs)
     return count if count > 1 else 0
 

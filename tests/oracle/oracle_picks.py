@@ -1,4 +1,4 @@
-"""Records that are made of rows."""
+"""Arrays of records made from rows."""
 
 from registry import oracle
 
@@ -25,7 +25,7 @@ def changed(rows, places):
 def searched(tables, keys):
     out = []
     for table in tables:
-        # The first of the rows whose key is no less, else the last one.
+        # The first of the rows whose key is not less, else the last one.
         at = [next((i for i, row in enumerate(table) if row[0] >= key), len(table) - 1) for key in keys]
         out.append([table[i][1] + table[(i + 1) % len(table)][1] for i in at])
     return out

@@ -1,4 +1,4 @@
-"""The operator `**` on floats: exact powers, and what has to be equal."""
+"""The operator `**` on floats: exact powers, and expressions that must be equal."""
 
 from registry import oracle
 
@@ -6,7 +6,7 @@ POWERS = "tests/programs/scalars/powers.fut"
 
 
 def listed(entry, kind, function):
-    """Registers a short function under an entry point's name."""
+    """Registers a short function as the oracle of an entry point."""
 
     def oracle_(*args):
         return function(*args)

@@ -1,4 +1,4 @@
-"""Recursive functions that take functions."""
+"""Recursive higher-order functions."""
 
 from registry import oracle
 

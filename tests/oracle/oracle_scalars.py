@@ -1,9 +1,8 @@
-"""Scalar arithmetic of each type: integers of unbounded size that wrap at the
-end; floats in double precision, rounded once at the end.
+"""Scalar arithmetic of each type: integers of unbounded size wrapped at the end; floats in double
+precision, rounded once at the end.
 
-For the basic operations on f16 and f32 that is exactly the operation in the
-narrow type; for the functions it is its correctly rounded value, up to the
-double library's own error.
+For the basic operations on f16 and f32 that is exactly the operation in the narrow type. For
+functions it is the correctly rounded value, up to the error of the double-precision library.
 """
 
 import math
@@ -98,7 +97,7 @@ def int_oracles(t):
 
 
 def ieee(op, x, y):
-    """x op y where Python raises instead of yielding inf or nan."""
+    """Returns x op y, with inf or nan where Python raises."""
     try:
         return op(x, y)
     except (ZeroDivisionError, ValueError):
@@ -168,8 +167,8 @@ def function_oracles(t):
     pi = math.pi
 
     def table(name, *functions):
-        """An oracle that applies each function to all elements; a function of
-        two arguments gets the reversed array for the second."""
+        """An oracle that applies each function to all elements. A function of two arguments gets
+        the reversed array as the second."""
 
         def apply(a):
             pairs = list(zip(a, a[::-1]))
@@ -197,7 +196,7 @@ def function_oracles(t):
 
 
 def convert(x, source, target):
-    """A signed integer becomes a wider unsigned one by zero extension."""
+    """Converts a scalar. A signed integer is zero-extended to a wider unsigned type."""
     if target == "bool":
         return x != 0
     if source in INTS and target in INTS and target.startswith("u"):
@@ -227,3 +226,32 @@ for name in FLOATS:
     float_oracles(name)
     function_oracles(name)
 conversion_oracles()
+
+
+LARGE = SCALARS + "large_literals.fut"
+
+
+@oracle(LARGE, "f64", "f64", "f64", "f64")
+def doubles(x):
+    return x * float(2**64 - 1), x * float(2**63), x * 1e24, x * -float(2**63 + 1)
+
+
+@oracle(LARGE, "f32", "f32")
+def singles(x):
+    return x * float(2**64), x * -float(2**63)
+
+
+@oracle(LARGE, "u64", "u64")
+def unsigned(x):
+    return wrap(x * (2**64 - 1), "u64"), wrap(x * (2**63 + 1), "u64")
+
+
+@oracle(LARGE, "i64")
+def least(x):
+    return wrap(x * -(2**63), "i64")
+
+
+@oracle(LARGE, "[]i32")
+def matched(xs):
+    cases = [float(2**64 - 1), -1.0, -float(2**64 - 1), -float(2**63)]
+    return [cases.index(x) + 1 if x in cases else 5 for x in xs]

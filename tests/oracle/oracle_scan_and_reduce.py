@@ -1,4 +1,4 @@
-"""Scans and reductions of one array, each by itself."""
+"""Scans and reductions of one array, computed separately."""
 
 from itertools import accumulate
 from math import prod

@@ -1,4 +1,4 @@
-"""Arrays that the threads of a block share: by running totals, point by point."""
+"""Arrays in shared memory, by sequential running totals."""
 
 from itertools import accumulate
 
@@ -76,7 +76,7 @@ def rows_of_rows(n, k, m):
         for xs in xss:
             total = 0
             for x in xs:
-                # The remainder has the sign of a positive divisor, as all is positive.
+                # All operands are positive, so the remainder has the sign of the divisor.
                 total = (total * ((1 + x % 3) % 1009) + x + top % 11) % 1009
             composed.append(total)
         tops.append(i32(top + sum(composed)))

@@ -1,4 +1,4 @@
-"""Conditionals and calls that compute the same."""
+"""Branches and calls with common subexpressions."""
 
 import futdata
 from registry import oracle

@@ -1,4 +1,4 @@
-"""Segments that share what they reduce, in two dimensions."""
+"""Reductions whose segments share their inputs in two dimensions."""
 
 from oracle_tiles import along, columns, i32, weigh
 from registry import oracle

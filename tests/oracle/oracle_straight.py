@@ -1,4 +1,5 @@
-"""Short vectors and turns over an array: numbers are rounded after each step, as many steps add up."""
+"""Short vectors and loops over an array. Numbers are rounded after each step, because many steps
+add up."""
 
 from math import sqrt
 

@@ -1,4 +1,4 @@
-"""Oracle for `tests/programs/features/strings.fut`."""
+"""The oracle of `tests/programs/features/strings.fut`."""
 
 from registry import oracle
 

@@ -1,4 +1,4 @@
-"""Histograms of points that are dear to compute."""
+"""Histograms with expensive iterations."""
 
 from functools import lru_cache
 

@@ -1,4 +1,4 @@
-"""What combinators in maps compute of their own index alone."""
+"""Combinators in maps that depend on their own index only."""
 
 from registry import oracle
 

@@ -1,4 +1,4 @@
-"""Functions that call themselves last, as loops."""
+"""Tail-recursive functions, as loops."""
 
 from registry import oracle
 

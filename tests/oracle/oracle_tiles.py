@@ -1,4 +1,4 @@
-"""Points that share what their loops read."""
+"""Iterations that share the data read by their loops."""
 
 from registry import oracle
 

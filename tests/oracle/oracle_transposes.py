@@ -1,4 +1,4 @@
-"""Copies that transpose: nothing is where it should not be."""
+"""Transposing copies: the number of misplaced elements is 0."""
 
 from registry import oracle
 

@@ -1,4 +1,4 @@
-"""Pairs of indices that are counted as one."""
+"""Pairs of indices in a collapsed index space."""
 
 from futdata import wrap
 from registry import oracle

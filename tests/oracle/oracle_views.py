@@ -1,4 +1,4 @@
-"""Views into flat arrays, element by element."""
+"""Views of flat arrays, element by element."""
 
 from itertools import product
 
@@ -9,7 +9,7 @@ VIEWS = "tests/programs/features/flat_views.fut"
 
 
 def view(xs, offset, dims):
-    """Nested lists: `dims` are size and stride of each dimension."""
+    """Returns nested lists; `dims` has the size and stride of each dimension."""
     if not dims:
         assert 0 <= offset < len(xs)
         return xs[offset]

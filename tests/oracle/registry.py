@@ -1,14 +1,14 @@
-"""Where the oracle scripts list which entry point each function recomputes."""
+"""The registry of oracles: the function that recomputes each entry point."""
 
 ORACLES = {}
 
 
 def oracle(path, *kinds):
-    """Registers a function as the oracle of the entry point of its own name.
+    """Registers a function as the oracle of the entry point of the same name.
 
-    `path` is relative to the repository; `kinds` are the result types, such as
-    `i32` or `[][]f64` (several where the entry point yields a tuple).  A
-    trailing underscore keeps a name clear of Python's own and is dropped.
+    `path` is relative to the repository; `kinds` are the result types, such as `i32` or `[][]f64`
+    (several if the entry point returns a tuple). A trailing underscore, which avoids clashes with
+    Python's names, is dropped.
     """
 
     def register(function):

@@ -1,8 +1,8 @@
-//! Finds the rewrite that breaks a program: the least amount of fuel with which a
-//! command fails, and what that last rewrite did.
+//! Bisects the optimiser's rewrites: finds the least amount of fuel with which a command fails, and
+//! the pass that makes the last rewrite.
 //!
-//! Needs a command that succeeds without rewrites and fails with all of them, where
-//! `{fuel}` stands for the amount.
+//! Requires a command, with `{fuel}` in place of the amount, that succeeds without rewrites and
+//! fails with all of them.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -12,10 +12,10 @@ const USAGE: &str = "usage: cargo xtask bisect FILE [COMMAND WORD...]
 The words may hold {fuel} and {file}; without a command the test blocks of FILE are
 run: build/bindrune test --no-terminal --pass-compiler-option=--fuel={fuel} {file}";
 
-/// Amounts of fuel beyond this are taken for all.
+/// The amount of fuel that counts as unlimited.
 const MOST: u64 = 1 << 40;
 
-/// The task.
+/// Runs the task.
 pub fn task(root: &Path) -> Result<(), String> {
     let mut words = std::env::args().skip(2);
     let file = match words.next() {
@@ -43,7 +43,7 @@ pub fn task(root: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// The least amount with which `holds` is false, given that it is true for 0.
+/// Returns the least amount with which `holds` is false. `holds(0)` must be true.
 fn least_failing(holds: impl Fn(u64) -> Result<bool, String>) -> Result<u64, String> {
     let (mut good, mut bad) = (0, 1);
     while holds(bad)? {
@@ -72,7 +72,7 @@ fn succeeds(command: &[String], fuel: u64, file: &str) -> Result<bool, String> {
     Ok(status.success())
 }
 
-/// The first pass whose outcome depends on the last unit.
+/// Returns the first pass whose output depends on the last unit of fuel.
 fn stage_of(compiler: &str, file: &str, fuel: u64) -> Result<String, String> {
     let text = |stage: &str, fuel: u64| {
         let amount = fuel.to_string();

@@ -1,7 +1,7 @@
-//! The demonstration: three programs, compiled and run on inputs of real size.
+//! The demonstration: three programs, compiled and run on large inputs.
 //!
-//! Needs `build/bindrune`; the executables, their run times and the picture go
-//! to `build/demo` and `build/mandelbrot.png`.
+//! Requires `build/bindrune`. Executables and run times are written to `build/demo`, the image to
+//! `build/mandelbrot.png`.
 
 use crate::Outcome;
 use std::fmt::Display;
@@ -12,7 +12,7 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 use value::{Reader, Value};
 
-/// How often each program runs; its run time is the median.
+/// The number of runs of each program; the median is reported.
 const RUNS: usize = 5;
 
 /// A program of `examples/` with an input.
@@ -21,7 +21,7 @@ struct Show {
     entry: &'static str,
     what: &'static str,
     input: &'static str,
-    /// Makes a line about the results.
+    /// Returns a line about the results.
     report: fn(&Path, &[Value]) -> Result<String, String>,
 }
 
@@ -81,7 +81,7 @@ pub fn run(root: &Path) -> Outcome {
     Ok(())
 }
 
-/// The values as text.
+/// Formats the values as text.
 fn numbers(_: &Path, values: &[Value]) -> Result<String, String> {
     let mut text = b"result:".to_vec();
     for value in values {
@@ -91,7 +91,7 @@ fn numbers(_: &Path, values: &[Value]) -> Result<String, String> {
     String::from_utf8(text).map_err(|e| e.to_string())
 }
 
-/// Rows of pixels of three bytes, written as a picture.
+/// Writes an RGB image of shape `[height][width][3]` as PNG.
 fn picture(root: &Path, values: &[Value]) -> Result<String, String> {
     let [image] = values else {
         return Err("the picture is missing".to_owned());
@@ -114,7 +114,7 @@ fn picture(root: &Path, values: &[Value]) -> Result<String, String> {
     Ok(format!("result: build/mandelbrot.png, {share:.2} % of it in the set"))
 }
 
-/// The median of a file of microseconds, one run a line.
+/// Returns the median of a file of run times in microseconds, one per line.
 fn median(path: &Path) -> Result<f64, String> {
     let text = std::fs::read_to_string(path).map_err(|e| problem(path, e))?;
     let mut times: Vec<f64> = text.lines().filter_map(|line| line.parse().ok()).collect();
@@ -122,13 +122,13 @@ fn median(path: &Path) -> Result<f64, String> {
     times.get(times.len() / 2).copied().ok_or_else(|| problem(path, "no run times"))
 }
 
-/// What the command writes to standard output, given `input`.
+/// Runs the command with `input` and returns its standard output.
 fn output(command: &mut Command, input: &str) -> Result<Vec<u8>, String> {
     let name = Path::new(command.get_program()).to_owned();
     let fails = |error: std::io::Error| problem(&name, error);
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().map_err(fails)?;
     if let Some(mut stdin) = child.stdin.take() {
-        // Whoever fails early need not read its input; the status tells.
+        // A process that fails early may not read its input; its status reports the failure.
         drop(stdin.write_all(input.as_bytes()));
     }
     let finished = child.wait_with_output().map_err(fails)?;

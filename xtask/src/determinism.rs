@@ -1,15 +1,15 @@
-//! The same source and options give the same bytes: compiles each program of
-//! `examples/`, `tests/programs/` and `bench/programs/` twice with
-//! `build/bindrune` and compares the executables.
+//! Checks that compilation is deterministic: compiles each program of `examples/`,
+//! `tests/programs/` and `bench/programs/` twice with `build/bindrune` and compares the
+//! executables.
 //!
-//! Programs that the compiler refuses have to be refused with the same words.
+//! Programs that the compiler rejects must be rejected with the same messages.
 
 use crate::Outcome;
 use harness::programs::ours;
 use std::path::Path;
 use std::process::Command;
 
-/// Compiles everything twice.
+/// Compiles each program twice.
 pub fn run(root: &Path) -> Outcome {
     let programs = ours(root)?;
     let folder = root.join("build/determinism");
@@ -35,14 +35,14 @@ pub fn run(root: &Path) -> Outcome {
     Err(different.join("\n"))
 }
 
-/// What came of a program.
+/// The result of a compilation.
 #[derive(PartialEq, Eq)]
 struct Compiled {
     executable: Option<Vec<u8>>,
     messages: Vec<u8>,
 }
 
-/// Compiles `program` with a fresh process.
+/// Compiles `program` in a new process.
 fn compile(root: &Path, program: &Path, to: &Path) -> Result<Compiled, String> {
     let compiler = root.join("build/bindrune");
     let finished = Command::new(&compiler)

@@ -1,12 +1,11 @@
-//! `cargo xtask figures [FOLDER]`: the papers' figures, drawn from what was measured.
+//! `cargo xtask figures [FOLDER]`: draws the papers' figures from measurements.
 //!
-//! Reads `data.json` in the folder (default `docs/figures`), which `bench/figures.py`
-//! writes, and writes beside it a plot a figure (SVG) and the report `index.html`. Plots
-//! and report are functions of the data alone: text keeps to generic fonts and nothing is
-//! asked of the machine, so that the same data give the same bytes.
+//! Reads `data.json` in the folder (default `docs/figures`), which `bench/figures.py` writes, and
+//! writes a plot per figure (SVG) and the report `index.html` beside it. The output depends on the
+//! data alone, not on the machine: text uses generic fonts, so the same data give the same bytes.
 //!
-//! What a figure shows and what its paper says of it stands in [`papers`]; [`data`] knows
-//! the file, [`plot`] and [`page`] how things look.
+//! [`papers`] defines the figures and the papers' claims, [`data`] reads the file, [`plot`] and
+//! [`page`] define the layout.
 
 mod claims;
 mod data;
@@ -17,10 +16,10 @@ mod plot;
 use crate::Outcome;
 use std::path::Path;
 
-/// A file of the report: its name in the folder and its text.
+/// A file of the report: its name and text.
 type File = (String, String);
 
-/// Draws the figures.
+/// Runs the task.
 pub fn task(root: &Path) -> Outcome {
     let mut args = std::env::args().skip(2);
     let folder = args.next().map_or_else(|| root.join("docs/figures"), Into::into);
@@ -37,7 +36,7 @@ pub fn task(root: &Path) -> Outcome {
     Ok(())
 }
 
-/// All files of the report on these data.
+/// Returns all files of the report on these data.
 fn render(data: &str) -> Result<Vec<File>, String> {
     let figures = data::read(data)?;
     let sections = papers::sections(&figures);
@@ -55,7 +54,7 @@ fn render(data: &str) -> Result<Vec<File>, String> {
 mod tests {
     use super::*;
 
-    /// A row of two contestants, and one that counts runs.
+    /// A figure of run times of two contestants, and one of run counts.
     const DATA: &str = r#"{"figures": {
         "redomap": {"command": "python3 bench/figures.py redomap", "backend": "cpu",
             "machine": {"processor": "P <1>", "cores": 2},
@@ -109,7 +108,7 @@ mod tests {
         assert!(file(&files, "tuning.svg").contains("matmul"));
     }
 
-    /// What is kept in the repository is what the data give.
+    /// The committed report is up to date with the data.
     #[test]
     fn the_report_in_the_repository_is_up_to_date() {
         let folder = crate::root().join("docs/figures");

@@ -1,14 +1,14 @@
-//! Random forests by the thousand: the tuner's setting of each held against all settings.
+//! Compares the tuner's setting for random forests of versions with all possible settings.
 
 use crate::Outcome;
 use harness::programs::in_parallel;
 use std::path::Path;
 use tune::simulate::hold_against_all;
 
-/// Programs with more settings than these are left out.
+/// The most settings of a program; programs with more are skipped.
 const MOST: usize = 100_000;
 
-/// Holds so many programs (`--count N`, 10,000 if absent), from `--seed N` on.
+/// Checks `--count N` programs (default: 10,000), starting at `--seed N`.
 pub fn task(_: &Path) -> Outcome {
     let (mut count, mut first) = (10_000u64, 0u64);
     let mut args = std::env::args().skip(2);
@@ -20,7 +20,7 @@ pub fn task(_: &Path) -> Outcome {
             _ => return Err("usage: cargo xtask forests [--count N] [--seed N]".to_owned()),
         }
     }
-    // Portions, and the last ones so small that there are never more than are asked for.
+    // Seeds are processed in batches of at most the number of programs still to check.
     let (mut held, mut large, mut runs, mut seed) = (0, 0, 0, first);
     while held < count {
         let end = seed.saturating_add((count - held).min(1000));

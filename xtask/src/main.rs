@@ -1,4 +1,4 @@
-//! Build tasks of the project, started with `cargo xtask TASK`.
+//! Build tasks of the project, run by `cargo xtask TASK`.
 
 mod bisect;
 mod demo;
@@ -16,10 +16,10 @@ mod valgrind;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// A task's result; the error is shown as it is.
+/// The result of a task; the error is printed.
 type Outcome = Result<(), String>;
 
-/// A task: name, what it does, function on the repository's root.
+/// A task: name, help text, function of the repository's root.
 type Task = (&'static str, &'static str, fn(&Path) -> Outcome);
 
 const TASKS: [Task; 11] = [
@@ -54,7 +54,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// The repository's root: the folder above this crate's.
+/// The repository's root: the parent directory of this crate.
 fn root() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.parent().unwrap_or(here).to_owned()

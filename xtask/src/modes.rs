@@ -1,7 +1,7 @@
-//! Every program of `tests/programs/`, `examples/` and `bench/programs/` in every
-//! mode: for each processor that this machine is, by itself and as a level of an executable
-//! for several, with vector lanes and without, with 1, 2 and 4 threads. Each case gives what its test block says in the first
-//! mode, and the same words, results or failure, in all others.
+//! Runs every program of `tests/programs/`, `examples/` and `bench/programs/` in every mode: for
+//! each processor level that this machine supports, as a single target and as a level of a
+//! multi-target executable, with and without vector lanes, with 1, 2 and 4 threads. Each case must
+//! pass its test block in the first mode, and give the same output or failure in all others.
 
 use crate::Outcome;
 use crate::programs::{compiler, input, keep_wanted, verdict};
@@ -14,10 +14,10 @@ use std::time::Duration;
 
 const LANES: [&str; 2] = ["off", "auto"];
 const THREADS: [&str; 3] = ["1", "2", "4"];
-/// A build or run that takes longer hangs.
+/// The time limit of a build or run.
 const LIMIT: Duration = Duration::from_mins(2);
 
-/// Runs everything; arguments: parts of the names of the programs that are wanted.
+/// Runs the task. Arguments select programs by parts of their names.
 pub fn task(root: &Path) -> Outcome {
     let wanted: Vec<String> = std::env::args().skip(2).collect();
     let mut programs = ours(root)?;
@@ -39,19 +39,19 @@ pub fn task(root: &Path) -> Outcome {
     Err(format!("{}\nmodes: {} programs with problems", problems.join("\n"), problems.len()))
 }
 
-/// How an executable is run.
+/// The parameters of a run.
 struct Run<'a> {
     executable: &'a str,
     threads: &'a str,
-    /// The level of processors whose code is wanted.
+    /// The value of `--cpu-level`.
     level: Option<&'a str>,
 }
 
-/// What a case's run gave: whether it succeeded, and all that it printed.
+/// The result of a case: success, standard output, standard error.
 type Given = (bool, Vec<u8>, String);
 
-/// Builds a program for each mode and runs all of its cases: how many runs, or
-/// the first problem.
+/// Builds a program for each mode and runs all cases. Returns the number of runs, or the first
+/// problem.
 fn program(compiler: &str, path: &Path, executable: &Path, cpus: &[&str]) -> Result<usize, String> {
     let text = std::fs::read_to_string(path).map_err(|e| e.to_string())?;
     let spec = harness::parse_blocks(&text).map_err(|e| e.to_string())?;
@@ -62,7 +62,7 @@ fn program(compiler: &str, path: &Path, executable: &Path, cpus: &[&str]) -> Res
     let (mut runs, mut first) = (0, None);
     let levels: Vec<Option<&str>> = levels().into_iter().map(Some).collect();
     for cpu in cpus.iter().copied().chain(["portable"]) {
-        // Where there is code for one processor, nothing is chosen.
+        // An executable for a single processor has no levels to choose from.
         let chosen = if cpu == "portable" { &levels[..] } else { &[None] };
         for lanes in LANES {
             let options = ["--cpu", cpu, "--lanes", lanes];
@@ -94,8 +94,7 @@ fn program(compiler: &str, path: &Path, executable: &Path, cpus: &[&str]) -> Res
     Ok(runs)
 }
 
-/// Runs all cases; holds them against the test blocks too
-/// if that is asked for.
+/// Runs all cases; if `judged`, compares the outcomes with the test blocks.
 fn cases(spec: &Spec, path: &Path, how: &Run<'_>, judged: bool) -> Result<Vec<Given>, String> {
     let folder = path.parent().unwrap_or(path);
     let mut all = Vec::new();

@@ -1,18 +1,17 @@
-//! Mutated programs by the thousand: programs of given folders with a few edits each
-//! ([`edits`]), checked by `build/bindrune` (or `$BINDRUNE`). Those that check go
-//! on: one in four is built, the others go through the compiler's own passes.
+//! Mutation testing of the compiler: programs of given directories with a few random edits
+//! ([`edits`]), checked by `build/bindrune` (or `$BINDRUNE`). Of the mutants without errors, one in
+//! four is built, and the others go through the compiler's own passes.
 //!
-//! A run has to end with exit code 0 or 1, without a panic or a compiler bug in what
-//! it prints, and within two seconds. One that takes longer is repeated when nothing
-//! else runs; if it is slow again, its original is asked: what is slow without the
-//! edits is counted apart.
+//! A run must exit with code 0 or 1, print neither a panic nor an internal compiler error, and take
+//! at most two seconds. A slower run is repeated while nothing else runs; if it is slow again, it
+//! is compared with its original. Mutants whose originals are about as slow are counted separately.
 //!
-//! With `--sizes` the edits are about sizes in types ([`sizes`]), and mutants that check are
-//! run on their test blocks by the interpreter that checks values against the sizes in their
-//! types: what it says of the program is fine, a bug of the compiler is not.
+//! With `--sizes` the edits concern sizes in types ([`sizes`]), and mutants without errors are run
+//! on their test blocks by the interpreter with size checks. Run-time errors of the program are
+//! accepted, compiler bugs are not.
 //!
-//! The same folders, seed and number give the same mutant. A mutant lies in a copy
-//! of its original's folder, where its imports are; those with a problem stay there.
+//! The same directories, seed and number give the same mutant. A mutant is written to a copy of its
+//! original's directory, where its imports are. Mutants with a problem are kept there.
 
 mod edits;
 mod sites;
@@ -36,15 +35,15 @@ const USAGE: &str = "usage: cargo xtask mutate [OPTIONS]
   --only N      the mutant of this number alone, which stays
   --corpus DIR  a folder of programs, once or more (tests/programs, examples)";
 
-/// Where programs are taken from if nothing is said.
+/// The default directories of programs.
 const CORPUS: [&str; 2] = ["tests/programs", "examples"];
-/// A run may take so long.
+/// The duration above which a run is slow.
 const SLOW: Duration = Duration::from_secs(2);
-/// A run that takes longer hangs.
+/// The time limit of a run.
 const LIMIT: Duration = Duration::from_mins(1);
-/// How often a slow run is repeated before it counts as slow.
+/// The number of times that a slow run is repeated.
 const REPEATS: usize = 2;
-/// One of so many mutants that check is built.
+/// One of this many valid mutants is built.
 const BUILT: u64 = 4;
 
 struct Args {
@@ -80,24 +79,24 @@ fn arguments() -> Result<Args, String> {
     Ok(args)
 }
 
-/// What the compiler is asked to do with a program.
+/// The action of the compiler on a program.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Step {
     Check,
-    /// Test blocks in the interpreter, with sizes checked.
+    /// Runs the test blocks in the interpreter with size checks.
     Sizes,
     Passes,
     Build,
 }
 
-/// What is wrong with a run.
+/// A kind of problem.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Exit,
     Panic,
     Bug,
     Slow,
-    /// As slow as its original.
+    /// Slow, but the original takes at least half of the limit.
     AsBefore,
 }
 
@@ -109,18 +108,18 @@ const KINDS: [(Kind, &str); 5] = [
     (Kind::AsBefore, "runs of more than 2 s whose originals take half of that or more"),
 ];
 
-/// What came of a mutant.
+/// The result of a mutant.
 struct Mutant {
     number: u64,
     path: PathBuf,
     original: usize,
     checks: bool,
-    /// What was done after `check`.
+    /// The step after `check`, if any.
     then: Option<Step>,
     problem: Option<(Kind, Step, String)>,
 }
 
-/// A copy of the programs, and the compiler.
+/// The copied programs and the options.
 struct Setting {
     compiler: String,
     folder: PathBuf,
@@ -130,7 +129,7 @@ struct Setting {
     seed: u64,
 }
 
-/// Makes the mutants and runs the compiler on each.
+/// Creates the mutants and runs the compiler on each.
 pub fn task(root: &Path) -> Outcome {
     let args = arguments()?;
     let setting = Setting::new(root, &args)?;
@@ -185,7 +184,7 @@ impl Setting {
         })
     }
 
-    /// Makes a mutant and runs the compiler on it.
+    /// Creates a mutant and runs the compiler on it.
     fn mutant(&self, worker: usize, number: u64) -> Result<Mutant, String> {
         let start = Random::new(self.seed).bits().wrapping_add(number);
         let mut random = Random::new(start);
@@ -213,7 +212,7 @@ impl Setting {
         Ok(Mutant { number, path, original, checks, then, problem })
     }
 
-    /// Repeats what was slow while nothing else runs, and asks its original.
+    /// Repeats a slow run while nothing else runs, and compares it with the original.
     fn again(&self, result: &mut Mutant) -> Outcome {
         let Some((Kind::Slow, step, _)) = result.problem else {
             return Ok(());
@@ -238,7 +237,7 @@ impl Setting {
         Ok(())
     }
 
-    /// Runs the compiler; what is wrong with the run.
+    /// Runs the compiler. Returns the problem of the run, if any.
     fn judged(
         &self,
         step: Step,
@@ -251,7 +250,7 @@ impl Setting {
             let mut lines = finished.stderr.lines().chain(stdout.lines());
             lines.find(|line| line.contains(part)).map(first_line)
         };
-        // What a program computes may take long.
+        // An interpreted program may take long.
         let limit = if step == Step::Sizes { LIMIT } else { SLOW };
         let problem = if let Some(text) = line("panicked at") {
             Some((Kind::Panic, text))
@@ -277,7 +276,7 @@ impl Setting {
         Ok((finished, start.elapsed()))
     }
 
-    /// The command of a step.
+    /// The command line of a step.
     fn words(&self, step: Step, path: &Path, executable: &Path) -> Vec<String> {
         let path = path.to_string_lossy().into_owned();
         let (command, rest) = match step {

@@ -1,12 +1,11 @@
-//! Random programs by the thousand: builds the crate `progen` and starts it with
-//! the task's arguments. It is a program of its own, so that the other tasks build
-//! without LLVM.
+//! Tests random programs: builds the crate `progen` and runs it with the task's arguments. It is a
+//! separate executable, so that the other tasks build without LLVM.
 
 use crate::Outcome;
 use std::path::Path;
 use std::process::Command;
 
-/// Runs it; what it finds goes to `build/progen/`.
+/// Runs the task; findings are written to `build/progen/`.
 pub fn task(root: &Path) -> Outcome {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let build = ["run", "--release", "--quiet", "--locked", "--package", "progen", "--"];

@@ -1,17 +1,17 @@
-//! Programs with test blocks, for the tasks that run them: what executables read,
-//! and holding a process's end against a test block.
+//! Shared parts of tasks that run programs with test blocks: inputs of executables, and comparison
+//! of outcomes with test blocks.
 
 use harness::process::Finished;
 use harness::programs::{Outcome, judge};
 use harness::{Case, Data};
 use std::path::{Path, PathBuf};
 
-/// The compiler: `$BINDRUNE`, or `build/bindrune`.
+/// Returns the path of the compiler: `$BINDRUNE`, or `build/bindrune`.
 pub fn compiler(root: &Path) -> String {
     std::env::var("BINDRUNE").unwrap_or_else(|_| root.join("build/bindrune").to_string_lossy().into_owned())
 }
 
-/// Keeps the programs whose paths have one of these parts; all if there is none.
+/// Keeps the programs whose paths contain one of these parts; all if `wanted` is empty.
 pub fn keep_wanted(programs: &mut Vec<PathBuf>, wanted: &[String]) {
     programs.retain(|path| {
         let name = path.to_string_lossy();
@@ -19,7 +19,7 @@ pub fn keep_wanted(programs: &mut Vec<PathBuf>, wanted: &[String]) {
     });
 }
 
-/// What a case's executable reads; `None` where this is not supported yet.
+/// Returns the standard input of a case's executable; `None` for unsupported forms of data.
 pub fn input(case: &Case, folder: &Path) -> Option<Result<Vec<u8>, String>> {
     match &case.input {
         Data::Text(text, _) => Some(Ok(text.clone().into_bytes())),
@@ -31,7 +31,7 @@ pub fn input(case: &Case, folder: &Path) -> Option<Result<Vec<u8>, String>> {
     }
 }
 
-/// Holds what an executable did against what the test block says.
+/// Compares an executable's outcome with the one that the test block expects.
 pub fn verdict(case: &Case, finished: Finished, folder: &Path) -> Result<(), String> {
     let outcome = Outcome::of(finished, true);
     judge(case, &outcome, folder, || Ok(None)).map(|_| ())

@@ -1,24 +1,23 @@
-//! Every program of `tests/programs/` on a GPU of NVIDIA's under compute-sanitizer: accesses
-//! outside of memory and leaks (memcheck), races in scratchpad (racecheck), barriers that not
-//! all threads come to (synccheck).
+//! Runs every program of `tests/programs/` on an NVIDIA GPU under compute-sanitizer: out-of-bounds
+//! accesses and leaks (memcheck), races in shared memory (racecheck), barriers that not all threads
+//! reach (synccheck).
 //!
-//! `bindrune test --backend cuda` runs the test blocks below it, with all executables that
-//! it starts; one in which something is found ends with a code of its own, and its call
-//! counts as wrong.
+//! `bindrune test --backend cuda` and all executables that it starts run under the sanitizer. An
+//! executable with findings exits with a code of its own, and its call counts as failed.
 
 use crate::Outcome;
 use crate::programs::compiler;
 use std::path::Path;
 use std::process::Command;
 
-/// The program, which comes with the CUDA toolkit; `$SANITIZER` is another one.
+/// The sanitizer of the CUDA toolkit, unless `$SANITIZER` names another one.
 const SANITIZER: &str = "compute-sanitizer";
-/// What it looks for, one after the other.
+/// The tools, run one after another.
 const TOOLS: [&str; 3] = ["memcheck", "racecheck", "synccheck"];
-/// The exit code of an executable in which something was found.
+/// The exit code of an executable with findings.
 const FOUND: &str = "86";
 
-/// Runs everything; arguments: the programs or folders that are wanted.
+/// Runs the task. Arguments select programs or directories.
 pub fn task(root: &Path) -> Outcome {
     let sanitizer = std::env::var("SANITIZER").unwrap_or_else(|_| SANITIZER.to_owned());
     let mut wanted: Vec<String> = std::env::args().skip(2).collect();

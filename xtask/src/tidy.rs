@@ -1,8 +1,7 @@
-//! The conventions that neither the compiler nor clippy checks.
+//! Checks of conventions that neither the compiler nor clippy checks.
 //!
-//! Each check is a function from the [`Tree`] to the problems that it finds;
-//! [`CHECKS`] lists them all. They run as a test (`cargo test -p xtask`) and as
-//! a command (`cargo xtask tidy`).
+//! Each check is a function from the [`Tree`] to the problems that it finds; [`CHECKS`] lists all
+//! of them. They run as a test (`cargo test -p xtask`) and as a task (`cargo xtask tidy`).
 
 mod crates;
 mod scan;
@@ -14,10 +13,10 @@ use crate::Outcome;
 use std::path::Path;
 use tree::Tree;
 
-/// A broken convention, as one line: file, line where there is one, what is wrong.
+/// A violation, as one line: file, line number if there is one, description.
 type Problem = String;
 
-/// A check: what it is called, and what finds its problems.
+/// A check: its name and its function.
 type Check = (&'static str, fn(&Tree) -> Vec<Problem>);
 
 /// All checks.
@@ -38,7 +37,7 @@ const CHECKS: [Check; 14] = [
     ("links between documents lead somewhere", texts::links),
 ];
 
-/// Runs all checks over the repository at `root`.
+/// Runs all checks on the repository at `root`.
 pub fn run(root: &Path) -> Outcome {
     let problems = problems(&Tree::read(root)?);
     if problems.is_empty() {
@@ -66,7 +65,7 @@ mod tests {
         }
     }
 
-    /// Each convention, broken once: the check of that name and no other finds it.
+    /// Violates each convention once: exactly the check of that name reports it.
     #[test]
     fn checks_find_what_they_look_for() {
         let long = format!("//! Long.\n{}", "\n".repeat(sources::BUDGET));
@@ -122,7 +121,7 @@ mod tests {
     const LIFTED_BY_NOTHING: &str =
         "| What | Message | What lifts it |\n|---|---|---|\n| sums | no sums yet | |\n";
 
-    /// A small tree without a problem.
+    /// A small tree without violations.
     fn sound() -> Vec<(&'static str, &'static str)> {
         vec![
             ("ARCHITECTURE.md", "### `prim`\n"),

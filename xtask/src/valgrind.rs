@@ -1,12 +1,12 @@
-//! Every program of `tests/programs/`, `examples/` and `bench/programs/` under
-//! valgrind: built with `build/bindrune` (or `$BINDRUNE`), each entry point is
-//! run on each input of its test blocks, those that fail included, and once more
-//! with less memory than it needs if that is enough to be noticed. No error and
-//! no leak is tolerated, and nothing is suppressed.
+//! Runs every program of `tests/programs/`, `examples/` and `bench/programs/` under valgrind.
+//! Programs are built with `build/bindrune` (or `$BINDRUNE`), and each entry point is run on each
+//! input of its test blocks, including those that fail. Runs that allocate enough memory are
+//! repeated with half of it, and must fail. No errors and no leaks are tolerated, and nothing is
+//! suppressed.
 //!
-//! The code is built for x86-64-v3, beyond which valgrind knows no instructions.
-//! Results are judged as the machine gives them, since valgrind takes one of
-//! AVX's comparisons (`NEQ_OQ`) for another, so that NaNs go astray in it.
+//! The code is built for x86-64-v3, the highest level that valgrind supports. Results are taken
+//! from native runs, because valgrind mistakes an AVX comparison (`NEQ_OQ`) for another one and
+//! gives wrong results for NaNs.
 
 use crate::Outcome;
 use crate::programs::{compiler, input, keep_wanted, verdict};
@@ -16,16 +16,16 @@ use harness::programs::{find, first_line, in_parallel, ours};
 use std::path::Path;
 use std::time::Duration;
 
-/// A thread of a context may hold so many bytes before it reports them, so that a
-/// limit below is noticed too late.
+/// The bytes that a thread of a context may allocate before it reports them. A limit below this is
+/// noticed too late.
 const UNNOTICED: u64 = 64 << 10;
-/// A run under valgrind that takes longer hangs.
+/// The time limit of a run under valgrind.
 const LIMIT: Duration = Duration::from_mins(3);
-/// The exit code with which valgrind says that it found something.
+/// The exit code of valgrind if it found errors.
 const FOUND: &str = "99";
 
-/// Runs everything; arguments: other folders to look in, and parts of the names
-/// of the programs that are wanted.
+/// Runs the task. Arguments are other directories to search, and parts of the names of programs to
+/// run.
 pub fn task(root: &Path) -> Outcome {
     let args = std::env::args().skip(2);
     let (folders, wanted): (Vec<String>, Vec<String>) = args.partition(|arg| Path::new(arg).is_dir());
@@ -55,7 +55,7 @@ pub fn task(root: &Path) -> Outcome {
     Err(format!("{}\nvalgrind: {} problems", problems.join("\n"), problems.len()))
 }
 
-/// Builds a program and runs all of its cases: how many, or what is wrong.
+/// Builds a program and runs all cases. Returns the number of runs, or the problems.
 fn program(compiler: &str, path: &Path, executable: &Path) -> Result<usize, Vec<String>> {
     let text = std::fs::read_to_string(path).map_err(|e| vec![e.to_string()])?;
     let spec = harness::parse_blocks(&text).map_err(|e| vec![e.to_string()])?;
@@ -109,7 +109,7 @@ fn cases(spec: &Spec, folder: &Path, executable: &str) -> Result<usize, Vec<Stri
     if problems.is_empty() { Ok(runs) } else { Err(problems) }
 }
 
-/// Runs an executable under valgrind; the error is what valgrind found.
+/// Runs an executable under valgrind. The error is valgrind's report.
 fn checked(executable: &str, entry: &str, options: &[&str], stdin: &[u8]) -> Result<Finished, String> {
     let exit_code = format!("--error-exitcode={FOUND}");
     let valgrind = [
@@ -132,7 +132,7 @@ fn checked(executable: &str, entry: &str, options: &[&str], stdin: &[u8]) -> Res
     Ok(finished)
 }
 
-/// The most memory in use, as the executable itself reports it where it succeeds.
+/// Returns the peak memory in bytes that the executable reports; `None` if it fails.
 fn peak(executable: &str, entry: &str, stdin: &[u8]) -> Option<u64> {
     let args = [executable, "--num-threads=2", "-n", "-P", "-e", entry];
     let finished = run(&args, stdin, LIMIT).ok()?;
@@ -142,7 +142,7 @@ fn peak(executable: &str, entry: &str, stdin: &[u8]) -> Option<u64> {
     bytes.parse().ok().filter(|_| finished.end == End::Code(0))
 }
 
-/// Checks that a run failed for want of memory.
+/// Checks that a run failed because it ran out of memory.
 fn in_vain(finished: Finished) -> Result<(), String> {
     if finished.end == End::Code(1) && finished.stderr.contains("memory") {
         return Ok(());

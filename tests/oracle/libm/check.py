@@ -1,13 +1,13 @@
-"""Measures the functions of prelude/libm32.fut, libm64.fut, special32.fut and special64.fut.
+"""Measures the errors of prelude/libm32.fut, libm64.fut, special32.fut and special64.fut.
 
-`python check.py [--full | --step N] [--strict] [NAME...]` compiles them with `BINDRUNE` (by
-default `bindrune`; `--strict`: without fused multiply-adds) and prints for each
-the largest error in ulp and where it is: f32 over every 251st float (`--step`: every
-N-th, `--full`: every one) against the C library in double precision and, where that says more
-than 1.9 ulp, MPFR; f64 and pairs of arguments against MPFR over random arguments
-of all sizes; edge cases in all. Fails above 2 ulp (8 for gamma and lgamma), or
-where infinities, NaNs or signs of zeros are wrong. Names are like `exp_f32` or
-`exp`; without any, all. Needs numpy, gcc, MPFR 4.2.
+`python check.py [--full | --step N] [--strict] [NAME...]` compiles the functions with `BINDRUNE`
+(default `bindrune`; `--strict`: without fused multiply-adds) and prints for each the largest error
+in ulp and its argument. Functions of one f32 are measured on every 251st float (`--step`: every
+N-th, `--full`: every one), against the C library in double precision and, above 1.9 ulp, against
+MPFR. Functions of f64 or of two arguments are measured on random arguments of all magnitudes,
+against MPFR. Edge cases are included in all. The script fails above 2 ulp (8 for gamma and lgamma),
+or on wrong infinities, NaNs or signs of zeros. Names are like `exp_f32` or `exp`; the default is
+all functions. Needs numpy, gcc, MPFR 4.2.
 """
 
 import ctypes
@@ -29,22 +29,22 @@ FORMATS = {"f32": (np.float32, np.uint32, 24, -126), "f64": (np.float64, np.uint
 
 
 def files(ty):
-    """The prelude's files on one type, in the order in which they import."""
+    """The prelude's files for one type, in import order."""
     return [p for stem in ("libm", "special") if (p := PRELUDE / f"{stem}{ty[1:]}.fut").exists()]
 
 
 def functions(ty, reference):
-    """The functions on one type that the reference knows, with their files."""
+    """The functions of one type that the reference supports, with their files."""
     found = [(name, path.stem) for path in files(ty) for name in re.findall(r"^def (\w+) ", path.read_text(), re.M)]
     return [(name, stem) for name, stem in found if reference.arity(name.encode())]
 
 
 def shim(source):
-    """The built-ins that the source uses, in terms of the public modules."""
+    """Definitions of the intrinsics used by the source in terms of public modules."""
     lines = []
     for name in sorted(set(re.findall(r"intrinsics\.(\w+)", source))):
         if name == "exp2_eighths_f64":
-            # No public function; 2^(j/8) for the last three bits j.
+            # There is no public function; this is 2^(j/8) for the last three bits j.
             powers = ", ".join(f"{float(2 ** (j / 8))!r}" for j in range(8))
             body = f"\\t -> #[unsafe] [{powers}][i64.u64 (f64.to_bits t & 7)] : f64"
         elif found := re.fullmatch(r"(\w+)_to_(\w+)", name):
@@ -57,7 +57,7 @@ def shim(source):
 
 
 def compiled(folder, reference, strict):
-    """An executable of all functions, over arrays."""
+    """Builds an executable of all functions, applied to arrays."""
     sources, heads, entries = "", "", ""
     for ty in FORMATS:
         for path in files(ty):
@@ -83,8 +83,8 @@ def compiled(folder, reference, strict):
 
 
 def library(folder, name, *flags):
-    """One of the C files beside this one, loaded. Linked without `flags`: those of
-    quick.c would make denormal numbers zero, here too."""
+    """Compiles and loads a C file of this directory. It is linked without `flags`, because those
+    of quick.c would make denormal numbers zero in this process too."""
     made, out = folder / f"{name}.o", folder / f"{name}.so"
     subprocess.run(["gcc", "-c", "-fPIC", "-march=native", *flags, HERE / f"{name}.c", "-o", made], check=True)
     subprocess.run(["gcc", "-shared", made, "-o", out, "-lmpfr", "-lmvec", "-lm"], check=True)
@@ -92,12 +92,12 @@ def library(folder, name, *flags):
 
 
 def reference_library(folder):
-    """The functions of reference.c."""
+    """Loads reference.c."""
     return library(folder, "reference", "-O3")
 
 
 class Compiled:
-    """Calls the entry points on numpy arrays, in the binary format of values."""
+    """Calls entry points on numpy arrays, in the binary format of values."""
 
     TYPES = {np.dtype("f4"): b" f32", np.dtype("f8"): b" f64", np.dtype("i8"): b" i64"}
 
@@ -120,7 +120,7 @@ def pointer(array):
 
 
 def expected(reference, name, args):
-    """MPFR's results as sums of two doubles."""
+    """Returns MPFR's results as sums of two doubles."""
     with np.errstate(all="ignore"):
         args = [a.astype(np.float64) for a in args]
     hi, lo = np.empty_like(args[0]), np.empty_like(args[0])
@@ -129,11 +129,11 @@ def expected(reference, name, args):
 
 
 def ulps(ty, got, hi, lo, least=0):
-    """The distance of `got` from `hi + lo` in ulp, which are those of at least `least`;
-    infinite for a wrong special value."""
+    """The distance of `got` from `hi + lo` in ulp of the expected result, or of `least` if that
+    is larger; infinite for a wrong special value."""
     float_type, _, bits, low = FORMATS[ty]
     with np.errstate(all="ignore"):
-        # The format's overflow counts as its next power of two.
+        # Overflow counts as the next power of two.
         limit = 2.0 ** 128 if ty == "f32" else np.inf
         want = np.where(np.abs(hi) >= limit, np.copysign(limit, hi), hi)
         lo = np.where(np.abs(hi) >= limit, 0, lo)
@@ -155,7 +155,7 @@ def ulps(ty, got, hi, lo, least=0):
 
 
 def edges(ty):
-    """Arguments where something changes."""
+    """Arguments at the boundaries of cases."""
     float_type, int_type, bits, low = FORMATS[ty]
     top = -low
     exact = [0, 1, 2, 3, 0.5, 1.5, 2.5, 0.25, 10, 100, 1e3, np.e, np.pi, np.pi / 2, np.pi / 4, 1 / 3, 2 / 3, 4 / 3, 0.7071067811865476, 1.4142135623730951]
@@ -169,7 +169,7 @@ def edges(ty):
 
 
 def sample(name, ty, count, rng):
-    """Random arguments: any bits, moderate sizes, near 1, each a share."""
+    """Random arguments: arbitrary bits, moderate magnitudes, and near 1, in equal shares."""
     float_type, int_type, bits, _ = FORMATS[ty]
     width = np.iinfo(int_type).bits
     any_bits = rng.integers(0, 2 ** (width - 1), count, dtype=np.uint64) * 2 + rng.integers(0, 2, count, dtype=np.uint64)
@@ -190,7 +190,7 @@ def pairs(name, ty, count, rng):
     xs = np.concatenate([sample(name, ty, count, rng), sample(name, ty, count, rng)])
     ys = rng.permutation(xs)
     if name == "pow":
-        # Powers within range: y so that |y log2 x| is below the largest exponent.
+        # Powers within range: y such that |y log2 x| is below the largest exponent.
         base = np.concatenate([np.abs(sample(name, ty, count, rng)), rng.uniform(0.65, 1.36, 2 * count).astype(float_type)])
         with np.errstate(all="ignore"):
             reach = rng.uniform(-1100 if ty == "f64" else -152, 1025 if ty == "f64" else 129, len(base)) / np.log2(base.astype(np.float64))
@@ -219,7 +219,7 @@ class Worst:
 
 
 class Checker:
-    """What measuring needs."""
+    """The compiled functions and the references."""
 
     def __init__(self, folder, strict):
         self.reference = reference_library(folder)
@@ -231,15 +231,16 @@ class Checker:
         worst.add(ty, got, *expected(self.reference, name, args), args, self.least(name, ty, args))
 
     def least(self, name, ty, args):
-        """At negative arguments `lgamma` is a difference, in `f64` with the error of its
-        terms: a logarithm whose argument is rounded, and `lgamma` of the magnitude."""
+        """The magnitude whose ulp applies. At negative arguments `lgamma` is a difference, and
+        in `f64` has the error of its terms: a logarithm with a rounded argument, and `lgamma` of
+        the magnitude."""
         if (name, ty) != ("lgamma", "f64"):
             return 0
         term = np.nan_to_num(expected(self.reference, name, [np.abs(args[0])])[0], posinf=0)
         return np.where(args[0] < 0, np.maximum(term, 1), 0)
 
     def floats(self, worst, name, step):
-        """Every `step`-th float."""
+        """Measures every `step`-th float."""
         block = step << 23
         for start in range(0, 2**32, block):
             places = np.arange(start, min(2**32, start + block), step, dtype=np.int64)

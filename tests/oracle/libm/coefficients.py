@@ -18,7 +18,7 @@ PRELUDE = Path(__file__).resolve().parents[3] / "prelude"
 
 
 def text(x, bits):
-    """The shortest decimal text of a float."""
+    """The shortest decimal text that rounds to a float."""
     if bits == 53:
         return repr(float(x))
     for digits in range(1, 18):
@@ -35,8 +35,8 @@ SIXTEENTH_LN2 = HALF_LN2 / 8
 
 
 def tail(f, known, power):
-    """`f` without the terms `known` (from power 0), over `x**power`; its Taylor
-    value stands in near 0."""
+    """`f` without the terms `known` (from power 0), divided by `x**power`; near 0, its Taylor
+    coefficient."""
 
     def g(x):
         if abs(x) < mpf(10) ** -25:
@@ -47,7 +47,8 @@ def tail(f, known, power):
 
 
 def in_square(f, lead, power):
-    """The odd function `f(sqrt s) - lead sqrt s` over `sqrt(s)**power`, of s."""
+    """The odd function `f(sqrt s) - lead sqrt s` divided by `sqrt(s)**power`, as a function of
+    s."""
 
     def g(s):
         x = sqrt(max(s, mpf(10) ** -40))
@@ -81,7 +82,7 @@ def scaled(f, count, b, bits):
 
 
 def near_zero(f, limit, low="1e-30"):
-    """`f` with its limit where its terms cancel."""
+    """`f`, with its limit near 0, where its terms cancel."""
     return lambda x: f(x) if abs(x) > mpf(low) else limit
 
 
@@ -169,7 +170,7 @@ POLYNOMIALS = {
     # atanh s = s + s^3 p(s^2)
     "log64": (53, odd(atanh, 7, "0.2001", 53)),
     # f x = x + x^3 p(x^2)
-    # Bent down by 2^-26 at pi / 2, so that no result rounds to more than 1.
+    # The polynomial is lowered by 2^-26 at pi / 2, so that no result rounds to more than 1.
     "sin32": (24, odd(lambda x: sin(x) - mpf(2) ** -26 * (2 * x / pi) ** 9, 4, pi / 2 * mpf("1.0005"), 24)),
     "sin64": (53, odd(sin, 9, pi / 2 * mpf("1.0005"), 53)),
     "tan32": (24, odd(tan, 7, pi / 4 * mpf("1.0005"), 24)),
@@ -244,7 +245,7 @@ SPLITS = {
 }
 
 
-# Binary digits of 1 / pi, the first of weight 2^(start - 1): start, count, bits of a word.
+# Binary digits of 1 / pi, the first of weight 2^(start - 1): start, number, bits per word.
 WORDS = {
     "words32": (9, 7, 32),
     "words64": (25, 19, 64),
@@ -252,7 +253,7 @@ WORDS = {
 
 
 def numbers(name):
-    """The texts of one entry's constants and a note."""
+    """The texts of one entry's constants, and a remark."""
     if name in POLYNOMIALS:
         bits, run = POLYNOMIALS[name]
         values, error = run()

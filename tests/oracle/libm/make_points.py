@@ -1,9 +1,7 @@
-"""Writes tests/programs/prelude/libm_f32.fut, special_f32.fut and so on: for each
-mathematical function some hundred arguments with the results of MPFR, correctly
-rounded, all as bits; the entry points give back the arguments whose result is
-too far off. For functions on a float's parts, the results of numpy. Needs what
-check.py needs but the compiler.
-"""
+"""Writes tests/programs/prelude/libm_f32.fut, special_f32.fut and so on. For each mathematical
+function the files contain some hundred arguments with correctly rounded results of MPFR, all as
+bits; the entry points return the arguments whose results are too far off. Functions on the parts
+of a float have results of numpy. Needs what check.py needs, except the compiler."""
 
 import ctypes
 import tempfile
@@ -54,18 +52,18 @@ entry {name} [n] (xs: [n]{int}) (ys: [n]{other}) (want: [n]{int}): ([]{int}, []{
 """
 
 
-# Functions on a float's parts, which have no error.
+# Functions on the parts of a float, whose results are exact.
 EXACT = ("nextafter", "copysign", "ldexp")
-# Functions that are in the prelude's file only.
+# Functions that are not in a public module.
 UNLISTED = ("exp2", "exp10", "expm1")
 
 
 def rounded(reference, name, ty, args):
-    """The correctly rounded results."""
+    """Returns the correctly rounded results."""
     if name in EXACT:
         with np.errstate(all="ignore"):
             found = getattr(np, name)(*args)
-        # As C has it, also where numpy's half precision differs: of equal ones the second.
+        # As in C, `nextafter` of equal arguments is the second one; numpy's half precision differs.
         return np.where(args[0] == args[1], args[1], found) if name == "nextafter" else found
     if ty != "f32":
         with np.errstate(all="ignore"):
@@ -76,7 +74,7 @@ def rounded(reference, name, ty, args):
 
 
 def listed(ty, reference):
-    """The functions for one type, with their files."""
+    """The functions of one type, with their files."""
     if ty == "f16":
         found = [(name, stem) for name, stem in listed("f32", reference) if name not in UNLISTED and name not in EXACT]
     else:
@@ -85,7 +83,7 @@ def listed(ty, reference):
 
 
 def arguments(name, ty, rng):
-    """A choice of edge cases and random arguments."""
+    """A selection of edge cases and random arguments."""
     float_type = FORMATS[ty][0]
     if name not in TWO and name not in EXACT:
         ends = edges(ty)
@@ -93,7 +91,7 @@ def arguments(name, ty, rng):
         moderate = np.exp2(rng.uniform(-4, 4, 25)) * rng.choice([-1, 1], 25)
         chosen = [first, rng.choice(ends, 45, replace=False), rng.choice(sample(name, ty, 1000, rng), 35), moderate]
         found = np.concatenate(chosen).astype(float_type)
-        # Near its zeros at negative arguments an error in ulp says little.
+        # Near the zeros at negative arguments an error in ulp is not meaningful.
         return [found if name != "lgamma" or ty != "f64" else found[~((found < -2) & (found > -18))]]
     largest = np.finfo(float_type).max
     special = np.array([0.0, -0.0, 1, -1, 2, -2, 3, -3, 0.5, -0.5, np.inf, -np.inf, np.nan, largest, -largest / 2])
@@ -112,7 +110,7 @@ def choose(columns, count, rng):
 
 
 def shown(array):
-    """An array of bits, or of integers."""
+    """The text of an array of bits or integers."""
     if array.dtype == np.int32:
         return "[" + ", ".join(f"{v}i32" for v in array) + "]"
     kind = f"u{8 * array.itemsize}"

@@ -1,8 +1,7 @@
 """Minimax polynomials with coefficients rounded to a float format.
 
-`fit` runs the Remez exchange in multiprecision. The coefficients are rounded
-one by one from the lowest power; after each the rest is fitted again, so that
-they make up for the rounding.
+`fit` runs the Remez exchange in multiple precision. The coefficients are rounded one by one from
+the lowest power. After each, the remaining ones are fitted again to compensate for the rounding.
 """
 
 from mpmath import mp, mpf, matrix, lu_solve, cos, pi, log, frexp, ldexp, nint
@@ -20,13 +19,13 @@ def rounded(x, bits):
 
 
 def remez(f, powers, a, b, weight, rounds=12):
-    """Coefficients `c` that minimise max |weight(x) (f(x) - sum c_i x^powers_i)|
-    on [a, b], with that maximum."""
+    """Returns the coefficients `c` that minimise max |weight(x) (f(x) - sum c_i x^powers_i)| on
+    [a, b], and that maximum."""
     count = len(powers)
     middle, half = (a + b) / 2, (b - a) / 2
     grid = [middle - half * cos(pi * i / (12 * count + 30)) for i in range(12 * count + 31)]
     values = [(x, f(x), weight(x), [x**p for p in powers]) for x in grid]
-    # Not where the weight vanishes: no error shows there.
+    # Nodes avoid the zeros of the weight, where no error is visible.
     nodes = [middle - half * cos(pi * (i + mpf("0.45")) / (count + 1)) for i in range(count + 1)]
     best = None
     for _ in range(rounds):
@@ -43,7 +42,7 @@ def remez(f, powers, a, b, weight, rounds=12):
             best = (coefficients, top)
         if top < abs(solution[count]) * mpf("1.01"):
             break
-        # One extremum for each stretch of one sign.
+        # One extremum per interval of one sign.
         extrema = []
         for (x, *_), e in zip(values, errors):
             if extrema and (extrema[-1][1] > 0) == (e > 0):
@@ -60,8 +59,8 @@ def remez(f, powers, a, b, weight, rounds=12):
 
 
 def fit(f, powers, a, b, weight=lambda x: mpf(1), bits=24, refit=4):
-    """Rounded coefficients and log2 of their largest weighted error. The first
-    `refit` of them are rounded one at a time."""
+    """Returns rounded coefficients and log2 of their largest weighted error. The first `refit`
+    of them are rounded one at a time."""
     a, b = mpf(a), mpf(b)
     done, rest, target = [], list(powers), f
     while rest:
@@ -76,7 +75,7 @@ def fit(f, powers, a, b, weight=lambda x: mpf(1), bits=24, refit=4):
 
 
 def split(x, bits, parts):
-    """`x` as a sum of `parts` floats of falling size."""
+    """Splits `x` into a sum of `parts` floats of decreasing magnitude."""
     found = []
     for _ in range(parts):
         found.append(rounded(x, bits))

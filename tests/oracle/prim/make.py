@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Makes operators.txt beside it, which a test of the crate `prim` reads.
+"""Writes operators.txt, which a test of the crate `prim` reads.
 
-Needs `numpy`. Integers are computed with Python's unbounded ones and cut to
-the width at the end, floats with numpy and exact fractions. Each line is
+Needs `numpy`. Integers are computed with unbounded precision and truncated to their width, floats
+with numpy and exact fractions. Each line is
 
     KIND NAME.TYPE OPERAND... RESULT
 
-with values as bits in base 16; a result `-` means that there is none. Of the
-pairs of operands a fixed part is taken, to keep the file small.
+with values as hexadecimal bits; a result `-` means that there is none. A fixed part of the pairs of
+operands is used, to keep the file small.
 """
 import math
 from fractions import Fraction
@@ -26,8 +26,8 @@ def emit(kind, name, args, result):
 
 
 def eighths(j):
-    """2 to the power of j / 8, the nearest f64: 2^j lies between the eighth
-    powers of the two middles around it."""
+    """The f64 nearest to 2^(j/8): 2^j lies between the eighth powers of the midpoints to its
+    neighbours."""
     near = np.float64(2 ** (j / 8))
     for x in (near, np.nextafter(near, np.float64(0)), np.nextafter(near, np.float64(3))):
         below = Fraction(float(np.nextafter(x, np.float64(0)))) + Fraction(float(x))
@@ -157,7 +157,7 @@ def rounded(x, mode):
 
 
 def exact(name, x, y, f):
-    """The rounded exact result where both operands are finite, else numpy's."""
+    """Bits of the rounded exact result if both operands are finite and it is not 0; else None."""
     if np.isfinite(x) and np.isfinite(y) and f(Fraction(float(x)), Fraction(float(y))) != 0:
         return nearest(f(Fraction(float(x)), Fraction(float(y))), name)
     return None
@@ -225,7 +225,7 @@ def floats():
 
 
 def half_ties():
-    """Between neighbouring halves: the middle, and just beside it."""
+    """Between adjacent f16 numbers: the midpoint and its neighbours."""
     for low in list(range(0, 40)) + [0x3FF, 0x400, 0x3C00, 0x3C01, 0x7BFE, 0x7BFF]:
         a = float(np.uint16(low).view(np.float16))
         b = 65536.0 if low == 0x7BFF else float(np.uint16(low + 1).view(np.float16))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes the files beside it, which the tests of the crate `value` read.
+"""Writes the files beside it, which the tests of the crate `value` read.
 
 Needs the packages `futhark-data` and `numpy`. Run it in this folder:
 
@@ -7,16 +7,16 @@ Needs the packages `futhark-data` and `numpy`. Run it in this folder:
 
 values.bin    values of every type and of rank 0 to 3, written by futhark-data
 values.txt    the same values in the text format, written by futhark-data
-printed.txt   floats: type, bits in base 16, and the text that C's printf gives
-literals.txt  literals: type, bits in base 16, and the literal
+printed.txt   floats: type, hexadecimal bits, and the text printed by C's printf
+literals.txt  literals: type, hexadecimal bits, and the literal
 
-To let futhark-data read what the crate wrote:
+To make futhark-data read the output of the crate:
 
     cargo run -p value --example convert -- binary < values.bin > /tmp/ours.bin
     cargo run -p value --example convert -- text < values.bin > /tmp/ours.txt
     python3 make.py check /tmp/ours.bin /tmp/ours.txt
 
-To send the same values through executables, there and back in both formats:
+To send the same values through executables in both formats:
 
     python3 make.py executables ../../../build/bindrune
 """
@@ -47,7 +47,7 @@ def name_of(t):
 
 
 def random_bits(t, shape):
-    """Any bits, so all magnitudes; NaN becomes 0.5, as text has one NaN only."""
+    """Arbitrary bits, so all magnitudes occur; NaN becomes 0.5, because text has a single NaN."""
     d = np.dtype(t)
     count = int(np.prod(shape))
     raw = rng.integers(0, 256, size=count * d.itemsize, dtype=np.uint8)
@@ -92,7 +92,7 @@ def printed():
         yield from ((t, x) for x in random_bits(t, (150,)))
         tiny = np.arange(1, 4, dtype=np.dtype("u%d" % np.dtype(t).itemsize)).view(t)
         yield from ((t, x) for x in tiny)
-    # 18 significant digits that end in 5: the 17th is a tie.
+    # 18 significant digits ending in 5: the 17th is a tie.
     for _ in range(60):
         odd = int(rng.integers(5 * 10**9, 10**10)) * 2 + 1
         yield np.float64, np.float64(odd / 1024)
@@ -205,7 +205,7 @@ def compare(place, expected, found):
 
 
 def executables(compiler):
-    """An entry point for each value, which gives it back as it is."""
+    """Passes each value through an entry point that returns it unchanged."""
     sent = list(values())
     with tempfile.TemporaryDirectory() as folder:
         with open(f"{folder}/same.fut", "w") as f:
@@ -217,7 +217,7 @@ def executables(compiler):
         subprocess.run([compiler, "build", f.name, "-o", program], check=True)
         for i, x in enumerate(sent):
             for stdin in [futhark_data.dumpb(x), futhark_data.dumps(x).encode()]:
-                # Text that the package writes may have lost digits.
+                # Text written by the package may have lost digits.
                 sent_as = list(futhark_data.load(io.BytesIO(stdin)))
                 for options in [[], ["-b"]]:
                     args = [program, "-e", f"same{i}", *options]

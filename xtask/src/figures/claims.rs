@@ -1,37 +1,37 @@
-//! What a paper says, held against what was measured here.
+//! Comparison of a paper's claims with measurements.
 
 use super::data::{Row, median};
 use super::plot::{Unit, shown};
 
-/// Ratios closer to 1 than this are no difference.
+/// Ratios within this factor of 1 count as no difference.
 const NOISE: f64 = 1.05;
 
-/// A statement of a paper with our figure.
+/// A claim of a paper with the corresponding measurement.
 pub struct Claim {
-    /// What is compared.
+    /// The quantity compared.
     pub what: String,
-    /// What the paper says.
+    /// The paper's statement.
     pub paper: String,
-    /// What was measured here.
+    /// The measured ratio; empty if it was not measured.
     pub here: String,
-    /// Whether they point the same way.
+    /// The comparison of direction.
     pub verdict: Verdict,
 }
 
-/// Whether a statement holds here, too.
+/// The agreement of a measurement with a claim.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Verdict {
-    /// Both point the same way.
+    /// Both have the same direction.
     Agrees,
-    /// There is no difference here to speak of.
+    /// The measurement shows no significant difference.
     Neither,
-    /// Ours points the other way.
+    /// The measurement has the opposite direction.
     Differs,
-    /// It was not measured here.
+    /// Not measured.
     Open,
 }
 
-/// Which way a ratio is said to point.
+/// The direction that a claim states for a ratio.
 #[derive(Clone, Copy)]
 pub enum Way {
     /// Above 1.
@@ -40,12 +40,12 @@ pub enum Way {
     Below,
     /// At 1 or above.
     AtLeast,
-    /// About 1: between these.
+    /// Within this factor of 1.
     Near(f64),
 }
 
 impl Verdict {
-    /// As the report says it.
+    /// The text in the report.
     pub fn text(self) -> &'static str {
         match self {
             Self::Agrees => "agrees",
@@ -71,7 +71,7 @@ impl Way {
 }
 
 impl Claim {
-    /// On a ratio, if that was measured.
+    /// Creates a claim on a ratio, which is `None` if it was not measured.
     pub fn on(what: impl Into<String>, paper: impl Into<String>, ratio: Option<f64>, way: Way) -> Self {
         Self {
             what: what.into(),
@@ -82,14 +82,14 @@ impl Claim {
     }
 }
 
-/// The geometric mean; none of nothing.
+/// The geometric mean; `None` if there are no ratios.
 pub fn mean(ratios: &[f64]) -> Option<f64> {
     let logs: f64 = ratios.iter().map(|ratio| ratio.ln()).sum();
     (!ratios.is_empty()).then(|| (logs / ratios.len() as f64).exp())
 }
 
-/// How many times as long one takes as the best of others in each row where all are, the
-/// best being that of each round.
+/// The time of a contestant divided by the best of the others in the same round; the median over
+/// the rounds. `None` if the row lacks either.
 pub fn over_best(row: &Row, who: &str, others: &[&str]) -> Option<f64> {
     let own = row.of(who)?;
     let found: Vec<_> = others.iter().filter_map(|other| row.of(other)).collect();

@@ -1,49 +1,48 @@
-//! What was measured, as `bench/figures.py` writes it: figures of rows of contestants.
+//! The measurements as `bench/figures.py` writes them: figures with rows of contestants.
 //!
-//! Whoever reads the rows may rely on it: run times and counts are above zero and finite,
-//! and each contestant has a round.
+//! [`read`] guarantees that run times and counts are positive and finite, and that each contestant
+//! has at least one round.
 
 use serde_json::{Map, Value};
 
-/// A figure's measurements.
+/// The measurements of a figure.
 pub struct Figure {
-    /// What it is called, with the backend if that is not the first.
+    /// The figure's name, followed by the backend if that is not the default.
     pub name: String,
-    /// What measures it again.
+    /// The command that repeats the measurements.
     pub command: String,
-    /// What our code ran on.
+    /// The backend of Bindrune.
     pub backend: String,
-    /// Facts on the machine and the compilers, by name.
+    /// Properties of the machine and the compilers, by name.
     pub machine: Vec<(String, String)>,
-    /// What the figure does without, and why.
+    /// The missing contestants, and the reasons.
     pub absent: Vec<(String, String)>,
     /// The rows, in the figure's order.
     pub rows: Vec<Row>,
 }
 
-/// What was measured together.
+/// Measurements taken together.
 pub struct Row {
-    /// The row's name.
     pub name: String,
-    /// What it belongs to: a program, or one amount of work.
+    /// The program, or the amount of work.
     pub group: String,
-    /// Where it stands in the group: a size, or a data set.
+    /// The position within the group: a size, or a data set.
     pub x: X,
-    /// Contestants with their run times.
+    /// Run times by contestant.
     pub times: Vec<(String, Times)>,
-    /// Things that were counted.
+    /// Counts by name.
     pub counts: Vec<(String, f64)>,
-    /// Whether all results were the same.
+    /// True if all contestants had the same results.
     pub agree: bool,
-    /// What is to be said of it.
+    /// Remarks.
     pub notes: Vec<String>,
-    /// When it was measured.
+    /// The date of measurement.
     pub date: String,
-    /// What else the machine did.
+    /// The load average of the machine.
     pub load: f64,
 }
 
-/// A place along a figure's horizontal axis.
+/// A position on a figure's horizontal axis.
 #[derive(Clone, PartialEq)]
 pub enum X {
     /// A size.
@@ -65,14 +64,14 @@ pub struct Times {
 }
 
 impl Row {
-    /// A contestant's run times.
+    /// Returns a contestant's run times.
     pub fn of(&self, who: &str) -> Option<&Times> {
         let found = self.times.iter().find(|(name, _)| name == who);
         found.map(|(_, times)| times)
     }
 
-    /// How many times as long one takes as another: the median over the rounds, as
-    /// neighbours in time saw the same machine.
+    /// The ratio of two contestants' times in the same round; the median over the rounds. Within a
+    /// round, the state of the machine is similar.
     pub fn ratio(&self, slow: &str, fast: &str) -> Option<f64> {
         let (slow, fast) = (self.of(slow)?, self.of(fast)?);
         let pairs = slow.rounds.iter().zip(&fast.rounds);
@@ -80,7 +79,7 @@ impl Row {
     }
 }
 
-/// The median; none of nothing.
+/// The median; `None` if there are no numbers.
 pub fn median(mut numbers: Vec<f64>) -> Option<f64> {
     numbers.sort_by(f64::total_cmp);
     let upper = *numbers.get(numbers.len() / 2)?;
@@ -88,7 +87,7 @@ pub fn median(mut numbers: Vec<f64>) -> Option<f64> {
     Some(f64::midpoint(lower, upper))
 }
 
-/// Reads the figures. The error says what is wrong where.
+/// Reads the figures. The error contains the path of the invalid value.
 pub fn read(text: &str) -> Result<Vec<Figure>, String> {
     let json: Value = serde_json::from_str(text).map_err(|e| e.to_string())?;
     let root = Place { path: String::new(), value: &json };
@@ -157,7 +156,7 @@ fn run_times(place: &Place<'_>) -> Result<Times, String> {
     })
 }
 
-/// A value and where it stands, for errors.
+/// A JSON value with its path, for error messages.
 struct Place<'a> {
     path: String,
     value: &'a Value,
@@ -202,7 +201,7 @@ impl<'a> Place<'a> {
         Ok(text.to_owned())
     }
 
-    /// Texts and numbers by name.
+    /// Returns texts and numbers as text, by name.
     fn facts(&self) -> Result<Vec<(String, String)>, String> {
         let fact = |(key, place): (&str, Place<'_>)| match place.value {
             Value::String(text) => (key.to_owned(), text.clone()),

@@ -1,5 +1,5 @@
-//! The report as a page: what was measured where and by which command, the plots, what the
-//! papers say, and all figures in tables.
+//! The report as an HTML page: conditions of measurement, commands, plots, the papers' claims, and
+//! all measurements as tables.
 
 use super::claims::Verdict;
 use super::data::{Figure, Row, X};
@@ -20,7 +20,7 @@ code { background: #f3f3f3; padding: 0.1rem 0.3rem; }
 dl { display: grid; grid-template-columns: max-content auto; gap: 0.2rem 1rem; } dt { color: #666; } dd { margin: 0; }
 ";
 
-/// The page.
+/// Returns the page.
 pub fn page(sections: &[Section<'_>]) -> String {
     let mut out = String::new();
     put(&mut out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
@@ -76,7 +76,7 @@ fn one(out: &mut String, section: &Section<'_>) {
     put(out, "</details>\n");
 }
 
-/// What was measured where and by which command.
+/// The conditions of measurement and the command.
 fn facts(out: &mut String, figure: &Figure) {
     put(out, "<dl>\n");
     let mut fact = |name: &str, text: String| {
@@ -131,7 +131,7 @@ fn claims(out: &mut String, section: &Section<'_>) {
     put(out, "</table>\n");
 }
 
-/// Medians with their spread, and counts.
+/// The table of medians with their spread, and of counts.
 fn table(out: &mut String, figure: &Figure) {
     let mut names: Vec<&str> = Vec::new();
     for row in &figure.rows {

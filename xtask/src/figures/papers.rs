@@ -1,6 +1,6 @@
-//! The figures: what each paper shows and says, and what of our rows stands beside it.
+//! The figures: the papers' statements and the selection of measurements to plot and compare.
 //!
-//! A figure that was measured on several kinds of machine has a section for each.
+//! A figure measured on several backends has a section for each.
 
 mod panels;
 mod statements;
@@ -11,25 +11,24 @@ use super::plot::{Panel, Plot};
 
 /// A figure in the report.
 pub struct Section<'a> {
-    /// Its name in the report and in file names.
+    /// The identifier in the report and in file names.
     pub id: String,
-    /// What it shows.
     pub title: &'static str,
-    /// The figure of which paper it is.
+    /// The paper.
     pub source: &'static str,
-    /// What the paper's figure says.
+    /// The statement of the paper's figure.
     pub says: &'static str,
-    /// What is measured here, and what is different from the paper.
+    /// The conditions of our measurement, and differences from the paper.
     pub here: &'static str,
-    /// The picture, if there is anything to show.
+    /// The plot, if there is anything to show.
     pub plot: Option<Plot>,
-    /// Statements of the paper with our figures.
+    /// The paper's claims with measurements.
     pub claims: Vec<Claim>,
     /// The measurements.
     pub figure: &'a Figure,
 }
 
-/// What is known of a figure before it is measured.
+/// The definition of a figure, independent of measurements.
 struct Known {
     name: &'static str,
     title: &'static str,
@@ -155,7 +154,7 @@ const FIGURES: [Known; 8] = [
     },
 ];
 
-/// The report's sections, in the order of the list above.
+/// Returns the report's sections, in the order of [`FIGURES`].
 pub fn sections(figures: &[Figure]) -> Vec<Section<'_>> {
     let mut sections = Vec::new();
     for known in &FIGURES {
@@ -179,7 +178,7 @@ pub fn sections(figures: &[Figure]) -> Vec<Section<'_>> {
     sections
 }
 
-/// The names that `key` gives rows, each once, in order.
+/// The distinct keys of rows, in order.
 fn distinct<'a>(rows: &'a [Row], key: impl Fn(&'a Row) -> &'a str) -> Vec<&'a str> {
     let mut found = Vec::new();
     for row in rows {
@@ -207,7 +206,7 @@ fn largest<'a>(rows: impl Iterator<Item = &'a Row>) -> Option<&'a Row> {
     sized.max_by(|(x, _), (y, _)| x.total_cmp(y)).map(|(_, row)| row)
 }
 
-/// How a row is called in lists.
+/// The name of a row in lists.
 fn name(row: &Row) -> String {
     match &row.x {
         X::Name(x) if x.starts_with(&row.group) => x.clone(),
@@ -216,7 +215,7 @@ fn name(row: &Row) -> String {
     }
 }
 
-/// Which function an entry point stands for, and how it is made.
+/// Splits an entry point's name into the function and the implementation.
 fn basis_part(entry: &str) -> (&str, &str) {
     let (function, how) = entry.rsplit_once('_').unwrap_or((entry, ""));
     match how {

@@ -1,10 +1,9 @@
-//! How plots look: panels of lines over sizes or of bars, one legend for all.
+//! The layout of plots: panels of lines over sizes or of bars, with one legend.
 //!
-//! Colours are those of Okabe and Ito, which colour-blind people tell apart; markers,
-//! dashes and hatches tell them apart in grey. Axes of times, ratios and counts are
-//! logarithmic: what is in a plot has been mapped to logarithms here, and ticks
-//! stand where [`axis`] puts them. Text has generic fonts whose widths are estimated, so
-//! that a plot is the same wherever it is drawn.
+//! Colours are those of Okabe and Ito, which are safe for colour-blind readers; markers, dashes and
+//! hatches differ as well, for greyscale. Axes of times, ratios and counts are logarithmic: values
+//! are mapped to logarithms here, and [`axis`] places the ticks. Text uses generic fonts with
+//! estimated widths, so that a plot is the same wherever it is drawn.
 
 mod axis;
 mod style;
@@ -19,51 +18,47 @@ use style::{Look, text};
 pub use axis::{Unit, raised, shown};
 pub use style::rank;
 
-/// Panels in so many columns.
+/// Panels arranged in columns.
 pub struct Plot {
     /// The panels, row by row.
     pub panels: Vec<Panel>,
-    /// How many stand side by side.
+    /// The number of columns.
     pub columns: usize,
 }
 
-/// A diagram.
 pub struct Panel {
-    /// What stands above it.
     pub title: String,
-    /// What the horizontal axis shows.
+    /// The label of the horizontal axis.
     pub x_label: String,
-    /// What the vertical axis shows.
+    /// The label of the vertical axis.
     pub y_label: String,
-    /// What is in it.
+    /// The contents.
     pub body: Body,
 }
 
-/// What is in a diagram.
+/// The contents of a panel.
 pub enum Body {
     /// Lines over sizes.
     Lines {
-        /// How sizes are shown.
+        /// The unit of sizes.
         x: Unit,
-        /// How values are shown.
+        /// The unit of values.
         y: Unit,
-        /// The lines.
         lines: Vec<Line>,
     },
-    /// Groups of bars that lie, from 1 on.
+    /// Groups of horizontal bars, which start at 1.
     Bars {
-        /// How values are shown.
+        /// The unit of values.
         unit: Unit,
-        /// Name of each group, and its bars.
+        /// The name and bars of each group.
         groups: Vec<(String, Vec<Bar>)>,
     },
 }
 
-/// A line.
 pub struct Line {
-    /// Whose it is.
+    /// The contestant.
     pub who: String,
-    /// Its points from left to right.
+    /// The points from left to right.
     pub points: Vec<Point>,
 }
 
@@ -72,7 +67,6 @@ pub struct Line {
 pub struct Point {
     /// The size.
     pub x: f64,
-    /// The median.
     pub y: f64,
     /// The least.
     pub least: f64,
@@ -80,18 +74,17 @@ pub struct Point {
     pub most: f64,
 }
 
-/// A bar.
 pub struct Bar {
-    /// Whose it is.
+    /// The contestant.
     pub who: String,
-    /// Where it ends.
     pub value: f64,
 }
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 type Chart<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<Scale, Scale>>;
 
-/// Pixels of the legend's line, of a panel of lines, and around bars.
+/// Sizes in pixels: a line of the legend, a panel of lines, the width of bars, the margin around
+/// them, the height of a bar.
 const LEGEND: u32 = 40;
 const PANEL: (u32, u32) = (440, 330);
 const BARS_WIDTH: u32 = 900;
@@ -99,7 +92,7 @@ const BARS_AROUND: u32 = 110;
 const BAR: u32 = 15;
 
 impl Plot {
-    /// The plot as SVG.
+    /// Returns the plot as SVG.
     pub fn draw(&self) -> Result<String, String> {
         let mut text = String::new();
         let size = self.panel_size();
@@ -128,7 +121,7 @@ impl Plot {
         self.panels.iter().any(bars)
     }
 
-    /// All contestants, in the order of their looks.
+    /// The names of all contestants, in the order of the legend.
     fn names(&self) -> Vec<String> {
         let mut names: Vec<String> = Vec::new();
         for panel in &self.panels {
@@ -195,7 +188,7 @@ impl Panel {
 
     fn bars(&self, area: &Area<'_>, unit: Unit, groups: &[(String, Vec<Bar>)]) -> Result<(), String> {
         let values = || groups.iter().flat_map(|(_, bars)| bars).map(|bar| bar.value);
-        // Room for the numbers beside the bars.
+        // Space for the numbers beside the bars.
         let x = Axis::over(unit, values().chain([1.0])).wider(0.06);
         let rows: usize = groups.iter().map(|(_, bars)| bars.len() + 1).sum();
         let (mut names, mut row) = (Vec::new(), 0.0);
@@ -203,7 +196,7 @@ impl Panel {
             names.push((row + f64::midpoint(bars.len() as f64, 1.0), name.clone()));
             row += bars.len() as f64 + 1.0;
         }
-        // From top to bottom.
+        // The vertical axis runs from top to bottom.
         let y = Axis::named(names, rows as f64);
         let longest = groups.iter().map(|(name, _)| name.chars().count()).max();
         let mut chart = self.chart(area, &x, &y, 30 + 8 * longest.unwrap_or(0) as u32)?;
@@ -227,7 +220,7 @@ impl Panel {
         chart.plotting_area().draw(&line).map_err(problem)
     }
 
-    /// Title, axes and grid.
+    /// Draws title, axes and grid.
     fn chart<'a, 'b>(
         &self,
         area: &'a Area<'b>,
@@ -256,7 +249,7 @@ impl Panel {
     }
 }
 
-/// An error of drawing. Text cannot fail to be written to, so this is a bug.
+/// Formats a drawing error. Writing to a string cannot fail, so this is a bug.
 fn problem(error: impl Display) -> String {
     format!("drawing: {error}")
 }

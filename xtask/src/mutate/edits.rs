@@ -1,18 +1,18 @@
-//! Edits of a program's text: what a slip of the hand does to it, and what nobody
-//! would write. Each is drawn from a generator, so a seed gives the same mutant.
+//! Random edits of a program's text, from likely typing errors to invalid bytes. All are drawn from
+//! one generator, so a seed determines the mutant.
 
 use super::tokens::{Kind, Token, lines, tokens};
 use harness::random::Random;
 use std::ops::Range;
 
-/// At most so many edits make a mutant.
+/// The most edits per mutant.
 const MOST_EDITS: u64 = 4;
-/// What is repeated is repeated at most so often.
+/// The most copies of a repeated part.
 const MOST_COPIES: u64 = 40;
-/// Mutants do not grow beyond so many bytes.
+/// The largest size of a mutant in bytes.
 const LONGEST: usize = 256 << 10;
 
-/// Numbers at the ends of types and beyond, and forms that are rarely written.
+/// Numbers at and beyond the limits of types, and rare or malformed forms.
 const EXTREMES: [&str; 28] = [
     "0",
     "1",
@@ -44,7 +44,7 @@ const EXTREMES: [&str; 28] = [
     "1e",
 ];
 
-/// Bytes that are no text, or text that is rarely met.
+/// Invalid UTF-8 and rare characters.
 const STRANGE: [&[u8]; 8] = [
     b"\xff",
     b"\xc3\x28",
@@ -56,7 +56,7 @@ const STRANGE: [&[u8]; 8] = [
     b"\r",
 ];
 
-/// Tokens of which one may well stand for another, so that the program still checks.
+/// Groups of interchangeable tokens; the program is likely to remain valid.
 const ALIKE: [&[&str]; 7] = [
     &["+", "-", "*", "/", "%", "//", "%%", "**", "&", "|", "^", "<<", ">>", ">>>"],
     &["<", "<=", ">", ">=", "==", "!="],
@@ -67,21 +67,21 @@ const ALIKE: [&[&str]; 7] = [
     &["i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f16", "f32", "f64", "bool"],
 ];
 
-/// Numbers that fit everywhere.
+/// Numbers that fit every type.
 const SMALL: [&str; 6] = ["0", "1", "2", "3", "7", "100"];
 
 const BRACKETS: [&[u8]; 6] = [b"(", b")", b"[", b"]", b"{", b"}"];
 
-/// What mutants are made of.
+/// The material of mutants.
 pub struct Material {
     /// The programs.
     pub programs: Vec<Vec<u8>>,
-    /// Their tokens, each once, sorted.
+    /// The distinct tokens of all programs, sorted.
     pub pool: Vec<Vec<u8>>,
 }
 
 impl Material {
-    /// The material that programs give.
+    /// Collects the material of programs.
     pub fn new(programs: Vec<Vec<u8>>) -> Self {
         let mut pool = Vec::new();
         for program in &programs {
@@ -93,10 +93,10 @@ impl Material {
         Self { programs, pool }
     }
 
-    /// A mutant of the program of this number.
+    /// Creates a mutant of the program with this index.
     pub fn mutant(&self, number: usize, random: &mut Random) -> Vec<u8> {
         let mut text = self.programs.get(number).cloned().unwrap_or_default();
-        // Half of the mutants have one edit, so that many still check.
+        // Most mutants have one edit, so that many still check.
         let more = random.below(2) * random.below(MOST_EDITS);
         for _ in 0..=more {
             text = self.edit(text, random);
@@ -127,7 +127,7 @@ impl Material {
                 let at = token(random).start;
                 replaced(&text, at..at, &[b" ", &other[..], b" "].concat())
             }
-            // A name for another of the same program: what is left may well check.
+            // A name is replaced by another of the same program; the result often checks.
             7..=9 => {
                 let (here, there) = (of(Kind::Word, random), of(Kind::Word, random));
                 let other = text[there].to_vec();
@@ -182,7 +182,7 @@ impl Material {
                 let number = pick(&SMALL, random).copied().unwrap_or_default();
                 replaced(&text, of(Kind::Number, random), number.as_bytes())
             }
-            // A run of tokens, several times.
+            // A run of tokens is repeated several times.
             _ => {
                 let (one, other) = (token(random), token(random));
                 let run = one.start.min(other.start)..one.end.max(other.end);
@@ -208,7 +208,7 @@ fn copied(text: &[u8], at: Range<usize>, times: usize) -> Vec<u8> {
     replaced(text, at.start..at.start, &copies.repeat(times))
 }
 
-/// Two parts change places, if neither is in the other.
+/// Swaps two parts, unless they overlap.
 fn swapped(text: &[u8], one: Range<usize>, other: Range<usize>) -> Vec<u8> {
     let (first, second) = if one.start <= other.start { (one, other) } else { (other, one) };
     if first.end > second.start {
@@ -224,7 +224,7 @@ fn swapped(text: &[u8], one: Range<usize>, other: Range<usize>) -> Vec<u8> {
     .concat()
 }
 
-/// The beginning of one program and the end of another, cut between tokens.
+/// Joins the beginning of one program and the end of another, cut between tokens.
 fn spliced(text: &[u8], found: &[Token], other: &[u8], random: &mut Random) -> Vec<u8> {
     let end = pick(found, random).map_or(0, |token| token.at.end);
     let there = tokens(other);

@@ -1,5 +1,5 @@
-//! Where a program speaks of sizes: the spans of sizes in types, of coercions, size
-//! parameters, arguments, branches and bindings, by declaration.
+//! Edit sites concerning sizes: the spans of sizes in types, of coercions, size parameters,
+//! arguments, branches and bindings, grouped by declaration.
 
 use std::ops::Range;
 use syntax::ast::{
@@ -9,43 +9,43 @@ use syntax::ast::{
 };
 use syntax::span::Span;
 
-/// A range of bytes of the program.
+/// A byte range of the program.
 pub type Place = Range<usize>;
 
-/// Something that an edit can change.
+/// A part of the program that an edit can change.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Site {
     /// A size in a type, with its brackets.
     Size(Place),
-    /// `e :> t` or `e : t`, and `e` in it.
+    /// The whole of `e :> t` or `e : t`, and `e`.
     Typed(Place, Place),
     /// A size parameter or bound size, with its brackets.
     Param(Place),
-    /// A declared result.
+    /// A declared result type.
     Result(Place),
-    /// Arguments of an application.
+    /// The arguments of an application, or the elements of a tuple, array, record or constructor.
     Args(Vec<Place>),
-    /// The branches of an `if`, or the results of cases.
+    /// The branches of an `if`, or the bodies of cases.
     Branches(Vec<Place>),
-    /// Bindings that follow each other.
+    /// Consecutive bindings.
     Bindings(Vec<Place>),
-    /// A variable where it is used.
+    /// A use of a variable.
     Name(Place),
 }
 
-/// What a top-level declaration, or one in a module, has.
+/// The sites of a top-level declaration or of one in a module.
 #[derive(Default, Debug)]
 pub struct Group {
-    /// Its sites, in no order that matters.
+    /// The sites, in unspecified order.
     pub sites: Vec<Site>,
-    /// The names that are bound to sizes or may be.
+    /// The names that are, or may be, bound to sizes.
     pub sizes: Vec<Place>,
 }
 
-/// Expressions and types that nest deeper are left alone.
+/// The nesting depth below which expressions and types are skipped.
 const DEEPEST: u32 = 200;
 
-/// The groups of a program.
+/// Returns the groups of a program that have sites.
 pub fn groups(prog: &Prog) -> Vec<Group> {
     let mut walk = Walk { groups: Vec::new(), depth: 0 };
     prog.decls.iter().for_each(|decl| walk.decl(decl));
@@ -355,7 +355,8 @@ impl Walk {
         match bind {
             LetKind::Pat(sizes, pat, e) => {
                 for size in sizes {
-                    // With its brackets, where nothing stands between.
+                    // The brackets are included, assuming that no blanks separate them from the
+                    // name.
                     let at = size.span.range();
                     self.site(Site::Param(at.start.saturating_sub(1)..at.end + 1));
                     self.name(size.span);

@@ -1,18 +1,18 @@
-//! Edits of what a program says about sizes: sizes are exchanged, replaced, left out;
-//! coercions and declared results go; arguments, branches and bindings change places. They
-//! are made at the spans of the syntax tree, so what comes out parses, as a rule.
+//! Edits concerning sizes: sizes are swapped, replaced or removed; coercions and declared result
+//! types are removed; arguments, branches and bindings are swapped or replaced. The edits follow
+//! the spans of the syntax tree, so most mutants parse.
 
 use super::sites::{Group, Place, Site, groups};
 use harness::random::Random;
 use syntax::span::FileId;
 use syntax::symbol::Interner;
 
-/// Sizes that are numbers.
+/// Constant sizes.
 const CONSTANTS: [&str; 4] = ["0", "1", "2", "3"];
-/// A place that allows no edit of the kind that was drawn is tried so often.
+/// The number of sites tried before giving up.
 const TRIES: u32 = 40;
 
-/// A mutant of a program with one edit, or two; `None` if nothing in it can be edited.
+/// Returns a mutant with one edit or two; `None` if there is nothing to edit.
 pub fn mutant(text: &str, random: &mut Random) -> Option<String> {
     let mut text = edited(text, random)?;
     if random.below(3) == 0 {
@@ -27,7 +27,7 @@ fn edited(text: &str, random: &mut Random) -> Option<String> {
         return None;
     }
     let groups = groups(&parsed.prog);
-    // A declaration with many sites is edited more often.
+    // Sites are drawn uniformly, so declarations with more sites are edited more often.
     let places: Vec<(usize, usize)> = groups
         .iter()
         .enumerate()
@@ -74,7 +74,7 @@ fn edit(text: &str, group: &Group, site: &Site, random: &mut Random) -> Option<S
             Some(replaced(text, at, ""))
         }
         Site::Result(at) => {
-            // From the colon on.
+            // The colon is removed too.
             let before = text.get(..at.start)?.trim_end();
             let colon = before.strip_suffix(':')?.len();
             Some(replaced(text, &(colon..at.end), ""))
@@ -83,7 +83,7 @@ fn edit(text: &str, group: &Group, site: &Site, random: &mut Random) -> Option<S
             if random.below(4) > 0 {
                 return swapped(text, pick(places, random)?, pick(places, random)?);
             }
-            // One in the place of another: of the same sort, or of any.
+            // One is replaced by another: a binding by a binding, others by any argument or branch.
             let at = pick(places, random)?;
             let other = another(group, random, |site| match site {
                 Site::Args(places) | Site::Branches(places) => places.first().cloned(),
@@ -108,7 +108,7 @@ fn edit(text: &str, group: &Group, site: &Site, random: &mut Random) -> Option<S
     }
 }
 
-/// A place of another site that is as wanted.
+/// Returns a random range among those that `wanted` selects from the group's sites.
 fn another(group: &Group, random: &mut Random, wanted: impl Fn(&Site) -> Option<Place>) -> Option<Place> {
     let found: Vec<Place> = group.sites.iter().filter_map(wanted).collect();
     pick(&found, random).cloned()
@@ -123,7 +123,7 @@ fn replaced(text: &str, at: &Place, by: &str) -> String {
     format!("{}{by}{}", &text[..at.start], &text[at.end..])
 }
 
-/// Two parts change places, if neither is in the other.
+/// Swaps two parts; `None` if they overlap.
 fn swapped(text: &str, one: &Place, other: &Place) -> Option<String> {
     let (first, second) = if one.start <= other.start { (one, other) } else { (other, one) };
     if first.end > second.start {
@@ -164,7 +164,7 @@ entry main [n] (b: bool) (xs: [n]i64) : []i64 =
         different.sort_unstable();
         different.dedup();
         assert!(different.len() > 100, "{}", different.len());
-        // Of each sort of edit.
+        // Each kind of edit occurs.
         let has = |part: &str| made.iter().any(|text| text.contains(part));
         assert!(has("(both ys xs).0\n"), "a coercion is dropped");
         assert!(has("let  (ys: [k]i64)"), "a bound size is dropped");

@@ -1,34 +1,33 @@
-//! The tokens of a program's bytes, well enough to move them about: names, numbers,
-//! strings, brackets, signs. Comments and blanks are between tokens. Any bytes have
-//! tokens, so that mutants can be mutated.
+//! An approximate lexer for mutation: names, numbers, strings, brackets, signs. Comments and blanks
+//! separate tokens. Any bytes can be tokenised, so mutants can be mutated again.
 
 use std::ops::Range;
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// A name or keyword.
     Word,
     /// A number, with its suffix.
     Number,
-    /// One bracket.
+    /// A single bracket.
     Bracket,
     /// A string or character.
     Quoted,
-    /// Operators, commas and the like; other bytes.
+    /// Operators, punctuation and all other bytes.
     Sign,
 }
 
-/// A token and where it is.
+/// A token with its position.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Token {
-    /// What it is.
+    /// The kind.
     pub kind: Kind,
-    /// Its bytes.
+    /// The byte range.
     pub at: Range<usize>,
 }
 
-/// The tokens of a text, in order.
+/// Returns the tokens of a text, in order.
 pub fn tokens(text: &[u8]) -> Vec<Token> {
     let mut found = Vec::new();
     let mut at = 0;
@@ -58,7 +57,7 @@ pub fn tokens(text: &[u8]) -> Vec<Token> {
     found
 }
 
-/// The lines of a text with their ends, in order.
+/// Returns the lines of a text, including their line breaks, in order.
 pub fn lines(text: &[u8]) -> Vec<Range<usize>> {
     let mut start = 0;
     text.split_inclusive(|b| *b == b'\n')

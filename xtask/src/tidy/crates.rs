@@ -1,34 +1,34 @@
-//! Conventions for crates: who uses whom, and that ARCHITECTURE.md is true.
+//! Conventions for crates: dependencies, lints, and the sections of ARCHITECTURE.md.
 
 use super::Problem;
 use super::tree::{File, Tree};
 
-/// The pipeline: a crate uses only crates that stand above it.
+/// The crates in pipeline order; a crate uses only earlier crates.
 const ORDER: [&str; 21] = [
     "prim", "target", "workers", "value", "syntax", "check", "interp", "ir", "lower", "opt", "flatten",
     "mem", "imp", "llvm", "kernelc", "runtime", "driver", "harness", "tune", "progen", "bindrune",
 ];
 
-/// Narrower than [`ORDER`]: all that these crates may use.
+/// All crates that these crates may use; stricter than [`ORDER`].
 const NARROW: [(&str, &[&str]); 7] = [
-    // Data formats know nothing of the compiler.
+    // Data formats are independent of the compiler.
     ("value", &["prim"]),
-    // The oracle shares no code with what it judges.
+    // The oracle shares no code with the stages that it judges.
     ("interp", &["prim", "value", "syntax", "check"]),
-    // The core IR knows no source syntax.
+    // The core IR is independent of the source syntax.
     ("ir", &["prim", "target", "workers", "value"]),
     ("imp", &["prim", "target", "value", "ir"]),
-    // Code generators know nothing of combinators' sources.
+    // Code generators are independent of the core IR.
     ("llvm", &["prim", "target", "workers", "imp"]),
     ("kernelc", &["prim", "imp"]),
-    // What programs link with knows nothing of the compiler.
+    // The runtime is independent of the compiler.
     ("runtime", &["prim", "value"]),
 ];
 
-/// Where the crates are described.
+/// The document with a section for each crate.
 const ARCHITECTURE: &str = "ARCHITECTURE.md";
 
-/// Dependencies follow [`ORDER`] and [`NARROW`]; those of tests are free.
+/// Dependencies follow [`ORDER`] and [`NARROW`]; dev-dependencies are exempt.
 pub fn order(tree: &Tree) -> Vec<Problem> {
     let rank = |name: &str| ORDER.iter().position(|other| *other == name);
     let mut problems = Vec::new();
@@ -49,7 +49,7 @@ pub fn order(tree: &Tree) -> Vec<Problem> {
     problems
 }
 
-/// Each crate takes the lints of the workspace.
+/// Each crate inherits the workspace's lints.
 pub fn lints(tree: &Tree) -> Vec<Problem> {
     let has = |manifest: &File| {
         let mut lines = manifest.text.lines().skip_while(|line| line.trim() != "[lints]").skip(1);
@@ -59,8 +59,7 @@ pub fn lints(tree: &Tree) -> Vec<Problem> {
     without.map(|(_, manifest)| format!("{}: no `[lints] workspace = true`", manifest.path)).collect()
 }
 
-/// ARCHITECTURE.md has a section for each crate, in the order of the pipeline,
-/// and for no other.
+/// ARCHITECTURE.md has exactly one section for each crate, in pipeline order.
 pub fn architecture(tree: &Tree) -> Vec<Problem> {
     let text = tree.file(ARCHITECTURE).map_or("", |file| &file.text);
     let heading =
@@ -85,7 +84,7 @@ pub fn architecture(tree: &Tree) -> Vec<Problem> {
     problems
 }
 
-/// The names below `[dependencies]` and `[build-dependencies]`, with their lines.
+/// The names in `[dependencies]` and `[build-dependencies]`, with their line numbers.
 fn dependencies(manifest: &File) -> Vec<(usize, &str)> {
     let mut names = Vec::new();
     let mut counts = false;

@@ -1,7 +1,7 @@
-//! Rust text with comments and literals blanked, so that a search finds code.
+//! Blanks comments and literals in Rust text, so that a search finds code only.
 
-/// `text` with spaces in place of comments and of what stands between quotes.
-/// Line breaks stay, so line numbers do not change.
+/// Returns `text` with comments and quoted literals replaced by spaces. Line breaks are kept, so
+/// line numbers do not change.
 pub fn code_only(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -28,7 +28,7 @@ pub fn code_only(text: &str) -> String {
     out
 }
 
-/// The length of the block comment that `text` begins with; they nest.
+/// The length of the block comment at the start of `text`; comments nest.
 fn block_comment(text: &str) -> usize {
     let mut depth = 0_usize;
     let mut at = 0;
@@ -50,7 +50,7 @@ fn block_comment(text: &str) -> usize {
     text.len()
 }
 
-/// The length up to and with the next `quote` that no backslash stands before.
+/// The length up to and including the next unescaped `quote`.
 fn quoted(text: &str, quote: char) -> usize {
     let mut escaped = false;
     for (at, c) in text.char_indices() {
@@ -65,7 +65,7 @@ fn quoted(text: &str, quote: char) -> usize {
     text.len()
 }
 
-/// The length of the byte, C or raw string that `text` begins with, or 0.
+/// The length of the byte, C or raw string at the start of `text`; 0 if there is none.
 fn prefixed(text: &str) -> usize {
     let letters = text.len() - text.trim_start_matches(['r', 'b', 'c']).len();
     let hashes = text[letters..].len() - text[letters..].trim_start_matches('#').len();
@@ -80,7 +80,7 @@ fn prefixed(text: &str) -> usize {
     text[open + 1..].find(&close).map_or(text.len(), |at| open + 1 + at + close.len())
 }
 
-/// The length of the character literal that `text` begins with; 0 for a lifetime.
+/// The length of the character literal at the start of `text`; 0 for a lifetime.
 fn character(text: &str) -> usize {
     let mut chars = text.char_indices().skip(1);
     match chars.next() {

@@ -3,31 +3,31 @@
 use super::Problem;
 use super::tree::{File, Tree};
 
-/// The most lines of a file that is not in the list of long files.
+/// The most lines of a file that is not listed as long.
 pub const BUDGET: usize = 600;
 
-/// The most lines that the list of long files may allow.
+/// The largest allowance in the list of long files.
 const HARD_BUDGET: usize = 800;
 
-/// The list of long files: path, lines allowed, why it is long.
+/// The list of long files: path, allowed lines, reason.
 const LONG_FILES: &str = "xtask/tidy/long-files.txt";
 
-/// How far a long file may shrink before its allowance has to follow.
+/// The number of lines by which a long file may shrink before its allowance must be lowered.
 const SLACK: usize = 40;
 
-/// The crates that may contain unsafe code: `value` and `runtime` own memory that
-/// programs share, `llvm` calls a C++ library, `driver` hands linked code over to
-/// the runtime, `bindrune` has the compiler's allocator.
+/// The crates that may contain unsafe code: `value` and `runtime` own memory shared with programs,
+/// `llvm` calls a C++ library, `driver` passes linked code to the runtime, `bindrune` has the
+/// compiler's allocator.
 const UNSAFE_CRATES: [&str; 5] = ["value", "llvm", "runtime", "driver", "bindrune"];
 
-/// Each file opens with `//!`: what the module does.
+/// Each file starts with a `//!` header.
 pub fn headers(tree: &Tree) -> Vec<Problem> {
     let without = tree.rust().filter(|file| !file.text.starts_with("//! "));
     without.map(|file| format!("{}:1: no `//!` header", file.path)).collect()
 }
 
-/// Files keep to [`BUDGET`]; those in the list of long files to their allowance,
-/// which shrinks with them.
+/// Files have at most [`BUDGET`] lines; listed long files have at most their allowance, which is
+/// lowered as they shrink.
 pub fn budget(tree: &Tree) -> Vec<Problem> {
     let mut problems = Vec::new();
     let list = tree.file(LONG_FILES).map_or("", |file| &file.text);
@@ -73,12 +73,12 @@ pub fn budget(tree: &Tree) -> Vec<Problem> {
     problems
 }
 
-/// No macro that stands for code not written, or that was left from debugging.
+/// There are no macros for unwritten code or debugging.
 pub fn placeholders(tree: &Tree) -> Vec<Problem> {
     find(tree.rust(), &["todo!", "unimplemented!", "dbg!"], |_| Some("left behind".to_owned()))
 }
 
-/// No test is ignored; tests that expect a panic say which.
+/// No test is ignored; tests that expect a panic state its message.
 pub fn test_attributes(tree: &Tree) -> Vec<Problem> {
     let mut problems = find(tree.rust(), &["#[ignore"], |_| Some("no test is ignored".to_owned()));
     problems.extend(find(tree.rust(), &["#[should_panic"], |after| {
@@ -88,7 +88,7 @@ pub fn test_attributes(tree: &Tree) -> Vec<Problem> {
     problems
 }
 
-/// Each `allow` and `expect` attribute gives its reason.
+/// Each `allow` and `expect` attribute has a `reason`.
 pub fn reasons(tree: &Tree) -> Vec<Problem> {
     find(tree.rust(), &["[allow(", "[expect("], |after| {
         let attribute = after.split(']').next().unwrap_or_default();
@@ -96,7 +96,7 @@ pub fn reasons(tree: &Tree) -> Vec<Problem> {
     })
 }
 
-/// Unsafe code stays in the crates that need it.
+/// Only [`UNSAFE_CRATES`] contain unsafe code.
 pub fn unsafe_code(tree: &Tree) -> Vec<Problem> {
     let safe = |file: &&File| !file.in_crate().is_some_and(|name| UNSAFE_CRATES.contains(&name));
     let patterns = ["unsafe {", "unsafe fn", "unsafe impl", "unsafe extern"];
@@ -105,8 +105,8 @@ pub fn unsafe_code(tree: &Tree) -> Vec<Problem> {
     })
 }
 
-/// The places where `patterns` stand in code and `judge`, which is given what
-/// comes after, has something to say.
+/// Reports the occurrences of `patterns` in code for which `judge`, given the text behind the
+/// pattern, returns a message.
 fn find<'a>(
     files: impl Iterator<Item = &'a File>,
     patterns: &[&str],
@@ -130,7 +130,7 @@ fn find<'a>(
     problems
 }
 
-/// File and line of a place in `code`.
+/// The file and line of an offset in `code`.
 fn place(file: &File, code: &str, at: usize) -> String {
     format!("{}:{}", file.path, code[..at].matches('\n').count() + 1)
 }

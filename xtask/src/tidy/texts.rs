@@ -3,11 +3,11 @@
 use super::Problem;
 use super::tree::{File, Tree};
 
-/// Where what is not supported yet is listed.
+/// The list of unsupported features.
 const LIMITATIONS: &str = "docs/limitations.md";
 
-/// How paths begin that exist on one machine only. Spelt in halves, since this
-/// file is searched, too.
+/// Prefixes of paths that exist on one machine only. They are written in halves, because this file
+/// is checked too.
 const MACHINE_PATHS: [&str; 5] = [
     concat!("/ho", "me/"),
     concat!("/ro", "ot/"),
@@ -16,7 +16,7 @@ const MACHINE_PATHS: [&str; 5] = [
     concat!(":\\Use", "rs\\"),
 ];
 
-/// Each Futhark program among the tests has a test block.
+/// Each Futhark program in `tests/programs` and `examples` has a test block.
 pub fn test_blocks(tree: &Tree) -> Vec<Problem> {
     let programs = tree.files.iter().filter(|file| {
         file.is("fut") && (file.path.starts_with("tests/programs/") || file.path.starts_with("examples/"))
@@ -27,13 +27,13 @@ pub fn test_blocks(tree: &Tree) -> Vec<Problem> {
         .collect()
 }
 
-/// No file names a home or a folder of one machine.
+/// No file contains a path of one machine.
 pub fn machine_paths(tree: &Tree) -> Vec<Problem> {
     let mut problems = Vec::new();
     for file in &tree.files {
         for (number, line) in (1..).zip(file.text.lines()) {
             for pattern in MACHINE_PATHS {
-                // A path goes on before `/name/` if it is a relative one.
+                // After these characters the pattern is part of a relative path.
                 let goes_on = |c: char| c.is_alphanumeric() || "._-$})*".contains(c);
                 if line.match_indices(pattern).any(|(at, _)| !line[..at].ends_with(goes_on)) {
                     problems.push(format!("{}:{number}: names `{pattern}`", file.path));
@@ -44,7 +44,7 @@ pub fn machine_paths(tree: &Tree) -> Vec<Problem> {
     problems
 }
 
-/// The tables of limitations have rows, and no cell of them is empty.
+/// The list of limitations has a table with three non-empty cells per row.
 pub fn limitations(tree: &Tree) -> Vec<Problem> {
     let text = tree.file(LIMITATIONS).map_or("", |file| &file.text);
     let mut problems = Vec::new();
@@ -67,7 +67,7 @@ pub fn limitations(tree: &Tree) -> Vec<Problem> {
     problems
 }
 
-/// What the compiler's sources refuse as not supported is listed, in the same words.
+/// Messages about unsupported features in the sources are listed verbatim.
 pub fn refusals(tree: &Tree) -> Vec<Problem> {
     let list = tree.file(LIMITATIONS).map_or("", |file| &file.text);
     let mut problems = Vec::new();
@@ -78,7 +78,7 @@ pub fn refusals(tree: &Tree) -> Vec<Problem> {
             let Some((words, _)) = after.strip_prefix('"').and_then(|text| text.split_once('"')) else {
                 continue;
             };
-            // Around what the program fills in, the longest piece tells.
+            // Messages are searched by their longest part without placeholders.
             let pieces = words.split(['{', '}', '`', '(', ')']).map(str::trim);
             let piece = pieces.max_by_key(|piece| piece.len()).unwrap_or_default();
             if !list.contains(piece) {
@@ -89,10 +89,10 @@ pub fn refusals(tree: &Tree) -> Vec<Problem> {
     problems
 }
 
-/// Links between documents lead somewhere.
+/// Links between documents have existing targets.
 pub fn links(tree: &Tree) -> Vec<Problem> {
     let mut problems = Vec::new();
-    // Below `crates/`, Markdown files are tests.
+    // Markdown files below `crates/` are tests, not documents.
     let is_document = |file: &&File| file.is("md") && file.in_crate().is_none();
     for file in tree.files.iter().filter(is_document) {
         let folder = file.path.rsplit_once('/').map_or("", |(folder, _)| folder);
@@ -113,7 +113,7 @@ pub fn links(tree: &Tree) -> Vec<Problem> {
     problems
 }
 
-/// The path that `target` names in `folder`.
+/// Resolves `target` relative to `folder`.
 fn resolve(folder: &str, target: &str) -> String {
     let mut names: Vec<&str> = folder.split('/').filter(|name| !name.is_empty()).collect();
     for name in target.split('/') {

@@ -1,40 +1,40 @@
 //! The files that the checks read.
 //!
-//! Needs nothing but the folder: it works in a checkout and in an unpacked
-//! archive alike, so it looks only where the project keeps its files.
+//! Only the project's own directories are read, so the checks work in a checkout and in an unpacked
+//! archive, without git.
 
 use super::scan;
 use std::path::Path;
 
-/// Folders of the root that hold the project's own files.
+/// The directories of the root that hold the project's own files.
 const FOLDERS: [&str; 11] =
     [".cargo", ".ci", ".config", "bench", "crates", "docs", "examples", "fuzz", "prelude", "tests", "xtask"];
 
-/// Folders that tools leave behind.
+/// Directories of generated files.
 const LEFT_BEHIND: [&str; 5] = ["target", "build", "book", "corpus", "__pycache__"];
 
-/// Larger files hold data.
+/// The size in bytes above which a file counts as data.
 const MOST_BYTES: u64 = 4 << 20;
 
-/// A text file, its path relative to the root with `/` between names.
+/// A text file; its path is relative to the root, with `/` as separator.
 pub struct File {
     pub path: String,
     pub text: String,
 }
 
 impl File {
-    /// The text without comments and the contents of literals, if this is Rust.
-    /// Lines stay where they are.
+    /// Returns the text without comments and contents of literals, if this is a Rust file. Line
+    /// numbers are unchanged.
     pub fn code(&self) -> Option<String> {
         self.is("rs").then(|| scan::code_only(&self.text))
     }
 
-    /// Whether the name ends in `.ext`.
+    /// Returns true if the file has this extension.
     pub fn is(&self, ext: &str) -> bool {
         Path::new(&self.path).extension().is_some_and(|found| found == ext)
     }
 
-    /// The crate below `crates/` that this file belongs to.
+    /// Returns the crate below `crates/` that contains this file.
     pub fn in_crate(&self) -> Option<&str> {
         self.path.strip_prefix("crates/")?.split('/').next()
     }
@@ -46,7 +46,7 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// Reads the repository at `root`. The error names what could not be read.
+    /// Reads the repository at `root`. The error names the unreadable file or directory.
     pub fn read(root: &Path) -> Result<Self, String> {
         let mut tree = Self { files: Vec::new() };
         tree.add_folder(root, "", |name, is_folder| {
@@ -56,24 +56,24 @@ impl Tree {
         Ok(tree)
     }
 
-    /// A tree of the given paths and texts.
+    /// Creates a tree of the given paths and texts.
     #[cfg(test)]
     pub fn of(files: &[(&str, &str)]) -> Self {
         let file = |(path, text): &(&str, &str)| File { path: (*path).to_owned(), text: (*text).to_owned() };
         Self { files: files.iter().map(file).collect() }
     }
 
-    /// The file at `path`.
+    /// Returns the file at `path`.
     pub fn file(&self, path: &str) -> Option<&File> {
         self.files.iter().find(|file| file.path == path)
     }
 
-    /// The Rust files.
+    /// Returns the Rust files.
     pub fn rust(&self) -> impl Iterator<Item = &File> {
         self.files.iter().filter(|file| file.is("rs"))
     }
 
-    /// The names of the crates below `crates/` and their manifests.
+    /// Returns the names of the crates below `crates/` with their manifests.
     pub fn crates(&self) -> impl Iterator<Item = (&str, &File)> {
         self.files.iter().filter_map(|file| {
             let name = file.path.strip_prefix("crates/")?.strip_suffix("/Cargo.toml")?;
@@ -81,8 +81,8 @@ impl Tree {
         })
     }
 
-    /// Adds the files below `folder` that are text; `wanted` chooses among its
-    /// own entries by name and whether it is a folder.
+    /// Adds the text files below `folder`. `wanted` filters the entries of `folder` itself by name
+    /// and by the fact that they are directories.
     fn add_folder(
         &mut self,
         root: &Path,
@@ -102,7 +102,7 @@ impl Tree {
             }
             let path = if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") };
             if kind.is_dir() {
-                // The crate of that name is the project's own.
+                // `crates/target` is a crate, not a build directory.
                 if !LEFT_BEHIND.contains(&name) || path == "crates/target" {
                     self.add_folder(root, &path, |_, _| true)?;
                 }

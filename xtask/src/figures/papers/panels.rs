@@ -1,11 +1,11 @@
-//! What plots of figures show: lines of run times, bars of speed-ups and counts.
+//! The contents of plots: lines of run times, bars of speed-ups and counts.
 
 use super::{basis_part, distinct, group, name, number};
 use crate::figures::data::{Figure, Row};
 use crate::figures::plot::{Bar, Body, Line, Panel, Point, Unit, raised, rank};
 
-/// A line for each contestant over the sizes of rows; `name` may leave one out or say how
-/// the line is called.
+/// Returns a line per contestant over the sizes of rows. `name` names the line, or excludes the
+/// contestant.
 fn lines<'a>(rows: impl Iterator<Item = &'a Row>, name: impl Fn(&Row, &str) -> Option<String>) -> Vec<Line> {
     let mut lines: Vec<Line> = Vec::new();
     for row in rows {
@@ -23,7 +23,7 @@ fn lines<'a>(rows: impl Iterator<Item = &'a Row>, name: impl Fn(&Row, &str) -> O
     lines
 }
 
-/// Run times over sizes, a panel for each program.
+/// Run times over sizes, with one panel per program.
 pub fn redomap(figure: &Figure) -> Vec<Panel> {
     let programs = distinct(&figure.rows, |row| &row.group);
     let panel = |name: &&str| Panel {
@@ -39,7 +39,7 @@ pub fn redomap(figure: &Figure) -> Vec<Panel> {
     programs.iter().map(panel).collect()
 }
 
-/// Run times over shapes, a panel for each amount of work.
+/// Run times over shapes, with one panel per amount of work.
 pub fn products(figure: &Figure) -> Vec<Panel> {
     let works = distinct(&figure.rows, |row| &row.group);
     let panel = |name: &&str| Panel {
@@ -82,13 +82,13 @@ fn panel_of_bars(groups: Vec<(String, Vec<Bar>)>, unit: Unit, x_label: &str) -> 
     }]
 }
 
-/// Bars in the order of their legend.
+/// Sorts bars in the order of the legend.
 fn ordered(mut bars: Vec<Bar>) -> Vec<Bar> {
     bars.sort_by_key(|bar| rank(&bar.who));
     bars
 }
 
-/// How many runs searches take.
+/// The number of runs that searches take.
 pub fn tuning(figure: &Figure) -> Vec<Panel> {
     let groups = figure.rows.iter().map(|row| {
         let bars = row.counts.iter().filter(|(what, _)| what != "data sets");
@@ -98,7 +98,7 @@ pub fn tuning(figure: &Figure) -> Vec<Panel> {
     panel_of_bars(groups.collect(), Unit::Count, "runs of the program")
 }
 
-/// Run times over sizes, a panel for each function.
+/// Run times over sizes, with one panel per function.
 pub fn basis(figure: &Figure) -> Vec<Panel> {
     let functions = distinct(&figure.rows, |row| basis_part(&row.group).0);
     let panel = |function: &&str| {

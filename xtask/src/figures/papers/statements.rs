@@ -1,10 +1,10 @@
-//! What the papers' figures say, as ratios that were measured here, too.
+//! The papers' claims as measured ratios.
 
 use super::{distinct, group, largest, name, number};
 use crate::figures::claims::{Claim, Way, mean, over_best};
 use crate::figures::data::{Figure, Row, X};
 
-/// What fusion gains, and how programs compare with code by hand.
+/// The gains of fusion, and the comparison with hand-written code.
 pub fn redomap(figure: &Figure) -> Vec<Claim> {
     let gains = [
         ("index_of_max_pack", "a gain of about 4×"),
@@ -36,13 +36,13 @@ pub fn redomap(figure: &Figure) -> Vec<Claim> {
     gains.into_iter().map(gain).chain(peers.into_iter().map(peer)).collect()
 }
 
-/// The tuned program, or the untuned one where there is no tuner.
+/// Returns the name of the tuned program, or of the untuned one if the tuned one was not measured.
 fn tuned(figure: &Figure) -> &'static str {
     let there = figure.rows.iter().any(|row| row.of("AIF").is_some());
     if there { "AIF" } else { "IF" }
 }
 
-/// Few and many rows, and whether tuning takes the best version.
+/// Few and many rows, and the choice of the best version by tuning.
 pub fn products(figure: &Figure) -> Vec<Claim> {
     let (who, mut claims) = (tuned(figure), Vec::new());
     for work in distinct(&figure.rows, |row| &row.group) {
@@ -75,7 +75,7 @@ pub fn products(figure: &Figure) -> Vec<Claim> {
     claims
 }
 
-/// Each data set.
+/// The speed-up on each data set.
 pub fn volatility(figure: &Figure) -> Vec<Claim> {
     let who = tuned(figure);
     let claim = |row: &Row| {
@@ -85,7 +85,7 @@ pub fn volatility(figure: &Figure) -> Vec<Claim> {
     figure.rows.iter().map(claim).collect()
 }
 
-/// Those of the paper's benchmarks that there are.
+/// The paper's benchmarks that are available here.
 pub fn bulk(figure: &Figure) -> Vec<Claim> {
     let who = tuned(figure);
     let said = [
@@ -103,7 +103,7 @@ pub fn bulk(figure: &Figure) -> Vec<Claim> {
     said.into_iter().map(claim).collect()
 }
 
-/// All together.
+/// The speed-ups of all nests together.
 pub fn nests(figure: &Figure) -> Vec<Claim> {
     let who = tuned(figure);
     let ratios: Vec<f64> = figure.rows.iter().filter_map(|row| row.ratio("MF", who)).collect();
@@ -114,7 +114,7 @@ pub fn nests(figure: &Figure) -> Vec<Claim> {
     ]
 }
 
-/// A search that knows the forest and one that does not.
+/// A search that knows the forest of versions, and a blind one.
 pub fn tuning(figure: &Figure) -> Vec<Claim> {
     let count = |row: &Row, what: &str| {
         let found = row.counts.iter().find(|(name, _)| name == what);
@@ -143,7 +143,7 @@ pub fn tuning(figure: &Figure) -> Vec<Claim> {
     ]
 }
 
-/// Library functions over those that are built in, for us and the reference compiler.
+/// Library functions relative to built-in ones, for Bindrune and the reference compiler.
 pub fn basis(figure: &Figure) -> Vec<Claim> {
     let said = [
         ("sum_tree", "sum_builtin", "about 3× slower than built in", Way::Above),
@@ -172,7 +172,7 @@ pub fn basis(figure: &Figure) -> Vec<Claim> {
     claims
 }
 
-/// What a nest becomes, by hand and by the compiler.
+/// A nest flattened by hand and by the compiler.
 pub fn book(figure: &Figure) -> Vec<Claim> {
     let time = |entry: &str| {
         let row = figure.rows.iter().find(|row| row.x == X::Name(entry.to_owned()))?;

@@ -1,34 +1,33 @@
-//! Axes: where a value lies, where ticks stand, and how numbers are written.
+//! Axes: the mapping of values, the positions of ticks, and the format of numbers.
 
 use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
 use std::ops::Range;
 
-/// What an axis shows.
+/// The quantity on an axis.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
     /// Microseconds, logarithmic.
     Micros,
-    /// How many times as much, logarithmic.
+    /// A ratio, logarithmic.
     Ratio,
-    /// How many, logarithmic.
+    /// A number of items, logarithmic.
     Count,
-    /// Whole numbers.
+    /// Whole numbers, linear.
     Number,
 }
 
-/// An axis.
 pub struct Axis {
-    /// Where ticks stand.
+    /// The range and the ticks.
     pub scale: Scale,
     kind: Kind,
 }
 
-/// Places of an axis.
+/// The coordinates of an axis.
 #[derive(Clone)]
 pub struct Scale {
-    /// From where to where it goes.
+    /// The range of coordinates.
     pub range: Range<f64>,
-    /// Places of ticks and their labels.
+    /// The coordinates and labels of ticks.
     pub ticks: Vec<(f64, String)>,
 }
 
@@ -36,7 +35,7 @@ pub struct Scale {
 enum Kind {
     Linear,
     Logarithmic,
-    /// From top to bottom.
+    /// Linear from top to bottom.
     Down,
 }
 
@@ -69,11 +68,11 @@ impl ValueFormatter<f64> for Scale {
 }
 
 impl Axis {
-    /// An axis on which all values have a place.
+    /// Creates an axis whose range contains all values.
     pub fn over(unit: Unit, values: impl Iterator<Item = f64>) -> Self {
         let (least, most) =
             values.fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), x| (least.min(x), most.max(x)));
-        // An axis of nothing still has a length.
+        // An axis without values still needs a range.
         let (least, most) = if least <= most { (least, most) } else { (1.0, 1.0) };
         if unit == Unit::Number {
             let ticks = (least.ceil() as i64..=most.floor() as i64).map(|at| (at as f64, at.to_string()));
@@ -89,20 +88,20 @@ impl Axis {
         Self { scale: Scale { range, ticks }, kind: Kind::Logarithmic }
     }
 
-    /// The same with more room at both ends, by this part of its length.
+    /// Extends both ends by this fraction of the range.
     pub fn wider(mut self, part: f64) -> Self {
         let more = (self.scale.range.end - self.scale.range.start) * part;
         self.scale.range = self.scale.range.start - more..self.scale.range.end + more;
         self
     }
 
-    /// Names at places from the top down to `end`.
+    /// Creates an axis with names at positions from the top down to `end`.
     pub fn named(names: Vec<(f64, String)>, end: f64) -> Self {
         let ticks = names.into_iter().map(|(at, name)| (-at, name)).collect();
         Self { scale: Scale { range: -end - 0.5..0.0, ticks }, kind: Kind::Down }
     }
 
-    /// The place of a value.
+    /// The coordinate of a value.
     pub fn place(&self, value: f64) -> f64 {
         match self.kind {
             Kind::Linear => value,
@@ -112,8 +111,8 @@ impl Axis {
     }
 }
 
-/// Ticks on a logarithmic axis: at powers of ten, of short axes also between them; of
-/// ratios at powers of two.
+/// The ticks of a logarithmic axis: at powers of ten; on short axes also between them, and at
+/// powers of two for ratios.
 fn ticks(unit: Unit, range: &Range<f64>) -> Vec<(f64, String)> {
     let decades = range.end - range.start;
     let (base, steps): (f64, &[f64]) = match unit {
@@ -121,7 +120,7 @@ fn ticks(unit: Unit, range: &Range<f64>) -> Vec<(f64, String)> {
         Unit::Ratio | Unit::Micros | Unit::Count | Unit::Number if decades < 1.5 => (10.0, &[1.0, 2.0, 5.0]),
         Unit::Ratio | Unit::Micros | Unit::Count | Unit::Number => (10.0, &[1.0]),
     };
-    // No more than some eight labels.
+    // At most about eight labels.
     let every = ((decades / base.log10() / 8.0).ceil() as i32).max(1);
     let mut ticks = Vec::new();
     for power in -40..=40 {
@@ -145,7 +144,7 @@ fn label(unit: Unit, value: f64) -> String {
     }
 }
 
-/// A number as tables show it.
+/// Formats a number for tables.
 pub fn shown(unit: Unit, value: f64) -> String {
     match unit {
         Unit::Micros => {
@@ -157,7 +156,7 @@ pub fn shown(unit: Unit, value: f64) -> String {
     }
 }
 
-/// A number with about three digits.
+/// Formats a number with about three digits.
 pub fn short(value: f64) -> String {
     if value >= 100.0 {
         format!("{value:.0}")
@@ -168,7 +167,7 @@ pub fn short(value: f64) -> String {
     }
 }
 
-/// Microseconds in the unit that suits them.
+/// Formats microseconds in a suitable unit.
 fn time(micros: f64, digits: usize) -> String {
     let (scale, unit) = match micros {
         x if x < 0.9995 => (1e3, "ns"),
@@ -181,7 +180,7 @@ fn time(micros: f64, digits: usize) -> String {
     format!("{value:.digits$} {unit}")
 }
 
-/// Powers of ten and others.
+/// Formats a power of ten of at least 1000 as a power, other numbers in full.
 fn count(value: f64) -> String {
     let power = value.log10().round();
     if value < 1000.0 || (value.log10() - power).abs() > 1e-9 {
@@ -190,7 +189,7 @@ fn count(value: f64) -> String {
     raised(&format!("10^{power}"))
 }
 
-/// A power as it is printed: digits behind `^` are raised.
+/// Formats the digits behind `^` as superscripts.
 pub fn raised(text: &str) -> String {
     let Some((base, exponent)) = text.split_once('^') else {
         return text.to_owned();

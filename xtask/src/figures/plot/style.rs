@@ -1,4 +1,4 @@
-//! Looks: how each contestant is drawn, text, and the legend.
+//! Styles: the look of each contestant, text, and the legend.
 
 use super::axis::Scale;
 use super::{Area, problem};
@@ -7,19 +7,19 @@ use plotters::prelude::*;
 use plotters::series::DashedLineSeries;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-/// Text to the left of its place, and to the right.
+/// Anchors of text to the right of its position and to the left.
 pub const LEFT: Pos = Pos { h_pos: HPos::Left, v_pos: VPos::Center };
 pub const RIGHT: Pos = Pos { h_pos: HPos::Right, v_pos: VPos::Center };
 
-/// How a contestant is drawn.
+/// The style of a contestant.
 #[derive(Clone, Copy)]
 pub struct Look {
     /// The colour.
     pub colour: RGBColor,
     marker: Marker,
-    /// Pixels of a dash and of the gap behind it, unless the line is solid.
+    /// The lengths of dashes and gaps in pixels; `None` for a solid line.
     dashes: Option<(i32, i32)>,
-    /// Pixels between the white lines across a bar, if there are any.
+    /// The distance in pixels of the white lines across a bar, if it is hatched.
     hatch: Option<f64>,
 }
 
@@ -33,7 +33,7 @@ enum Marker {
     Cross,
 }
 
-/// The names of contestants, in the order of legends, and their looks.
+/// The contestants in the order of legends, and their styles.
 const LOOKS: [(&str, Look); 12] = [
     ("bindrune", look(BLUE_, Marker::Circle, None, None)),
     ("AIF", look(VERMILION, Marker::Square, None, None)),
@@ -48,7 +48,7 @@ const LOOKS: [(&str, Look); 12] = [
     ("futhark multicore", look(GREEN_, Marker::Diamond, Some((7, 3)), Some(11.0))),
     ("futhark ispc", look(PURPLE, Marker::Square, Some((2, 3)), Some(3.0))),
 ];
-/// The same for ways to do a thing.
+/// The same for algorithms.
 const OTHERS: [(&str, Look); 6] = [
     ("tree", look(VERMILION, Marker::Triangle, Some((4, 4)), None)),
     ("strided", look(SKY, Marker::Diamond, Some((7, 3)), None)),
@@ -70,20 +70,20 @@ const fn look(colour: RGBColor, marker: Marker, dashes: Option<(i32, i32)>, hatc
     Look { colour, marker, dashes, hatch }
 }
 
-/// Where a name stands in legends.
+/// The position of a name in legends.
 pub fn rank(name: &str) -> usize {
     let known = LOOKS.iter().chain(&OTHERS);
     known.take_while(|(other, _)| *other != name).count()
 }
 
 impl Look {
-    /// A contestant's.
+    /// The style of a contestant; grey for unknown names.
     pub fn of(name: &str) -> Self {
         let found = LOOKS.iter().chain(&OTHERS).find(|(other, _)| *other == name);
         found.map_or(look(RGBColor(110, 110, 110), Marker::Cross, None, None), |(_, look)| *look)
     }
 
-    /// A line through places of a chart.
+    /// Draws a line through positions of a chart.
     pub fn line(
         self,
         chart: &mut ChartContext<'_, SVGBackend<'_>, Cartesian2d<Scale, Scale>>,
@@ -100,7 +100,7 @@ impl Look {
         drawn.map_err(problem)
     }
 
-    /// A marker at a place of any area.
+    /// Draws a marker.
     pub fn marker<CT: CoordTranslate>(
         self,
         area: &DrawingArea<SVGBackend<'_>, CT>,
@@ -131,7 +131,7 @@ impl Look {
         area.draw(&polygon).map_err(problem)
     }
 
-    /// A bar between two corners, with white lines across if it is hatched.
+    /// Draws a bar between two corners, with white lines across if it is hatched.
     pub fn bar(
         self,
         chart: &mut ChartContext<'_, SVGBackend<'_>, Cartesian2d<Scale, Scale>>,
@@ -159,17 +159,17 @@ impl Look {
     }
 }
 
-/// Dark text of a size.
+/// Dark text of this size.
 pub fn text(size: i32) -> TextStyle<'static> {
     ("sans-serif", size).into_font().color(&RGBColor(40, 40, 40))
 }
 
-/// Pixels of a legend's entry: a piece of line, and a name.
+/// The width in pixels of a legend's entry: a sample and a name.
 fn entry_width(name: &str) -> u32 {
     SAMPLE as u32 + 24 + 9 * name.chars().count() as u32
 }
 
-/// Names, in as many rows as they need.
+/// Splits names into as many rows as they need.
 pub fn legend_rows(names: &[String], width: u32) -> Vec<Vec<String>> {
     let (mut rows, mut left) = (Vec::<Vec<String>>::new(), 0);
     for name in names {
@@ -186,7 +186,7 @@ pub fn legend_rows(names: &[String], width: u32) -> Vec<Vec<String>> {
     rows
 }
 
-/// Draws the legend, with pieces of bars or of lines.
+/// Draws the legend, with samples of bars or of lines.
 pub fn legend(area: &Area<'_>, rows: &[Vec<String>], height: u32, bars: bool) -> Result<(), String> {
     for (at, row) in rows.iter().enumerate() {
         let middle = (at as u32 * height + height / 2) as i32;
@@ -205,7 +205,7 @@ pub fn legend(area: &Area<'_>, rows: &[Vec<String>], height: u32, bars: bool) ->
     Ok(())
 }
 
-/// Pixels of a sample in the legend.
+/// The width in pixels of a sample in the legend.
 const SAMPLE: i32 = 40;
 
 impl Look {
