@@ -349,7 +349,7 @@ fn imports_of(me: &ModExp, out: &mut Vec<(String, Span)>) {
     stacker::maybe_grow(crate::RED_ZONE, crate::STACK_STEP, || match &me.kind {
         ModExpKind::Var(_) => {}
         ModExpKind::Parens(inner) | ModExpKind::Ascript(inner, _) | ModExpKind::Lambda(_, _, inner) => {
-            imports_of(inner, out)
+            imports_of(inner, out);
         }
         ModExpKind::Import(import) => note_import(import, out),
         ModExpKind::Decls(decls) => find_imports(decls, out),

@@ -188,7 +188,7 @@ fn sift(diags: Vec<Diagnostic>) -> Vec<Diagnostic> {
         *places += 1;
         match (out.get_mut(*first), span) {
             (Some(first), Some(span)) if *places <= MAX_PLACES => {
-                first.secondary.push(Label { span, text: "here too".to_owned() })
+                first.secondary.push(Label { span, text: "here too".to_owned() });
             }
             (Some(_), _) => {}
             (None, _) => out.push(diag),

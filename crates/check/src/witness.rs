@@ -54,7 +54,7 @@ impl Witness {
             Ty::Tuple(parts) => parts.iter().for_each(|ty| self.ty(ty, carried)),
             Ty::Record(fields) => fields.iter().for_each(|(_, ty)| self.ty(ty, carried)),
             Ty::Sum(constrs) => {
-                constrs.iter().flat_map(|(_, payload)| payload.iter()).for_each(|ty| self.ty(ty, carried))
+                constrs.iter().flat_map(|(_, payload)| payload.iter()).for_each(|ty| self.ty(ty, carried));
             }
             Ty::Arrow(arrow) => {
                 self.ty(&arrow.param, false);
@@ -144,7 +144,7 @@ pub(crate) fn in_parameters(ty: &Ty) -> Vec<VarId> {
             Ty::Tuple(parts) => parts.iter().for_each(|ty| walk(ty, found)),
             Ty::Record(fields) => fields.iter().for_each(|(_, ty)| walk(ty, found)),
             Ty::Sum(constrs) => {
-                constrs.iter().flat_map(|(_, payload)| payload.iter()).for_each(|ty| walk(ty, found))
+                constrs.iter().flat_map(|(_, payload)| payload.iter()).for_each(|ty| walk(ty, found));
             }
             Ty::Arrow(arrow) => {
                 let sizes = Witness::of(&arrow.param);

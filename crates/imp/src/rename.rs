@@ -66,7 +66,7 @@ impl Change<'_> {
             }
             Stmt::Frame { buffer, elem: _, count: _ } => self.set(buffer),
             Stmt::ConstData(v, _) | Stmt::ReadGlobal(v, _) | Stmt::WriteGlobal(_, v) | Stmt::Release(v) => {
-                self.set(v)
+                self.set(v);
             }
             Stmt::Share(v, w) | Stmt::Borrow(v, w) => {
                 self.set(v);

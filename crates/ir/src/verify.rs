@@ -163,7 +163,8 @@ pub fn verify<L: Level>(program: &Program<L>) -> Result<(), Vec<VerifyError>> {
         match functions.get(&entry.fun) {
             Some(function) => check_entry(&program.opaques, entry, function, &mut errors),
             None => {
-                errors.push(error_in(&entry.fun, &format!("entry point {} has no such function", entry.name)))
+                errors
+                    .push(error_in(&entry.fun, &format!("entry point {} has no such function", entry.name)));
             }
         }
     }

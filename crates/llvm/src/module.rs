@@ -16,7 +16,9 @@ use inkwell::targets::FileType;
 /// The form of the output.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Output {
+    /// An object file.
     Object,
+    /// Assembly of the target.
     Assembly,
     /// LLVM's text form, optimised.
     Ir,

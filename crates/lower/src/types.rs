@@ -143,7 +143,7 @@ impl LTy {
         match self {
             Self::Scalar(elem) => out.push(Leaf { dims: outer.clone(), elem: *elem, acc: None }),
             Self::Acc(acc) => {
-                out.push(Leaf { dims: Vec::new(), elem: ScalarType::Bool, acc: Some(Rc::clone(acc)) })
+                out.push(Leaf { dims: Vec::new(), elem: ScalarType::Bool, acc: Some(Rc::clone(acc)) });
             }
             Self::Array(array) => {
                 outer.push(array.0);

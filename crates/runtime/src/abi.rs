@@ -88,7 +88,9 @@ pub const ABI_VERSION: u64 = 7;
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Str {
+    /// The address.
     pub ptr: *const u8,
+    /// The length in bytes.
     pub len: u64,
 }
 

@@ -42,6 +42,7 @@ const FORM: &str = "must be of the form NAME=N, where N is a 64-bit integer";
 pub struct Assignment {
     /// The parameter's name.
     pub name: String,
+    /// The value given to it.
     pub value: i64,
     /// The value's location, as the beginning of a message: `tuning file x, line 3: `.
     pub place: String,

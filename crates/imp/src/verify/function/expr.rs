@@ -156,7 +156,7 @@ impl FunctionCheck<'_, '_> {
             match shared {
                 None => shared = Some(ty),
                 Some(first) if first.lanes() != ty.lanes() => {
-                    self.error(format!("operands of types {first} and {ty} differ in lanes"))
+                    self.error(format!("operands of types {first} and {ty} differ in lanes"));
                 }
                 Some(_) => {}
             }
