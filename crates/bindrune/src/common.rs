@@ -4,7 +4,7 @@ use crate::tuning;
 use check::tast::Program;
 use clap::Args;
 use driver::device::Device;
-use driver::{CopyLimits, DeviceTarget, Failure, Flatten, Ir, Lanes, Options, Session};
+use driver::{CopyLimits, DeviceTarget, Failure, Flatten, Ir, Options, Session, VectorLanes};
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -29,7 +29,7 @@ pub struct Compiler {
     /// Vector lanes of parallel loops: `auto`, `off`, or a number (a power of
     /// two from 2 to 64) for every loop that can run in lanes.
     #[arg(long, default_value = "auto", value_name = "LANES", value_parser = lanes)]
-    pub lanes: Lanes,
+    pub lanes: VectorLanes,
     /// Which versions are made of nested parallelism: `none` (only the outermost is
     /// parallel), `moderate`, `incremental` (several, sizes decide), or `full`.
     #[arg(long, default_value = "incremental", value_name = "MODE", value_parser = flatten)]
@@ -131,11 +131,13 @@ fn tblock_size(text: &str) -> Result<i64, String> {
     size.ok_or_else(|| format!("it is {}", tuning::blocks()))
 }
 
-fn lanes(text: &str) -> Result<Lanes, String> {
+fn lanes(text: &str) -> Result<VectorLanes, String> {
     match (text, text.parse::<u32>()) {
-        ("auto", _) => Ok(Lanes::Auto),
-        ("off", _) => Ok(Lanes::Off),
-        (_, Ok(lanes)) if (2..=64).contains(&lanes) && lanes.is_power_of_two() => Ok(Lanes::Width(lanes)),
+        ("auto", _) => Ok(VectorLanes::Auto),
+        ("off", _) => Ok(VectorLanes::Off),
+        (_, Ok(lanes)) if (2..=64).contains(&lanes) && lanes.is_power_of_two() => {
+            Ok(VectorLanes::Width(lanes))
+        }
         _ => Err("it is `auto`, `off` or a power of two from 2 to 64".to_owned()),
     }
 }

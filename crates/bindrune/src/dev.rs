@@ -5,7 +5,7 @@ use crate::forest;
 use crate::memory;
 use crate::tuning;
 use check::tast::{Program, VarId};
-use driver::{Decision, Failure, Ir, Observer, PassInfo, Session, Stack, Stage};
+use driver::{Failure, Ir, Observer, PassInfo, Remark, Session, Stack, Stage};
 use imp::eval::Options;
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -187,7 +187,7 @@ impl Observer for Notes {
         debug_assert!(written.is_ok(), "writing to a string does not fail");
     }
 
-    fn decisions(&mut self, _: &PassInfo, decisions: &[Decision]) {
+    fn decisions(&mut self, _: &PassInfo, decisions: &[Remark]) {
         self.fresh = !decisions.is_empty();
         if self.fresh {
             self.decisions.clear();

@@ -2,7 +2,7 @@
 
 mod svg;
 
-use ir::forest::{Choice, Node, Trees, Version};
+use ir::forest::{Choice, ChoiceTrees, Node, VersionNode};
 use serde_json::{Value, json};
 use std::fmt::Write;
 
@@ -20,7 +20,7 @@ pub enum Form {
 }
 
 /// Prints the forest in this format.
-pub fn show(forest: &[Trees], form: Form) -> String {
+pub fn show(forest: &[ChoiceTrees], form: Form) -> String {
     match form {
         Form::Text => text(forest),
         Form::Json => format!("{:#}\n", data(forest)),
@@ -47,16 +47,16 @@ fn question_of(choice: &Choice, tuned: Tuned<'_>) -> String {
     }
 }
 
-fn title(version: &Version) -> String {
+fn title(version: &VersionNode) -> String {
     let what = version.operations.join("; ");
     let what = if what.is_empty() { "in order" } else { &what };
     format!("V{}: {what}", version.number)
 }
 
 /// The forest as indented lines.
-pub fn text(forest: &[Trees]) -> String {
+pub fn text(forest: &[ChoiceTrees]) -> String {
     let mut out = String::new();
-    for Trees { function, roots } in forest {
+    for ChoiceTrees { function, roots } in forest {
         put(&mut out, 0, &function.0);
         nodes(&mut out, roots, 1, &|_| None);
     }
@@ -82,13 +82,13 @@ fn nodes(out: &mut String, nodes_: &[Node], depth: usize, tuned: Tuned<'_>) {
         match node {
             Node::Choice(choice) => {
                 put(out, depth, &question_of(choice, tuned));
-                nodes(out, &choice.holds, depth + 1, tuned);
+                nodes(out, &choice.if_true, depth + 1, tuned);
                 // A chain of choices prints without deeper indentation, like `else if`.
-                let next = matches!(choice.fails.as_slice(), [Node::Choice(_)]);
+                let next = matches!(choice.if_false.as_slice(), [Node::Choice(_)]);
                 if !next {
                     put(out, depth, "else");
                 }
-                nodes(out, &choice.fails, depth + usize::from(!next), tuned);
+                nodes(out, &choice.if_false, depth + usize::from(!next), tuned);
             }
             Node::Version(version) => {
                 put(out, depth, &title(version));
@@ -107,17 +107,17 @@ fn put(out: &mut String, depth: usize, line: &str) {
 pub fn choices<'n>(node: &'n Node, f: &mut dyn FnMut(&'n Choice)) {
     if let Node::Choice(choice) = node {
         f(choice);
-        for node in choice.holds.iter().chain(&choice.fails) {
+        for node in choice.if_true.iter().chain(&choice.if_false) {
             choices(node, f);
         }
     }
 }
 
 /// The forest as JSON.
-pub fn data(forest: &[Trees]) -> Value {
+pub fn data(forest: &[ChoiceTrees]) -> Value {
     let functions = forest.iter();
-    let functions =
-        functions.map(|Trees { function, roots }| json!({ "function": &*function.0, "roots": all(roots) }));
+    let functions = functions
+        .map(|ChoiceTrees { function, roots }| json!({ "function": &*function.0, "roots": all(roots) }));
     Value::Array(functions.collect())
 }
 
@@ -130,8 +130,8 @@ pub fn tree_data(node: &Node) -> Value {
             "default": choice.tunable.default,
             "size": choice.size,
             "line": choice.places.last().map(|place| place.line),
-            "holds": all(&choice.holds),
-            "fails": all(&choice.fails),
+            "holds": all(&choice.if_true),
+            "fails": all(&choice.if_false),
         }),
         Node::Version(version) => json!({
             "version": version.number,
@@ -146,7 +146,7 @@ fn all(nodes: &[Node]) -> Vec<Value> {
 }
 
 /// The forest in Graphviz's DOT language.
-fn dot(forest: &[Trees]) -> String {
+fn dot(forest: &[ChoiceTrees]) -> String {
     struct Dot {
         out: String,
         next: u32,
@@ -176,8 +176,8 @@ fn dot(forest: &[Trees]) -> String {
             match node {
                 Node::Choice(choice) => {
                     let id = self.box_(&question(choice), "ellipse");
-                    self.under(id, "T", &choice.holds);
-                    self.under(id, "F", &choice.fails);
+                    self.under(id, "T", &choice.if_true);
+                    self.under(id, "F", &choice.if_false);
                     id
                 }
                 Node::Version(version) => {
@@ -189,7 +189,7 @@ fn dot(forest: &[Trees]) -> String {
         }
     }
     let mut dot = Dot { out: "digraph versions {\n".to_owned(), next: 0 };
-    for Trees { function, roots } in forest {
+    for ChoiceTrees { function, roots } in forest {
         let id = dot.box_(&function.0, "plaintext");
         dot.under(id, "", roots);
     }
@@ -201,7 +201,7 @@ fn dot(forest: &[Trees]) -> String {
 mod tests {
     use super::{Form, show};
 
-    fn forest() -> Vec<ir::forest::Trees> {
+    fn forest() -> Vec<ir::forest::ChoiceTrees> {
         let text = "segs
 fun f(n_0: i64) : (i64)
 tunable#0 suff_outer_par 0 threshold 16

@@ -54,7 +54,7 @@ impl Values {
     }
 }
 
-fn log(Comparison { name, size, least }: Comparison<'_>) {
+fn log(Comparison { name, size, threshold: least }: Comparison<'_>) {
     // Write errors of standard error are ignored.
     let _ = writeln!(std::io::stderr(), "{}", tuning::comparison(name, size, least));
 }
@@ -74,7 +74,7 @@ fn names(ir: &Ir) -> Vec<(String, &'static str)> {
     fn level<L: ir::Level>(program: &ir::Program<L>) -> Vec<(String, &'static str)> {
         let own = ir::tunable::named(program).into_iter();
         let own = own.map(|(name, tunable)| (name, tunable.class.name()));
-        let user = ir::tunable::user(program).into_iter();
+        let user = ir::tunable::user_params(program).into_iter();
         own.chain(user.map(|name| (name.to_string(), Class::User.name()))).collect()
     }
     match ir {

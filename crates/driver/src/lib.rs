@@ -13,8 +13,8 @@ mod stack;
 mod warnings;
 
 pub use error::Failure;
-pub use ir::decision;
-pub use ir::{Decision, Flatten, Lanes};
+pub use ir::remark;
+pub use ir::{Flatten, Remark, VectorLanes};
 pub use kernelc::Target as DeviceTarget;
 pub use lower::Limits as CopyLimits;
 pub use pipeline::{Ir, PassInfo, Stage, passes};

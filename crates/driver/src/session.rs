@@ -4,7 +4,7 @@ use crate::error::Failure;
 use crate::pipeline::{Ir, PassInfo, Stage, passes};
 use crate::warnings;
 use check::{Checked, Loader};
-use ir::{Context, Decision, Flatten, Lanes, Mems, Segs, Soacs};
+use ir::{Context, Flatten, Mems, Remark, Segs, Soacs, VectorLanes};
 use kernelc::Target;
 use runtime::exe::levels::Level;
 use std::sync::Arc;
@@ -32,7 +32,7 @@ pub struct Options {
     /// The number of rewrites that the optimiser may make; unlimited if `None`.
     pub fuel: Option<u64>,
     /// The vector lanes of loops.
-    pub lanes: Lanes,
+    pub lanes: VectorLanes,
     /// The levels of parallelism that nests are flattened for.
     pub stack: Stack,
     /// The work layout parameters of the device, if the target machine has one.
@@ -67,7 +67,7 @@ impl Default for Options {
             strict_floats: false,
             fuse: true,
             fuel: None,
-            lanes: Lanes::Auto,
+            lanes: VectorLanes::Auto,
             stack: Stack::default(),
             device: Device::default(),
             flatten: Flatten::Incremental,
@@ -97,13 +97,13 @@ impl Options {
     /// The options for kernels of a device, with host code that has no vectors.
     #[must_use]
     pub fn on_device(self, kernels: Target) -> Self {
-        Self { stack: levels::GPU, lanes: Lanes::Off, kernels, ..self }
+        Self { stack: levels::GPU, lanes: VectorLanes::Off, kernels, ..self }
     }
 
     /// The options for portable C: no parallelism, and no dependence on the processor.
     #[must_use]
     pub fn portable_c(self) -> Self {
-        Self { stack: levels::THREAD, lanes: Lanes::Off, flatten: Flatten::None, ..self }
+        Self { stack: levels::THREAD, lanes: VectorLanes::Off, flatten: Flatten::None, ..self }
     }
 }
 
@@ -122,7 +122,7 @@ pub trait Observer {
     fn pass(&mut self, pass: &PassInfo, time: Duration, ir: &Ir);
 
     /// Called with the decisions of a pass, before [`Self::pass`].
-    fn decisions(&mut self, pass: &PassInfo, decisions: &[Decision]) {
+    fn decisions(&mut self, pass: &PassInfo, decisions: &[Remark]) {
         let _ = (pass, decisions);
     }
 }
@@ -209,7 +209,7 @@ impl Session {
     }
 
     /// The core IR of a checked program, and the decisions about its functions.
-    pub fn lower_with_account(&self, program: &check::tast::Program) -> Result<(Ir, Vec<Decision>), Failure> {
+    pub fn lower_with_account(&self, program: &check::tast::Program) -> Result<(Ir, Vec<Remark>), Failure> {
         let lowered = lower::with_account(program, &self.sources, self.options.lower());
         let (program, decisions) = lowered.map_err(Failure)?;
         Ok((self.lowered(program)?, decisions))
@@ -271,7 +271,7 @@ impl Session {
             source_name: Arc::from(self.source_name.as_str()),
             strict_fp: self.options.strict_floats,
             fuse: self.options.fuse,
-            account: self.options.account,
+            remarks: self.options.account,
             lanes: self.options.lanes,
             machine: self.machine()?,
             stack: self.options.stack,

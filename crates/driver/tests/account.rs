@@ -20,7 +20,7 @@ fn passes_do_the_same_where_somebody_asks_what_they_decide() {
                 continue;
             };
             let run = |account| {
-                let options = Options { account, ..Options::default() };
+                let options = Options { remarks: account, ..Options::default() };
                 let mut context = Context::new(None, options);
                 let after = pass.apply(before.clone(), &mut context);
                 (after, context)

@@ -5,8 +5,8 @@
 #[allow(dead_code, reason = "shared with the other tests")]
 mod support;
 
-use driver::decision::Kind;
-use driver::{Decision, Ir, Lanes, Observer, PassInfo};
+use driver::remark::RemarkKind;
+use driver::{Ir, Observer, PassInfo, Remark, VectorLanes};
 use harness::evaluate::Failure;
 use harness::processors::runnable;
 use runtime::{Config, Context, Error, Output};
@@ -25,17 +25,17 @@ fn lanes_change_no_bit_of_any_result() {
         let turn = program.name.len();
         let (cpus, width) = (runnable(), WIDTHS[turn % WIDTHS.len()]);
         let cpu = cpus[turn / WIDTHS.len() % cpus.len()];
-        let problems = compare(program, cpu, Lanes::Width(width));
+        let problems = compare(program, cpu, VectorLanes::Width(width));
         problems.unwrap_or_else(|message| vec![message])
     });
 }
 
 /// Compares the results of calls in a mode with the results without lanes.
-fn compare(program: &Program, cpu: &str, mode: Lanes) -> Result<Vec<String>, String> {
+fn compare(program: &Program, cpu: &str, mode: VectorLanes) -> Result<Vec<String>, String> {
     let Some(vector) = outcomes(program, cpu, mode)? else {
         return Ok(Vec::new());
     };
-    let plain = outcomes(program, "native", Lanes::Off)?.unwrap_or_default();
+    let plain = outcomes(program, "native", VectorLanes::Off)?.unwrap_or_default();
     let mut problems = Vec::new();
     for (((case, entry), plain), vector) in program.calls().zip(&plain).zip(&vector) {
         let same = match (plain, vector) {
@@ -56,17 +56,17 @@ struct Chosen(bool);
 impl Observer for Chosen {
     fn pass(&mut self, _: &PassInfo, _: Duration, _: &Ir) {}
 
-    fn decisions(&mut self, _: &PassInfo, decisions: &[Decision]) {
-        let in_lanes = |decision: &Decision| matches!(decision.kind, Kind::Lanes { .. });
+    fn decisions(&mut self, _: &PassInfo, decisions: &[Remark]) {
+        let in_lanes = |decision: &Remark| matches!(decision.kind, RemarkKind::Vectorised { .. });
         self.0 |= decisions.iter().any(in_lanes);
     }
 }
 
 /// The outcome of each call of the test blocks; `None` if lanes were enabled but no loop runs in
 /// lanes.
-fn outcomes(program: &Program, cpu: &str, mode: Lanes) -> Result<Option<Vec<Outcome>>, String> {
+fn outcomes(program: &Program, cpu: &str, mode: VectorLanes) -> Result<Option<Vec<Outcome>>, String> {
     let mut session = program.session();
-    if mode == Lanes::Off {
+    if mode == VectorLanes::Off {
         // LLVM's optimisation is compared with the evaluator elsewhere.
         session.options.llvm_level = 0;
     }
@@ -76,7 +76,7 @@ fn outcomes(program: &Program, cpu: &str, mode: Lanes) -> Result<Option<Vec<Outc
         .check(&mut Files)
         .and_then(|typed| session.lower(&typed))
         .map_err(|failure| shown(&session, &failure))?;
-    let mut chosen = Chosen(mode == Lanes::Off);
+    let mut chosen = Chosen(mode == VectorLanes::Off);
     let image = session.image(ir, &mut chosen).map_err(|failure| shown(&session, &failure))?;
     if !chosen.0 {
         return Ok(None);

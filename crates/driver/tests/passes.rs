@@ -15,7 +15,7 @@ mod passes {
     pub mod subject;
 }
 
-use driver::{Flatten, Lanes, PassInfo, Stack};
+use driver::{Flatten, PassInfo, Stack, VectorLanes};
 use ir::{Context, Options};
 use passes::arguments::{LARGE, SMALL, Sizes};
 use passes::subject::{Subject, problem_at};
@@ -85,9 +85,9 @@ fn settings(source: &str) -> Result<(Options, Vec<Sizes>), String> {
             Some(("machine", bytes)) if !bytes.contains(' ') => {
                 options.machine = Machine::of(bytes.parse().map_err(|e| format!("{line}: {e}"))?);
             }
-            Some(("lanes", "off")) => options.lanes = Lanes::Off,
+            Some(("lanes", "off")) => options.lanes = VectorLanes::Off,
             Some(("lanes", count)) if !count.contains(' ') => {
-                options.lanes = Lanes::Width(count.parse().map_err(|e| format!("{line}: {e}"))?);
+                options.lanes = VectorLanes::Width(count.parse().map_err(|e| format!("{line}: {e}"))?);
             }
             Some(("levels", name)) if !name.contains(' ') => {
                 options.stack = Stack::named(name).ok_or_else(|| format!("{line}: no machine"))?;
@@ -188,12 +188,12 @@ fn lanes_of_any_number_compute_the_same() {
     every_file(&files(Some("lanes")), |file| {
         let before = Subject::parse(&file.source)?;
         for bytes in [16, 32, 64] {
-            let widths = [2, 8, 64].map(Lanes::Width);
-            for lanes in [Lanes::Off, Lanes::Auto].into_iter().chain(widths) {
+            let widths = [2, 8, 64].map(VectorLanes::Width);
+            for lanes in [VectorLanes::Off, VectorLanes::Auto].into_iter().chain(widths) {
                 let at = format!("{lanes:?}, vectors of {bytes} bytes");
                 let options = Options { lanes, machine: Machine::of(bytes), ..Options::default() };
                 let after = before.after(&file.pass, &mut Context::new(None, options))?;
-                if lanes == Lanes::Off && before.ir != after.ir {
+                if lanes == VectorLanes::Off && before.ir != after.ir {
                     return Err(format!("vector code though lanes are off, {at}"));
                 }
                 problem_at(&at, after.check())?;

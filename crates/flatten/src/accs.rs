@@ -299,7 +299,7 @@ impl Pass {
             | Soac::Vjp { .. }) => soac,
         };
         match &mut soac {
-            Soac::Screma(Screma { width, inputs, map, folds }) => {
+            Soac::Screma(Screma { width, inputs, map, scan_reduce: folds }) => {
                 if inputs.iter().any(|input| self.arrays.contains_key(input)) {
                     if !folds.is_map() {
                         let what = "accumulators whose operator works on arrays, in scans and reductions";
@@ -323,7 +323,7 @@ impl Pass {
             }
             Soac::Hist { width: _, inputs: _, map, ops } => {
                 self.lambda(b, map);
-                for HistOp { shape: _, dests: _, op } in ops {
+                for HistOp { shape: _, destinations: _, op } in ops {
                     self.lambda(b, &mut op.op);
                 }
             }

@@ -4,13 +4,13 @@
 use crate::functions::{Callees, Version};
 use crate::position::Position;
 use crate::rules::{Lift, Signature};
-use ir::decision::{Kind, Operation, Runs, Sequential};
-use ir::folds::Folds;
 use ir::mem::{Lmad, view};
 use ir::name::{FunName, Name, NameTable, Prov, ProvTable, SrcLoc};
+use ir::remark::{Executes, OperationKind, RemarkKind, Sequential};
+use ir::scan_reduce::ScanReduce;
 use ir::soac::Screma;
 use ir::syntax::{Atom, Attr, Aux, BasicOp, Body, DimIndex, Exp, Lambda, Level, LoopForm, Param, Stm};
-use ir::tunable::{Class, Rule, Table, Tunable, TunableId};
+use ir::tunable::{Class, Rule, Tunable, TunableId, TunableTable};
 use ir::types::{Dim, Shape, Type};
 use ir::typing::TypeEnv;
 use ir::walk::{Substitution, refresh_lambda};
@@ -44,7 +44,7 @@ pub(crate) struct Ctx<'a> {
     /// True if a segop is being made.
     guarded: bool,
     /// The function's tuning parameters so far.
-    pub(crate) tunables: Table,
+    pub(crate) tunables: TunableTable,
     /// The product of the widths of enclosing segops at a level that may contain itself, as far as
     /// it is counted: their tasks run concurrently with those inside.
     pub(crate) beside: Option<Atom>,
@@ -65,7 +65,7 @@ pub(crate) struct Ctx<'a> {
     /// The number of optional choices that may still be made.
     pub(crate) fuel: &'a mut Fuel,
     /// The decisions so far; `None` if no remarks are requested.
-    decided: Option<Vec<(Prov, Kind)>>,
+    decided: Option<Vec<(Prov, RemarkKind)>>,
     /// Provenance of the outermost combinator that is being flattened.
     pub(crate) outermost: Prov,
     /// True if an attribute requests sequential code here.
@@ -151,7 +151,7 @@ impl<'a> Ctx<'a> {
             replicates: FxHashMap::default(),
             guards: Vec::new(),
             guarded: false,
-            tunables: Table::default(),
+            tunables: TunableTable::default(),
             beside: None,
             lanes: Lanes { here: true, inside: true },
             arm: Arm::Shared,
@@ -160,7 +160,7 @@ impl<'a> Ctx<'a> {
             rows: false,
             summed: FxHashSet::default(),
             fuel,
-            decided: options.account.then(Vec::new),
+            decided: options.remarks.then(Vec::new),
             outermost: Prov::NONE,
             asked: false,
             even: false,
@@ -196,12 +196,16 @@ impl<'a> Ctx<'a> {
     }
 
     /// Records how a combinator runs, if remarks are requested.
-    pub(crate) fn decide(&mut self, aux: &Aux, what: Operation, how: impl FnOnce(&Self) -> Runs) {
-        self.note_decision(aux, |ctx| Kind::Runs { what, how: how(ctx), parts: ctx.provs.stacks(aux.prov) });
+    pub(crate) fn decide(&mut self, aux: &Aux, what: OperationKind, how: impl FnOnce(&Self) -> Executes) {
+        self.note_decision(aux, |ctx| RemarkKind::Execution {
+            what,
+            how: how(ctx),
+            parts: ctx.provs.stacks(aux.prov),
+        });
     }
 
     /// Records a decision about a statement, if remarks are requested.
-    pub(crate) fn note_decision(&mut self, aux: &Aux, kind: impl FnOnce(&Self) -> Kind) {
+    pub(crate) fn note_decision(&mut self, aux: &Aux, kind: impl FnOnce(&Self) -> RemarkKind) {
         if self.decided.is_some() {
             let kind = kind(self);
             self.decided.get_or_insert_default().push((aux.prov, kind));
@@ -209,11 +213,11 @@ impl<'a> Ctx<'a> {
     }
 
     /// Records that a combinator becomes a sequential loop.
-    pub(crate) fn decide_loop(&mut self, aux: &Aux, what: Operation, at: Position) {
+    pub(crate) fn decide_loop(&mut self, aux: &Aux, what: OperationKind, at: Position) {
         self.decide(aux, what, |ctx| {
             let asked = ctx.asked || !ctx.stack.is_parallel();
-            Runs::Loop(if asked || aux.attrs.has(&Attr::SequentialOuter) {
-                Sequential::Asked
+            Executes::Loop(if asked || aux.attrs.has(&Attr::SequentialOuter) {
+                Sequential::Attribute
             } else if at.around.is_some() {
                 Sequential::Inside(ctx.around())
             } else {
@@ -228,7 +232,7 @@ impl<'a> Ctx<'a> {
     }
 
     /// Takes the recorded decisions.
-    pub(crate) fn decided(&mut self) -> Vec<(Prov, Kind)> {
+    pub(crate) fn decided(&mut self) -> Vec<(Prov, RemarkKind)> {
         self.decided.take().unwrap_or_default()
     }
 
@@ -307,7 +311,7 @@ impl<'a> Ctx<'a> {
 
     /// Starts from the tuning parameters that the function already has.
     pub(crate) fn adopt(&mut self, tunables: Vec<Tunable>) {
-        self.tunables = Table::of(tunables);
+        self.tunables = TunableTable::of(tunables);
     }
 
     /// Adds a threshold parameter.
@@ -394,7 +398,7 @@ impl<'a> Ctx<'a> {
     }
 
     /// A copy of scans and reductions with fresh names.
-    pub(crate) fn copy_folds(&mut self, folds: &Folds<Soacs>) -> Folds<Soacs> {
+    pub(crate) fn copy_folds(&mut self, folds: &ScanReduce<Soacs>) -> ScanReduce<Soacs> {
         let copy = folds.refreshed(&mut self.names);
         for lambda in copy.lambdas() {
             self.types.add_params(&lambda.params);
@@ -409,7 +413,7 @@ impl<'a> Ctx<'a> {
             width: s.width,
             inputs: s.inputs.clone(),
             map: self.copy_lambda(&s.map),
-            folds: self.copy_folds(&s.folds),
+            scan_reduce: self.copy_folds(&s.scan_reduce),
         }
     }
 

@@ -2,8 +2,8 @@
 //! the number of workers or the machine.
 
 use ir::cost;
-use ir::exact::{is_exact, plain_operator, scalar_operator};
-use ir::folds::Folds;
+use ir::exact::{is_exact, llvm_reduction_operator, scalar_operator};
+use ir::scan_reduce::ScanReduce;
 use ir::seg::{Decomp, Seg, SegKind, SegOp};
 use ir::soac::{Operator, Screma, Soac};
 use ir::syntax::{Atom, BasicOp, Body, Exp, Lambda, Level, LoopForm, Param};
@@ -24,8 +24,8 @@ pub(crate) fn decompose(body: &Body<Segs>, kind: &SegKind<Segs>, combines: bool)
     let (mut width, mut streams, mut depth) = (1, 1, 1);
     match kind {
         SegKind::Hist(_) | SegKind::FlatMap => {}
-        SegKind::Folds(folds) if folds.is_map() => {}
-        SegKind::Folds(Folds { scans, reduces: operators, post: None }) if scans.is_empty() => {
+        SegKind::ScanReduce(folds) if folds.is_map() => {}
+        SegKind::ScanReduce(ScanReduce { scans, reduces: operators, post: None }) if scans.is_empty() => {
             for operator in operators {
                 let (more, inner) = body_cost(&operator.op.body);
                 cost += more;
@@ -41,7 +41,7 @@ pub(crate) fn decompose(body: &Body<Segs>, kind: &SegKind<Segs>, combines: bool)
                 depth = block(operators);
             }
         }
-        SegKind::Folds(folds) => {
+        SegKind::ScanReduce(folds) => {
             for lambda in folds.lambdas() {
                 let (more, inner) = body_cost(&lambda.body);
                 cost += 2 * more;
@@ -71,7 +71,16 @@ pub(crate) fn decompose(body: &Body<Segs>, kind: &SegKind<Segs>, combines: bool)
     } else {
         (CHUNK_WORK / cost.max(1)).max(1)
     };
-    Decomp { writes, grain, tunable: None, max_chunks: MAX_CHUNKS, width, streams, depth, cost: cost.max(1) }
+    Decomp {
+        updates_per_iteration: writes,
+        grain_size: grain,
+        tunable: None,
+        max_chunks: MAX_CHUNKS,
+        width,
+        accumulators: streams,
+        scan_block: depth,
+        cost: cost.max(1),
+    }
 }
 
 /// The estimated number of accumulator updates in an iteration; loops of unknown trip count are
@@ -109,13 +118,13 @@ pub(crate) fn inside<L: Level<Op: InOrder<L>>>(body: &Body<L>, operators: &[Oper
         return None;
     }
     let depth = if streams > 1 { block(operators) } else { 1 };
-    Some(Decomp { width, streams, depth, ..Decomp::WHOLE })
+    Some(Decomp { width, accumulators: streams, scan_block: depth, ..Decomp::SINGLE_CHUNK })
 }
 
 /// The decomposition of a scan inside a segop that the lanes of one worker share, if they can: one
 /// chunk, scanned in blocks. If the screma also reduces, a pass over the chunk that computes the
 /// totals comes first.
-pub(crate) fn scan_inside<L: Level<Op: InOrder<L>>>(body: &Body<L>, folds: &Folds<L>) -> Option<Decomp> {
+pub(crate) fn scan_inside<L: Level<Op: InOrder<L>>>(body: &Body<L>, folds: &ScanReduce<L>) -> Option<Decomp> {
     let operators: &[_] = &folds.operators().collect::<Vec<_>>();
     let exact = operators.iter().all(|op| is_exact(&op.op));
     let loops = if exact { Loops::Known } else { Loops::No };
@@ -129,7 +138,7 @@ pub(crate) fn scan_inside<L: Level<Op: InOrder<L>>>(body: &Body<L>, folds: &Fold
     }
     let (width, streams) =
         if folds.reduces.is_empty() { (1, 1) } else { accumulators(body, operators, true) };
-    Some(Decomp { width, streams, depth: block(operators), ..Decomp::WHOLE })
+    Some(Decomp { width, accumulators: streams, scan_block: block(operators), ..Decomp::SINGLE_CHUNK })
 }
 
 fn exact(operators: &[&Operator<Segs>]) -> bool {
@@ -139,7 +148,7 @@ fn exact(operators: &[&Operator<Segs>]) -> bool {
 /// Returns true for a single exact operator that the code generator is known to vectorise without
 /// help, over iterations without branches and loops.
 fn plain<L: Level<Op: InOrder<L>>>(body: &Body<L>, operators: &[&Operator<L>]) -> bool {
-    matches!(operators, [op] if is_exact(&op.op) && plain_operator(&op.op).is_some())
+    matches!(operators, [op] if is_exact(&op.op) && llvm_reduction_operator(&op.op).is_some())
         && (body.stms.iter()).all(|stm| matches!(stm.exp, Exp::Basic(_)))
 }
 
@@ -160,10 +169,10 @@ pub(crate) trait InOrder<L: Level> {
 
 impl InOrder<Soacs> for Soac {
     fn folded(&self) -> Option<Vec<&Body<Soacs>>> {
-        let Self::Screma(Screma { map, folds, .. }) = self else {
+        let Self::Screma(Screma { map, scan_reduce: folds, .. }) = self else {
             return None;
         };
-        let folds_all = folds.n_folded() > 0 && map.ret.len() == folds.n_folded();
+        let folds_all = folds.n_accumulated() > 0 && map.ret.len() == folds.n_accumulated();
         let operators = folds.operators().map(|op| &op.op.body);
         (folds.post.is_none() && folds_all).then(|| std::iter::once(&map.body).chain(operators).collect())
     }
@@ -253,8 +262,8 @@ pub(crate) fn summed(body: &Body<Soacs>) -> Vec<Name> {
         let Exp::Op(Soac::Screma(s)) = &stm.exp else {
             continue;
         };
-        let steps = s.folds.scans.iter().all(|scan| scalar_operator(&scan.op).is_some());
-        if steps && !s.folds.scans.is_empty() && s.folds.reduces.is_empty() {
+        let steps = s.scan_reduce.scans.iter().all(|scan| scalar_operator(&scan.op).is_some());
+        if steps && !s.scan_reduce.scans.is_empty() && s.scan_reduce.reduces.is_empty() {
             found.extend(stm.pat.iter().map(|param| param.name));
         }
     }
@@ -266,8 +275,8 @@ pub(crate) fn summed(body: &Body<Soacs>) -> Vec<Name> {
     for stm in &body.stms {
         stm_names(stm, |name| *uses.entry(name).or_default() += 1);
         if let Exp::Op(Soac::Screma(s)) = &stm.exp
-            && s.folds.scans.is_empty()
-            && s.map.ret.len() == s.folds.values(&s.map.ret).reduced.len()
+            && s.scan_reduce.scans.is_empty()
+            && s.map.ret.len() == s.scan_reduce.values(&s.map.ret).reduced.len()
         {
             reduced.extend(&s.inputs);
         }

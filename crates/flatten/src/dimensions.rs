@@ -16,7 +16,7 @@
 
 use crate::context::atoms;
 use crate::decomp;
-use ir::folds::Folds;
+use ir::scan_reduce::ScanReduce;
 use ir::seg::{Decomp, Seg, SegKind, SegOp, SegSpace};
 use ir::soac::HistOp;
 use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Function, Lambda, Param, Stm};
@@ -27,7 +27,7 @@ use prim::{BinOp, PrimType};
 
 /// Replaces index spaces of several dimensions, where the machine allows it.
 pub fn dimensions(mut program: Program<Segs>, context: &mut Context) -> Program<Segs> {
-    let machine = program.stack;
+    let machine = program.levels;
     program.functions = context.over(program.functions, |mut function: Function<Segs>, _| {
         if !version::stack(function.version.as_ref(), machine).nests() {
             return function;
@@ -69,19 +69,27 @@ impl Nester<'_> {
         let (kind, rest) = taken(seg);
         match kind {
             SegKind::Hist(ops) => self.counted(ops, rest, aux, out),
-            SegKind::Folds(folds) => self.in_order(folds, rest, aux),
+            SegKind::ScanReduce(folds) => self.in_order(folds, rest, aux),
             // A flat map has only one dimension.
-            SegKind::FlatMap => self.in_order(Folds::default(), rest, aux),
+            SegKind::FlatMap => self.in_order(ScanReduce::default(), rest, aux),
         }
     }
 
     /// A map, scan or reduction: its first dimension becomes a segop around the others.
-    fn in_order(&mut self, folds: Folds<Segs>, rest: Rest, aux: &Aux) -> Seg<Segs> {
+    fn in_order(&mut self, folds: ScanReduce<Segs>, rest: Rest, aux: &Aux) -> Seg<Segs> {
         let Rest { level, mut dims, body, ret, decomp, keeps } = rest;
         let outer = dims.remove(0);
         let space = SegSpace { dims, lane: None };
-        let types = space.fold_types(&folds, &ret);
-        let inner = Seg { level, space, kind: SegKind::Folds(folds), body, ret, decomp, keeps };
+        let types = space.scan_reduce_types(&folds, &ret);
+        let inner = Seg {
+            level,
+            space,
+            kind: SegKind::ScanReduce(folds),
+            body,
+            ret,
+            decomp,
+            identity_predicate: keeps,
+        };
         let pat = types.iter().map(|ty| Param { name: self.names.fresh("row"), ty: ty.clone(), ann: () });
         let pat: Vec<Param<Segs>> = pat.collect();
         let result = atoms(&pat);
@@ -90,9 +98,17 @@ impl Nester<'_> {
         stms.push(Stm { pat, aux: Aux::at(aux.prov), exp: Exp::Op(SegOp::Seg(inner)) });
         let body = Body { stms, result };
         let kind = SegKind::map();
-        let decomp = decomp::decompose(&body, &kind, decomp.writes > 0);
+        let decomp = decomp::decompose(&body, &kind, decomp.updates_per_iteration > 0);
         let dims = vec![outer];
-        Seg { level, space: SegSpace { dims, lane: None }, kind, body, ret: types, decomp, keeps: None }
+        Seg {
+            level,
+            space: SegSpace { dims, lane: None },
+            kind,
+            body,
+            ret: types,
+            decomp,
+            identity_predicate: None,
+        }
     }
 
     /// A histogram: one dimension over the iterations of all dimensions.
@@ -146,7 +162,7 @@ impl Nester<'_> {
         body.result = result;
         ret = types;
         let kind = SegKind::Hist(ops);
-        let decomp = decomp::decompose(&body, &kind, decomp.writes > 0);
+        let decomp = decomp::decompose(&body, &kind, decomp.updates_per_iteration > 0);
         let width = Dim::from_atom(count).unwrap_or(Dim::Const(0));
         Seg {
             level,
@@ -155,7 +171,7 @@ impl Nester<'_> {
             body,
             ret,
             decomp,
-            keeps,
+            identity_predicate: keeps,
         }
     }
 
@@ -177,7 +193,7 @@ struct Rest {
 }
 
 fn taken(seg: Seg<Segs>) -> (SegKind<Segs>, Rest) {
-    let Seg { level, space, kind, body, ret, decomp, keeps } = seg;
+    let Seg { level, space, kind, body, ret, decomp, identity_predicate: keeps } = seg;
     let rest = Rest { level, dims: space.dims, body, ret, decomp, keeps };
     (kind, rest)
 }

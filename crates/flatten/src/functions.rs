@@ -4,12 +4,12 @@
 use crate::context::Ctx;
 use crate::position::Position;
 use crate::rules::{self, Lift, Lifted, Signature};
-use ir::decision::Kind;
 use ir::name::{FunName, Name};
+use ir::remark::RemarkKind;
 use ir::syntax::{Atom, BasicOp, Body, Exp, FunKind, FunParam, FunResult, Function, Program, Stm};
 use ir::types::{Dim, Shape, Type};
 use ir::typing::TypeEnv;
-use ir::version::{self, Place};
+use ir::version::{self, CallPosition};
 use ir::walk::Visit;
 use ir::{Context, PassError, Segs, Soacs};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -32,11 +32,11 @@ impl Version {
     pub(crate) fn name(&self, stack: Stack) -> FunName {
         let word = match self.place() {
             None => return self.fun.clone(),
-            Some(Place::Even) => "even",
-            Some(Place::Uneven) => "uneven",
-            Some(Place::Host) => "host",
-            Some(Place::Within { level: None, .. }) => "seq",
-            Some(Place::Within { level: Some(level), .. }) => {
+            Some(CallPosition::LiftedRegular) => "even",
+            Some(CallPosition::LiftedIrregular) => "uneven",
+            Some(CallPosition::Host) => "host",
+            Some(CallPosition::Within { level: None, .. }) => "seq",
+            Some(CallPosition::Within { level: Some(level), .. }) => {
                 stack.level(level).map_or("inside", |level| level.name)
             }
         };
@@ -44,11 +44,13 @@ impl Version {
     }
 
     /// The version's position, unless that is the outermost one.
-    fn place(&self) -> Option<Place> {
+    fn place(&self) -> Option<CallPosition> {
         match (self.lift, self.at.around) {
-            (Some(Lift::Even), _) => Some(Place::Even),
-            (Some(Lift::Uneven), _) => Some(Place::Uneven),
-            (None, Some(around)) if !self.only => Some(Place::Within { around, level: self.at.level }),
+            (Some(Lift::Even), _) => Some(CallPosition::LiftedRegular),
+            (Some(Lift::Uneven), _) => Some(CallPosition::LiftedIrregular),
+            (None, Some(around)) if !self.only => {
+                Some(CallPosition::Within { segop_level: around, level: self.at.level })
+            }
             (None, _) => None,
         }
     }
@@ -57,7 +59,7 @@ impl Version {
     fn key(&self) -> Option<version::Version> {
         let place = self.place()?;
         let of = self.fun.clone();
-        Some(version::Version { of, place })
+        Some(version::Version { of, position: place })
     }
 }
 
@@ -144,7 +146,7 @@ impl Callees {
 /// A combinator that is not supported yet (`stream`, `jvp`, `vjp`).
 pub fn flatten(mut program: Program<Soacs>, context: &mut Context) -> Result<Program<Segs>, PassError> {
     let stack = context.options.stack;
-    if context.options.flatten.is_deep() && !stack.nests() {
+    if context.options.flatten.is_full_depth() && !stack.nests() {
         program.functions.extend(added()?);
     }
     let callees = Callees::of(&program.functions);
@@ -181,7 +183,7 @@ pub fn flatten(mut program: Program<Soacs>, context: &mut Context) -> Result<Pro
     }
     made.sort_by_key(|(index, at, _)| (*index, *at));
     Ok(Program {
-        stack,
+        levels: stack,
         files: program.files,
         opaques: program.opaques,
         entries: program.entries,
@@ -233,12 +235,12 @@ fn flatten_function(
     let decided = ctx.decided();
     let names = ctx.into_names();
     for (prov, kind) in decided {
-        context.decide(&name.0, provs.stack(prov), kind);
+        context.remark(&name.0, provs.stack(prov), kind);
     }
     let key = version.key();
-    if let (Some(key), true) = (&key, options.account) {
+    if let (Some(key), true) = (&key, options.remarks) {
         let of = key.of.0.clone();
-        context.decide(&name.0, Vec::new(), Kind::Version { of });
+        context.remark(&name.0, Vec::new(), RemarkKind::Version { of });
     }
     let function = Function { name, kind, version: key, attrs, params, ret, body, tunables, names, provs };
     Ok((function, called))

@@ -15,9 +15,9 @@
 //! [`Device::grain`](target::device::Device). Segops on the grid have it, except maps of one
 //! iteration and segops whose iterations are a thread block each.
 
-use ir::seg::{Seg, SegOp, outermost};
+use ir::seg::{Seg, SegOp, outermost_segops};
 use ir::syntax::{Body, Exp, Function};
-use ir::tunable::{Class, Rule, Table};
+use ir::tunable::{Class, Rule, TunableTable};
 use ir::types::Dim;
 use ir::walk::{VisitMut, with_stack};
 use ir::{Context, Fuel, Program, Segs, version};
@@ -25,13 +25,13 @@ use target::levels;
 
 /// Makes the grain sizes parameters.
 pub fn grains(mut program: Program<Segs>, context: &mut Context) -> Program<Segs> {
-    let (machine, points) = (program.stack, context.options.device.grain);
+    let (machine, points) = (program.levels, context.options.device.grain);
     program.functions = context.over(program.functions, |mut function: Function<Segs>, own| {
         let stack = version::stack(function.version.as_ref(), machine);
         let of_threads = stack.has_device().then_some(points);
         if stack.nests() || of_threads.is_some() {
             let mut grains = Grains {
-                tunables: Table::of(std::mem::take(&mut function.tunables)),
+                tunables: TunableTable::of(std::mem::take(&mut function.tunables)),
                 of_threads,
                 fuel: &mut own.fuel,
             };
@@ -44,7 +44,7 @@ pub fn grains(mut program: Program<Segs>, context: &mut Context) -> Program<Segs
 }
 
 struct Grains<'f> {
-    tunables: Table,
+    tunables: TunableTable,
     /// The default number of iterations of a device's thread; `None` if segops run on the CPU.
     of_threads: Option<i64>,
     fuel: &'f mut Fuel,
@@ -61,9 +61,9 @@ impl VisitMut<Segs> for Grains<'_> {
             && self.fuel.take()
         {
             if let Some(points) = self.of_threads {
-                seg.decomp.grain = points;
+                seg.decomp.grain_size = points;
             }
-            let id = self.tunables.add(Rule::Grain, Class::Size, seg.decomp.grain);
+            let id = self.tunables.add(Rule::GrainSize, Class::Size, seg.decomp.grain_size);
             seg.decomp.tunable = Some(id);
         }
         self.walk_exp(exp);
@@ -75,7 +75,9 @@ impl Grains<'_> {
     /// and its grain size is not a parameter yet.
     fn falls_apart(&self, seg: &Seg<Segs>) -> bool {
         let several = match seg.space.dims.last() {
-            Some(_) if self.of_threads.is_some() => !seg.is_one_point() && outermost(&seg.body).is_empty(),
+            Some(_) if self.of_threads.is_some() => {
+                !seg.is_single_iteration() && outermost_segops(&seg.body).is_empty()
+            }
             Some((_, Dim::Const(n))) => seg.decomp.chunks(*n) > 1,
             Some(_) => seg.decomp.max_chunks > 1,
             None => false,

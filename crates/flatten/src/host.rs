@@ -8,7 +8,7 @@ use crate::nest::Nest;
 use crate::position::Position;
 use crate::{decomp, growing, lanes, rules, sequential};
 use ir::attrs::Versions;
-use ir::decision::Operation;
+use ir::remark::OperationKind;
 use ir::seg::SegOp;
 use ir::soac::{AccInput, Operator, Soac};
 use ir::syntax::{Attr, Aux, Body, Exp, Lambda, LoopParam, Param, Stm};
@@ -135,16 +135,16 @@ impl Ctx<'_> {
                 if inside && nest.is_empty() {
                     return lanes::screma(self, at, pat, aux, screma, out);
                 }
-                self.decide_loop(&aux, Operation::of_folds(&screma.folds), at);
+                self.decide_loop(&aux, OperationKind::of_scan_reduce(&screma.scan_reduce), at);
                 let bound = sequential::bound(screma.width)?;
                 sequential::screma_loop(self, pat, &aux, (screma, bound), &mut stms)?;
             }
             Soac::Hist { width, inputs, map, ops } => {
-                self.decide_loop(&aux, Operation::Histogram, at);
+                self.decide_loop(&aux, OperationKind::Histogram, at);
                 sequential::hist_loop(self, pat, &aux, width, &inputs, map, ops, &mut stms)?;
             }
             Soac::FlatMap { width, inputs, lambda } => {
-                self.decide_loop(&aux, Operation::FlatMap, at);
+                self.decide_loop(&aux, OperationKind::FlatMap, at);
                 growing::flat_map_loop(self, pat, &aux, (width, inputs, lambda), &mut stms)?;
             }
             Soac::WithAcc { inputs, lambda } if nest.is_empty() => {
@@ -162,7 +162,7 @@ impl Ctx<'_> {
 
     /// The types of a combinator's results.
     pub(crate) fn result_types(&self, soac: &Soac) -> Vec<Type> {
-        use ir::walk::Operation;
+        use ir::walk::LevelOp;
         soac.result_types(&|name| self.types.type_of(name).clone())
     }
 

@@ -35,9 +35,9 @@ use crate::manifest;
 use crate::nest::Nest;
 use crate::position::Position;
 use crate::sequential::{bound, screma_loop};
-use ir::decision::{Operation, Runs};
 use ir::exact::scalar_operator;
-use ir::folds::Folds;
+use ir::remark::{Executes, OperationKind};
+use ir::scan_reduce::ScanReduce;
 use ir::seg::{Decomp, Seg, SegKind, SegOp};
 use ir::soac::{Operator, Screma, Soac};
 use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Param, Stm};
@@ -59,11 +59,11 @@ pub(crate) fn screma(
     mut s: Screma,
     out: &mut Vec<Stm<Segs>>,
 ) -> Result<(), PassError> {
-    for operator in &mut s.folds.reduces {
+    for operator in &mut s.scan_reduce.reduces {
         operator.comm |= decomp::commutes(&operator.op);
     }
     let level = at.around.and_then(|around| ctx.stack.for_folds(around));
-    let allowed = ctx.lanes.here && level.is_some() && (s.folds.scans.is_empty() || !ctx.rows);
+    let allowed = ctx.lanes.here && level.is_some() && (s.scan_reduce.scans.is_empty() || !ctx.rows);
     let (level, decomp) = match (level, shared(&s)) {
         (Some(level), Some(decomp)) if allowed && along_rows(ctx, &pat, &s) && ctx.fuel.take() => {
             (level, decomp)
@@ -84,7 +84,7 @@ pub(crate) fn screma(
         return in_order(ctx, at, pat, &aux, s, out);
     }
     decide(ctx, &aux, &s, true);
-    let cond = ctx.guard(size, Rule::LanesShare, least, &aux, out);
+    let cond = ctx.guard(size, Rule::InnerLanes, least, &aux, out);
     // The inner reductions may be shared instead of the one over the rows.
     let alone = ctx.arm == Arm::Long || ctx.arm == Arm::Shared && !shares_within(ctx, &s);
     if ctx.is_outside(size) && alone {
@@ -118,9 +118,9 @@ fn in_order(
     s: Screma,
     out: &mut Vec<Stm<Segs>>,
 ) -> Result<(), PassError> {
-    ctx.decide_loop(aux, Operation::of_folds(&s.folds), at);
+    ctx.decide_loop(aux, OperationKind::of_scan_reduce(&s.scan_reduce), at);
     let short = matches!(s.width, Dim::Const(n) if n < LEAST_ROWS);
-    let rows = ctx.rows || s.folds.is_map() && !short;
+    let rows = ctx.rows || s.scan_reduce.is_map() && !short;
     let mut stms = Vec::new();
     let bound = bound(s.width)?;
     screma_loop(ctx, pat, aux, (s, bound), &mut stms)?;
@@ -132,21 +132,21 @@ fn in_order(
 
 /// Records that the lanes of one worker share a screma.
 fn decide(ctx: &mut Ctx<'_>, aux: &Aux, s: &Screma, guarded: bool) {
-    let what = Operation::of_folds(&s.folds);
-    ctx.decide(aux, what, |ctx| Runs::Shared { guarded, around: ctx.around() });
+    let what = OperationKind::of_scan_reduce(&s.scan_reduce);
+    ctx.decide(aux, what, |ctx| Executes::InnerLanes { guarded, around: ctx.around() });
 }
 
 /// The decomposition of a screma that reduces or scans, and maps only scalars, if lanes can share
 /// it.
 fn shared(s: &Screma) -> Option<Decomp> {
-    let Folds { scans, reduces, post } = &s.folds;
+    let ScanReduce { scans, reduces, post } = &s.scan_reduce;
     if scans.is_empty() {
-        let mapped = s.folds.values(&s.map.ret).mapped;
+        let mapped = s.scan_reduce.values(&s.map.ret).mapped;
         let only = post.is_none() && mapped.iter().all(Type::is_prim);
         only.then(|| decomp::inside(&s.map.body, reduces))?
     } else {
         let only = s.map.ret.iter().all(Type::is_prim);
-        only.then(|| decomp::scan_inside(&s.map.body, &s.folds))?
+        only.then(|| decomp::scan_inside(&s.map.body, &s.scan_reduce))?
     }
 }
 
@@ -162,7 +162,7 @@ fn shares_within(ctx: &Ctx<'_>, around: &Screma) -> bool {
         let own = matches!(s.width, Dim::Var(size) if ctx.is_outside(size));
         own && s.width != around.width
             && !is_summed(|name| summed.contains(&name), &stm.pat, s)
-            && !s.folds.is_map()
+            && !s.scan_reduce.is_map()
             && shared(s).is_some()
     })
 }
@@ -179,7 +179,7 @@ fn is_summed(summed: impl Fn(Name) -> bool, pat: &[Param<Soacs>], s: &Screma) ->
 /// its results contiguously; for operators that are not one cheap operation, which lanes apply
 /// repeatedly, that does not outweigh their work.
 fn along_rows(ctx: &Ctx<'_>, pat: &[Param<Soacs>], s: &Screma) -> bool {
-    let scans = &s.folds.scans;
+    let scans = &s.scan_reduce.scans;
     if is_summed(|name| ctx.summed.contains(&name), pat, s) {
         return false;
     }
@@ -197,12 +197,12 @@ fn least(decomp: Decomp, s: &Screma) -> i64 {
         ROUNDS_OF_BLOCKS
     } else if decomp::has_loops(&s.map.body) {
         ROUNDS_OF_LOOPS
-    } else if s.folds.reduces.iter().all(is_sum) {
+    } else if s.scan_reduce.reduces.iter().all(is_sum) {
         ROUNDS_OF_ACCUMULATORS
     } else {
         ROUNDS_OF_CHOICES
     };
-    rounds * decomp.whole()
+    rounds * decomp.full_group()
 }
 
 /// Returns true if an operator consists of sums and products, which take an instruction each.
@@ -227,8 +227,8 @@ fn seg(
     let nest = nest.with_map(ctx, s.width, &s.map.params, &s.inputs)?;
     let inside = Position::alone(level);
     let (space, body) = manifest::body(ctx, &nest, inside, s.map.body)?;
-    let kind = SegKind::Folds(manifest::folds(ctx, inside, s.folds)?);
-    let op = SegOp::Seg(Seg { level, space, kind, body, ret: s.map.ret, decomp, keeps: None });
+    let kind = SegKind::ScanReduce(manifest::folds(ctx, inside, s.scan_reduce)?);
+    let op = SegOp::Seg(Seg { level, space, kind, body, ret: s.map.ret, decomp, identity_predicate: None });
     let pat = ctx.params(pat);
     let exp = Exp::Op(op);
     out.push(Stm { pat, aux, exp });

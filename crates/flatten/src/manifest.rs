@@ -13,8 +13,8 @@ use crate::context::{Arm, Ctx, Guard, InSeg, atoms};
 use crate::nest::{Manifest, Nest};
 use crate::position::Position;
 use crate::{decomp, empty, lanes, rules};
-use ir::decision::{Operation, Runs};
-use ir::folds::Folds;
+use ir::remark::{Executes, OperationKind};
+use ir::scan_reduce::ScanReduce;
 use ir::seg::{Seg, SegKind, SegOp, SegSpace};
 use ir::soac::{HistOp, Operator};
 use ir::syntax::{Aux, Body, Exp, Param, Stm};
@@ -34,7 +34,7 @@ pub(crate) struct Point {
 /// The operators that a segop applies to its iterations' results.
 #[derive(Clone)]
 pub(crate) enum Kind {
-    Folds(Folds<Soacs>),
+    Folds(ScanReduce<Soacs>),
     Hist(Vec<HistOp<Soacs>>),
     FlatMap,
 }
@@ -60,7 +60,7 @@ impl Point {
 
     /// A body whose results are elements of mapped arrays.
     pub(crate) fn map(body: Body<Soacs>, ret: Vec<Type>) -> Self {
-        let kind = Kind::Folds(Folds::default());
+        let kind = Kind::Folds(ScanReduce::default());
         Self { body, ret, kind }
     }
 }
@@ -136,13 +136,13 @@ fn seg(
             Kind::Folds(mut own) => {
                 let post = own.post.take();
                 own.post = post.map(|post| nest.beside(ctx, &space, post));
-                (SegKind::Folds(folds(ctx, inside, own)?), ctx.combines(&ret))
+                (SegKind::ScanReduce(folds(ctx, inside, own)?), ctx.combines(&ret))
             }
             Kind::Hist(ops) => (SegKind::Hist(histograms(ctx, inside, ops)?), false),
             Kind::FlatMap => (SegKind::FlatMap, false),
         };
         let decomp = decomp::decompose(&body, &kind, combines);
-        Ok(Seg { level, space, kind, body, ret, decomp, keeps: None })
+        Ok(Seg { level, space, kind, body, ret, decomp, identity_predicate: None })
     })
 }
 
@@ -163,8 +163,8 @@ pub(crate) fn body(
 pub(crate) fn folds(
     ctx: &mut Ctx<'_>,
     inside: Position,
-    own: Folds<Soacs>,
-) -> Result<Folds<Segs>, PassError> {
+    own: ScanReduce<Soacs>,
+) -> Result<ScanReduce<Segs>, PassError> {
     let inside = inside.in_order();
     let operators = |ctx: &mut Ctx<'_>, operators: Vec<Operator<Soacs>>| {
         let operators = operators.into_iter();
@@ -174,7 +174,7 @@ pub(crate) fn folds(
         });
         noted.collect::<Result<_, PassError>>()
     };
-    Ok(Folds {
+    Ok(ScanReduce {
         scans: operators(ctx, own.scans)?,
         reduces: operators(ctx, own.reduces)?,
         post: own.post.map(|post| ctx.lambda_inside(inside, post)).transpose()?,
@@ -187,10 +187,10 @@ fn histograms(
     ops: Vec<HistOp<Soacs>>,
 ) -> Result<Vec<HistOp<Segs>>, PassError> {
     let mut converted = Vec::with_capacity(ops.len());
-    for HistOp { shape, dests, op } in ops {
+    for HistOp { shape, destinations: dests, op } in ops {
         let op = Operator { comm: true, ..op };
         let op = ctx.operator_inside(inside, op)?;
-        converted.push(HistOp { shape, dests, op });
+        converted.push(HistOp { shape, destinations: dests, op });
     }
     Ok(converted)
 }
@@ -204,16 +204,16 @@ fn push(pat: Vec<Param<Segs>>, aux: Aux, seg: InSeg<Seg<Segs>>, out: &mut Vec<St
 fn decide(ctx: &mut Ctx<'_>, aux: &Aux, seg: &InSeg<Seg<Segs>>) {
     let InSeg { parts, guards, .. } = seg;
     let what = match &parts.kind {
-        SegKind::Folds(folds) => Operation::of_folds(folds),
-        SegKind::Hist(_) => Operation::Histogram,
-        SegKind::FlatMap => Operation::FlatMap,
+        SegKind::ScanReduce(folds) => OperationKind::of_scan_reduce(folds),
+        SegKind::Hist(_) => OperationKind::Histogram,
+        SegKind::FlatMap => OperationKind::FlatMap,
     };
     let versions = !guards.is_empty();
     ctx.decide(aux, what, |ctx| {
         if ctx.stack.has_device() {
-            Runs::Kernels { in_block: parts.level == levels::BLOCK, versions }
+            Executes::Kernels { in_block: parts.level == levels::BLOCK, versions }
         } else {
-            Runs::Tasks { decomp: parts.decomp, versions }
+            Executes::Tasks { decomp: parts.decomp, versions }
         }
     });
 }

@@ -16,21 +16,21 @@
 //! side counts. One segop alone needs no second version. A reduction and a scan of one map count as
 //! one.
 
-use ir::decision::{Kind, Pruned};
-use ir::forest::{first_unless, keep_arm};
+use ir::forest::{keep_branch, or_not};
 use ir::name::{FunName, ProvTable};
+use ir::remark::{Pruned, RemarkKind};
 use ir::seg::{Seg, SegKind, SegOp};
 use ir::syntax::{Atom, BasicOp, Body, Exp, Function, Stm};
 use ir::tunable::{Rule, Tunable};
 use ir::types::Dim;
-use ir::walk::{Substitution, same_but_names, sub_bodies_mut, substitute_stm, with_stack};
+use ir::walk::{Substitution, alpha_equivalent, sub_bodies_mut, substitute_stm, with_stack};
 use ir::{Context, Name, Program, Segs};
 use rustc_hash::{FxHashMap, FxHashSet};
 use target::levels::Stack;
 
 /// Removes versions that cannot win.
 pub fn prune_versions(mut program: Program<Segs>, context: &mut Context) -> Program<Segs> {
-    let stack = program.stack;
+    let stack = program.levels;
     program.functions = context.over(program.functions, |mut function, own| {
         let Function { name, body, tunables, provs, .. } = &mut function;
         let mut pruner = Pruner { stack, name, tunables, provs, context: own };
@@ -80,7 +80,7 @@ impl Pruner<'_> {
                     let choice = Choice { size: *size, rule, unless_little: false };
                     choices.insert(param.name, choice);
                 } else if let (Exp::Basic(op), [param]) = (&stm.exp, stm.pat.as_slice())
-                    && let Some((first, _)) = first_unless(op)
+                    && let Some((first, _)) = or_not(op)
                     && let Some(choice) = choices.get(&first).copied()
                 {
                     let choice = Choice { unless_little: true, ..choice };
@@ -109,22 +109,22 @@ impl Pruner<'_> {
             out.push(Stm { pat, aux, exp });
             return;
         };
-        if let Some(Choice { rule, .. }) = choice.filter(|_| self.context.options.account) {
+        if let Some(Choice { rule, .. }) = choice.filter(|_| self.context.options.remarks) {
             let rule = match goes {
                 Goes::Version => rule,
                 Goes::Rest => Rule::InnerParallelism,
             };
             let places = self.provs.stack(aux.prov);
-            let kind = Kind::VersionGone { rule, why };
-            self.context.decide(&self.name.0, places, kind);
+            let kind = RemarkKind::VersionPruned { rule, why };
+            self.context.remark(&self.name.0, places, kind);
         }
         let exp = Exp::If { cond, then_body, else_body };
-        keep_arm(Stm { pat, aux, exp }, goes == Goes::Rest, out);
+        keep_branch(Stm { pat, aux, exp }, goes == Goes::Rest, out);
     }
 
     /// The version of a choice that cannot win against the other, and why; `None` if both may.
     fn cannot_win(&self, choice: Choice, version: &Body<Segs>, rest: &Body<Segs>) -> Option<(Goes, Pruned)> {
-        if same_but_names(version, rest) {
+        if alpha_equivalent(version, rest) {
             return Some((Goes::Version, Pruned::Same));
         }
         if choice.unless_little
@@ -145,14 +145,14 @@ impl Pruner<'_> {
                 let width = self.stack.level(level).map_or(1, |level| level.width);
                 let known = choice.size.constant().and_then(prim::Scalar::as_i64);
                 if !choice.unless_little && known.is_some_and(|points| points < width) {
-                    return Some(Pruned::FewPoints);
+                    return Some(Pruned::FewIterations);
                 }
                 let folds = !is_map(seg);
                 let rank = seg.space.dims.len();
                 // A scan or reduction itself always has two versions if there is more parallelism
                 // in it.
                 if !folds && self.stack.for_maps(level) != Some(level) && comes_apart(rest, rank) <= 1 {
-                    return Some(Pruned::NothingApart);
+                    return Some(Pruned::SingleOperation);
                 }
                 None
             }
@@ -160,11 +160,11 @@ impl Pruner<'_> {
                 let inner = self.stack.for_maps(level)?;
                 let width = self.stack.level(inner).map_or(1, |level| level.width);
                 if shared(&seg.body, inner, width) <= 1 {
-                    return Some(Pruned::LittleInside);
+                    return Some(Pruned::LittleInnerParallelism);
                 }
                 None
             }
-            Rule::LanesShare | Rule::Scratchpad | Rule::Grain => None,
+            Rule::InnerLanes | Rule::SharedMemory | Rule::GrainSize => None,
         }
     }
 }
@@ -238,7 +238,7 @@ fn compared(body: &Body<Segs>) -> FxHashSet<Name> {
 }
 
 fn is_map(seg: &Seg<Segs>) -> bool {
-    matches!(&seg.kind, SegKind::Folds(folds) if folds.is_map())
+    matches!(&seg.kind, SegKind::ScanReduce(folds) if folds.is_map())
 }
 
 /// The number of segops in a body that a nest of this rank would have in its sequential body, and
@@ -260,9 +260,9 @@ fn comes_apart(body: &Body<Segs>, rank: usize) -> u32 {
             Exp::Loop { body, .. } => comes_apart(body, rank).saturating_mul(10),
             Exp::Op(SegOp::WithAcc { lambda, .. }) => comes_apart(&lambda.body, rank),
             Exp::Op(SegOp::Seg(seg)) => match &seg.kind {
-                SegKind::Folds(folds) if folds.is_map() => 0,
+                SegKind::ScanReduce(folds) if folds.is_map() => 0,
                 // Reductions of values computed in the same segop may be tiled.
-                SegKind::Folds(folds) => {
+                SegKind::ScanReduce(folds) => {
                     let computes =
                         seg.body.stms.iter().any(|stm| {
                             !matches!(stm.exp, Exp::Basic(BasicOp::Index { .. } | BasicOp::Atom(_)))
@@ -302,8 +302,8 @@ fn shared(body: &Body<Segs>, level: u8, width: i64) -> u32 {
 /// scans and reductions need not be separate.
 fn are_twins(one: &Seg<Segs>, other: &Seg<Segs>) -> bool {
     let scans = |seg: &Seg<Segs>| match &seg.kind {
-        SegKind::Folds(folds) if !folds.is_map() => Some(!folds.scans.is_empty()),
-        SegKind::Folds(_) | SegKind::Hist(_) | SegKind::FlatMap => None,
+        SegKind::ScanReduce(folds) if !folds.is_map() => Some(!folds.scans.is_empty()),
+        SegKind::ScanReduce(_) | SegKind::Hist(_) | SegKind::FlatMap => None,
     };
     let widths = |seg: &Seg<Segs>| -> Vec<Dim> {
         let dims = seg.space.dims.iter();
@@ -320,5 +320,5 @@ fn are_twins(one: &Seg<Segs>, other: &Seg<Segs>) -> bool {
     for stm in &mut other.stms {
         substitute_stm(stm, &indices);
     }
-    same_but_names(&one, &other)
+    alpha_equivalent(&one, &other)
 }

@@ -42,7 +42,7 @@ pub(crate) fn screma_loop(
     (screma, bound): (Screma, Atom),
     out: &mut Vec<Stm<Soacs>>,
 ) -> Result<(), PassError> {
-    let Screma { width, inputs, map, folds } = screma;
+    let Screma { width, inputs, map, scan_reduce: folds } = screma;
     let mut params: Vec<LoopParam<Soacs>> = Vec::new();
     let n_reduced = folds.n_reduced();
     let types = folds.values(&map.ret);
@@ -168,7 +168,7 @@ pub(crate) fn hist_loop(
     out: &mut Vec<Stm<Soacs>>,
 ) -> Result<(), PassError> {
     let mut params: Vec<LoopParam<Soacs>> = Vec::new();
-    for &dest in ops.iter().flat_map(|op| &op.dests) {
+    for &dest in ops.iter().flat_map(|op| &op.destinations) {
         let ty = ctx.type_of(dest)?;
         let param = ctx.fresh("dest", ty);
         params.push(LoopParam { param, init: Atom::Var(dest), consumed: true });
@@ -185,7 +185,7 @@ pub(crate) fn hist_loop(
     for op in ops {
         let (bucket, more) = indices.split_at(op.shape.len());
         indices = more;
-        let k = op.dests.len();
+        let k = op.destinations.len();
         let (new, more) = values.split_at(k);
         values = more;
         let dests: Vec<Param<Soacs>> = params[at..at + k].iter().map(|p| p.param.clone()).collect();

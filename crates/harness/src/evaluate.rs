@@ -118,7 +118,7 @@ fn failure(error: &EvalError, text: String) -> Failure {
 
 /// The scalars and arrays that entry values consist of, in order.
 fn spread(opaques: &OpaqueTypes, values: &[EntryValue]) -> Vec<ValueType> {
-    let leaves = opaques.spread(values).into_iter();
+    let leaves = opaques.flatten_values(values).into_iter();
     leaves.map(|(leaf, _)| ValueType::new(leaf.elem, leaf.rank)).collect()
 }
 

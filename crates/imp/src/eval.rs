@@ -49,7 +49,7 @@ use std::fmt::Write;
 type Result<T> = std::result::Result<T, Box<EvalError>>;
 
 fn stop<T>(class: ErrorClass, message: impl Into<String>) -> Result<T> {
-    Err(Box::new(EvalError { class, message: message.into(), places: Vec::new() }))
+    Err(Box::new(EvalError { class, message: message.into(), spans: Vec::new() }))
 }
 
 fn bug<T>(message: impl Into<String>) -> Result<T> {
@@ -111,7 +111,7 @@ fn run(program: &Program, entry: &str, args: Vec<EvalValue>, options: Options) -
     let Some(point) = program.entries.iter().find(|point| &*point.name == entry) else {
         return stop(ErrorClass::Argument, format!("there is no entry point {entry}"));
     };
-    let params = program.opaques.spread(&point.params);
+    let params = program.opaques.flatten_values(&point.params);
     if params.len() != args.len() {
         let message = format!("{} where {} are needed", args.len(), params.len());
         return stop(ErrorClass::Argument, message);
@@ -149,7 +149,7 @@ fn run(program: &Program, entry: &str, args: Vec<EvalValue>, options: Options) -
     }
     let mut words = machine.call(point.fun, words)?.into_iter();
     let mut results = Vec::new();
-    for (leaf, _) in program.opaques.spread(&point.results) {
+    for (leaf, _) in program.opaques.flatten_values(&point.results) {
         results.push(result(&mut machine, leaf, &mut words)?);
     }
     for slot in given {

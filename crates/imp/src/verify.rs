@@ -191,7 +191,7 @@ impl Tables<'_> {
         let array = if has_device_memory(function) { VarType::Buffer(Space::Device) } else { VarType::HOST };
         for (what, values, vars) in sides {
             let mut words = Vec::new();
-            for (leaf, _) in self.program.opaques.spread(values) {
+            for (leaf, _) in self.program.opaques.flatten_values(values) {
                 if leaf.rank == 0 {
                     words.push(VarType::Scalar(leaf.elem.prim()));
                 } else {
@@ -201,7 +201,7 @@ impl Tables<'_> {
                 }
             }
             let types: Vec<_> = vars.iter().filter_map(|v| function.vars.get(v.index())).collect();
-            let known = self.program.opaques.know(values);
+            let known = self.program.opaques.contains_types_of(values);
             if !known || words.len() != vars.len() || !types.iter().map(|t| t.ty).eq(words) {
                 self.error(format!("the {what} of entry {} are not its function's", entry.name));
             }

@@ -65,7 +65,7 @@ pub enum Versions {
 }
 
 /// The attributes with a meaning, and their source syntax.
-const WRITTEN: [(&str, Attr); 13] = [
+const SPELLINGS: [(&str, Attr); 13] = [
     ("inline", Attr::Inline),
     ("noinline", Attr::NoInline),
     ("unroll", Attr::Unroll),
@@ -89,21 +89,21 @@ impl Attr {
             .strip_prefix("incremental_")
             .filter(|known| known.starts_with("flattening("))
             .unwrap_or(text);
-        let written = WRITTEN.iter().find(|(own, _)| *own == known);
+        let written = SPELLINGS.iter().find(|(own, _)| *own == known);
         written.map_or_else(|| Self::Other(Arc::from(text)), |(_, attr)| attr.clone())
     }
 
     fn rule(&self) -> Rule {
         let rule = |fused, equal, heirs| Rule { fused, equal, heirs };
         match self {
-            Self::Inline | Self::NoInline => rule(Kept::Never, Kept::Either, &[]),
-            Self::Unroll => rule(Kept::Both, Kept::Either, &[]),
+            Self::Inline | Self::NoInline => rule(KeepIf::Never, KeepIf::Either, &[]),
+            Self::Unroll => rule(KeepIf::Both, KeepIf::Either, &[]),
             Self::Sequential | Self::SequentialOuter | Self::SequentialInner | Self::Flattening(_) => {
-                rule(Kept::Either, Kept::Either, &[Heir::Operation, Heir::Call])
+                rule(KeepIf::Either, KeepIf::Either, &[Inheritor::Operation, Inheritor::Call])
             }
-            Self::Unsafe => rule(Kept::Both, Kept::Both, &[Heir::Check, Heir::Call]),
-            Self::WarnChecks => rule(Kept::Either, Kept::Either, &[Heir::Check, Heir::Call]),
-            Self::Other(_) => rule(Kept::Either, Kept::Either, &[]),
+            Self::Unsafe => rule(KeepIf::Both, KeepIf::Both, &[Inheritor::Check, Inheritor::Call]),
+            Self::WarnChecks => rule(KeepIf::Either, KeepIf::Either, &[Inheritor::Check, Inheritor::Call]),
+            Self::Other(_) => rule(KeepIf::Either, KeepIf::Either, &[]),
         }
     }
 }
@@ -113,20 +113,20 @@ impl fmt::Display for Attr {
         if let Self::Other(text) = self {
             return f.write_str(text);
         }
-        let written = WRITTEN.iter().find(|(_, attr)| attr == self);
+        let written = SPELLINGS.iter().find(|(_, attr)| attr == self);
         f.write_str(written.map_or("", |(text, _)| text))
     }
 }
 
 /// The condition under which a merged statement has an attribute of the two.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kept {
+enum KeepIf {
     Either,
     Both,
     Never,
 }
 
-impl Kept {
+impl KeepIf {
     fn holds(self, both: bool) -> bool {
         match self {
             Self::Either => true,
@@ -138,14 +138,14 @@ impl Kept {
 
 /// A row of the table in the module's header.
 struct Rule {
-    fused: Kept,
-    equal: Kept,
-    heirs: &'static [Heir],
+    fused: KeepIf,
+    equal: KeepIf,
+    heirs: &'static [Inheritor],
 }
 
 /// The statements of a body that inherit attributes of the statement that the body replaces.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Heir {
+pub enum Inheritor {
     /// A check, at any depth.
     Check,
     /// A call, at any depth.
@@ -200,11 +200,11 @@ impl Attrs {
 
     /// The attributes of the first of two equal statements when it replaces both.
     #[must_use]
-    pub fn of_equal(first: &Self, second: &Self) -> Self {
+    pub fn merged_equal(first: &Self, second: &Self) -> Self {
         Self::merged(first, second, |rule| rule.equal)
     }
 
-    fn merged(first: &Self, second: &Self, kept: impl Fn(&Rule) -> Kept) -> Self {
+    fn merged(first: &Self, second: &Self, kept: impl Fn(&Rule) -> KeepIf) -> Self {
         let mut out = Self::default();
         for (own, other) in [(first, second), (second, first)] {
             for attr in own.iter() {
@@ -219,7 +219,7 @@ impl Attrs {
     /// The attributes that statements of the body inherit when the body replaces this statement: a
     /// call, a loop or a branch.
     #[must_use]
-    pub fn heritage(&self, heir: Heir) -> Self {
+    pub fn inherited_by(&self, heir: Inheritor) -> Self {
         let own = self.iter().filter(|attr| attr.rule().heirs.contains(&heir));
         own.cloned().collect()
     }

@@ -30,15 +30,15 @@
 //! - An operand without a known type is a bug of the pass: the builder panics.
 
 use crate::facts::Facts;
-use crate::folds::Folds;
 use crate::name::{FunName, Name, NameTable, Prov};
+use crate::scan_reduce::ScanReduce;
 use crate::soac::{Operator, Screma, Soac, Soacs};
 use crate::syntax::{
     Atom, Attrs, Aux, BasicOp, Body, DimIndex, Exp, Lambda, Level, LoopForm, LoopParam, MsgPart, Param, Stm,
 };
 use crate::types::{Dim, Shape, Type};
 use crate::typing::{TypeEnv, basic_type, exp_types, fresh_pattern, instantiate};
-use crate::walk::Operation;
+use crate::walk::LevelOp;
 use prim::{BinOp, CmpOp, ConvOp, PrimType, Scalar, UnOp};
 use smallvec::SmallVec;
 
@@ -468,7 +468,12 @@ impl Builder<'_, Soacs> {
         let inputs = inputs.to_vec();
         self.let_op(
             hint,
-            Soac::Screma(Screma { width, inputs, map, folds: Folds { scans, reduces, post: None } }),
+            Soac::Screma(Screma {
+                width,
+                inputs,
+                map,
+                scan_reduce: ScanReduce { scans, reduces, post: None },
+            }),
         )
     }
 }

@@ -225,7 +225,7 @@ impl OpaqueTypes {
 
     /// Returns true if the opaque types of these values are in the table and arrays have
     /// dimensions.
-    pub fn know(&self, values: &[EntryValue]) -> bool {
+    pub fn contains_types_of(&self, values: &[EntryValue]) -> bool {
         values.iter().all(|value| match value.ty {
             EntryType::Opaque(id) => self.get(id).is_some(),
             EntryType::Array { elem: _, rank } => rank > 0,
@@ -262,7 +262,7 @@ impl OpaqueTypes {
     }
 
     /// The scalars and arrays that represent the values, each with its value.
-    pub fn spread<'v>(&self, values: &'v [EntryValue]) -> Vec<(Leaf, &'v EntryValue)> {
+    pub fn flatten_values<'v>(&self, values: &'v [EntryValue]) -> Vec<(Leaf, &'v EntryValue)> {
         let mut out = Vec::new();
         for value in values {
             out.extend(self.leaves(&value.ty).into_iter().map(|leaf| (leaf, value)));
@@ -303,7 +303,7 @@ impl OpaqueTypes {
                         problem("has two constructors of one name");
                     }
                     let payloads = constrs.iter().flat_map(|constr| &constr.payload);
-                    if !payloads.into_iter().all(|part| self.carried(part, leaves)) {
+                    if !payloads.into_iter().all(|part| self.is_represented(part, leaves)) {
                         problem("has a payload that is not carried");
                     }
                 }
@@ -348,7 +348,7 @@ impl OpaqueTypes {
 
     /// Returns true if the leaves from the payload's position on, after the tag, are those of its
     /// type.
-    fn carried(&self, (ty, at): &(EntryType, u32), leaves: &[Leaf]) -> bool {
+    fn is_represented(&self, (ty, at): &(EntryType, u32), leaves: &[Leaf]) -> bool {
         let own = self.leaves(ty);
         let at = *at as usize;
         at > 0 && leaves.get(at..at + own.len()) == Some(&own)

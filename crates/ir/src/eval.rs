@@ -51,18 +51,18 @@ mod block;
 mod buffer;
 mod flat;
 mod live;
+mod location;
 mod machine;
 mod ops;
-mod place;
 mod rows;
 mod scalars;
 mod seg;
-mod typed;
+mod type_check;
 mod view;
 
 pub use array::{Array, Buffer};
-pub use machine::{Frame, Machine, Value};
-pub use place::Place;
+pub use location::MemLocation;
+pub use machine::{Evaluator, Frame, Value};
 
 use crate::entry::Leaf;
 use crate::name::SrcLoc;
@@ -91,7 +91,7 @@ pub trait Evaluate<L: Level> {
     /// Those of the evaluation of statements in general.
     fn eval<'p>(
         &'p self,
-        m: &mut Machine<'p, L>,
+        m: &mut Evaluator<'p, L>,
         frame: &mut Frame<'p>,
         pat: &'p [Param<L>],
         out: &mut Vec<Value>,
@@ -130,12 +130,12 @@ pub struct EvalError {
     /// The error message.
     pub message: String,
     /// Source spans, innermost first.
-    pub places: Vec<SrcLoc>,
+    pub spans: Vec<SrcLoc>,
 }
 
 impl EvalError {
     pub(crate) fn new(class: ErrorClass, message: impl Into<String>) -> Self {
-        Self { class, message: message.into(), places: Vec::new() }
+        Self { class, message: message.into(), spans: Vec::new() }
     }
 
     pub(crate) fn bug(message: impl Into<String>) -> Self {
@@ -145,7 +145,7 @@ impl EvalError {
     /// The message and the source spans, with file names.
     pub fn render(&self, files: &[Arc<str>]) -> String {
         let mut text = self.to_string();
-        for (i, place) in self.places.iter().enumerate() {
+        for (i, place) in self.spans.iter().enumerate() {
             let file = files.get(place.file as usize).map_or("?", |file| &**file);
             let word = if i == 0 { "at" } else { "called at" };
             let _ = write!(text, "\n  {word} {file}:{}:{}", place.line, place.col);
@@ -217,11 +217,11 @@ pub fn eval_entry_with<L: Level>(
         .iter()
         .find(|point| &*point.name == entry)
         .ok_or_else(|| argument(format!("there is no entry point {entry}")))?;
-    let mut m = Machine::new(program, options);
+    let mut m = Evaluator::new(program, options);
     let index = m.function_index(&point.fun)?;
     let function = &program.functions[index];
 
-    let leaves = program.opaques.spread(&point.params);
+    let leaves = program.opaques.flatten_values(&point.params);
     if leaves.len() != args.len() {
         return Err(argument(format!("{} where {} are needed", args.len(), leaves.len())));
     }
@@ -244,11 +244,11 @@ pub fn eval_entry_with<L: Level>(
     m.call(index, &mut values, &mut results)?;
     let mut results = results.into_iter().filter(|value| !matches!(value, Value::Unit | Value::Block(_)));
     let mut out = Vec::new();
-    for (leaf, _) in program.opaques.spread(&point.results) {
+    for (leaf, _) in program.opaques.flatten_values(&point.results) {
         match results.nth(leaf.rank) {
             Some(Value::Scalar(x)) => out.push(EvalValue::Scalar(x)),
             Some(Value::Array(array)) => {
-                if !array.at_start() {
+                if !array.is_row_major_at_start() {
                     let message = "a result does not lie row-major from the start of its block";
                     return Err(EvalError::bug(message));
                 }

@@ -54,7 +54,7 @@ fn exact_body<L: Level>(body: &Body<L>) -> bool {
 
 /// Returns the scalar operator that an operator on one scalar consists of, if LLVM recognises
 /// reductions with it (so that a plain loop is vectorised by LLVM).
-pub fn plain_operator<L: Level>(operator: &Lambda<L>) -> Option<BinOp> {
+pub fn llvm_reduction_operator<L: Level>(operator: &Lambda<L>) -> Option<BinOp> {
     let [stm] = operator.body.stms.as_slice() else {
         return None;
     };

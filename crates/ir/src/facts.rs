@@ -24,36 +24,36 @@ use smallvec::SmallVec;
 pub struct Facts {
     marks: u8,
     filter: Option<Box<Filter>>,
-    orders: Vec<(usize, Order)>,
+    orders: Vec<(usize, DimOrder)>,
 }
 
 /// The dimensions of an array by decreasing stride.
-pub type Order = SmallVec<[usize; 3]>;
+pub type DimOrder = SmallVec<[usize; 3]>;
 
 /// A fact without parameters.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
-pub enum Mark {
+pub enum FactFlag {
     /// Iterations may run in any order and in parallel.
     Independent = 1,
     /// The operations that follow scans may run in any order and in parallel.
-    After = 2,
+    PostScanIndependent = 2,
     /// An update at the end of an iteration, of one scalar in each of several contiguous vectors.
-    Packed = 4,
+    Packable = 4,
     /// A read of a vector's element at the index of the surrounding segop.
     Streamed = 8,
 }
 
-impl Mark {
+impl FactFlag {
     /// All marks, in the order in which they are printed.
-    pub const ALL: [Self; 4] = [Self::Independent, Self::After, Self::Packed, Self::Streamed];
+    pub const ALL: [Self; 4] = [Self::Independent, Self::PostScanIndependent, Self::Packable, Self::Streamed];
 
     /// Its name in IR text.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Independent => "independent",
-            Self::After => "after",
-            Self::Packed => "packed",
+            Self::PostScanIndependent => "after",
+            Self::Packable => "packed",
             Self::Streamed => "streamed",
         }
     }
@@ -68,7 +68,7 @@ pub struct Filter {
     /// Positions of the written values among the mapped values.
     pub values: Vec<usize>,
     /// Offset of the index from the count (which includes the value's own flag).
-    pub added: i64,
+    pub offset: i64,
 }
 
 impl Facts {
@@ -78,12 +78,12 @@ impl Facts {
     }
 
     /// Returns true if the mark is set.
-    pub const fn has(&self, mark: Mark) -> bool {
+    pub const fn has(&self, mark: FactFlag) -> bool {
         self.marks & mark as u8 != 0
     }
 
     /// Sets a mark.
-    pub const fn add(&mut self, mark: Mark) {
+    pub const fn add(&mut self, mark: FactFlag) {
         self.marks |= mark as u8;
     }
 
@@ -93,23 +93,23 @@ impl Facts {
     }
 
     /// The results with a preferred order other than row-major, by position.
-    pub fn orders(&self) -> &[(usize, Order)] {
+    pub fn layouts(&self) -> &[(usize, DimOrder)] {
         &self.orders
     }
 
     /// The preferred order of a result, if other than row-major.
-    pub fn order(&self, result: usize) -> Option<&Order> {
+    pub fn layout(&self, result: usize) -> Option<&DimOrder> {
         let found = self.orders.iter().find(|(at, _)| *at == result);
         found.map(|(_, order)| order)
     }
 
     /// Sets the preferred order of a result.
-    pub fn set_order(&mut self, result: usize, order: Order) {
+    pub fn set_layout(&mut self, result: usize, order: DimOrder) {
         self.orders.push((result, order));
     }
 
     /// Removes the orders: from then on annotations determine the layout of results.
-    pub fn forget_orders(&mut self) {
+    pub fn clear_layouts(&mut self) {
         self.orders.clear();
     }
 

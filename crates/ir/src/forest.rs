@@ -15,17 +15,17 @@
 
 use crate::Segs;
 use crate::name::{FunName, Name, NameTable, SrcLoc};
-use crate::seg::{SegOp, outermost};
+use crate::seg::{SegOp, outermost_segops};
 use crate::syntax::{Atom, Aux, BasicOp, Body, Exp, Function, Level, Program, Stm};
 use crate::tunable::Tunable;
 use crate::types::Dim;
-use crate::walk::{Operation, with_stack};
+use crate::walk::{LevelOp, with_stack};
 use prim::{BinOp, Scalar};
 use rustc_hash::FxHashMap;
 
 /// A function's choices.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Trees {
+pub struct ChoiceTrees {
     /// The function.
     pub function: FunName,
     /// The choices that are nested in no other.
@@ -38,7 +38,7 @@ pub enum Node {
     /// A choice.
     Choice(Box<Choice>),
     /// A version.
-    Version(Version),
+    Version(VersionNode),
 }
 
 /// A comparison and its two branches.
@@ -53,14 +53,14 @@ pub struct Choice {
     /// Source spans, innermost first.
     pub places: Vec<SrcLoc>,
     /// The branch if the comparison is true.
-    pub holds: Vec<Node>,
+    pub if_true: Vec<Node>,
     /// The branch if it is false.
-    pub fails: Vec<Node>,
+    pub if_false: Vec<Node>,
 }
 
 /// A version of code, without further choices between versions outside of its segops.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Version {
+pub struct VersionNode {
     /// Its number within the function.
     pub number: u32,
     /// Its segops with their index spaces.
@@ -70,7 +70,7 @@ pub struct Version {
 }
 
 /// The choices of all functions that have any.
-pub fn forest(program: &Program<Segs>) -> Vec<Trees> {
+pub fn forest(program: &Program<Segs>) -> Vec<ChoiceTrees> {
     let functions = program.functions.iter();
     let trees = functions.map(|function| {
         let mut finder = Finder {
@@ -80,7 +80,7 @@ pub fn forest(program: &Program<Segs>) -> Vec<Trees> {
             either: FxHashMap::default(),
             versions: 0,
         };
-        Trees { function: function.name.clone(), roots: finder.choices(&function.body, true) }
+        ChoiceTrees { function: function.name.clone(), roots: finder.choices(&function.body, true) }
     });
     trees.filter(|trees| !trees.roots.is_empty()).collect()
 }
@@ -154,8 +154,8 @@ impl<'a> Finder<'a> {
                 tunable,
                 size: self.size(size),
                 places: places.to_vec(),
-                holds,
-                fails,
+                if_true: holds,
+                if_false: fails,
             }))
         });
         choice.into_iter().collect()
@@ -169,7 +169,7 @@ impl<'a> Finder<'a> {
         }
         let number = self.versions;
         self.versions += 1;
-        let segs = outermost(body);
+        let segs = outermost_segops(body);
         let operations = segs.iter().filter_map(|op| self.operation(op)).collect();
         let mut inside = Vec::new();
         for op in segs {
@@ -177,7 +177,7 @@ impl<'a> Finder<'a> {
                 inside.extend(self.choices(&seg.body, true));
             }
         }
-        vec![Node::Version(Version { number, operations, inside })]
+        vec![Node::Version(VersionNode { number, operations, inside })]
     }
 
     fn note(&mut self, name: Option<Name>, exp: &'a Exp<Segs>) {
@@ -188,7 +188,7 @@ impl<'a> Finder<'a> {
             if let Some(tunable) = self.function.tunables.get(tunable.index()) {
                 self.compared.insert(name, (*size, *tunable));
             }
-        } else if let Some(both) = first_unless(op) {
+        } else if let Some(both) = or_not(op) {
             self.either.insert(name, both);
         } else if matches!(
             op,
@@ -248,9 +248,9 @@ impl<'a> Finder<'a> {
             Dim::Ext(_) => "?".to_owned(),
         });
         let dims: Vec<String> = dims.collect();
-        let keyword = Operation::<Segs>::keyword(op);
+        let keyword = LevelOp::<Segs>::keyword(op);
         let text = format!("{keyword} level {} ({})", seg.level, dims.join(", "));
-        let inner = outermost(&seg.body);
+        let inner = outermost_segops(&seg.body);
         if inner.is_empty() {
             return Some(text);
         }
@@ -261,7 +261,7 @@ impl<'a> Finder<'a> {
 
 /// For an operation that is true if the first of two conditions is true or the second is false
 /// (`select second first true`), the two conditions.
-pub fn first_unless(op: &BasicOp) -> Option<(Name, Name)> {
+pub fn or_not(op: &BasicOp) -> Option<(Name, Name)> {
     if let BasicOp::Select {
         ty: _,
         cond: Atom::Var(second),
@@ -276,7 +276,7 @@ pub fn first_unless(op: &BasicOp) -> Option<(Name, Name)> {
 }
 
 /// Appends the chosen branch of a conditional in its place; other statements unchanged.
-pub fn keep_arm<L: Level>(stm: Stm<L>, first: bool, out: &mut Vec<Stm<L>>) {
+pub fn keep_branch<L: Level>(stm: Stm<L>, first: bool, out: &mut Vec<Stm<L>>) {
     let Stm { pat, aux, exp } = stm;
     let kept = match exp {
         Exp::If { then_body, .. } if first => then_body,

@@ -24,7 +24,7 @@ impl Fuel {
     }
 
     /// Returns true if no further rewrites may be made.
-    pub fn is_gone(&self) -> bool {
+    pub fn is_exhausted(&self) -> bool {
         self.left == Some(0)
     }
 

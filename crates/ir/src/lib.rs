@@ -17,28 +17,28 @@
 #![warn(clippy::wildcard_enum_match_arm)]
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used))]
 
+mod aliasing;
 pub mod attrs;
 pub mod build;
 pub mod cost;
-pub mod decision;
 pub mod entry;
 pub mod error;
 pub mod eval;
 pub mod exact;
 pub mod facts;
-pub mod folds;
 pub mod forest;
 pub mod fuel;
-pub mod interchange;
 pub mod mem;
 pub mod metrics;
 pub mod name;
+pub mod operator_map;
 pub mod pass;
 pub mod poly;
 pub mod prov;
+pub mod remark;
+pub mod scan_reduce;
 pub mod seg;
 pub mod soac;
-mod storage;
 pub mod syntax;
 pub mod text;
 pub mod total;
@@ -50,15 +50,15 @@ pub mod version;
 pub mod walk;
 
 pub use build::Builder;
-pub use decision::Decision;
 pub use error::PassError;
-pub use facts::{Facts, Mark};
-pub use folds::Folds;
+pub use facts::{FactFlag, Facts};
 pub use fuel::Fuel;
 pub use mem::Mems;
 pub use name::{FunName, Name, NameTable};
-pub use pass::{Context, Flatten, Lanes, Options};
+pub use pass::{Context, Flatten, Options, VectorLanes};
 pub use prov::{Prov, ProvTable, SrcLoc};
+pub use remark::Remark;
+pub use scan_reduce::ScanReduce;
 pub use seg::Segs;
 pub use soac::Soacs;
 pub use syntax::{Atom, Aux, BasicOp, Body, Exp, Function, Lambda, Level, LoopForm, Param, Program, Stm};

@@ -7,11 +7,11 @@
 //! that misuse their blocks.
 
 mod blocks;
-mod rooms;
+mod shared_slots;
 mod views;
 
 pub use blocks::Blocks;
-pub use rooms::{Room, rooms};
+pub use shared_slots::{SharedSlot, assign_slots};
 pub use views::view;
 
 use crate::name::Name;
@@ -30,7 +30,7 @@ impl Level for Mems {
     type Ann = MemAnn;
     const NAME: &'static str = "mems";
     const FACTS: bool = true;
-    const BLOCKS: bool = true;
+    const RETURNS_BLOCKS: bool = true;
 }
 
 /// An operation of the level with memory.
@@ -151,7 +151,7 @@ impl Lmad {
 
     /// The index function, from the start of a block, of an array whose dimensions are ordered by
     /// decreasing stride as in `order`.
-    pub fn in_order(order: &[usize], shape: &[Dim]) -> Self {
+    pub fn with_dim_order(order: &[usize], shape: &[Dim]) -> Self {
         let extents: SmallVec<[Dim; 3]> = order.iter().map(|&at| shape[at]).collect();
         let laid_out = Self::row_major(&extents);
         let mut dims = laid_out.dims.clone();

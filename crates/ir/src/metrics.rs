@@ -14,8 +14,10 @@
 
 use crate::seg::{SegKind, SegOp};
 use crate::soac::{Screma, Soac};
-use crate::syntax::{BasicOp, ENTRY_SIZES, Exp, FunKind, Lambda, Level, LoopForm, MsgPart, Param, Stm};
-use crate::walk::{Operation, Visit};
+use crate::syntax::{
+    BasicOp, ENTRY_SIZES_MESSAGE, Exp, FunKind, Lambda, Level, LoopForm, MsgPart, Param, Stm,
+};
+use crate::walk::{LevelOp, Visit};
 use crate::{FunName, Name, Program, Segs};
 use prim::UnOp;
 use rustc_hash::FxHashSet;
@@ -37,7 +39,7 @@ impl Pattern {
 
     /// Returns true if the path matches: an operation, preceded by those around it, outermost
     /// first.
-    fn fits(&self, path: &[&str]) -> bool {
+    fn matches(&self, path: &[&str]) -> bool {
         let skipped = path.len().checked_sub(self.names.len());
         skipped.is_some_and(|skipped| {
             (!self.anchored || skipped == 0)
@@ -49,14 +51,14 @@ impl Pattern {
 /// Properties of a level's operations needed to count them.
 pub trait Counted {
     /// The operation's name in patterns.
-    fn counted_as(&self) -> &'static str;
+    fn pattern_name(&self) -> &'static str;
 
     /// The arrays that it reads element by element.
     fn inputs(&self) -> &[Name];
 }
 
 impl Counted for Soac {
-    fn counted_as(&self) -> &'static str {
+    fn pattern_name(&self) -> &'static str {
         match self {
             Self::Screma(_) => "Screma",
             Self::Hist { .. } => "Hist",
@@ -81,13 +83,13 @@ impl Counted for Soac {
 }
 
 impl Counted for SegOp<Segs> {
-    fn counted_as(&self) -> &'static str {
+    fn pattern_name(&self) -> &'static str {
         match self {
             Self::Seg(seg) => match &seg.kind {
-                SegKind::Folds(folds) if !folds.scans.is_empty() => "SegScan",
-                SegKind::Folds(folds) if !folds.reduces.is_empty() => "SegRed",
-                SegKind::Folds(_) if seg.is_one_point() => "GPUBody",
-                SegKind::Folds(_) => "SegMap",
+                SegKind::ScanReduce(folds) if !folds.scans.is_empty() => "SegScan",
+                SegKind::ScanReduce(folds) if !folds.reduces.is_empty() => "SegRed",
+                SegKind::ScanReduce(_) if seg.is_single_iteration() => "GPUBody",
+                SegKind::ScanReduce(_) => "SegMap",
                 SegKind::Hist(_) => "SegHist",
                 SegKind::FlatMap => "SegFlatMap",
             },
@@ -169,17 +171,17 @@ struct Counter<'a> {
 
 impl Counter<'_> {
     /// Counts an operation; `parts` visits the operations nested in it.
-    fn inside(&mut self, name: &'static str, parts: impl FnOnce(&mut Self)) {
+    fn count_nested(&mut self, name: &'static str, parts: impl FnOnce(&mut Self)) {
         self.path.push(name);
         for (pattern, count) in self.patterns.iter().zip(&mut self.counts) {
-            *count += u64::from(pattern.fits(&self.path));
+            *count += u64::from(pattern.matches(&self.path));
         }
         parts(self);
         self.path.pop();
     }
 
-    fn seen(&mut self, name: &'static str) {
-        self.inside(name, |_| ());
+    fn count_leaf(&mut self, name: &'static str) {
+        self.count_nested(name, |_| ());
     }
 }
 
@@ -195,7 +197,7 @@ impl<L: Level<Op: Counted>> Visit<L> for Counter<'_> {
     fn lambda(&mut self, lambda: &Lambda<L>) {
         // In segops, lambdas are the operators.
         if self.path.last().is_some_and(|around| around.starts_with("Seg")) {
-            self.inside("SegBinOp", |counter| counter.walk_lambda(lambda));
+            self.count_nested("SegBinOp", |counter| counter.walk_lambda(lambda));
         } else {
             self.walk_lambda(lambda);
         }
@@ -207,16 +209,16 @@ impl<L: Level<Op: Counted>> Visit<L> for Counter<'_> {
                 // A fused multiply-add counts twice.
                 let fused = matches!(op, BasicOp::Fma(..));
                 for _ in 0..=usize::from(fused) {
-                    self.seen("BasicOp");
-                    self.seen(basic(op));
+                    self.count_leaf("BasicOp");
+                    self.count_leaf(basic(op));
                 }
             }
-            Exp::If { cond: _, then_body, else_body } => self.inside("If", |counter| {
-                counter.inside("True", |counter| counter.body(then_body));
-                counter.inside("False", |counter| counter.body(else_body));
+            Exp::If { cond: _, then_body, else_body } => self.count_nested("If", |counter| {
+                counter.count_nested("True", |counter| counter.body(then_body));
+                counter.count_nested("False", |counter| counter.body(else_body));
             }),
-            Exp::Loop { form, body, .. } => self.inside("Loop", |counter| {
-                counter.seen(match form {
+            Exp::Loop { form, body, .. } => self.count_nested("Loop", |counter| {
+                counter.count_leaf(match form {
                     LoopForm::For { .. } => "ForLoop",
                     LoopForm::While { .. } => "WhileLoop",
                 });
@@ -224,10 +226,10 @@ impl<L: Level<Op: Counted>> Visit<L> for Counter<'_> {
             }),
             Exp::Apply { fun, args: _ } => {
                 if !self.constants.contains(fun) {
-                    self.seen("Apply");
+                    self.count_leaf("Apply");
                 }
             }
-            Exp::Op(op) => self.inside(op.counted_as(), |counter| op.visit(counter)),
+            Exp::Op(op) => self.count_nested(op.pattern_name(), |counter| op.visit(counter)),
         }
     }
 }
@@ -237,7 +239,7 @@ fn checks_arguments<L: Level>(exp: &Exp<L>) -> bool {
     let Exp::Basic(BasicOp::Assert { msg, .. }) = exp else {
         return false;
     };
-    matches!(msg.first(), Some(MsgPart::Text(text)) if text.starts_with(ENTRY_SIZES))
+    matches!(msg.first(), Some(MsgPart::Text(text)) if text.starts_with(ENTRY_SIZES_MESSAGE))
 }
 
 /// The name of a basic operation in patterns.
@@ -311,7 +313,7 @@ fun main(n_0: i64, xs_1: [n_0]f32) : (f32)
 
     #[test]
     fn patterns_fit_at_the_end_or_all() {
-        let fits = |pattern: &str, path: &[&str]| Pattern::new(pattern).fits(path);
+        let fits = |pattern: &str, path: &[&str]| Pattern::new(pattern).matches(path);
         let path = ["If", "True", "Screma", "BinOp"];
         assert!(fits("BinOp", &path) && fits("Screma/BinOp", &path));
         assert!(fits("/If/True/Screma/BinOp", &path));

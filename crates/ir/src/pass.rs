@@ -6,8 +6,8 @@
 //! sequentially, so that the first rewrites are always the same.
 
 use crate::Fuel;
-use crate::decision::{Decision, Kind};
 use crate::name::SrcLoc;
+use crate::remark::{Remark, RemarkKind};
 use std::convert::Infallible;
 use std::sync::Arc;
 use target::Machine;
@@ -23,7 +23,7 @@ pub struct Context {
     /// The compiler's options.
     pub options: Arc<Options>,
     /// Decisions made so far.
-    pub decisions: Vec<Decision>,
+    pub decisions: Vec<Remark>,
     /// Threads that run passes.
     pub workers: Workers,
 }
@@ -38,9 +38,9 @@ pub struct Options {
     /// True if combinators are fused.
     pub fuse: bool,
     /// True if all decisions are recorded, for optimisation remarks.
-    pub account: bool,
+    pub remarks: bool,
     /// Vector lanes of loops.
-    pub lanes: Lanes,
+    pub lanes: VectorLanes,
     /// The target machine.
     pub machine: Machine,
     /// The target's levels of parallelism.
@@ -81,14 +81,14 @@ impl Flatten {
 
     /// Returns true if nested combinators are mapped to the outermost level wherever the rules
     /// permit.
-    pub const fn is_deep(self) -> bool {
+    pub const fn is_full_depth(self) -> bool {
         matches!(self, Self::Incremental | Self::Full)
     }
 }
 
 /// Vector lanes of loops.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Lanes {
+pub enum VectorLanes {
     /// None: loops are not vectorised.
     Off,
     /// The most profitable number, by the cost model.
@@ -103,8 +103,8 @@ impl Default for Options {
             source_name: Arc::from(""),
             strict_fp: false,
             fuse: true,
-            account: false,
-            lanes: Lanes::Auto,
+            remarks: false,
+            lanes: VectorLanes::Auto,
             machine: Machine::of(64),
             stack: Stack::default(),
             device: Device::default(),
@@ -124,8 +124,8 @@ impl Context {
     }
 
     /// Records a decision.
-    pub fn decide(&mut self, function: &Arc<str>, places: Vec<SrcLoc>, kind: Kind) {
-        self.decisions.push(Decision { function: function.clone(), places, kind });
+    pub fn remark(&mut self, function: &Arc<str>, places: Vec<SrcLoc>, kind: RemarkKind) {
+        self.decisions.push(Remark { function: function.clone(), places, kind });
     }
 
     /// Applies `work` to each item (usually a function), each with its own context; returns the
@@ -135,7 +135,7 @@ impl Context {
         items: Vec<T>,
         work: impl Fn(T, &mut Self) -> Result<R, E> + Sync,
     ) -> Result<Vec<R>, E> {
-        if self.fuel.left.is_some() || !self.workers.are_several() {
+        if self.fuel.left.is_some() || !self.workers.is_parallel() {
             return items.into_iter().map(|item| work(item, self)).collect();
         }
         let own = Self {

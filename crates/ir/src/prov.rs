@@ -14,7 +14,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 /// Maximum number of stacks of a statement.
-pub const MOST: usize = 8;
+pub const MAX_STACKS: usize = 8;
 
 /// A source span: a file by its index in the program's file list, lines and columns counted from 1,
 /// the end column exclusive.
@@ -50,7 +50,7 @@ pub enum ProvEntry {
     /// A source span and the stack of the call through which it was inlined.
     At(SrcLoc, Prov),
     /// Two or more stacks, none of them empty.
-    Several(Box<[Prov]>),
+    Stacks(Box<[Prov]>),
 }
 
 /// The provenances of one function.
@@ -79,17 +79,17 @@ impl ProvTable {
     }
 
     /// Returns the stacks of a statement into which two were merged.
-    pub fn join(&mut self, producer: Prov, consumer: Prov) -> Prov {
+    pub fn merge(&mut self, producer: Prov, consumer: Prov) -> Prov {
         let later = self.each(consumer);
         let mut all = self.each(producer);
         all.retain(|stack| !later.contains(stack));
         all.extend(later);
-        self.several(&all)
+        self.intern_stacks(&all)
     }
 
     /// Returns these stacks as one provenance: without repetitions, each at its first occurrence,
     /// and at most [`MOST`].
-    pub fn several(&mut self, stacks: &[Prov]) -> Prov {
+    pub fn intern_stacks(&mut self, stacks: &[Prov]) -> Prov {
         let mut all = Stacks::new();
         for stack in stacks {
             for stack in self.each(*stack) {
@@ -98,13 +98,13 @@ impl ProvTable {
                 }
             }
         }
-        if all.len() > MOST {
-            all.drain(MOST - 1..all.len() - 1);
+        if all.len() > MAX_STACKS {
+            all.drain(MAX_STACKS - 1..all.len() - 1);
         }
         match all.as_slice() {
             [] => Prov::NONE,
             [stack] => *stack,
-            stacks => self.intern(ProvEntry::Several(stacks.into())),
+            stacks => self.intern(ProvEntry::Stacks(stacks.into())),
         }
     }
 
@@ -127,14 +127,14 @@ impl ProvTable {
         match self.entry(prov) {
             None => Stacks::new(),
             Some(ProvEntry::At(..)) => Stacks::from_slice(&[prov]),
-            Some(ProvEntry::Several(stacks)) => Stacks::from_slice(stacks),
+            Some(ProvEntry::Stacks(stacks)) => Stacks::from_slice(stacks),
         }
     }
 
     /// The last of the stacks: the consumer's.
     fn last(&self, prov: Prov) -> Prov {
         match self.entry(prov) {
-            Some(ProvEntry::Several(stacks)) => stacks.last().copied().unwrap_or(Prov::NONE),
+            Some(ProvEntry::Stacks(stacks)) => stacks.last().copied().unwrap_or(Prov::NONE),
             Some(ProvEntry::At(..)) | None => prov,
         }
     }
@@ -143,7 +143,7 @@ impl ProvTable {
     pub fn pop(&self, prov: Prov) -> Option<(SrcLoc, Prov)> {
         match self.entry(self.last(prov)) {
             Some(ProvEntry::At(loc, outer)) => Some((*loc, *outer)),
-            Some(ProvEntry::Several(_)) | None => None,
+            Some(ProvEntry::Stacks(_)) | None => None,
         }
     }
 
@@ -175,7 +175,7 @@ impl ProvTable {
 }
 
 /// Translates provenances from one function's table to another's.
-pub(crate) struct Imported<'t> {
+pub(crate) struct ProvImport<'t> {
     pub(crate) from: &'t ProvTable,
     pub(crate) to: &'t mut ProvTable,
     /// Provenance of the call, put below each stack.
@@ -183,16 +183,16 @@ pub(crate) struct Imported<'t> {
     pub(crate) known: FxHashMap<Prov, Prov>,
 }
 
-impl Imported<'_> {
+impl ProvImport<'_> {
     pub(crate) fn prov(&mut self, prov: Prov) -> Prov {
-        let Some(ProvEntry::Several(stacks)) = self.from.entry(prov) else {
+        let Some(ProvEntry::Stacks(stacks)) = self.from.entry(prov) else {
             return self.stack(prov);
         };
         if let Some(new) = self.known.get(&prov) {
             return *new;
         }
         let stacks: Stacks = stacks.iter().map(|stack| self.stack(*stack)).collect();
-        let new = self.to.several(&stacks);
+        let new = self.to.intern_stacks(&stacks);
         self.known.insert(prov, new);
         new
     }
@@ -222,7 +222,7 @@ impl Imported<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::{MOST, Prov, ProvTable, SrcLoc};
+    use super::{MAX_STACKS, Prov, ProvTable, SrcLoc};
 
     fn at(line: u32) -> SrcLoc {
         SrcLoc { file: 0, line, col: 1, end_line: line, end_col: 2 }
@@ -238,20 +238,20 @@ mod tests {
         let mut table = ProvTable::new();
         let call = table.push(at(9), Prov::NONE);
         let (a, b) = (table.push(at(1), call), table.push(at(2), Prov::NONE));
-        let both = table.join(a, b);
+        let both = table.merge(a, b);
         assert_eq!(lines(&table, both), [vec![1, 9], vec![2]]);
         assert_eq!(table.stack(both), [at(2)]);
         assert_eq!(table.pop(both), Some((at(2), Prov::NONE)));
-        assert_eq!(table.join(a, b), both);
-        assert_eq!(table.join(both, b), both);
-        assert_eq!(table.join(a, both), both);
-        let turned = table.join(both, a);
+        assert_eq!(table.merge(a, b), both);
+        assert_eq!(table.merge(both, b), both);
+        assert_eq!(table.merge(a, both), both);
+        let turned = table.merge(both, a);
         assert_eq!(lines(&table, turned), [vec![2], vec![1, 9]]);
         // Equal stacks and the empty stack are absorbed.
-        assert_eq!(table.join(a, a), a);
-        assert_eq!(table.join(Prov::NONE, b), b);
-        assert_eq!(table.join(both, Prov::NONE), both);
-        assert_eq!(table.join(Prov::NONE, Prov::NONE), Prov::NONE);
+        assert_eq!(table.merge(a, a), a);
+        assert_eq!(table.merge(Prov::NONE, b), b);
+        assert_eq!(table.merge(both, Prov::NONE), both);
+        assert_eq!(table.merge(Prov::NONE, Prov::NONE), Prov::NONE);
         assert_eq!(lines(&table, Prov::NONE), [[0; 0]; 0]);
         // As the provenance of a call, it is the consumer's.
         let inner = table.push(at(5), both);
@@ -264,13 +264,13 @@ mod tests {
         let mut all = Prov::NONE;
         for line in 1..=1000 {
             let own = table.push(at(line), Prov::NONE);
-            all = table.join(all, own);
+            all = table.merge(all, own);
         }
         assert_eq!(table.len(), 1999);
-        let mut expected: Vec<Vec<u32>> = (1..MOST as u32).map(|line| vec![line]).collect();
+        let mut expected: Vec<Vec<u32>> = (1..MAX_STACKS as u32).map(|line| vec![line]).collect();
         expected.push(vec![1000]);
         assert_eq!(lines(&table, all), expected);
-        let twice = table.join(all, all);
+        let twice = table.merge(all, all);
         assert_eq!(twice, all);
     }
 }

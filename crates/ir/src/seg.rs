@@ -9,8 +9,8 @@
 //! [`Decomp`] fixes the partition of the work into chunks (design contract 1); the assignment of
 //! chunks to threads is left to the runtime.
 
-use crate::folds::Folds;
 use crate::name::Name;
+use crate::scan_reduce::ScanReduce;
 use crate::soac::{AccInput, HistOp};
 use crate::syntax::{Body, Exp, Lambda, Level};
 use crate::tunable::TunableId;
@@ -26,7 +26,7 @@ impl Level for Segs {
     type Op = SegOp<Segs>;
     type Ann = ();
     const NAME: &'static str = "segs";
-    const ORDERS: bool = true;
+    const LAYOUTS: bool = true;
 }
 
 /// The index space of a segop.
@@ -42,7 +42,7 @@ impl SegSpace {
     /// Returns the result types of scans and reductions over the space, given the types `ret` of
     /// the body's results: reduced values have one element per segment, all others one per
     /// iteration.
-    pub fn fold_types<L: Level>(&self, folds: &Folds<L>, ret: &[Type]) -> Vec<Type> {
+    pub fn scan_reduce_types<L: Level>(&self, folds: &ScanReduce<L>, ret: &[Type]) -> Vec<Type> {
         let dims: Vec<Dim> = self.dims.iter().map(|(_, dim)| *dim).collect();
         let segments = &dims[..dims.len().saturating_sub(1)];
         let over = |ty: &Type, dims: &[Dim]| {
@@ -75,7 +75,7 @@ impl SegSpace {
 pub struct Decomp {
     /// Minimum number of iterations per chunk on average (unless there is only one chunk); as
     /// bounds are multiples of `step`, single chunks may have fewer.
-    pub grain: i64,
+    pub grain_size: i64,
     /// The function's tuning parameter that replaces the grain size; `grain` is its default.
     pub tunable: Option<TunableId>,
     /// Maximum number of chunks.
@@ -87,24 +87,24 @@ pub struct Decomp {
     /// Number of sub-chunks of a chunk that are folded simultaneously, a multiple of `depth`; 1 if
     /// the chunk is folded from the first iteration to the last. See [`Decomp::stretches`]. Above 1
     /// only if `width` is 1.
-    pub streams: u32,
+    pub accumulators: u32,
     /// A power of two; the lengths of most sub-chunks are multiples of it. If above 1, a chunk is
     /// scanned in blocks of `depth` elements: element `w` of a block is combined with element
     /// `w - d` (the neutral element where there is none) on its left, for `d` of 1, 2, 4 and so on
     /// up to half of the block; then the prefix of the elements before is combined into each; the
     /// remainder is scanned element by element.
-    pub depth: u32,
+    pub scan_block: u32,
     /// Estimated cost of one iteration in sixteenths of a nanosecond, for the scheduler.
     pub cost: i64,
     /// Assumed number of updates per iteration of accumulators with an operator: at least 1 if the
     /// segop passes any, else 0. If above 0, `width`, `streams` and `depth` are 1, and nothing is
     /// scanned.
-    pub writes: u32,
+    pub updates_per_iteration: u32,
 }
 
 /// Consecutive sub-chunks of a chunk, of one length, that are folded simultaneously.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Stretches {
+pub struct SubChunks {
     /// Number of sub-chunks.
     pub count: i64,
     /// Iterations per sub-chunk.
@@ -113,25 +113,33 @@ pub struct Stretches {
 
 /// Minimum number of iterations of a group of sub-chunks: small enough for memory to be read line
 /// by line, large enough for the cost of combining the sub-chunks' results to be negligible.
-pub const PIECE: i64 = 256;
+pub const MIN_GROUP: i64 = 256;
 
 /// Minimum number of groups of iterations: groups that would fill all accumulators or sub-chunks
 /// are halved until there are this many.
-pub const FULL_CHUNKS: i64 = 16;
+pub const MIN_GROUPS: i64 = 16;
 
 impl Decomp {
     /// A single chunk, folded sequentially.
-    pub const WHOLE: Self =
-        Self { grain: 1, tunable: None, max_chunks: 1, width: 1, streams: 1, depth: 1, cost: 1, writes: 0 };
+    pub const SINGLE_CHUNK: Self = Self {
+        grain_size: 1,
+        tunable: None,
+        max_chunks: 1,
+        width: 1,
+        accumulators: 1,
+        scan_block: 1,
+        cost: 1,
+        updates_per_iteration: 0,
+    };
 
     /// The number of chunks of `n` iterations.
     pub fn chunks(self, n: i64) -> i64 {
-        (n / self.grain.max(self.step(n))).clamp(1, self.max_chunks.max(1))
+        (n / self.grain_size.max(self.group(n))).clamp(1, self.max_chunks.max(1))
     }
 
     /// The iterations of each chunk, of `n` iterations.
     pub fn bounds(self, n: i64) -> impl Iterator<Item = Range<i64>> {
-        let (count, step) = (self.chunks(n), self.step(n));
+        let (count, step) = (self.chunks(n), self.group(n));
         let bound = move |c: i64| {
             let steps = i128::from(c) * i128::from(n / step) / i128::from(count);
             if c == count { n } else { steps as i64 * step }
@@ -148,10 +156,10 @@ impl Decomp {
     /// Most groups are short: [`PIECE`] iterations or more. In the remainder, some consist of whole
     /// squares of `depth` iterations by `depth` sub-chunks; the length of the last group is such
     /// that its last square does not read past the end of the chunk.
-    pub fn stretches(self, points: i64) -> impl Iterator<Item = Stretches> {
-        let depth = i64::from(self.depth.max(1));
-        let most = if self.streams > 1 { i64::from(self.streams) / depth } else { 0 };
-        let piece = Stretches { count: most * depth, length: self.squares() * depth };
+    pub fn sub_chunks(self, points: i64) -> impl Iterator<Item = SubChunks> {
+        let depth = i64::from(self.scan_block.max(1));
+        let most = if self.accumulators > 1 { i64::from(self.accumulators) / depth } else { 0 };
+        let piece = SubChunks { count: most * depth, length: self.squares() * depth };
         let pieces = points.checked_div(piece.count * piece.length).unwrap_or(0);
         let mut left = points - pieces * piece.count * piece.length;
         let pieces = (0..pieces).map(move |_| piece);
@@ -164,25 +172,25 @@ impl Decomp {
                 None => (left - depth).max(0) / (depth - 1).max(1),
             };
             left -= count * length;
-            Stretches { count, length }
+            SubChunks { count, length }
         }))
     }
 
     /// The number of squares of `depth` by `depth` iterations per sub-chunk of a group of [`PIECE`]
     /// iterations.
     pub fn squares(self) -> i64 {
-        (PIECE / (i64::from(self.streams) * i64::from(self.depth)).max(1)).max(1)
+        (MIN_GROUP / (i64::from(self.accumulators) * i64::from(self.scan_block)).max(1)).max(1)
     }
 
     /// The number of iterations per group, of `n`.
-    fn step(self, n: i64) -> i64 {
-        let most = (n / FULL_CHUNKS).clamp(1, self.whole());
+    fn group(self, n: i64) -> i64 {
+        let most = (n / MIN_GROUPS).clamp(1, self.full_group());
         1 << most.ilog2()
     }
 
     /// The number of iterations that fill all accumulators or sub-chunks, at least 1.
-    pub fn whole(self) -> i64 {
-        let stretches = i64::from(self.streams) * i64::from(self.depth);
+    pub fn full_group(self) -> i64 {
+        let stretches = i64::from(self.accumulators) * i64::from(self.scan_block);
         stretches.max(i64::from(self.width)).max(1)
     }
 
@@ -190,8 +198,8 @@ impl Decomp {
     /// segop that passes accumulators with an operator, the largest of `bins` elements.
     #[must_use]
     pub fn with_bins(self, bins: i64) -> Self {
-        let points = bins / i64::from(self.writes.max(1));
-        Self { grain: self.grain.max(points), ..self }
+        let points = bins / i64::from(self.updates_per_iteration.max(1));
+        Self { grain_size: self.grain_size.max(points), ..self }
     }
 }
 
@@ -201,7 +209,7 @@ pub enum SegKind<L: Level> {
     /// Results are scanned and reduced along the innermost dimension, or are elements of arrays
     /// over the whole space. (The indices are in scope of a post lambda: at the level with memory,
     /// index functions of results mention them.)
-    Folds(Folds<L>),
+    ScanReduce(ScanReduce<L>),
     /// Results are the indices of each histogram, then the values of each.
     Hist(Vec<HistOp<L>>),
     /// Results are a size, `?0` in the types of the others; arrays of that size, which are
@@ -215,7 +223,7 @@ pub enum SegKind<L: Level> {
 pub fn flat_map_types<L: Level>(width: Dim, ret: &[Type]) -> Vec<Type> {
     let mut types = Vec::with_capacity(ret.len());
     for (i, ty) in ret.iter().enumerate() {
-        if is_concatenated(ty) && L::BLOCKS {
+        if is_concatenated(ty) && L::RETURNS_BLOCKS {
             types.push(Type::Mem(Space::Host));
         }
         types.push(if i == 0 || is_concatenated(ty) { ty.clone() } else { ty.array_of(width) });
@@ -231,20 +239,20 @@ pub fn is_concatenated(ty: &Type) -> bool {
 impl<L: Level> SegKind<L> {
     /// A map: results are elements of the result arrays.
     pub fn map() -> Self {
-        Self::Folds(Folds::default())
+        Self::ScanReduce(ScanReduce::default())
     }
 
     /// Returns true if all results are elements of the result arrays.
     pub fn is_map(&self) -> bool {
         match self {
-            Self::Folds(folds) => folds.is_map(),
+            Self::ScanReduce(folds) => folds.is_map(),
             Self::Hist(_) | Self::FlatMap => false,
         }
     }
 }
 
 /// Returns the segops of a body that are not nested in other segops.
-pub fn outermost<L: Level<Op = SegOp<L>>>(body: &Body<L>) -> Vec<&SegOp<L>> {
+pub fn outermost_segops<L: Level<Op = SegOp<L>>>(body: &Body<L>) -> Vec<&SegOp<L>> {
     fn find<'b, L: Level<Op = SegOp<L>>>(body: &'b Body<L>, found: &mut Vec<&'b SegOp<L>>) {
         with_stack(|| {
             for stm in &body.stms {
@@ -284,12 +292,12 @@ pub struct Seg<L: Level> {
     /// Identity (no-op) predicate: it takes the accumulated values of all operators, then an
     /// iteration's values; where it is true, the operators return the accumulated values unchanged.
     /// A fact; see [`facts`](crate::facts).
-    pub keeps: Option<Lambda<L>>,
+    pub identity_predicate: Option<Lambda<L>>,
 }
 
 impl<L: Level> Seg<L> {
     /// Returns true if it is a map of a single iteration, executed by one thread.
-    pub fn is_one_point(&self) -> bool {
+    pub fn is_single_iteration(&self) -> bool {
         self.kind.is_map() && matches!(self.space.dims[..], [(_, Dim::Const(1))])
     }
 }

@@ -4,8 +4,8 @@
 //! `scanomap` are its special cases, printed by those names. Inputs and results of accumulator type
 //! have no outer dimension: they are passed to and returned by every iteration as a whole.
 
-use crate::folds::Folds;
 use crate::name::{Name, NameTable};
+use crate::scan_reduce::ScanReduce;
 use crate::syntax::{Atom, Lambda, Level};
 use crate::types::{Dim, Shape, Type};
 use crate::walk::{Substitution, refresh_lambda};
@@ -60,17 +60,17 @@ pub struct Screma {
     /// The function of one row of each input.
     pub map: Lambda<Soacs>,
     /// Scans and reductions of the function's results.
-    pub folds: Folds<Soacs>,
+    pub scan_reduce: ScanReduce<Soacs>,
 }
 
 impl Screma {
     /// A map without scans and reductions.
     pub fn map(width: Dim, inputs: Vec<Name>, map: Lambda<Soacs>) -> Self {
-        Self { width, inputs, map, folds: Folds::default() }
+        Self { width, inputs, map, scan_reduce: ScanReduce::default() }
     }
 
     /// For each result of the map function, the input of which it is the element, if it is one.
-    pub fn given(&self) -> impl Iterator<Item = Option<Name>> + '_ {
+    pub fn forwarded_inputs(&self) -> impl Iterator<Item = Option<Name>> + '_ {
         self.map.body.result.iter().map(|atom| {
             let name = atom.var()?;
             let at = self.map.params.iter().position(|p| p.name == name)?;
@@ -85,7 +85,7 @@ pub struct HistOp<L: Level> {
     /// Shape of the index space (usually one dimension).
     pub shape: Shape,
     /// The updated arrays; consumed. Their outer dimensions are `shape`.
-    pub dests: Vec<Name>,
+    pub destinations: Vec<Name>,
     /// Combines values with bins; always commutative.
     pub op: Operator<L>,
 }

@@ -15,7 +15,7 @@
 
 pub use crate::attrs::{Attr, Attrs};
 pub use crate::entry::{EntryPoint, EntryType, EntryValue, OpaqueTypes};
-use crate::eval::{Evaluate, Place};
+use crate::eval::{Evaluate, MemLocation};
 use crate::facts::Facts;
 use crate::name::{FunName, Name, NameTable, Prov, ProvTable};
 use crate::text::TextForm;
@@ -23,7 +23,7 @@ use crate::tunable::{Tunable, TunableId};
 use crate::types::{Dim, Shape, Type};
 use crate::verify::{AnnotationRules, Rules};
 use crate::version::Version;
-use crate::walk::{Annotation, Operation};
+use crate::walk::{Annotation, LevelOp};
 use prim::{BinOp, CmpOp, ConvOp, MathFun, PrimType, Scalar, ScalarType, UnOp};
 use smallvec::SmallVec;
 use std::fmt::Debug;
@@ -34,18 +34,10 @@ use target::levels::Stack;
 /// names in addition to types.
 pub trait Level: Sized + Clone + Debug + PartialEq + Send + Sync + 'static {
     /// The level's operations.
-    type Op: Operation<Self>
-        + TextForm
-        + Rules<Self>
-        + Evaluate<Self>
-        + Clone
-        + Debug
-        + PartialEq
-        + Send
-        + Sync;
+    type Op: LevelOp<Self> + TextForm + Rules<Self> + Evaluate<Self> + Clone + Debug + PartialEq + Send + Sync;
     /// The annotation of each bound name, parameter and result.
     type Ann: Annotation<Self>
-        + Place
+        + MemLocation
         + TextForm
         + AnnotationRules
         + Clone
@@ -59,9 +51,9 @@ pub trait Level: Sized + Clone + Debug + PartialEq + Send + Sync + 'static {
     /// True if statements may carry facts. No pass rewrites them afterwards.
     const FACTS: bool = false;
     /// True if statements may carry preferred dimension orders of their results.
-    const ORDERS: bool = false;
+    const LAYOUTS: bool = false;
     /// True if an operation that computes the sizes of its results also returns their blocks.
-    const BLOCKS: bool = false;
+    const RETURNS_BLOCKS: bool = false;
 }
 
 /// An operand: a variable or a constant.
@@ -267,7 +259,7 @@ pub enum DimIndex {
 
 impl DimIndex {
     /// Returns true if these are all indices of a dimension, in order.
-    pub fn is_all_of(&self, dim: Dim) -> bool {
+    pub fn is_full(&self, dim: Dim) -> bool {
         matches!(self, Self::Slice { start, count, stride }
             if *start == Atom::i64(0) && *count == dim && *stride == Atom::i64(1))
     }
@@ -292,7 +284,7 @@ pub enum MsgPart {
 }
 
 /// Prefix of the messages of failed checks of an entry point's argument sizes.
-pub const ENTRY_SIZES: &str = "entry point arguments have invalid sizes";
+pub const ENTRY_SIZES_MESSAGE: &str = "entry point arguments have invalid sizes";
 
 /// Operations without bodies.
 #[derive(Clone, PartialEq, Debug)]
@@ -540,7 +532,7 @@ pub struct Function<L: Level> {
 #[derive(Clone, PartialEq, Debug)]
 pub struct Program<L: Level> {
     /// The target machine's levels of parallelism.
-    pub stack: Stack,
+    pub levels: Stack,
     /// Source file names, for provenance.
     pub files: Vec<Arc<str>>,
     /// The types of entry points' parameters and results other than scalars and arrays of scalars.

@@ -56,7 +56,7 @@ use std::fmt;
 pub const MAX_DEPTH: usize = 1000;
 
 /// Maximum nesting in text that is parsed on a thread with a large stack.
-const MAX_DEPTH_WITH_STACK: usize = 250_000;
+const MAX_DEPTH_LARGE_STACK: usize = 250_000;
 
 /// Stack bytes per nesting level with which no traversal has to grow the stack.
 const STACK_PER_LEVEL: usize = 16 * 1024;
@@ -68,7 +68,7 @@ pub const MAX_INDENT: usize = 64;
 /// Maximum nesting of bodies and types in text that the current thread parses.
 pub fn max_depth() -> usize {
     let room = stacker::remaining_stack().unwrap_or(0) / STACK_PER_LEVEL;
-    room.clamp(MAX_DEPTH, MAX_DEPTH_WITH_STACK)
+    room.clamp(MAX_DEPTH, MAX_DEPTH_LARGE_STACK)
 }
 
 /// The text form of operations and annotations.

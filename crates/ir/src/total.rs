@@ -5,7 +5,7 @@ use crate::syntax::{Atom, BasicOp};
 use prim::{BinOp, PrimType, Scalar};
 
 /// Returns true for integer powers, which have no value for negative exponents.
-pub fn is_whole_power(op: BinOp, ty: PrimType) -> bool {
+pub fn is_integer_power(op: BinOp, ty: PrimType) -> bool {
     op == BinOp::Pow && ty != PrimType::Bool && ty.is_int()
 }
 
@@ -17,7 +17,7 @@ pub fn never_fails(op: BinOp, y: Atom) -> bool {
 /// Returns true if it is a scalar operation that has a value for all operands.
 pub fn is_total(op: &BasicOp) -> bool {
     if let BasicOp::Binary(op, ty, _, y) = op {
-        return never_fails(*op, *y) && !is_whole_power(*op, *ty);
+        return never_fails(*op, *y) && !is_integer_power(*op, *ty);
     }
     op.is_scalar() && !matches!(op, BasicOp::SizeAtLeast { .. })
 }

@@ -37,7 +37,7 @@ impl TunableId {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Rule {
     /// Minimum length of a row that is divided among a worker's lanes.
-    LanesShare,
+    InnerLanes,
     /// Number of iterations from which on a nest has sufficient parallelism without the operations
     /// nested in it (incremental flattening, rules G3 and G9).
     OuterParallelism,
@@ -45,24 +45,29 @@ pub enum Rule {
     /// below (rule G3).
     InnerParallelism,
     /// Capacity in bytes of a thread block's shared memory on the device.
-    Scratchpad,
+    SharedMemory,
     /// Minimum number of iterations per chunk ([`Decomp::grain`](crate::seg::Decomp)).
-    Grain,
+    GrainSize,
 }
 
 impl Rule {
     /// All rules.
-    pub const ALL: [Self; 5] =
-        [Self::LanesShare, Self::OuterParallelism, Self::InnerParallelism, Self::Scratchpad, Self::Grain];
+    pub const ALL: [Self; 5] = [
+        Self::InnerLanes,
+        Self::OuterParallelism,
+        Self::InnerParallelism,
+        Self::SharedMemory,
+        Self::GrainSize,
+    ];
 
     /// Its component of parameters' names.
     pub const fn name(self) -> &'static str {
         match self {
-            Self::LanesShare => "lanes_share",
+            Self::InnerLanes => "lanes_share",
             Self::OuterParallelism => "suff_outer_par",
             Self::InnerParallelism => "suff_intra_par",
-            Self::Scratchpad => "scratchpad",
-            Self::Grain => "grain",
+            Self::SharedMemory => "scratchpad",
+            Self::GrainSize => "grain",
         }
     }
 }
@@ -81,7 +86,7 @@ pub enum Class {
 }
 
 /// The value of a user-defined parameter that is not set.
-pub const NOT_GIVEN: i64 = i64::MIN;
+pub const UNSET: i64 = i64::MIN;
 
 impl Class {
     /// All classes.
@@ -127,13 +132,13 @@ impl fmt::Display for Tunable {
 
 /// A function's table under construction.
 #[derive(Clone, Debug, Default)]
-pub struct Table {
+pub struct TunableTable {
     all: Vec<Tunable>,
     /// The next ordinal of each rule.
     next: FxHashMap<Rule, u32>,
 }
 
-impl Table {
+impl TunableTable {
     /// A table that contains these parameters.
     pub fn of(all: Vec<Tunable>) -> Self {
         let mut next = FxHashMap::default();
@@ -188,7 +193,7 @@ pub struct Comparison<'a> {
     /// The size.
     pub size: i64,
     /// The parameter's value.
-    pub least: i64,
+    pub threshold: i64,
 }
 
 /// Callback for executed comparisons.
@@ -223,7 +228,7 @@ pub fn named<L: Level>(program: &Program<L>) -> Vec<(String, Tunable)> {
 }
 
 /// The user-defined parameters of a program, in order of first occurrence.
-pub fn user<L: Level>(program: &Program<L>) -> Vec<Arc<str>> {
+pub fn user_params<L: Level>(program: &Program<L>) -> Vec<Arc<str>> {
     struct Names(Vec<Arc<str>>);
     impl<L: Level> Visit<L> for Names {
         fn basic(&mut self, op: &BasicOp) {

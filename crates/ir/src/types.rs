@@ -20,7 +20,7 @@ pub enum Dim {
 impl Dim {
     /// The dimension, with negative constants replaced by zero.
     #[must_use]
-    pub const fn not_negative(self) -> Self {
+    pub const fn clamped_at_zero(self) -> Self {
         match self {
             Self::Const(n) if n < 0 => Self::Const(0),
             dim @ (Self::Const(_) | Self::Var(_) | Self::Ext(_)) => dim,
@@ -41,7 +41,7 @@ impl Dim {
     pub const fn from_atom(atom: Atom) -> Option<Self> {
         match atom {
             Atom::Var(name) => Some(Self::Var(name)),
-            Atom::Const(Scalar::I64(n)) => Some(Self::Const(n).not_negative()),
+            Atom::Const(Scalar::I64(n)) => Some(Self::Const(n).clamped_at_zero()),
             Atom::Const(_) => None,
         }
     }
@@ -58,7 +58,7 @@ pub enum Space {
     /// An accelerator's memory.
     Device,
     /// Fast memory shared by the threads of a block (CUDA shared memory).
-    Scratchpad,
+    Shared,
     /// Memory private to a lane or thread, interleaved over the lanes.
     Private,
     /// Registers; blocks have small constant sizes.
@@ -67,14 +67,14 @@ pub enum Space {
 
 impl Space {
     /// All spaces.
-    pub const ALL: [Self; 5] = [Self::Host, Self::Device, Self::Scratchpad, Self::Private, Self::Registers];
+    pub const ALL: [Self; 5] = [Self::Host, Self::Device, Self::Shared, Self::Private, Self::Registers];
 
     /// Its name in IR text.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Host => "host",
             Self::Device => "device",
-            Self::Scratchpad => "scratchpad",
+            Self::Shared => "scratchpad",
             Self::Private => "private",
             Self::Registers => "registers",
         }

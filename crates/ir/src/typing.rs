@@ -6,7 +6,7 @@
 use crate::name::{Name, NameTable};
 use crate::syntax::{Atom, BasicOp, DimIndex, Exp, Function, Level, LoopForm, Param};
 use crate::types::{Dim, Type};
-use crate::walk::{Operation, Visit};
+use crate::walk::{LevelOp, Visit};
 use prim::PrimType;
 use rustc_hash::FxHashMap;
 

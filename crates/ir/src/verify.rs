@@ -62,7 +62,7 @@ mod types;
 
 pub use types::Checker;
 
-use crate::facts::{Mark, Order};
+use crate::facts::{DimOrder, FactFlag};
 use crate::name::{FunName, Name};
 use crate::syntax::{EntryPoint, EntryValue, FunKind, Function, Level, OpaqueTypes, Program};
 use crate::text::{self, Note};
@@ -78,13 +78,13 @@ pub trait Rules<L: Level> {
     fn verify(&self, c: &mut Checker<'_, L>);
 
     /// Returns true if the operation can have this fact.
-    fn may_have(&self, mark: Mark) -> bool {
+    fn allows_fact(&self, mark: FactFlag) -> bool {
         let _ = mark;
         false
     }
 
     /// Returns true if the operation's results can have this dimension order.
-    fn may_lie(&self, order: &Order) -> bool {
+    fn allows_layout(&self, order: &DimOrder) -> bool {
         let _ = order;
         false
     }
@@ -143,7 +143,7 @@ pub fn verify<L: Level>(program: &Program<L>) -> Result<(), Vec<VerifyError>> {
         if errors.len() > before {
             continue;
         }
-        let stack = version::stack(function.version.as_ref(), program.stack);
+        let stack = version::stack(function.version.as_ref(), program.levels);
         types::check(function, &functions, stack, &mut errors);
         if errors.len() > before {
             continue;
@@ -203,7 +203,7 @@ fn check_entry<L: Level>(
     for (what, values, types) in
         [("parameters", &entry.params, &params), ("results", &entry.results, &results)]
     {
-        if !opaques.know(values) || !values_fit(opaques, values, types) {
+        if !opaques.contains_types_of(values) || !values_fit(opaques, values, types) {
             fail(format!("the {what} of entry point {} do not fit the function", entry.name));
         }
     }

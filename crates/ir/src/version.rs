@@ -18,23 +18,23 @@ pub struct Version {
     /// Name of the original function, which may have been removed.
     pub of: FunName,
     /// The position that it is made for.
-    pub place: Place,
+    pub position: CallPosition,
 }
 
 /// A position of calls, other than outside of all segops.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Place {
+pub enum CallPosition {
     /// In a segop.
     Within {
         /// The segop's level.
-        around: u8,
+        segop_level: u8,
         /// The level that combinators are mapped to; `None` if they are sequential.
         level: Option<u8>,
     },
     /// Lifted to all iterations of a nest; sizes are equal (regular).
-    Even,
+    LiftedRegular,
     /// Lifted to all iterations of a nest; sizes differ (irregular).
-    Uneven,
+    LiftedIrregular,
     /// On the host, in a program for a device: segops have the levels of [`Stack::host`], and
     /// arrays are in host memory.
     Host,
@@ -43,7 +43,12 @@ pub enum Place {
 /// The levels of the segops in a function of this version, in a program for `machine`.
 pub fn stack(version: Option<&Version>, machine: Stack) -> Stack {
     match version {
-        Some(Version { place: Place::Host, .. }) => machine.host(),
-        Some(Version { place: Place::Within { .. } | Place::Even | Place::Uneven, .. }) | None => machine,
+        Some(Version { position: CallPosition::Host, .. }) => machine.host(),
+        Some(Version {
+            position:
+                CallPosition::Within { .. } | CallPosition::LiftedRegular | CallPosition::LiftedIrregular,
+            ..
+        })
+        | None => machine,
     }
 }

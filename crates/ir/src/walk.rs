@@ -27,9 +27,9 @@ mod ops;
 pub mod rename;
 
 pub use rename::{
-    Import, Substitution, binders, free_names, free_names_exp, free_names_lambda, import_body, refresh_body,
-    refresh_lambda, same_but_names, same_but_origin, substitute_body, substitute_exp, substitute_lambda,
-    substitute_param, substitute_stm, substitute_type,
+    Import, Substitution, alpha_equivalent, alpha_equivalent_ignoring_prov, binders, free_names,
+    free_names_exp, free_names_lambda, import_body, refresh_body, refresh_lambda, substitute_body,
+    substitute_exp, substitute_lambda, substitute_param, substitute_stm, substitute_type,
 };
 
 use crate::name::{FunName, Name, Prov};
@@ -42,7 +42,7 @@ use crate::tunable::TunableId;
 use crate::types::{Dim, Type};
 
 /// The interface of a level's operations for generic code.
-pub trait Operation<L: Level>: Sized {
+pub trait LevelOp<L: Level>: Sized {
     /// Visits all parts in scope order.
     fn visit<V: Visit<L> + ?Sized>(&self, v: &mut V);
 

@@ -52,7 +52,7 @@ impl Dialect {
     pub(crate) const fn space(&self, space: Space) -> &'static str {
         match (self.spaces, space) {
             (Some([device, _]), Space::Device) => device,
-            (Some([_, scratchpad]), Space::Scratchpad) => scratchpad,
+            (Some([_, scratchpad]), Space::Shared) => scratchpad,
             (None, _) | (Some(_), Space::Host | Space::Private | Space::Registers) => "",
         }
     }

@@ -106,7 +106,7 @@ impl Expressions<'_> {
 
     /// Returns true if a buffer lies in the shared memory of a block.
     pub fn is_shared(&self, buffer: Var) -> Res<bool> {
-        Ok(self.var_type(buffer)?.space() == Some(Space::Scratchpad))
+        Ok(self.var_type(buffer)?.space() == Some(Space::Shared))
     }
 
     /// `offset + sum(index * stride)`.

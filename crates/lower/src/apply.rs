@@ -8,7 +8,7 @@ use crate::value::{Env, FunKind, FunVal, Inst, Value};
 use crate::{Lower, Res};
 use check::intrinsics::Intrinsic;
 use check::tast::{Def, Exp, Pat, RetType};
-use ir::decision::Kind;
+use ir::remark::RemarkKind;
 use prim::ScalarType;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -101,7 +101,7 @@ impl Lower<'_> {
         }
         // A library function is a part of the caller's expression.
         if !def.is_prelude {
-            self.decide(def, Kind::InPlace);
+            self.decide(def, RemarkKind::EvaluatedAtCall);
         }
         let env = Env::inside(env);
         for (var, ty) in &inst.types {

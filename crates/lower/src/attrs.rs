@@ -14,7 +14,7 @@ use crate::state::Fun;
 use crate::value::{Env, Value};
 use crate::{Lower, Res};
 use check::tast::{Attr as SourceAttr, Exp};
-use ir::attrs::Heir;
+use ir::attrs::Inheritor;
 use ir::syntax::{Attr, Attrs};
 use ir::{BasicOp, Exp as CoreExp, Soacs};
 use prim::ScalarType;
@@ -82,7 +82,7 @@ impl Fun {
     /// Keeps only the attributes that the body of a called function inherits; returns the previous
     /// ones.
     pub(crate) fn enter_callee(&mut self) -> Attrs {
-        let inherited = self.attrs().heritage(Heir::Operation);
+        let inherited = self.attrs().inherited_by(Inheritor::Operation);
         self.set_attrs(inherited)
     }
 

@@ -6,7 +6,7 @@ use crate::types::LTy;
 use crate::value::{Env, Value};
 use crate::{Lower, Res};
 use check::tast::{Entry, EntryType, PatKind};
-use ir::syntax::{Attrs, ENTRY_SIZES, ReshapeKind};
+use ir::syntax::{Attrs, ENTRY_SIZES_MESSAGE, ReshapeKind};
 use ir::syntax::{EntryPoint, EntryType as CoreType, EntryValue, FunKind, FunParam, FunResult};
 use ir::{Atom, BasicOp, Dim, Exp as CoreExp, FunName, Function, Name, Param, Soacs, Type};
 use prim::{CmpOp, Scalar};
@@ -307,7 +307,7 @@ impl Lower<'_> {
                 continue;
             }
             let msg = vec![crate::size::text(&format!(
-                "{ENTRY_SIZES}: the arrays that {} is made of differ in size.",
+                "{ENTRY_SIZES_MESSAGE}: the arrays that {} is made of differ in size.",
                 self.argument
             ))];
             let cert = self.f.assert(ok, msg);

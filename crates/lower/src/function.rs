@@ -14,7 +14,7 @@ use crate::types::{LTy, size_of};
 use crate::value::{Env, FunKind as ValueKind, Inst, Value};
 use crate::{Lower, Res};
 use check::tast::Def;
-use ir::decision::Kind;
+use ir::remark::RemarkKind;
 use ir::syntax::{Attrs, FunKind, FunParam, FunResult};
 use ir::{Atom, BasicOp, Dim, Exp as CoreExp, FunName, Function, Name, Param, Soacs, Type};
 use rustc_hash::FxHashMap;
@@ -125,7 +125,7 @@ impl Lower<'_> {
         let plain: Vec<&Value> = args.iter().filter(|arg| !arg.has_fun()).collect();
         let instance = if let Some(instance) = self.instances.get(&key) {
             let instance = Rc::clone(instance);
-            self.decide(def, Kind::SharedInstance);
+            self.decide(def, RemarkKind::SpecialisationReused);
             instance
         } else {
             let local = self.local(def, env, inst);
@@ -226,7 +226,7 @@ impl Lower<'_> {
         }
         let name = self.fun_name(self.program.name(def.var));
         let takes_functions = wanted.args.iter().any(Value::has_fun);
-        self.decide(def, |of| Kind::Instance { of, instance: name.0.clone(), takes_functions });
+        self.decide(def, |of| RemarkKind::Specialised { of, instance: name.0.clone(), takes_functions });
         let ((instance, result), f) = self.in_function(|s| s.instance_body(name, def, wanted))?;
         if let Some(making) = self.making.get_mut(&def.var) {
             *making -= u32::from(recursive);

@@ -58,7 +58,7 @@ use constant::Constant;
 use copies::Copies;
 pub use copies::Limits;
 use function::Instance;
-use ir::decision::{Decision, Kind};
+use ir::remark::{Remark, RemarkKind};
 use ir::walk::VisitMut;
 use ir::{Function, Soacs, Stack};
 use opaque::Opaques;
@@ -123,7 +123,7 @@ struct Lower<'a> {
     /// The name, in messages, of the entry point's argument that is being checked.
     argument: String,
     /// The decisions about functions; `None` if no remarks are requested.
-    decided: Option<Vec<Decision>>,
+    decided: Option<Vec<Remark>>,
 }
 
 /// Options of lowering.
@@ -157,7 +157,7 @@ pub fn with_account(
     program: &Program,
     sources: &SourceMap,
     options: Options,
-) -> Result<(ir::Program<Soacs>, Vec<Decision>), Vec<Diagnostic>> {
+) -> Result<(ir::Program<Soacs>, Vec<Remark>), Vec<Diagnostic>> {
     run(program, sources, options, Some(Vec::new()))
 }
 
@@ -165,8 +165,8 @@ fn run(
     program: &Program,
     sources: &SourceMap,
     options: Options,
-    decided: Option<Vec<Decision>>,
-) -> Result<(ir::Program<Soacs>, Vec<Decision>), Vec<Diagnostic>> {
+    decided: Option<Vec<Remark>>,
+) -> Result<(ir::Program<Soacs>, Vec<Remark>), Vec<Diagnostic>> {
     let defs: FxHashMap<VarId, Arc<Def>> =
         program.defs.iter().map(|def| (def.var, Arc::clone(def))).collect();
     let mut lower = Lower {
@@ -214,7 +214,7 @@ fn run(
         VisitMut::<Soacs>::walk_function(&mut NotNegative, function);
     }
     let program =
-        ir::Program { stack: Stack::default(), files, opaques: lower.opaques.table, entries, functions };
+        ir::Program { levels: Stack::default(), files, opaques: lower.opaques.table, entries, functions };
     Ok((program, lower.decided.unwrap_or_default()))
 }
 
@@ -223,20 +223,20 @@ struct NotNegative;
 
 impl VisitMut<Soacs> for NotNegative {
     fn dim(&mut self, dim: &mut ir::Dim) {
-        *dim = dim.not_negative();
+        *dim = dim.clamped_at_zero();
     }
 }
 
 impl Lower<'_> {
     /// Records a decision about a call of a function, if remarks are requested.
-    fn decide(&mut self, def: &Def, kind: impl FnOnce(Arc<str>) -> Kind) {
+    fn decide(&mut self, def: &Def, kind: impl FnOnce(Arc<str>) -> RemarkKind) {
         if self.decided.is_none() {
             return;
         }
         let function: Arc<str> = Arc::from(self.program.name(def.var));
         let prov = self.f.prov();
         let decision =
-            Decision { function: function.clone(), places: self.f.provs.stack(prov), kind: kind(function) };
+            Remark { function: function.clone(), places: self.f.provs.stack(prov), kind: kind(function) };
         self.decided.get_or_insert_default().push(decision);
     }
 

@@ -21,7 +21,7 @@ use crate::types::{LTy, Size, size_of};
 use crate::value::{ArrayVal, Env, Value};
 use crate::{Lower, Res};
 use check::tast::{self, Ty, VarId};
-use ir::syntax::ENTRY_SIZES;
+use ir::syntax::ENTRY_SIZES_MESSAGE;
 use ir::{Atom, Body, Dim, Exp};
 use prim::{BinOp, CmpOp, PrimType, Scalar};
 use std::rc::Rc;
@@ -175,7 +175,7 @@ impl Lower<'_> {
         let ok = self.f.or(absent, same);
         let what = match why {
             Mismatch::Type => "Value".to_owned(),
-            Mismatch::Entry => format!("{ENTRY_SIZES}: {}", self.argument),
+            Mismatch::Entry => format!("{ENTRY_SIZES_MESSAGE}: {}", self.argument),
         };
         let wanted = target.zip_sizes(claims, &mut |wanted, claim| wanted.or(claim));
         let msg = mismatch_message(&what, claims, &wanted);

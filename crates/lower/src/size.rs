@@ -8,7 +8,7 @@ use crate::types::{LTy, Size, size_of};
 use crate::value::{ArrayVal, Env, Value};
 use crate::{Lower, Res};
 use check::tast::{self, Ty, VarId};
-use ir::syntax::{ENTRY_SIZES, MsgPart, ReshapeKind};
+use ir::syntax::{ENTRY_SIZES_MESSAGE, MsgPart, ReshapeKind};
 use ir::{Atom, BasicOp, Dim};
 use prim::{CmpOp, PrimType, ScalarType};
 use std::rc::Rc;
@@ -279,7 +279,7 @@ impl Lower<'_> {
         }
         let what = match why {
             Mismatch::Type => "Value".to_owned(),
-            Mismatch::Entry => format!("{ENTRY_SIZES}: {}", self.argument),
+            Mismatch::Entry => format!("{ENTRY_SIZES_MESSAGE}: {}", self.argument),
         };
         let cert = self.f.assert(cond, mismatch_message(&what, &actual, &target));
         let LTy::Array(ty) = &target else {

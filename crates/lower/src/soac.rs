@@ -8,7 +8,7 @@ use crate::size::Mismatch;
 use crate::types::{LTy, Leaf};
 use crate::value::{ArrayVal, Value};
 use crate::{Lower, Res};
-use ir::folds::Folds;
+use ir::scan_reduce::ScanReduce;
 use ir::soac::{AccInput, HistOp, Operator, Screma, Soac};
 use ir::{Atom, BasicOp, Body, Dim, Exp, Lambda, Name, Param, Soacs, Type};
 use prim::{BinOp, CmpOp, Scalar, ScalarType};
@@ -114,7 +114,12 @@ impl Lower<'_> {
         }
         self.f.soac(
             "r",
-            Soac::Screma(Screma { width, inputs, map, folds: Folds { scans, reduces, post: None } }),
+            Soac::Screma(Screma {
+                width,
+                inputs,
+                map,
+                scan_reduce: ScanReduce { scans, reduces, post: None },
+            }),
         )
     }
 
@@ -204,7 +209,7 @@ impl Lower<'_> {
         rows.extend(updates.elem.leaves().iter().map(Leaf::core));
         let map = self.identity(&rows);
         let shape = updates.dims.iter().copied().collect();
-        let hist = HistOp { shape, dests: updates.arrays, op };
+        let hist = HistOp { shape, destinations: updates.arrays, op };
         let (width, inputs) = (updates.width, updates.inputs);
         let leaves = self.f.soac("hist", Soac::Hist { width, inputs, map, ops: vec![hist] });
         Ok(updates.dest.with_leaves(leaves))

@@ -16,7 +16,7 @@ use ir::name::{Prov, SrcLoc};
 use ir::soac::Soac;
 use ir::syntax::{Attrs, MsgPart};
 use ir::typing::{basic_type, exp_types};
-use ir::walk::Operation as _;
+use ir::walk::LevelOp as _;
 use ir::{Atom, Aux, BasicOp, Body, Dim, Exp, Name, NameTable, Param, ProvTable, Soacs, Stm, Type};
 use prim::{BinOp, PrimType, Scalar};
 use rustc_hash::{FxHashMap, FxHashSet};

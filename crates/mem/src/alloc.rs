@@ -6,9 +6,9 @@ use crate::fits::Need;
 use crate::kernel::Kernel;
 use crate::limits::Refusal;
 use crate::roots::Roots;
-use ir::decision::Copied;
 use ir::mem::{Block, Lmad, MemAnn, MemOp};
 use ir::name::{Name, NameTable, Prov};
+use ir::remark::CopyReason;
 use ir::syntax::{Atom, Aux, BasicOp, Exp, Param, Stm};
 use ir::types::{Dim, Space, Type};
 use ir::{Fuel, Mems, Options, PassError, Segs};
@@ -49,7 +49,7 @@ pub(crate) struct Ctx<'a> {
     /// collected: then everything is assumed to fit.
     pub(crate) needs: Option<Vec<(Name, Need)>>,
     /// The copies made, if remarks are requested.
-    decided: Option<Vec<(Name, Prov, Copied)>>,
+    decided: Option<Vec<(Name, Prov, CopyReason)>>,
     types: Vec<Option<Type>>,
     anns: Vec<MemAnn>,
 }
@@ -78,14 +78,14 @@ impl<'a> Ctx<'a> {
             refused: None,
             fitting: FxHashSet::default(),
             needs: None,
-            decided: options.account.then(Vec::new),
+            decided: options.remarks.then(Vec::new),
             types: vec![None; n],
             anns: vec![MemAnn::None; n],
         }
     }
 
     /// Takes the copies made, with their reasons.
-    pub(crate) fn decided(&mut self) -> Vec<(Name, Prov, Copied)> {
+    pub(crate) fn decided(&mut self) -> Vec<(Name, Prov, CopyReason)> {
         self.decided.take().unwrap_or_default()
     }
 
@@ -290,7 +290,7 @@ impl<'a> Ctx<'a> {
         array: Name,
         ann: MemAnn,
         prov: Prov,
-        why: Copied,
+        why: CopyReason,
         out: &mut Vec<Stm<Mems>>,
     ) -> Result<Name, PassError> {
         self.copied(array, why, prov);
@@ -304,7 +304,7 @@ impl<'a> Ctx<'a> {
     }
 
     /// Records that an array is copied.
-    pub(crate) fn copied(&mut self, array: Name, why: Copied, prov: Prov) {
+    pub(crate) fn copied(&mut self, array: Name, why: CopyReason, prov: Prov) {
         if let Some(decided) = &mut self.decided {
             decided.push((array, prov, why));
         }
@@ -317,7 +317,7 @@ impl<'a> Ctx<'a> {
         array: Name,
         space: Space,
         prov: Prov,
-        why: Copied,
+        why: CopyReason,
         out: &mut Vec<Stm<Mems>>,
     ) -> Result<(Name, Name), PassError> {
         let ty = self.type_of(array)?;
@@ -333,7 +333,7 @@ impl<'a> Ctx<'a> {
         &mut self,
         array: Name,
         prov: Prov,
-        why: Copied,
+        why: CopyReason,
         out: &mut Vec<Stm<Mems>>,
     ) -> Result<(Name, Name), PassError> {
         if self.in_kernel() {

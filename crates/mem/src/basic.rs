@@ -2,9 +2,9 @@
 //! one.
 
 use crate::alloc::Ctx;
-use ir::decision::Copied;
 use ir::mem::{Block, MemAnn, view};
 use ir::name::Name;
+use ir::remark::CopyReason;
 use ir::syntax::{Aux, BasicOp, Exp, Param, ReshapeKind, Stm};
 use ir::types::Type;
 use ir::{Mems, PassError, Segs};
@@ -96,7 +96,7 @@ impl Ctx<'_> {
         let hint = self.names.hint(param.name).clone();
         let block = self.alloc(&hint, &ty, aux.prov, out)?;
         let ann = self.whole_in(block, &ty);
-        let copy = self.copy_to(array, ann, aux.prov, Copied::Reshaped, out)?;
+        let copy = self.copy_to(array, ann, aux.prov, CopyReason::Reshaped, out)?;
         let ann = self.whole_in(block, &param.ty);
         let pat = vec![self.bind(param.name, param.ty, ann)];
         let op = BasicOp::Reshape { kind: ReshapeKind::Arbitrary, shape: shape.clone(), array: copy };

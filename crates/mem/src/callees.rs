@@ -38,7 +38,7 @@ impl Callees {
             functions: &program.functions,
             states: vec![State::Unseen; program.functions.len()],
         };
-        if program.stack.has_device() {
+        if program.levels.has_device() {
             for at in 0..program.functions.len() {
                 walk.visit(at);
             }
@@ -48,7 +48,7 @@ impl Callees {
             let callee = Callee {
                 arrays: (function.params.iter()).map(|p| p.param.ty.is_array()).collect(),
                 consumed: function.params.iter().map(|p| p.consumed).collect(),
-                home: home(function, program.stack),
+                home: home(function, program.levels),
                 constant: function.kind == FunKind::Constant,
                 beyond: match state {
                     State::Seen(beyond) => beyond,

@@ -11,9 +11,9 @@
 use crate::alloc::{Ctx, row_major_in};
 use crate::dests::{self, Dest};
 use crate::order;
-use ir::decision::Copied;
 use ir::mem::{Block, Lmad, MemAnn};
 use ir::name::{FunName, Name};
+use ir::remark::CopyReason;
 use ir::seg::SegOp;
 use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, LoopForm, LoopParam, Param, Stm};
 use ir::types::{Space, Type};
@@ -74,10 +74,10 @@ impl Ctx<'_> {
     ) -> Result<(), PassError> {
         let mut homes = Vec::with_capacity(pat.len());
         for (at, param) in pat.iter().enumerate() {
-            let lmad = (aux.facts.order(at)).map(|o| Lmad::in_order(o, param.ty.shape()));
+            let lmad = (aux.facts.layout(at)).map(|o| Lmad::with_dim_order(o, param.ty.shape()));
             homes.push(self.branch_home(param, lmad, &aux, out)?);
         }
-        aux.facts.forget_orders();
+        aux.facts.clear_layouts();
         let then_body = self.arm(then_body, &homes, aux.prov)?;
         let else_body = self.arm(else_body, &homes, aux.prov)?;
         let pat = self.result_pattern(pat, &homes);
@@ -127,11 +127,12 @@ impl Ctx<'_> {
         for (atom, home) in std::mem::take(&mut body.result).into_iter().zip(homes) {
             match (home, atom) {
                 (Home::Fixed(dest), Atom::Var(array)) => {
-                    let at_home = self.bring(array, dest, prov, Copied::Part, &mut body.stms)?;
+                    let at_home = self.bring(array, dest, prov, CopyReason::PartOfResult, &mut body.stms)?;
                     result.push(Atom::Var(at_home));
                 }
                 (Home::Returned, Atom::Var(array)) => {
-                    let (array, block) = self.returnable(array, prov, Copied::Joined, &mut body.stms)?;
+                    let (array, block) =
+                        self.returnable(array, prov, CopyReason::ControlFlowMerge, &mut body.stms)?;
                     result.extend([Atom::Var(block), Atom::Var(array)]);
                 }
                 (Home::Settled(_), _) | (_, Atom::Const(_)) => result.push(atom),
@@ -147,7 +148,7 @@ impl Ctx<'_> {
         array: Name,
         dest: &Dest,
         prov: ir::Prov,
-        why: Copied,
+        why: CopyReason,
         out: &mut Vec<Stm<Mems>>,
     ) -> Result<Name, PassError> {
         let ty = self.type_of(array)?;
@@ -200,11 +201,12 @@ impl Ctx<'_> {
             let (init, ann) = match (&home, init) {
                 (Home::Settled(ann), _) => (init, ann.clone()),
                 (Home::Fixed(dest), Atom::Var(array)) => {
-                    let array = self.bring(array, dest, aux.prov, Copied::Joined, out)?;
+                    let array = self.bring(array, dest, aux.prov, CopyReason::ControlFlowMerge, out)?;
                     (Atom::Var(array), self.whole_in(dest.block, &param.ty))
                 }
                 (Home::Returned, Atom::Var(array)) => {
-                    let (array, block) = self.returnable(array, aux.prov, Copied::Joined, out)?;
+                    let (array, block) =
+                        self.returnable(array, aux.prov, CopyReason::ControlFlowMerge, out)?;
                     let hint = format!("{}_mem", self.names.hint(param.name));
                     let own = self.fresh(&hint, Type::Mem(self.home), MemAnn::None);
                     let ann = row_major_in(own.name, &param.ty);
@@ -274,18 +276,20 @@ impl Ctx<'_> {
             if fixed.contains(&block) && !in_place {
                 let temp = self.alloc("temp", &ty, prov, &mut body.stms)?;
                 let ann = self.whole_in(temp, &ty);
-                let why = Copied::Exchanged;
+                let why = CopyReason::LoopValuesOverlap;
                 *atom = Atom::Var(self.copy_to(array, ann, prov, why, &mut body.stms)?);
             }
         }
         for (atom, home) in results.into_iter().zip(homes) {
             match (home, atom) {
                 (Home::Fixed(dest), Atom::Var(array)) => {
-                    let array = self.bring(array, dest, prov, Copied::Joined, &mut body.stms)?;
+                    let array =
+                        self.bring(array, dest, prov, CopyReason::ControlFlowMerge, &mut body.stms)?;
                     body.result.push(Atom::Var(array));
                 }
                 (Home::Returned, Atom::Var(array)) => {
-                    let (array, block) = self.returnable(array, prov, Copied::Joined, &mut body.stms)?;
+                    let (array, block) =
+                        self.returnable(array, prov, CopyReason::ControlFlowMerge, &mut body.stms)?;
                     body.result.extend([Atom::Var(block), Atom::Var(array)]);
                 }
                 (Home::Settled(_), _) | (_, Atom::Const(_)) => body.result.push(atom),
@@ -311,9 +315,9 @@ impl Ctx<'_> {
             match (arg, is_array) {
                 (Atom::Var(array), true) => {
                     let prov = aux.prov;
-                    let mut there = self.returnable(array, prov, Copied::Argument, out)?;
+                    let mut there = self.returnable(array, prov, CopyReason::Argument, out)?;
                     if crosses {
-                        let why = Copied::Argument;
+                        let why = CopyReason::Argument;
                         there = self.moved(there.0, callee.home, prov, why, out)?;
                     }
                     let (array, block) = there;
@@ -361,7 +365,7 @@ impl Ctx<'_> {
             let hint = self.names.hint(param.name).clone();
             let block = self.alloc_in(&hint, &param.ty, self.home, prov, out);
             let ann = row_major_in(block, &param.ty);
-            self.copied(array, Copied::Result, prov);
+            self.copied(array, CopyReason::Result, prov);
             let param = self.bind(param.name, param.ty, ann);
             out.push(Stm { pat: vec![param], aux: Aux::at(prov), exp: Exp::Basic(BasicOp::Copy(array)) });
         }

@@ -21,10 +21,10 @@ mod keeps;
 mod scatter;
 mod streamed;
 
-use ir::facts::Mark;
-use ir::folds::Folds;
+use ir::facts::FactFlag;
 use ir::mem::{MemAnn, MemOp};
 use ir::name::Name;
+use ir::scan_reduce::ScanReduce;
 use ir::seg::{Seg, SegKind, SegOp};
 use ir::syntax::{Body, Exp, Function, LoopForm, Param, Program, Stm};
 use ir::types::Type;
@@ -108,7 +108,7 @@ impl Finder<'_> {
                     && apart::writes_rows(params, *var, body)
                     && self.fuel.take()
                 {
-                    stm.aux.facts.add(Mark::Independent);
+                    stm.aux.facts.add(FactFlag::Independent);
                 }
             }
             Exp::Op(MemOp::Seg(SegOp::WithAcc { inputs: _, lambda })) => {
@@ -117,7 +117,7 @@ impl Finder<'_> {
             Exp::Op(MemOp::Seg(SegOp::Seg(seg))) => {
                 self.body(&mut seg.body);
                 match &mut seg.kind {
-                    SegKind::Folds(folds) => {
+                    SegKind::ScanReduce(folds) => {
                         folds.lambdas_mut().for_each(|it| self.body(&mut it.body));
                     }
                     SegKind::Hist(ops) => {
@@ -137,9 +137,9 @@ impl Finder<'_> {
             return;
         }
         if apart::independent(&seg.body.stms) && self.fuel.take() {
-            facts.add(Mark::Independent);
+            facts.add(FactFlag::Independent);
         }
-        let SegKind::Folds(folds) = &mut seg.kind else {
+        let SegKind::ScanReduce(folds) = &mut seg.kind else {
             return;
         };
         if folds.is_map() {
@@ -149,14 +149,14 @@ impl Finder<'_> {
         if let Some(post) = &mut folds.post {
             let packed = self.scatter(&mut post.body);
             if (packed || apart::independent(&post.body.stms)) && self.fuel.take() {
-                facts.add(Mark::After);
+                facts.add(FactFlag::PostScanIndependent);
             }
             if packed {
                 self.filter(&seg.body, folds);
             }
         }
         if keeps::says_so(folds) && self.fuel.take() {
-            seg.keeps = keeps::keeps(folds, self.names);
+            seg.identity_predicate = keeps::keeps(folds, self.names);
         }
         streamed::mark(&seg.space, &mut seg.body, self.fuel);
     }
@@ -165,12 +165,12 @@ impl Finder<'_> {
     fn scatter(&mut self, body: &mut Body<Mems>) -> bool {
         let found = scatter::packs(body, &self.places) && self.fuel.take();
         if let (true, Some(last)) = (found, body.stms.last_mut()) {
-            last.aux.facts.add(Mark::Packed);
+            last.aux.facts.add(FactFlag::Packable);
         }
         found
     }
 
-    fn filter(&mut self, body: &Body<Mems>, folds: &mut Folds<Mems>) {
+    fn filter(&mut self, body: &Body<Mems>, folds: &mut ScanReduce<Mems>) {
         let Some(filter) = filter::filter(body, folds) else {
             return;
         };

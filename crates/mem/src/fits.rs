@@ -26,11 +26,11 @@
 
 use crate::callees::Callees;
 use crate::functions::needs;
-use ir::forest::first_unless;
+use ir::forest::or_not;
 use ir::name::NameTable;
-use ir::seg::{SegOp, outermost};
+use ir::seg::{SegOp, outermost_segops};
 use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Function, LoopForm, Stm};
-use ir::tunable::{Class, Rule, Table, TunableId};
+use ir::tunable::{Class, Rule, TunableId, TunableTable};
 use ir::types::{Dim, Space, Type};
 use ir::walk::{Substitution, refresh_body, sub_bodies, sub_bodies_mut, with_stack};
 use ir::{Builder, Context, Name, PassError, Segs, TypeEnv};
@@ -68,8 +68,8 @@ pub(crate) fn fits(
     if asked.is_empty() {
         return Ok(fitting);
     }
-    let mut tunables = Table::of(std::mem::take(&mut function.tunables));
-    let tunable = tunables.add(Rule::Scratchpad, Class::Capacity, SCRATCHPAD_BYTES as i64);
+    let mut tunables = TunableTable::of(std::mem::take(&mut function.tunables));
+    let tunable = tunables.add(Rule::SharedMemory, Class::Capacity, SCRATCHPAD_BYTES as i64);
     function.tunables = tunables.into_tunables();
     let mut types = TypeEnv::of_function(function);
     let params = function.params.iter().map(|it| it.param.name);
@@ -169,7 +169,7 @@ impl Guards<'_> {
                 let first = stm.pat.first().map(|param| param.name);
                 if let (Exp::Basic(op), Some(name)) = (&stm.exp, first)
                     && (matches!(op, BasicOp::SizeAtLeast { .. })
-                        || first_unless(op).is_some_and(|(it, _)| choices.contains(&it)))
+                        || or_not(op).is_some_and(|(it, _)| choices.contains(&it)))
                 {
                     choices.insert(name);
                 }
@@ -275,8 +275,8 @@ impl Guards<'_> {
         let large = large(&mut builder, &need, self.tunable);
         out.extend(builder.take_stms());
         let (pat, mut aux) = (stm.pat.clone(), Aux::at(stm.aux.prov));
-        for (at, order) in stm.aux.facts.orders() {
-            aux.facts.set_order(*at, order.clone());
+        for (at, order) in stm.aux.facts.layouts() {
+            aux.facts.set_layout(*at, order.clone());
         }
         let result = stm.pat.iter().map(|param| Atom::Var(param.name)).collect();
         let own = Body { stms: vec![stm], result };
@@ -296,7 +296,9 @@ impl Guards<'_> {
 
 /// Returns true if there are segops whose iterations are run by thread blocks.
 fn has_blocks(body: &Body<Segs>) -> bool {
-    outermost(body).iter().any(|op| matches!(op, SegOp::Seg(seg) if !outermost(&seg.body).is_empty()))
+    outermost_segops(body)
+        .iter()
+        .any(|op| matches!(op, SegOp::Seg(seg) if !outermost_segops(&seg.body).is_empty()))
 }
 
 /// Emits the condition that a segop needs more shared memory than there is.

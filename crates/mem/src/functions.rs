@@ -5,9 +5,9 @@ use crate::callees::Callees;
 use crate::fits::{Need, fits};
 use crate::limits::Refusal;
 use crate::roots::Roots;
-use ir::decision::{Copied, Kind};
 use ir::mem::{Block, Lmad, MemAnn};
 use ir::name::Name;
+use ir::remark::{CopyReason, RemarkKind};
 use ir::syntax::{Atom, BasicOp, Body, Exp, FunParam, FunResult, Function, Program};
 use ir::types::{Dim, Type};
 use ir::{Context, Mems, PassError, Prov, Segs};
@@ -21,7 +21,7 @@ pub fn allocate(program: Program<Segs>, context: &mut Context) -> Result<Program
     let functions =
         context.each(program.functions, |function, own| allocate_function(function, &callees, own))?;
     Ok(Program {
-        stack: program.stack,
+        levels: program.levels,
         files: program.files,
         opaques: program.opaques,
         entries: program.entries,
@@ -127,7 +127,7 @@ fn allocate_function(
             aliases.into_iter().filter_map(|at| position.get(at as usize).copied()).collect();
         let mut ann = MemAnn::None;
         if let (true, Atom::Var(array)) = (ty.is_array(), atom) {
-            let (array, block) = ctx.returnable(array, Prov::NONE, Copied::Result, &mut body.stms)?;
+            let (array, block) = ctx.returnable(array, Prov::NONE, CopyReason::Result, &mut body.stms)?;
             let lmad = Lmad::row_major(ty.shape());
             ann = MemAnn::In { block: Block::Ext(results.len() as u32), lmad };
             results.push(FunResult { ty: Type::Mem(home), aliases: Vec::new(), ann: MemAnn::None });
@@ -146,7 +146,7 @@ fn allocate_function(
             prov = maker(&body, array);
         }
         let array = names.hint(array).clone();
-        context.decide(&name.0, provs.stack(prov), Kind::Copied { array, why });
+        context.remark(&name.0, provs.stack(prov), RemarkKind::Copied { array, why });
     }
     Ok(Function { name, kind, version, attrs, params: converted, ret: results, body, tunables, names, provs })
 }

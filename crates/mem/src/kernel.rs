@@ -23,9 +23,9 @@
 
 use crate::alloc::{Ctx, constant_bytes, row_major_in};
 use crate::fits::Need;
-use ir::mem::{Block, Blocks, Lmad, MemAnn, Room, rooms};
+use ir::mem::{Block, Blocks, Lmad, MemAnn, SharedSlot, assign_slots};
 use ir::name::{Name, NameTable, Prov};
-use ir::seg::{Seg, SegKind, SegOp, SegSpace, outermost};
+use ir::seg::{Seg, SegKind, SegOp, SegSpace, outermost_segops};
 use ir::syntax::{Atom, Body, DimIndex, Param, Stm};
 use ir::types::{Dim, Space, Type};
 use ir::{Mems, PassError, Segs};
@@ -84,8 +84,8 @@ impl Kernel {
         if self.of_blocks == 0 {
             return Ok(None);
         }
-        let rooms = rooms(body, &Blocks::of_body(body, names.len()))?;
-        let arrays = |room: &Room| {
+        let rooms = assign_slots(body, &Blocks::of_body(body, names.len()))?;
+        let arrays = |room: &SharedSlot| {
             let blocks = room.blocks.iter();
             let types = blocks.filter_map(|(block, _)| self.scratchpad.get(block).cloned());
             types.collect()
@@ -123,8 +123,8 @@ impl Ctx<'_> {
 
     /// The kernel that a segop with these results becomes.
     pub(crate) fn kernel_of(&self, seg: &Seg<Segs>, pat: &[Param<Segs>]) -> Result<Kernel, PassError> {
-        let inner = outermost(&seg.body);
-        let is_map = matches!(&seg.kind, SegKind::Folds(folds) if folds.is_map());
+        let inner = outermost_segops(&seg.body);
+        let is_map = matches!(&seg.kind, SegKind::ScanReduce(folds) if folds.is_map());
         if !is_map || inner.is_empty() {
             return Ok(Kernel::new(&seg.space));
         }
@@ -174,7 +174,7 @@ impl Ctx<'_> {
         };
         // The size is computed on the host.
         let bytes = there.then(|| self.bytes(ty, prov, &mut kernel.outer));
-        let block = bytes.map(|bytes| self.alloc_bytes(hint, bytes, Space::Scratchpad, prov, out));
+        let block = bytes.map(|bytes| self.alloc_bytes(hint, bytes, Space::Shared, prov, out));
         if let Some(block) = block {
             kernel.bind(block);
             kernel.scratchpad.insert(block, ty.clone());
@@ -224,7 +224,7 @@ impl Ctx<'_> {
     /// As [`Self::whole`], with the dimensions in an order, slowest first.
     pub(crate) fn whole_by(&self, block: Name, ty: &Type, perm: &[usize]) -> Lmad {
         let Some((kernel, outer)) = self.part_of(block) else {
-            return Lmad::in_order(perm, ty.shape());
+            return Lmad::with_dim_order(perm, ty.shape());
         };
         let dims = &kernel.dims[..outer];
         let full = of_all_points(dims, ty);
@@ -240,7 +240,7 @@ impl Ctx<'_> {
             stride: Atom::i64(1),
         });
         let slice: Vec<DimIndex> = point.chain(rest).collect();
-        Lmad::in_order(&order, full.shape()).slice(&slice)
+        Lmad::with_dim_order(&order, full.shape()).slice(&slice)
     }
 
     /// The kernel whose iterations have parts of a block, if there is one, and the number of
@@ -277,7 +277,7 @@ fn values_of_threads(inner: &[&SegOp<Segs>]) -> u64 {
     let mut most: FxHashMap<PrimType, u64> = FxHashMap::default();
     for op in inner {
         let SegOp::Seg(seg) = op else { continue };
-        let SegKind::Folds(folds) = &seg.kind else {
+        let SegKind::ScanReduce(folds) = &seg.kind else {
             continue;
         };
         let mut own: FxHashMap<PrimType, u64> = FxHashMap::default();

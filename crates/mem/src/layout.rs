@@ -35,10 +35,10 @@ mod wishes;
 
 use crate::alloc::is_small;
 use crate::roots::Roots;
-use ir::facts::Order;
-use ir::folds::Folds;
+use ir::facts::DimOrder;
 use ir::mem::{Lmad, view};
 use ir::name::Name;
+use ir::scan_reduce::ScanReduce;
 use ir::seg::{Seg, SegKind, SegOp, SegSpace, is_concatenated};
 use ir::syntax::{Atom, Aux, BasicOp, Body, DimIndex, Exp, Function, LoopParam, Param, Program, Stm};
 use ir::types::Dim;
@@ -82,7 +82,7 @@ struct Layout<'f> {
     /// The destinations of arrays that become parts of others.
     dests: FxHashMap<Name, Lmad>,
     /// The preferred dimension orders.
-    orders: FxHashMap<Name, Order>,
+    orders: FxHashMap<Name, DimOrder>,
     /// True inside a segop.
     inside: bool,
     fuel: &'f mut Fuel,
@@ -213,7 +213,7 @@ impl Layout<'_> {
         if let Some((_, lmad)) = view(op, shape, |array| self.lies(array)) {
             self.set(param.name, lmad);
         } else if let BasicOp::Manifest { perm, array: _ } = op {
-            self.set(param.name, Lmad::in_order(perm, shape));
+            self.set(param.name, Lmad::with_dim_order(perm, shape));
         } else if matches!(op, BasicOp::Reshape { .. }) {
             // A reshape that needs a copy.
             self.row_major(param);
@@ -236,8 +236,8 @@ impl Layout<'_> {
             } else if let Some(order) = self.of_arms(pat, at, [&*arms[0], &*arms[1]])
                 && self.fuel.take()
             {
-                let lmad = Lmad::in_order(&order, param.ty.shape());
-                aux.facts.set_order(at, order);
+                let lmad = Lmad::with_dim_order(&order, param.ty.shape());
+                aux.facts.set_layout(at, order);
                 Some(lmad)
             } else {
                 self.row_major(param);
@@ -273,7 +273,7 @@ impl Layout<'_> {
         }
         match &seg.kind {
             SegKind::Hist(ops) => {
-                let dests = ops.iter().flat_map(|op| &op.dests);
+                let dests = ops.iter().flat_map(|op| &op.destinations);
                 for (param, dest) in pat.iter().zip(dests) {
                     self.same(param, *dest);
                 }
@@ -287,15 +287,15 @@ impl Layout<'_> {
                     }
                 }
             }
-            SegKind::Folds(folds) => {
+            SegKind::ScanReduce(folds) => {
                 for (at, param) in pat.iter().enumerate() {
                     let order = (self.orders.get(&param.name))
                         .filter(|order| folds.is_map() && self.grants(order, param, &seg.space, reads))
                         .cloned();
                     match order {
                         Some(order) if self.fuel.take() => {
-                            self.set(param.name, Lmad::in_order(&order, param.ty.shape()));
-                            aux.facts.set_order(at, order);
+                            self.set(param.name, Lmad::with_dim_order(&order, param.ty.shape()));
+                            aux.facts.set_layout(at, order);
                         }
                         _ => self.place(param),
                     }
@@ -311,7 +311,7 @@ impl Layout<'_> {
     fn points(&mut self, pat: &[Param<Segs>], seg: &mut Seg<Segs>) {
         let places: Vec<Option<Lmad>> = pat.iter().map(|p| self.point(p, &seg.space)).collect();
         match &mut seg.kind {
-            SegKind::Folds(folds) => {
+            SegKind::ScanReduce(folds) => {
                 let (reduced, elements) = folds.results(&places);
                 let at = if folds.post.is_some() {
                     Vec::new()
@@ -321,7 +321,7 @@ impl Layout<'_> {
                 };
                 let elements = elements.to_vec();
                 self.body(&mut seg.body, &at);
-                let Folds { scans, reduces, post } = folds;
+                let ScanReduce { scans, reduces, post } = folds;
                 for operator in scans.iter_mut().chain(reduces) {
                     self.body(&mut operator.op.body, &[]);
                 }
@@ -360,14 +360,14 @@ impl Layout<'_> {
 
     /// Returns true if a result may have a dimension order: it has no destination, and neighbouring
     /// iterations, whose results are adjacent in that order, read adjacent elements.
-    fn grants(&self, order: &Order, param: &Param<Segs>, space: &SegSpace, reads: Reads) -> bool {
+    fn grants(&self, order: &DimOrder, param: &Param<Segs>, space: &SegSpace, reads: Reads) -> bool {
         let innermost = order.last().map(|dim| dim + 1) == Some(space.dims.len());
         let free = order.len() == param.ty.rank() && self.dest(param).is_none();
         innermost && free && reads.neighbours()
     }
 
     /// The preferred order of a branch's result, if a segop in one of the arms may have it.
-    fn of_arms(&self, pat: &[Param<Segs>], at: usize, arms: [&Body<Segs>; 2]) -> Option<Order> {
+    fn of_arms(&self, pat: &[Param<Segs>], at: usize, arms: [&Body<Segs>; 2]) -> Option<DimOrder> {
         let param = pat.get(at)?;
         let order = self.orders.get(&param.name)?;
         let mut sizes = param.ty.shape().iter();
@@ -377,7 +377,7 @@ impl Layout<'_> {
     }
 
     /// Returns true if the segop that computes a body's result at a position may have an order.
-    fn grants_in(&self, body: &Body<Segs>, at: usize, order: &Order) -> bool {
+    fn grants_in(&self, body: &Body<Segs>, at: usize, order: &DimOrder) -> bool {
         let Some(Atom::Var(name)) = body.result.get(at) else {
             return false;
         };

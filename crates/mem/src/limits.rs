@@ -29,10 +29,10 @@ impl Ctx<'_> {
 
     /// Checks that a segop can be a kernel, apart from its body.
     pub(crate) fn check_kernel(&self, seg: &Seg<Segs>) -> Result<(), PassError> {
-        let SegKind::Folds(folds) = &seg.kind else {
+        let SegKind::ScanReduce(folds) = &seg.kind else {
             return Ok(());
         };
-        if !folds.is_map() && seg.decomp.writes > 0 {
+        if !folds.is_map() && seg.decomp.updates_per_iteration > 0 {
             let what = "accumulators in reductions and scans";
             return Err(Self::not_in_kernels(what));
         }

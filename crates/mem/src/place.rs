@@ -28,10 +28,10 @@ mod outline;
 
 use crate::callees::Callees;
 use crate::functions::refused;
-use ir::decision::{Kind, Operation};
 use ir::name::FunName;
+use ir::remark::{OperationKind, RemarkKind};
 use ir::syntax::{Body, Exp, Function};
-use ir::version::{Place, Version};
+use ir::version::{CallPosition, Version};
 use ir::walk::{VisitMut, callees, sub_bodies_mut, with_stack};
 use ir::{Context, Name, PassError, Program, Segs, TypeEnv};
 use outline::Outline;
@@ -45,7 +45,7 @@ type Refused = FxHashMap<Name, String>;
 /// # Errors
 /// Fails for reductions of arrays that also update accumulators, as the host cannot run these.
 pub fn place(mut program: Program<Segs>, context: &mut Context) -> Result<Program<Segs>, PassError> {
-    if !program.stack.has_device() {
+    if !program.levels.has_device() {
         return Ok(program);
     }
     let callees = Callees::of(&program);
@@ -74,7 +74,7 @@ fn place_function(
 ) -> Result<(Function<Segs>, Vec<Function<Segs>>), PassError> {
     let version = function.version.as_ref();
     // The bodies of these functions are parts of kernels.
-    if version.is_some_and(|it| matches!(it.place, Place::Within { .. })) {
+    if version.is_some_and(|it| matches!(it.position, CallPosition::Within { .. })) {
         return Ok((function, Vec::new()));
     }
     in_order::of_threads(&mut function)?;
@@ -108,11 +108,11 @@ impl VisitMut<Segs> for Units<'_, '_> {
                 let why = first.and_then(|param| self.refused.get(&param.name));
                 match (&stm.exp, why) {
                     (Exp::Op(op), Some(why)) => {
-                        let what = Operation::of_segop(op);
+                        let what = OperationKind::of_segop(op);
                         let why = why.as_str().into();
                         let places = self.outline.places(stm.aux.prov);
-                        let kind = Kind::OnHost { what, why };
-                        self.context.decide(&self.outline.name().0, places, kind);
+                        let kind = RemarkKind::OnHost { what, why };
+                        self.context.remark(&self.outline.name().0, places, kind);
                         self.outline.unit(stm);
                     }
                     (Exp::Op(_), None) => {}
@@ -143,7 +143,7 @@ fn twins(placed: &[(Function<Segs>, Vec<Function<Segs>>)]) -> Result<Vec<Option<
             continue;
         }
         let (function, _) = &placed[at];
-        let version = Version { of: function.name.clone(), place: Place::Host };
+        let version = Version { of: function.name.clone(), position: CallPosition::Host };
         let mut twin = Function { name, version: Some(version), ..function.clone() };
         host::convert(&mut twin)?;
         callees(&twin.body, |fun| open.push(fun.clone()));

@@ -84,15 +84,23 @@ impl Roots {
                 }
             }
             Exp::Apply { fun: _, args: _ } => {}
-            Exp::Op(SegOp::Seg(Seg { level: _, space: _, kind, body, ret: _, decomp: _, keeps: _ })) => {
+            Exp::Op(SegOp::Seg(Seg {
+                level: _,
+                space: _,
+                kind,
+                body,
+                ret: _,
+                decomp: _,
+                identity_predicate: _,
+            })) => {
                 self.body(body);
                 match kind {
-                    SegKind::Folds(folds) => {
+                    SegKind::ScanReduce(folds) => {
                         folds.lambdas().for_each(|lambda| self.body(&lambda.body));
                     }
                     SegKind::Hist(ops) => {
                         ops.iter().for_each(|op| self.body(&op.op.op.body));
-                        for (elem, &dest) in pat.iter().zip(ops.iter().flat_map(|op| &op.dests)) {
+                        for (elem, &dest) in pat.iter().zip(ops.iter().flat_map(|op| &op.destinations)) {
                             let root = self.root(dest);
                             self.set(elem, Some(root));
                         }

@@ -3,10 +3,10 @@
 
 use crate::alloc::{Ctx, row_major_in};
 use crate::dests::Dest;
-use ir::decision::Copied;
-use ir::folds::Folds;
 use ir::mem::{Block, Lmad, MemAnn, MemOp};
 use ir::name::{Name, Prov};
+use ir::remark::CopyReason;
+use ir::scan_reduce::ScanReduce;
 use ir::seg::{Seg, SegKind, SegOp, SegSpace, is_concatenated};
 use ir::soac::{AccInput, HistOp, Operator};
 use ir::syntax::{Atom, Aux, Body, DimIndex, Exp, Lambda, Param, Stm};
@@ -46,17 +46,17 @@ impl Ctx<'_> {
         // Refusals must be raised before anything is allocated for the segop.
         let kernel = starts.then(|| self.kernel_of(&seg, &pat)).transpose()?;
         let first = pat.first().map(|param| param.name);
-        let Seg { level, space, kind, body, ret, decomp, keeps: _ } = seg;
+        let Seg { level, space, kind, body, ret, decomp, identity_predicate: _ } = seg;
         let pat = match &kind {
             SegKind::Hist(ops) => self.hist_pattern(pat, ops)?,
             SegKind::FlatMap => self.flat_pattern(pat, &ret, aux.prov, out)?,
-            SegKind::Folds(_) => {
+            SegKind::ScanReduce(_) => {
                 let mut bound = Vec::with_capacity(pat.len());
                 for (at, param) in pat.into_iter().enumerate() {
-                    let order = aux.facts.order(at).filter(|_| !self.in_kernel());
+                    let order = aux.facts.layout(at).filter(|_| !self.in_kernel());
                     let ann = match order.filter(|_| self.dest(&param).is_none()) {
                         Some(order) => {
-                            let lmad = Lmad::in_order(order, param.ty.shape());
+                            let lmad = Lmad::with_dim_order(order, param.ty.shape());
                             let hint = self.names.hint(param.name).clone();
                             let block = self.alloc(&hint, &param.ty, aux.prov, out)?;
                             MemAnn::In { block: Block::Var(block), lmad }
@@ -68,7 +68,7 @@ impl Ctx<'_> {
                 bound
             }
         };
-        aux.facts.forget_orders();
+        aux.facts.clear_layouts();
         let around = self.points_of_threads(&space);
         if starts {
             self.kernel = kernel;
@@ -89,7 +89,8 @@ impl Ctx<'_> {
             }
             out.extend(kernel.outer());
         }
-        let op = MemOp::Seg(SegOp::Seg(Seg { level, space, kind, body, ret, decomp, keeps: None }));
+        let op =
+            MemOp::Seg(SegOp::Seg(Seg { level, space, kind, body, ret, decomp, identity_predicate: None }));
         out.push(Stm { pat, aux, exp: Exp::Op(op) });
         Ok(())
     }
@@ -106,7 +107,7 @@ impl Ctx<'_> {
         let places: Vec<Option<Dest>> = own.map(|p| self.point(p, space)).collect();
         let places = places.as_slice();
         Ok(match kind {
-            SegKind::Folds(folds) => {
+            SegKind::ScanReduce(folds) => {
                 let (reduced, elements) = folds.results(places);
                 // Results of the body that a post lambda takes have no destination.
                 let at = if folds.post.is_some() {
@@ -116,19 +117,19 @@ impl Ctx<'_> {
                     [scanned, reduced, mapped].concat()
                 };
                 let body = self.body(body, &at)?;
-                let Folds { scans, reduces, post } = folds;
-                let folds = Folds {
+                let ScanReduce { scans, reduces, post } = folds;
+                let folds = ScanReduce {
                     scans: self.operators(scans)?,
                     reduces: self.operators(reduces)?,
                     post: post.map(|post| self.post(post, elements)).transpose()?,
                 };
-                (SegKind::Folds(folds), body)
+                (SegKind::ScanReduce(folds), body)
             }
             SegKind::Hist(ops) => {
                 let body = self.body(body, &[])?;
                 let mut converted = Vec::with_capacity(ops.len());
-                for HistOp { shape, dests, op } in ops {
-                    converted.push(HistOp { shape, dests, op: self.operator(op)? });
+                for HistOp { shape, destinations: dests, op } in ops {
+                    converted.push(HistOp { shape, destinations: dests, op: self.operator(op)? });
                 }
                 (SegKind::Hist(converted), body)
             }
@@ -197,7 +198,7 @@ impl Ctx<'_> {
         pat: Vec<Param<Segs>>,
         ops: &[HistOp<Segs>],
     ) -> Result<Vec<Param<Mems>>, PassError> {
-        let dests: Vec<Name> = ops.iter().flat_map(|op| op.dests.iter().copied()).collect();
+        let dests: Vec<Name> = ops.iter().flat_map(|op| op.destinations.iter().copied()).collect();
         let mut bound = Vec::with_capacity(pat.len());
         for (param, dest) in pat.into_iter().zip(dests) {
             let ann = self.same(dest, &param.ty)?;
@@ -267,7 +268,8 @@ impl Ctx<'_> {
         let mut result = Vec::with_capacity(body.result.len());
         for (k, (atom, ty)) in std::mem::take(&mut body.result).into_iter().zip(ret).enumerate() {
             if let (true, true, Atom::Var(array)) = (k >= n_accs, ty.is_array(), atom) {
-                let (array, block) = self.returnable(array, aux.prov, Copied::Joined, &mut body.stms)?;
+                let (array, block) =
+                    self.returnable(array, aux.prov, CopyReason::ControlFlowMerge, &mut body.stms)?;
                 result.extend([Atom::Var(block), Atom::Var(array)]);
                 ret_types.push(Type::Mem(self.home));
             } else {

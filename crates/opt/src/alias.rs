@@ -8,7 +8,7 @@
 use crate::passes::Signatures;
 use ir::syntax::{Atom, BasicOp, Body, Exp, Function, Level, Param, Stm};
 use ir::types::Type;
-use ir::walk::{Operation, Visit};
+use ir::walk::{LevelOp, Visit};
 use ir::{Name, TypeEnv};
 
 #[derive(Clone, Copy, Default)]

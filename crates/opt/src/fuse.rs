@@ -51,11 +51,11 @@ use crate::passes::Signatures;
 use crate::simplify;
 use graph::{Graph, Needs, inputs};
 use indexmap::IndexMap;
-use ir::decision::{Apart, Kind, Party};
+use ir::remark::{FusionOperand, NotFused, RemarkKind};
 use ir::soac::Soac;
 use ir::syntax::{BasicOp, Body, Exp, Function, Lambda, Stm};
 use ir::walk::{Visit, VisitMut, consumed_by, with_stack};
-use ir::{Context, Fuel, Name, NameTable, PassError, Prov, ProvTable, Soacs, TypeEnv, decision};
+use ir::{Context, Fuel, Name, NameTable, PassError, Prov, ProvTable, Soacs, TypeEnv, remark};
 use merge::Way;
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 use std::sync::Arc;
@@ -73,7 +73,7 @@ pub(crate) fn fuse(
     let mut phase = Phase::Through;
     let mut loose = false;
     let (mut fates, mut turned) = (Fates::default(), Vec::new());
-    let mut stored = context.options.account.then(Stored::default);
+    let mut stored = context.options.remarks.then(Stored::default);
     loop {
         if walk(&mut function, signatures, context, phase, &mut fates, &mut turned, &mut stored) {
             simplify::once(&mut function, signatures, context);
@@ -90,11 +90,11 @@ pub(crate) fn fuse(
     let named = |name: Name| Arc::from(format!("{}_{}", function.names.hint(name), name.index()));
     for (name, prov) in turned {
         let places = function.provs.stack(prov);
-        context.decide(&function.name.0, places, Kind::TurnedInside(named(name)));
+        context.remark(&function.name.0, places, RemarkKind::LoopInterchanged(named(name)));
     }
     let stored = stored.map(Stored::fates).unwrap_or_default();
     for (first, second, fate) in fates.into_values().chain(stored) {
-        let party = |(name, what, prov): Side| Party {
+        let party = |(name, what, prov): Side| FusionOperand {
             name: name.map_or_else(|| Arc::from("?"), named),
             what,
             places: function.provs.stack(prov),
@@ -102,12 +102,12 @@ pub(crate) fn fuse(
         let (first, second) = (party(first), party(second));
         let places = first.places.clone();
         let kind = match fate {
-            Fate::Fused => Kind::Fused { producer: first, consumer: second },
-            Fate::Again => Kind::Again { producer: first, consumer: second },
-            Fate::Together => Kind::Together { first, second },
-            Fate::Apart(why) => Kind::Apart { producer: first, consumer: second, why },
+            Fate::Fused => RemarkKind::Fused { producer: first, consumer: second },
+            Fate::Again => RemarkKind::Recomputed { producer: first, consumer: second },
+            Fate::Together => RemarkKind::FusedHorizontally { first, second },
+            Fate::Apart(why) => RemarkKind::NotFusedReason { producer: first, consumer: second, why },
         };
-        context.decide(&function.name.0, places, kind);
+        context.remark(&function.name.0, places, kind);
     }
     Ok(function)
 }
@@ -230,11 +230,11 @@ enum Fate {
     /// Fused horizontally.
     Together,
     /// Not fused.
-    Apart(Apart),
+    Apart(NotFused),
 }
 
 /// One of two combinators: its first result, its classification and its provenance.
-type Side = (Option<Name>, decision::Operation, Prov);
+type Side = (Option<Name>, remark::OperationKind, Prov);
 
 type Fates = IndexMap<(Option<Name>, Option<Name>), (Side, Side, Fate), FxBuildHasher>;
 
@@ -424,14 +424,14 @@ impl Fuser<'_> {
     }
 
     /// The way to fuse a producer into a consumer.
-    fn way(&mut self, graph: &Graph, producer: usize, consumer: usize) -> Result<Way, Apart> {
+    fn way(&mut self, graph: &Graph, producer: usize, consumer: usize) -> Result<Way, NotFused> {
         let (Some(first), Some(second)) = (graph.stm(producer), graph.stm(consumer)) else {
-            return Err(Apart::ReadOtherwise);
+            return Err(NotFused::ReadsOtherElements);
         };
         let inside = &graph.needs(consumer).inside;
         if let Some(at) = first.pat.iter().position(|p| inside.contains(&p.name)) {
             let reduced = merge::reduced(first) > at;
-            return Err(if reduced { Apart::Reduced } else { Apart::ReadOtherwise });
+            return Err(if reduced { NotFused::ReadsReduction } else { NotFused::ReadsOtherElements });
         }
         let read = inputs(&second.exp);
         let way = merge::possible(first, second, &|name| self.is_kept(name, read))?;
@@ -441,15 +441,15 @@ impl Fuser<'_> {
     }
 
     /// Checks that no other node forbids merging two nodes; takes fuel.
-    fn may_unite(&mut self, graph: &Graph, first: usize, second: usize) -> Result<(), Apart> {
+    fn may_unite(&mut self, graph: &Graph, first: usize, second: usize) -> Result<(), NotFused> {
         if graph.collide(first, second) {
-            return Err(Apart::Overwritten);
+            return Err(NotFused::Overwritten);
         }
         if !graph.apart_from_others(first, second) {
-            return Err(Apart::Between);
+            return Err(NotFused::DependencyPath);
         }
         if !self.fuel.take() {
-            return Err(Apart::Fuel);
+            return Err(NotFused::Fuel);
         }
         Ok(())
     }
@@ -458,9 +458,9 @@ impl Fuser<'_> {
     fn side(stm: &Stm<Soacs>) -> Side {
         let name = stm.pat.first().map(|param| param.name);
         let what = match &stm.exp {
-            Exp::Op(soac) => decision::Operation::of(soac),
+            Exp::Op(soac) => remark::OperationKind::of(soac),
             Exp::Basic(_) | Exp::If { .. } | Exp::Loop { .. } | Exp::Apply { .. } => {
-                decision::Operation::Other
+                remark::OperationKind::Other
             }
         };
         (name, what, stm.aux.prov)
@@ -487,7 +487,7 @@ impl Fuser<'_> {
         let (Some(producer), Some(mut consumer)) = (graph.take(first).pop(), graph.take(second).pop()) else {
             return false;
         };
-        consumer.aux.prov = self.provs.join(producer.aux.prov, consumer.aux.prov);
+        consumer.aux.prov = self.provs.merge(producer.aux.prov, consumer.aux.prov);
         let read = inputs(&consumer.exp).to_vec();
         let results: Vec<Name> = producer.pat.iter().map(|param| param.name).collect();
         let uses = &self.uses;

@@ -21,7 +21,7 @@ mod constants;
 mod plan;
 
 use crate::splice;
-use ir::decision::{Called, Kind};
+use ir::remark::{NotInlined, RemarkKind};
 use ir::syntax::{Atom, Attr, Attrs, Aux, Body, Exp, FunKind, Function, Level, Param, Program, Stm};
 use ir::walk::{Import, Substitution, Visit, VisitMut, import_body};
 use ir::{Context, Fuel, FunName, NameTable, PassError, Prov, ProvTable};
@@ -46,7 +46,7 @@ const GROWTH: usize = 2;
 
 /// Inlines calls, callees first.
 pub(crate) fn inline<L: Level>(program: Program<L>, context: &mut Context) -> Result<Program<L>, PassError> {
-    let Program { stack, files, opaques, entries, functions } = program;
+    let Program { levels: stack, files, opaques, entries, functions } = program;
     let index: FxHashMap<FunName, usize> =
         functions.iter().enumerate().map(|(i, f)| (f.name.clone(), i)).collect();
     let calls: Vec<Vec<usize>> = functions.iter().map(|f| calls_of(f, &index)).collect();
@@ -88,7 +88,7 @@ pub(crate) fn inline<L: Level>(program: Program<L>, context: &mut Context) -> Re
         VisitMut::<L>::body(&mut inliner, &mut function.body);
         for (prov, kind) in inliner.decided {
             let places = function.provs.stack(prov);
-            context.decide(&function.name.0, places, kind);
+            context.remark(&function.name.0, places, kind);
         }
         sure.hoist(&mut function, &mut context.fuel);
         if !recursive[i] {
@@ -98,7 +98,7 @@ pub(crate) fn inline<L: Level>(program: Program<L>, context: &mut Context) -> Re
         done[i] = Some(function);
     }
     let functions: Vec<Function<L>> = done.into_iter().flatten().collect();
-    let program = Program { stack, files, opaques, entries, functions };
+    let program = Program { levels: stack, files, opaques, entries, functions };
     Ok(drop_unreachable(program, &mut context.fuel))
 }
 
@@ -177,7 +177,7 @@ struct Inliner<'a, L: Level> {
     size: usize,
     limit: usize,
     fuel: &'a mut Fuel,
-    decided: Vec<(Prov, Kind)>,
+    decided: Vec<(Prov, RemarkKind)>,
 }
 
 impl<'a, L: Level> Inliner<'a, L> {
@@ -186,15 +186,15 @@ impl<'a, L: Level> Inliner<'a, L> {
         let i = *self.index.get(fun)?;
         let facts = self.facts[i].as_ref().map(|facts| facts.asked(&aux.attrs));
         let stays = match &facts {
-            None => Some(Called::Never),
-            Some(facts) if facts.never() => Some(Called::Never),
-            Some(facts) if !facts.pays(self.size, self.limit) => Some(Called::Large),
-            Some(_) if !self.fuel.take() => Some(Called::Fuel),
+            None => Some(NotInlined::NotInlinable),
+            Some(facts) if facts.never() => Some(NotInlined::NotInlinable),
+            Some(facts) if !facts.pays(self.size, self.limit) => Some(NotInlined::Large),
+            Some(_) if !self.fuel.take() => Some(NotInlined::Fuel),
             Some(_) => None,
         };
         let kind = match stays {
-            Some(why) => Kind::Called(fun.0.clone(), why),
-            None => Kind::Inlined(fun.0.clone()),
+            Some(why) => RemarkKind::NotInlinedReason(fun.0.clone(), why),
+            None => RemarkKind::Inlined(fun.0.clone()),
         };
         self.decided.push((aux.prov, kind));
         if stays.is_some() {

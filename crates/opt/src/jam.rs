@@ -23,7 +23,7 @@
 use crate::inline::is_at_most;
 use crate::passes::Signatures;
 use crate::sink::is_arithmetic;
-use ir::folds::Folds;
+use ir::scan_reduce::ScanReduce;
 use ir::seg::{Seg, SegKind, SegOp, SegSpace};
 use ir::soac::Operator;
 use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Function, LoopForm, LoopParam, Param, Stm};
@@ -303,11 +303,17 @@ impl Jam<'_> {
             body.stms.extend(turn.stms);
             body.result.extend(turn.result);
             ret.extend_from_slice(&seg.ret);
-            if let SegKind::Folds(folds) = &seg.kind {
+            if let SegKind::ScanReduce(folds) = &seg.kind {
                 reduces.extend(folds.reduces.iter().map(|op| op.refreshed(self.names)));
             }
         }
-        Seg { space, kind: SegKind::Folds(Folds { reduces, ..Folds::default() }), body, ret, ..seg.clone() }
+        Seg {
+            space,
+            kind: SegKind::ScanReduce(ScanReduce { reduces, ..ScanReduce::default() }),
+            body,
+            ret,
+            ..seg.clone()
+        }
     }
 
     fn fresh(&mut self, param: &Param<Segs>) -> Param<Segs> {
@@ -365,13 +371,13 @@ fn is_fold(stm: &Stm<Segs>) -> bool {
 
 /// Returns true if a segop is a lane reduction of few scalars and has no other results.
 fn is_small(seg: &Seg<Segs>) -> bool {
-    let SegKind::Folds(folds) = &seg.kind else {
+    let SegKind::ScanReduce(folds) = &seg.kind else {
         return false;
     };
     seg.level == levels::LANES
         && seg.space.dims.len() == 1
         && seg.decomp.width > 1
-        && seg.keeps.is_none()
+        && seg.identity_predicate.is_none()
         && folds.scans.is_empty()
         && folds.post.is_none()
         && folds.operators().all(Operator::is_scalar)
@@ -387,7 +393,7 @@ fn fixed(stm: &Stm<Segs>) -> Vec<Name> {
         Exp::Op(SegOp::Seg(seg)) => {
             let dims = seg.space.dims.iter();
             let mut names: Vec<Name> = dims.filter_map(|(_, dim)| dim.atom()?.var()).collect();
-            if let SegKind::Folds(folds) = &seg.kind {
+            if let SegKind::ScanReduce(folds) = &seg.kind {
                 for op in folds.operators() {
                     names.extend(op.neutral.iter().filter_map(|ne| ne.var()));
                     names.extend(free_names_lambda(&op.op));

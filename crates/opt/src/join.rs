@@ -217,7 +217,7 @@ fn join_into(
     body.stms.append(&mut then.stms);
     body.result.append(&mut then.result);
     first.pat.append(&mut second.pat);
-    first.aux.prov = provs.join(first.aux.prov, second.aux.prov);
+    first.aux.prov = provs.merge(first.aux.prov, second.aux.prov);
     first.aux.attrs = Attrs::fused(&first.aux.attrs, &second.aux.attrs);
     add_certs(&mut first.aux.certs, &second.aux.certs);
     true

@@ -3,7 +3,7 @@
 use crate::dce::{Graph, Live};
 use crate::simplify::Simplifier;
 use ir::Level;
-use ir::decision::Operation;
+use ir::remark::OperationKind;
 use ir::syntax::{Aux, Param};
 
 /// A level that the optimiser works on.
@@ -22,7 +22,7 @@ pub trait OptLevel: Level {
     fn sweep(op: &mut Self::Op, pat: &mut Vec<Param<Self>>, live: &Live);
 
     /// Classifies the operation for optimisation remarks.
-    fn operation(op: &Self::Op) -> Operation;
+    fn operation(op: &Self::Op) -> OperationKind;
 
     /// Simplifies an operation, whose operands are already rewritten, and its bodies, and emits the
     /// result.

@@ -36,21 +36,22 @@ mod weigh;
 
 use crate::passes::Signatures;
 use callable::Callable;
-use ir::version::Place;
+use ir::version::CallPosition;
 use ir::{Context, PassError, Program, Segs};
 
 /// Moves scalars to the device where that avoids reading them back.
 pub(crate) fn migrate(mut program: Program<Segs>, context: &mut Context) -> Result<Program<Segs>, PassError> {
-    if !program.stack.has_device() {
+    if !program.levels.has_device() {
         return Ok(program);
     }
     let signatures = Signatures::of(&program);
     let callable = Callable::of(&program);
-    let level = program.stack.outermost();
+    let level = program.levels.outermost();
     let functions = std::mem::take(&mut program.functions);
     program.functions = context.each(functions, |function, own| {
         let version = function.version.as_ref();
-        let runs_inside = version.is_some_and(|it| matches!(it.place, Place::Within { .. } | Place::Host));
+        let runs_inside =
+            version.is_some_and(|it| matches!(it.position, CallPosition::Within { .. } | CallPosition::Host));
         if runs_inside || callable.in_kernels(&function.name) {
             return Ok(function);
         }

@@ -80,7 +80,7 @@ struct Found(FxHashMap<Name, Pick>);
 impl Visit<Soacs> for Found {
     fn stm(&mut self, stm: &Stm<Soacs>) {
         if let Exp::Op(Soac::Screma(screma)) = &stm.exp
-            && screma.folds.is_map()
+            && screma.scan_reduce.is_map()
         {
             for (param, result) in stm.pat.iter().zip(&screma.map.body.result) {
                 if let Some((input, depth, at)) = picked(&screma.map, *result)
@@ -111,7 +111,7 @@ fn picked(lambda: &Lambda<Soacs>, result: Atom) -> Option<(usize, usize, Vec<Ato
             let at: Option<Vec<Atom>> = slice.iter().map(constant).collect();
             Some((parameter(*array)?, 1, at?))
         }
-        Exp::Op(Soac::Screma(Screma { inputs, map, folds, .. })) if folds.is_map() => {
+        Exp::Op(Soac::Screma(Screma { inputs, map, scan_reduce: folds, .. })) if folds.is_map() => {
             let position = stm.pat.iter().position(|param| param.name == name)?;
             let result = map.body.result.get(position)?;
             let (input, depth, at) = with_stack(|| picked(map, *result))?;

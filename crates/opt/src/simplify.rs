@@ -55,7 +55,7 @@ use crate::passes::Signatures;
 use crate::survey::Combinators;
 use crate::unroll::unroll;
 use guard::Guard;
-use ir::decision::{Check, Kind};
+use ir::remark::{Check, RemarkKind};
 use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Function, Lambda, Level, Param, Stm};
 use ir::types::{Dim, Type};
 use ir::walk::{Visit, with_stack};
@@ -128,7 +128,7 @@ pub(crate) fn once<L: OptLevel>(function: &mut Function<L>, signatures: &Signatu
 
 /// Removes dead code, and records a remark for each combinator removed, if remarks are requested.
 fn remove<L: OptLevel>(function: &mut Function<L>, context: &mut Context) {
-    let before = context.options.account.then(|| Combinators::of(function));
+    let before = context.options.remarks.then(|| Combinators::of(function));
     dce::remove(function, &mut context.fuel);
     if let Some(before) = before {
         before.removed(function, context);
@@ -175,7 +175,7 @@ fn walk<L: OptLevel>(
         waiting: FxHashMap::default(),
         neutrals: FxHashMap::default(),
         fuel: &mut context.fuel,
-        decided: context.options.account.then(Vec::new),
+        decided: context.options.remarks.then(Vec::new),
         prov: Prov::NONE,
         changed: false,
         to_unroll: false,
@@ -198,7 +198,7 @@ fn walk<L: OptLevel>(
     function.body = Body { stms, result };
     for (prov, kind) in decided {
         let places = function.provs.stack(prov);
-        context.decide(&function.name.0, places, kind);
+        context.remark(&function.name.0, places, kind);
     }
     seen
 }
@@ -301,7 +301,7 @@ pub struct Simplifier<'a, L: Level> {
     neutrals: FxHashMap<Name, Vec<Atom>>,
     fuel: &'a mut Fuel,
     /// The decisions about checks, if remarks are requested.
-    decided: Option<Vec<(Prov, Kind)>>,
+    decided: Option<Vec<(Prov, RemarkKind)>>,
     /// The provenance of the current statement.
     prov: Prov,
     changed: bool,
@@ -325,7 +325,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
     }
 
     /// Records the outcome for a check, if remarks are requested.
-    fn decide(&mut self, aux: &Aux, op: &BasicOp, kind: fn(Check) -> Kind) {
+    fn decide(&mut self, aux: &Aux, op: &BasicOp, kind: fn(Check) -> RemarkKind) {
         if let (Some(decided), BasicOp::Assert { cond: _, msg }) = (&mut self.decided, op) {
             decided.push((aux.prov, kind(Check::of(msg))));
         }
@@ -337,7 +337,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
             && !matches!(op, BasicOp::Assert { .. })
             && param.ty != Type::BOOL
         {
-            decided.push((aux.prov, Kind::Hoisted));
+            decided.push((aux.prov, RemarkKind::Hoisted));
         }
     }
 

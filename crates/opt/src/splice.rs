@@ -5,7 +5,7 @@
 //! ([`ir::attrs`]).
 
 use crate::simplify::add_certs;
-use ir::attrs::Heir;
+use ir::attrs::Inheritor;
 use ir::syntax::{Atom, Attr, Attrs, Aux, BasicOp, Exp, Level, Param, Stm};
 use ir::types::Type;
 use ir::walk::{Substitution, VisitMut, substitute_param};
@@ -33,9 +33,9 @@ pub(crate) struct Heirs {
 impl Heirs {
     pub(crate) fn of(aux: &Aux) -> Self {
         Self {
-            check: aux.attrs.heritage(Heir::Check),
-            call: aux.attrs.heritage(Heir::Call),
-            operation: aux.attrs.heritage(Heir::Operation),
+            check: aux.attrs.inherited_by(Inheritor::Check),
+            call: aux.attrs.inherited_by(Inheritor::Call),
+            operation: aux.attrs.inherited_by(Inheritor::Operation),
             inside: false,
         }
     }

@@ -13,7 +13,7 @@
 use crate::alias::Aliases;
 use crate::level::OptLevel;
 use crate::passes::Signatures;
-use ir::decision::{Around, Check, Copied, Kind, Operation};
+use ir::remark::{Check, CopyReason, EnclosingLoop, OperationKind, RemarkKind};
 use ir::seg::SegOp;
 use ir::syntax::{BasicOp, Exp, Function, Stm};
 use ir::walk::Visit;
@@ -28,7 +28,7 @@ pub fn survey(program: &Program<Segs>, context: &mut Context) {
         let is_inside = inside.contains(&function.name);
         for (prov, kind) in look(function, &signatures, is_inside) {
             let places = function.provs.stack(prov);
-            context.decide(&function.name.0, places, kind);
+            context.remark(&function.name.0, places, kind);
         }
     }
 }
@@ -78,7 +78,7 @@ impl Visit<Segs> for Calls {
     }
 }
 
-fn look(function: &Function<Segs>, signatures: &Signatures, inside: bool) -> Vec<(Prov, Kind)> {
+fn look(function: &Function<Segs>, signatures: &Signatures, inside: bool) -> Vec<(Prov, RemarkKind)> {
     let types = TypeEnv::of_function(function);
     let aliases = Aliases::of(function, &types, signatures);
     let mut look = Look {
@@ -97,39 +97,39 @@ fn look(function: &Function<Segs>, signatures: &Signatures, inside: bool) -> Vec
     let Look { last, checks, copies, .. } = look;
     let hint = |name: Name| function.names.hint(name).clone();
     let place = |prov: Prov| function.provs.stack(prov);
-    let mut found: Vec<(Prov, Kind)> = Vec::new();
+    let mut found: Vec<(Prov, RemarkKind)> = Vec::new();
     for (prov, check, stands) in checks {
         let inside = match stands {
-            Stands::Nowhere => Around::Nothing,
-            Stands::Loop(prov) => Around::Loop(place(prov)),
-            Stands::Parallel(prov) => Around::Parallel(place(prov)),
+            Stands::Nowhere => EnclosingLoop::Nothing,
+            Stands::Loop(prov) => EnclosingLoop::Loop(place(prov)),
+            Stands::Parallel(prov) => EnclosingLoop::Parallel(place(prov)),
         };
-        found.push((prov, Kind::CheckLeft { check, inside }));
+        found.push((prov, RemarkKind::CheckRemains { check, inside }));
     }
     for (prov, array, at, from_around) in copies {
         let class = aliases.class(array);
         let mut params = function.params.iter();
         let kept = params.find(|p| !p.consumed && aliases.class(p.param.name) == class);
         let why = if let Some(param) = kept {
-            Copied::Parameter(hint(param.param.name))
+            CopyReason::Parameter(hint(param.param.name))
         } else if from_around {
-            Copied::Around(hint(array))
+            CopyReason::FromOutside(hint(array))
         } else {
             match last.get(&class) {
                 Some((last, name, prov)) if *last > at => {
-                    Copied::UsedLater { array: hint(*name), places: place(*prov) }
+                    CopyReason::UsedLater { array: hint(*name), places: place(*prov) }
                 }
-                Some(_) | None => Copied::Asked,
+                Some(_) | None => CopyReason::Requested,
             }
         };
         let array = hint(array);
-        found.push((prov, Kind::Copied { array, why }));
+        found.push((prov, RemarkKind::Copied { array, why }));
     }
     found
 }
 
 /// The combinators of a function: the names each binds, its provenance and its classification.
-pub(crate) struct Combinators(Vec<(Vec<Name>, Prov, Operation)>);
+pub(crate) struct Combinators(Vec<(Vec<Name>, Prov, OperationKind)>);
 
 impl Combinators {
     /// Collects the combinators of a function.
@@ -145,7 +145,7 @@ impl Combinators {
         for (names, prov, what) in self.0 {
             if !names.iter().any(|name| after.contains(name)) {
                 let places = function.provs.stack(prov);
-                context.decide(&function.name.0, places, Kind::Unneeded(what));
+                context.remark(&function.name.0, places, RemarkKind::DeadRemoved(what));
             }
         }
     }

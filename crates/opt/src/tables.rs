@@ -31,7 +31,7 @@ mod whole;
 use crate::alias::Aliases;
 use crate::passes::Signatures;
 use crate::sink::is_arithmetic;
-use ir::decision::Kind;
+use ir::remark::RemarkKind;
 use ir::soac::{Screma, Soac};
 use ir::syntax::{Atom, Aux, BasicOp, Body, DimIndex, Exp, Function, Lambda, LoopForm, Param, Stm};
 use ir::types::{Dim, Type};
@@ -75,7 +75,7 @@ pub(crate) fn tables(
     function.body.stms = pass.statements(stms);
     for prov in pass.made {
         let places = function.provs.stack(prov);
-        context.decide(&function.name.0, places, Kind::Hoisted);
+        context.remark(&function.name.0, places, RemarkKind::Hoisted);
     }
     Ok(function)
 }

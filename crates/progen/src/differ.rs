@@ -11,7 +11,7 @@ use crate::generator::{self, Call, Program};
 use crate::opencl::OnOpenCl;
 use crate::sizes;
 use check::Loader;
-use driver::{Failure, Flatten, Lanes, Options, Session};
+use driver::{Failure, Flatten, Options, Session, VectorLanes};
 use harness::programs::{first_line, results};
 use interp::{Class, Interp};
 use prim::ScalarType;
@@ -71,7 +71,13 @@ impl Setting {
     /// The setting drawn from a seed.
     pub fn draw(seed: u64) -> Self {
         let mut c = Choices::random(!seed);
-        let lanes = [Lanes::Auto, Lanes::Auto, Lanes::Off, Lanes::Width(4), Lanes::Width(8)];
+        let lanes = [
+            VectorLanes::Auto,
+            VectorLanes::Auto,
+            VectorLanes::Off,
+            VectorLanes::Width(4),
+            VectorLanes::Width(8),
+        ];
         let cpus = harness::processors::runnable();
         let cpu = c.pick(&cpus).copied().unwrap_or("native");
         // LLVM takes most of a program's time.
@@ -84,7 +90,7 @@ impl Setting {
         let mut setting = Self {
             options: Options {
                 cpu: cpu.to_owned(),
-                lanes: c.pick(&lanes).copied().unwrap_or(Lanes::Auto),
+                lanes: c.pick(&lanes).copied().unwrap_or(VectorLanes::Auto),
                 strict_floats: c.once_in(2),
                 verify: true,
                 fuel,

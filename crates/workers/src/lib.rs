@@ -30,7 +30,7 @@ impl Workers {
     }
 
     /// Returns true if items are processed in parallel.
-    pub fn are_several(&self) -> bool {
+    pub fn is_parallel(&self) -> bool {
         self.0.is_some()
     }
 
@@ -61,7 +61,7 @@ impl Workers {
         let count = items.len();
         let next = Mutex::new(items.into_iter().enumerate());
         let done: Mutex<Vec<(usize, R)>> = Mutex::new(Vec::with_capacity(count));
-        let until_none_is_left = || {
+        let work_loop = || {
             loop {
                 let item = locked(&next).next();
                 let Some((at, item)) = item else {
@@ -73,9 +73,9 @@ impl Workers {
         };
         pool.in_place_scope(|scope| {
             for _ in 0..pool.current_num_threads().min(count - 1) {
-                scope.spawn(|_| until_none_is_left());
+                scope.spawn(|_| work_loop());
             }
-            until_none_is_left();
+            work_loop();
         });
         let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
         done.sort_unstable_by_key(|(at, _)| *at);

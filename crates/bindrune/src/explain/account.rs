@@ -16,8 +16,8 @@ use super::entry::{Entry, entry};
 use super::names::{Source, User};
 use super::settle::settled;
 use check::tast::Program;
-use driver::{Decision, Ir, Observer, PassInfo};
-use ir::forest::{Trees, forest};
+use driver::{Ir, Observer, PassInfo, Remark};
+use ir::forest::{ChoiceTrees, forest};
 use ir::tunable::{Class, named};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -27,9 +27,9 @@ use syntax::span::SourceMap;
 #[derive(Default)]
 pub struct Ledger {
     /// In the order in which they were made.
-    pub decisions: Vec<Decision>,
+    pub decisions: Vec<Remark>,
     /// The choices between versions that remain after pruning.
-    versions: Vec<Trees>,
+    versions: Vec<ChoiceTrees>,
     /// Size parameters (chunk and block sizes) and their defaults.
     sizes: BTreeMap<String, i64>,
 }
@@ -48,7 +48,7 @@ impl Observer for Ledger {
         }
     }
 
-    fn decisions(&mut self, _: &PassInfo, decisions: &[Decision]) {
+    fn decisions(&mut self, _: &PassInfo, decisions: &[Remark]) {
         self.decisions.extend_from_slice(decisions);
     }
 }
@@ -75,7 +75,7 @@ pub struct Account {
     /// The user's files.
     pub files: Vec<File>,
     /// The choices between versions, by function of the program.
-    pub versions: Vec<Trees>,
+    pub versions: Vec<ChoiceTrees>,
     /// Counts of remarks.
     pub summary: Summary,
 }
@@ -141,7 +141,7 @@ pub struct Summary {
 
 impl Ledger {
     /// The choices between versions that remain after pruning.
-    pub fn versions(&self) -> &[Trees] {
+    pub fn versions(&self) -> &[ChoiceTrees] {
         &self.versions
     }
 
@@ -189,7 +189,7 @@ impl Ledger {
             }
         }
         let versions = self.versions.iter();
-        let of = |trees: &&Trees| wanted.function.is_none_or(|wanted| *trees.function.0 == *wanted);
+        let of = |trees: &&ChoiceTrees| wanted.function.is_none_or(|wanted| *trees.function.0 == *wanted);
         Ok(Account {
             versions: versions.filter(of).cloned().collect(),
             program: name.to_owned(),

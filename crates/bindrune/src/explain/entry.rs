@@ -1,8 +1,10 @@
 //! A remark: a decision with its source location, text, and rating.
 
 use super::names::{At, User};
-use driver::Decision;
-use driver::decision::{Around, Copied, Kind, NoLanes, Party, Runs, Sequential};
+use driver::Remark;
+use driver::remark::{
+    CopyReason, EnclosingLoop, Executes, FusionOperand, NotVectorised, RemarkKind, Sequential,
+};
 use ir::SrcLoc;
 
 /// The subject of a decision.
@@ -84,7 +86,7 @@ pub struct Entry {
     /// The name of the kind of decision.
     pub name: &'static str,
     /// The decision, with functions by their source names.
-    pub kind: Kind,
+    pub kind: RemarkKind,
     /// The operation's source text, truncated if it is long.
     pub subject: String,
     /// The library function that contains the operation.
@@ -145,25 +147,25 @@ impl Entry {
 
 /// Returns the remark for a decision; `None` if it has no location in user code, or if it only
 /// concerns library code and `all` is not set.
-pub fn entry(decision: &Decision, user: &User<'_>, all: bool) -> Option<Entry> {
+pub fn entry(decision: &Remark, user: &User<'_>, all: bool) -> Option<Entry> {
     let places = user.places(decision);
     let place = user.source.own(&places)?;
     let within = user.source.within(&places);
     let (group, mark) = judge(&decision.kind)?;
-    if !all && decision.kind == Kind::Hoisted && places.first() != Some(&place) {
+    if !all && decision.kind == RemarkKind::Hoisted && places.first() != Some(&place) {
         return None;
     }
     let at = At { user, function: &decision.function, place };
-    let other = |party: &Party| {
+    let other = |party: &FusionOperand| {
         let own = user.source.own(&party.places);
         let inside = own == Some(place) && user.source.within(&party.places).is_some();
         (own, inside)
     };
     let others = match &decision.kind {
-        Kind::Fused { consumer, .. }
-        | Kind::Again { consumer, .. }
-        | Kind::Apart { consumer, .. }
-        | Kind::Together { second: consumer, .. } => {
+        RemarkKind::Fused { consumer, .. }
+        | RemarkKind::Recomputed { consumer, .. }
+        | RemarkKind::NotFusedReason { consumer, .. }
+        | RemarkKind::FusedHorizontally { second: consumer, .. } => {
             let (own, inside) = other(consumer);
             // Fusion inside a library function is omitted.
             if !all && (inside || own == Some(place) && within.is_some()) {
@@ -171,11 +173,15 @@ pub fn entry(decision: &Decision, user: &User<'_>, all: bool) -> Option<Entry> {
             }
             own.into_iter().collect()
         }
-        Kind::Runs { how: Runs::Shared { around, .. } | Runs::Loop(Sequential::Inside(around)), .. }
-        | Kind::CheckLeft { inside: Around::Loop(around) | Around::Parallel(around), .. } => {
-            user.source.own(around).into_iter().collect()
+        RemarkKind::Execution {
+            how: Executes::InnerLanes { around, .. } | Executes::Loop(Sequential::Inside(around)),
+            ..
         }
-        Kind::Copied { why: Copied::UsedLater { places, .. }, .. } => {
+        | RemarkKind::CheckRemains {
+            inside: EnclosingLoop::Loop(around) | EnclosingLoop::Parallel(around),
+            ..
+        } => user.source.own(around).into_iter().collect(),
+        RemarkKind::Copied { why: CopyReason::UsedLater { places, .. }, .. } => {
             user.source.own(places).into_iter().collect()
         }
         _ => Vec::new(),
@@ -188,7 +194,7 @@ pub fn entry(decision: &Decision, user: &User<'_>, all: bool) -> Option<Entry> {
         name: decision.kind.name(),
         subject: user.source.snippet(place),
         within: within.map(str::to_owned),
-        words: kind.told(&at),
+        words: kind.text(&at),
         others,
         times: 1,
         kind,
@@ -196,61 +202,64 @@ pub fn entry(decision: &Decision, user: &User<'_>, all: bool) -> Option<Entry> {
 }
 
 /// Returns the subject and rating of a decision; `None` for bookkeeping that is not reported.
-fn judge(kind: &Kind) -> Option<(Group, Mark)> {
-    let around = |around: &Around| match around {
-        Around::Nothing => Mark::Plain,
-        Around::Loop(_) | Around::Parallel(_) => Mark::Left,
+fn judge(kind: &RemarkKind) -> Option<(Group, Mark)> {
+    let around = |around: &EnclosingLoop| match around {
+        EnclosingLoop::Nothing => Mark::Plain,
+        EnclosingLoop::Loop(_) | EnclosingLoop::Parallel(_) => Mark::Left,
     };
     Some(match kind {
-        Kind::Counted { .. } | Kind::Version { .. } => return None,
-        Kind::Fused { .. } | Kind::Again { .. } | Kind::Together { .. } | Kind::TurnedInside(_) => {
-            (Group::Fusion, Mark::Good)
-        }
-        Kind::Apart { .. } => (Group::Fusion, Mark::Left),
-        Kind::Inlined(_)
-        | Kind::Called(..)
-        | Kind::InPlace(_)
-        | Kind::Instance { .. }
-        | Kind::SharedInstance(_) => (Group::Functions, Mark::Plain),
-        Kind::Lanes { .. } => (Group::Lanes, Mark::Good),
-        Kind::NoLanes { why, .. } => (
+        RemarkKind::Loop { .. } | RemarkKind::Version { .. } => return None,
+        RemarkKind::Fused { .. }
+        | RemarkKind::Recomputed { .. }
+        | RemarkKind::FusedHorizontally { .. }
+        | RemarkKind::LoopInterchanged(_) => (Group::Fusion, Mark::Good),
+        RemarkKind::NotFusedReason { .. } => (Group::Fusion, Mark::Left),
+        RemarkKind::Inlined(_)
+        | RemarkKind::NotInlinedReason(..)
+        | RemarkKind::EvaluatedAtCall(_)
+        | RemarkKind::Specialised { .. }
+        | RemarkKind::SpecialisationReused(_) => (Group::Functions, Mark::Plain),
+        RemarkKind::Vectorised { .. } => (Group::Lanes, Mark::Good),
+        RemarkKind::NotVectorisedReason { why, .. } => (
             Group::Lanes,
             match why {
-                NoLanes::Plain
-                | NoLanes::Reduction
-                | NoLanes::NotWorth(_)
-                | NoLanes::Around(_)
-                | NoLanes::Already
-                | NoLanes::Tasks
-                | NoLanes::Fuel => Mark::Plain,
-                NoLanes::Nested
-                | NoLanes::Counter
-                | NoLanes::Shared(_)
-                | NoLanes::Carried(_)
-                | NoLanes::Private { .. }
-                | NoLanes::PrivateUse(_)
-                | NoLanes::CounterOutside
-                | NoLanes::Call
-                | NoLanes::Allocates
-                | NoLanes::Globals
-                | NoLanes::Buffers
-                | NoLanes::Entangled => Mark::Left,
+                NotVectorised::LlvmVectorises
+                | NotVectorised::LlvmVectorisesReduction
+                | NotVectorised::NotProfitable(_)
+                | NotVectorised::OuterVectorised(_)
+                | NotVectorised::Already
+                | NotVectorised::Tasks
+                | NotVectorised::Fuel => Mark::Plain,
+                NotVectorised::NestedTooDeep
+                | NotVectorised::Counter
+                | NotVectorised::Shared(_)
+                | NotVectorised::Carried(_)
+                | NotVectorised::Private { .. }
+                | NotVectorised::PrivateUse(_)
+                | NotVectorised::CounterOutside
+                | NotVectorised::Call
+                | NotVectorised::Allocates
+                | NotVectorised::Globals
+                | NotVectorised::Buffers
+                | NotVectorised::DependencesTooComplex => Mark::Left,
             },
         ),
-        Kind::Runs { how, .. } => (
+        RemarkKind::Execution { how, .. } => (
             Group::Parallel,
             match how {
-                Runs::Tasks { .. } | Runs::Kernels { .. } | Runs::Shared { .. } => Mark::Good,
-                Runs::Loop(Sequential::ArrayOperator) => Mark::Left,
-                Runs::Loop(Sequential::Inside(_) | Sequential::Asked) => Mark::Plain,
+                Executes::Tasks { .. } | Executes::Kernels { .. } | Executes::InnerLanes { .. } => Mark::Good,
+                Executes::Loop(Sequential::ArrayOperator) => Mark::Left,
+                Executes::Loop(Sequential::Inside(_) | Sequential::Attribute) => Mark::Plain,
             },
         ),
-        Kind::VersionGone { .. } | Kind::NoVersions { .. } => (Group::Parallel, Mark::Plain),
-        Kind::OnHost { .. } => (Group::Parallel, Mark::Left),
-        Kind::Hoisted => (Group::Work, Mark::Good),
-        Kind::Unneeded(_) => (Group::Work, Mark::Plain),
-        Kind::CheckGone { .. } | Kind::CheckMoved(_) => (Group::Checks, Mark::Good),
-        Kind::CheckLeft { inside, .. } => (Group::Checks, around(inside)),
-        Kind::Copied { .. } => (Group::Copies, Mark::Left),
+        RemarkKind::VersionPruned { .. } | RemarkKind::ChoicesTooDeep { .. } => {
+            (Group::Parallel, Mark::Plain)
+        }
+        RemarkKind::OnHost { .. } => (Group::Parallel, Mark::Left),
+        RemarkKind::Hoisted => (Group::Work, Mark::Good),
+        RemarkKind::DeadRemoved(_) => (Group::Work, Mark::Plain),
+        RemarkKind::CheckRemoved { .. } | RemarkKind::CheckHoisted(_) => (Group::Checks, Mark::Good),
+        RemarkKind::CheckRemains { inside, .. } => (Group::Checks, around(inside)),
+        RemarkKind::Copied { .. } => (Group::Copies, Mark::Left),
     })
 }

@@ -4,7 +4,7 @@
 use super::account::{Account, File, Summary};
 use super::entry::Entry;
 use crate::forest;
-use driver::decision::{Around, Copied, Kind, Runs, Sequential};
+use driver::remark::{CopyReason, EnclosingLoop, Executes, RemarkKind, Sequential};
 use ir::SrcLoc;
 use serde_json::{Map, Value, json};
 
@@ -97,91 +97,93 @@ fn one(entry: &Entry, files: &[File]) -> Value {
 }
 
 /// The decision's own data.
-fn data(kind: &Kind) -> Value {
+fn data(kind: &RemarkKind) -> Value {
     let why = |text: String| json!({ "why": text });
     match kind {
-        Kind::Fused { .. }
-        | Kind::Again { .. }
-        | Kind::Together { .. }
-        | Kind::TurnedInside(_)
-        | Kind::Counted { .. }
-        | Kind::Version { .. }
-        | Kind::Hoisted => Value::Object(Map::new()),
-        Kind::Unneeded(what) => json!({ "what": what.to_string() }),
-        Kind::Apart { why: reason, .. } => why(word(reason)),
-        Kind::Inlined(function) | Kind::InPlace(function) | Kind::SharedInstance(function) => {
+        RemarkKind::Fused { .. }
+        | RemarkKind::Recomputed { .. }
+        | RemarkKind::FusedHorizontally { .. }
+        | RemarkKind::LoopInterchanged(_)
+        | RemarkKind::Loop { .. }
+        | RemarkKind::Version { .. }
+        | RemarkKind::Hoisted => Value::Object(Map::new()),
+        RemarkKind::DeadRemoved(what) => json!({ "what": what.to_string() }),
+        RemarkKind::NotFusedReason { why: reason, .. } => why(word(reason)),
+        RemarkKind::Inlined(function)
+        | RemarkKind::EvaluatedAtCall(function)
+        | RemarkKind::SpecialisationReused(function) => {
             json!({ "function": &**function })
         }
-        Kind::Called(function, reason) => {
+        RemarkKind::NotInlinedReason(function, reason) => {
             json!({ "function": &**function, "why": word(reason) })
         }
-        Kind::Instance { of, instance, takes_functions } => json!({
+        RemarkKind::Specialised { of, instance, takes_functions } => json!({
             "function": &**of,
             "instance": &**instance,
             "takes_functions": takes_functions,
         }),
-        Kind::Lanes { lanes, gain, .. } => json!({
+        RemarkKind::Vectorised { lanes, gain, .. } => json!({
             "lanes": lanes,
             "cycles_in_lanes": gain.vector,
             "cycles_without": gain.scalar,
         }),
-        Kind::NoLanes { why: reason, .. } => why(word(reason)),
-        Kind::Runs { what, how, .. } => match how {
-            Runs::Tasks { decomp, versions } => json!({
+        RemarkKind::NotVectorisedReason { why: reason, .. } => why(word(reason)),
+        RemarkKind::Execution { what, how, .. } => match how {
+            Executes::Tasks { decomp, versions } => json!({
                 "what": what.to_string(),
-                "least_points": decomp.grain,
+                "least_points": decomp.grain_size,
                 "most_tasks": decomp.max_chunks,
-                "updates": decomp.writes,
+                "updates": decomp.updates_per_iteration,
                 "versions": versions,
             }),
-            Runs::Kernels { in_block, versions } => json!({
+            Executes::Kernels { in_block, versions } => json!({
                 "what": what.to_string(),
                 "in_block": in_block,
                 "versions": versions,
             }),
-            Runs::Shared { guarded, .. } => {
+            Executes::InnerLanes { guarded, .. } => {
                 json!({ "what": what.to_string(), "versions": guarded })
             }
-            Runs::Loop(reason) => json!({
+            Executes::Loop(reason) => json!({
                 "what": what.to_string(),
                 "why": match reason {
                     Sequential::Inside(_) => "inside",
-                    Sequential::Asked => "asked",
+                    Sequential::Attribute => "asked",
                     Sequential::ArrayOperator => "array-operator",
                 },
             }),
         },
-        Kind::VersionGone { rule, why } => {
+        RemarkKind::VersionPruned { rule, why } => {
             json!({ "rule": rule.name(), "why": word(why) })
         }
-        Kind::OnHost { what, why } => json!({ "what": word(what), "why": &**why }),
-        Kind::NoVersions { most } => json!({ "most": most }),
-        Kind::CheckGone { check, why } => {
+        RemarkKind::OnHost { what, why } => json!({ "what": word(what), "why": &**why }),
+        RemarkKind::ChoicesTooDeep { most } => json!({ "most": most }),
+        RemarkKind::CheckRemoved { check, why } => {
             json!({ "check": word(check), "why": word(why) })
         }
-        Kind::CheckMoved(check) => json!({ "check": word(check) }),
-        Kind::CheckLeft { check, inside } => json!({
+        RemarkKind::CheckHoisted(check) => json!({ "check": word(check) }),
+        RemarkKind::CheckRemains { check, inside } => json!({
             "check": word(check),
             "inside": match inside {
-                Around::Nothing => "nothing",
-                Around::Loop(_) => "loop",
-                Around::Parallel(_) => "parallel-loop",
+                EnclosingLoop::Nothing => "nothing",
+                EnclosingLoop::Loop(_) => "loop",
+                EnclosingLoop::Parallel(_) => "parallel-loop",
             },
         }),
-        Kind::Copied { array, why } => json!({
+        RemarkKind::Copied { array, why } => json!({
             "array": &**array,
             "why": word(why),
             "keeps": match why {
-                Copied::Parameter(name)
-                | Copied::Around(name)
-                | Copied::UsedLater { array: name, .. } => Some(&**name),
-                Copied::Result
-                | Copied::Argument
-                | Copied::Joined
-                | Copied::Part
-                | Copied::Exchanged
-                | Copied::Reshaped
-                | Copied::Asked => None,
+                CopyReason::Parameter(name)
+                | CopyReason::FromOutside(name)
+                | CopyReason::UsedLater { array: name, .. } => Some(&**name),
+                CopyReason::Result
+                | CopyReason::Argument
+                | CopyReason::ControlFlowMerge
+                | CopyReason::PartOfResult
+                | CopyReason::LoopValuesOverlap
+                | CopyReason::Reshaped
+                | CopyReason::Requested => None,
             },
         }),
     }

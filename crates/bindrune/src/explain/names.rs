@@ -3,8 +3,8 @@
 
 use super::account::{File, Function};
 use check::tast::Program;
-use driver::Decision;
-use driver::decision::{Kind, Names, Party};
+use driver::Remark;
+use driver::remark::{FusionOperand, RemarkKind, RemarkNames};
 use ir::SrcLoc;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -165,22 +165,22 @@ pub struct User<'a> {
 
 impl<'a> User<'a> {
     /// Collects the names from decisions.
-    pub fn new(source: &'a Source<'a>, decisions: &'a [Decision]) -> Self {
+    pub fn new(source: &'a Source<'a>, decisions: &'a [Remark]) -> Self {
         let counters = decisions.iter().filter_map(|decision| {
-            let Kind::Counted { counter } = &decision.kind else {
+            let RemarkKind::Loop { counter } = &decision.kind else {
                 return None;
             };
             let key = (&*decision.function, &**counter);
             Some((key, decision.places.as_slice()))
         });
         let functions = decisions.iter().filter_map(|decision| {
-            let Kind::Instance { of, instance, .. } = &decision.kind else {
+            let RemarkKind::Specialised { of, instance, .. } = &decision.kind else {
                 return None;
             };
             Some((&**instance, &**of))
         });
         let versions = decisions.iter().filter_map(|decision| {
-            let Kind::Version { of } = &decision.kind else {
+            let RemarkKind::Version { of } = &decision.kind else {
                 return None;
             };
             Some((&*decision.function, &**of))
@@ -203,20 +203,20 @@ impl<'a> User<'a> {
     }
 
     /// Returns a decision with functions by their source names.
-    pub fn named(&self, kind: &Kind) -> Kind {
+    pub fn named(&self, kind: &RemarkKind) -> RemarkKind {
         let name = |core: &str| Arc::from(self.function(core));
         match kind {
-            Kind::Inlined(callee) => Kind::Inlined(name(callee)),
-            Kind::Called(callee, why) => Kind::Called(name(callee), *why),
+            RemarkKind::Inlined(callee) => RemarkKind::Inlined(name(callee)),
+            RemarkKind::NotInlinedReason(callee, why) => RemarkKind::NotInlinedReason(name(callee), *why),
             other => other.clone(),
         }
     }
 
     /// Returns the locations of a decision, innermost first: those of the loop for decisions about
     /// loops of the imperative IR, those of the function where the decision has none.
-    pub fn places(&self, decision: &'a Decision) -> Vec<SrcLoc> {
+    pub fn places(&self, decision: &'a Remark) -> Vec<SrcLoc> {
         match &decision.kind {
-            Kind::Lanes { counter, .. } | Kind::NoLanes { counter, .. } => {
+            RemarkKind::Vectorised { counter, .. } | RemarkKind::NotVectorisedReason { counter, .. } => {
                 let key = (&*decision.function, &**counter);
                 self.counters.get(&key).map_or(Vec::new(), |at| at.to_vec())
             }
@@ -239,8 +239,8 @@ pub struct At<'a> {
     pub place: SrcLoc,
 }
 
-impl Names for At<'_> {
-    fn party(&self, party: &Party) -> String {
+impl RemarkNames for At<'_> {
+    fn party(&self, party: &FusionOperand) -> String {
         let source = self.user.source;
         let Some(loc) = source.own(&party.places) else {
             return format!("a {}", party.what);

@@ -1,7 +1,7 @@
 //! Merges remarks about the same operation into the one that describes the final outcome.
 
 use super::entry::{Entry, Group};
-use driver::decision::{Around, Check, Kind, NoLanes, Runs, Sequential};
+use driver::remark::{Check, EnclosingLoop, Executes, NotVectorised, RemarkKind, Sequential};
 use ir::SrcLoc;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -32,9 +32,10 @@ pub fn settled(entries: Vec<Entry>, all: bool) -> Vec<Entry> {
 fn functions(entries: &mut Vec<Entry>) {
     let own = entries.iter();
     let gone: BTreeSet<SrcLoc> =
-        own.filter(|entry| matches!(entry.kind, Kind::Inlined(_))).map(|entry| entry.place).collect();
+        own.filter(|entry| matches!(entry.kind, RemarkKind::Inlined(_))).map(|entry| entry.place).collect();
     entries.retain(|entry| {
-        let meanwhile = matches!(entry.kind, Kind::Instance { .. } | Kind::SharedInstance(_));
+        let meanwhile =
+            matches!(entry.kind, RemarkKind::Specialised { .. } | RemarkKind::SpecialisationReused(_));
         !(meanwhile && gone.contains(&entry.place))
     });
 }
@@ -44,7 +45,7 @@ fn functions(entries: &mut Vec<Entry>) {
 /// remark about the other reader is dropped.
 fn fusion(entries: &mut Vec<Entry>) {
     let pair = |entry: &Entry| (entry.place, entry.others.first().copied());
-    let is_apart = |entry: &Entry| matches!(entry.kind, Kind::Apart { .. });
+    let is_apart = |entry: &Entry| matches!(entry.kind, RemarkKind::NotFusedReason { .. });
     let own = entries.iter().filter(|entry| entry.group == Group::Fusion);
     let mut done: BTreeSet<_> = own.filter(|entry| !is_apart(entry)).map(pair).collect();
     let mut kept: Vec<Entry> = Vec::with_capacity(entries.len());
@@ -72,16 +73,16 @@ fn fusion(entries: &mut Vec<Entry>) {
 fn checks(entries: &mut Vec<Entry>) {
     let rank = |entry: &Entry| -> Option<(Check, u8)> {
         match &entry.kind {
-            Kind::CheckLeft { check, inside } => Some((
+            RemarkKind::CheckRemains { check, inside } => Some((
                 *check,
                 match inside {
-                    Around::Parallel(_) => 4,
-                    Around::Loop(_) => 3,
-                    Around::Nothing => 0,
+                    EnclosingLoop::Parallel(_) => 4,
+                    EnclosingLoop::Loop(_) => 3,
+                    EnclosingLoop::Nothing => 0,
                 },
             )),
-            Kind::CheckMoved(check) => Some((*check, 1)),
-            Kind::CheckGone { check, .. } => Some((*check, 2)),
+            RemarkKind::CheckHoisted(check) => Some((*check, 1)),
+            RemarkKind::CheckRemoved { check, .. } => Some((*check, 2)),
             _ => None,
         }
     };
@@ -116,10 +117,10 @@ fn checks(entries: &mut Vec<Entry>) {
 /// vectorises.
 fn lanes(entries: &mut Vec<Entry>) {
     let rank = |entry: &Entry| match &entry.kind {
-        Kind::Lanes { gain, .. } => Some(3 + gain.scalar),
-        Kind::NoLanes { why, .. } => Some(match why {
-            NoLanes::Plain => 0,
-            NoLanes::Around(_) => 1,
+        RemarkKind::Vectorised { gain, .. } => Some(3 + gain.scalar),
+        RemarkKind::NotVectorisedReason { why, .. } => Some(match why {
+            NotVectorised::LlvmVectorises => 0,
+            NotVectorised::OuterVectorised(_) => 1,
             _ => 2,
         }),
         _ => None,
@@ -148,11 +149,13 @@ fn lanes(entries: &mut Vec<Entry>) {
 
 /// Drops the sequential version of a combinator whose lanes share the work.
 fn loops(entries: &mut Vec<Entry>) {
-    let shared = |entry: &Entry| matches!(entry.kind, Kind::Runs { how: Runs::Shared { .. }, .. });
+    let shared =
+        |entry: &Entry| matches!(entry.kind, RemarkKind::Execution { how: Executes::InnerLanes { .. }, .. });
     let own = entries.iter().filter(|entry| shared(entry));
     let places: BTreeSet<SrcLoc> = own.map(|entry| entry.place).collect();
     entries.retain(|entry| {
-        let inside = matches!(entry.kind, Kind::Runs { how: Runs::Loop(Sequential::Inside(_)), .. });
+        let inside =
+            matches!(entry.kind, RemarkKind::Execution { how: Executes::Loop(Sequential::Inside(_)), .. });
         !(inside && places.contains(&entry.place))
     });
 }

@@ -15,7 +15,7 @@ use crate::common;
 use crate::tuning::{beside, block, record_extension, warnings};
 use check::tast::Program;
 use driver::Options;
-use ir::forest::{Node, Trees};
+use ir::forest::{ChoiceTrees, Node};
 use nests::nests;
 use record::Record;
 use runtime::tuning::{Assignment, BLOCK, read_file};
@@ -99,7 +99,7 @@ pub fn explain(
         let default = defaults.get(name).copied();
         last(&given, name).or(default).unwrap_or(i64::MAX)
     };
-    let wanted: Vec<Trees> = forest
+    let wanted: Vec<ChoiceTrees> = forest
         .iter()
         .filter(|trees| asked.function.is_none_or(|name| *trees.function.0 == *name))
         .cloned()
@@ -127,7 +127,7 @@ fn params(node: &Node, out: &mut BTreeMap<String, i64>) {
     match node {
         Node::Choice(choice) => {
             out.insert(choice.name.clone(), choice.tunable.default);
-            let all = choice.holds.iter().chain(&choice.fails);
+            let all = choice.if_true.iter().chain(&choice.if_false);
             all.for_each(|node| params(node, out));
         }
         Node::Version(version) => version.inside.iter().for_each(|node| params(node, out)),

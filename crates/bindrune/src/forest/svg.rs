@@ -4,7 +4,7 @@
 //! Each node is centred above its children. The font is monospaced, so no text is measured.
 
 use super::{question, title};
-use ir::forest::{Node, Trees};
+use ir::forest::{ChoiceTrees, Node};
 use std::fmt::Write;
 
 /// The width of a character and the height of a line of text.
@@ -44,10 +44,10 @@ enum Edge {
 }
 
 /// Returns the image.
-pub fn svg(forest: &[Trees]) -> String {
+pub fn svg(forest: &[ChoiceTrees]) -> String {
     let mut left = GAP.0;
     let mut roots = Vec::new();
-    for Trees { function, roots: trees } in forest {
+    for ChoiceTrees { function, roots: trees } in forest {
         let below = trees.iter().map(|node| (Edge::Plain, of(node)));
         let mut root = placed(function.0.to_string(), Kind::Function, below.collect());
         root.shift(left);
@@ -79,8 +79,8 @@ pub fn svg(forest: &[Trees]) -> String {
 fn of(node: &Node) -> Placed {
     match node {
         Node::Choice(choice) => {
-            let holds = choice.holds.iter().map(|node| (Edge::Yes, of(node)));
-            let fails = choice.fails.iter().map(|node| (Edge::No, of(node)));
+            let holds = choice.if_true.iter().map(|node| (Edge::Yes, of(node)));
+            let fails = choice.if_false.iter().map(|node| (Edge::No, of(node)));
             placed(question(choice), Kind::Choice, holds.chain(fails).collect())
         }
         Node::Version(version) => {

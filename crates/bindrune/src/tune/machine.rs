@@ -14,7 +14,7 @@ use crate::progress::Progress;
 use harness::process::End;
 use harness::programs::{Outcome as Came, judge};
 use harness::{Expected, compare_all};
-use ir::tunable::NOT_GIVEN;
+use ir::tunable::UNSET;
 use runtime::tuning::Assignment;
 use rustc_hash::FxHashMap;
 use serde_json::{Value, json};
@@ -202,7 +202,7 @@ impl<'a> Processes<'a> {
     /// Returns true if the setting has values of custom parameters.
     fn has_own(&self, setting: &[i64]) -> bool {
         let (defaults, others) = (&self.prepared.forest.defaults, &self.prepared.forest.others);
-        others.keys().any(|param| defaults[*param] == NOT_GIVEN && setting[*param] != NOT_GIVEN)
+        others.keys().any(|param| defaults[*param] == UNSET && setting[*param] != UNSET)
     }
 
     /// Computes the default's results on a data set, unless they are known.

@@ -10,7 +10,7 @@ use harness::oracle::Oracle;
 use harness::process::{End, run};
 use harness::programs::first_line;
 use harness::{Case, Expected};
-use ir::tunable::{Class, NOT_GIVEN};
+use ir::tunable::{Class, UNSET};
 use runtime::tuning::{Assignment, BLOCK};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -150,7 +150,7 @@ pub fn prepare(tuning: &Tuning<'_>, file: &Path, spec: &Spec) -> Result<Prepared
         names.flatten()
     };
     of(Class::Threshold).for_each(|name| reader.stranger(name));
-    let user = of(Class::User).map(|name| (reader.param(name, NOT_GIVEN, None), SIZES));
+    let user = of(Class::User).map(|name| (reader.param(name, UNSET, None), SIZES));
     let mut others: BTreeMap<usize, Span> = user.collect();
     let mut block = None;
     if !tuning.args.thresholds_only {
@@ -166,7 +166,7 @@ pub fn prepare(tuning: &Tuning<'_>, file: &Path, spec: &Spec) -> Result<Prepared
     // A value passed to a custom parameter is not its default.
     for Assignment { name, value, .. } in executable.values(&tuning.args.pass_option, tuning.patience())? {
         if let Some(at) = reader.places.get(&name)
-            && reader.parameters[*at].1 != NOT_GIVEN
+            && reader.parameters[*at].1 != UNSET
         {
             reader.parameters[*at].1 = value;
         }

@@ -1,7 +1,7 @@
 //! The result of tuning: as text, and as JSON for `--json` and `explain --tuning`.
 
 use super::program::Prepared;
-use ir::tunable::NOT_GIVEN;
+use ir::tunable::UNSET;
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -122,9 +122,8 @@ impl Found<'_> {
     /// The whole result as JSON.
     pub fn json(&self) -> Value {
         let defaults = self.prepared.parameters.iter();
-        let defaults: Map<String, Value> = defaults
-            .map(|(name, value)| (name.clone(), json!((*value != NOT_GIVEN).then_some(value))))
-            .collect();
+        let defaults: Map<String, Value> =
+            defaults.map(|(name, value)| (name.clone(), json!((*value != UNSET).then_some(value)))).collect();
         let tried = self.tuned.tried.iter().map(|tried| {
             json!({
                 "parameter": self.name(tried.param),

@@ -28,7 +28,7 @@ fn same<L: Level>(before: &Program<L>, now: &Program<L>) -> BTreeSet<String> {
     };
     // Constants are computed before any call.
     let roots = constants(now);
-    let around = (&before.stack, &before.files, &before.opaques) == (&now.stack, &now.files, &now.opaques);
+    let around = (&before.levels, &before.files, &before.opaques) == (&now.levels, &now.files, &now.opaques);
     if !around || constants(before) != roots {
         return BTreeSet::new();
     }

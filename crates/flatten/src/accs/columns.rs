@@ -11,11 +11,11 @@
 
 use super::{Build, on_arrays};
 use ir::exact::atomic_operator;
-use ir::interchange::{element_operator, operator_map};
+use ir::operator_map::{element_operator, operator_map};
 use ir::soac::{HistOp, Operator, Screma, Soac};
 use ir::syntax::{BasicOp, Exp, Lambda, Param};
 use ir::types::{Dim, Type};
-use ir::{Atom, Folds, Name, Soacs};
+use ir::{Atom, Name, ScanReduce, Soacs};
 use rustc_hash::FxHashMap;
 
 /// Returns true if all operators that work on arrays are maps of operators on scalars, and the
@@ -47,14 +47,14 @@ pub(super) fn histogram(
     let points = points(b, width, inputs, map);
     let (mut indices, mut values) = points.split_at(n_indices);
     let mut pat = pat.into_iter();
-    for HistOp { shape, dests, op } in ops {
+    for HistOp { shape, destinations: dests, op } in ops {
         let (bins, rows);
         (bins, indices) = indices.split_at(shape.len());
         (rows, values) = values.split_at(dests.len());
         let results: Vec<Param<Soacs>> = pat.by_ref().take(dests.len()).collect();
         let inner = operator_map(&op).map(|(inner, _)| inner);
         let (true, Some(inner)) = (on_arrays(&op), inner) else {
-            let hist = scalars(b, width, (bins, rows), HistOp { shape, dests, op });
+            let hist = scalars(b, width, (bins, rows), HistOp { shape, destinations: dests, op });
             b.let_pat(results, Exp::Op(hist));
             continue;
         };
@@ -74,7 +74,7 @@ pub(super) fn histogram(
             let (column, dests) = own.split_at(columns.len());
             let copies = dests.iter().map(|dest| b.let_basic("dest", BasicOp::Copy(*dest)));
             let dests = copies.collect();
-            let hist = scalars(b, width, (bins, column), HistOp { shape, dests, op });
+            let hist = scalars(b, width, (bins, column), HistOp { shape, destinations: dests, op });
             b.let_op("column", hist).into_iter().map(Atom::Var).collect()
         });
         for (result, made) in results.into_iter().zip(made) {
@@ -94,7 +94,7 @@ fn points(b: &mut Build<'_>, width: Dim, inputs: &[Name], map: Lambda<Soacs>) ->
         Some(arrays) if map.body.stms.is_empty() => arrays,
         _ => b.let_op(
             "points",
-            Soac::Screma(Screma { width, inputs: inputs.to_vec(), map, folds: Folds::default() }),
+            Soac::Screma(Screma { width, inputs: inputs.to_vec(), map, scan_reduce: ScanReduce::default() }),
         ),
     }
 }

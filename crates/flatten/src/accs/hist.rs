@@ -12,7 +12,7 @@
 
 use super::{Build, inline, on_arrays};
 use crate::rules::accumulator;
-use ir::interchange::operator_map;
+use ir::operator_map::operator_map;
 use ir::soac::{AccInput, HistOp};
 use ir::syntax::{BasicOp, Lambda};
 use ir::types::Dim;
@@ -53,7 +53,7 @@ pub(super) fn accumulated(
             let update = |(op, acc): (&HistOp<Soacs>, &Name)| {
                 let (index, value);
                 (index, indices) = indices.split_at(op.shape.len());
-                (value, values) = values.split_at(op.dests.len());
+                (value, values) = values.split_at(op.destinations.len());
                 let update = BasicOp::UpdateAcc {
                     acc: *acc,
                     index: index.iter().copied().collect(),
@@ -70,8 +70,11 @@ pub(super) fn accumulated(
         params: tokens.into_iter().chain(params).collect(),
         body,
     };
-    let accs =
-        ops.into_iter().map(|HistOp { shape, dests, op }| AccInput { shape, arrays: dests, op: Some(op) });
+    let accs = ops.into_iter().map(|HistOp { shape, destinations: dests, op }| AccInput {
+        shape,
+        arrays: dests,
+        op: Some(op),
+    });
     (accs.collect(), lambda)
 }
 

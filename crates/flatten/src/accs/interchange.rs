@@ -1,12 +1,12 @@
 //! Accumulators whose operators are maps: interchanges accumulator and map (rule G4).
 
 use super::Build;
-use ir::interchange::operator_map;
+use ir::operator_map::operator_map;
 use ir::soac::{AccInput, Operator, Screma, Soac};
 use ir::syntax::{BasicOp, Body, Exp, Lambda, Param, Stm};
 use ir::types::{Dim, Type};
 use ir::walk::{VisitMut, with_stack};
-use ir::{Atom, Aux, Folds, Name, Prov, Soacs};
+use ir::{Atom, Aux, Name, Prov, ScanReduce, Soacs};
 use prim::PrimType;
 use rustc_hash::FxHashMap;
 
@@ -145,7 +145,12 @@ impl MoreDims<'_, '_> {
             body: Body { stms: vec![update], result: vec![next.name.into()] },
             ret: vec![ty.clone()],
         };
-        stm.exp = Exp::Op(Soac::Screma(Screma { width: self.inner, inputs, map, folds: Folds::default() }));
+        stm.exp = Exp::Op(Soac::Screma(Screma {
+            width: self.inner,
+            inputs,
+            map,
+            scan_reduce: ScanReduce::default(),
+        }));
         let iota =
             BasicOp::Iota { ty: PrimType::I64, count: self.inner, start: Atom::i64(0), stride: Atom::i64(1) };
         Some(Stm { pat: vec![indices], aux: Aux::at(stm.aux.prov), exp: Exp::Basic(iota) })

@@ -28,8 +28,8 @@ use crate::manifest::Point;
 use crate::nest::Nest;
 use crate::position::Position;
 use crate::sequential::{bound, screma_loop};
-use ir::folds::Folds;
 use ir::name::Name;
+use ir::scan_reduce::ScanReduce;
 use ir::soac::Screma;
 use ir::syntax::{Atom, Aux, BasicOp, Body, Param, Stm};
 use ir::tunable::Rule;
@@ -56,9 +56,9 @@ pub(super) enum Chunks {
 
 /// The versions of a screma with operators on arrays that this rule applies to.
 pub(super) fn wanted(ctx: &Ctx<'_>, nest: &Nest<'_>, at: Position, s: &Screma) -> Chunks {
-    let folds = &s.folds;
+    let folds = &s.scan_reduce;
     let one = folds.scans.is_empty() != folds.reduces.is_empty();
-    let maps = !s.map.body.stms.is_empty() || s.map.ret.len() > folds.n_folded();
+    let maps = !s.map.body.stms.is_empty() || s.map.ret.len() > folds.n_accumulated();
     let only = folds.post.is_none() && !maps;
     let arrays = s.inputs.iter().all(|&input| ctx.types.type_of(input).is_array());
     let alone = nest.is_empty() && at.around.is_none();
@@ -115,14 +115,14 @@ pub(super) fn chunks(
         let point = Point::map(body, ret);
         versions::g2(ctx, &over, at, pat, aux.clone(), point, out)
     };
-    let scan = !s.folds.scans.is_empty();
-    let rest = ctx.copy_folds(&s.folds);
+    let scan = !s.scan_reduce.scans.is_empty();
+    let rest = ctx.copy_folds(&s.scan_reduce);
     let again = scan.then(|| ctx.copy_screma(&s));
     let mut first = s;
     if scan {
-        first.folds = Folds::reduce(std::mem::take(&mut first.folds.scans));
+        first.scan_reduce = ScanReduce::reduce(std::mem::take(&mut first.scan_reduce.scans));
     }
-    let types: Vec<Type> = first.folds.reduced_types().cloned().collect();
+    let types: Vec<Type> = first.scan_reduce.reduced_types().cloned().collect();
     let body = parts.reduction(ctx, aux, first, chunk, scan);
     let totals = rows(ctx, "totals", &types, Some(parts.count));
     let names = totals.iter().map(|param| param.name).collect();
@@ -212,7 +212,7 @@ impl Parts {
         let extent = self.extent(&mut builder, chunk);
         self.rows(&mut builder, extent, &mut s);
         let mut starts = starts.iter();
-        for operator in &mut s.folds.scans {
+        for operator in &mut s.scan_reduce.scans {
             for (neutral, &array) in operator.neutral.iter_mut().zip(&mut starts) {
                 let slice = row_slice(&builder.type_of(array.into()), chunk);
                 *neutral = builder.let_basic("start", BasicOp::Index { array, slice }).into();

@@ -20,7 +20,7 @@ use crate::manifest::{Kind, Point};
 use crate::nest::Nest;
 use crate::position::Position;
 use ir::attrs::Versions;
-use ir::folds::Folds;
+use ir::scan_reduce::ScanReduce;
 use ir::soac::{Screma, Soac};
 use ir::syntax::{Atom, Attr, Aux, Body, Exp, Lambda, Param, Stm};
 use ir::tunable::Rule;
@@ -44,15 +44,15 @@ pub(super) fn folds(
         let arrays = post.params.iter().any(|p| p.ty.is_array());
         arrays && nests || ctx.combines(&post.ret)
     };
-    let both = !s.folds.scans.is_empty() && !s.folds.reduces.is_empty();
+    let both = !s.scan_reduce.scans.is_empty() && !s.scan_reduce.reduces.is_empty();
     if both && !nests {
         let stms = scan_and_reduce(ctx, &aux, s);
         return distribute(ctx, nest, at, stms, pat, &aux, out);
     }
-    let after = s.folds.post.take_if(|post| arrays_after(ctx, post));
+    let after = s.scan_reduce.post.take_if(|post| arrays_after(ctx, post));
     let stms = if let Some(post) = after {
         map_after(ctx, &aux, s, post)
-    } else if !s.folds.scans.is_empty() && (ctx.combines(&s.map.ret) || nests && kept(&s)) {
+    } else if !s.scan_reduce.scans.is_empty() && (ctx.combines(&s.map.ret) || nests && kept(&s)) {
         map_before(ctx, &aux, s)
     } else {
         return g9(ctx, nest, at, pat, aux, s, out);
@@ -62,7 +62,7 @@ pub(super) fn folds(
 
 /// Returns true if the mapped values of a scan are stored rather than recomputed.
 fn kept(s: &Screma) -> bool {
-    let passes_on = s.folds.post.is_some() && s.map.ret.iter().any(is_acc);
+    let passes_on = s.scan_reduce.post.is_some() && s.map.ret.iter().any(is_acc);
     !passes_on && dear(&s.map.body)
 }
 
@@ -99,9 +99,9 @@ pub(super) fn g9(
     let nests = versions::nests(ctx, at);
     let has = |kind| aux.attrs.has(&Attr::Flattening(kind)) && !nests;
     let parallel = regular::has_parallelism(&s.map.body)
-        || (s.folds.post.as_ref()).is_some_and(|post| regular::has_parallelism(&post.body));
+        || (s.scan_reduce.post.as_ref()).is_some_and(|post| regular::has_parallelism(&post.body));
     let mut inner = parallel && !aux.attrs.has(&Attr::SequentialInner);
-    if let Some(post) = s.folds.post.as_ref().filter(|_| inner && at.around.is_some() && !nests)
+    if let Some(post) = s.scan_reduce.post.as_ref().filter(|_| inner && at.around.is_some() && !nests)
         && !regular::has_parallelism(&s.map.body)
     {
         // Where no level is below, statements that a nest is not distributed into are sequential
@@ -129,7 +129,7 @@ pub(super) fn g9(
     let level = at.level.ok_or_else(|| PassError::bug("a segop at no level"))?;
     let top = |ctx: &mut Ctx<'_>, s: Screma, pat, out: &mut Vec<Stm<Segs>>| {
         let over = nest.with_map(ctx, s.width, &s.map.params, &s.inputs)?;
-        let point = Point { body: s.map.body, ret: s.map.ret, kind: Kind::Folds(s.folds) };
+        let point = Point { body: s.map.body, ret: s.map.ret, kind: Kind::Folds(s.scan_reduce) };
         versions::g2(ctx, &over, at, pat, aux.clone(), point, out)
     };
     if !flat {
@@ -147,7 +147,7 @@ pub(super) fn g9(
         enough: (size, versions::threshold(ctx, Rule::OuterParallelism, level)),
         little: None,
     };
-    let copy = Screma { folds: ctx.copy_folds(&s.folds), ..s.clone() };
+    let copy = Screma { scan_reduce: ctx.copy_folds(&s.scan_reduce), ..s.clone() };
     let whole = ctx.made(&pat, |ctx, own, stms| top(ctx, copy, own, stms))?;
     let body = apart(ctx, &aux, s);
     let rest = versions::inside_choice(ctx, |ctx| {
@@ -160,8 +160,8 @@ pub(super) fn g9(
 
 /// Splits a screma into a map, a scan or reduction of its results, and a map with the post lambda.
 pub(super) fn apart(ctx: &mut Ctx<'_>, aux: &Aux, s: Screma) -> Body<Soacs> {
-    let given: Vec<Option<Name>> = s.given().collect();
-    let Screma { width, inputs, map, mut folds } = s;
+    let given: Vec<Option<Name>> = s.forwarded_inputs().collect();
+    let Screma { width, inputs, map, scan_reduce: mut folds } = s;
     let types = map.ret.clone();
     let post = folds.post.take();
     if let (Some(post), true) = (&post, given.iter().all(Option::is_some)) {
@@ -193,17 +193,22 @@ pub(super) fn as_they_are(
     width: Dim,
     inputs: Vec<Name>,
     types: &[Type],
-    folds: Folds<Soacs>,
+    folds: ScanReduce<Soacs>,
 ) -> Screma {
-    Screma { width, inputs, map: ctx.builder(&Aux::at(Prov::NONE)).identity_lambda(types), folds }
+    Screma {
+        width,
+        inputs,
+        map: ctx.builder(&Aux::at(Prov::NONE)).identity_lambda(types),
+        scan_reduce: folds,
+    }
 }
 
 /// Splits a screma that scans and reduces, for machines without such segops: into a map, and a scan
 /// and a reduction of its results.
 pub(super) fn scan_and_reduce(ctx: &mut Ctx<'_>, aux: &Aux, s: Screma) -> Body<Soacs> {
     // Elements of an input are in an array already.
-    let given: Vec<Option<Name>> = s.given().collect();
-    let Screma { width, inputs, map, folds } = s;
+    let given: Vec<Option<Name>> = s.forwarded_inputs().collect();
+    let Screma { width, inputs, map, scan_reduce: folds } = s;
     let types = map.ret.clone();
     let arrays = rows(ctx, "xs", &types, Some(width));
     let all = given.iter().zip(&arrays);
@@ -212,9 +217,9 @@ pub(super) fn scan_and_reduce(ctx: &mut Ctx<'_>, aux: &Aux, s: Screma) -> Body<S
     let (reduced, kept) = (own.reduced.to_vec(), [own.scanned, own.mapped].concat());
     let names = folds.values(&all);
     let (totalled, scanned) = (names.reduced.to_vec(), [names.scanned, names.mapped].concat());
-    let Folds { scans, reduces, post } = folds;
-    let reduce = as_they_are(ctx, width, totalled, &reduced, Folds::reduce(reduces));
-    let folds = Folds { scans, reduces: Vec::new(), post };
+    let ScanReduce { scans, reduces, post } = folds;
+    let reduce = as_they_are(ctx, width, totalled, &reduced, ScanReduce::reduce(reduces));
+    let folds = ScanReduce { scans, reduces: Vec::new(), post };
     let scan = as_they_are(ctx, width, scanned, &kept, folds);
     let (totals, elements) = (results(ctx, &reduce), results(ctx, &scan));
     let result = [atoms(&totals), atoms(&elements)].concat();
@@ -230,11 +235,11 @@ pub(super) fn scan_and_reduce(ctx: &mut Ctx<'_>, aux: &Aux, s: Screma) -> Body<S
 /// unless the scan has a post lambda that takes them. Elements of the map's inputs are read from
 /// these by the scan.
 fn map_before(ctx: &mut Ctx<'_>, aux: &Aux, s: Screma) -> Body<Soacs> {
-    let given: Vec<Option<Name>> = s.given().collect();
-    let Screma { width, inputs, map, folds } = s;
+    let given: Vec<Option<Name>> = s.forwarded_inputs().collect();
+    let Screma { width, inputs, map, scan_reduce: folds } = s;
     let types = map.ret.clone();
     let mapped = rows(ctx, "xs", &types, Some(width));
-    let n_folded = folds.n_folded();
+    let n_folded = folds.n_accumulated();
     let taken_up = folds.post.is_some();
     let goes_on = |i: &usize| *i < n_folded || taken_up && !is_acc(&types[*i]);
     let left: Vec<usize> = (0..types.len()).filter(goes_on).collect();
@@ -269,7 +274,7 @@ fn made(
 fn map_after(ctx: &mut Ctx<'_>, aux: &Aux, scan: Screma, post: Lambda<Soacs>) -> Body<Soacs> {
     let width = scan.width;
     let pat = results(ctx, &scan);
-    let (reduced, elements) = scan.folds.results(&pat);
+    let (reduced, elements) = scan.scan_reduce.results(&pat);
     let last = rows(ctx, "ys", &post.ret, Some(width));
     let inputs = elements.iter().map(|param| param.name).collect();
     let map = Screma::map(width, inputs, post);
@@ -286,8 +291,8 @@ pub(super) fn screma(pat: Vec<Param<Soacs>>, aux: &Aux, s: Screma) -> Stm<Soacs>
 /// Fresh names for a screma's results.
 pub(super) fn results(ctx: &mut Ctx<'_>, s: &Screma) -> Vec<Param<Soacs>> {
     let width = s.width;
-    let reduced: Vec<Type> = s.folds.reduced_types().cloned().collect();
-    let elements = s.folds.element_types(&s.map.ret);
+    let reduced: Vec<Type> = s.scan_reduce.reduced_types().cloned().collect();
+    let elements = s.scan_reduce.element_types(&s.map.ret);
     let reduced = rows(ctx, "total", &reduced, None);
     let elements = rows(ctx, "ys", &elements, Some(width));
     reduced.into_iter().chain(elements).collect()

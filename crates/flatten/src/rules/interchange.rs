@@ -16,9 +16,9 @@ use super::versions;
 use crate::context::{Ctx, atoms};
 use crate::nest::Nest;
 use crate::position::Position;
-use ir::folds::Folds;
-use ir::interchange::{element_operator, operator_map};
 use ir::name::Name;
+use ir::operator_map::{element_operator, operator_map};
+use ir::scan_reduce::ScanReduce;
 use ir::soac::{Operator, Screma, Soac};
 use ir::syntax::{Atom, Attr, Aux, BasicOp, Body, Exp, Lambda, Param, Stm};
 use ir::types::{Dim, Type};
@@ -50,7 +50,7 @@ pub(super) fn arrays(
             let copy = ctx.copy_screma(&s);
             let body = ctx.made(&pat, |ctx, own, stms| by_chunks(ctx, copy, own, stms))?;
             let mut few = aux.clone();
-            if s.folds.operators().all(|op| op.op.ret.iter().all(|ty| ty.rank() == 1)) {
+            if s.scan_reduce.operators().all(|op| op.op.ret.iter().all(|ty| ty.rank() == 1)) {
                 // So few rows are reduced sequentially in less time than a chunk takes.
                 few.attrs.add(Attr::SequentialInner);
             }
@@ -92,7 +92,7 @@ fn columns(
 /// themselves, with neutral elements that are known outside the nest.
 fn folds_arrays(ctx: &Ctx<'_>, nest: &Nest<'_>, s: &Screma) -> bool {
     let known = |ne: Atom| !ne.var().is_some_and(|name| nest.is_variant(name));
-    !ctx.stack.nests() && s.folds.neutral().all(known)
+    !ctx.stack.nests() && s.scan_reduce.neutral().all(known)
 }
 
 /// The result of applying the rule to a screma.
@@ -111,18 +111,19 @@ enum Along {
 
 /// Applies the rule to each operator of a screma that has no map and no post lambda.
 fn g4(ctx: &mut Ctx<'_>, aux: &Aux, s: Screma) -> Result<Outcome, PassError> {
-    let plain =
-        s.folds.post.is_none() && s.map.body.stms.is_empty() && s.map.body.result.len() == s.folds.n_folded();
-    let Some(arrays) = plain.then(|| s.given().collect::<Option<Vec<Name>>>()).flatten() else {
+    let plain = s.scan_reduce.post.is_none()
+        && s.map.body.stms.is_empty()
+        && s.map.body.result.len() == s.scan_reduce.n_accumulated();
+    let Some(arrays) = plain.then(|| s.forwarded_inputs().collect::<Option<Vec<Name>>>()).flatten() else {
         return Ok(Outcome::Same(Box::new(s)));
     };
-    if !s.folds.operators().all(|r| operator_map(r).is_some()) || !ctx.fuel.take() {
+    if !s.scan_reduce.operators().all(|r| operator_map(r).is_some()) || !ctx.fuel.take() {
         return Ok(Outcome::Same(Box::new(s)));
     }
     let mut stms = Vec::new();
     let mut arrays = arrays.into_iter();
     let (mut scanned, mut reduced) = (Vec::new(), Vec::new());
-    let Folds { scans, reduces, .. } = s.folds;
+    let ScanReduce { scans, reduces, .. } = s.scan_reduce;
     let scans = scans.into_iter().map(|op| (Along::Scan, op));
     let reduces = reduces.into_iter().map(|op| (Along::Reduce, op));
     for (along, operator) in scans.chain(reduces) {
@@ -183,8 +184,8 @@ fn one(
     }
     let operators = vec![Operator { op: element, neutral, comm: operator.comm }];
     let folds = match along {
-        Along::Reduce => Folds::reduce(operators),
-        Along::Scan => Folds::scan(operators),
+        Along::Reduce => ScanReduce::reduce(operators),
+        Along::Scan => ScanReduce::scan(operators),
     };
     let fold = as_they_are(ctx, outer, columns, &elements, folds);
     let pat = results(ctx, &fold);

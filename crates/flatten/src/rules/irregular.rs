@@ -21,8 +21,8 @@ use crate::context::{Ctx, atoms, row_slice};
 use crate::manifest::{Kind, Point};
 use crate::nest::{Nest, Segments};
 use crate::position::Position;
-use ir::folds::Folds;
 use ir::name::Name;
+use ir::scan_reduce::ScanReduce;
 use ir::soac::{Operator, Screma, Soac};
 use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Lambda, Param, Stm};
 use ir::types::{Dim, Type};
@@ -32,7 +32,7 @@ use prim::{BinOp, CmpOp, PrimType, Scalar};
 /// Returns true if nests are distributed into irregular statements at a position: outside all
 /// segops, where these cannot contain segops of their level.
 pub(super) fn goes(ctx: &Ctx<'_>, at: Position) -> bool {
-    let deep = ctx.mode.is_deep() && !ctx.even;
+    let deep = ctx.mode.is_full_depth() && !ctx.even;
     deep && at.around.is_none() && at.level.is_some() && !ctx.stack.nests()
 }
 
@@ -70,7 +70,7 @@ fn is_combinator(bound: Bound<'_>, stm: &Stm<Soacs>, s: &Screma) -> bool {
     };
     bound.is_variant(width)
         && stm.pat.iter().all(|param| row(&param.ty))
-        && s.folds.operators().all(|operator| {
+        && s.scan_reduce.operators().all(|operator| {
             operator.is_scalar()
                 && !bound.lambda_varies(&operator.op)
                 && (!operator.neutral.iter().any(|ne| bound.atom_varies(*ne))
@@ -146,15 +146,15 @@ impl Distribution<'_, '_> {
             return Err(PassError::bug("a width that does not vary"));
         };
         let own: Vec<_> = pat.into_iter().zip(own).collect();
-        let both = !s.folds.scans.is_empty() && !s.folds.reduces.is_empty();
+        let both = !s.scan_reduce.scans.is_empty() && !s.scan_reduce.reduces.is_empty();
         if both {
             let body = scan_and_reduce(ctx, &aux, s);
             return self.each(ctx, body, own, out);
         }
-        if s.folds.is_map() {
+        if s.scan_reduce.is_map() {
             return self.map(ctx, (width, s), own, aux, out);
         }
-        if regular::has_parallelism(&s.map.body) || s.folds.post.is_some() {
+        if regular::has_parallelism(&s.map.body) || s.scan_reduce.post.is_some() {
             let body = apart(ctx, &aux, s);
             return self.each(ctx, body, own, out);
         }
@@ -255,8 +255,8 @@ impl Distribution<'_, '_> {
         out: &mut Vec<Stm<Segs>>,
     ) -> Result<(), PassError> {
         let segments = self.segments(ctx, width.into(), &aux, out)?;
-        let reduces = s.folds.scans.is_empty();
-        let Screma { width: _, inputs, map, folds } = s;
+        let reduces = s.scan_reduce.scans.is_empty();
+        let Screma { width: _, inputs, map, scan_reduce: folds } = s;
         let operators = if reduces { folds.reduces } else { folds.scans };
         let (aux, checks) = self.certs(aux, &inputs);
         let checked = self.nest.child(checks.clone());
@@ -284,7 +284,7 @@ impl Distribution<'_, '_> {
         let neutrals: Vec<Vec<Atom>> = operators.iter().map(|op| op.neutral.clone()).collect();
         let flagged = operators.into_iter();
         let flagged = flagged.map(|operator| flagged_operator(ctx, &self.nest, operator));
-        let kind = Kind::Folds(Folds::scan(flagged.collect()));
+        let kind = Kind::Folds(ScanReduce::scan(flagged.collect()));
         let total = Some(Dim::Var(segments.total));
         let mut arrays = rows(ctx, "scanned", &types, total);
         let mapped = arrays.split_off(n_scanned);

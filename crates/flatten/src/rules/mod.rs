@@ -70,10 +70,10 @@ pub(crate) fn combinator(
     out: &mut Vec<Stm<Segs>>,
 ) -> Result<(), PassError> {
     match soac {
-        Soac::Screma(s) if !s.folds.operators().all(Operator::is_scalar) => {
+        Soac::Screma(s) if !s.scan_reduce.operators().all(Operator::is_scalar) => {
             interchange::arrays(ctx, nest, at, pat, aux, s, out)
         }
-        Soac::Screma(s) if s.folds.is_map() => {
+        Soac::Screma(s) if s.scan_reduce.is_map() => {
             let Screma { width, inputs, map, .. } = s;
             let inner = nest.with_map(ctx, width, &map.params, &inputs)?;
             versions::g3(ctx, &inner, at, pat, aux, (map.body, map.ret), out)

@@ -3,7 +3,7 @@
 
 use crate::context::Ctx;
 use crate::nest::Nest;
-use ir::seg::{Seg, SegKind, SegOp, outermost};
+use ir::seg::{Seg, SegKind, SegOp, outermost_segops};
 use ir::syntax::{Atom, Aux, BasicOp, Body, Stm};
 use ir::types::Dim;
 use ir::walk::{binders, with_stack};
@@ -151,7 +151,7 @@ pub(super) fn has(body: &Body<Segs>, level: u8) -> bool {
 pub(super) fn scans(body: &Body<Segs>, level: u8) -> bool {
     with_stack(|| {
         segs(body, level).any(|seg| {
-            let scans = matches!(&seg.kind, SegKind::Folds(folds) if !folds.scans.is_empty());
+            let scans = matches!(&seg.kind, SegKind::ScanReduce(folds) if !folds.scans.is_empty());
             scans || self::scans(&seg.body, level)
         })
     })
@@ -168,7 +168,7 @@ pub(super) fn is_irregular(body: &Body<Segs>, level: u8) -> bool {
 
 /// The outermost segops of a body that are at a level.
 fn segs(body: &Body<Segs>, level: u8) -> impl Iterator<Item = &Seg<Segs>> {
-    let all = outermost(body).into_iter();
+    let all = outermost_segops(body).into_iter();
     all.filter_map(move |op| match op {
         SegOp::Seg(seg) if seg.level == level => Some(seg),
         SegOp::Seg(_) | SegOp::WithAcc { .. } => None,

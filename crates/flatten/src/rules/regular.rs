@@ -3,8 +3,8 @@
 
 use super::irregular;
 use crate::nest::Nest;
-use ir::folds::Folds;
-use ir::interchange::operator_map;
+use ir::operator_map::operator_map;
+use ir::scan_reduce::ScanReduce;
 use ir::soac::{Operator, Screma, Soac};
 use ir::syntax::{Atom, Attr, BasicOp, Body, Exp, Lambda, LoopForm, Stm};
 use ir::types::{Dim, Type};
@@ -23,7 +23,7 @@ pub(super) fn only_redomaps(body: &Body<Soacs>) -> bool {
 }
 
 fn is_redomap(soac: &Soac) -> bool {
-    let Soac::Screma(Screma { map, folds, .. }) = soac else {
+    let Soac::Screma(Screma { map, scan_reduce: folds, .. }) = soac else {
         return false;
     };
     folds.scans.is_empty() && !folds.reduces.is_empty() && !map.body.stms.is_empty()
@@ -107,7 +107,7 @@ impl Bound<'_> {
     }
 
     /// Returns true if operators are nest-variant and no rule for irregular nests applies to them.
-    fn folds_vary(self, folds: &Folds<Soacs>) -> bool {
+    fn folds_vary(self, folds: &ScanReduce<Soacs>) -> bool {
         folds.operators().any(|operator| {
             self.lambda_varies(&operator.op)
                 || operator.neutral.iter().any(|ne| self.atom_varies(*ne))
@@ -136,7 +136,7 @@ impl Bound<'_> {
             return false;
         }
         match &stm.exp {
-            Exp::Op(Soac::Screma(Screma { width, inputs: _, map: _, folds })) => {
+            Exp::Op(Soac::Screma(Screma { width, inputs: _, map: _, scan_reduce: folds })) => {
                 !self.varies(*width) && !self.folds_vary(folds)
             }
             Exp::Op(Soac::Hist { width, ops, .. }) => {

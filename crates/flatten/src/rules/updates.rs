@@ -40,12 +40,12 @@ impl Distribution<'_, '_> {
                 let exp = scatter(ctx, (*array, value, slice), &param.ty, &aux)?;
                 Ok(vec![Stm { exp, aux, ..stm }])
             }
-            (Exp::Op(Soac::Screma(s)), _) if !bound.varies(s.width) && s.folds.post.is_none() => {
+            (Exp::Op(Soac::Screma(s)), _) if !bound.varies(s.width) && s.scan_reduce.post.is_none() => {
                 let varies = |operator: &Operator<Soacs>| {
                     operator.neutral.iter().any(|ne| bound.atom_varies(*ne))
                         && irregular::neutral(&operator.op).is_some()
                 };
-                if s.folds.operators().any(varies) {
+                if s.scan_reduce.operators().any(varies) {
                     Ok(from_neutral(ctx, stm, &varies))
                 } else {
                     Ok(vec![stm])
@@ -81,12 +81,12 @@ fn from_neutral(
         return vec![stm];
     };
     let width = s.width;
-    let n_reduced = s.folds.n_reduced();
+    let n_reduced = s.scan_reduce.n_reduced();
     let reduced = 0..n_reduced;
-    let scanned = n_reduced..n_reduced + s.folds.n_scanned();
+    let scanned = n_reduced..n_reduced + s.scan_reduce.n_scanned();
     let mut after = Vec::new();
     for (operators, places, scans) in
-        [(&mut s.folds.reduces, reduced, false), (&mut s.folds.scans, scanned, true)]
+        [(&mut s.scan_reduce.reduces, reduced, false), (&mut s.scan_reduce.scans, scanned, true)]
     {
         let mut places = places;
         for operator in operators {
@@ -246,10 +246,10 @@ pub(super) fn destinations(
         return Ok(ops);
     }
     let mut all = Vec::with_capacity(ops.len());
-    for HistOp { shape, dests, op } in ops {
+    for HistOp { shape, destinations: dests, op } in ops {
         let dests = dests.into_iter();
         let dests = dests.map(|dest| array_of(ctx, nest, at, dest.into(), aux, out));
-        all.push(HistOp { shape, dests: dests.collect::<Result<_, _>>()?, op });
+        all.push(HistOp { shape, destinations: dests.collect::<Result<_, _>>()?, op });
     }
     Ok(all)
 }

@@ -27,7 +27,7 @@ use crate::manifest::{self, Point};
 use crate::nest::Nest;
 use crate::position::Position;
 use ir::attrs::Versions;
-use ir::seg::{SegOp, outermost};
+use ir::seg::{SegOp, outermost_segops};
 use ir::syntax::{Atom, Attr, Aux, BasicOp, Body, Exp, Param, Stm};
 use ir::tunable::{Rule, TunableId};
 use ir::types::Type;
@@ -139,7 +139,7 @@ pub(super) fn inside_choice<T>(
 /// Records that a nest has no versions, as the limit of nested choices is reached.
 pub(super) fn note_limit(ctx: &mut Ctx<'_>, aux: &Aux) {
     let most = ctx.stack.most_choices();
-    ctx.note_decision(aux, |_| ir::decision::Kind::NoVersions { most });
+    ctx.note_decision(aux, |_| ir::remark::RemarkKind::ChoicesTooDeep { most });
 }
 
 /// Returns true if segops at the position's level may contain segops of that level.
@@ -293,7 +293,7 @@ fn middle(
         ctx.beside = around;
         Ok(())
     })?;
-    let Some(SegOp::Seg(seg)) = outermost(&body).first() else {
+    let Some(SegOp::Seg(seg)) = outermost_segops(&body).first() else {
         return Ok(None);
     };
     let seg = &seg.body;

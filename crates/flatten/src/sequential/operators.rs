@@ -7,7 +7,7 @@ use super::{bind, bound, inline};
 use crate::context::{Ctx, atoms, row_slice};
 use ir::PassError;
 use ir::Soacs;
-use ir::interchange::{element_operator, operator_map};
+use ir::operator_map::{element_operator, operator_map};
 use ir::soac::Operator;
 use ir::syntax::{Atom, Aux, BasicOp, Body, DimIndex, Exp, LoopForm, LoopParam, Param, Stm};
 use ir::types::Type;

@@ -300,7 +300,7 @@ impl<'p> Machine<'p> {
                 let tunable = tunable.filter(|tunable| tunable.class != Class::Size);
                 if let (Some(listener), Some(tunable)) = (self.tunables.listener, tunable) {
                     let name = &tunable.name;
-                    listener(Comparison { name, size, least });
+                    listener(Comparison { name, size, threshold: least });
                 }
                 Ok(())
             }

@@ -141,7 +141,7 @@ impl Memory {
             return match block.space {
                 Space::Host => bug("a thread touches the host's memory"),
                 Space::Private | Space::Registers => Ok(()),
-                Space::Device | Space::Scratchpad => kernel.note(&mut block.touched, known, bytes, access),
+                Space::Device | Space::Shared => kernel.note(&mut block.touched, known, bytes, access),
             };
         }
         self.races.note(&mut block.shadow, known, bytes, access)

@@ -3,7 +3,7 @@
 use super::function::Gen;
 use super::{Callee, var_type};
 use crate::syntax::{Arg, Check, Expr, For, How, Stmt, Var, VarType};
-use ir::facts::Mark;
+use ir::facts::FactFlag;
 use ir::mem::MemOp;
 use ir::name::{FunName, Name, Prov};
 use ir::seg::SegOp;
@@ -67,7 +67,7 @@ impl Gen<'_, '_> {
             },
             Exp::If { cond, then_body, else_body } => self.branch(&stm.pat, *cond, then_body, else_body),
             Exp::Loop { params, form, body } => {
-                let independent = stm.aux.facts.has(Mark::Independent);
+                let independent = stm.aux.facts.has(FactFlag::Independent);
                 self.repeat(&stm.pat, params, *form, body, independent)
             }
             Exp::Apply { fun, args } => self.call(&stm.pat, fun, args, stm.aux.prov),
@@ -101,7 +101,7 @@ impl Gen<'_, '_> {
                 self.emit(Stmt::Frame { buffer, elem: PrimType::I64, count });
                 Ok(())
             }
-            Space::Scratchpad => {
+            Space::Shared => {
                 let room = self.scratchpad.rooms.get(&pat.name).copied();
                 let room = room.ok_or_else(|| PassError::bug("a part of no scratchpad"))?;
                 self.set_var(pat.name, room);

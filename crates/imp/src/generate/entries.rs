@@ -76,7 +76,7 @@ fn new_var(function: &mut Function, info: VarInfo) -> Var {
 /// ABI has them after it.
 fn word_order(opaques: &OpaqueTypes, values: &[EntryValue], vars: &[Var]) -> Option<Vec<Var>> {
     let (mut rest, mut out) = (vars, Vec::with_capacity(vars.len()));
-    for (leaf, _) in opaques.spread(values) {
+    for (leaf, _) in opaques.flatten_values(values) {
         let (own, others) = rest.split_at_checked(leaf.n_values())?;
         let (value, sizes) = own.split_last()?;
         out.push(*value);

@@ -10,11 +10,11 @@ use crate::syntax::{
     Access, Check, CheckId, Code, Expr, For, Function as ImpFunction, How, Region, Stmt, Var, VarInfo,
     VarType,
 };
-use ir::decision::Kind;
 use ir::fuel::Fuel;
 use ir::mem::{Block, Blocks, Lmad, MemAnn};
 use ir::name::{Name, SrcLoc};
 use ir::poly::Poly;
+use ir::remark::RemarkKind;
 use ir::syntax::{Atom, Attr, DimIndex, Function, Param};
 use ir::types::{Dim, Type};
 use ir::{Context, Mems, PassError, Prov, version};
@@ -123,12 +123,12 @@ pub(crate) fn generate(
     let body = g.lists.pop().unwrap_or_default();
     let has = |attr| function.attrs.has(&attr);
     let inline = !recursive && !has(Attr::NoInline) && (has(Attr::Inline) || small(&body));
-    if context.options.account {
+    if context.options.remarks {
         for (var, prov) in g.counters {
             let hint = g.vars.get(var.index()).map_or("?", |info| &*info.hint);
             let counter = Arc::from(format!("{hint}_{}", var.0));
             let places = function.provs.stack(prov);
-            context.decide(&function.name.0, places, Kind::Counted { counter });
+            context.remark(&function.name.0, places, RemarkKind::Loop { counter });
         }
     }
     let made = ImpFunction {

@@ -87,7 +87,7 @@ pub fn generate(program: &ir::Program<Mems>, context: &mut Context) -> Result<Pr
         ids,
         recursive: FxHashSet::default(),
         tunables: Numbers::default(),
-        machine: program.stack,
+        machine: program.levels,
         device: context.options.device,
     };
     let tunables = shared.tunables.of(program);

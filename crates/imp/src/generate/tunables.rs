@@ -5,7 +5,7 @@ use super::expr::compare;
 use super::function::Gen;
 use crate::syntax::{Expr, Tunable, TunableId};
 use ir::name::FunName;
-use ir::tunable::{Class, NOT_GIVEN};
+use ir::tunable::{Class, UNSET};
 use ir::{Mems, PassError};
 use prim::{CmpOp, PrimType};
 use rustc_hash::FxHashMap;
@@ -39,8 +39,8 @@ impl Numbers {
                 self.of.insert(function.name.clone(), numbers);
             }
         }
-        for name in ir::tunable::user(program) {
-            table.push(Tunable { name: Arc::clone(&name), class: Class::User, default: NOT_GIVEN });
+        for name in ir::tunable::user_params(program) {
+            table.push(Tunable { name: Arc::clone(&name), class: Class::User, default: UNSET });
             self.user.insert(name, TunableId(table.len() as u32 - 1));
         }
         table
@@ -60,7 +60,7 @@ impl Gen<'_, '_> {
     pub(super) fn param(&self, name: &str, default: Expr) -> Result<Expr, PassError> {
         let id = self.shared.tunables.user.get(name).copied();
         let id = id.ok_or_else(|| PassError::bug("a parameter without a number"))?;
-        let none = compare(CmpOp::Eq, Expr::Tunable(id), Expr::i64(NOT_GIVEN));
+        let none = compare(CmpOp::Eq, Expr::Tunable(id), Expr::i64(UNSET));
         let value = Box::new(Expr::Tunable(id));
         Ok(Expr::Select(PrimType::I64, Box::new(none), Box::new(default), value))
     }

@@ -16,8 +16,8 @@ use crate::divider::shares_roots;
 use crate::places::Places;
 use crate::syntax::{Expr, For, Function, How, Stmt, VarInfo};
 use crate::walk::{each_part, each_stmt};
-use ir::decision::{Cycles, Kind, NoLanes};
-use ir::{Context, Lanes};
+use ir::remark::{Cycles, NotVectorised, RemarkKind};
+use ir::{Context, VectorLanes};
 use prim::{BinOp, PrimType, Scalar};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
@@ -82,19 +82,19 @@ struct Planner<'a> {
     vars: &'a [VarInfo],
     places: &'a Places,
     likely: Likely,
-    lanes: Lanes,
+    lanes: VectorLanes,
     machine: Machine,
     chosen: Vec<Chosen>,
     twins: BTreeMap<u32, Twin>,
     /// One for each independent loop, inner ones first.
-    decisions: Vec<Kind>,
+    decisions: Vec<RemarkKind>,
     nest: usize,
 }
 
 /// The plan for a function.
 pub(super) struct Plan {
     chosen: Vec<Chosen>,
-    decisions: Vec<Kind>,
+    decisions: Vec<RemarkKind>,
     /// Versions of loops in lanes, by their numbers: with fewer iterations than the bound, the loop
     /// is faster scalar, or with lanes for its inner loops.
     pub(super) twins: BTreeMap<u32, Twin>,
@@ -125,13 +125,13 @@ impl Plan {
         for chosen in self.chosen {
             if context.fuel.take() {
                 widths.insert(chosen.at, chosen.lanes);
-            } else if let Kind::Lanes { counter, .. } = &self.decisions[chosen.decision] {
+            } else if let RemarkKind::Vectorised { counter, .. } = &self.decisions[chosen.decision] {
                 self.decisions[chosen.decision] =
-                    Kind::NoLanes { counter: counter.clone(), why: NoLanes::Fuel };
+                    RemarkKind::NotVectorisedReason { counter: counter.clone(), why: NotVectorised::Fuel };
             }
         }
         for kind in self.decisions {
-            context.decide(&function.name, Vec::new(), kind);
+            context.remark(&function.name, Vec::new(), kind);
         }
         widths
     }
@@ -202,21 +202,24 @@ impl Planner<'_> {
             return cost;
         }
         let forced = match self.lanes {
-            Lanes::Off | Lanes::Auto => None,
-            Lanes::Width(lanes) => Some(lanes),
+            VectorLanes::Off | VectorLanes::Auto => None,
+            VectorLanes::Width(lanes) => Some(lanes),
         };
-        let candidate =
-            if self.nest < MAX_NEST { self.candidate(f, at, forced) } else { Err(NoLanes::Nested) };
+        let candidate = if self.nest < MAX_NEST {
+            self.candidate(f, at, forced)
+        } else {
+            Err(NotVectorised::NestedTooDeep)
+        };
         let Candidate { lanes, cost: vector, left } = match candidate {
             Ok(candidate) => candidate,
             Err(reason) => {
-                let is_carried = matches!(reason, NoLanes::Carried(_));
+                let is_carried = matches!(reason, NotVectorised::Carried(_));
                 let reason = if !is_carried || !plain || !is_reduction(&f.body) {
                     reason
                 } else if has_instructions(&f.body, self.machine) && self.reduction(f, at).is_some() {
-                    NoLanes::Plain
+                    NotVectorised::LlvmVectorises
                 } else {
-                    NoLanes::Reduction
+                    NotVectorised::LlvmVectorisesReduction
                 };
                 self.no_lanes(f, reason);
                 return cost;
@@ -224,13 +227,13 @@ impl Planner<'_> {
         };
         let inside = self.chosen.len() > before;
         if left && forced.is_none() && body < HEAVY {
-            self.no_lanes(f, NoLanes::Plain);
+            self.no_lanes(f, NotVectorised::LlvmVectorises);
             return cost.min(vector);
         }
         let better = if forced.is_some() && !inside { true } else { vector < WORTH * cost };
         let gain = Cycles { vector: vector.round() as u64, scalar: cost.round() as u64 };
         if !better {
-            self.no_lanes(f, NoLanes::NotWorth(gain));
+            self.no_lanes(f, NotVectorised::NotProfitable(gain));
             return cost;
         }
         let counter = self.counter(f);
@@ -239,8 +242,11 @@ impl Planner<'_> {
         for chosen in self.chosen.drain(before..) {
             self.twins.remove(&chosen.at);
             let decision = &mut self.decisions[chosen.decision];
-            if let Kind::Lanes { counter: inner, .. } = decision {
-                *decision = Kind::NoLanes { counter: inner.clone(), why: NoLanes::Around(counter.clone()) };
+            if let RemarkKind::Vectorised { counter: inner, .. } = decision {
+                *decision = RemarkKind::NotVectorisedReason {
+                    counter: inner.clone(),
+                    why: NotVectorised::OuterVectorised(counter.clone()),
+                };
             }
         }
         let half_loses = 2.0 * least > f64::from(lanes);
@@ -250,7 +256,7 @@ impl Planner<'_> {
             self.twins.insert(at, Twin::Few((least as i64).min(lanes.into())));
         }
         self.chosen.push(Chosen { at, lanes, decision: self.decisions.len() });
-        self.decisions.push(Kind::Lanes { counter, lanes, gain });
+        self.decisions.push(RemarkKind::Vectorised { counter, lanes, gain });
         vector
     }
 
@@ -259,13 +265,13 @@ impl Planner<'_> {
         Arc::from(format!("{hint}_{}", f.var.0))
     }
 
-    fn no_lanes(&mut self, f: &For, why: NoLanes) {
+    fn no_lanes(&mut self, f: &For, why: NotVectorised) {
         let counter = self.counter(f);
-        self.decisions.push(Kind::NoLanes { counter, why });
+        self.decisions.push(RemarkKind::NotVectorisedReason { counter, why });
     }
 
     /// The width of a loop in lanes and its cost then, or the reason why it is not possible.
-    fn candidate(&self, f: &For, at: u32, forced: Option<u32>) -> Result<Candidate, NoLanes> {
+    fn candidate(&self, f: &For, at: u32, forced: Option<u32>) -> Result<Candidate, NotVectorised> {
         let mut shapes = examine(self.vars, self.places, f, at)?;
         analyse(&mut shapes, self.places, f, at)?;
         shapes.check_extents()?;

@@ -4,7 +4,7 @@ use super::value::{Private, Shapes};
 use crate::places::Places;
 use crate::syntax::{Arg, Expr, For, Stmt, Var, VarInfo, VarType};
 use crate::walk::{Use, names};
-use ir::decision::{NoLanes, PrivateUse};
+use ir::remark::{NotVectorised, PrivateUse};
 use prim::PrimType;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
@@ -35,10 +35,10 @@ pub(super) fn examine<'a>(
     places: &Places,
     f: &For,
     at: u32,
-) -> Result<Shapes<'a>, NoLanes> {
+) -> Result<Shapes<'a>, NotVectorised> {
     let counter = vars.get(f.var.index()).map(|info| info.ty);
     if counter != Some(VarType::Scalar(PrimType::I64)) {
-        return Err(NoLanes::Counter);
+        return Err(NotVectorised::Counter);
     }
     let mut body = Body {
         vars,
@@ -71,12 +71,12 @@ pub(super) fn examine<'a>(
 
 impl Shapes<'_> {
     /// Refuses private arrays whose sizes differ from lane to lane.
-    pub(super) fn check_extents(&self) -> Result<(), NoLanes> {
+    pub(super) fn check_extents(&self) -> Result<(), NotVectorised> {
         let same = |size: &Expr| self.value(size).is_uniform();
         if self.extents.iter().all(same) {
             return Ok(());
         }
-        Err(NoLanes::Allocates)
+        Err(NotVectorised::Allocates)
     }
 
     /// Halves the number of lanes while private arrays are too large for it, down to two.
@@ -87,11 +87,11 @@ impl Shapes<'_> {
     }
 
     /// Refuses private arrays that are too large for this number of lanes.
-    pub(super) fn check_private(&self) -> Result<(), NoLanes> {
+    pub(super) fn check_private(&self) -> Result<(), NotVectorised> {
         if self.bytes.saturating_mul(u64::from(self.lanes)) <= PRIVATE_BYTES {
             return Ok(());
         }
-        Err(NoLanes::Private { bytes: self.bytes, lanes: self.lanes })
+        Err(NotVectorised::Private { bytes: self.bytes, lanes: self.lanes })
     }
 }
 
@@ -122,13 +122,13 @@ impl Body<'_> {
         });
     }
 
-    fn set(&mut self, var: Var) -> Result<(), NoLanes> {
+    fn set(&mut self, var: Var) -> Result<(), NotVectorised> {
         let info = self.vars.get(var.index());
         if info.is_none_or(|info| matches!(info.ty, VarType::Vector(..))) {
-            return Err(NoLanes::Already);
+            return Err(NotVectorised::Already);
         }
         if !self.places.local(var, self.from, self.to) {
-            return Err(NoLanes::Shared(self.hint(var)));
+            return Err(NotVectorised::Shared(self.hint(var)));
         }
         if self.assigned.insert(var) {
             self.trail.push(var);
@@ -137,7 +137,10 @@ impl Body<'_> {
     }
 
     /// The variables set by `f`, which are then no longer `assigned`.
-    fn tried(&mut self, f: impl FnOnce(&mut Self) -> Result<(), NoLanes>) -> Result<Vec<Var>, NoLanes> {
+    fn tried(
+        &mut self,
+        f: impl FnOnce(&mut Self) -> Result<(), NotVectorised>,
+    ) -> Result<Vec<Var>, NotVectorised> {
         let before = self.trail.len();
         f(self)?;
         let set = self.trail.split_off(before);
@@ -147,11 +150,11 @@ impl Body<'_> {
         Ok(set)
     }
 
-    fn block(&mut self, stmts: &[Stmt]) -> Result<(), NoLanes> {
+    fn block(&mut self, stmts: &[Stmt]) -> Result<(), NotVectorised> {
         stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || stmts.iter().try_for_each(|stmt| self.stmt(stmt)))
     }
 
-    fn stmt(&mut self, stmt: &Stmt) -> Result<(), NoLanes> {
+    fn stmt(&mut self, stmt: &Stmt) -> Result<(), NotVectorised> {
         let mut problem = Ok(());
         names(stmt, &mut |var, used| {
             if problem.is_err() {
@@ -160,7 +163,7 @@ impl Body<'_> {
             problem = match used {
                 Use::Sets => self.set(var),
                 Use::Reads if self.own.contains(&var) && !self.assigned.contains(&var) => {
-                    Err(NoLanes::Carried(self.hint(var)))
+                    Err(NotVectorised::Carried(self.hint(var)))
                 }
                 Use::Reads => Ok(()),
             };
@@ -181,7 +184,7 @@ impl Body<'_> {
                         Ok(())
                     }
                     (None, None) => Ok(()),
-                    _ => Err(NoLanes::PrivateUse(PrivateUse::Names)),
+                    _ => Err(NotVectorised::PrivateUse(PrivateUse::Aliased)),
                 }
             }
             Stmt::Copy { to, from, elem, extents, plan: _ } => {
@@ -200,10 +203,10 @@ impl Body<'_> {
             Stmt::While(_, body) => self.tried(|this| this.block(body)).map(|_| ()),
             Stmt::For(f) => {
                 if f.how.launch().is_some() || f.how.is_kernel() {
-                    return Err(NoLanes::Tasks);
+                    return Err(NotVectorised::Tasks);
                 }
                 if self.places.leader(f.var).is_none_or(|first| first <= self.from) {
-                    return Err(NoLanes::CounterOutside);
+                    return Err(NotVectorised::CounterOutside);
                 }
                 self.tried(|this| this.block(&f.body)).map(|_| ())
             }
@@ -214,8 +217,8 @@ impl Body<'_> {
                 let private =
                     args.iter().any(|arg| matches!(arg, Arg::Buffer(var) if self.private.contains_key(var)));
                 match (buffers, private) {
-                    (true, _) => Err(NoLanes::Call),
-                    (_, true) => Err(NoLanes::PrivateUse(PrivateUse::Given)),
+                    (true, _) => Err(NotVectorised::Call),
+                    (_, true) => Err(NotVectorised::PrivateUse(PrivateUse::PassedToCall)),
                     (false, false) => Ok(()),
                 }
             }
@@ -225,9 +228,9 @@ impl Body<'_> {
                 Ok(())
             }
             Stmt::Release(buffer) if self.private.contains_key(buffer) => Ok(()),
-            Stmt::Share(..) | Stmt::Release(_) | Stmt::Slots(_) => Err(NoLanes::Allocates),
-            Stmt::WriteGlobal(..) | Stmt::Device(_) => Err(NoLanes::Globals),
-            Stmt::LoadLanes { .. } | Stmt::StoreLanes { .. } => Err(NoLanes::Already),
+            Stmt::Share(..) | Stmt::Release(_) | Stmt::Slots(_) => Err(NotVectorised::Allocates),
+            Stmt::WriteGlobal(..) | Stmt::Device(_) => Err(NotVectorised::Globals),
+            Stmt::LoadLanes { .. } | Stmt::StoreLanes { .. } => Err(NotVectorised::Already),
             Stmt::Set(..)
             | Stmt::ConstData(..)
             | Stmt::Check { .. }
@@ -236,12 +239,12 @@ impl Body<'_> {
         }
     }
 
-    fn access(&mut self, buffer: Var, elem: PrimType) -> Result<(), NoLanes> {
+    fn access(&mut self, buffer: Var, elem: PrimType) -> Result<(), NotVectorised> {
         let Some(private) = self.private.get(&buffer) else {
             return Ok(());
         };
         if *self.sizes.entry(private.root).or_insert(elem.size()) != elem.size() {
-            return Err(NoLanes::PrivateUse(PrivateUse::Sizes));
+            return Err(NotVectorised::PrivateUse(PrivateUse::Sizes));
         }
         Ok(())
     }

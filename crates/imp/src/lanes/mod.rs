@@ -63,13 +63,13 @@ mod vary;
 use crate::captures;
 use crate::places::Places;
 use crate::syntax::{For, Function, How, Program, Stmt, Var, VarInfo, VarType};
-use ir::{Context, Lanes};
+use ir::{Context, VectorLanes};
 use rustc_hash::FxHashMap;
 use target::Machine;
 
 /// Vectorises loops where that pays, each for one unit of fuel.
 pub fn vectorise(mut program: Program, context: &mut Context) -> Program {
-    if context.options.lanes != Lanes::Off {
+    if context.options.lanes != VectorLanes::Off {
         program.functions = context.over(program.functions, |mut function, own| {
             vectorise_function(&mut function, own);
             function
@@ -79,7 +79,7 @@ pub fn vectorise(mut program: Program, context: &mut Context) -> Program {
 }
 
 fn vectorise_function(function: &mut Function, context: &mut Context) {
-    if context.fuel.is_gone() {
+    if context.fuel.is_exhausted() {
         return;
     }
     expand::expand(function);

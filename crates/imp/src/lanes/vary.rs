@@ -8,7 +8,7 @@
 use super::value::{Shape, Shapes, Stride};
 use crate::places::Places;
 use crate::syntax::{Arg, For, How, Stmt, Var};
-use ir::decision::NoLanes;
+use ir::remark::NotVectorised;
 
 /// A part of the body in which only some lanes are active.
 #[derive(Clone, Copy, Debug)]
@@ -47,11 +47,16 @@ struct Walk<'s, 'a> {
     shapes: &'s mut Shapes<'a>,
     places: &'s Places,
     changed: bool,
-    problem: Option<NoLanes>,
+    problem: Option<NotVectorised>,
 }
 
 /// Infers the shapes of all variables of the loop with number `at`.
-pub(super) fn analyse(shapes: &mut Shapes<'_>, places: &Places, f: &For, at: u32) -> Result<(), NoLanes> {
+pub(super) fn analyse(
+    shapes: &mut Shapes<'_>,
+    places: &Places,
+    f: &For,
+    at: u32,
+) -> Result<(), NotVectorised> {
     let counter = Shape::Affine(Stride::Const(1));
     shapes.known.insert(f.var, counter);
     for _ in 0..MAX_ROUNDS {
@@ -64,7 +69,7 @@ pub(super) fn analyse(shapes: &mut Shapes<'_>, places: &Places, f: &For, at: u32
             return Ok(());
         }
     }
-    Err(NoLanes::Entangled)
+    Err(NotVectorised::DependencesTooComplex)
 }
 
 impl Walk<'_, '_> {
@@ -73,7 +78,7 @@ impl Walk<'_, '_> {
         let is_buffer = self.shapes.vars.get(var.index()).is_some_and(|info| info.ty.is_buffer());
         if is_buffer {
             if keeps {
-                self.problem = Some(NoLanes::Buffers);
+                self.problem = Some(NotVectorised::Buffers);
             }
             return;
         }

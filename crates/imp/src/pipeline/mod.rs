@@ -43,7 +43,7 @@ use crate::walk::each_stmt;
 use copy::Renamed;
 use cut::Cut;
 use graph::Graph;
-use ir::{Context, Fuel, Lanes};
+use ir::{Context, Fuel, VectorLanes};
 use prim::{BinOp, CmpOp, Scalar};
 use rustc_hash::FxHashSet;
 use std::rc::Rc;
@@ -63,7 +63,7 @@ const MOST_NESTED: u32 = 8;
 /// have their final form now.
 pub fn pipeline(mut program: Program, context: &mut Context) -> Program {
     let machine = context.options.machine;
-    if context.options.lanes == Lanes::Off {
+    if context.options.lanes == VectorLanes::Off {
         return program;
     }
     program.functions = context.over(program.functions, |mut function, own| {

@@ -94,7 +94,7 @@ impl<'a> Walk<'a> {
         let Some(space) = self.space(var) else { return };
         let reached = match space {
             Space::Host => who.is_host(),
-            Space::Device | Space::Scratchpad | Space::Private => !who.is_host(),
+            Space::Device | Space::Shared | Space::Private => !who.is_host(),
             Space::Registers => false,
         };
         if !reached {
@@ -272,7 +272,7 @@ impl<'a> Walk<'a> {
 
     /// Checks an element that several threads access.
     fn shared(&mut self, access: &Access) {
-        let spaces = [Space::Device, Space::Scratchpad];
+        let spaces = [Space::Device, Space::Shared];
         self.made(access.buffer, &spaces, "changed atomically");
     }
 
@@ -304,7 +304,7 @@ impl<'a> Walk<'a> {
             self.error("a kernel owns blocks or takes pieces");
         }
         for pad in &launch.pads {
-            self.made(pad.buffer, &[Space::Scratchpad], "an array of a block");
+            self.made(pad.buffer, &[Space::Shared], "an array of a block");
             if !launch.locals.contains(&pad.buffer) {
                 let name = self.name(pad.buffer);
                 self.error(format!("{name} does not belong to a block"));
@@ -324,7 +324,7 @@ impl<'a> Walk<'a> {
             match stmt {
                 Stmt::Set(_, value) => self.value(value, Who::Thread),
                 Stmt::Frame { buffer, elem, count } => {
-                    self.made(*buffer, &[Space::Scratchpad], "an array of a block");
+                    self.made(*buffer, &[Space::Shared], "an array of a block");
                     bytes = bytes.saturating_add(elem.size().saturating_mul(*count));
                 }
                 Stmt::Load(..)

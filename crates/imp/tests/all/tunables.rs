@@ -56,7 +56,7 @@ thread_local! {
     static SEEN: RefCell<Vec<(String, i64, i64)>> = const { RefCell::new(Vec::new()) };
 }
 
-fn note(Comparison { name, size, least }: Comparison<'_>) {
+fn note(Comparison { name, size, threshold: least }: Comparison<'_>) {
     SEEN.with_borrow_mut(|seen| seen.push((name.to_owned(), size, least)));
 }
 
@@ -121,7 +121,7 @@ fn lanes_compare_each_and_tell_each() {
     let plain = parse(text).expect("it parses");
     assert_eq!(verify(&plain), Ok(()));
     let mut context =
-        ir::Context::new(None, ir::Options { lanes: ir::Lanes::Width(8), ..ir::Options::default() });
+        ir::Context::new(None, ir::Options { lanes: ir::VectorLanes::Width(8), ..ir::Options::default() });
     let lanes = imp::lanes::vectorise(plain.clone(), &mut context);
     assert_eq!(verify(&lanes), Ok(()));
     let shown = print(&lanes);

@@ -1,6 +1,6 @@
 //! The source syntax of attributes, and the rules by which they merge.
 
-use super::{Attr, Attrs, Heir, Versions, WRITTEN};
+use super::{Attr, Attrs, Inheritor, SPELLINGS, Versions};
 use std::sync::Arc;
 
 fn attrs(text: &str) -> Attrs {
@@ -14,7 +14,7 @@ fn text(attrs: &Attrs) -> String {
 
 #[test]
 fn written_forms_are_read_back() {
-    for (text, attr) in &WRITTEN {
+    for (text, attr) in &SPELLINGS {
         assert_eq!((&Attr::of(text), &attr.to_string()[..]), (attr, *text));
     }
     for text in ["lent", "unroll(4)", "incremental_inline", "flattening", ""] {
@@ -49,7 +49,7 @@ fn fusion_keeps_what_restricts_and_drops_what_permits() {
 
 #[test]
 fn one_that_does_for_two_is_as_safe_as_both() {
-    let equal = |a, b| text(&Attrs::of_equal(&attrs(a), &attrs(b)));
+    let equal = |a, b| text(&Attrs::merged_equal(&attrs(a), &attrs(b)));
     assert_eq!(equal("", "warn(safety_checks)"), "warn(safety_checks)");
     assert_eq!(equal("unsafe", ""), "");
     assert_eq!(equal("unsafe", "unsafe"), "unsafe");
@@ -58,15 +58,15 @@ fn one_that_does_for_two_is_as_safe_as_both() {
 
 #[test]
 fn bodies_inherit_what_was_meant_for_them() {
-    let all: Attrs = (WRITTEN.iter().map(|(_, attr)| attr.clone())).chain([Attr::of("mine")]).collect();
-    assert_eq!(text(&all.heritage(Heir::Check)), "unsafe warn(safety_checks)");
+    let all: Attrs = (SPELLINGS.iter().map(|(_, attr)| attr.clone())).chain([Attr::of("mine")]).collect();
+    assert_eq!(text(&all.inherited_by(Inheritor::Check)), "unsafe warn(safety_checks)");
     let operations = "sequential sequential_outer sequential_inner flattening(no_outer) \
         flattening(no_intra) flattening(only_intra) flattening(only_inner) \
         flattening(sequentialise_nonuniform)";
-    assert_eq!(text(&all.heritage(Heir::Operation)), operations);
+    assert_eq!(text(&all.inherited_by(Inheritor::Operation)), operations);
     let calls = format!("{operations} unsafe warn(safety_checks)");
-    assert_eq!(text(&all.heritage(Heir::Call)), calls);
+    assert_eq!(text(&all.inherited_by(Inheritor::Call)), calls);
     let mut heir = attrs("unroll sequential");
-    heir.inherit(&all.heritage(Heir::Check));
+    heir.inherit(&all.inherited_by(Inheritor::Check));
     assert_eq!(text(&heir), "unroll sequential unsafe warn(safety_checks)");
 }

@@ -7,7 +7,7 @@
 pub use super::buffer::Buffer;
 
 use super::block::{Block, BlockRef, Stamp};
-use super::buffer::Store;
+use super::buffer::PartialBuffer;
 use super::view::{Index, Sizes, View};
 use super::{ErrorClass, EvalError, MAX_ARRAY_BYTES};
 use prim::{PrimType, Scalar};
@@ -31,12 +31,12 @@ struct Inner {
 /// The memory of which an array is a view.
 #[derive(Clone, Debug)]
 enum Data {
-    Own(Rc<Store>),
+    Own(Rc<PartialBuffer>),
     /// Its elements must not have been written since this time.
-    Placed {
+    InBlock {
         block: BlockRef,
         elem: PrimType,
-        born: u32,
+        owned_since: u32,
     },
 }
 
@@ -68,7 +68,7 @@ pub(super) fn checked_count(shape: &[i64], elem: PrimType) -> Result<usize, Eval
     Ok(count as usize)
 }
 
-fn nobody_wrote<T>() -> Result<T, EvalError> {
+fn read_of_unwritten<T>() -> Result<T, EvalError> {
     Err(EvalError::bug("an element is read, but nobody wrote it"))
 }
 
@@ -79,18 +79,18 @@ impl Array {
     }
 
     /// The elements in this shape, row-major; `None` unless their number matches.
-    pub(super) fn of(shape: &[i64], data: Store) -> Option<Self> {
+    pub(super) fn of(shape: &[i64], data: PartialBuffer) -> Option<Self> {
         let count = checked_count(shape, data.data.elem()).ok()?;
         (count == data.data.len()).then(|| Self::owning(data, SmallVec::from_slice(shape)))
     }
 
-    fn owning(data: Store, shape: Sizes) -> Self {
+    fn owning(data: PartialBuffer, shape: Sizes) -> Self {
         Self(Rc::new(Inner { data: Data::Own(Rc::new(data)), view: View::whole(shape) }))
     }
 
     /// The array at this location of a block, with its current elements.
-    pub(super) fn placed(block: BlockRef, elem: PrimType, view: View) -> Self {
-        let data = Data::Placed { block, elem, born: 0 };
+    pub(super) fn in_block_at(block: BlockRef, elem: PrimType, view: View) -> Self {
+        let data = Data::InBlock { block, elem, owned_since: 0 };
         Self(Rc::new(Inner { data, view }))
     }
 
@@ -129,7 +129,7 @@ impl Array {
         let mut values = Vec::with_capacity(self.0.view.count());
         match &self.0.data {
             Data::Own(store) => self.0.view.each(|i| values.extend(store.data.get(i))),
-            Data::Placed { block, elem, born } => {
+            Data::InBlock { block, elem, owned_since: born } => {
                 let block = block.borrow();
                 let value = |i: usize| block.get(i as i64, *elem, *born);
                 self.0.view.each(|i| values.extend(value(i).ok()));
@@ -142,7 +142,7 @@ impl Array {
     pub fn elem(&self) -> PrimType {
         match &self.0.data {
             Data::Own(store) => store.data.elem(),
-            Data::Placed { elem, .. } => *elem,
+            Data::InBlock { elem, .. } => *elem,
         }
     }
 
@@ -155,12 +155,12 @@ impl Array {
     pub(super) fn block(&self) -> Option<&BlockRef> {
         match &self.0.data {
             Data::Own(_) => None,
-            Data::Placed { block, .. } => Some(block),
+            Data::InBlock { block, .. } => Some(block),
         }
     }
 
     /// Returns true if both have the same location in the same block.
-    pub(super) fn same_place(&self, other: &Self) -> bool {
+    pub(super) fn same_location(&self, other: &Self) -> bool {
         match (self.block(), other.block()) {
             (Some(a), Some(b)) => Rc::ptr_eq(a, b) && self.0.view.same(&other.0.view),
             _ => false,
@@ -168,20 +168,20 @@ impl Array {
     }
 
     /// Returns true if it is row-major from the start of its block, or in no block.
-    pub(super) fn at_start(&self) -> bool {
+    pub(super) fn is_row_major_at_start(&self) -> bool {
         self.block().is_none() || self.0.view.same(&View::whole(self.0.view.shape.clone()))
     }
 
     /// Takes ownership of the elements at its location at this time.
-    pub(super) fn born_at(&mut self, time: u32) {
-        if let Data::Placed { born, .. } = &mut Rc::make_mut(&mut self.0).data {
+    pub(super) fn claim_at(&mut self, time: u32) {
+        if let Data::InBlock { owned_since: born, .. } = &mut Rc::make_mut(&mut self.0).data {
             *born = time;
         }
     }
 
     /// Makes its block read-only.
-    pub(super) fn keep(&self) {
-        if let Data::Placed { block, .. } = &self.0.data {
+    pub(super) fn make_read_only(&self) {
+        if let Data::InBlock { block, .. } = &self.0.data {
             block.borrow_mut().keep();
         }
     }
@@ -190,7 +190,7 @@ impl Array {
     pub(super) fn intact(&self) -> Result<(), EvalError> {
         match &self.0.data {
             Data::Own(_) => Ok(()),
-            Data::Placed { block, elem, born } => {
+            Data::InBlock { block, elem, owned_since: born } => {
                 block.borrow().check(&self.0.view, *elem, *born).map(|_| ())
             }
         }
@@ -200,7 +200,7 @@ impl Array {
     pub(super) fn in_block(&self, block: Block, stamp: Stamp) -> Result<Self, EvalError> {
         let view = View::whole(self.0.view.shape.clone());
         let block = Rc::new(RefCell::new(block));
-        let mut placed = Self::placed(block, self.elem(), view);
+        let mut placed = Self::in_block_at(block, self.elem(), view);
         placed.fill(self, stamp)?;
         Ok(placed)
     }
@@ -212,10 +212,12 @@ impl Array {
         };
         match &self.0.data {
             Data::Own(store) => match store.get(at as usize) {
-                None => nobody_wrote(),
+                None => read_of_unwritten(),
                 value => Ok(value),
             },
-            Data::Placed { block, elem, born } => block.borrow().get(at, *elem, *born).map(Some),
+            Data::InBlock { block, elem, owned_since: born } => {
+                block.borrow().get(at, *elem, *born).map(Some)
+            }
         }
     }
 
@@ -258,8 +260,8 @@ impl Array {
     }
 
     /// The elements, row-major.
-    pub(super) fn store(&self) -> Result<Store, EvalError> {
-        let mut store = Store::with_capacity(self.elem(), self.0.view.count());
+    pub(super) fn store(&self) -> Result<PartialBuffer, EvalError> {
+        let mut store = PartialBuffer::with_capacity(self.elem(), self.0.view.count());
         let _ = self.append_to(&mut store)?;
         Ok(store)
     }
@@ -282,7 +284,7 @@ impl Array {
     }
 
     /// Appends the elements; returns false if they have another type.
-    pub(super) fn append_to(&self, out: &mut Store) -> Result<bool, EvalError> {
+    pub(super) fn append_to(&self, out: &mut PartialBuffer) -> Result<bool, EvalError> {
         match &self.0.data {
             Data::Own(store) => {
                 let unset = |at: usize| store.unset.get(at) == Some(&true);
@@ -290,7 +292,9 @@ impl Array {
                 let unset: Option<&dyn Fn(usize) -> bool> = if noted { Some(&unset) } else { None };
                 Ok(out.extend(&store.data, &self.0.view, unset))
             }
-            Data::Placed { block, elem, born } => block.borrow().append(&self.0.view, *elem, *born, out),
+            Data::InBlock { block, elem, owned_since: born } => {
+                block.borrow().append(&self.0.view, *elem, *born, out)
+            }
         }
     }
 
@@ -315,7 +319,7 @@ impl Array {
         };
         match &mut Rc::make_mut(&mut self.0).data {
             Data::Own(store) => Ok(Rc::make_mut(store).set(at as usize, value)),
-            Data::Placed { block, elem, born } => {
+            Data::InBlock { block, elem, owned_since: born } => {
                 *born = stamp.time;
                 if value.ty() != *elem {
                     return Ok(false);
@@ -374,7 +378,7 @@ impl Array {
         let values = value.store()?;
         match &mut Rc::make_mut(&mut self.0).data {
             Data::Own(store) => Ok(Rc::make_mut(store).put(&part, &values)),
-            Data::Placed { block, born, .. } => {
+            Data::InBlock { block, owned_since: born, .. } => {
                 *born = stamp.time;
                 let there = value.block().is_some_and(|other| Rc::ptr_eq(block, other));
                 if there && value.0.view.same(&part) {

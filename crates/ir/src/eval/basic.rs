@@ -2,9 +2,9 @@
 
 use super::array::{Array, checked_count};
 use super::block::Stamp;
-use super::buffer::{Buffer, Store};
-use super::machine::{Frame, Machine, Value};
-use super::ops::digits;
+use super::buffer::{Buffer, PartialBuffer};
+use super::machine::{Evaluator, Frame, Value};
+use super::ops::delinearise;
 use super::rows::{Rows, fresh};
 use super::view::Index;
 use super::{ErrorClass, EvalError};
@@ -22,7 +22,7 @@ fn or_bug<T>(value: Option<T>, message: impl FnOnce() -> String) -> Result<T> {
     value.ok_or_else(|| EvalError::bug(message()))
 }
 
-impl<'p, L: Level> Machine<'p, L> {
+impl<'p, L: Level> Evaluator<'p, L> {
     /// The value of a basic operation that is bound to a name, if [`Self::scalar`] does not compute
     /// it.
     pub(super) fn basic(&mut self, frame: &mut Frame<'p>, op: &'p BasicOp, name: Name) -> Result<Value> {
@@ -60,7 +60,7 @@ impl<'p, L: Level> Machine<'p, L> {
                     .map(|(count, stride)| Ok((frame.dim(*count)?, frame.i64(*stride)?)))
                     .collect();
                 let view = frame.array(*array)?.flat_slice(offset, &dims?);
-                Value::Array(or_bug(view, out_of_bounds)?)
+                Value::Array(or_bug(view, flat_view_out_of_bounds)?)
             }
             BasicOp::FlatUpdate { array, offset, strides, value } => {
                 let offset = frame.i64(*offset)?;
@@ -70,7 +70,7 @@ impl<'p, L: Level> Machine<'p, L> {
                 let mut target = frame.take_array(*array)?;
                 let stamp = self.stamp(frame, name)?;
                 let ok = target.write_flat(offset, &dims, &value, stamp)?;
-                or_bug(ok.then_some(()), out_of_bounds)?;
+                or_bug(ok.then_some(()), flat_view_out_of_bounds)?;
                 Value::Array(target)
             }
             BasicOp::Concat { dim, arrays, width } => {
@@ -97,7 +97,7 @@ impl<'p, L: Level> Machine<'p, L> {
                 if shape.is_empty() {
                     return Ok(Value::Scalar(Scalar::zero(*elem)));
                 }
-                fresh(&shape, Store::scratch(*elem, count))?
+                fresh(&shape, PartialBuffer::scratch(*elem, count))?
             }
             BasicOp::Rearrange { perm, array } => {
                 let result = frame.array(*array)?.rearrange(perm);
@@ -142,7 +142,7 @@ impl<'p, L: Level> Machine<'p, L> {
 
     /// Checks that an operation that combines arrays has not overwritten any of its operands while
     /// it wrote its result. (Operands of plain copies are read completely before the write.)
-    pub(super) fn unharmed(&self, frame: &Frame<'p>, op: &BasicOp) -> Result<()> {
+    pub(super) fn check_operands_intact(&self, frame: &Frame<'p>, op: &BasicOp) -> Result<()> {
         let whole = |name: &Name| match frame.array(*name) {
             Ok(array) => array.intact(),
             Err(_) => Ok(()),
@@ -181,7 +181,7 @@ impl<'p, L: Level> Machine<'p, L> {
     }
 }
 
-fn out_of_bounds() -> String {
+fn flat_view_out_of_bounds() -> String {
     "a view of a flat array that is out of bounds or of another shape".to_owned()
 }
 
@@ -208,7 +208,7 @@ pub(super) fn replicate(frame: &Frame<'_>, shape: &[Dim], value: Atom) -> Result
 }
 
 /// The error for an index out of bounds of a shape.
-pub(super) fn beyond(shape: &[i64]) -> EvalError {
+pub(super) fn out_of_bounds(shape: &[i64]) -> EvalError {
     EvalError::bug(format!("an index out of bounds for the shape {shape:?}"))
 }
 
@@ -216,11 +216,11 @@ fn index(frame: &Frame<'_>, array: Name, slice: &[DimIndex]) -> Result<Value> {
     let slice = evaluated(frame, slice)?;
     let array = frame.array(array)?;
     let part = array.slice(&slice);
-    Ok(Value::Array(part.ok_or_else(|| beyond(array.shape()))?))
+    Ok(Value::Array(part.ok_or_else(|| out_of_bounds(array.shape()))?))
 }
 
 /// The indices, if the slice consists of indices only.
-pub(super) fn fixed(frame: &Frame<'_>, slice: &[DimIndex]) -> Result<Option<SmallVec<[i64; 3]>>> {
+pub(super) fn fixed_indices(frame: &Frame<'_>, slice: &[DimIndex]) -> Result<Option<SmallVec<[i64; 3]>>> {
     let mut indices = SmallVec::new();
     for index in slice {
         match index {
@@ -245,7 +245,7 @@ fn evaluated(frame: &Frame<'_>, slice: &[DimIndex]) -> Result<Slice> {
 
 fn write(frame: &Frame<'_>, target: &mut Array, slice: &[DimIndex], value: Atom, stamp: Stamp) -> Result<()> {
     let ok = match frame.atom(value)? {
-        Value::Scalar(x) => match fixed(frame, slice)? {
+        Value::Scalar(x) => match fixed_indices(frame, slice)? {
             Some(indices) if indices.len() == target.shape().len() => target.write(&indices, x, stamp)?,
             _ => false,
         },
@@ -270,11 +270,11 @@ fn concat(frame: &Frame<'_>, dim: usize, arrays: &[Name], width: i64) -> Result<
     or_bug((fits && dim < shape.len() && total == width).then_some(()), wrong)?;
     shape[dim] = width;
     let count = checked_count(&shape, first.elem())?;
-    let mut data = Store::with_capacity(first.elem(), count);
+    let mut data = PartialBuffer::with_capacity(first.elem(), count);
     // The rows of each part, for each index of the dimensions outside of `dim`.
     let outer = &shape[..dim];
     for i in 0..outer.iter().product() {
-        let index: SmallVec<[_; 3]> = digits(i, outer).into_iter().map(Ok).collect();
+        let index: SmallVec<[_; 3]> = delinearise(i, outer).into_iter().map(Ok).collect();
         for part in &parts {
             let row = or_bug(part.slice(&index), wrong)?;
             or_bug(row.append_to(&mut data)?.then_some(()), wrong)?;

@@ -9,7 +9,7 @@
 
 use super::EvalError;
 use super::array::checked_count;
-use super::buffer::{Buffer, Store};
+use super::buffer::{Buffer, PartialBuffer};
 use super::view::View;
 use crate::name::{FunName, Name, NameTable};
 use prim::{PrimType, Scalar};
@@ -19,7 +19,7 @@ use std::rc::Rc;
 type Result<T> = std::result::Result<T, EvalError>;
 
 /// Exclusive upper bound of logical time.
-pub(super) const END_OF_TIME: u32 = u32::MAX >> 1;
+pub(super) const MAX_TIME: u32 = u32::MAX >> 1;
 
 /// A block, shared by its arrays.
 pub(super) type BlockRef = Rc<RefCell<Block>>;
@@ -38,9 +38,9 @@ pub(super) struct Stamp {
 /// element was only reserved (as scratch space) and not written; the writer in the lower half.
 /// Initially 0.
 #[derive(Clone, Copy)]
-struct Mark(u64);
+struct WriteRecord(u64);
 
-impl Mark {
+impl WriteRecord {
     fn new(stamp: Stamp, unset: bool) -> Self {
         let when = u64::from(stamp.time) << 1 | u64::from(unset);
         Self(when << 32 | u64::from(stamp.writer))
@@ -61,9 +61,9 @@ impl Mark {
 
 /// The names denoted by writers.
 #[derive(Default, Debug)]
-pub(super) struct Legend(RefCell<Vec<(Writer, FunName, NameTable)>>);
+pub(super) struct WriterNames(RefCell<Vec<(Writer, FunName, NameTable)>>);
 
-impl Legend {
+impl WriterNames {
     /// Adds a function; returns the number of its first name.
     pub(super) fn add(&self, function: &FunName, names: &NameTable) -> Writer {
         let mut tables = self.0.borrow_mut();
@@ -90,23 +90,23 @@ impl Legend {
 pub struct Block {
     bytes: u64,
     name: Writer,
-    legend: Rc<Legend>,
+    legend: Rc<WriterNames>,
     /// `None` until the first array is written.
     data: Option<Buffer>,
     marks: Vec<u64>,
     /// True if the elements must not be overwritten.
-    kept: bool,
+    read_only: bool,
 }
 
 impl Block {
     /// A block of this size.
-    pub(super) fn new(bytes: u64, name: Writer, legend: &Rc<Legend>) -> Self {
-        Self { bytes, name, legend: legend.clone(), data: None, marks: Vec::new(), kept: false }
+    pub(super) fn new(bytes: u64, name: Writer, legend: &Rc<WriterNames>) -> Self {
+        Self { bytes, name, legend: legend.clone(), data: None, marks: Vec::new(), read_only: false }
     }
 
     /// Forbids writes from now on.
     pub(super) fn keep(&mut self) {
-        self.kept = true;
+        self.read_only = true;
     }
 
     fn wrong<T>(&self, what: &str) -> Result<T> {
@@ -115,7 +115,7 @@ impl Block {
     }
 
     /// Checks that these elements exist and have this type.
-    fn hold(&self, view: &View, elem: PrimType) -> Result<()> {
+    fn check_bounds(&self, view: &View, elem: PrimType) -> Result<()> {
         if let Some(data) = &self.data
             && data.elem() != elem
         {
@@ -134,13 +134,13 @@ impl Block {
     /// Checks that the elements of the view have not been overwritten since `born`; returns true if
     /// all of them have been written.
     pub(super) fn check(&self, view: &View, elem: PrimType, born: u32) -> Result<bool> {
-        self.hold(view, elem)?;
+        self.check_bounds(view, elem)?;
         if self.marks.is_empty() {
             return Ok(view.count() == 0);
         }
         let (mut clobbered, mut all_set) = (None, true);
         let mut look = |at: usize, mark: u64| {
-            let mark = Mark(mark);
+            let mark = WriteRecord(mark);
             all_set &= !mark.unset();
             if mark.time() > born && clobbered.is_none() {
                 clobbered = Some((at, mark));
@@ -159,7 +159,7 @@ impl Block {
         }
     }
 
-    fn clobbered<T>(&self, at: usize, mark: Mark) -> Result<T> {
+    fn clobbered<T>(&self, at: usize, mark: WriteRecord) -> Result<T> {
         let by = self.legend.show(mark.writer());
         self.wrong(&format!("element {at} is read, but {by} has overwritten what was there"))
     }
@@ -167,8 +167,8 @@ impl Block {
     /// Returns an element, which must not have been overwritten since `born`.
     pub(super) fn get(&self, at: i64, elem: PrimType, born: u32) -> Result<Scalar> {
         let view = View { offset: at, shape: smallvec::SmallVec::new(), strides: smallvec::SmallVec::new() };
-        self.hold(&view, elem)?;
-        let mark = Mark(self.marks.get(at as usize).copied().unwrap_or(0));
+        self.check_bounds(&view, elem)?;
+        let mark = WriteRecord(self.marks.get(at as usize).copied().unwrap_or(0));
         if mark.time() > born {
             return self.clobbered(at as usize, mark);
         }
@@ -180,24 +180,30 @@ impl Block {
 
     /// Appends elements, which must not have been overwritten since `born`; unwritten ones are
     /// included.
-    pub(super) fn append(&self, view: &View, elem: PrimType, born: u32, out: &mut Store) -> Result<bool> {
+    pub(super) fn append(
+        &self,
+        view: &View,
+        elem: PrimType,
+        born: u32,
+        out: &mut PartialBuffer,
+    ) -> Result<bool> {
         let all_set = self.check(view, elem, born)?;
         let Some(data) = &self.data else {
-            let nothing = Store::scratch(elem, view.count());
+            let nothing = PartialBuffer::scratch(elem, view.count());
             let whole = View::whole(smallvec::smallvec![view.count() as i64]);
             return Ok(out.extend(&nothing.data, &whole, Some(&|_| true)));
         };
-        let unset = |at: usize| Mark(self.marks[at]).unset();
+        let unset = |at: usize| WriteRecord(self.marks[at]).unset();
         Ok(out.extend(data, view, (!all_set).then_some(&unset)))
     }
 
     /// Checks a write to these elements, and creates the buffer at the first one.
-    fn open(&mut self, view: &View, elem: PrimType) -> Result<()> {
-        self.hold(view, elem)?;
+    fn prepare_write(&mut self, view: &View, elem: PrimType) -> Result<()> {
+        self.check_bounds(view, elem)?;
         if view.count() == 0 {
             return Ok(());
         }
-        if self.kept {
+        if self.read_only {
             return self.wrong("it is written, but what is in it is still needed");
         }
         if self.data.is_none() {
@@ -212,25 +218,25 @@ impl Block {
     /// Writes an element.
     pub(super) fn set(&mut self, at: i64, value: Scalar, stamp: Stamp) -> Result<()> {
         let view = View { offset: at, shape: smallvec::SmallVec::new(), strides: smallvec::SmallVec::new() };
-        self.open(&view, value.ty())?;
+        self.prepare_write(&view, value.ty())?;
         if let (Some(data), Some(mark)) = (&mut self.data, self.marks.get_mut(at as usize)) {
             let _ = data.set(at as usize, value);
-            *mark = Mark::new(stamp, false).0;
+            *mark = WriteRecord::new(stamp, false).0;
         }
         Ok(())
     }
 
     /// Writes elements, as many as the view has, in its order. Elements that are unset in the
     /// source are unset afterwards.
-    pub(super) fn put(&mut self, view: &View, from: &Store, stamp: Stamp) -> Result<bool> {
-        self.open(view, from.data.elem())?;
+    pub(super) fn put(&mut self, view: &View, from: &PartialBuffer, stamp: Stamp) -> Result<bool> {
+        self.prepare_write(view, from.data.elem())?;
         let Some(data) = &mut self.data else {
             return Ok(from.data.is_empty());
         };
         if !data.put(view, &from.data) {
             return Ok(false);
         }
-        let (set, unset) = (Mark::new(stamp, false).0, Mark::new(stamp, true).0);
+        let (set, unset) = (WriteRecord::new(stamp, false).0, WriteRecord::new(stamp, true).0);
         if let (Some(range), true) = (view.contiguous(), from.unset.is_empty()) {
             self.marks[range].fill(set);
             return Ok(true);

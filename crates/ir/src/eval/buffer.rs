@@ -137,19 +137,19 @@ buffers! {
 
 /// Elements that may be unwritten: copies preserve this.
 #[derive(Clone, Debug)]
-pub(super) struct Store {
+pub(super) struct PartialBuffer {
     pub(super) data: Buffer,
     /// True for each element that was never written; empty if all were.
     pub(super) unset: Vec<bool>,
 }
 
-impl From<Buffer> for Store {
+impl From<Buffer> for PartialBuffer {
     fn from(data: Buffer) -> Self {
         Self { data, unset: Vec::new() }
     }
 }
 
-impl Store {
+impl PartialBuffer {
     /// No elements, with capacity for `n`.
     pub(super) fn with_capacity(elem: PrimType, n: usize) -> Self {
         Buffer::with_capacity(elem, n).into()

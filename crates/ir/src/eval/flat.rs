@@ -2,7 +2,7 @@
 
 use super::array::checked_count;
 use super::block::Block;
-use super::machine::{Frame, Machine, Value};
+use super::machine::{Evaluator, Frame, Value};
 use super::ops::row;
 use super::rows::Rows;
 use super::{ErrorClass, EvalError};
@@ -16,11 +16,11 @@ use std::rc::Rc;
 type Result<T> = std::result::Result<T, EvalError>;
 
 /// The concatenated results of the iterations so far.
-pub(super) struct Flat<'p> {
+pub(super) struct FlatMapState<'p> {
     /// Types of an iteration's results.
     ret: &'p [Type],
     /// The concatenated rows, per result.
-    whole: Vec<Rows>,
+    concatenated: Vec<Rows>,
     total: i64,
 }
 
@@ -29,21 +29,21 @@ pub(super) fn mapped(ret: &[Type]) -> impl Iterator<Item = usize> + '_ {
     (1..ret.len()).filter(|&i| !is_concatenated(&ret[i]))
 }
 
-impl<'p> Flat<'p> {
+impl<'p> FlatMapState<'p> {
     /// Without any rows.
     pub(super) fn new(ret: &'p [Type]) -> Self {
         let concatenated = ret.iter().filter(|ty| is_concatenated(ty));
         Self {
             ret,
-            whole: concatenated.map(|ty| Rows::new(ty.elem().unwrap_or(PrimType::Bool), 0)).collect(),
+            concatenated: concatenated.map(|ty| Rows::new(ty.elem().unwrap_or(PrimType::Bool), 0)).collect(),
             total: 0,
         }
     }
 
     /// Appends an iteration's results, the mapped ones to `elements`.
-    pub(super) fn point<L: Level>(
+    pub(super) fn push_iteration<L: Level>(
         &mut self,
-        m: &mut Machine<'_, L>,
+        m: &mut Evaluator<'_, L>,
         values: Vec<Value>,
         elements: &mut [Rows],
     ) -> Result<()> {
@@ -58,7 +58,7 @@ impl<'p> Flat<'p> {
         };
         self.total = total;
         let time = m.tick()?;
-        let (mut whole, mut elements) = (self.whole.iter_mut(), elements.iter_mut());
+        let (mut whole, mut elements) = (self.concatenated.iter_mut(), elements.iter_mut());
         for (value, ty) in values {
             let rows = if is_concatenated(ty) { whole.next() } else { elements.next() };
             let rows = rows.ok_or_else(|| EvalError::bug("a result without rows"))?;
@@ -76,13 +76,13 @@ impl<'p> Flat<'p> {
     /// Appends the results over `n` iterations to `out`; they will be bound to `pat`.
     pub(super) fn finish<L: Level>(
         self,
-        m: &mut Machine<'_, L>,
+        m: &mut Evaluator<'_, L>,
         frame: &Frame<'_>,
         n: i64,
         elements: Vec<Rows>,
         (pat, out): (&[Param<L>], &mut Vec<Value>),
     ) -> Result<()> {
-        let Self { ret, whole, total } = self;
+        let Self { ret, concatenated: whole, total } = self;
         let (mut whole, mut elements) = (whole.into_iter(), elements.into_iter());
         out.push(Value::Scalar(Scalar::I64(total)));
         for ty in &ret[1..] {
@@ -96,7 +96,7 @@ impl<'p> Flat<'p> {
             let rows = rows.ok_or_else(|| EvalError::bug("a result without rows"))?;
             let value = rows.finish(&[size], &row, time)?;
             if let (Value::Array(array), Some(block)) = (&value, pat.get(out.len()))
-                && L::BLOCKS
+                && L::RETURNS_BLOCKS
                 && is_concatenated(ty)
             {
                 let count = checked_count(array.shape(), array.elem())? as u64;

@@ -16,7 +16,7 @@ pub(super) struct Live {
     /// Arrays that are dropped after a statement, by the first name that it binds.
     pub(super) after: Vec<SmallVec<[Name; 2]>>,
     /// True if the name's value may be moved out at the end of its body.
-    pub(super) moved: Vec<bool>,
+    pub(super) movable: Vec<bool>,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -32,7 +32,7 @@ struct Uses<'t> {
     last: Vec<Last>,
     /// True if a body nested in the name's own returns it: at the end of that body the name must
     /// keep its value.
-    lent: Vec<bool>,
+    returned_inside: Vec<bool>,
     /// Index in `statements` of the body to which a name belongs.
     depth: Vec<usize>,
     /// For each enclosing body, the first name that the current statement binds; `None` in its
@@ -66,7 +66,7 @@ impl<L: Level> Visit<L> for Uses<'_> {
         }
         let depth = self.depth[name.index()];
         if depth + 1 < self.statements.len() && self.statements.last() == Some(&None) {
-            self.lent[name.index()] = true;
+            self.returned_inside[name.index()] = true;
         }
         let last = &mut self.last[name.index()];
         *last = match self.statements.get(depth) {
@@ -103,16 +103,16 @@ pub(super) fn analyse<L: Level>(function: &Function<L>) -> Live {
     let mut uses = Uses {
         types: &types,
         last: vec![Last::Never; n],
-        lent: vec![false; n],
+        returned_inside: vec![false; n],
         depth: vec![0; n],
         statements: Vec::new(),
     };
     Visit::<L>::walk_function(&mut uses, function);
-    let mut live = Live { after: vec![SmallVec::new(); n], moved: vec![false; n] };
+    let mut live = Live { after: vec![SmallVec::new(); n], movable: vec![false; n] };
     for (i, last) in uses.last.iter().enumerate() {
         match last {
             Last::Statement(first) => live.after[first.index()].push(Name(i as u32)),
-            Last::Result => live.moved[i] = !uses.lent[i],
+            Last::Result => live.movable[i] = !uses.returned_inside[i],
             Last::Never | Last::ResultTwice => {}
         }
     }

@@ -1,7 +1,7 @@
 //! Frames, and the evaluation of bodies, statements, expressions and calls.
 
 use super::array::Array;
-use super::block::{BlockRef, Legend, Writer};
+use super::block::{BlockRef, Writer, WriterNames};
 use super::live::{Live, analyse};
 use super::view::Sizes;
 use super::{ErrorClass, EvalError, Evaluate, MAX_CALL_DEPTH, Options};
@@ -58,19 +58,19 @@ pub struct Frame<'p> {
     /// The number of its first name among those of all functions.
     first: Writer,
     /// True if an error in the frame already has its provenance.
-    located: bool,
+    has_provenance: bool,
 }
 
 /// An evaluation in progress.
-pub struct Machine<'p, L: Level> {
+pub struct Evaluator<'p, L: Level> {
     pub(super) program: &'p Program<L>,
     index: FxHashMap<&'p FunName, usize>,
     live: Vec<Option<(Rc<Live>, Writer)>>,
-    pub(super) legend: Rc<Legend>,
+    pub(super) legend: Rc<WriterNames>,
     /// The time of the last write.
     pub(super) time: u32,
     /// True if the error being propagated already contains its statement.
-    named: bool,
+    has_statement: bool,
     constants: Vec<Option<Vec<Value>>>,
     budget: u64,
     options: &'p Options,
@@ -190,7 +190,7 @@ impl Frame<'_> {
     }
 }
 
-impl<'p, L: Level> Machine<'p, L> {
+impl<'p, L: Level> Evaluator<'p, L> {
     pub(super) fn new(program: &'p Program<L>, options: &'p Options) -> Self {
         let n = program.functions.len();
         let names = program.functions.iter().map(|function| &function.name);
@@ -200,7 +200,7 @@ impl<'p, L: Level> Machine<'p, L> {
             live: vec![None; n],
             legend: Rc::default(),
             time: 0,
-            named: false,
+            has_statement: false,
             constants: vec![None; n],
             budget: options.budget,
             options,
@@ -249,7 +249,7 @@ impl<'p, L: Level> Machine<'p, L> {
             names: &function.names,
             provs: &function.provs,
             first,
-            located: false,
+            has_provenance: false,
         };
         for (param, arg) in function.params.iter().zip(args.drain(..)) {
             self.bind(&mut frame, &param.param, arg)?;
@@ -262,7 +262,7 @@ impl<'p, L: Level> Machine<'p, L> {
             // Constants are shared by all their readers.
             for value in &results {
                 if let Value::Array(array) = value {
-                    array.keep();
+                    array.make_read_only();
                 }
             }
             self.constants[index] = Some(results.clone());
@@ -280,11 +280,11 @@ impl<'p, L: Level> Machine<'p, L> {
     }
 
     /// Compares a size with a tuning parameter: true if it is not less.
-    pub(super) fn at_least(&self, frame: &Frame<'_>, size: i64, id: TunableId) -> Result<bool> {
+    pub(super) fn compare_threshold(&self, frame: &Frame<'_>, size: i64, id: TunableId) -> Result<bool> {
         let (tunable, least) = self.tunable(frame, id)?;
         if let Some(listener) = self.options.listener {
             let name = &tunable.full_name(frame.function);
-            listener(Comparison { name, size, least });
+            listener(Comparison { name, size, threshold: least });
         }
         Ok(size >= least)
     }
@@ -295,11 +295,11 @@ impl<'p, L: Level> Machine<'p, L> {
             return Ok(decomp);
         };
         let (_, grain) = self.tunable(frame, id)?;
-        Ok(Decomp { grain: grain.max(1), ..decomp })
+        Ok(Decomp { grain_size: grain.max(1), ..decomp })
     }
 
     /// The value that a user-defined parameter is set to.
-    pub(super) fn given(&self, name: &str) -> Option<Scalar> {
+    pub(super) fn user_param(&self, name: &str) -> Option<Scalar> {
         let value = self.options.settings.0.get(name).copied();
         value.map(Scalar::I64)
     }
@@ -328,7 +328,7 @@ impl<'p, L: Level> Machine<'p, L> {
             }
             for atom in &body.result {
                 out.push(match atom {
-                    Atom::Var(name) if frame.live.moved[name.index()] => frame.take(*name)?,
+                    Atom::Var(name) if frame.live.movable[name.index()] => frame.take(*name)?,
                     Atom::Var(_) | Atom::Const(_) => frame.atom(*atom)?,
                 });
             }
@@ -355,16 +355,16 @@ impl<'p, L: Level> Machine<'p, L> {
     fn stm(&mut self, frame: &mut Frame<'p>, stm: &'p Stm<L>) -> Result<()> {
         self.charge(1)?;
         self.stm_results(frame, stm).map_err(|mut error| {
-            if !self.named && error.class == ErrorClass::Bug {
-                self.named = true;
+            if !self.has_statement && error.class == ErrorClass::Bug {
+                self.has_statement = true;
                 let text = crate::text::show_stm(frame.names, stm);
                 let function = frame.function;
                 let _ = write!(error.message, "\n  in {function}: {text}");
             }
             let stack = frame.provs.stack(stm.aux.prov);
-            if !frame.located && !stack.is_empty() {
-                frame.located = true;
-                error.places.extend(stack);
+            if !frame.has_provenance && !stack.is_empty() {
+                frame.has_provenance = true;
+                error.spans.extend(stack);
             }
             error
         })?;
@@ -385,7 +385,7 @@ impl<'p, L: Level> Machine<'p, L> {
             }
             let value = self.basic(frame, op, param.name)?;
             self.bind(frame, param, value)?;
-            return self.unharmed(frame, op);
+            return self.check_operands_intact(frame, op);
         }
         let mut out = Vec::with_capacity(stm.pat.len());
         self.exp(frame, stm, &mut out)?;

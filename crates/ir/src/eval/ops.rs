@@ -2,15 +2,15 @@
 
 use super::array::{Array, checked_count};
 use super::block::Stamp;
-use super::flat::{Flat, mapped};
-use super::machine::{Frame, Machine, OpenAcc, Value};
+use super::flat::{FlatMapState, mapped};
+use super::machine::{Evaluator, Frame, OpenAcc, Value};
 use super::rows::Rows;
 use super::{ErrorClass, EvalError, Evaluate};
 use crate::name::Name;
 use crate::soac::{AccInput, HistOp, Operator, Screma, Soac, Soacs};
 use crate::syntax::{Atom, Lambda, Level, Param};
 use crate::types::{Dim, Type};
-use crate::walk::Operation;
+use crate::walk::LevelOp;
 use prim::{PrimType, Scalar};
 use smallvec::SmallVec;
 
@@ -36,8 +36,8 @@ impl Frame<'_> {
     }
 
     /// Moves out the arrays that histograms consume.
-    pub(super) fn take_dests<L: Level>(&mut self, ops: &[HistOp<L>]) -> Result<Vec<Vec<Array>>> {
-        let mut take = |op: &HistOp<L>| op.dests.iter().map(|dest| self.take_array(*dest)).collect();
+    pub(super) fn take_destinations<L: Level>(&mut self, ops: &[HistOp<L>]) -> Result<Vec<Vec<Array>>> {
+        let mut take = |op: &HistOp<L>| op.destinations.iter().map(|dest| self.take_array(*dest)).collect();
         ops.iter().map(&mut take).collect()
     }
 
@@ -80,7 +80,7 @@ pub(super) fn row(input: &Value, i: i64) -> Result<Value> {
     }
 }
 
-impl<'p, L: Level> Machine<'p, L> {
+impl<'p, L: Level> Evaluator<'p, L> {
     /// `acc = acc op values`, for several operators; consumes their values from the iterator.
     pub(super) fn combine(
         &mut self,
@@ -124,7 +124,7 @@ impl<'p, L: Level> Machine<'p, L> {
     }
 
     /// The open accumulators with an operator among values of these types.
-    pub(super) fn combining(&self, types: &[Type]) -> Vec<usize> {
+    pub(super) fn open_combining_accs(&self, types: &[Type]) -> Vec<usize> {
         let open = types.iter().filter_map(|ty| match ty {
             Type::Acc { token, .. } => self.accs.iter().rposition(|acc| acc.token == *token),
             Type::Prim(_) | Type::Array { .. } | Type::Cert | Type::Mem(_) => None,
@@ -169,10 +169,10 @@ impl<'p, L: Level> Machine<'p, L> {
             let own = std::mem::take(&mut self.accs[*acc].arrays);
             for bin in 0..checked_count(&shape, PrimType::Bool)? as i64 {
                 self.charge(1)?;
-                let bin = digits(bin, &shape);
+                let bin = delinearise(bin, &shape);
                 let values = own.iter().map(|array| element_or_row(array, &bin));
                 let values = values.collect::<Result<Vec<Value>>>()?;
-                self.bump(frame, op, &mut arrays, &bin, values, stamp)?;
+                self.update_at(frame, op, &mut arrays, &bin, values, stamp)?;
             }
             self.accs[*acc].arrays = arrays;
         }
@@ -187,7 +187,7 @@ impl<'p, L: Level> Machine<'p, L> {
 
     /// Combines `values` with the arrays' elements at an index (without an operator, writes them
     /// there).
-    fn bump(
+    fn update_at(
         &mut self,
         frame: &mut Frame<'p>,
         op: Option<&'p Operator<L>>,
@@ -249,7 +249,7 @@ impl<'p, L: Level> Machine<'p, L> {
         let state = state.ok_or_else(|| EvalError::bug("the accumulator is closed"))?;
         let op = state.op;
         let mut arrays = std::mem::take(&mut state.arrays);
-        self.bump(frame, op, &mut arrays, &index?, values?, stamp)?;
+        self.update_at(frame, op, &mut arrays, &index?, values?, stamp)?;
         self.accs[open].arrays = arrays;
         Ok(Value::Acc(open))
     }
@@ -282,7 +282,7 @@ impl<'p, L: Level> Machine<'p, L> {
 
     /// Updates histograms with the values of an iteration: the indices of each, then the values of
     /// each.
-    pub(super) fn bump_all(
+    pub(super) fn update_histograms(
         &mut self,
         frame: &mut Frame<'p>,
         ops: &'p [HistOp<L>],
@@ -306,13 +306,13 @@ impl<'p, L: Level> Machine<'p, L> {
             let mut index: SmallVec<[i64; 3]> = SmallVec::from_slice(segment);
             index.extend(indices.by_ref().take(op.shape.len()));
             let own = values.by_ref().take(arrays.len()).collect();
-            self.bump(frame, Some(&op.op), arrays, &index, own, stamp)?;
+            self.update_at(frame, Some(&op.op), arrays, &index, own, stamp)?;
         }
         Ok(())
     }
 
     /// Combines each bin of a segment with a chunk's private bin.
-    pub(super) fn fold_bins(
+    pub(super) fn combine_bins(
         &mut self,
         frame: &mut Frame<'p>,
         ops: &'p [HistOp<L>],
@@ -325,12 +325,12 @@ impl<'p, L: Level> Machine<'p, L> {
             let shape = frame.sizes(&op.shape)?;
             for bin in 0..checked_count(&shape, PrimType::Bool)? as i64 {
                 self.charge(1)?;
-                let bin = digits(bin, &shape);
+                let bin = delinearise(bin, &shape);
                 let values: Result<Vec<Value>> =
                     own.iter().map(|array| element_or_row(array, &bin)).collect();
                 let mut index: SmallVec<[i64; 3]> = SmallVec::from_slice(segment);
                 index.extend_from_slice(&bin);
-                self.bump(frame, Some(&op.op), arrays, &index, values?, stamp)?;
+                self.update_at(frame, Some(&op.op), arrays, &index, values?, stamp)?;
             }
         }
         Ok(())
@@ -338,7 +338,7 @@ impl<'p, L: Level> Machine<'p, L> {
 }
 
 /// Delinearises a position in row-major order: returns its index.
-pub(super) fn digits(position: i64, shape: &[i64]) -> SmallVec<[i64; 3]> {
+pub(super) fn delinearise(position: i64, shape: &[i64]) -> SmallVec<[i64; 3]> {
     let mut rest = position;
     let mut indices: SmallVec<[i64; 3]> = SmallVec::new();
     for size in shape.iter().rev() {
@@ -363,13 +363,13 @@ fn element_or_row(array: &Array, index: &[i64]) -> Result<Value> {
 impl Evaluate<Soacs> for Soac {
     fn eval<'p>(
         &'p self,
-        m: &mut Machine<'p, Soacs>,
+        m: &mut Evaluator<'p, Soacs>,
         frame: &mut Frame<'p>,
         pat: &'p [Param<Soacs>],
         out: &mut Vec<Value>,
     ) -> Result<()> {
         match self {
-            Self::Screma(Screma { width, inputs, map, folds }) => {
+            Self::Screma(Screma { width, inputs, map, scan_reduce: folds }) => {
                 let n = frame.dim(*width)?;
                 let inputs = frame.inputs(inputs)?;
                 let scans: Vec<_> = folds.scans.iter().collect();
@@ -403,7 +403,7 @@ impl Evaluate<Soacs> for Soac {
             Self::Hist { width, inputs, map, ops } => {
                 let n = frame.dim(*width)?;
                 let inputs = frame.inputs(inputs)?;
-                let mut dests = frame.take_dests(ops)?;
+                let mut dests = frame.take_destinations(ops)?;
                 for i in 0..n {
                     m.charge(1)?;
                     let args: Result<SmallVec<[Value; 4]>> =
@@ -411,7 +411,7 @@ impl Evaluate<Soacs> for Soac {
                     let mut values = Vec::new();
                     m.apply(frame, map, args?, &mut values)?;
                     let stamp = m.stamp_for(frame, pat)?;
-                    m.bump_all(frame, ops, &mut dests, &[], values, stamp)?;
+                    m.update_histograms(frame, ops, &mut dests, &[], values, stamp)?;
                 }
                 out.extend(dests.into_iter().flatten().map(Value::Array));
                 Ok(())
@@ -430,7 +430,7 @@ impl Evaluate<Soacs> for Soac {
             Self::FlatMap { width, inputs, lambda } => {
                 let n = frame.dim(*width)?;
                 let inputs = frame.inputs(inputs)?;
-                let mut flat = Flat::new(&lambda.ret);
+                let mut flat = FlatMapState::new(&lambda.ret);
                 let mut rows = rows_for(mapped(&lambda.ret).map(|at| &lambda.ret[at]), n as usize);
                 for i in 0..n {
                     m.charge(1)?;
@@ -438,12 +438,12 @@ impl Evaluate<Soacs> for Soac {
                         inputs.iter().map(|input| row(input, i)).collect();
                     let mut values = Vec::new();
                     m.apply(frame, lambda, args?, &mut values)?;
-                    flat.point(m, values, &mut rows)?;
+                    flat.push_iteration(m, values, &mut rows)?;
                 }
                 flat.finish(m, frame, n, rows, (&[], out))
             }
             Self::Jvp { .. } | Self::Vjp { .. } => {
-                let message = format!("{} in the evaluator", Operation::keyword(self));
+                let message = format!("{} in the evaluator", LevelOp::keyword(self));
                 Err(EvalError::new(ErrorClass::Unsupported, message))
             }
         }

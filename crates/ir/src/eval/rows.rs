@@ -2,9 +2,9 @@
 
 use super::array::Array;
 use super::block::Stamp;
-use super::buffer::Store;
+use super::buffer::PartialBuffer;
 use super::machine::Value;
-use super::ops::digits;
+use super::ops::delinearise;
 use super::view::Sizes;
 use super::{EvalError, block::Writer};
 use prim::PrimType;
@@ -17,18 +17,18 @@ pub(super) enum Rows {
     /// A value: rows are collected.
     Collected {
         /// The rows so far.
-        data: Store,
+        data: PartialBuffer,
         /// The rows' shape, once known.
         shape: Option<Sizes>,
     },
     /// A memory location that is being filled.
-    Placed {
+    InBlock {
         /// The whole array.
         array: Array,
         /// The outer dimensions: one row per index.
         outer: Sizes,
         /// For each row so far, the time of its completion.
-        ends: Vec<u32>,
+        completion_times: Vec<u32>,
         /// The name for which the rows are written.
         writer: Writer,
     },
@@ -41,21 +41,21 @@ fn other_type<T>() -> Result<T> {
 impl Rows {
     /// No rows, with capacity for `rows`.
     pub(super) fn new(elem: PrimType, rows: usize) -> Self {
-        Self::Collected { data: Store::with_capacity(elem, rows.min(1 << 20)), shape: None }
+        Self::Collected { data: PartialBuffer::with_capacity(elem, rows.min(1 << 20)), shape: None }
     }
 
     /// The rows of an array in a block.
     pub(super) fn placed(array: Array, outer: &[i64], writer: Writer) -> Self {
-        Self::Placed { array, outer: SmallVec::from_slice(outer), ends: Vec::new(), writer }
+        Self::InBlock { array, outer: SmallVec::from_slice(outer), completion_times: Vec::new(), writer }
     }
 
     /// Appends a row at this time: a scalar, or an array of the same shape as the others.
     pub(super) fn push(&mut self, value: &Value, time: u32) -> Result<()> {
         match self {
             Self::Collected { data, shape } => collect(data, shape, value),
-            Self::Placed { array, outer, ends, writer } => {
+            Self::InBlock { array, outer, completion_times: ends, writer } => {
                 let stamp = Stamp { time, writer: *writer };
-                place(array, &digits(ends.len() as i64, outer), value, stamp)?;
+                write_row(array, &delinearise(ends.len() as i64, outer), value, stamp)?;
                 ends.push(time);
                 Ok(())
             }
@@ -72,22 +72,23 @@ impl Rows {
                 whole.extend_from_slice(shape.as_deref().unwrap_or(row));
                 fresh(&whole, data)
             }
-            Self::Placed { mut array, outer, ends, writer: _ } => {
+            Self::InBlock { mut array, outer, completion_times: ends, writer: _ } => {
                 for (at, end) in ends.iter().enumerate() {
-                    let index: SmallVec<[_; 3]> = digits(at as i64, &outer).into_iter().map(Ok).collect();
+                    let index: SmallVec<[_; 3]> =
+                        delinearise(at as i64, &outer).into_iter().map(Ok).collect();
                     if let Some(mut row) = array.slice(&index) {
-                        row.born_at(*end);
+                        row.claim_at(*end);
                         row.intact()?;
                     }
                 }
-                array.born_at(time);
+                array.claim_at(time);
                 Ok(Value::Array(array))
             }
         }
     }
 }
 
-fn collect(data: &mut Store, shape: &mut Option<Sizes>, value: &Value) -> Result<()> {
+fn collect(data: &mut PartialBuffer, shape: &mut Option<Sizes>, value: &Value) -> Result<()> {
     let ok = match value {
         Value::Scalar(x) => data.push(*x),
         Value::Array(row) => {
@@ -105,7 +106,7 @@ fn collect(data: &mut Store, shape: &mut Option<Sizes>, value: &Value) -> Result
 }
 
 /// Writes a row at its index, unless it is there already.
-fn place(array: &mut Array, index: &[i64], value: &Value, stamp: Stamp) -> Result<()> {
+fn write_row(array: &mut Array, index: &[i64], value: &Value, stamp: Stamp) -> Result<()> {
     let ok = match value {
         Value::Scalar(x) => array.shape().len() == index.len() && array.write(index, *x, stamp)?,
         Value::Array(row) => {
@@ -119,7 +120,7 @@ fn place(array: &mut Array, index: &[i64], value: &Value, stamp: Stamp) -> Resul
 }
 
 /// A new array of these elements.
-pub(super) fn fresh(shape: &[i64], data: Store) -> Result<Value> {
+pub(super) fn fresh(shape: &[i64], data: PartialBuffer) -> Result<Value> {
     match Array::of(shape, data) {
         Some(array) => Ok(Value::Array(array)),
         None => Err(EvalError::bug("an array of another size than its shape")),

@@ -2,8 +2,8 @@
 //! a [`Value`](super::machine::Value), which has the size of an array.
 
 use super::EvalError;
-use super::basic::{beyond, fixed};
-use super::machine::{Frame, Machine};
+use super::basic::{fixed_indices, out_of_bounds};
+use super::machine::{Evaluator, Frame};
 use crate::syntax::{BasicOp, Level};
 use prim::Scalar;
 use prim::eval as scalar;
@@ -15,7 +15,7 @@ fn undefined(name: &str, args: &[Scalar]) -> EvalError {
     EvalError::bug(format!("{name} has no value for {args:?}"))
 }
 
-impl<L: Level> Machine<'_, L> {
+impl<L: Level> Evaluator<'_, L> {
     /// The value of a basic operation, if it is a scalar and the operation writes no memory.
     pub(super) fn scalar(&self, frame: &Frame<'_>, op: &BasicOp) -> Result<Option<Scalar>> {
         Ok(Some(match op {
@@ -35,10 +35,10 @@ impl<L: Level> Machine<'_, L> {
             }
             BasicOp::SizeAtLeast { size, tunable } => {
                 let size = frame.i64(*size)?;
-                Scalar::Bool(self.at_least(frame, size, *tunable)?)
+                Scalar::Bool(self.compare_threshold(frame, size, *tunable)?)
             }
             BasicOp::Param { name, default } => {
-                let given = self.given(name);
+                let given = self.user_param(name);
                 given.map_or_else(|| frame.scalar(*default), Ok)?
             }
             BasicOp::Convert { op, from: _, to, arg } => {
@@ -59,7 +59,7 @@ impl<L: Level> Machine<'_, L> {
                 scalar::math(*fun, &args).ok_or_else(|| undefined(fun.name(), &args))?
             }
             BasicOp::Index { array, slice } => {
-                let Some(indices) = fixed(frame, slice)? else {
+                let Some(indices) = fixed_indices(frame, slice)? else {
                     return Ok(None);
                 };
                 let array = frame.array(*array)?;
@@ -67,7 +67,7 @@ impl<L: Level> Machine<'_, L> {
                     return Ok(None);
                 }
                 let value = array.element(&indices)?;
-                value.ok_or_else(|| beyond(array.shape()))?
+                value.ok_or_else(|| out_of_bounds(array.shape()))?
             }
             BasicOp::Assert { .. }
             | BasicOp::Update { .. }

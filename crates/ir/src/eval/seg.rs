@@ -2,14 +2,14 @@
 
 use super::array::{Array, checked_count};
 use super::block::Block;
-use super::flat::{Flat, mapped};
-use super::machine::{Frame, Machine, Value};
-use super::ops::{digits, push_all, too_few};
+use super::flat::{FlatMapState, mapped};
+use super::machine::{Evaluator, Frame, Value};
+use super::ops::{delinearise, push_all, too_few};
 use super::rows::Rows;
 use super::{EvalError, Evaluate};
-use crate::folds::Folds;
 use crate::mem::{MemOp, Mems};
-use crate::seg::{Decomp, Seg, SegKind, SegOp, SegSpace, Stretches};
+use crate::scan_reduce::ScanReduce;
+use crate::seg::{Decomp, Seg, SegKind, SegOp, SegSpace, SubChunks};
 use crate::soac::{HistOp, Operator};
 use crate::syntax::{Body, Lambda, Level, Param};
 use crate::types::{Dim, Type};
@@ -42,10 +42,10 @@ impl<'p, L: Level> Segments<'p, L> {
 
     /// The indices of a segment, outermost first.
     fn outer_indices(&self, segment: i64) -> SmallVec<[i64; 3]> {
-        digits(segment, &self.sizes[..self.sizes.len().saturating_sub(1)])
+        delinearise(segment, &self.sizes[..self.sizes.len().saturating_sub(1)])
     }
 
-    fn at_point(&self, frame: &mut Frame<'p>, outer: &[i64], i: i64) {
+    fn set_indices(&self, frame: &mut Frame<'p>, outer: &[i64], i: i64) {
         let indices = outer.iter().copied().chain([i]);
         for ((name, _), index) in self.space.dims.iter().zip(indices) {
             frame.set(*name, Value::Scalar(Scalar::I64(index)));
@@ -53,15 +53,15 @@ impl<'p, L: Level> Segments<'p, L> {
     }
 
     /// The results of the body in an iteration.
-    fn point(
+    fn iteration(
         &self,
-        m: &mut Machine<'p, L>,
+        m: &mut Evaluator<'p, L>,
         frame: &mut Frame<'p>,
         outer: &[i64],
         i: i64,
     ) -> Result<Vec<Value>> {
         m.charge(1)?;
-        self.at_point(frame, outer, i);
+        self.set_indices(frame, outer, i);
         let mut values = Vec::with_capacity(self.body.result.len());
         m.run(frame, self.body, &mut values)?;
         Ok(values)
@@ -70,9 +70,9 @@ impl<'p, L: Level> Segments<'p, L> {
     /// The reduction of a segment; the body's other results are appended to `rows`.
     fn reduce(
         &self,
-        m: &mut Machine<'p, L>,
+        m: &mut Evaluator<'p, L>,
         frame: &mut Frame<'p>,
-        folds: &'p Folds<L>,
+        folds: &'p ScanReduce<L>,
         outer: &[i64],
         (pat, rows): (&[Param<L>], &mut [Rows]),
     ) -> Result<Vec<Value>> {
@@ -80,12 +80,12 @@ impl<'p, L: Level> Segments<'p, L> {
         let decomp = self.decomp.with_bins(m.bins(&self.combining)?);
         let several = decomp.chunks(self.inner()) > 1;
         let ops: &[_] = &folds.operators().collect::<Vec<_>>();
-        let scalars = folds.n_folded();
+        let scalars = folds.n_accumulated();
         for chunk in decomp.bounds(self.inner()) {
             let copies = if several { m.start_copies(frame, &self.combining)? } else { Vec::new() };
             let mut points = Vec::new();
             for point in chunk {
-                let mut values = self.point(m, frame, outer, point)?.into_iter();
+                let mut values = self.iteration(m, frame, outer, point)?.into_iter();
                 points.push(values.by_ref().take(scalars).collect());
                 push_all(rows, values, m.tick()?)?;
             }
@@ -105,25 +105,25 @@ impl<'p, L: Level> Segments<'p, L> {
     /// Reduces the iterations of a chunk in the order that the decomposition fixes.
     fn fold(
         &self,
-        m: &mut Machine<'p, L>,
+        m: &mut Evaluator<'p, L>,
         frame: &mut Frame<'p>,
         ops: &[&'p Operator<L>],
         points: &[Vec<Value>],
     ) -> Result<Vec<Value>> {
-        if self.decomp.streams <= 1 {
-            return self.fold_plainly(m, frame, ops, points, self.decomp.width.max(1) as usize);
+        if self.decomp.accumulators <= 1 {
+            return self.fold_cyclic(m, frame, ops, points, self.decomp.width.max(1) as usize);
         }
         let mut total = frame.neutral(ops)?;
         let mut left = points;
-        for Stretches { count, length } in self.decomp.stretches(points.len() as i64) {
+        for SubChunks { count, length } in self.decomp.sub_chunks(points.len() as i64) {
             let (now, rest) = left.split_at((count * length) as usize);
             let mut parts = Vec::with_capacity(count as usize);
             for w in 0..count as usize {
                 let stretch = &now[w * length as usize..(w + 1) * length as usize];
-                parts.push(self.fold_plainly(m, frame, ops, stretch, 1)?);
+                parts.push(self.fold_cyclic(m, frame, ops, stretch, 1)?);
             }
             // The last element is the combination of all, in pairs.
-            scan_pairs(m, frame, ops, &mut parts)?;
+            hillis_steele_scan(m, frame, ops, &mut parts)?;
             let part = parts.pop().ok_or_else(too_few)?;
             m.combine(frame, ops, &mut total, &mut part.into_iter())?;
             left = rest;
@@ -135,9 +135,9 @@ impl<'p, L: Level> Segments<'p, L> {
     }
 
     /// Folds iterations cyclically into `width` accumulators, and combines these by halves.
-    fn fold_plainly(
+    fn fold_cyclic(
         &self,
-        m: &mut Machine<'p, L>,
+        m: &mut Evaluator<'p, L>,
         frame: &mut Frame<'p>,
         ops: &[&'p Operator<L>],
         points: &[Vec<Value>],
@@ -172,23 +172,23 @@ impl<'p, L: Level> Segments<'p, L> {
     /// The scan of a segment; returns the results of its reductions.
     fn scan(
         &self,
-        m: &mut Machine<'p, L>,
+        m: &mut Evaluator<'p, L>,
         frame: &mut Frame<'p>,
-        folds: &'p Folds<L>,
+        folds: &'p ScanReduce<L>,
         outer: &[i64],
         rows: &mut [Rows],
     ) -> Result<Vec<Value>> {
         let all: &[_] = &folds.operators().collect::<Vec<_>>();
         let ops: &[_] = &folds.scans.iter().collect::<Vec<_>>();
         let mut carry: Option<Vec<Value>> = None;
-        let depth = self.decomp.depth.max(1) as usize;
+        let depth = self.decomp.scan_block.max(1) as usize;
         for chunk in self.decomp.bounds(self.inner()) {
             let (mut points, mut folded, mut others) = (Vec::new(), Vec::new(), Vec::new());
             for point in chunk.clone() {
-                let values = self.point(m, frame, outer, point)?;
+                let values = self.iteration(m, frame, outer, point)?;
                 points.push(folds.values(&values).scanned.to_vec());
-                folded.push(values[..folds.n_folded()].to_vec());
-                let mapped = values.into_iter().skip(folds.n_folded());
+                folded.push(values[..folds.n_accumulated()].to_vec());
+                let mapped = values.into_iter().skip(folds.n_accumulated());
                 if folds.post.is_some() {
                     others.push(mapped.collect::<Vec<_>>());
                 } else {
@@ -203,7 +203,7 @@ impl<'p, L: Level> Segments<'p, L> {
             };
             let blocks = if depth > 1 { points.len() / depth * depth } else { 0 };
             for block in points[..blocks].chunks_exact_mut(depth) {
-                scan_pairs(m, frame, ops, block)?;
+                hillis_steele_scan(m, frame, ops, block)?;
                 let last = block.last().cloned().unwrap_or_default();
                 for element in block {
                     let mut scanned = running.clone();
@@ -219,7 +219,7 @@ impl<'p, L: Level> Segments<'p, L> {
             for ((scanned, others), point) in points.into_iter().zip(others).zip(chunk) {
                 let mut elements: Vec<Value> = scanned.into_iter().chain(others).collect();
                 if let Some(post) = &folds.post {
-                    self.at_point(frame, outer, point);
+                    self.set_indices(frame, outer, point);
                     let args = std::mem::take(&mut elements);
                     m.apply(frame, post, args, &mut elements)?;
                 }
@@ -237,7 +237,7 @@ impl<'p, L: Level> Segments<'p, L> {
     /// The histograms of a segment.
     fn hist(
         &self,
-        m: &mut Machine<'p, L>,
+        m: &mut Evaluator<'p, L>,
         frame: &mut Frame<'p>,
         ops: &'p [HistOp<L>],
         outer: &[i64],
@@ -255,17 +255,17 @@ impl<'p, L: Level> Segments<'p, L> {
             if several {
                 let mut own = frame.neutral_bins(ops)?;
                 for i in chunk {
-                    let values = self.point(m, frame, outer, i)?;
+                    let values = self.iteration(m, frame, outer, i)?;
                     let stamp = m.stamp_for(frame, pat)?;
-                    m.bump_all(frame, ops, &mut own, &[], values, stamp)?;
+                    m.update_histograms(frame, ops, &mut own, &[], values, stamp)?;
                 }
                 let stamp = m.stamp_for(frame, pat)?;
-                m.fold_bins(frame, ops, dests, outer, &own, stamp)?;
+                m.combine_bins(frame, ops, dests, outer, &own, stamp)?;
             } else {
                 for i in chunk {
-                    let values = self.point(m, frame, outer, i)?;
+                    let values = self.iteration(m, frame, outer, i)?;
                     let stamp = m.stamp_for(frame, pat)?;
-                    m.bump_all(frame, ops, dests, outer, values, stamp)?;
+                    m.update_histograms(frame, ops, dests, outer, values, stamp)?;
                 }
             }
         }
@@ -282,8 +282,8 @@ fn same_scalars(before: &[Value], after: &[Value]) -> bool {
 }
 
 /// An inclusive scan in a logarithmic number of steps, with neutral elements before the first.
-fn scan_pairs<'p, L: Level>(
-    m: &mut Machine<'p, L>,
+fn hillis_steele_scan<'p, L: Level>(
+    m: &mut Evaluator<'p, L>,
     frame: &mut Frame<'p>,
     ops: &[&'p Operator<L>],
     elements: &mut [Vec<Value>],
@@ -307,13 +307,13 @@ fn scan_pairs<'p, L: Level>(
 impl<L: Level> Evaluate<L> for SegOp<L> {
     fn eval<'p>(
         &'p self,
-        m: &mut Machine<'p, L>,
+        m: &mut Evaluator<'p, L>,
         frame: &mut Frame<'p>,
         pat: &'p [Param<L>],
         out: &mut Vec<Value>,
     ) -> Result<()> {
         let (space, kind, body, ret, decomp, keeps) = match self {
-            Self::Seg(Seg { level: _, space, kind, body, ret, decomp, keeps }) => {
+            Self::Seg(Seg { level: _, space, kind, body, ret, decomp, identity_predicate: keeps }) => {
                 (space, kind, body, ret, *decomp, keeps.as_ref())
             }
             Self::WithAcc { inputs, lambda } => return m.withacc(frame, inputs, lambda, out),
@@ -321,11 +321,12 @@ impl<L: Level> Evaluate<L> for SegOp<L> {
         let dims: SmallVec<[Dim; 3]> = space.dims.iter().map(|(_, dim)| *dim).collect();
         let sizes = frame.sizes(&dims)?;
         checked_count(&sizes, PrimType::Bool)?;
-        let combining = if decomp.writes > 0 { m.combining(ret) } else { Vec::new() };
+        let combining =
+            if decomp.updates_per_iteration > 0 { m.open_combining_accs(ret) } else { Vec::new() };
         let run = Segments { space, body, decomp: m.tuned(frame, decomp)?, keeps, combining, sizes };
         let last = run.sizes.len().saturating_sub(1);
         match kind {
-            SegKind::Folds(folds) => {
+            SegKind::ScanReduce(folds) => {
                 let (first, others) = folds.results(pat);
                 let elements = folds.element_types(ret);
                 let mut rows = m.rows_of(frame, others, elements.iter(), &run.sizes)?;
@@ -353,7 +354,7 @@ impl<L: Level> Evaluate<L> for SegOp<L> {
                 m.finish(frame, rows, &run.sizes, elements.iter(), out)
             }
             SegKind::Hist(ops) => {
-                let mut dests = frame.take_dests(ops)?;
+                let mut dests = frame.take_destinations(ops)?;
                 for segment in 0..run.segments() {
                     let outer = run.outer_indices(segment);
                     run.hist(m, frame, ops, &outer, pat, &mut dests)?;
@@ -368,10 +369,10 @@ impl<L: Level> Evaluate<L> for SegOp<L> {
                 let own: Vec<Param<L>> = own.collect();
                 let types = mapped(ret).map(|i| &ret[i]);
                 let mut rows = m.rows_of(frame, &own, types, &run.sizes)?;
-                let mut flat = Flat::new(ret);
+                let mut flat = FlatMapState::new(ret);
                 for i in 0..run.inner() {
-                    let values = run.point(m, frame, &[], i)?;
-                    flat.point(m, values, &mut rows)?;
+                    let values = run.iteration(m, frame, &[], i)?;
+                    flat.push_iteration(m, values, &mut rows)?;
                 }
                 flat.finish(m, frame, run.inner(), rows, (pat, out))
             }
@@ -382,7 +383,7 @@ impl<L: Level> Evaluate<L> for SegOp<L> {
 impl Evaluate<Mems> for MemOp {
     fn eval<'p>(
         &'p self,
-        m: &mut Machine<'p, Mems>,
+        m: &mut Evaluator<'p, Mems>,
         frame: &mut Frame<'p>,
         pat: &'p [Param<Mems>],
         out: &mut Vec<Value>,

@@ -11,25 +11,25 @@ use smallvec::SmallVec;
 /// Returns the array of which the operation's result (of this shape) is a view, and the result's
 /// index function. `lies` returns the index function of an array. `None` if the result is not a
 /// view, or if no index function expresses it.
-pub fn view(op: &BasicOp, shape: &[Dim], lies: impl FnOnce(Name) -> Option<Lmad>) -> Option<(Name, Lmad)> {
+pub fn view(op: &BasicOp, shape: &[Dim], lmad_of: impl FnOnce(Name) -> Option<Lmad>) -> Option<(Name, Lmad)> {
     Some(match op {
         BasicOp::Atom(Atom::Var(array))
         | BasicOp::Opaque(Atom::Var(array))
         | BasicOp::Update { array, .. }
         | BasicOp::FlatUpdate { array, .. }
         | BasicOp::Reshape { kind: ReshapeKind::Coerce, array, .. } => {
-            (*array, lies(*array)?.with_extents(shape))
+            (*array, lmad_of(*array)?.with_extents(shape))
         }
-        BasicOp::Index { array, slice } => (*array, lies(*array)?.slice(slice)),
-        BasicOp::FlatIndex { array, offset, dims } => (*array, lies(*array)?.flat_slice(*offset, dims)),
+        BasicOp::Index { array, slice } => (*array, lmad_of(*array)?.slice(slice)),
+        BasicOp::FlatIndex { array, offset, dims } => (*array, lmad_of(*array)?.flat_slice(*offset, dims)),
         BasicOp::Rearrange { perm, array } => {
-            let lmad = lies(*array)?;
+            let lmad = lmad_of(*array)?;
             let dims = perm.iter().map(|&at| lmad.dims[at].clone()).collect();
             let offset = lmad.offset;
             (*array, Lmad { offset, dims })
         }
         BasicOp::Reshape { kind: ReshapeKind::Arbitrary, array, .. } => {
-            (*array, reshaped(&lies(*array)?, shape)?)
+            (*array, reshaped(&lmad_of(*array)?, shape)?)
         }
         BasicOp::Atom(Atom::Const(_))
         | BasicOp::Opaque(Atom::Const(_))

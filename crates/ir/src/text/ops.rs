@@ -1,24 +1,24 @@
 //! The text form of each level's operations and annotations.
 
 use super::{ParseError, Parser, Printer, TextForm};
-use crate::folds::Folds;
 use crate::mem::{Block, Lmad, LmadDim, MemAnn, MemOp, Mems};
 use crate::poly::{Monomial, Poly};
+use crate::scan_reduce::ScanReduce;
 use crate::seg::SegOp;
 use crate::soac::{AccInput, HistOp, Operator, Screma, Soac, Soacs};
 use crate::syntax::{Body, Lambda, Level, Param};
 use crate::types::Dim;
-use crate::walk::Operation;
+use crate::walk::LevelOp;
 
 type Result<T> = std::result::Result<T, ParseError>;
 
 impl TextForm for Soac {
     fn print(&self, p: &mut Printer<'_>) {
-        let keyword = Operation::<Soacs>::keyword(self);
+        let keyword = LevelOp::<Soacs>::keyword(self);
         p.put(keyword);
         p.put(" ");
         match self {
-            Self::Screma(Screma { width, inputs, map, folds }) => {
+            Self::Screma(Screma { width, inputs, map, scan_reduce: folds }) => {
                 let bare = keyword == "reduce" || keyword == "scan";
                 print_map(p, *width, inputs, map, bare);
                 print_folds(p, folds);
@@ -55,7 +55,7 @@ impl TextForm for Soac {
             Some("map" | "reduce" | "scan" | "redomap" | "scanomap" | "screma") => {
                 p.ident()?;
                 let (width, inputs, map) = parse_map(p)?;
-                Self::Screma(Screma { width, inputs, map, folds: parse_folds(p)? })
+                Self::Screma(Screma { width, inputs, map, scan_reduce: parse_folds(p)? })
             }
             Some("hist") => {
                 p.ident()?;
@@ -166,8 +166,8 @@ fn parse_operators<L: Level>(p: &mut Parser<'_>, keyword: &str) -> Result<Vec<Op
     Ok(ops)
 }
 
-pub(super) fn print_folds<L: Level>(p: &mut Printer<'_>, folds: &Folds<L>) {
-    let Folds { scans, reduces, post } = folds;
+pub(super) fn print_folds<L: Level>(p: &mut Printer<'_>, folds: &ScanReduce<L>) {
+    let ScanReduce { scans, reduces, post } = folds;
     for op in scans {
         p.clause(|p| print_operator(p, "scan ", op));
     }
@@ -182,15 +182,15 @@ pub(super) fn print_folds<L: Level>(p: &mut Printer<'_>, folds: &Folds<L>) {
     }
 }
 
-pub(super) fn parse_folds<L: Level>(p: &mut Parser<'_>) -> Result<Folds<L>> {
+pub(super) fn parse_folds<L: Level>(p: &mut Parser<'_>) -> Result<ScanReduce<L>> {
     let scans = parse_operators(p, "scan")?;
     let reduces = parse_operators(p, "reduce")?;
     let post = if p.take_keyword("post") { Some(p.lambda()?) } else { None };
-    Ok(Folds { scans, reduces, post })
+    Ok(ScanReduce { scans, reduces, post })
 }
 
 pub(super) fn print_hist<L: Level>(p: &mut Printer<'_>, hist: &HistOp<L>) {
-    let HistOp { shape, dests, op } = hist;
+    let HistOp { shape, destinations: dests, op } = hist;
     p.put("into ");
     p.shape(shape);
     p.put(" ");
@@ -203,7 +203,7 @@ pub(super) fn parse_hists<L: Level>(p: &mut Parser<'_>) -> Result<Vec<HistOp<L>>
     while p.take_keyword("into") {
         let (shape, dests) = (p.shape()?, p.name_list()?);
         p.keyword("by")?;
-        hists.push(HistOp { shape, dests, op: parse_operator(p)? });
+        hists.push(HistOp { shape, destinations: dests, op: parse_operator(p)? });
     }
     Ok(hists)
 }

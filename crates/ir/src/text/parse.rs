@@ -4,15 +4,15 @@
 use super::cursor::Parser;
 use super::lex::Token;
 use super::{ParseError, TextForm};
-use crate::facts::{Facts, Filter, Mark};
+use crate::facts::{FactFlag, Facts, Filter};
 use crate::name::NameTable;
-use crate::prov::{MOST, Prov, ProvEntry, ProvTable, SrcLoc};
+use crate::prov::{MAX_STACKS, Prov, ProvEntry, ProvTable, SrcLoc};
 use crate::syntax::{
     Attr, Attrs, Aux, BasicOp, Body, EntryPoint, Exp, FunKind, FunParam, FunResult, Function, Lambda, Level,
     LoopForm, LoopParam, Param, Program, Stm,
 };
 use crate::tunable::{Class, Rule, Tunable};
-use crate::version::{Place, Version};
+use crate::version::{CallPosition, Version};
 use std::sync::Arc;
 use target::levels::Stack;
 
@@ -95,12 +95,12 @@ impl Parser<'_> {
                 facts.set_filter(Filter {
                     flag: self.integer()?,
                     values: self.list(Self::integer)?,
-                    added: self.integer()?,
+                    offset: self.integer()?,
                 });
             } else if self.take_keyword("order") {
                 let result = self.integer()?;
-                facts.set_order(result, self.list(Self::integer)?.into());
-            } else if let Some(mark) = (Mark::ALL.into_iter()).find(|m| self.take_keyword(m.name())) {
+                facts.set_layout(result, self.list(Self::integer)?.into());
+            } else if let Some(mark) = (FactFlag::ALL.into_iter()).find(|m| self.take_keyword(m.name())) {
                 facts.add(mark);
             } else {
                 return self.expected("a fact");
@@ -180,7 +180,7 @@ impl Parser<'_> {
         while *self.token() != Token::End {
             functions.push(self.function()?);
         }
-        Ok(Program { stack, files, opaques, entries, functions })
+        Ok(Program { levels: stack, files, opaques, entries, functions })
     }
 
     /// The target machine of the program.
@@ -242,19 +242,19 @@ impl Parser<'_> {
         self.keyword("of")?;
         let of = self.fun_name()?;
         let place = if self.take_keyword("even") {
-            Place::Even
+            CallPosition::LiftedRegular
         } else if self.take_keyword("uneven") {
-            Place::Uneven
+            CallPosition::LiftedIrregular
         } else if self.take_keyword("on") {
             self.keyword("host")?;
-            Place::Host
+            CallPosition::Host
         } else {
             self.keyword("within")?;
             let around = self.integer()?;
             let level = if self.take_keyword("at") { Some(self.integer()?) } else { None };
-            Place::Within { around, level }
+            CallPosition::Within { segop_level: around, level }
         };
-        Ok(Some(Version { of, place }))
+        Ok(Some(Version { of, position: place }))
     }
 
     fn tunables(&mut self) -> Result<Vec<Tunable>> {
@@ -324,10 +324,10 @@ impl Parser<'_> {
         if !stacks.iter().all(|stack| is_stack(provs, *stack)) {
             return self.error("only earlier provenances may stand together");
         }
-        if stacks.len() > MOST {
-            return self.error(format!("no more than {MOST} provenances stand together"));
+        if stacks.len() > MAX_STACKS {
+            return self.error(format!("no more than {MAX_STACKS} provenances stand together"));
         }
-        if provs.several(&stacks).0 != number || provs.len() != number as usize {
+        if provs.intern_stacks(&stacks).0 != number || provs.len() != number as usize {
             return self.error("provenances must differ and count up from 1");
         }
         Ok(())

@@ -3,7 +3,7 @@
 use super::entry::{show_entry_value, show_opaque_types};
 use super::lex::{is_identifier, is_plain_hint, quote};
 use super::{MAX_INDENT, TextForm};
-use crate::facts::{Facts, Filter, Mark};
+use crate::facts::{FactFlag, Facts, Filter};
 use crate::name::{FunName, Name, NameTable};
 use crate::prov::{Prov, ProvEntry, ProvTable};
 use crate::syntax::{
@@ -12,7 +12,7 @@ use crate::syntax::{
 };
 use crate::tunable::Tunable;
 use crate::types::{Dim, Space, Type};
-use crate::version::{Place, Version};
+use crate::version::{CallPosition, Version};
 use crate::walk::with_stack;
 use prim::Scalar;
 use rustc_hash::FxHashMap;
@@ -41,7 +41,7 @@ pub struct Printer<'a> {
 }
 
 pub(super) fn program<L: Level>(program: &Program<L>, notes: &[Note]) -> String {
-    let Program { stack, files, opaques, entries, functions } = program;
+    let Program { levels: stack, files, opaques, entries, functions } = program;
     let mut out = format!("{}\n", L::NAME);
     if *stack != Stack::default() {
         let _ = writeln!(out, "machine {}", stack.name);
@@ -106,19 +106,19 @@ fn print_function<'a, L: Level>(function: &'a Function<L>, notes: impl Iterator<
     for FunParam { param, .. } in params {
         p.notes_for(param.name);
     }
-    if let Some(Version { of, place }) = version {
+    if let Some(Version { of, position: place }) = version {
         p.line();
         p.put(format_args!("version of {} ", fun_name(of)));
         match place {
-            Place::Within { around, level } => {
+            CallPosition::Within { segop_level: around, level } => {
                 p.put(format_args!("within {around}"));
                 if let Some(level) = level {
                     p.put(format_args!(" at {level}"));
                 }
             }
-            Place::Even => p.put("even"),
-            Place::Uneven => p.put("uneven"),
-            Place::Host => p.put("on host"),
+            CallPosition::LiftedRegular => p.put("even"),
+            CallPosition::LiftedIrregular => p.put("uneven"),
+            CallPosition::Host => p.put("on host"),
         }
     }
     for (i, tunable) in tunables.iter().enumerate() {
@@ -388,13 +388,13 @@ impl<'a> Printer<'a> {
         if facts.is_empty() {
             return;
         }
-        let marks = Mark::ALL.into_iter().filter(|mark| facts.has(*mark));
+        let marks = FactFlag::ALL.into_iter().filter(|mark| facts.has(*mark));
         let mut all: Vec<String> = marks.map(|mark| mark.name().to_owned()).collect();
-        if let Some(Filter { flag, values, added }) = facts.filter() {
+        if let Some(Filter { flag, values, offset: added }) = facts.filter() {
             let values: Vec<String> = values.iter().map(ToString::to_string).collect();
             all.push(format!("filter {flag} ({}) {added}", values.join(", ")));
         }
-        for (result, order) in facts.orders() {
+        for (result, order) in facts.layouts() {
             let dims: Vec<String> = order.iter().map(ToString::to_string).collect();
             all.push(format!("order {result} ({})", dims.join(", ")));
         }
@@ -462,7 +462,7 @@ impl<'a> Printer<'a> {
                         self.put(format_args!(" in ^{}", outer.0));
                     }
                 }
-                ProvEntry::Several(stacks) => {
+                ProvEntry::Stacks(stacks) => {
                     self.separated(stacks, |p, stack| p.put(format_args!("^{}", stack.0)));
                 }
             }

@@ -5,18 +5,27 @@ use super::{ParseError, Parser, Printer, TextForm};
 use crate::seg::{Decomp, Seg, SegKind, SegOp, SegSpace};
 use crate::syntax::Level;
 use crate::tunable::TunableId;
-use crate::walk::Operation;
+use crate::walk::LevelOp;
 
 type Result<T> = std::result::Result<T, ParseError>;
 
 impl<L: Level> TextForm for SegOp<L> {
     fn print(&self, p: &mut Printer<'_>) {
-        p.put(Operation::<L>::keyword(self));
+        p.put(LevelOp::<L>::keyword(self));
         p.put(" ");
         match self {
-            Self::Seg(Seg { level, space, kind, body, ret, decomp, keeps }) => {
+            Self::Seg(Seg { level, space, kind, body, ret, decomp, identity_predicate: keeps }) => {
                 let SegSpace { dims, lane } = space;
-                let Decomp { grain, tunable, max_chunks, width, streams, depth, cost, writes } = decomp;
+                let Decomp {
+                    grain_size: grain,
+                    tunable,
+                    max_chunks,
+                    width,
+                    accumulators: streams,
+                    scan_block: depth,
+                    cost,
+                    updates_per_iteration: writes,
+                } = decomp;
                 p.put(format_args!("level {level} "));
                 p.list(dims, |p, (index, size)| {
                     p.name(*index);
@@ -41,7 +50,7 @@ impl<L: Level> TextForm for SegOp<L> {
                 p.put(" -> ");
                 p.body(body);
                 match kind {
-                    SegKind::Folds(folds) => print_folds(p, folds),
+                    SegKind::ScanReduce(folds) => print_folds(p, folds),
                     SegKind::Hist(ops) => {
                         for op in ops {
                             p.clause(|p| print_hist(p, op));
@@ -88,11 +97,11 @@ impl<L: Level> TextForm for SegOp<L> {
         let kind = match keyword {
             "seghist" => SegKind::Hist(parse_hists(p)?),
             "segflatmap" => SegKind::FlatMap,
-            _ => SegKind::Folds(parse_folds(p)?),
+            _ => SegKind::ScanReduce(parse_folds(p)?),
         };
         let space = SegSpace { dims, lane };
         let keeps = if p.take_keyword("keeps") { Some(p.lambda()?) } else { None };
-        Ok(Some(Self::Seg(Seg { level, space, kind, body, ret, decomp, keeps })))
+        Ok(Some(Self::Seg(Seg { level, space, kind, body, ret, decomp, identity_predicate: keeps })))
     }
 }
 
@@ -123,5 +132,14 @@ fn parse_decomp(p: &mut Parser<'_>) -> Result<Decomp> {
         p.punct(")")?;
     }
     let writes = if p.take_keyword("writes") { p.integer()? } else { 0 };
-    Ok(Decomp { grain, tunable, max_chunks, width, streams, depth, cost, writes })
+    Ok(Decomp {
+        grain_size: grain,
+        tunable,
+        max_chunks,
+        width,
+        accumulators: streams,
+        scan_block: depth,
+        cost,
+        updates_per_iteration: writes,
+    })
 }

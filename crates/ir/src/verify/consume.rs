@@ -13,7 +13,7 @@ use crate::syntax::{Atom, BasicOp, Body, Exp, Function, Lambda, Level, LoopParam
 use crate::text;
 use crate::types::Type;
 use crate::typing::TypeEnv;
-use crate::walk::{Operation, Visit, with_stack};
+use crate::walk::{LevelOp, Visit, with_stack};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
@@ -46,7 +46,7 @@ pub(super) fn check<'a, L: Level>(
             continue;
         }
         c.at = None;
-        c.reach(*name);
+        c.reachable(*name);
         for (j, param) in function.params.iter().enumerate() {
             // Consumed parameters are owned by the function, which may return them.
             let mine = param.consumed || ret.aliases.contains(&(j as u32));
@@ -63,7 +63,7 @@ struct Node {
     sources: SmallVec<[Name; 2]>,
     /// Arrays of which it is a source.
     views: SmallVec<[Name; 2]>,
-    life: Life,
+    life: State,
     /// True for a parameter that may not be consumed.
     protected: bool,
     /// True for a view that may contain an element more than once: it may not be consumed, but its
@@ -76,11 +76,11 @@ struct Node {
 /// The state of an array. If an array is dead, so are all of its views; in the last state also its
 /// sources and their views.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd)]
-enum Life {
+enum State {
     #[default]
     Alive,
     Dead,
-    DeadWithSources,
+    Consumed,
 }
 
 struct Consumption<'a, L: Level> {
@@ -90,7 +90,7 @@ struct Consumption<'a, L: Level> {
     nodes: Vec<Node>,
     depth: u32,
     /// Changes of states, in order: name, state before, state after.
-    log: Vec<(Name, Life, Life)>,
+    log: Vec<(Name, State, State)>,
     /// The round of the last search that reached a name.
     seen: Vec<u32>,
     round: u32,
@@ -138,7 +138,7 @@ impl<L: Level> Consumption<'_, L> {
     }
 
     fn use_name(&mut self, name: Name) {
-        if self.nodes[name.index()].life != Life::Alive {
+        if self.nodes[name.index()].life != State::Alive {
             let shown = self.show(name);
             self.fail(format!("{shown} is used after it, or an alias of it, was consumed"));
         }
@@ -146,25 +146,25 @@ impl<L: Level> Consumption<'_, L> {
 
     /// Returns the names that a name may alias, including itself; all of them are seen in this
     /// round.
-    fn reach(&mut self, name: Name) -> Vec<Name> {
+    fn reachable(&mut self, name: Name) -> Vec<Name> {
         self.round += 1;
         self.seen[name.index()] = self.round;
         let mut reached = vec![name];
         let mut next = 0;
         while let Some(&name) = reached.get(next) {
             next += 1;
-            self.see(name, |node| &node.sources, &mut reached);
+            self.visit_neighbours(name, |node| &node.sources, &mut reached);
         }
         next = 0;
         while let Some(&name) = reached.get(next) {
             next += 1;
-            self.see(name, |node| &node.views, &mut reached);
+            self.visit_neighbours(name, |node| &node.views, &mut reached);
         }
         reached
     }
 
     /// Adds a name's neighbours that have not been seen in this round.
-    fn see(&mut self, name: Name, edges: impl Fn(&Node) -> &[Name], reached: &mut Vec<Name>) {
+    fn visit_neighbours(&mut self, name: Name, edges: impl Fn(&Node) -> &[Name], reached: &mut Vec<Name>) {
         for &other in edges(&self.nodes[name.index()]) {
             if self.seen[other.index()] != self.round {
                 self.seen[other.index()] = self.round;
@@ -179,33 +179,33 @@ impl<L: Level> Consumption<'_, L> {
         }
         self.use_name(name);
         let mut pending = Vec::new();
-        self.kill(name, Life::DeadWithSources, &mut pending);
+        self.mark_dead(name, State::Consumed, &mut pending);
         while let Some((name, life)) = pending.pop() {
             let node = &self.nodes[name.index()];
             let (sources, views) = (node.sources.clone(), node.views.clone());
-            if life == Life::DeadWithSources {
+            if life == State::Consumed {
                 for source in sources {
-                    self.kill(source, life, &mut pending);
+                    self.mark_dead(source, life, &mut pending);
                 }
             }
             for view in views {
-                self.kill(view, Life::Dead, &mut pending);
+                self.mark_dead(view, State::Dead, &mut pending);
             }
         }
     }
 
     /// Marks a name as dead, or raises its state.
-    fn kill(&mut self, name: Name, life: Life, pending: &mut Vec<(Name, Life)>) {
+    fn mark_dead(&mut self, name: Name, life: State, pending: &mut Vec<(Name, State)>) {
         let Node { protected, repeats, depth, life: before, .. } = self.nodes[name.index()];
         if before >= life {
             return;
         }
         self.set_life(name, life);
         pending.push((name, life));
-        if before != Life::Alive {
+        if before != State::Alive {
             return;
         }
-        if protected || repeats && life == Life::DeadWithSources {
+        if protected || repeats && life == State::Consumed {
             let shown = self.show(name);
             self.fail(format!("{shown} may not be consumed"));
         } else if depth < self.depth && !self.is_acc(name) {
@@ -214,7 +214,7 @@ impl<L: Level> Consumption<'_, L> {
         }
     }
 
-    fn set_life(&mut self, name: Name, life: Life) {
+    fn set_life(&mut self, name: Name, life: State) {
         let before = std::mem::replace(&mut self.nodes[name.index()].life, life);
         self.log.push((name, before, life));
     }
@@ -381,7 +381,7 @@ impl<L: Level> Consumption<'_, L> {
                 self.alias(param.param.name, name);
                 continue;
             }
-            let reached = self.reach(name);
+            let reached = self.reachable(name);
             let mut problem = reached.iter().copied().find(|name| {
                 let node = &self.nodes[name.index()];
                 node.protected || node.depth < depth
@@ -436,7 +436,7 @@ impl<L: Level> Consumption<'_, L> {
             self.consume(*name);
         }
         for name in &operands.0 {
-            if self.is_acc(*name) && self.nodes[name.index()].life == Life::Alive {
+            if self.is_acc(*name) && self.nodes[name.index()].life == State::Alive {
                 self.consume(*name);
             }
         }

@@ -2,10 +2,10 @@
 
 use super::types::Checker;
 use super::{AnnotationRules, Rules};
-use crate::facts::{Facts, Filter, Mark, Order};
-use crate::folds::Folds;
+use crate::facts::{DimOrder, FactFlag, Facts, Filter};
 use crate::mem::{Block, MemAnn, MemOp, Mems};
 use crate::name::Name;
+use crate::scan_reduce::ScanReduce;
 use crate::seg::{Decomp, Seg, SegKind, SegOp, SegSpace};
 use crate::soac::{AccInput, HistOp, Operator, Screma, Soac, Soacs};
 use crate::syntax::{Atom, BasicOp, Body, Exp, Lambda, Level, Param};
@@ -15,7 +15,7 @@ use rustc_hash::FxHashSet;
 impl Rules<Soacs> for Soac {
     fn verify(&self, c: &mut Checker<'_, Soacs>) {
         match self {
-            Self::Screma(Screma { width, inputs, map, folds }) => {
+            Self::Screma(Screma { width, inputs, map, scan_reduce: folds }) => {
                 let rows = c.inputs(*width, inputs);
                 c.lambda(map, &rows, "the map lambda");
                 c.folds(folds, &map.ret);
@@ -103,8 +103,8 @@ impl<L: Level> Checker<'_, L> {
     }
 
     /// Checks scans and reductions of values of these types.
-    fn folds(&mut self, folds: &Folds<L>, ret: &[Type]) {
-        let Folds { scans, reduces, post } = folds;
+    fn folds(&mut self, folds: &ScanReduce<L>, ret: &[Type]) {
+        let ScanReduce { scans, reduces, post } = folds;
         let mut rest = ret;
         for op in scans.iter().chain(reduces) {
             self.operator(op, &mut rest);
@@ -131,35 +131,35 @@ impl<L: Level> Checker<'_, L> {
         if facts.is_empty() {
             return;
         }
-        let marked = Mark::ALL.into_iter().any(|mark| facts.has(mark));
+        let marked = FactFlag::ALL.into_iter().any(|mark| facts.has(mark));
         self.require(L::FACTS || !marked && facts.filter().is_none(), || "a fact at this level".to_owned());
         self.orders(facts, exp, pat);
         let scalar = matches!(pat, [param] if param.ty.is_prim());
-        let may = |mark: Mark| match (mark, exp) {
-            (Mark::Independent, Exp::Loop { .. }) => true,
-            (Mark::Independent | Mark::After, Exp::Op(op)) => op.may_have(mark),
-            (Mark::Packed, Exp::Basic(BasicOp::UpdateAcc { index, .. })) => index.len() == 1,
-            (Mark::Streamed, Exp::Basic(BasicOp::Index { .. })) => scalar,
+        let may = |mark: FactFlag| match (mark, exp) {
+            (FactFlag::Independent, Exp::Loop { .. }) => true,
+            (FactFlag::Independent | FactFlag::PostScanIndependent, Exp::Op(op)) => op.allows_fact(mark),
+            (FactFlag::Packable, Exp::Basic(BasicOp::UpdateAcc { index, .. })) => index.len() == 1,
+            (FactFlag::Streamed, Exp::Basic(BasicOp::Index { .. })) => scalar,
             _ => false,
         };
-        let right = Mark::ALL.into_iter().all(|mark| !facts.has(mark) || may(mark))
-            && (facts.has(Mark::Packed) || facts.filter().is_none());
+        let right = FactFlag::ALL.into_iter().all(|mark| !facts.has(mark) || may(mark))
+            && (facts.has(FactFlag::Packable) || facts.filter().is_none());
         self.require(right, || "a fact about something else".to_owned());
     }
 
     /// Checks that orders are permutations for array results of maps or conditionals.
     fn orders(&mut self, facts: &Facts, exp: &Exp<L>, pat: &[Param<L>]) {
-        if facts.orders().is_empty() {
+        if facts.layouts().is_empty() {
             return;
         }
-        self.require(L::ORDERS, || "an order at this level".to_owned());
-        let may = |order: &Order| match exp {
+        self.require(L::LAYOUTS, || "an order at this level".to_owned());
+        let may = |order: &DimOrder| match exp {
             Exp::If { .. } => true,
-            Exp::Op(op) => op.may_lie(order),
+            Exp::Op(op) => op.allows_layout(order),
             Exp::Basic(_) | Exp::Loop { .. } | Exp::Apply { .. } => false,
         };
         let mut seen: FxHashSet<usize> = FxHashSet::default();
-        let right = facts.orders().iter().all(|(at, order)| {
+        let right = facts.layouts().iter().all(|(at, order)| {
             let rank = pat.get(*at).map_or(0, |param| param.ty.rank());
             let mut dims = order.clone();
             dims.sort_unstable();
@@ -169,11 +169,11 @@ impl<L: Level> Checker<'_, L> {
     }
 
     /// Checks the identity predicate of an operation's accumulators.
-    fn keeps(&mut self, kind: &SegKind<L>, keeps: Option<&Lambda<L>>) {
+    fn identity_predicate(&mut self, kind: &SegKind<L>, keeps: Option<&Lambda<L>>) {
         let Some(keeps) = keeps else {
             return;
         };
-        let SegKind::Folds(folds) = kind else {
+        let SegKind::ScanReduce(folds) = kind else {
             self.fail("a histogram keeps no accumulators");
             return;
         };
@@ -216,7 +216,7 @@ impl<L: Level> Checker<'_, L> {
         };
         let right = indices.iter().all(|ty| *ty == Type::I64);
         self.require(right, || "the bucket indices are not i64".to_owned());
-        for HistOp { shape, dests, op } in ops {
+        for HistOp { shape, destinations: dests, op } in ops {
             for dim in shape {
                 self.dim(*dim);
             }
@@ -269,7 +269,16 @@ impl<L: Level> Checker<'_, L> {
     }
 
     fn decomp(&mut self, decomp: Decomp, ops: &[&Operator<L>]) {
-        let Decomp { grain, tunable, max_chunks, width, streams, depth, cost, writes } = decomp;
+        let Decomp {
+            grain_size: grain,
+            tunable,
+            max_chunks,
+            width,
+            accumulators: streams,
+            scan_block: depth,
+            cost,
+            updates_per_iteration: writes,
+        } = decomp;
         let in_step = streams == 1 || (width <= 1 && streams.is_multiple_of(depth.max(1)));
         let right = grain >= 1 && max_chunks >= 1 && width >= 1 && cost >= 0;
         let right = right && streams >= 1 && depth.is_power_of_two() && in_step;
@@ -285,15 +294,15 @@ impl<L: Level> Checker<'_, L> {
 }
 
 impl<L: Level> Rules<L> for SegOp<L> {
-    fn may_have(&self, mark: Mark) -> bool {
+    fn allows_fact(&self, mark: FactFlag) -> bool {
         let Self::Seg(Seg { kind, .. }) = self else {
             return false;
         };
-        let post = matches!(kind, SegKind::Folds(Folds { post: Some(_), .. }));
-        mark == Mark::Independent || (mark == Mark::After && post)
+        let post = matches!(kind, SegKind::ScanReduce(ScanReduce { post: Some(_), .. }));
+        mark == FactFlag::Independent || (mark == FactFlag::PostScanIndependent && post)
     }
 
-    fn may_lie(&self, order: &Order) -> bool {
+    fn allows_layout(&self, order: &DimOrder) -> bool {
         // Results of neighbouring iterations of the innermost dimension must be adjacent in memory.
         let points = |seg: &Seg<L>| Some(seg.space.dims.len());
         let innermost = order.last().map(|dim| dim + 1);
@@ -302,8 +311,8 @@ impl<L: Level> Rules<L> for SegOp<L> {
 
     fn verify(&self, c: &mut Checker<'_, L>) {
         let (level, space, kind, body, ret, decomp) = match self {
-            Self::Seg(Seg { level, space, kind, body, ret, decomp, keeps }) => {
-                c.keeps(kind, keeps.as_ref());
+            Self::Seg(Seg { level, space, kind, body, ret, decomp, identity_predicate: keeps }) => {
+                c.identity_predicate(kind, keeps.as_ref());
                 (*level, space, kind, body, ret, *decomp)
             }
             Self::WithAcc { inputs, lambda } => {
@@ -335,9 +344,9 @@ impl<L: Level> Rules<L> for SegOp<L> {
             c.body_with(body, ret, "the results of the body");
         }
         match kind {
-            SegKind::Folds(folds) => {
+            SegKind::ScanReduce(folds) => {
                 let scans = !folds.scans.is_empty() || folds.post.is_some();
-                c.require(decomp.writes == 0 || !scans, || {
+                c.require(decomp.updates_per_iteration == 0 || !scans, || {
                     "a scan that updates accumulators with an operator".to_owned()
                 });
                 c.folds(folds, ret);
@@ -360,10 +369,10 @@ impl<L: Level> Rules<L> for SegOp<L> {
 }
 
 impl Rules<Mems> for MemOp {
-    fn may_have(&self, mark: Mark) -> bool {
+    fn allows_fact(&self, mark: FactFlag) -> bool {
         match self {
             Self::Alloc { .. } => false,
-            Self::Seg(op) => Rules::<Mems>::may_have(op, mark),
+            Self::Seg(op) => Rules::<Mems>::allows_fact(op, mark),
         }
     }
 

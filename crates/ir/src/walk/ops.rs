@@ -1,9 +1,9 @@
 //! Traversal of each level's operations and annotations, and the types of operations' results.
 
-use super::{Annotation, Operation, Visit, VisitMut};
-use crate::folds::Folds;
+use super::{Annotation, LevelOp, Visit, VisitMut};
 use crate::mem::{Block, Lmad, LmadDim, MemAnn, MemOp, Mems};
 use crate::name::Name;
+use crate::scan_reduce::ScanReduce;
 use crate::seg::{Decomp, Seg, SegKind, SegOp, SegSpace, flat_map_types};
 use crate::soac::{AccInput, HistOp, Operator, Screma, Soac, Soacs};
 use crate::syntax::{Lambda, Level};
@@ -21,11 +21,11 @@ macro_rules! walk_operator {
 
 macro_rules! walk_hist {
     ($v:ident, $hist:expr) => {{
-        let HistOp { shape, dests, op } = $hist;
+        let HistOp { shape, destinations, op } = $hist;
         for dim in shape {
             $v.dim(dim);
         }
-        for dest in dests {
+        for dest in destinations {
             $v.name(dest);
         }
         walk_operator!($v, op);
@@ -52,13 +52,13 @@ macro_rules! walk_withacc {
 macro_rules! walk_soac {
     ($v:ident, $soac:expr) => {
         match $soac {
-            Soac::Screma(Screma { width, inputs, map, folds }) => {
+            Soac::Screma(Screma { width, inputs, map, scan_reduce }) => {
                 $v.dim(width);
                 for input in inputs {
                     $v.name(input);
                 }
                 $v.lambda(map);
-                let Folds { scans, reduces, post } = folds;
+                let ScanReduce { scans, reduces, post } = scan_reduce;
                 for op in scans {
                     walk_operator!($v, op);
                 }
@@ -113,13 +113,13 @@ macro_rules! walk_soac {
 macro_rules! walk_seg {
     ($v:ident, $op:expr) => {
         match $op {
-            SegOp::Seg(Seg { level: _, space, kind, body, ret, decomp: Decomp { tunable, .. }, keeps }) => {
+            SegOp::Seg(Seg { level: _, space, kind, body, ret, decomp: Decomp { tunable, .. }, identity_predicate }) => {
                 let SegSpace { dims, lane: _ } = space;
                 if let Some(tunable) = tunable {
                     $v.tunable(tunable);
                 }
                 match kind {
-                    SegKind::Folds(Folds { scans, reduces, post: _ }) => {
+                    SegKind::ScanReduce(ScanReduce { scans, reduces, post: _ }) => {
                         for op in scans {
                             walk_operator!($v, op);
                         }
@@ -134,15 +134,15 @@ macro_rules! walk_seg {
                     }
                     SegKind::FlatMap => {}
                 }
-                if let Some(keeps) = keeps {
-                    $v.lambda(keeps);
+                if let Some(identity_predicate) = identity_predicate {
+                    $v.lambda(identity_predicate);
                 }
                 $v.enter();
                 for (index, size) in dims {
                     $v.dim(size);
                     $v.binder(index);
                 }
-                if let SegKind::Folds(Folds { post: Some(post), .. }) = kind {
+                if let SegKind::ScanReduce(ScanReduce { post: Some(post), .. }) = kind {
                     $v.lambda(post);
                 }
                 for ty in ret {
@@ -156,7 +156,7 @@ macro_rules! walk_seg {
     };
 }
 
-impl Operation<Soacs> for Soac {
+impl LevelOp<Soacs> for Soac {
     fn visit<V: Visit<Soacs> + ?Sized>(&self, v: &mut V) {
         walk_soac!(v, self);
     }
@@ -167,9 +167,9 @@ impl Operation<Soacs> for Soac {
 
     fn keyword(&self) -> &'static str {
         match self {
-            Self::Screma(Screma { map, folds, .. }) => {
-                let Folds { scans, reduces, post } = folds;
-                let plain = map.is_identity() && folds.n_folded() == map.ret.len();
+            Self::Screma(Screma { map, scan_reduce: scan_reduce, .. }) => {
+                let ScanReduce { scans, reduces, post } = scan_reduce;
+                let plain = map.is_identity() && scan_reduce.n_accumulated() == map.ret.len();
                 match (scans.is_empty(), reduces.is_empty(), post.is_none()) {
                     (true, true, true) => "map",
                     (true, false, true) => {
@@ -216,14 +216,14 @@ impl Operation<Soacs> for Soac {
 
     fn result_types(&self, type_of: &dyn Fn(Name) -> Type) -> Vec<Type> {
         match self {
-            Self::Screma(Screma { width, inputs: _, map, folds }) => {
-                let reduced = folds.reduced_types().cloned();
-                let elements = folds.element_types(&map.ret);
+            Self::Screma(Screma { width, inputs: _, map, scan_reduce: scan_reduce }) => {
+                let reduced = scan_reduce.reduced_types().cloned();
+                let elements = scan_reduce.element_types(&map.ret);
                 let arrays = elements.iter().map(|ty| ty.array_of(*width));
                 reduced.chain(arrays).collect()
             }
             Self::Hist { ops, .. } => {
-                ops.iter().flat_map(|op| op.dests.iter().map(|d| type_of(*d))).collect()
+                ops.iter().flat_map(|op| op.destinations.iter().map(|d| type_of(*d))).collect()
             }
             Self::WithAcc { inputs, lambda } => withacc_types(inputs, lambda, type_of),
             Self::Stream { width, inputs: _, init, lambda } => {
@@ -242,7 +242,7 @@ impl Operation<Soacs> for Soac {
     }
 }
 
-impl<L: Level> Operation<L> for SegOp<L> {
+impl<L: Level> LevelOp<L> for SegOp<L> {
     fn visit<V: Visit<L> + ?Sized>(&self, v: &mut V) {
         walk_seg!(v, self);
     }
@@ -254,10 +254,10 @@ impl<L: Level> Operation<L> for SegOp<L> {
     fn keyword(&self) -> &'static str {
         match self {
             Self::Seg(Seg { kind, .. }) => match kind {
-                SegKind::Folds(folds) if folds.is_map() => "segmap",
-                SegKind::Folds(folds) if folds.reduces.is_empty() => "segscan",
-                SegKind::Folds(Folds { scans, post: None, .. }) if scans.is_empty() => "segred",
-                SegKind::Folds(_) => "segscanred",
+                SegKind::ScanReduce(scan_reduce) if scan_reduce.is_map() => "segmap",
+                SegKind::ScanReduce(scan_reduce) if scan_reduce.reduces.is_empty() => "segscan",
+                SegKind::ScanReduce(ScanReduce { scans, post: None, .. }) if scans.is_empty() => "segred",
+                SegKind::ScanReduce(_) => "segscanred",
                 SegKind::Hist(_) => "seghist",
                 SegKind::FlatMap => "segflatmap",
             },
@@ -269,7 +269,7 @@ impl<L: Level> Operation<L> for SegOp<L> {
         match self {
             Self::Seg(Seg { kind, .. }) => match kind {
                 SegKind::Hist(ops) => hist_consumed(ops),
-                SegKind::Folds(_) | SegKind::FlatMap => Vec::new(),
+                SegKind::ScanReduce(_) | SegKind::FlatMap => Vec::new(),
             },
             Self::WithAcc { inputs, .. } => withacc_consumed(inputs),
         }
@@ -282,9 +282,9 @@ impl<L: Level> Operation<L> for SegOp<L> {
     fn result_types(&self, type_of: &dyn Fn(Name) -> Type) -> Vec<Type> {
         match self {
             Self::Seg(Seg { space, kind, ret, .. }) => match kind {
-                SegKind::Folds(folds) => space.fold_types(folds, ret),
+                SegKind::ScanReduce(scan_reduce) => space.scan_reduce_types(scan_reduce, ret),
                 SegKind::Hist(ops) => {
-                    ops.iter().flat_map(|op| op.dests.iter().map(|d| type_of(*d))).collect()
+                    ops.iter().flat_map(|op| op.destinations.iter().map(|d| type_of(*d))).collect()
                 }
                 SegKind::FlatMap => {
                     let width = space.dims.first().map_or(Dim::Const(0), |(_, dim)| *dim);
@@ -296,7 +296,7 @@ impl<L: Level> Operation<L> for SegOp<L> {
     }
 }
 
-impl Operation<Mems> for MemOp {
+impl LevelOp<Mems> for MemOp {
     fn visit<V: Visit<Mems> + ?Sized>(&self, v: &mut V) {
         match self {
             Self::Alloc { bytes, space: _ } => v.atom(bytes),
@@ -370,7 +370,7 @@ impl Annotation<Mems> for MemAnn {
 }
 
 fn hist_consumed<L: Level>(ops: &[HistOp<L>]) -> Vec<Name> {
-    ops.iter().flat_map(|op| op.dests.iter().copied()).collect()
+    ops.iter().flat_map(|op| op.destinations.iter().copied()).collect()
 }
 
 fn withacc_consumed<L: Level>(inputs: &[AccInput<L>]) -> Vec<Name> {

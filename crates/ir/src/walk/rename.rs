@@ -7,7 +7,7 @@
 use super::{Visit, VisitMut};
 use crate::name::{Name, NameTable};
 use crate::poly::Poly;
-use crate::prov::{Imported, Prov, ProvTable};
+use crate::prov::{Prov, ProvImport, ProvTable};
 use crate::syntax::{Atom, Body, Exp, Lambda, Level, Param, Stm};
 use crate::types::{Dim, Type};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -194,7 +194,7 @@ pub fn refresh_body<L: Level>(body: &Body<L>, names: &mut NameTable, map: &mut S
 
 /// Returns true if two bodies of a function are equal up to the names that they bind
 /// (alpha-equivalent).
-pub fn same_but_names<L: Level>(one: &Body<L>, other: &Body<L>) -> bool {
+pub fn alpha_equivalent<L: Level>(one: &Body<L>, other: &Body<L>) -> bool {
     if one.stms.len() != other.stms.len() {
         return false;
     }
@@ -213,7 +213,7 @@ pub fn same_but_names<L: Level>(one: &Body<L>, other: &Body<L>) -> bool {
 
 /// Returns true if two expressions of a function are equal up to the names that they bind and their
 /// provenances.
-pub fn same_but_origin<L: Level>(one: &Exp<L>, other: &Exp<L>) -> bool {
+pub fn alpha_equivalent_ignoring_prov<L: Level>(one: &Exp<L>, other: &Exp<L>) -> bool {
     let mut names = Names::default();
     Visit::<L>::exp(&mut names, one);
     let without = |exp: &Exp<L>| {
@@ -263,7 +263,7 @@ pub struct Import<'a> {
 /// also maps each bound name to its new name.
 pub fn import_body<L: Level>(body: &Body<L>, import: &mut Import<'_>, map: &mut Substitution) -> Body<L> {
     let Import { from_names, from_provs, names, provs, outer } = import;
-    let mut imported = Imported { from: from_provs, to: provs, outer: *outer, known: FxHashMap::default() };
+    let mut imported = ProvImport { from: from_provs, to: provs, outer: *outer, known: FxHashMap::default() };
     let mut copy = body.clone();
     let fresh = |name| names.fresh_shared(from_names.hint(name).clone());
     let prov = |old| imported.prov(old);

@@ -1,12 +1,21 @@
 //! Decompositions: chunks are consecutive and cover all iterations, and so do a chunk's sub-chunks.
 
-use ir::seg::{Decomp, Stretches};
+use ir::seg::{Decomp, SubChunks};
 
 fn decomps() -> Vec<Decomp> {
     let mut all = Vec::new();
     for (width, streams, depth) in [(1, 1, 1), (32, 1, 1), (1, 32, 16), (1, 8, 8), (16, 1, 16)] {
         for (grain, max_chunks) in [(1, 512), (7, 3), (1000, 512), (64, 1)] {
-            all.push(Decomp { writes: 0, grain, tunable: None, max_chunks, width, streams, depth, cost: 1 });
+            all.push(Decomp {
+                updates_per_iteration: 0,
+                grain_size: grain,
+                tunable: None,
+                max_chunks,
+                width,
+                accumulators: streams,
+                scan_block: depth,
+                cost: 1,
+            });
         }
     }
     all
@@ -19,7 +28,7 @@ fn sizes() -> impl Iterator<Item = i64> {
 }
 
 #[test]
-fn chunks_cover_all_points() {
+fn chunks_cover_all_iterations() {
     for decomp in decomps() {
         for n in sizes() {
             let bounds: Vec<_> = decomp.bounds(n).collect();
@@ -39,26 +48,26 @@ fn chunks_cover_all_points() {
 #[test]
 fn chunks_fill_their_accumulators() {
     for decomp in decomps() {
-        let whole = decomp.whole();
+        let whole = decomp.full_group();
         for n in [whole * 16, whole * 16 + 5, whole * 1000 + 1] {
             let bounds: Vec<_> = decomp.bounds(n).collect();
             for chunk in &bounds[..bounds.len() - 1] {
                 let points = chunk.end - chunk.start;
                 assert_eq!(points % whole, 0, "{decomp:?} of {n}");
-                assert!(points >= decomp.grain.min(n) / 2, "{decomp:?} of {n}");
+                assert!(points >= decomp.grain_size.min(n) / 2, "{decomp:?} of {n}");
             }
         }
     }
 }
 
 #[test]
-fn stretches_leave_little() {
+fn sub_chunks_leave_few_iterations() {
     for decomp in decomps() {
         for points in sizes() {
             let mut left = points;
-            let side = i64::from(decomp.depth);
-            for stretches in decomp.stretches(points) {
-                let Stretches { count, length } = stretches;
+            let side = i64::from(decomp.scan_block);
+            for stretches in decomp.sub_chunks(points) {
+                let SubChunks { count, length } = stretches;
                 let whole = length % side == 0;
                 // A square of the last sub-chunk reads up to this position.
                 let reach = (count - 1) * length + side;
@@ -66,7 +75,7 @@ fn stretches_leave_little() {
                 left -= count * length;
             }
             assert!(left >= 0, "{decomp:?} of {points}");
-            assert!(decomp.streams == 1 || left < 2 * side, "{decomp:?} of {points}");
+            assert!(decomp.accumulators == 1 || left < 2 * side, "{decomp:?} of {points}");
         }
     }
 }

@@ -310,7 +310,7 @@ fn what_others_need_is_not_written() {
 }
 
 #[test]
-fn blocks_are_shared_where_nobody_looks() {
+fn legal_block_sharing() {
     // The rows of the result are built in place by the loop.
     gives_array(
         "let b_3: mem host = alloc 32i64 host

@@ -74,7 +74,7 @@ fn sample() -> Function<Soacs> {
 
 fn checked(function: Function<Soacs>) -> String {
     let program = Program {
-        stack: Stack::default(),
+        levels: Stack::default(),
         files: vec!["f.fut".into()],
         opaques: OpaqueTypes::default(),
         entries: Vec::new(),
@@ -140,7 +140,7 @@ fn all_provenances_of_a_fused_statement_are_imported() {
     let mut callee = sample();
     let first = callee.body.stms[0].aux.prov;
     let other = callee.provs.push(place(7), Prov::NONE);
-    callee.body.stms[0].aux.prov = callee.provs.join(other, first);
+    callee.body.stms[0].aux.prov = callee.provs.merge(other, first);
     let mut caller = sample();
     let outer = caller.provs.push(place(9), Prov::NONE);
     let mut import = Import {

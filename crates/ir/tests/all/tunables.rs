@@ -58,7 +58,7 @@ thread_local! {
     static SEEN: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
 }
 
-fn note(Comparison { name, size, least }: Comparison<'_>) {
+fn note(Comparison { name, size, threshold: least }: Comparison<'_>) {
     SEEN.with_borrow_mut(|seen| seen.push(format!("{name} {size} {least}")));
 }
 

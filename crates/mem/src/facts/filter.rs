@@ -9,8 +9,8 @@
 //! The positions of flagged elements are consecutive, whatever the flags.
 
 use ir::facts::Filter;
-use ir::folds::Folds;
 use ir::name::Name;
+use ir::scan_reduce::ScanReduce;
 use ir::syntax::{Atom, BasicOp, Body, Exp, Lambda};
 use ir::{Mems, Type};
 use prim::{BinOp, ConvOp};
@@ -19,7 +19,7 @@ use prim::{BinOp, ConvOp};
 const MOST_ADDED: i64 = 1 << 31;
 
 /// Returns the filter that a scan over this body and its scatter implement, if they do.
-pub(super) fn filter(body: &Body<Mems>, folds: &Folds<Mems>) -> Option<Filter> {
+pub(super) fn filter(body: &Body<Mems>, folds: &ScanReduce<Mems>) -> Option<Filter> {
     let [operator] = folds.scans.as_slice() else {
         return None;
     };
@@ -58,7 +58,7 @@ pub(super) fn filter(body: &Body<Mems>, folds: &Folds<Mems>) -> Option<Filter> {
         && outside.as_i64()? < 0
         && (-MOST_ADDED..=MOST_ADDED).contains(&added);
     let values = values.iter().map(among).collect::<Option<_>>()?;
-    holds.then_some(Filter { flag: flag_at, values, added })
+    holds.then_some(Filter { flag: flag_at, values, offset: added })
 }
 
 /// Returns true if an operator adds its operands.

@@ -9,9 +9,9 @@
 //!   in (if c then a else x, if c then i else j)
 //! ```
 
-use ir::folds::Folds;
 use ir::mem::MemAnn;
 use ir::name::Name;
+use ir::scan_reduce::ScanReduce;
 use ir::soac::Operator;
 use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Lambda, Param, Stm};
 use ir::walk::{Substitution, free_names_exp, refresh_lambda};
@@ -24,7 +24,7 @@ const MOST_CONDITIONS: usize = 8;
 
 /// Returns true if each operator is straight-line code and shows when its left operands stay
 /// unchanged.
-pub(super) fn says_so(folds: &Folds<Mems>) -> bool {
+pub(super) fn says_so(folds: &ScanReduce<Mems>) -> bool {
     let straight = |op: &Operator<Mems>| {
         let mut stms = op.op.body.stms.iter();
         stms.all(|stm| matches!(stm.exp, Exp::Basic(_)))
@@ -35,7 +35,7 @@ pub(super) fn says_so(folds: &Folds<Mems>) -> bool {
 
 /// Builds the predicate that is true if all operators leave their left operands unchanged, given
 /// [`says_so`].
-pub(super) fn keeps(folds: &Folds<Mems>, names: &mut NameTable) -> Option<Lambda<Mems>> {
+pub(super) fn keeps(folds: &ScanReduce<Mems>, names: &mut NameTable) -> Option<Lambda<Mems>> {
     let (mut held, mut values, mut stms) = (Vec::new(), Vec::new(), Vec::new());
     let mut all = Atom::Const(Scalar::Bool(true));
     for op in folds.operators() {

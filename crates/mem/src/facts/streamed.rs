@@ -2,7 +2,7 @@
 //! reduced in lockstep, such elements can be transposed into lane order together (the CPU's form of
 //! the coalescing in section 4 of the redomap paper).
 
-use ir::facts::Mark;
+use ir::facts::FactFlag;
 use ir::name::Name;
 use ir::seg::SegSpace;
 use ir::syntax::{Atom, BasicOp, Body, DimIndex, Exp};
@@ -30,7 +30,7 @@ pub(super) fn mark(space: &SegSpace, body: &mut Body<Mems>, fuel: &mut Fuel) {
         let indexed = slice.as_slice() == std::slice::from_ref(&at_index);
         let scalar = matches!(param.ty, Type::Prim(_));
         if scalar && indexed && !checked && !bound.contains(array) && fuel.take() {
-            stm.aux.facts.add(Mark::Streamed);
+            stm.aux.facts.add(FactFlag::Streamed);
         }
     }
 }

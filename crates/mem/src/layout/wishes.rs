@@ -12,15 +12,15 @@
 
 use crate::order::count_uses;
 use ir::Segs;
-use ir::facts::Order;
+use ir::facts::DimOrder;
 use ir::mem::Lmad;
 use ir::name::Name;
 use ir::syntax::{Atom, BasicOp, Body, Exp, ReshapeKind};
 use rustc_hash::FxHashMap;
 
 /// The preferred orders in a body whose results have these destinations, except for row-major ones.
-pub(super) fn wishes(body: &Body<Segs>, results: &[Option<Lmad>]) -> FxHashMap<Name, Order> {
-    let mut wishes: FxHashMap<Name, Order> = FxHashMap::default();
+pub(super) fn wishes(body: &Body<Segs>, results: &[Option<Lmad>]) -> FxHashMap<Name, DimOrder> {
+    let mut wishes: FxHashMap<Name, DimOrder> = FxHashMap::default();
     let transposes = body.stms.iter().any(|stm| matches!(stm.exp, Exp::Basic(BasicOp::Rearrange { .. })));
     if !transposes {
         return wishes;
@@ -29,7 +29,7 @@ pub(super) fn wishes(body: &Body<Segs>, results: &[Option<Lmad>]) -> FxHashMap<N
     // Arrays that are row-major anyway have an empty order.
     for (at, result) in body.result.iter().enumerate() {
         if let (Atom::Var(name), None) = (result, results.get(at).and_then(Option::as_ref)) {
-            wishes.insert(*name, Order::new());
+            wishes.insert(*name, DimOrder::new());
         }
     }
     for stm in body.stms.iter().rev() {

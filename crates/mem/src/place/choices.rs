@@ -1,9 +1,9 @@
 //! Drops versions that contain segops refused as kernels, where the other version has none.
 
 use super::Refused;
-use ir::decision::{Kind, Pruned};
-use ir::forest::{first_unless, keep_arm};
+use ir::forest::{keep_branch, or_not};
 use ir::name::{FunName, ProvTable};
+use ir::remark::{Pruned, RemarkKind};
 use ir::syntax::{BasicOp, Body, Exp, Function, Stm};
 use ir::tunable::{Rule, Tunable};
 use ir::walk::{sub_bodies, sub_bodies_mut, with_stack};
@@ -43,7 +43,7 @@ impl Choices<'_> {
                     let rule = if let BasicOp::SizeAtLeast { tunable, .. } = op {
                         self.tunables.get(tunable.index()).map(|it| it.rule)
                     } else {
-                        first_unless(op).and_then(|(first, _)| rules.get(&first).copied())
+                        or_not(op).and_then(|(first, _)| rules.get(&first).copied())
                     };
                     rules.extend(rule.map(|rule| (param.name, rule)));
                 }
@@ -71,12 +71,12 @@ impl Choices<'_> {
             out.push(stm);
             return;
         };
-        if self.context.options.account {
+        if self.context.options.remarks {
             let places = self.provs.stack(stm.aux.prov);
-            let why = Pruned::NoKernel;
-            self.context.decide(&self.name.0, places, Kind::VersionGone { rule, why });
+            let why = Pruned::NotOffloadable;
+            self.context.remark(&self.name.0, places, RemarkKind::VersionPruned { rule, why });
         }
-        keep_arm(stm, !first, out);
+        keep_branch(stm, !first, out);
     }
 }
 

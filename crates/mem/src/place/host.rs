@@ -5,7 +5,7 @@
 //! which a size decides the first is taken, which is the more sequential one.
 
 use super::in_order;
-use ir::forest::{first_unless, keep_arm};
+use ir::forest::{keep_branch, or_not};
 use ir::name::FunName;
 use ir::seg::{Seg, SegKind, SegOp};
 use ir::soac::Operator;
@@ -59,7 +59,7 @@ impl VisitMut<Segs> for Converter<'_> {
                 if let Exp::If { cond, .. } = &stm.exp
                     && cond.var().is_some_and(|name| self.first.contains(&name))
                 {
-                    keep_arm(stm, true, &mut stms);
+                    keep_branch(stm, true, &mut stms);
                 } else {
                     self.fold(stm, &mut stms);
                 }
@@ -85,7 +85,7 @@ impl VisitMut<Segs> for Converter<'_> {
             if let BasicOp::SizeAtLeast { .. } = op {
                 *op = BasicOp::Atom(Atom::Const(Scalar::Bool(true)));
                 self.first.insert(param.name);
-            } else if first_unless(op).is_some_and(|(first, _)| self.first.contains(&first)) {
+            } else if or_not(op).is_some_and(|(first, _)| self.first.contains(&first)) {
                 self.first.insert(param.name);
             }
         }
@@ -111,9 +111,9 @@ impl Converter<'_> {
 /// The host level of a segop: lanes for a scan or reduction over a row of scalars inside a task,
 /// else tasks.
 fn level(seg: &Seg<Segs>, inside: bool) -> u8 {
-    let folds = matches!(&seg.kind, SegKind::Folds(folds)
+    let folds = matches!(&seg.kind, SegKind::ScanReduce(folds)
         if !folds.is_map() && folds.operators().all(Operator::is_scalar));
-    let row = folds && seg.space.dims.len() == 1 && seg.decomp.writes == 0;
+    let row = folds && seg.space.dims.len() == 1 && seg.decomp.updates_per_iteration == 0;
     if inside && row && is_plain(&seg.body) { LANES } else { TASKS }
 }
 

@@ -9,7 +9,7 @@
 //!       }
 //! ```
 
-use ir::folds::Folds;
+use ir::scan_reduce::ScanReduce;
 use ir::seg::{Decomp, Seg, SegKind, SegOp, SegSpace};
 use ir::soac::Operator;
 use ir::syntax::{Atom, BasicOp, Body, Exp, Function, Lambda, LoopForm, LoopParam, Param, Stm};
@@ -22,12 +22,12 @@ use prim::PrimType;
 /// Returns true if an expression is a segop that scans or reduces arrays, or passes arrays to a
 /// post lambda.
 pub(super) fn folds_arrays(exp: &Exp<Segs>) -> bool {
-    let takes_arrays = |folds: &Folds<Segs>| {
+    let takes_arrays = |folds: &ScanReduce<Segs>| {
         let mut params = folds.lambdas().flat_map(|lambda| &lambda.params);
         params.any(|param| param.ty.is_array())
     };
     matches!(exp, Exp::Op(SegOp::Seg(seg))
-        if matches!(&seg.kind, SegKind::Folds(folds) if takes_arrays(folds)))
+        if matches!(&seg.kind, SegKind::ScanReduce(folds) if takes_arrays(folds)))
 }
 
 /// Converts scans and reductions of arrays with parallelism around them to loops: a thread can have
@@ -79,11 +79,11 @@ pub(super) fn in_order(
     let Exp::Op(SegOp::Seg(Seg {
         level,
         space: SegSpace { mut dims, lane: _ },
-        kind: SegKind::Folds(folds),
+        kind: SegKind::ScanReduce(folds),
         body,
         ret,
         decomp,
-        keeps: _,
+        identity_predicate: _,
     })) = exp
     else {
         return Err(PassError::bug("what folds nothing is no loop"));
@@ -120,8 +120,8 @@ pub(super) fn in_order(
         kind: SegKind::map(),
         body,
         ret,
-        decomp: Decomp { grain: 1, tunable: None, width: 1, streams: 1, depth: 1, ..decomp },
-        keeps: None,
+        decomp: Decomp { grain_size: 1, tunable: None, width: 1, accumulators: 1, scan_block: 1, ..decomp },
+        identity_predicate: None,
     };
     b.let_pat(pat, Exp::Op(SegOp::Seg(seg)));
     Ok(b.take_stms())
@@ -143,7 +143,7 @@ struct Points {
 
 impl Points {
     /// Emits the loop, and returns the reduced values, then the arrays of elements.
-    fn fold(self, folds: Folds<Segs>, b: &mut Builder<'_, Segs>) -> Vec<Name> {
+    fn fold(self, folds: ScanReduce<Segs>, b: &mut Builder<'_, Segs>) -> Vec<Name> {
         let Self { index, width, bound, body, ret } = self;
         let elements = folds.element_types(&ret);
         let mut params: Vec<LoopParam<Segs>> = Vec::new();

@@ -8,9 +8,9 @@ use ir::prov::{Prov, ProvTable};
 use ir::syntax::{Atom, Attrs, BasicOp, Body, Exp, FunKind, FunParam, FunResult, Function, Param, Stm};
 use ir::types::{Dim, Type};
 use ir::typing::{TypeEnv, map_dims};
-use ir::version::{Place, Version};
+use ir::version::{CallPosition, Version};
 use ir::walk::{
-    Import, Operation, Substitution, Visit, VisitMut, free_names_exp, import_body, substitute_type,
+    Import, LevelOp, Substitution, Visit, VisitMut, free_names_exp, import_body, substitute_type,
 };
 use ir::{PassError, Segs};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -100,7 +100,7 @@ impl<'a> Outline<'a> {
         self.made.push(Function {
             name: fun,
             kind: FunKind::Function,
-            version: Some(Version { of: self.name.clone(), place: Place::Host }),
+            version: Some(Version { of: self.name.clone(), position: CallPosition::Host }),
             attrs: Attrs::default(),
             params,
             ret,

@@ -26,7 +26,7 @@ pub(super) fn histograms<L: OptLevel>(
     let n_indices: usize = ops.iter().map(|op| op.shape.len()).sum();
     let (mut indices, mut rest) = nodes.split_at(n_indices);
     let mut pat = pat;
-    for HistOp { shape, dests, op } in ops {
+    for HistOp { shape, destinations: dests, op } in ops {
         let node = graph.node();
         graph.need(node, stm);
         for size in shape.iter().filter_map(|dim| dim.atom()) {
@@ -79,13 +79,13 @@ pub(super) fn sweep_histograms<L: OptLevel>(
     let (mut keep_indices, mut keep_pat) = (Vec::new(), Vec::new());
     let mut at = 0;
     ops.retain_mut(|op| {
-        let k = op.dests.len();
+        let k = op.destinations.len();
         let keep = needed(&op.op, &pat[at..at + k], live);
         at += k;
         let any = keep.contains(&true);
         keep_indices.extend(std::iter::repeat_n(any, op.shape.len()));
         if any {
-            retain(&mut op.dests, &keep);
+            retain(&mut op.destinations, &keep);
             keep_components(&mut op.op, &keep, live);
         }
         keep_pat.extend(keep);

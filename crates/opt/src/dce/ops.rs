@@ -7,8 +7,8 @@ use super::accs::{histograms, sweep_histograms, sweep_with_acc, with_acc};
 use super::{Graph, Live, retain};
 use crate::level::OptLevel;
 use crate::simplify::Simplifier;
-use ir::decision::Operation;
-use ir::folds::Folds;
+use ir::remark::OperationKind;
+use ir::scan_reduce::ScanReduce;
 use ir::seg::{Seg, SegKind, SegOp};
 use ir::soac::{AccInput, Operator, Screma, Soac};
 use ir::syntax::{Atom, Aux, Body, Lambda, Param};
@@ -75,7 +75,7 @@ fn operators<L: OptLevel>(ops: &[Operator<L>], mut values: &[u32], stm: u32, gra
 
 fn fold_dependencies<L: OptLevel>(
     values: &Values<'_>,
-    folds: &Folds<L>,
+    folds: &ScanReduce<L>,
     pat: &[Param<L>],
     stm: u32,
     graph: &mut Graph,
@@ -132,7 +132,7 @@ fn sweep_operators<L: OptLevel>(ops: &mut Vec<Operator<L>>, needed: &[bool], liv
 fn sweep_folds<L: OptLevel>(
     results: &mut Vec<Atom>,
     ret: &mut Vec<Type>,
-    folds: &mut Folds<L>,
+    folds: &mut ScanReduce<L>,
     pat: &mut Vec<Param<L>>,
     live: &Live,
 ) {
@@ -165,7 +165,7 @@ fn sweep_folds<L: OptLevel>(
 
 /// Appends a post lambda that follows no scan to the body, as a continuation of the mapped-out
 /// values. Returns true if it did.
-fn join_post<L: OptLevel>(body: &mut Body<L>, ret: &mut Vec<Type>, folds: &mut Folds<L>) -> bool {
+fn join_post<L: OptLevel>(body: &mut Body<L>, ret: &mut Vec<Type>, folds: &mut ScanReduce<L>) -> bool {
     if !folds.scans.is_empty() {
         return false;
     }
@@ -216,13 +216,13 @@ fn consumed<L: OptLevel>(inputs: &[AccInput<L>]) -> usize {
 impl OptLevel for Soacs {
     const FLAT: bool = false;
 
-    fn operation(op: &Soac) -> Operation {
-        Operation::of(op)
+    fn operation(op: &Soac) -> OperationKind {
+        OperationKind::of(op)
     }
 
     fn dependencies(op: &Soac, pat: &[Param<Self>], stm: u32, graph: &mut Graph) {
         match op {
-            Soac::Screma(Screma { width, inputs, map, folds }) => {
+            Soac::Screma(Screma { width, inputs, map, scan_reduce: folds }) => {
                 bucket(*width, inputs, map, stm, graph);
                 let values = Values { results: &map.body.result, ret: &map.ret };
                 fold_dependencies(&values, folds, pat, stm, graph);
@@ -260,7 +260,7 @@ impl OptLevel for Soacs {
     fn is_fresh(op: &Soac, result: usize) -> bool {
         match op {
             // A reduction of an empty array returns its neutral element itself.
-            Soac::Screma(screma) => result >= screma.folds.n_reduced(),
+            Soac::Screma(screma) => result >= screma.scan_reduce.n_reduced(),
             Soac::Hist { .. } | Soac::Stream { .. } | Soac::FlatMap { .. } => true,
             Soac::WithAcc { inputs, lambda: _ } => result < consumed(inputs),
             Soac::Jvp { .. } | Soac::Vjp { .. } => false,
@@ -269,7 +269,7 @@ impl OptLevel for Soacs {
 
     fn sweep(op: &mut Soac, pat: &mut Vec<Param<Self>>, live: &Live) {
         match op {
-            Soac::Screma(Screma { width: _, inputs, map, folds }) => {
+            Soac::Screma(Screma { width: _, inputs, map, scan_reduce: folds }) => {
                 sweep_folds(&mut map.body.result, &mut map.ret, folds, pat, live);
                 join_post(&mut map.body, &mut map.ret, folds);
                 sweep_bucket(inputs, map, live);
@@ -326,7 +326,7 @@ fn sweep_bucket(inputs: &mut Vec<ir::Name>, map: &mut Lambda<Soacs>, live: &Live
 
 fn seg_dependencies<L: OptLevel>(op: &SegOp<L>, pat: &[Param<L>], stm: u32, graph: &mut Graph) {
     match op {
-        SegOp::Seg(Seg { level: _, space, kind, body, ret, decomp: _, keeps: _ }) => {
+        SegOp::Seg(Seg { level: _, space, kind, body, ret, decomp: _, identity_predicate: _ }) => {
             for (index, size) in &space.dims {
                 graph.need(index.0, stm);
                 if let Some(size) = size.atom() {
@@ -336,7 +336,7 @@ fn seg_dependencies<L: OptLevel>(op: &SegOp<L>, pat: &[Param<L>], stm: u32, grap
             graph.body(body);
             let values = Values { results: &body.result, ret };
             match kind {
-                SegKind::Folds(folds) => fold_dependencies(&values, folds, pat, stm, graph),
+                SegKind::ScanReduce(folds) => fold_dependencies(&values, folds, pat, stm, graph),
                 SegKind::Hist(ops) => histograms(&values, ops, pat, stm, graph),
                 SegKind::FlatMap => flat_map(&values, pat, stm, graph),
             }
@@ -348,13 +348,13 @@ fn seg_dependencies<L: OptLevel>(op: &SegOp<L>, pat: &[Param<L>], stm: u32, grap
 
 fn seg_sweep<L: OptLevel>(op: &mut SegOp<L>, pat: &mut Vec<Param<L>>, live: &Live) {
     match op {
-        SegOp::Seg(Seg { level: _, space: _, kind, body, ret, decomp, keeps: _ }) => {
+        SegOp::Seg(Seg { level: _, space: _, kind, body, ret, decomp, identity_predicate: _ }) => {
             match kind {
-                SegKind::Folds(folds) => {
+                SegKind::ScanReduce(folds) => {
                     sweep_folds(&mut body.result, ret, folds, pat, live);
                     if join_post(body, ret, folds) && folds.is_map() {
                         // Iterations of a map are independent of each other.
-                        (decomp.width, decomp.streams, decomp.depth) = (1, 1, 1);
+                        (decomp.width, decomp.accumulators, decomp.scan_block) = (1, 1, 1);
                     }
                 }
                 SegKind::Hist(ops) => sweep_histograms(&mut body.result, ret, ops, pat, live),
@@ -369,8 +369,8 @@ fn seg_sweep<L: OptLevel>(op: &mut SegOp<L>, pat: &mut Vec<Param<L>>, live: &Liv
 impl OptLevel for Segs {
     const FLAT: bool = true;
 
-    fn operation(op: &SegOp<Self>) -> Operation {
-        Operation::of_segop(op)
+    fn operation(op: &SegOp<Self>) -> OperationKind {
+        OperationKind::of_segop(op)
     }
 
     fn dependencies(op: &SegOp<Self>, pat: &[Param<Self>], stm: u32, graph: &mut Graph) {

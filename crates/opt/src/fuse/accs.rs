@@ -18,8 +18,8 @@
 use super::graph::{Graph, inputs};
 use super::nest::fresh;
 use super::{Fuser, Phase, inputs_mut, merge};
-use ir::decision::Apart;
 use ir::exact::is_exact;
+use ir::remark::NotFused;
 use ir::soac::{Screma, Soac};
 use ir::syntax::{Atom, Body, Exp, Function, Lambda, Param, Stm};
 use ir::types::{Dim, Type};
@@ -29,7 +29,7 @@ use rustc_hash::FxHashSet;
 
 impl Fuser<'_> {
     /// Checks that a producer's updates may be interleaved with the consumer's.
-    pub(super) fn may_reorder(&self, producer: &Stm<Soacs>, consumer: &Stm<Soacs>) -> Result<(), Apart> {
+    pub(super) fn may_reorder(&self, producer: &Stm<Soacs>, consumer: &Stm<Soacs>) -> Result<(), NotFused> {
         if !merge::passes_accumulators(producer) {
             return Ok(());
         }
@@ -45,7 +45,7 @@ impl Fuser<'_> {
             array && (made || inputs(&producer.exp).contains(input))
         });
         if rounds || !meet {
-            return Err(Apart::Accumulators);
+            return Err(NotFused::Accumulators);
         }
         Ok(())
     }
@@ -186,7 +186,7 @@ impl Visit<Soacs> for Count<'_> {
 
 /// Checks that two `withacc`s, or two histograms, read the same array and can be fused
 /// horizontally.
-pub(super) fn beside(one: &Stm<Soacs>, other: &Stm<Soacs>) -> Result<(), Apart> {
+pub(super) fn beside(one: &Stm<Soacs>, other: &Stm<Soacs>) -> Result<(), NotFused> {
     let widths = |stm: &Stm<Soacs>| -> Vec<(Dim, Vec<Name>)> {
         match &stm.exp {
             Exp::Op(Soac::Hist { width, inputs, .. }) => vec![(*width, inputs.clone())],
@@ -200,7 +200,7 @@ pub(super) fn beside(one: &Stm<Soacs>, other: &Stm<Soacs>) -> Result<(), Apart> 
     if let (Exp::Op(Soac::Hist { ops: a, .. }), Exp::Op(Soac::Hist { ops: b, .. })) = (&one.exp, &other.exp)
         && merge::in_turn(a) != merge::in_turn(b)
     {
-        return Err(Apart::ArrayOperator);
+        return Err(NotFused::ArrayOperator);
     }
     let theirs = widths(other);
     let meet = widths(one).iter().any(|(width, read)| {
@@ -209,7 +209,7 @@ pub(super) fn beside(one: &Stm<Soacs>, other: &Stm<Soacs>) -> Result<(), Apart> 
         };
         theirs.iter().any(same)
     });
-    if meet { Ok(()) } else { Err(Apart::Widths) }
+    if meet { Ok(()) } else { Err(NotFused::Widths) }
 }
 
 /// The width and inputs of a combinator that passes on accumulators.

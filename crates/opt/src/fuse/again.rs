@@ -17,7 +17,7 @@
 use super::graph::{Graph, inputs};
 use super::merge::{self, Way};
 use super::{Fate, Fuser};
-use ir::folds::Folds;
+use ir::scan_reduce::ScanReduce;
 use ir::soac::{Screma, Soac};
 use ir::syntax::{Aux, BasicOp, Body, Exp, Lambda, Param, Stm};
 use ir::walk::{Substitution, Visit, refresh_lambda};
@@ -59,13 +59,13 @@ impl Fuser<'_> {
             return None;
         };
         // Only a plain mapped result: neither the result of a scan nor one of a post lambda.
-        let folds = &screma.folds;
+        let folds = &screma.scan_reduce;
         let mapped = at >= folds.n_reduced() + folds.n_scanned() && folds.post.is_none();
         if !mapped || stm.pat[at].ty.row().is_none_or(|row| row.rank() != 0) {
             return None;
         }
         let readers = self.readers(graph, id, array)?;
-        let value = at - folds.n_reduced() + folds.n_folded() - folds.n_scanned();
+        let value = at - folds.n_reduced() + folds.n_accumulated() - folds.n_scanned();
         let maker = maker(screma, stm, at, value)?;
         let bytes = |name: &Name| self.types.type_of(*name).elem().map_or(u64::MAX, prim::PrimType::size);
         let Exp::Op(Soac::Screma(made)) = &maker.exp else {
@@ -144,7 +144,12 @@ fn maker(screma: &Screma, stm: &Stm<Soacs>, at: usize, value: usize) -> Option<S
         return None;
     }
     let map = Lambda { params, body: Body { stms, result: vec![result] }, ret: vec![map.ret[value].clone()] };
-    let exp = Exp::Op(Soac::Screma(Screma { width: screma.width, inputs, map, folds: Folds::default() }));
+    let exp = Exp::Op(Soac::Screma(Screma {
+        width: screma.width,
+        inputs,
+        map,
+        scan_reduce: ScanReduce::default(),
+    }));
     Some(Stm {
         pat: vec![stm.pat[at].clone()],
         aux: Aux { certs: stm.aux.certs.clone(), ..Aux::at(stm.aux.prov) },

@@ -14,7 +14,7 @@ use super::graph::{Graph, inputs};
 use super::merge::{self, Way};
 use super::{Fate, Fuser, accs, is_candidate};
 use indexmap::IndexMap;
-use ir::decision::Apart;
+use ir::remark::NotFused;
 use ir::soac::Soac;
 use ir::syntax::{Attrs, BasicOp, Exp, Stm};
 use ir::{Name, Soacs};
@@ -120,7 +120,7 @@ impl Fuser<'_> {
         let pair = (Self::side(one), Self::side(other));
         let done = way.and_then(|way| {
             if !keep_attributes(one, other) {
-                return Err(Apart::Attributes);
+                return Err(NotFused::Attributes);
             }
             self.may_unite(graph, first, second)?;
             Ok(way)
@@ -135,7 +135,7 @@ impl Fuser<'_> {
         let (Some(one), Some(mut other)) = (graph.take(first).pop(), graph.take(second).pop()) else {
             return;
         };
-        let prov = self.provs.join(one.aux.prov, other.aux.prov);
+        let prov = self.provs.merge(one.aux.prov, other.aux.prov);
         let (names, types) = (&mut *self.names, &mut self.types);
         let fused = match way {
             Beside::Combinators { way, turned } => {
@@ -200,7 +200,7 @@ enum Beside {
 
 /// The way to fuse two statements that read the same array horizontally; `None` if their kinds
 /// never do.
-fn way_beside(one: &Stm<Soacs>, other: &Stm<Soacs>) -> Option<Result<Beside, Apart>> {
+fn way_beside(one: &Stm<Soacs>, other: &Stm<Soacs>) -> Option<Result<Beside, NotFused>> {
     let combinators = |(way, turned)| Beside::Combinators { way, turned };
     match (&one.exp, &other.exp) {
         (Exp::Op(Soac::Screma(_)), Exp::Op(Soac::Screma(_))) => {

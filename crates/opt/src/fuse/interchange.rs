@@ -16,8 +16,8 @@ use super::Fuser;
 use super::change::Change;
 use super::graph::{Graph, inputs};
 use super::nest::{Nest, fresh};
-use ir::folds::Folds;
-use ir::interchange::{element_operator, operator_map};
+use ir::operator_map::{element_operator, operator_map};
+use ir::scan_reduce::ScanReduce;
 use ir::soac::{Operator, Screma, Soac};
 use ir::syntax::{Atom, Exp, Param, Stm};
 use ir::types::Dim;
@@ -46,7 +46,7 @@ impl Fuser<'_> {
         };
         let inside = &graph.needs(id).inside;
         let elementwise = !stm.pat.iter().any(|param| inside.contains(&param.name));
-        let folds = &screma.folds;
+        let folds = &screma.scan_reduce;
         let reduces_only =
             folds.scans.is_empty() && folds.post.is_none() && screma.map.ret.len() == folds.n_reduced();
         let maps = |reduce: &Operator<Soacs>| operator_map(reduce).is_some_and(|(m, _)| m == width);
@@ -55,10 +55,10 @@ impl Fuser<'_> {
             return None;
         }
         let fuses = !graph.collide(producer, id) && graph.apart_from_others(producer, id);
-        if !fuses || self.fuel.is_gone() {
+        if !fuses || self.fuel.is_exhausted() {
             return None;
         }
-        let map = Screma { folds: Folds::default(), ..screma.clone() };
+        let map = Screma { scan_reduce: ScanReduce::default(), ..screma.clone() };
         let nest = Nest::of(&map, 2)
             .or_else(|| Nest::of_rows(&map, width, self.names, &mut self.types))
             .filter(|nest| nest.levels.get(1) == Some(&width))?;
@@ -107,7 +107,7 @@ impl Fuser<'_> {
             }
             scalars.push(Operator { op, neutral, comm: reduce.comm });
         }
-        screma.folds = Folds::reduce(scalars);
+        screma.scan_reduce = ScanReduce::reduce(scalars);
         for (param, ty) in inner.pat.iter_mut().zip(&screma.map.ret) {
             param.ty = ty.clone();
             self.types.set(param.name, ty.clone());

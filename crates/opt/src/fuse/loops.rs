@@ -17,7 +17,7 @@
 use super::Fuser;
 use super::nest::{FEW, Used, fresh, is_scalar};
 use crate::simplify::add_certs;
-use ir::folds::Folds;
+use ir::scan_reduce::ScanReduce;
 use ir::soac::{Screma, Soac};
 use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Lambda, LoopForm, LoopParam, Param, Stm};
 use ir::types::{Dim, Type};
@@ -28,7 +28,7 @@ use rustc_hash::FxHashSet;
 impl Fuser<'_> {
     /// Interchanges a loop whose body is one map.
     pub(super) fn turn_inside(&mut self, stm: &mut Stm<Soacs>) {
-        if self.fuel.is_gone() {
+        if self.fuel.is_exhausted() {
             return;
         }
         let Some(results) = changing(stm) else {
@@ -90,14 +90,14 @@ impl Fuser<'_> {
         };
         add_certs(&mut aux.certs, &own.certs);
         aux.attrs = own.attrs;
-        aux.prov = self.provs.join(own.prov, aux.prov);
+        aux.prov = self.provs.merge(own.prov, aux.prov);
         let (params, inputs) = outer.into_iter().unzip();
         stm.aux = aux;
         stm.exp = Exp::Op(Soac::Screma(Screma {
             width,
             inputs,
             map: Lambda { params, body: Body { stms: vec![turning], result }, ret },
-            folds: Folds::default(),
+            scan_reduce: ScanReduce::default(),
         }));
         self.uses.resize(self.names.len(), 1);
         self.marks.resize(self.names.len(), (0, 0));
@@ -121,7 +121,7 @@ fn changing(stm: &Stm<Soacs>) -> Option<Vec<usize>> {
     };
     let scalars = screma.map.params.iter().map(|param| &param.ty);
     if params.is_empty()
-        || !screma.folds.is_map()
+        || !screma.scan_reduce.is_map()
         || !scalars.chain(&screma.map.ret).all(Type::is_prim)
         || before.len() > FEW
         || !before.iter().all(is_scalar)

@@ -14,9 +14,9 @@
 //! to it.
 
 use crate::simplify::add_certs;
-use ir::decision::Apart;
 use ir::exact::is_exact;
-use ir::folds::Folds;
+use ir::remark::NotFused;
+use ir::scan_reduce::ScanReduce;
 use ir::soac::{HistOp, Screma, Soac};
 use ir::syntax::{Atom, Attrs, Aux, BasicOp, Body, Exp, Lambda, Param, Stm};
 use ir::types::Type;
@@ -30,30 +30,30 @@ const CHEAP: usize = 24;
 pub(super) fn maps_or_scans(stm: &Stm<Soacs>) -> bool {
     matches!(
         &stm.exp,
-        Exp::Op(Soac::Screma(Screma { folds, .. }))
-            if folds.reduces.is_empty() && folds.scans.iter().all(|scan| is_exact(&scan.op))
+        Exp::Op(Soac::Screma(Screma { scan_reduce, .. }))
+            if scan_reduce.reduces.is_empty() && scan_reduce.scans.iter().all(|scan| is_exact(&scan.op))
     )
 }
 
 /// Returns true if the statement is a plain map.
 pub(super) fn is_map(stm: &Stm<Soacs>) -> bool {
-    matches!(&stm.exp, Exp::Op(Soac::Screma(screma)) if screma.folds.is_map())
+    matches!(&stm.exp, Exp::Op(Soac::Screma(screma)) if screma.scan_reduce.is_map())
 }
 
 /// The number of reduced results of a statement, which come first.
 pub(super) fn reduced(stm: &Stm<Soacs>) -> usize {
-    if let Exp::Op(Soac::Screma(screma)) = &stm.exp { screma.folds.n_reduced() } else { 0 }
+    if let Exp::Op(Soac::Screma(screma)) = &stm.exp { screma.scan_reduce.n_reduced() } else { 0 }
 }
 
 /// Returns true if this would fuse a map into a reduction whose mapped-out results it reads.
 pub(super) fn is_beside(producer: &Stm<Soacs>, consumer: &Stm<Soacs>) -> bool {
-    matches!(&producer.exp, Exp::Op(Soac::Screma(screma)) if !screma.folds.reduces.is_empty())
+    matches!(&producer.exp, Exp::Op(Soac::Screma(screma)) if !screma.scan_reduce.reduces.is_empty())
         && is_map(consumer)
 }
 
 /// Returns true if the statement is a combinator without scans.
 fn no_scans(stm: &Stm<Soacs>) -> bool {
-    matches!(&stm.exp, Exp::Op(Soac::Screma(screma)) if screma.folds.scans.is_empty())
+    matches!(&stm.exp, Exp::Op(Soac::Screma(screma)) if screma.scan_reduce.scans.is_empty())
 }
 
 pub(super) fn passes_accumulators(stm: &Stm<Soacs>) -> bool {
@@ -67,7 +67,7 @@ fn reads_scalars(map: &Lambda<Soacs>) -> bool {
 }
 
 /// Returns true if the consumer reads results of the producer that come after a scan.
-fn reads_scanned(producer: &Stm<Soacs>, folds: &Folds<Soacs>, inputs: &[Name]) -> bool {
+fn reads_scanned(producer: &Stm<Soacs>, folds: &ScanReduce<Soacs>, inputs: &[Name]) -> bool {
     let (_, elements) = folds.results(&producer.pat);
     let n_scanned = if folds.post.is_some() { elements.len() } else { folds.n_scanned() };
     elements[..n_scanned].iter().any(|param| inputs.contains(&param.name))
@@ -92,34 +92,36 @@ pub(super) fn is_cheap(map: &Lambda<Soacs>) -> bool {
 
 /// The way to fuse two independent combinators horizontally, and true if the second acts as the
 /// producer.
-pub(super) fn beside(one: &Stm<Soacs>, other: &Stm<Soacs>) -> Result<(Way, bool), Apart> {
+pub(super) fn beside(one: &Stm<Soacs>, other: &Stm<Soacs>) -> Result<(Way, bool), NotFused> {
     let (Exp::Op(Soac::Screma(p)), Exp::Op(Soac::Screma(c))) = (&one.exp, &other.exp) else {
-        return Err(Apart::ReadOtherwise);
+        return Err(NotFused::ReadsOtherElements);
     };
     if p.width != c.width {
-        return Err(Apart::Widths);
+        return Err(NotFused::Widths);
     }
     // Joins the elements after the scan, or the scan's map, which is computed twice.
     let to_scan = |stm: &Stm<Soacs>, screma: &Screma, scan_first: bool| {
-        if screma.folds.is_map() {
+        if screma.scan_reduce.is_map() {
             let scalars = !passes_accumulators(stm) || reads_scalars(&screma.map);
             let way = (Way::AfterScan, !scan_first);
-            return if scalars { Ok(way) } else { Err(Apart::ArraysAfterScan) };
+            return if scalars { Ok(way) } else { Err(NotFused::ArraysAfterScan) };
         }
         if is_cheap(&screma.map) && !passes_accumulators(stm) {
             Ok((Way::InMap, scan_first))
         } else {
-            Err(Apart::ScanAndReduction)
+            Err(NotFused::ScanAndReduction)
         }
     };
-    match (p.folds.scans.is_empty(), c.folds.scans.is_empty()) {
+    match (p.scan_reduce.scans.is_empty(), c.scan_reduce.scans.is_empty()) {
         (true, true) => Ok((Way::InMap, false)),
         (false, true) => to_scan(other, c, true),
         (true, false) => to_scan(one, p, false),
-        (false, false) if passes_accumulators(one) || passes_accumulators(other) => Err(Apart::Accumulators),
-        (false, false) if p.folds.post.is_none() => Ok((Way::InMap, false)),
-        (false, false) if c.folds.post.is_none() => Ok((Way::InMap, true)),
-        (false, false) => Err(Apart::ScanAndReduction),
+        (false, false) if passes_accumulators(one) || passes_accumulators(other) => {
+            Err(NotFused::Accumulators)
+        }
+        (false, false) if p.scan_reduce.post.is_none() => Ok((Way::InMap, false)),
+        (false, false) if c.scan_reduce.post.is_none() => Ok((Way::InMap, true)),
+        (false, false) => Err(NotFused::ScanAndReduction),
     }
 }
 
@@ -138,42 +140,42 @@ pub(super) fn possible(
     producer: &Stm<Soacs>,
     consumer: &Stm<Soacs>,
     kept: &dyn Fn(Name) -> bool,
-) -> Result<Way, Apart> {
-    let Exp::Op(Soac::Screma(Screma { width, inputs: _, map, folds })) = &producer.exp else {
-        return Err(Apart::ReadOtherwise);
+) -> Result<Way, NotFused> {
+    let Exp::Op(Soac::Screma(Screma { width, inputs: _, map, scan_reduce: folds })) = &producer.exp else {
+        return Err(NotFused::ReadsOtherElements);
     };
-    let or = |holds: bool, why: Apart| if holds { Ok(()) } else { Err(why) };
+    let or = |holds: bool, why: NotFused| if holds { Ok(()) } else { Err(why) };
     // A scan computes its map twice, so the map must not update anything.
     let once = is_map(producer) && no_scans(consumer);
-    or(once || !passes_accumulators(producer), Apart::Accumulators)?;
+    or(once || !passes_accumulators(producer), NotFused::Accumulators)?;
     match &consumer.exp {
         Exp::Op(Soac::Hist { width: other, inputs: _, map: _, ops }) => {
-            or(width == other, Apart::Widths)?;
+            or(width == other, NotFused::Widths)?;
             let all_read = producer.pat.iter().all(|param| !kept(param.name));
-            or(is_map(producer) && all_read, Apart::Histogram)?;
-            or(!in_turn(ops) || is_cheap(map), Apart::ArrayOperator)?;
+            or(is_map(producer) && all_read, NotFused::Histogram)?;
+            or(!in_turn(ops) || is_cheap(map), NotFused::ArrayOperator)?;
             Ok(Way::InMap)
         }
-        Exp::Op(Soac::Screma(Screma { width: other, inputs, map: own_map, folds: own })) => {
-            or(width == other, Apart::Widths)?;
+        Exp::Op(Soac::Screma(Screma { width: other, inputs, map: own_map, scan_reduce: own })) => {
+            or(width == other, NotFused::Widths)?;
             // A reduced array exists only after all iterations.
             let (reduced, _) = folds.results(&producer.pat);
             let reads_reduced = reduced.iter().any(|param| inputs.contains(&param.name));
-            or(!reads_reduced, Apart::Reduced)?;
+            or(!reads_reduced, NotFused::ReadsReduction)?;
             if reads_scanned(producer, folds, inputs) {
-                or(own.is_map(), Apart::ScanAndReduction)?;
+                or(own.is_map(), NotFused::ScanAndReduction)?;
                 let scalars = !passes_accumulators(consumer) || reads_scalars(own_map);
-                or(scalars, Apart::ArraysAfterScan)?;
+                or(scalars, NotFused::ArraysAfterScan)?;
                 return Ok(Way::AfterScan);
             }
             // Scans compute their maps twice, reductions do not.
             let dearer = !folds.reduces.is_empty() && !own.scans.is_empty();
             let dearer = dearer && folds.scans.is_empty();
-            or(folds.post.is_none() && !dearer, Apart::ScanAndReduction)?;
+            or(folds.post.is_none() && !dearer, NotFused::ScanAndReduction)?;
             Ok(Way::InMap)
         }
         Exp::Basic(_) | Exp::If { .. } | Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_) => {
-            Err(Apart::ReadOtherwise)
+            Err(NotFused::ReadsOtherElements)
         }
     }
 }
@@ -267,14 +269,14 @@ fn in_map(
     names: &mut NameTable,
     types: &mut TypeEnv,
 ) -> (Vec<Param<Soacs>>, Screma) {
-    let (scanned_p, reduced_p) = (p.folds.n_scanned(), p.folds.n_reduced());
-    let (scanned_c, reduced_c) = (c.folds.n_scanned(), c.folds.n_reduced());
+    let (scanned_p, reduced_p) = (p.scan_reduce.n_scanned(), p.scan_reduce.n_reduced());
+    let (scanned_c, reduced_c) = (c.scan_reduce.n_scanned(), c.scan_reduce.n_reduced());
     let mut map = p.map;
     let mut inputs = p.inputs;
     let values = std::mem::take(&mut map.body.result);
     let ret = std::mem::take(&mut map.ret);
     // Only mapped results are read: from there on, values and pattern correspond.
-    let first = p.folds.n_folded();
+    let first = p.scan_reduce.n_accumulated();
     append(&mut map, &mut inputs, &pat_p[first..], &values[first..], &c.inputs, c.map, aux);
     let own = std::mem::take(&mut map.body.result);
     let own_ret = std::mem::take(&mut map.ret);
@@ -285,7 +287,7 @@ fn in_map(
     add(&values[..scanned_p], &ret[..scanned_p]);
     add(&own[..scanned_c], &own_ret[..scanned_c]);
     add(&values[scanned_p..first], &ret[scanned_p..first]);
-    let end = c.folds.n_folded();
+    let end = c.scan_reduce.n_accumulated();
     add(&own[scanned_c..end], &own_ret[scanned_c..end]);
     add(&own[end..], &own_ret[end..]);
     let mut pat_p = pat_p;
@@ -299,7 +301,7 @@ fn in_map(
     }
     let kept_ret: Vec<Type> = map.ret[map.ret.len() - kept_p.len()..].to_vec();
     let scan_ret: Vec<Type> = map.ret[..scanned_p].to_vec();
-    let post = c.folds.post.map(|post| {
+    let post = c.scan_reduce.post.map(|post| {
         let mut fresh = |ty: &Type| {
             let name = names.fresh("x");
             types.set(name, ty.clone());
@@ -329,9 +331,9 @@ fn in_map(
         width: p.width,
         inputs,
         map,
-        folds: Folds {
-            scans: [p.folds.scans, c.folds.scans].concat(),
-            reduces: [p.folds.reduces, c.folds.reduces].concat(),
+        scan_reduce: ScanReduce {
+            scans: [p.scan_reduce.scans, c.scan_reduce.scans].concat(),
+            reduces: [p.scan_reduce.reduces, c.scan_reduce.reduces].concat(),
             post,
         },
     };
@@ -356,10 +358,10 @@ fn after_scan(
     };
     let mut map = p.map;
     let mut inputs = p.inputs;
-    let elements = p.folds.element_types(&map.ret);
+    let elements = p.scan_reduce.element_types(&map.ret);
     let mut pat = pat_p;
-    let pat_p = pat.split_off(p.folds.n_reduced());
-    let mut post = p.folds.post.unwrap_or_else(|| {
+    let pat_p = pat.split_off(p.scan_reduce.n_reduced());
+    let mut post = p.scan_reduce.post.unwrap_or_else(|| {
         let params: Vec<Param<Soacs>> = elements.iter().map(&mut fresh).collect();
         let result = params.iter().map(|param| Atom::Var(param.name)).collect();
         let stms = Vec::new();
@@ -391,6 +393,7 @@ fn after_scan(
             post.ret.push(ty);
         }
     }
-    let fused = Screma { width: p.width, inputs, map, folds: Folds { post: Some(post), ..p.folds } };
+    let fused =
+        Screma { width: p.width, inputs, map, scan_reduce: ScanReduce { post: Some(post), ..p.scan_reduce } };
     (pat, fused)
 }

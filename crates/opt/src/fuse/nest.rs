@@ -9,7 +9,7 @@
 //! index it. Levels can therefore be permuted, split or sliced by views of the arrays (`views`);
 //! then the maps are rebuilt.
 
-use ir::folds::Folds;
+use ir::scan_reduce::ScanReduce;
 use ir::soac::{Screma, Soac};
 use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Lambda, Param, Stm};
 use ir::types::{Dim, Type};
@@ -62,7 +62,7 @@ impl Nest {
             let level = nest.levels.len();
             let accs = screma.map.params.iter().map(|param| &param.ty);
             let mut accs = accs.chain(&screma.map.ret);
-            if !screma.folds.is_map() || accs.any(|ty| matches!(ty, Type::Acc { .. })) {
+            if !screma.scan_reduce.is_map() || accs.any(|ty| matches!(ty, Type::Acc { .. })) {
                 return None;
             }
             nest.levels.push(screma.width);
@@ -118,7 +118,7 @@ impl Nest {
         names: &mut NameTable,
         types: &mut TypeEnv,
     ) -> Option<Self> {
-        if !screma.map.body.stms.is_empty() || !screma.folds.is_map() {
+        if !screma.map.body.stms.is_empty() || !screma.scan_reduce.is_map() {
             return None;
         }
         let (mut reads, mut ret) = (Vec::new(), Vec::new());
@@ -211,7 +211,7 @@ impl Nest {
                     width: self.levels[level],
                     inputs,
                     map,
-                    folds: Folds::default(),
+                    scan_reduce: ScanReduce::default(),
                 })),
             });
         }

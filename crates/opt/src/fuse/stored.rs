@@ -6,7 +6,7 @@
 //! whose arrays are still read that way in the last.
 
 use super::graph::Graph;
-use super::{Apart, Fate, Fuser, Side, is_candidate, merge};
+use super::{Fate, Fuser, NotFused, Side, is_candidate, merge};
 use indexmap::IndexMap;
 use ir::Name;
 use ir::soac::Soac;
@@ -14,7 +14,7 @@ use ir::syntax::Exp;
 use rustc_hash::{FxBuildHasher, FxHashSet};
 
 /// By array and reader: the producer, the reader and the reason why they are not fused.
-type Pairs = IndexMap<(Name, Name), (Side, Side, Apart), FxBuildHasher>;
+type Pairs = IndexMap<(Name, Name), (Side, Side, NotFused), FxBuildHasher>;
 
 /// The pairs before and after fusion.
 #[derive(Default)]
@@ -78,8 +78,11 @@ impl Fuser<'_> {
                     continue;
                 }
                 let at = maker.pat.iter().position(|param| param.name == *name);
-                let why =
-                    if at < Some(merge::reduced(maker)) { Apart::Reduced } else { Apart::ReadOtherwise };
+                let why = if at < Some(merge::reduced(maker)) {
+                    NotFused::ReadsReduction
+                } else {
+                    NotFused::ReadsOtherElements
+                };
                 let pair = (Self::side(maker), Self::side(reader), why);
                 pairs.insert((*name, own.name), pair);
             }

@@ -17,7 +17,7 @@
 use super::graph::{Graph, inputs};
 use super::nest::fresh;
 use super::{Fuser, merge};
-use ir::folds::Folds;
+use ir::scan_reduce::ScanReduce;
 use ir::soac::{Screma, Soac};
 use ir::syntax::{Atom, BasicOp, DimIndex, Exp, Function, Stm};
 use ir::types::Dim;
@@ -66,7 +66,7 @@ impl Fuser<'_> {
         let Some(stm) = graph.stm(scan) else {
             return false;
         };
-        let Exp::Op(Soac::Screma(Screma { width, folds, .. })) = &stm.exp else {
+        let Exp::Op(Soac::Screma(Screma { width, scan_reduce: folds, .. })) = &stm.exp else {
             return false;
         };
         let scanned = stm.pat.iter().take(folds.n_scanned());
@@ -89,7 +89,7 @@ impl Fuser<'_> {
     /// readers to it.
     fn total(&mut self, graph: &mut Graph, scan: usize, id: usize) -> Option<()> {
         let stm = graph.stm(scan)?.clone();
-        let Exp::Op(Soac::Screma(Screma { width, inputs, mut map, folds })) = stm.exp else {
+        let Exp::Op(Soac::Screma(Screma { width, inputs, mut map, scan_reduce: folds })) = stm.exp else {
             return None;
         };
         if !self.fuel.take() {
@@ -103,7 +103,7 @@ impl Fuser<'_> {
             self.types.set(param.name, param.ty.clone());
         }
         let reduces = folds.scans.iter().map(|scan| scan.refreshed(self.names));
-        let folds = Folds::reduce(reduces.collect());
+        let folds = ScanReduce::reduce(reduces.collect());
         let mut pat = Vec::with_capacity(scanned);
         for (param, ty) in stm.pat.iter().zip(&map.ret) {
             let hint = format!("{}_last", self.names.hint(param.name));
@@ -112,8 +112,11 @@ impl Fuser<'_> {
         let sums: Vec<Name> = stm.pat.iter().take(scanned).map(|p| p.name).collect();
         let lasts: Vec<Name> = pat.iter().map(|param| param.name).collect();
         self.uses.resize(self.names.len(), 0);
-        let reduction =
-            Stm { pat, aux: stm.aux, exp: Exp::Op(Soac::Screma(Screma { width, inputs, map, folds })) };
+        let reduction = Stm {
+            pat,
+            aux: stm.aux,
+            exp: Exp::Op(Soac::Screma(Screma { width, inputs, map, scan_reduce: folds })),
+        };
         let made = graph.insert_before(scan, reduction);
         let mut take =
             Take { last_of: sums.iter().copied().zip(lasts.iter().copied()).collect(), uses: &mut self.uses };
@@ -127,7 +130,7 @@ impl Fuser<'_> {
 
 /// Returns true if a statement is a scan by exact operators whose map is cheap to compute twice.
 fn is_cheap_scan(stm: &Stm<Soacs>) -> bool {
-    let Exp::Op(Soac::Screma(Screma { map, folds, .. })) = &stm.exp else {
+    let Exp::Op(Soac::Screma(Screma { map, scan_reduce: folds, .. })) = &stm.exp else {
         return false;
     };
     let scans = !folds.scans.is_empty() && folds.post.is_none();

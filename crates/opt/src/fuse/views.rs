@@ -91,7 +91,7 @@ impl Fuser<'_> {
             let view = graph.stm(*view)?;
             pat.extend(view.pat.iter().cloned());
             add_certs(&mut aux.certs, &view.aux.certs);
-            aux.prov = self.provs.join(aux.prov, view.aux.prov);
+            aux.prov = self.provs.merge(aux.prov, view.aux.prov);
         }
         let (made, before) = self.changed(graph, nest, &change, pat, aux)?;
         for view in views.iter().filter(|view| **view != last) {
@@ -276,7 +276,7 @@ fn gives_nest(stm: &Stm<Soacs>, array: Name) -> bool {
         return false;
     };
     let at = stm.pat.iter().position(|param| param.name == array);
-    let row = at.filter(|_| screma.folds.is_map());
+    let row = at.filter(|_| screma.scan_reduce.is_map());
     let row = row.and_then(|at| screma.map.body.result[at].var());
     row.is_some_and(|row| {
         let inner = screma.map.body.stms.iter();

@@ -173,8 +173,8 @@ impl Group {
             body: Body { stms: self.stms, result },
             ret,
             // One iteration is the work of one thread.
-            decomp: Decomp::WHOLE,
-            keeps: None,
+            decomp: Decomp::SINGLE_CHUNK,
+            identity_predicate: None,
         };
         stms.push(Stm { pat, aux: Aux::at(prov), exp: Exp::Op(SegOp::Seg(seg)) });
         stms.append(&mut views);

@@ -21,7 +21,7 @@ impl Rewrite<'_> {
         };
         self.in_body(&mut seg.body, &mut touched);
         match &mut seg.kind {
-            SegKind::Folds(folds) => {
+            SegKind::ScanReduce(folds) => {
                 for lambda in folds.lambdas_mut() {
                     self.in_lambda(lambda, &mut touched);
                 }
@@ -33,7 +33,7 @@ impl Rewrite<'_> {
             }
             SegKind::FlatMap => {}
         }
-        if let Some(keeps) = &mut seg.keeps {
+        if let Some(keeps) = &mut seg.identity_predicate {
             self.in_lambda(keeps, &mut touched);
         }
         for name in touched {

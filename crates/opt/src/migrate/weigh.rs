@@ -109,11 +109,11 @@ pub(super) fn is_single(ty: &Type) -> bool {
 /// Returns true if a segop is a reduction of scalars whose results could stay on the device, as
 /// those of a single segment.
 pub(super) fn is_whole_reduction(seg: &Seg<Segs>) -> bool {
-    let SegKind::Folds(folds) = &seg.kind else {
+    let SegKind::ScanReduce(folds) = &seg.kind else {
         return false;
     };
     seg.space.dims.len() == 1
-        && seg.decomp.writes == 0
+        && seg.decomp.updates_per_iteration == 0
         && folds.scans.is_empty()
         && folds.post.is_none()
         && folds.n_reduced() > 0
@@ -428,7 +428,7 @@ impl Weigh<'_> {
                     self.needed(Atom::Var(cert));
                 }
                 match &seg.kind {
-                    SegKind::Folds(folds) => {
+                    SegKind::ScanReduce(folds) => {
                         for atom in folds.neutral() {
                             self.needed(atom);
                         }

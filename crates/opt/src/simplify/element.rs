@@ -126,7 +126,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         let row = row.var()?;
         let ty = self.type_of(row);
         let mut each = rest.iter().zip(ty.shape());
-        let whole = each.all(|(index, dim)| index.is_all_of(*dim));
+        let whole = each.all(|(index, dim)| index.is_full(*dim));
         let may = whole && self.last_use(array) && self.may_read(&[row]);
         may.then(|| Folded::Op(BasicOp::Copy(row), certs.clone()))
     }

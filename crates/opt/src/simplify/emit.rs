@@ -4,7 +4,7 @@ use super::rewrite::Rewriter;
 use super::{Certs, Def, Folded, ScopeKind, Simplifier, Sub, add_certs, cse};
 use crate::level::OptLevel;
 use ir::Name;
-use ir::decision::{Gone, Kind};
+use ir::remark::{CheckRemovedReason, RemarkKind};
 use ir::syntax::{Atom, Attrs, Aux, BasicOp, Exp, Level, Param, ReshapeKind, Stm};
 use ir::types::{Shape, Type};
 use ir::walk::{Visit, VisitMut};
@@ -121,7 +121,10 @@ impl<L: OptLevel> Simplifier<'_, L> {
             && *cond == Atom::Const(prim::Scalar::Bool(true))
             && self.rewrite()
         {
-            self.decide(&aux, &op, |check| Kind::CheckGone { check, why: Gone::Holds });
+            self.decide(&aux, &op, |check| RemarkKind::CheckRemoved {
+                check,
+                why: CheckRemovedReason::Holds,
+            });
             self.cert_subs.insert(param.name, aux.certs);
             return;
         }
@@ -134,7 +137,10 @@ impl<L: OptLevel> Simplifier<'_, L> {
         {
             self.does_for_two(known, &aux.attrs);
             if matches!(op, BasicOp::Assert { .. }) {
-                self.decide(&aux, &op, |check| Kind::CheckGone { check, why: Gone::Same });
+                self.decide(&aux, &op, |check| RemarkKind::CheckRemoved {
+                    check,
+                    why: CheckRemovedReason::Same,
+                });
                 self.cert_subs.insert(param.name, Certs::from_slice(&[known]));
                 return;
             }
@@ -164,7 +170,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
             && stm.pat.iter().any(|param| param.name == known)
             && !(stm.aux.attrs.is_empty() && attrs.is_empty())
         {
-            stm.aux.attrs = Attrs::of_equal(&stm.aux.attrs, attrs);
+            stm.aux.attrs = Attrs::merged_equal(&stm.aux.attrs, attrs);
         }
     }
 
@@ -201,7 +207,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
             return depth;
         }
         if depth < self.current() && self.rewrite() {
-            self.decide(&aux, &op, Kind::CheckMoved);
+            self.decide(&aux, &op, RemarkKind::CheckHoisted);
             self.decide_hoisted(&param, &aux, &op);
             return self.emit_at(depth, param, aux, op);
         }
@@ -403,7 +409,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
     /// Applies the rules to an operation. Some rules emit other operations first, so none is tried
     /// without fuel.
     fn fold(&mut self, op: &BasicOp, param: &Param<L>) -> Option<Folded> {
-        if self.fuel.is_gone() {
+        if self.fuel.is_exhausted() {
             return None;
         }
         self.fold_scalar(op).or_else(|| self.fold_array(op, param))

@@ -27,8 +27,8 @@ use super::guard::Guard;
 use super::{Certs, Simplifier, add_certs};
 use crate::level::OptLevel;
 use ir::Name;
-use ir::decision::Kind;
 use ir::poly::Poly;
+use ir::remark::RemarkKind;
 use ir::syntax::{Atom, Aux, BasicOp, MsgPart, Param};
 use ir::types::Type;
 use prim::{BinOp, CmpOp, ConvOp, PrimType, Scalar};
@@ -94,7 +94,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         if !self.rewrite() {
             return None;
         }
-        self.decide(aux, op, Kind::CheckMoved);
+        self.decide(aux, op, RemarkKind::CheckHoisted);
         let mut aux = aux.clone();
         add_certs(&mut aux.certs, &way.certs);
         let (holds, shown) = self.check_ends(&way, aux.prov);

@@ -11,7 +11,7 @@
 
 use super::{Certs, Def, ScopeKind, Simplifier, add_certs, cse};
 use crate::level::OptLevel;
-use ir::decision::Kind;
+use ir::remark::RemarkKind;
 use ir::syntax::{Atom, Aux, BasicOp, MsgPart, Param};
 use ir::total;
 use ir::types::{Dim, Type};
@@ -201,7 +201,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         if depth >= plain || !self.rewrite() {
             return None;
         }
-        self.decide(aux, op, Kind::CheckMoved);
+        self.decide(aux, op, RemarkKind::CheckHoisted);
         let mut aux = aux.clone();
         let all = self.lift(*cond, aux.prov, &mut aux.certs, depth);
         let all = self.unless_guarded(all, &guards, aux.prov, depth);

@@ -100,7 +100,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
                 Type::Prim(_) | Type::Array { .. } | Type::Acc { .. } | Type::Cert | Type::Mem(_) => None,
             })
             .collect();
-        if ints.is_empty() || ints.len() > MANY || self.fuel.is_gone() {
+        if ints.is_empty() || ints.len() > MANY || self.fuel.is_exhausted() {
             return Invariants::default();
         }
         for (i, ty) in &ints {

@@ -169,7 +169,9 @@ impl Simplifier<'_, Soacs> {
 
 /// Returns true if the map is as cheap to recompute as its result is to read.
 fn is_cheap(screma: &Screma) -> bool {
-    screma.folds.is_map() && screma.map.body.stms.len() <= AGAIN && screma.map.body.stms.iter().all(is_fast)
+    screma.scan_reduce.is_map()
+        && screma.map.body.stms.len() <= AGAIN
+        && screma.map.body.stms.iter().all(is_fast)
 }
 
 fn is_fast(stm: &Stm<Soacs>) -> bool {
@@ -214,5 +216,5 @@ impl Visit<Soacs> for Mentions<'_, '_> {
 fn cannot_fail(s: &Simplifier<'_, Soacs>, op: &BasicOp) -> bool {
     total::is_total(op)
         || matches!(op, BasicOp::Binary(op, ty, _, y)
-            if s.never_fails(*op, *y) && !total::is_whole_power(*op, *ty))
+            if s.never_fails(*op, *y) && !total::is_integer_power(*op, *ty))
 }

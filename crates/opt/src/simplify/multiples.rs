@@ -15,7 +15,7 @@ use super::closed::{Closed, once_is_enough};
 use crate::dce::retain;
 use ir::Soacs;
 use ir::exact::scalar_operator;
-use ir::folds::Folds;
+use ir::scan_reduce::ScanReduce;
 use ir::soac::{Operator, Screma, Soac};
 use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Lambda, Param, Stm};
 use ir::types::{Dim, Type};
@@ -39,7 +39,7 @@ impl Simplifier<'_, Soacs> {
         &mut self,
         width: Dim,
         map: &mut Lambda<Soacs>,
-        folds: &mut Folds<Soacs>,
+        folds: &mut ScanReduce<Soacs>,
         pat: &mut Vec<Param<Soacs>>,
     ) -> Vec<Multiple> {
         let (n_reduced, n_scanned) = (folds.n_reduced(), folds.n_scanned());
@@ -140,7 +140,7 @@ impl Simplifier<'_, Soacs> {
                 body: Body { stms, result: vec![all] },
                 ret: vec![Type::Prim(ty)],
             },
-            folds: Folds::default(),
+            scan_reduce: ScanReduce::default(),
         }
     }
 }

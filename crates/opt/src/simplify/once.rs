@@ -1,7 +1,7 @@
 //! Maps without inputs: all iterations compute the same values, so the body is computed once.
 
 use super::Simplifier;
-use ir::folds::Folds;
+use ir::scan_reduce::ScanReduce;
 use ir::syntax::{Atom, Aux, BasicOp, Body, Lambda, Param};
 use ir::types::{Dim, Type};
 use ir::{Name, Soacs};
@@ -15,7 +15,7 @@ impl Simplifier<'_, Soacs> {
         width: Dim,
         inputs: &[Name],
         map: &mut Lambda<Soacs>,
-        folds: &Folds<Soacs>,
+        folds: &ScanReduce<Soacs>,
     ) -> Option<Body<Soacs>> {
         let arrays = |ty: &Type| ty.elem().is_some();
         let same = inputs.is_empty()

@@ -52,7 +52,7 @@ impl Simplifier<'_, Soacs> {
         aux: &Aux,
         screma: &Screma,
     ) -> Option<Vec<(Vec<Param<Soacs>>, Aux, Soac)>> {
-        let Screma { width: _, inputs, map, folds } = screma;
+        let Screma { width: _, inputs, map, scan_reduce: folds } = screma;
         let is_acc = |ty: &Type| matches!(ty, Type::Acc { .. });
         if !folds.scans.is_empty()
             || !folds.reduces.is_empty()
@@ -103,7 +103,7 @@ impl Simplifier<'_, Soacs> {
                 width: *first,
                 inputs: side_by_side_inputs(inputs, &pieces, cut.len()),
                 map,
-                folds: folds.clone(),
+                scan_reduce: folds.clone(),
             });
             return Some(vec![(pat.to_vec(), aux, op)]);
         }
@@ -130,7 +130,8 @@ impl Simplifier<'_, Soacs> {
                 pat.iter().map(|param| self.fresh("acc", param.ty.clone())).collect()
             };
             accs = pat.iter().map(|param| param.name).collect();
-            let op = Soac::Screma(Screma { width: *width, inputs: own, map: copy, folds: folds.clone() });
+            let op =
+                Soac::Screma(Screma { width: *width, inputs: own, map: copy, scan_reduce: folds.clone() });
             maps.push((pat, aux.clone(), op));
         }
         Some(maps)
@@ -180,7 +181,7 @@ impl Simplifier<'_, Soacs> {
     ///
     /// `map f (reshape [n * m] xss) = map (\xs -> map f xs) xss`
     pub(super) fn over_rows(&mut self, aux: &Aux, screma: &Screma) -> Option<(Aux, Soac)> {
-        let Screma { width: _, inputs, map, folds } = screma;
+        let Screma { width: _, inputs, map, scan_reduce: folds } = screma;
         let is_acc = |ty: &Type| matches!(ty, Type::Acc { .. });
         if !folds.is_map() || !map.ret.iter().all(is_acc) {
             return None;
@@ -234,14 +235,14 @@ impl Simplifier<'_, Soacs> {
             width: m,
             inputs: params.iter().map(|param| param.name).collect(),
             map: map.clone(),
-            folds: folds.clone(),
+            scan_reduce: folds.clone(),
         });
         let stms = vec![Stm { pat, aux: Aux::at(aux.prov), exp: Exp::Op(inner) }];
         let outer = Screma {
             width: n,
             inputs: rows.into_iter().map(|(input, _)| input).collect(),
             map: Lambda { params, body: Body { stms, result }, ret: map.ret.clone() },
-            folds: folds.clone(),
+            scan_reduce: folds.clone(),
         };
         Some((aux, Soac::Screma(outer)))
     }

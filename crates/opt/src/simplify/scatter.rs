@@ -8,7 +8,7 @@
 //! ```
 
 use super::{Certs, Simplifier};
-use ir::folds::Folds;
+use ir::scan_reduce::ScanReduce;
 use ir::soac::{AccInput, Screma, Soac};
 use ir::syntax::{Atom, Aux, BasicOp, Exp, Lambda, Param};
 use ir::types::{Dim, Type};
@@ -42,7 +42,7 @@ impl Simplifier<'_, Soacs> {
         let [bound] = stm.pat.as_slice() else {
             return None;
         };
-        let Screma { width, inputs: sources, map, folds } = screma;
+        let Screma { width, inputs: sources, map, scan_reduce: folds } = screma;
         let (mut width, mut size) = (*width, *size);
         self.rewrite_dim(&mut width);
         self.rewrite_dim(&mut size);
@@ -94,7 +94,7 @@ impl Simplifier<'_, Soacs> {
         map.body.stms.remove(at);
         map.body.result.clone_from(values);
         map.ret.clone_from(elems);
-        let map = Screma { width, inputs: sources, map, folds: Folds::default() };
+        let map = Screma { width, inputs: sources, map, scan_reduce: ScanReduce::default() };
         Some((pat.get(..arrays.len())?.to_vec(), Soac::Screma(map)))
     }
 

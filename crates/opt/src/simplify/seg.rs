@@ -3,7 +3,7 @@
 use super::{ScopeKind, Simplifier};
 use crate::level::OptLevel;
 use ir::Segs;
-use ir::folds::Folds;
+use ir::scan_reduce::ScanReduce;
 use ir::seg::{Seg, SegKind, SegOp, SegSpace};
 use ir::soac::{AccInput, HistOp, Operator};
 use ir::syntax::{Atom, Aux, Exp, Lambda, Param};
@@ -42,7 +42,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
 
     /// Simplifies operators and the post lambda, with the facts added by `learn` in the latter's
     /// scope.
-    pub(crate) fn folds(&mut self, folds: &mut Folds<L>, learn: impl FnOnce(&mut Self)) {
+    pub(crate) fn folds(&mut self, folds: &mut ScanReduce<L>, learn: impl FnOnce(&mut Self)) {
         for op in folds.operators_mut() {
             self.operator(op, false);
         }
@@ -52,7 +52,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
     }
 
     pub(crate) fn histograms(&mut self, ops: &mut [HistOp<L>], aux: &mut Aux) {
-        for HistOp { shape, dests, op } in ops {
+        for HistOp { shape, destinations: dests, op } in ops {
             for dim in shape {
                 self.rewrite_dim(dim);
             }
@@ -109,12 +109,12 @@ impl<L: OptLevel> Simplifier<'_, L> {
 /// Simplifies a segmented operation.
 pub(crate) fn simplify(s: &mut Simplifier<'_, Segs>, pat: Vec<Param<Segs>>, mut aux: Aux, op: SegOp<Segs>) {
     match op {
-        SegOp::Seg(Seg { level, mut space, mut kind, body, mut ret, decomp, keeps }) => {
+        SegOp::Seg(Seg { level, mut space, mut kind, body, mut ret, decomp, identity_predicate: keeps }) => {
             for (_, size) in &mut space.dims {
                 s.rewrite_dim(size);
             }
             match &mut kind {
-                SegKind::Folds(folds) => s.folds(folds, |s| point(s, &space)),
+                SegKind::ScanReduce(folds) => s.folds(folds, |s| point(s, &space)),
                 SegKind::Hist(ops) => s.histograms(ops, &mut aux),
                 SegKind::FlatMap => {}
             }
@@ -123,7 +123,7 @@ pub(crate) fn simplify(s: &mut Simplifier<'_, Segs>, pat: Vec<Param<Segs>>, mut 
                 s.rewrite_type(ty);
             }
             let body = s.body_inside(body);
-            let op = SegOp::Seg(Seg { level, space, kind, body, ret, decomp, keeps });
+            let op = SegOp::Seg(Seg { level, space, kind, body, ret, decomp, identity_predicate: keeps });
             s.push(pat, aux, Exp::Op(op));
         }
         SegOp::WithAcc { inputs, lambda } => {

@@ -21,7 +21,7 @@ use super::{ScopeKind, Simplifier, cse};
 use crate::level::OptLevel;
 use ir::Name;
 use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Level, Param, Stm};
-use ir::walk::{Visit, same_but_origin};
+use ir::walk::{Visit, alpha_equivalent_ignoring_prov};
 use rustc_hash::{FxHashMap, FxHasher};
 use std::hash::{Hash, Hasher};
 
@@ -91,7 +91,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
             let equal = stm.pat.first().map(|param| param.name) == Some(known.first)
                 && stm.aux.certs.iter().all(|cert| aux.certs.contains(cert))
                 && stm.aux.attrs == aux.attrs
-                && same_but_origin(&stm.exp, exp);
+                && alpha_equivalent_ignoring_prov(&stm.exp, exp);
             equal.then(|| stm.pat.iter().map(|param| Atom::Var(param.name)).collect())
         })
     }

@@ -11,7 +11,7 @@
 
 use super::Simplifier;
 use ir::Soacs;
-use ir::folds::Folds;
+use ir::scan_reduce::ScanReduce;
 use ir::soac::{Operator, Screma};
 use ir::syntax::{Atom, Aux, BasicOp, Body, DimIndex, Exp, Lambda, Param};
 use ir::types::{Dim, Type};
@@ -22,7 +22,7 @@ impl Simplifier<'_, Soacs> {
     /// Replaces a combinator, whose width is rewritten, by straight-line code. Returns true if it
     /// did.
     pub(super) fn straight(&mut self, pat: &[Param<Soacs>], aux: &Aux, screma: &Screma) -> bool {
-        let Screma { width, inputs, map, folds } = screma;
+        let Screma { width, inputs, map, scan_reduce: folds } = screma;
         let Dim::Const(n @ 1..=STRAIGHT_WIDTH) = *width else {
             return false;
         };
@@ -48,7 +48,7 @@ impl Simplifier<'_, Soacs> {
                 _ => return false,
             }
         }
-        if !(listed || folds.n_folded() > 0) || !self.rewrite() {
+        if !(listed || folds.n_accumulated() > 0) || !self.rewrite() {
             return false;
         }
         let mut points: Vec<Vec<Atom>> = Vec::new();
@@ -78,7 +78,7 @@ impl Simplifier<'_, Soacs> {
     }
 
     /// Returns the combinator's results, in order, from the mapped values of all iterations.
-    fn folded(&mut self, folds: &Folds<Soacs>, points: &[Vec<Atom>], aux: &Aux) -> Vec<BasicOp> {
+    fn folded(&mut self, folds: &ScanReduce<Soacs>, points: &[Vec<Atom>], aux: &Aux) -> Vec<BasicOp> {
         let (mut scanned, mut reduced) = (Vec::new(), Vec::new());
         let mut at = 0;
         for (i, op) in folds.operators().enumerate() {

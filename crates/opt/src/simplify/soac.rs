@@ -11,7 +11,7 @@
 
 use super::{Certs, Simplifier};
 use crate::dce::retain;
-use ir::folds::Folds;
+use ir::scan_reduce::ScanReduce;
 use ir::soac::{Screma, Soac};
 use ir::syntax::{Atom, Aux, BasicOp, Body, DimIndex, Exp, Lambda, Param};
 use ir::types::{Dim, Shape, Type};
@@ -23,9 +23,9 @@ use smallvec::smallvec;
 /// Simplifies a combinator.
 pub(crate) fn simplify(s: &mut Simplifier<'_, Soacs>, pat: Vec<Param<Soacs>>, mut aux: Aux, op: Soac) {
     match op {
-        Soac::Screma(Screma { mut width, inputs, map, folds }) => {
+        Soac::Screma(Screma { mut width, inputs, map, scan_reduce: folds }) => {
             s.rewrite_dim(&mut width);
-            let screma = Screma { width, inputs, map, folds };
+            let screma = Screma { width, inputs, map, scan_reduce: folds };
             if let Some(maps) = s.in_pieces(&pat, &aux, &screma) {
                 for (pat, aux, op) in maps {
                     simplify(s, pat, aux, op);
@@ -39,7 +39,7 @@ pub(crate) fn simplify(s: &mut Simplifier<'_, Soacs>, pat: Vec<Param<Soacs>>, mu
                 simplify(s, pat, aux, nest);
                 return;
             }
-            let Screma { width, mut inputs, map, mut folds } = screma;
+            let Screma { width, mut inputs, map, scan_reduce: mut folds } = screma;
             let mut map = bucket(s, width, &mut inputs, map, &mut aux);
             s.folds(&mut folds, |_| {});
             if let Some(body) = s.once_for_all(width, &inputs, &mut map, &folds) {
@@ -55,7 +55,7 @@ pub(crate) fn simplify(s: &mut Simplifier<'_, Soacs>, pat: Vec<Param<Soacs>>, mu
                 folds.post = drop_scanned(s, &map.ret, &folds, &mut pat);
             }
             let dead = pat.is_empty();
-            let screma = Screma { width, inputs, map, folds };
+            let screma = Screma { width, inputs, map, scan_reduce: folds };
             if !dead {
                 s.push_outwards(pat, aux.clone(), screma);
             }
@@ -189,7 +189,7 @@ fn repeated(s: &mut Simplifier<'_, Soacs>, input: Name, aux: &mut Aux) -> Option
     let BasicOp::Replicate { shape, value } = &def.op else {
         return None;
     };
-    if s.fuel.is_gone() {
+    if s.fuel.is_exhausted() {
         return None;
     }
     let value = if shape.len() == 1 {
@@ -214,7 +214,7 @@ fn repeated(s: &mut Simplifier<'_, Soacs>, input: Name, aux: &mut Aux) -> Option
 fn drop_scanned(
     s: &mut Simplifier<'_, Soacs>,
     types: &[Type],
-    folds: &Folds<Soacs>,
+    folds: &ScanReduce<Soacs>,
     pat: &mut Vec<Param<Soacs>>,
 ) -> Option<Lambda<Soacs>> {
     let (reduced, elements) = folds.results(pat);
@@ -258,7 +258,7 @@ fn own_rows(
     };
     let ty = s.type_of(*array);
     let (first, inner) = ty.shape().split_first()?;
-    let whole = rest.iter().zip(inner).all(|(at, dim)| at.is_all_of(*dim));
+    let whole = rest.iter().zip(inner).all(|(at, dim)| at.is_full(*dim));
     let outside = |name: &Name| s.in_scope(Atom::Var(*name));
     let known = outside(array) && row.aux.certs.iter().all(outside);
     let own = result == Atom::Var(param.name) && *first == width && !rest.is_empty();
@@ -272,10 +272,10 @@ fn mapped_out(
     width: Dim,
     inputs: &mut Vec<Name>,
     map: &mut Lambda<Soacs>,
-    folds: &Folds<Soacs>,
+    folds: &ScanReduce<Soacs>,
     pat: &mut Vec<Param<Soacs>>,
 ) -> Vec<(Param<Soacs>, BasicOp, Certs)> {
-    let first = folds.n_folded();
+    let first = folds.n_accumulated();
     let (mut rows, mut accs) = (FxHashMap::default(), FxHashMap::default());
     for (i, (param, input)) in map.params.iter().zip(inputs.iter()).enumerate() {
         if matches!(param.ty, Type::Acc { .. }) {

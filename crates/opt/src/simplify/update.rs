@@ -132,7 +132,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         );
         let ty = self.type_of(update.array);
         let mut each = update.slice.iter().zip(ty.shape());
-        let whole = each.all(|(index, dim)| index.is_all_of(*dim));
+        let whole = each.all(|(index, dim)| index.is_full(*dim));
         let may = fill && whole && self.last_use(update.array) && self.may_read(&[value]);
         may.then(|| Folded::Op(BasicOp::Copy(value), def.certs.clone()))
     }

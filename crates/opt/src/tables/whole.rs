@@ -280,7 +280,7 @@ fn is_dear(stm: &Stm<Soacs>) -> bool {
 fn all_of(exp: &Exp<Soacs>) -> i64 {
     let (mut sum, times) = match exp {
         Exp::Basic(op) => (cost::basic(op), 1),
-        Exp::Op(Soac::Screma(screma)) if screma.folds.is_map() => (0, 1),
+        Exp::Op(Soac::Screma(screma)) if screma.scan_reduce.is_map() => (0, 1),
         Exp::Loop { .. } | Exp::Op(_) => (0, TRIPS),
         Exp::If { .. } | Exp::Apply { .. } => (0, 1),
     };

@@ -5,7 +5,7 @@
 //! it, among runs that differ only in this nest (`Set::rivals`).
 
 use super::record::{Record, Set, Sizes};
-use ir::forest::{Choice, Node, Trees};
+use ir::forest::{Choice, ChoiceTrees, Node};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The numbers of the versions that run.
@@ -56,7 +56,7 @@ type Values<'v> = &'v dyn Fn(&str) -> i64;
 
 /// Returns all nests of a program, outer ones before inner ones. `tuned` gives the values of
 /// parameters.
-pub fn nests<'f>(forest: &'f [Trees], record: &Record, tuned: Values<'_>) -> Vec<Nest<'f>> {
+pub fn nests<'f>(forest: &'f [ChoiceTrees], record: &Record, tuned: Values<'_>) -> Vec<Nest<'f>> {
     let mut nests = Vec::new();
     for trees in forest {
         find(&trees.roots, &trees.function.0, None, &mut nests);
@@ -91,7 +91,7 @@ fn find<'f>(nodes: &'f [Node], function: &'f str, inside: Option<u32>, out: &mut
 fn versions_of<'f>(node: &'f Node, out: &mut BTreeMap<u32, &'f [Node]>) {
     match node {
         Node::Choice(choice) => {
-            let all = choice.holds.iter().chain(&choice.fails);
+            let all = choice.if_true.iter().chain(&choice.if_false);
             all.for_each(|node| versions_of(node, out));
         }
         Node::Version(version) => {
@@ -110,7 +110,7 @@ fn way(node: &Node, sizes: &Sizes, value: Values<'_>) -> Option<Versions> {
     let outcomes: BTreeSet<bool> = sizes_of.iter().map(|size| least <= *size).collect();
     let mut versions = Versions::new();
     for holds in outcomes {
-        let side = if holds { &choice.holds } else { &choice.fails };
+        let side = if holds { &choice.if_true } else { &choice.if_false };
         for node in side {
             versions.extend(way(node, sizes, value)?);
         }

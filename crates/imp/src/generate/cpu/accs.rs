@@ -45,7 +45,7 @@ impl Gen<'_, '_> {
         }
         let decomp = space.decomp;
         let n = self.name_value(space.width.clone(), PrimType::I64, "n");
-        let points = div(largest, Expr::i64(i64::from(decomp.writes.max(1))));
+        let points = div(largest, Expr::i64(i64::from(decomp.updates_per_iteration.max(1))));
         let grain = max(points, self.grain(decomp, &n)?);
         let grain = self.name_value(grain, PrimType::I64, "grain");
         let chunks = self.n_chunks(n.clone(), grain, decomp.max_chunks);

@@ -13,7 +13,7 @@ impl Gen<'_, '_> {
     /// parameter, the context logs the comparison.
     pub(crate) fn grain(&mut self, decomp: Decomp, n: &Expr) -> Result<Expr, PassError> {
         let Some(id) = decomp.tunable else {
-            return Ok(Expr::i64(decomp.grain));
+            return Ok(Expr::i64(decomp.grain_size));
         };
         let id = self.tunable(id)?;
         let divided = Stmt::Compared(id, n.clone());

@@ -82,7 +82,7 @@ impl Gen<'_, '_> {
         let flagged = self.frame_vector(flags, PrimType::Bool, (lanes, 0), "flagged");
         let kept = Expr::Count(Box::new(flagged.clone()));
         let kept = self.name_value(kept, PrimType::I64, "kept");
-        let first = add(Expr::Var(acc), Expr::i64(filter.added + 1));
+        let first = add(Expr::Var(acc), Expr::i64(filter.offset + 1));
         let first = self.name_value(first, PrimType::I64, "first");
         let end = self.name_value(add(first.clone(), kept.clone()), PrimType::I64, "end");
         let together = self.collect(|g| {
@@ -111,7 +111,7 @@ impl Gen<'_, '_> {
                 let loaded = g.load_all(values, elems, Expr::Var(w), "x");
                 let stored = g.collect(|g| {
                     g.emit(Stmt::Set(acc, add(Expr::Var(acc), Expr::i64(1))));
-                    let place = add(Expr::Var(acc), Expr::i64(filter.added));
+                    let place = add(Expr::Var(acc), Expr::i64(filter.offset));
                     let place = g.name_value(place, PrimType::I64, "place");
                     g.scatter_at(scatter, place, &loaded)
                 })?;

@@ -34,7 +34,7 @@ impl Fold<'_> {
     /// without streams, so for these they are only used if iterations are independent.
     pub(crate) fn streamed(&self) -> bool {
         let exact = self.operators.iter().all(|op| is_exact(&op.op));
-        self.space.decomp.streams > 1 && (self.space.independent || !exact)
+        self.space.decomp.accumulators > 1 && (self.space.independent || !exact)
     }
 }
 

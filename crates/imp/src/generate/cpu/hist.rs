@@ -47,7 +47,7 @@ impl Gen<'_, '_> {
     pub(crate) fn seg_hist(&mut self, space: &Space<'_>, ops: &[HistOp<Mems>]) -> Result<(), PassError> {
         let mut bins = Vec::with_capacity(ops.len());
         let mut largest = Expr::i64(1);
-        for HistOp { shape, dests, op } in ops {
+        for HistOp { shape, destinations: dests, op } in ops {
             let extents = self.extents(shape)?;
             let size = extents.iter().cloned().fold(Expr::i64(1), mul);
             let size = self.name_value(size, PrimType::I64, "bins");

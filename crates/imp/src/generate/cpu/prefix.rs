@@ -35,7 +35,7 @@ impl Gen<'_, '_> {
     ) -> Result<(), PassError> {
         let Blocks { kept: kept_at, types: kept_types, scatter, .. } = blocks;
         let types = scan.types;
-        let width = i64::from(scan.space.decomp.depth);
+        let width = i64::from(scan.space.decomp.scan_block);
         let count = Expr::i64(width);
         let scanned = self.lane_arrays("scanned", types, width);
         let kept = self.lane_arrays("kept", kept_types, width);

@@ -15,8 +15,8 @@ use crate::generate::expr::{max, mul};
 use crate::generate::function::Gen;
 use crate::generate::operators::operator_types;
 use crate::syntax::{Expr, Stmt, Var};
-use ir::folds::Folds;
-use ir::seg::FULL_CHUNKS;
+use ir::scan_reduce::ScanReduce;
+use ir::seg::MIN_GROUPS;
 use ir::soac::Operator;
 use ir::syntax::Param;
 use ir::{Mems, PassError, Prov};
@@ -33,7 +33,7 @@ impl Gen<'_, '_> {
         let (reduced, fold) = operators.fold(pat, space);
         let decomp = space.decomp;
         let n = self.name_value(space.width.clone(), PrimType::I64, "n");
-        let step = self.step(n.clone(), FULL_CHUNKS, decomp.whole());
+        let step = self.step(n.clone(), MIN_GROUPS, decomp.full_group());
         let grain = max(self.grain(decomp, &n)?, step.clone());
         let chunks = self.n_chunks(n.clone(), grain, decomp.max_chunks);
         let partials = self.partials("partial", fold.types, &chunks, decomp.max_chunks, space.prov);
@@ -130,7 +130,7 @@ impl<'s> Operators<'s> {
     }
 
     /// The operators of a segop.
-    pub(crate) fn of(folds: &'s Folds<Mems>) -> Result<Self, PassError> {
+    pub(crate) fn of(folds: &'s ScanReduce<Mems>) -> Result<Self, PassError> {
         let all: Vec<_> = folds.operators().collect();
         let types = operator_types(&all)?;
         Ok(Self { all, types })

@@ -27,9 +27,9 @@ use crate::generate::function::Gen;
 use crate::generate::operators::div_up;
 use crate::syntax::{Expr, Stmt, Var};
 use ir::exact::is_exact;
-use ir::facts::{Filter, Mark};
-use ir::folds::Folds;
-use ir::seg::FULL_CHUNKS;
+use ir::facts::{FactFlag, Filter};
+use ir::scan_reduce::ScanReduce;
+use ir::seg::MIN_GROUPS;
 use ir::soac::Operator;
 use ir::syntax::{Atom, Lambda, Param};
 use ir::types::Type;
@@ -44,7 +44,7 @@ pub(crate) struct Scan<'s> {
     /// The pattern elements of the arrays.
     pub(crate) pat: &'s [Param<Mems>],
     pub(crate) space: &'s Space<'s>,
-    pub(crate) folds: &'s Folds<Mems>,
+    pub(crate) folds: &'s ScanReduce<Mems>,
     /// Scans and reductions.
     all: &'s Operators<'s>,
     pub(crate) operators: &'s [&'s Operator<Mems>],
@@ -60,7 +60,7 @@ impl<'s> Scan<'s> {
     pub(crate) fn of(
         pat: &'s [Param<Mems>],
         space: &'s Space<'s>,
-        folds: &'s Folds<Mems>,
+        folds: &'s ScanReduce<Mems>,
         all: &'s Operators<'s>,
         after: bool,
     ) -> Self {
@@ -99,7 +99,7 @@ impl Gen<'_, '_> {
     /// The block form of chunks, if they have one. Exact operators have the same result without
     /// blocks, so for these they are only used if iterations are independent.
     fn in_blocks<'s>(&mut self, scan: &Scan<'s>) -> Result<Option<Blocks<'s>>, PassError> {
-        let depth = scan.space.decomp.depth;
+        let depth = scan.space.decomp.scan_block;
         if depth <= 1 {
             return Ok(None);
         }
@@ -142,7 +142,7 @@ impl Gen<'_, '_> {
             }
         }
         let last = post.body.stms.last();
-        let packed = last.is_some_and(|stm| stm.aux.facts.has(Mark::Packed));
+        let packed = last.is_some_and(|stm| stm.aux.facts.has(FactFlag::Packable));
         blocks.scatter = self.scatter_of(&post.body);
         blocks.filter = (blocks.scatter.as_ref()).and(last).and_then(|stm| stm.aux.facts.filter());
         let exact = scan.operators.iter().all(|op| is_exact(&op.op));
@@ -158,7 +158,7 @@ impl Gen<'_, '_> {
         let blocks = self.in_blocks(scan)?;
         let decomp = space.decomp;
         let n = self.name_value(space.width.clone(), PrimType::I64, "n");
-        let step = self.step(n.clone(), FULL_CHUNKS, decomp.whole());
+        let step = self.step(n.clone(), MIN_GROUPS, decomp.full_group());
         let grain = max(self.grain(decomp, &n)?, step.clone());
         let chunks = self.n_chunks(n.clone(), grain, decomp.max_chunks);
         let totals = self.partials("total", types, &chunks, decomp.max_chunks, space.prov);

@@ -22,7 +22,7 @@ use super::segops::Space;
 use crate::generate::expr::{add, and, compare, min, sub};
 use crate::generate::function::Gen;
 use crate::syntax::{Expr, LaneAccess, LanePositions, Off, Stmt, Var, VarType};
-use ir::facts::Mark;
+use ir::facts::FactFlag;
 use ir::mem::Lmad;
 use ir::name::Name;
 use ir::syntax::{BasicOp, Body, Exp, Stm};
@@ -91,7 +91,7 @@ impl Gen<'_, '_> {
         let [place] = index.as_slice() else {
             return None;
         };
-        if !last.aux.facts.has(Mark::Packed) || values.len() > MOST_ARRAYS {
+        if !last.aux.facts.has(FactFlag::Packable) || values.len() > MOST_ARRAYS {
             return None;
         }
         let mut scatter = Scatter {

@@ -13,7 +13,7 @@ use super::scan::Scan;
 use crate::generate::expr::{add, div, max, mul, sub};
 use crate::generate::function::Gen;
 use crate::syntax::{Expr, For, How, Stmt, Var};
-use ir::facts::Mark;
+use ir::facts::FactFlag;
 use ir::mem::{Block, MemAnn, MemOp};
 use ir::name::Name;
 use ir::seg::{Decomp, Seg, SegKind, SegOp};
@@ -57,7 +57,7 @@ impl Gen<'_, '_> {
         if self.device.is_some() {
             return self.device_seg(pat, aux, seg);
         }
-        let Seg { level, space, kind, body, ret, decomp, keeps } = seg;
+        let Seg { level, space, kind, body, ret, decomp, identity_predicate: keeps } = seg;
         let prov = aux.prov;
         let [(index, width)] = space.dims.as_slice() else {
             return Err(PassError::unsupported(
@@ -72,7 +72,7 @@ impl Gen<'_, '_> {
             body,
             decomp: *decomp,
             prov,
-            independent: aux.facts.has(Mark::Independent),
+            independent: aux.facts.has(FactFlag::Independent),
             keeps: keeps.as_ref(),
             in_lanes: space.lane.is_some(),
         };
@@ -80,18 +80,18 @@ impl Gen<'_, '_> {
             self.note(param);
         }
         match kind {
-            SegKind::Folds(folds) if decomp.writes > 0 => {
+            SegKind::ScanReduce(folds) if decomp.updates_per_iteration > 0 => {
                 let operators = Operators::of(folds)?;
                 self.seg_combining(pat, &space, &operators)
             }
-            SegKind::Folds(folds) if !folds.is_map() => {
+            SegKind::ScanReduce(folds) if !folds.is_map() => {
                 let operators = Operators::of(folds)?;
                 let plain = folds.scans.is_empty() && folds.post.is_none();
                 match (plain, *level) {
                     (true, levels::LANES) => self.seg_red_here(pat, &space, &operators),
                     (true, _) => self.seg_red(pat, &space, &operators),
                     (false, level) => {
-                        let after = aux.facts.has(Mark::After);
+                        let after = aux.facts.has(FactFlag::PostScanIndependent);
                         let scan = Scan::of(pat, &space, folds, &operators, after);
                         if level == levels::LANES { self.seg_scan_here(&scan) } else { self.seg_scan(&scan) }
                     }
@@ -100,7 +100,7 @@ impl Gen<'_, '_> {
             _ if *level == levels::LANES => {
                 Err(PassError::bug("lanes of one worker share reductions and scans only"))
             }
-            SegKind::Folds(_) => self.seg_map(pat, &space),
+            SegKind::ScanReduce(_) => self.seg_map(pat, &space),
             SegKind::Hist(ops) => self.seg_hist(&space, ops),
             SegKind::FlatMap => self.seg_flat_map(pat, &space, ret),
         }
@@ -120,7 +120,7 @@ impl Gen<'_, '_> {
         } else if self.in_task() && space.independent {
             // There are enclosing tasks: full lanes matter more than many chunks.
             self.step(n.clone(), 1, LANES_LEAST)
-        } else if decomp.grain < LANES_GRAIN {
+        } else if decomp.grain_size < LANES_GRAIN {
             let few = self.step(n.clone(), LANES_GRAIN, together);
             self.enough_work(space, n.clone(), few, lanes_of(pat))?
         } else {

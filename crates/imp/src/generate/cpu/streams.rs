@@ -31,7 +31,7 @@ use crate::generate::function::Gen;
 use crate::generate::operators::at;
 use crate::syntax::{Access, Expr, Region, Stmt, Var};
 use ir::PassError;
-use ir::facts::Mark;
+use ir::facts::FactFlag;
 use ir::name::Name;
 use ir::syntax::{BasicOp, Exp};
 use ir::types::Type;
@@ -70,7 +70,7 @@ impl Gen<'_, '_> {
         hi: Expr,
     ) -> Result<Vec<Var>, PassError> {
         let decomp = fold.space.decomp;
-        let (side, streams) = (i64::from(decomp.depth), i64::from(decomp.streams));
+        let (side, streams) = (i64::from(decomp.scan_block), i64::from(decomp.accumulators));
         let vectors = streams / side;
         let accs = self.neutral(fold.operators, fold.types)?;
         let tiles = decomp.squares();
@@ -114,7 +114,7 @@ impl Gen<'_, '_> {
         tiles: Tiles,
     ) -> Result<(Vec<Var>, Expr), PassError> {
         let (types, apart) = (fold.types, fold.space.independent);
-        let side = i64::from(fold.space.decomp.depth);
+        let side = i64::from(fold.space.decomp.scan_block);
         let count = side * vectors;
         let (depth, streams) = (Expr::i64(side), Expr::i64(count));
         let buffers = self.accumulators(fold, count)?;
@@ -162,7 +162,7 @@ impl Gen<'_, '_> {
             let Type::Prim(elem) = param.ty else {
                 continue;
             };
-            if !stm.aux.facts.has(Mark::Streamed) {
+            if !stm.aux.facts.has(FactFlag::Streamed) {
                 continue;
             }
             let (_, block, lmad) = self.place(*array)?;

@@ -24,7 +24,7 @@
 use crate::generate::expr::{binary, mul};
 use crate::generate::function::Gen;
 use crate::syntax::{DeviceOp, Expr, Pad, Region, Space, Stmt, Var, VarType};
-use ir::mem::{MemOp, rooms};
+use ir::mem::{MemOp, assign_slots};
 use ir::seg::{Seg, SegOp};
 use ir::syntax::{Body, Exp, Param};
 use ir::walk::with_stack;
@@ -81,12 +81,12 @@ impl Gen<'_, '_> {
     fn rooms_of(&mut self, body: &Body<Mems>) -> Result<Vec<(Var, Expr)>, PassError> {
         self.scratchpad.rooms.clear();
         let mut made = Vec::new();
-        for room in rooms(body, &self.blocks)? {
+        for room in assign_slots(body, &self.blocks)? {
             let Some((first, _)) = room.blocks.first() else {
                 continue;
             };
             let hint = self.function.names.hint(*first).clone();
-            let var = self.new_var(VarType::Buffer(Space::Scratchpad), &hint);
+            let var = self.new_var(VarType::Buffer(Space::Shared), &hint);
             let mut bytes: Option<Expr> = None;
             for (block, own) in room.blocks {
                 self.scratchpad.rooms.insert(block, var);

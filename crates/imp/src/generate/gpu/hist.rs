@@ -193,7 +193,7 @@ impl Gen<'_, '_> {
         outer: &[(Name, Dim)],
     ) -> Result<Vec<Bins<'s>>, PassError> {
         let mut hists = Vec::with_capacity(ops.len());
-        for HistOp { shape, dests, op } in ops {
+        for HistOp { shape, destinations: dests, op } in ops {
             let own = self.extents(shape)?;
             let dims: Vec<Dim> = outer.iter().map(|(_, dim)| *dim).collect();
             let extents = [self.extents(&dims)?, own.clone()].concat();

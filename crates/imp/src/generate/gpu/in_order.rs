@@ -5,9 +5,9 @@
 use crate::generate::function::Gen;
 use crate::generate::operators::operator_types;
 use crate::syntax::{Expr, Stmt, Var};
-use ir::folds::Folds;
 use ir::mem::{Block, MemAnn};
 use ir::name::Name;
+use ir::scan_reduce::ScanReduce;
 use ir::seg::{Seg, SegKind};
 use ir::soac::{HistOp, Operator};
 use ir::syntax::{Atom, Param};
@@ -19,10 +19,10 @@ impl Gen<'_, '_> {
     pub(super) fn seg_in_order(&mut self, pat: &[Param<Mems>], seg: &Seg<Mems>) -> Result<(), PassError> {
         let dims = seg.space.dims.as_slice();
         match &seg.kind {
-            SegKind::Folds(folds) if folds.is_map() => self.points_of(dims, &mut |g| {
+            SegKind::ScanReduce(folds) if folds.is_map() => self.points_of(dims, &mut |g| {
                 g.point(&seg.body, |g, results| g.write_elements(pat, dims, &results))
             }),
-            SegKind::Folds(folds) => self.fold_in_order(pat, seg, folds),
+            SegKind::ScanReduce(folds) => self.fold_in_order(pat, seg, folds),
             SegKind::Hist(ops) => self.points_of(dims, &mut |g| {
                 g.point(&seg.body, |g, results| g.hist_in_order(dims, ops, &results))
             }),
@@ -50,7 +50,7 @@ impl Gen<'_, '_> {
         &mut self,
         pat: &[Param<Mems>],
         seg: &Seg<Mems>,
-        folds: &Folds<Mems>,
+        folds: &ScanReduce<Mems>,
     ) -> Result<(), PassError> {
         let dims = seg.space.dims.as_slice();
         let Some((inner, outer)) = dims.split_last() else {
@@ -77,7 +77,7 @@ impl Gen<'_, '_> {
         &mut self,
         pat: &[Param<Mems>],
         seg: &Seg<Mems>,
-        folds: &Folds<Mems>,
+        folds: &ScanReduce<Mems>,
         inner: &(Name, Dim),
     ) -> Result<Vec<Var>, PassError> {
         let dims = seg.space.dims.as_slice();

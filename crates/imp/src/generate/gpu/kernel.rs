@@ -127,7 +127,7 @@ impl Gen<'_, '_> {
 
     /// Allocates an array of `count` elements in shared memory.
     pub(crate) fn block_frame(&mut self, hint: &str, elem: PrimType, count: u64) -> Result<Var, PassError> {
-        let buffer = self.new_var(VarType::Buffer(Space::Scratchpad), hint);
+        let buffer = self.new_var(VarType::Buffer(Space::Shared), hint);
         self.frame_of_block(buffer, elem, count)?;
         Ok(buffer)
     }

@@ -57,8 +57,8 @@ use crate::generate::function::Gen;
 use crate::generate::operators::{at, div_up, operator_types};
 use crate::syntax::{DeviceOp, Expr, Space, Stmt, Update, Var, VarType};
 use ir::exact::atomic_operator;
-use ir::folds::Folds;
 use ir::name::Name;
+use ir::scan_reduce::ScanReduce;
 use ir::seg::Seg;
 use ir::soac::Operator;
 use ir::syntax::{Atom, Param};
@@ -177,7 +177,7 @@ fn words_of(ty: PrimType) -> usize {
 
 impl Gen<'_, '_> {
     /// The number of iterations per thread in a tile, if the scan can run as a single pass.
-    pub(super) fn points_in_tiles(&self, folds: &Folds<Mems>, segments: bool) -> Option<i64> {
+    pub(super) fn points_in_tiles(&self, folds: &ScanReduce<Mems>, segments: bool) -> Option<i64> {
         let device = self.layout();
         // A reduction in the same segop has one partial result per tile, which cannot be split by
         // segment.
@@ -199,7 +199,7 @@ impl Gen<'_, '_> {
         &mut self,
         pat: &[Param<Mems>],
         seg: &Seg<Mems>,
-        folds: &Folds<Mems>,
+        folds: &ScanReduce<Mems>,
         (own, prov): (i64, Prov),
     ) -> Result<(), PassError> {
         let (reduced, elements) = folds.results(pat);
@@ -304,7 +304,7 @@ impl Gen<'_, '_> {
     fn tiled_scan<'s>(
         &mut self,
         seg: &'s Seg<Mems>,
-        folds: &'s Folds<Mems>,
+        folds: &'s ScanReduce<Mems>,
         own: i64,
         prov: Prov,
     ) -> Result<Tiled<'s>, PassError> {
@@ -493,7 +493,7 @@ impl Gen<'_, '_> {
     /// element for each of its iterations.
     fn kept(
         &mut self,
-        folds: &Folds<Mems>,
+        folds: &ScanReduce<Mems>,
         types: &[Type],
         (count, prov): (i64, Prov),
     ) -> Result<Vec<Option<(Var, PrimType)>>, PassError> {

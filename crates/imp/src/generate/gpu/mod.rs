@@ -66,17 +66,17 @@ impl Gen<'_, '_> {
             return self.seg_in_order(pat, seg);
         }
         match &seg.kind {
-            SegKind::Folds(folds) if folds.is_map() && block::has_segops(&seg.body) => {
+            SegKind::ScanReduce(folds) if folds.is_map() && block::has_segops(&seg.body) => {
                 self.kernel_of_blocks(pat, seg, aux.prov)
             }
-            SegKind::Folds(folds) if folds.is_map() => self.kernel_map(pat, seg, aux.prov),
-            SegKind::Folds(_) if seg.decomp.writes > 0 => {
+            SegKind::ScanReduce(folds) if folds.is_map() => self.kernel_map(pat, seg, aux.prov),
+            SegKind::ScanReduce(_) if seg.decomp.updates_per_iteration > 0 => {
                 Err(self.not_in_kernels("accumulators in reductions and scans", aux.prov))
             }
-            SegKind::Folds(folds) if folds.scans.is_empty() && folds.post.is_none() => {
+            SegKind::ScanReduce(folds) if folds.scans.is_empty() && folds.post.is_none() => {
                 self.kernel_reduce(pat, seg, folds, aux.prov)
             }
-            SegKind::Folds(folds) => self.kernel_scan(pat, seg, folds, aux.prov),
+            SegKind::ScanReduce(folds) => self.kernel_scan(pat, seg, folds, aux.prov),
             SegKind::Hist(ops) => self.kernel_hist(seg, ops, aux.prov),
             SegKind::FlatMap => Err(self.not_in_kernels("flat maps", aux.prov)),
         }

@@ -23,7 +23,7 @@ use crate::generate::expr::{add, compare, mul};
 use crate::generate::function::Gen;
 use crate::generate::operators::{at, operator_types};
 use crate::syntax::{Expr, Space, Stmt, Var, VarType};
-use ir::folds::Folds;
+use ir::scan_reduce::ScanReduce;
 use ir::seg::Seg;
 use ir::soac::Operator;
 use ir::syntax::Param;
@@ -73,7 +73,7 @@ impl Totals {
 }
 
 impl<'s> Reduction<'s> {
-    pub(super) fn of(folds: &'s Folds<Mems>, pat: &'s [Param<Mems>]) -> Result<Self, PassError> {
+    pub(super) fn of(folds: &'s ScanReduce<Mems>, pat: &'s [Param<Mems>]) -> Result<Self, PassError> {
         let operators: Vec<_> = folds.reduces.iter().collect();
         let types = operator_types(&operators)?;
         Ok(Self { operators, types, pat })
@@ -85,7 +85,7 @@ impl Gen<'_, '_> {
         &mut self,
         pat: &[Param<Mems>],
         seg: &Seg<Mems>,
-        folds: &Folds<Mems>,
+        folds: &ScanReduce<Mems>,
         prov: Prov,
     ) -> Result<(), PassError> {
         let (reduced, _) = folds.results(pat);
@@ -103,7 +103,7 @@ impl Gen<'_, '_> {
         &mut self,
         pat: &[Param<Mems>],
         seg: &Seg<Mems>,
-        (folds, reduction): (&Folds<Mems>, &Reduction<'_>),
+        (folds, reduction): (&ScanReduce<Mems>, &Reduction<'_>),
         prov: Prov,
     ) -> Result<(), PassError> {
         let types = &reduction.types;
@@ -139,7 +139,7 @@ impl Gen<'_, '_> {
         &mut self,
         pat: &[Param<Mems>],
         seg: &Seg<Mems>,
-        (folds, reduction): (&Folds<Mems>, &Reduction<'_>),
+        (folds, reduction): (&ScanReduce<Mems>, &Reduction<'_>),
         (chunks, all, group): (&Chunks<'_>, &Expr, &Group),
         prov: Prov,
     ) -> Result<(), PassError> {

@@ -21,8 +21,8 @@ use crate::generate::expr::{add, compare, div, mul, sub};
 use crate::generate::function::Gen;
 use crate::generate::operators::{div_up, operator_types};
 use crate::syntax::{Expr, Stmt, Var};
-use ir::folds::Folds;
 use ir::name::Name;
+use ir::scan_reduce::ScanReduce;
 use ir::seg::Seg;
 use ir::soac::Operator;
 use ir::syntax::{Atom, Lambda, Param};
@@ -52,7 +52,7 @@ impl Gen<'_, '_> {
         &mut self,
         pat: &[Param<Mems>],
         seg: &Seg<Mems>,
-        folds: &Folds<Mems>,
+        folds: &ScanReduce<Mems>,
         prov: Prov,
     ) -> Result<(), PassError> {
         let dims = seg.space.dims.as_slice();

@@ -341,7 +341,7 @@ impl Gen<'_, '_> {
         }
         let mut buffers = Vec::with_capacity(types.len());
         for &elem in types {
-            let buffer = self.value(VarType::Buffer(Space::Scratchpad), hint);
+            let buffer = self.value(VarType::Buffer(Space::Shared), hint);
             self.emit(Stmt::Frame { buffer, elem, count });
             buffers.push(buffer);
         }

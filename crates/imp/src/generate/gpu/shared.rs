@@ -23,8 +23,8 @@ use crate::generate::function::Gen;
 use crate::generate::operators::{div_up, operator_types};
 use crate::syntax::{Expr, Stmt, Var};
 use ir::exact::atomic_operator;
-use ir::folds::Folds;
 use ir::name::Name;
+use ir::scan_reduce::ScanReduce;
 use ir::seg::{Seg, SegKind};
 use ir::soac::Operator;
 use ir::syntax::Param;
@@ -46,13 +46,13 @@ impl Gen<'_, '_> {
             return self.seg_by_one(team, pat, seg);
         }
         match &seg.kind {
-            SegKind::Folds(folds) if folds.is_map() => {
+            SegKind::ScanReduce(folds) if folds.is_map() => {
                 let n = self.product(dims, "n")?;
                 self.together(team, |g, thread| {
                     g.share_out((&Expr::i64(0), &n), true, thread, |g, point| g.map_point(pat, seg, &point))
                 })
             }
-            SegKind::Folds(folds) => match dims.split_last() {
+            SegKind::ScanReduce(folds) => match dims.split_last() {
                 Some((inner, [])) if folds.scans.is_empty() && folds.post.is_none() => {
                     self.reduce_shared(team, pat, seg, folds, (inner, &[]))
                 }
@@ -89,7 +89,7 @@ impl Gen<'_, '_> {
         team: Team,
         pat: &[Param<Mems>],
         seg: &Seg<Mems>,
-        folds: &Folds<Mems>,
+        folds: &ScanReduce<Mems>,
         (inner, outer): (&(Name, Dim), &[(Name, Dim)]),
     ) -> Result<(), PassError> {
         let n = self.product(outer, "segments")?;
@@ -167,7 +167,7 @@ impl Gen<'_, '_> {
         team: Team,
         pat: &[Param<Mems>],
         seg: &Seg<Mems>,
-        folds: &Folds<Mems>,
+        folds: &ScanReduce<Mems>,
         ((index, width), outer): (&(Name, Dim), &[(Name, Dim)]),
     ) -> Result<(), PassError> {
         let (reduced, mapped) = folds.results(pat);
@@ -222,7 +222,7 @@ impl Gen<'_, '_> {
         team: Team,
         pat: &[Param<Mems>],
         seg: &Seg<Mems>,
-        folds: &Folds<Mems>,
+        folds: &ScanReduce<Mems>,
         ((index, width), outer): (&(Name, Dim), &[(Name, Dim)]),
     ) -> Result<(), PassError> {
         let dims = seg.space.dims.as_slice();
@@ -306,7 +306,7 @@ impl Gen<'_, '_> {
     }
 
     /// Variables for the mapped scalars that a post lambda takes.
-    fn passed_on(&mut self, types: &[Type], folds: &Folds<Mems>) -> Vec<Option<Var>> {
+    fn passed_on(&mut self, types: &[Type], folds: &ScanReduce<Mems>) -> Vec<Option<Var>> {
         if folds.post.is_none() {
             return Vec::new();
         }

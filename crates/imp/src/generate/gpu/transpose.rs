@@ -307,7 +307,7 @@ impl Gen<'_, '_> {
 
     /// Allocates an array of the current thread block.
     pub(super) fn tile_array(&mut self, hint: &str, elem: PrimType, count: i64) -> Var {
-        let buffer = self.value(VarType::Buffer(Space::Scratchpad), hint);
+        let buffer = self.value(VarType::Buffer(Space::Shared), hint);
         self.emit(Stmt::Frame { buffer, elem, count: count.unsigned_abs() });
         buffer
     }

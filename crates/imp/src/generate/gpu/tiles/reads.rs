@@ -21,10 +21,10 @@
 
 use crate::generate::function::Gen;
 use ir::Mems;
-use ir::folds::Folds;
 use ir::mem::{Block, Lmad, MemAnn, MemOp, view};
 use ir::name::Name;
 use ir::poly::Poly;
+use ir::scan_reduce::ScanReduce;
 use ir::seg::Seg;
 use ir::syntax::{Atom, BasicOp, Body, Exp, LoopForm, LoopParam, Param, Stm};
 use ir::types::{Dim, Type};
@@ -116,7 +116,7 @@ impl Gen<'_, '_> {
         &self,
         pat: &[Param<Mems>],
         seg: &'s Seg<Mems>,
-        folds: &Folds<Mems>,
+        folds: &ScanReduce<Mems>,
     ) -> Option<Plan<'s>> {
         let (&(counter, width), outer) = seg.space.dims.split_last()?;
         let bound = match width {

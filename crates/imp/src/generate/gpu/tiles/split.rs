@@ -35,8 +35,8 @@ use crate::generate::function::Gen;
 use crate::generate::gpu::reduce::Reduction;
 use crate::generate::operators::{div_up, div_up_by};
 use crate::syntax::{Expr, Stmt, Var};
-use ir::folds::Folds;
 use ir::name::Name;
+use ir::scan_reduce::ScanReduce;
 use ir::seg::Seg;
 use ir::syntax::Param;
 use ir::types::Dim;
@@ -83,7 +83,7 @@ impl Gen<'_, '_> {
         &mut self,
         pat: &[Param<Mems>],
         seg: &Seg<Mems>,
-        (folds, reduction): (&Folds<Mems>, &Reduction<'_>),
+        (folds, reduction): (&ScanReduce<Mems>, &Reduction<'_>),
         plan: &Plan<'_>,
         prov: Prov,
     ) -> Result<(), PassError> {

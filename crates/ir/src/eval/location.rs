@@ -7,7 +7,7 @@
 use super::EvalError;
 use super::array::{Array, checked_count};
 use super::block::{self, Stamp};
-use super::machine::{Frame, Machine, Value};
+use super::machine::{Evaluator, Frame, Value};
 use super::rows::Rows;
 use super::view::View;
 use crate::mem::{Block, Lmad, MemAnn};
@@ -20,18 +20,18 @@ use prim::{PrimType, Scalar};
 type Result<T> = std::result::Result<T, EvalError>;
 
 /// The memory location that an annotation gives.
-pub trait Place {
+pub trait MemLocation {
     /// The block and the index function, if any.
     fn place(&self) -> Option<(Block, &Lmad)>;
 }
 
-impl Place for () {
+impl MemLocation for () {
     fn place(&self) -> Option<(Block, &Lmad)> {
         None
     }
 }
 
-impl Place for MemAnn {
+impl MemLocation for MemAnn {
     fn place(&self) -> Option<(Block, &Lmad)> {
         match self {
             Self::None => None,
@@ -61,7 +61,7 @@ impl Frame<'_> {
     }
 
     /// The array at the location that an annotation gives.
-    pub(super) fn place(&self, block: Block, lmad: &Lmad, elem: PrimType) -> Result<Array> {
+    pub(super) fn array_at(&self, block: Block, lmad: &Lmad, elem: PrimType) -> Result<Array> {
         let Block::Var(block) = block else {
             return Err(EvalError::bug("a block that is a result has no value here"));
         };
@@ -77,11 +77,11 @@ impl Frame<'_> {
             view.shape.push(self.dim(dim.extent)?);
             view.strides.push(self.poly(&dim.stride)?);
         }
-        Ok(Array::placed(block, elem, view))
+        Ok(Array::in_block_at(block, elem, view))
     }
 }
 
-impl<'p, L: Level> Machine<'p, L> {
+impl<'p, L: Level> Evaluator<'p, L> {
     /// Binds a name of a pattern or a parameter to a value.
     pub(super) fn bind(&mut self, frame: &mut Frame<'p>, param: &Param<L>, value: Value) -> Result<()> {
         frame.check_type(param.name, &param.ty, &value)?;
@@ -90,12 +90,12 @@ impl<'p, L: Level> Machine<'p, L> {
             return Ok(());
         };
         let value = if let Value::Array(array) = value {
-            let mut there = frame.place(block, lmad, array.elem())?;
+            let mut there = frame.array_at(block, lmad, array.elem())?;
             if array.block().is_none() {
                 let stamp = self.stamp(frame, param.name)?;
                 there.fill(&array, stamp)?;
                 Value::Array(there)
-            } else if array.same_place(&there) {
+            } else if array.same_location(&there) {
                 Value::Array(array)
             } else {
                 let name = frame.show(param.name);
@@ -110,7 +110,7 @@ impl<'p, L: Level> Machine<'p, L> {
 
     /// Advances the logical time and returns it.
     pub(super) fn tick(&mut self) -> Result<u32> {
-        if self.time + 1 >= block::END_OF_TIME {
+        if self.time + 1 >= block::MAX_TIME {
             return Err(EvalError::new(super::ErrorClass::Limit, "too many writes to memory"));
         }
         self.time += 1;
@@ -149,7 +149,7 @@ impl<'p, L: Level> Machine<'p, L> {
             let Some((name, (block, lmad))) = place else {
                 return Ok(Rows::new(elem, points));
             };
-            let whole = frame.place(block, lmad, elem)?;
+            let whole = frame.array_at(block, lmad, elem)?;
             if whole.shape().get(..outer.len()) != Some(outer) {
                 let name = frame.show(name);
                 let message = format!("{name} has another shape than its operation");
@@ -177,7 +177,7 @@ impl<'p, L: Level> Machine<'p, L> {
             let stamp = Stamp { time: self.tick()?, writer: first + param.param.name.0 };
             let placed = array.in_block(own, stamp)?;
             if !param.consumed {
-                placed.keep();
+                placed.make_read_only();
             }
             let (Some(at), Some(own)) = (position.get(&block), placed.block()) else {
                 return Err(EvalError::bug("a parameter's block is no parameter"));

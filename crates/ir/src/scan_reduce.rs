@@ -16,7 +16,7 @@ use crate::walk::{Substitution, refresh_lambda};
 
 /// Scans, reductions and the post lambda.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Folds<L: Level> {
+pub struct ScanReduce<L: Level> {
     /// Inclusive scans; each takes as many values as it has neutral elements.
     pub scans: Vec<Operator<L>>,
     /// Reductions, likewise.
@@ -28,7 +28,7 @@ pub struct Folds<L: Level> {
 
 /// The values of an iteration, or items that correspond to them, by group.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Groups<'a, T> {
+pub struct ValueGroups<'a, T> {
     /// Scanned values.
     pub scanned: &'a [T],
     /// Reduced values.
@@ -37,13 +37,13 @@ pub struct Groups<'a, T> {
     pub mapped: &'a [T],
 }
 
-impl<L: Level> Default for Folds<L> {
+impl<L: Level> Default for ScanReduce<L> {
     fn default() -> Self {
         Self { scans: Vec::new(), reduces: Vec::new(), post: None }
     }
 }
 
-impl<L: Level> Folds<L> {
+impl<L: Level> ScanReduce<L> {
     /// Reductions only.
     pub fn reduce(reduces: Vec<Operator<L>>) -> Self {
         Self { reduces, ..Self::default() }
@@ -70,7 +70,7 @@ impl<L: Level> Folds<L> {
     }
 
     /// The number of scanned and reduced values.
-    pub fn n_folded(&self) -> usize {
+    pub fn n_accumulated(&self) -> usize {
         self.n_scanned() + self.n_reduced()
     }
 
@@ -96,10 +96,10 @@ impl<L: Level> Folds<L> {
     }
 
     /// The values of an iteration by group. Missing values leave the last groups shorter or empty.
-    pub fn values<'a, T>(&self, values: &'a [T]) -> Groups<'a, T> {
+    pub fn values<'a, T>(&self, values: &'a [T]) -> ValueGroups<'a, T> {
         let (scanned, rest) = cut(values, self.n_scanned());
         let (reduced, mapped) = cut(rest, self.n_reduced());
-        Groups { scanned, reduced, mapped }
+        ValueGroups { scanned, reduced, mapped }
     }
 
     /// The results (usually a pattern): the reduced ones, and the elements.

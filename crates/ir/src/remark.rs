@@ -8,70 +8,70 @@
 //! remarks are requested ([`Options::account`](crate::Options::account)), so that other
 //! compilations do not pay for them.
 
-mod words;
+mod text;
 
-use crate::folds::Folds;
 use crate::name::SrcLoc;
+use crate::scan_reduce::ScanReduce;
 use crate::seg::{Decomp, SegKind, SegOp};
 use crate::soac::Soac;
 use crate::syntax::{Level, MsgPart};
 use crate::tunable::Rule;
 use std::sync::Arc;
-pub use words::Names;
+pub use text::RemarkNames;
 
 /// A decision about an operation, and its reason.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Decision {
+pub struct Remark {
     /// The function that contains the operation.
     pub function: Arc<str>,
     /// Source spans of the operation, innermost first; empty if unknown.
     pub places: Vec<SrcLoc>,
     /// The decision.
-    pub kind: Kind,
+    pub kind: RemarkKind,
 }
 
 /// The kinds of decisions.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Kind {
+pub enum RemarkKind {
     /// A combinator was fused into a consumer of its results.
     Fused {
         /// The combinator that was fused.
-        producer: Party,
+        producer: FusionOperand,
         /// The combinator into which it was fused.
-        consumer: Party,
+        consumer: FusionOperand,
     },
     /// A combinator's result is recomputed in a consumer instead of being stored
     /// (rematerialisation).
-    Again {
+    Recomputed {
         /// The recomputed combinator.
-        producer: Party,
+        producer: FusionOperand,
         /// The combinator that recomputes it.
-        consumer: Party,
+        consumer: FusionOperand,
     },
     /// Two combinators with common inputs were fused horizontally.
-    Together {
+    FusedHorizontally {
         /// One of them.
-        first: Party,
+        first: FusionOperand,
         /// The other.
-        second: Party,
+        second: FusionOperand,
     },
     /// A loop of maps, with this result, was interchanged into a map of loops.
-    TurnedInside(Arc<str>),
+    LoopInterchanged(Arc<str>),
     /// A combinator was not fused into a consumer of its results.
-    Apart {
+    NotFusedReason {
         /// The producer.
-        producer: Party,
+        producer: FusionOperand,
         /// The consumer.
-        consumer: Party,
+        consumer: FusionOperand,
         /// The reason.
-        why: Apart,
+        why: NotFused,
     },
     /// A call of this function was inlined.
     Inlined(Arc<str>),
     /// A call of this function was not inlined.
-    Called(Arc<str>, Called),
+    NotInlinedReason(Arc<str>, NotInlined),
     /// A loop was vectorised (runs in vector lanes).
-    Lanes {
+    Vectorised {
         /// The loop's counter.
         counter: Arc<str>,
         /// Number of lanes.
@@ -80,21 +80,21 @@ pub enum Kind {
         gain: Cycles,
     },
     /// An independent loop was not vectorised.
-    NoLanes {
+    NotVectorisedReason {
         /// The loop's counter.
         counter: Arc<str>,
         /// The reason.
-        why: NoLanes,
+        why: NotVectorised,
     },
     /// The operation became a loop of the imperative IR.
-    Counted {
+    Loop {
         /// The loop's counter.
         counter: Arc<str>,
     },
     /// A function of the source is evaluated at its call (by specialising evaluation).
-    InPlace(Arc<str>),
+    EvaluatedAtCall(Arc<str>),
     /// A function of the source was specialised for the arguments of a call.
-    Instance {
+    Specialised {
         /// Its name in the source.
         of: Arc<str>,
         /// Its name in the program.
@@ -103,23 +103,23 @@ pub enum Kind {
         takes_functions: bool,
     },
     /// A call uses a specialised function that was made for another call.
-    SharedInstance(Arc<str>),
+    SpecialisationReused(Arc<str>),
     /// The function is a version of another one for the position of this call.
     Version {
         /// The other function's name in the program.
         of: Arc<str>,
     },
     /// The execution of a combinator.
-    Runs {
+    Execution {
         /// The combinator.
-        what: Operation,
+        what: OperationKind,
         /// The form of execution.
-        how: Runs,
+        how: Executes,
         /// Source spans of each of the combinators that were fused into it.
         parts: Vec<Vec<SrcLoc>>,
     },
     /// One of two versions between which a size comparison chooses was removed.
-    VersionGone {
+    VersionPruned {
         /// The rule that made the removed version.
         rule: Rule,
         /// The reason.
@@ -128,58 +128,58 @@ pub enum Kind {
     /// An operation of a device program runs on the host.
     OnHost {
         /// The operation.
-        what: Operation,
+        what: OperationKind,
         /// The reason for which it cannot be a kernel.
         why: Arc<str>,
     },
     /// A nest has no versions of its own, as it is already nested in the choices of other nests.
-    NoVersions {
+    ChoicesTooDeep {
         /// Maximum number of nested choices.
         most: u32,
     },
     /// A loop-invariant computation was hoisted out of the loop around it.
     Hoisted,
     /// A combinator without used results was removed.
-    Unneeded(Operation),
+    DeadRemoved(OperationKind),
     /// A check was removed.
-    CheckGone {
+    CheckRemoved {
         /// The kind of check.
         check: Check,
         /// The reason.
-        why: Gone,
+        why: CheckRemovedReason,
     },
     /// A check was moved out of a loop.
-    CheckMoved(Check),
+    CheckHoisted(Check),
     /// A check remains.
-    CheckLeft {
+    CheckRemains {
         /// The kind of check.
         check: Check,
         /// The loop around the check.
-        inside: Around,
+        inside: EnclosingLoop,
     },
     /// An array is copied.
     Copied {
         /// The array's name.
         array: Arc<str>,
         /// The reason.
-        why: Copied,
+        why: CopyReason,
     },
 }
 
 /// An operation that is fused, or that a fusion was tried with.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Party {
+pub struct FusionOperand {
     /// Name of its first result.
     pub name: Arc<str>,
     /// Its kind.
-    pub what: Operation,
+    pub what: OperationKind,
     /// Its source spans, innermost first.
     pub places: Vec<SrcLoc>,
 }
 
 /// The kinds of operations.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Operation {
+pub enum OperationKind {
     /// A map.
     Map,
     /// A reduction, possibly with a map (`redomap`).
@@ -193,18 +193,18 @@ pub enum Operation {
     /// A map whose results vary in size.
     FlatMap,
     /// In-place updates of arrays through accumulators (`withacc`).
-    Updates,
+    WithAcc,
     /// Anything else.
     Other,
 }
 
-impl Operation {
+impl OperationKind {
     /// The kind of a combinator.
     pub fn of(soac: &Soac) -> Self {
         match soac {
-            Soac::Screma(screma) => Self::of_folds(&screma.folds),
+            Soac::Screma(screma) => Self::of_scan_reduce(&screma.scan_reduce),
             Soac::Hist { .. } => Self::Histogram,
-            Soac::WithAcc { .. } => Self::Updates,
+            Soac::WithAcc { .. } => Self::WithAcc,
             Soac::FlatMap { .. } => Self::FlatMap,
             Soac::Stream { .. } | Soac::Jvp { .. } | Soac::Vjp { .. } => Self::Other,
         }
@@ -214,16 +214,16 @@ impl Operation {
     pub fn of_segop<L: Level>(op: &SegOp<L>) -> Self {
         match op {
             SegOp::Seg(seg) => match &seg.kind {
-                SegKind::Folds(folds) => Self::of_folds(folds),
+                SegKind::ScanReduce(folds) => Self::of_scan_reduce(folds),
                 SegKind::Hist(_) => Self::Histogram,
                 SegKind::FlatMap => Self::FlatMap,
             },
-            SegOp::WithAcc { .. } => Self::Updates,
+            SegOp::WithAcc { .. } => Self::WithAcc,
         }
     }
 
     /// The kind of an operation with these scans and reductions.
-    pub fn of_folds<L: Level>(folds: &Folds<L>) -> Self {
+    pub fn of_scan_reduce<L: Level>(folds: &ScanReduce<L>) -> Self {
         match (folds.scans.is_empty(), folds.reduces.is_empty()) {
             (true, true) => Self::Map,
             (true, false) => Self::Reduce,
@@ -235,7 +235,7 @@ impl Operation {
 
 /// Execution of a combinator.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Runs {
+pub enum Executes {
     /// As tasks over all workers.
     Tasks {
         /// Its partition into chunks.
@@ -251,7 +251,7 @@ pub enum Runs {
         versions: bool,
     },
     /// Inside of a parallel loop, on the vector lanes of one worker.
-    Shared {
+    InnerLanes {
         /// True if it does so for large sizes only.
         guarded: bool,
         /// Source spans of the parallel loop.
@@ -267,7 +267,7 @@ pub enum Sequential {
     /// It is nested in a parallel loop with these source spans (empty: a loop in a caller).
     Inside(Vec<SrcLoc>),
     /// It has an attribute that requires it.
-    Asked,
+    Attribute,
     /// Its operator works on arrays; the parallelism is in the operator.
     ArrayOperator,
 }
@@ -278,15 +278,15 @@ pub enum Pruned {
     /// Both versions are equal.
     Same,
     /// It has fewer iterations than its level has parallelism.
-    FewPoints,
+    FewIterations,
     /// The other version, too, has all of its parallelism in one operation.
-    NothingApart,
+    SingleOperation,
     /// It has little parallelism at the level below.
-    LittleInside,
+    LittleInnerParallelism,
     /// Each operation in it is a single chunk.
     OneChunk,
     /// An operation in it cannot be a device kernel.
-    NoKernel,
+    NotOffloadable,
 }
 
 /// The kinds of checks.
@@ -334,7 +334,7 @@ impl Check {
 
 /// The reason for which a check was removed.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Gone {
+pub enum CheckRemovedReason {
     /// It cannot fail.
     Holds,
     /// It is implied by another check.
@@ -343,7 +343,7 @@ pub enum Gone {
 
 /// The loop around an operation.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Around {
+pub enum EnclosingLoop {
     /// None in this function.
     Nothing,
     /// A sequential loop with these source spans, in no parallel loop.
@@ -354,7 +354,7 @@ pub enum Around {
 
 /// The reason for which an array is copied.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Copied {
+pub enum CopyReason {
     /// It is, or may alias, this parameter, which the function does not consume.
     Parameter(Arc<str>),
     /// It, or an array that it may alias, is used later.
@@ -365,37 +365,37 @@ pub enum Copied {
         places: Vec<SrcLoc>,
     },
     /// It may alias this array from outside of the surrounding loop or function.
-    Around(Arc<str>),
+    FromOutside(Arc<str>),
     /// A function's result is returned row-major in a block of its own.
     Result,
     /// A function's argument is passed row-major, from the start of a block.
     Argument,
     /// A result of a branch or a loop must be in the memory location that the branches or
     /// iterations share.
-    Joined,
+    ControlFlowMerge,
     /// It is copied into the part of a larger result that it forms.
-    Part,
+    PartOfResult,
     /// A loop's next value would overwrite an array from which another next value is made.
-    Exchanged,
+    LoopValuesOverlap,
     /// No index function expresses its new shape.
     Reshaped,
     /// No reason was found: the source requests it (`copy`).
-    Asked,
+    Requested,
 }
 
 /// The reason for which two combinators were not fused.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Apart {
+pub enum NotFused {
     /// The consumer, or an operation before it, reads elements of other iterations.
-    ReadOtherwise,
+    ReadsOtherElements,
     /// An input of the producer is overwritten before the consumer runs.
     Overwritten,
     /// Another operation depends on one of them, and the other depends on it.
-    Between,
+    DependencyPath,
     /// Their widths differ.
     Widths,
     /// The consumer reads a reduction's result, which is complete only after all iterations.
-    Reduced,
+    ReadsReduction,
     /// A scan and a reduction, or two scans with post lambdas, would have to be combined.
     ScanAndReduction,
     /// The producer updates accumulators, and its updates cannot be fused into the consumer.
@@ -414,9 +414,9 @@ pub enum Apart {
 
 /// The reason for which a call was not inlined.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Called {
+pub enum NotInlined {
     /// The function is recursive, a constant, or has the attribute `noinline`.
-    Never,
+    NotInlinable,
     /// The function is too large for the program's budget.
     Large,
     /// The fuel is used up.
@@ -434,17 +434,17 @@ pub struct Cycles {
 
 /// The reason for which an independent loop was not vectorised by the compiler.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum NoLanes {
+pub enum NotVectorised {
     /// The estimated speed-up is too small.
-    NotWorth(Cycles),
+    NotProfitable(Cycles),
     /// LLVM vectorises it.
-    Plain,
+    LlvmVectorises,
     /// It is an integer reduction, which LLVM vectorises if the instruction set permits.
-    Reduction,
+    LlvmVectorisesReduction,
     /// A loop around it, with this counter, is vectorised.
-    Around(Arc<str>),
+    OuterVectorised(Arc<str>),
     /// It is nested in too many independent loops to be considered.
-    Nested,
+    NestedTooDeep,
     /// Its counter is not an `i64`.
     Counter,
     /// It, or a part of it, already runs in lanes.
@@ -475,7 +475,7 @@ pub enum NoLanes {
     /// Lanes would use different buffers.
     Buffers,
     /// The dependences between its variables are too complex.
-    Entangled,
+    DependencesTooComplex,
     /// The fuel is used up.
     Fuel,
 }
@@ -484,9 +484,9 @@ pub enum NoLanes {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PrivateUse {
     /// Several variables refer to it.
-    Names,
+    Aliased,
     /// It contains elements of several sizes.
     Sizes,
     /// It is passed to a function.
-    Given,
+    PassedToCall,
 }

@@ -33,13 +33,13 @@ use rustc_hash::FxHashMap;
 
 /// Memory blocks that share a slot, with their sizes in bytes.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Room {
+pub struct SharedSlot {
     /// The blocks.
     pub blocks: Vec<(Name, Atom)>,
 }
 
 /// A memory block in shared memory.
-struct Tenant {
+struct SharedBlock {
     block: Name,
     bytes: Atom,
     /// First and last number of its live interval.
@@ -48,8 +48,8 @@ struct Tenant {
     size: Poly,
 }
 
-impl Tenant {
-    fn meets(&self, other: &Self) -> bool {
+impl SharedBlock {
+    fn interferes(&self, other: &Self) -> bool {
         self.alive.0 <= other.alive.1 && other.alive.0 <= self.alive.1
     }
 
@@ -65,31 +65,32 @@ impl Tenant {
 ///
 /// # Errors
 /// Only for bugs: each slot is checked for interference afterwards.
-pub fn rooms(body: &Body<Mems>, blocks: &Blocks) -> Result<Vec<Room>, PassError> {
+pub fn assign_slots(body: &Body<Mems>, blocks: &Blocks) -> Result<Vec<SharedSlot>, PassError> {
     let mut walk = Walk { blocks, sizes: sizes(body), at: 0, found: Vec::new() };
     walk.body(body);
-    let mut tenants = walk.found;
+    let mut blocks_found = walk.found;
     // The sort is stable: blocks of equal weight remain in program order.
-    tenants.sort_by_key(|tenant| std::cmp::Reverse(tenant.weight()));
-    let mut rooms: Vec<Vec<&Tenant>> = Vec::new();
-    for tenant in &tenants {
-        let free = |room: &&mut Vec<&Tenant>| room.iter().all(|other| !other.meets(tenant));
-        match rooms.iter_mut().find(free) {
-            Some(room) => room.push(tenant),
-            None => rooms.push(vec![tenant]),
+    blocks_found.sort_by_key(|block| std::cmp::Reverse(block.weight()));
+    let mut slots: Vec<Vec<&SharedBlock>> = Vec::new();
+    for block in &blocks_found {
+        let free = |slot: &&mut Vec<&SharedBlock>| slot.iter().all(|other| !other.interferes(block));
+        match slots.iter_mut().find(free) {
+            Some(slot) => slot.push(block),
+            None => slots.push(vec![block]),
         }
     }
-    let apart = rooms.iter().all(|room| {
-        let pairs = room.iter().enumerate();
-        let mut pairs = pairs.flat_map(|(at, one)| room[..at].iter().map(move |two| (one, two)));
+    let disjoint = slots.iter().all(|slot| {
+        let pairs = slot.iter().enumerate();
+        let mut pairs = pairs.flat_map(|(at, one)| slot[..at].iter().map(move |two| (one, two)));
         pairs.all(|(one, two)| one.alive.1 < two.alive.0 || two.alive.1 < one.alive.0)
     });
-    if !apart || rooms.iter().map(Vec::len).sum::<usize>() != tenants.len() {
+    if !disjoint || slots.iter().map(Vec::len).sum::<usize>() != blocks_found.len() {
         return Err(PassError::bug("two arrays are alive at once in one place"));
     }
-    let rooms =
-        rooms.into_iter().map(|room| Room { blocks: room.iter().map(|it| (it.block, it.bytes)).collect() });
-    Ok(rooms.collect())
+    let slots = slots
+        .into_iter()
+        .map(|slot| SharedSlot { blocks: slot.iter().map(|it| (it.block, it.bytes)).collect() });
+    Ok(slots.collect())
 }
 
 /// Estimated sizes of blocks: that of the first array in each.
@@ -119,7 +120,7 @@ struct Walk<'b> {
     sizes: FxHashMap<Name, Poly>,
     /// Number of the current beginning or end of a statement.
     at: u32,
-    found: Vec<Tenant>,
+    found: Vec<SharedBlock>,
 }
 
 impl Walk<'_> {
@@ -128,11 +129,11 @@ impl Walk<'_> {
             let mut own: FxHashMap<Name, usize> = FxHashMap::default();
             for stm in &body.stms {
                 self.at += 1;
-                if let (Exp::Op(MemOp::Alloc { bytes, space: Space::Scratchpad }), [block]) =
+                if let (Exp::Op(MemOp::Alloc { bytes, space: Space::Shared }), [block]) =
                     (&stm.exp, stm.pat.as_slice())
                 {
                     own.insert(block.name, self.found.len());
-                    self.found.push(Tenant {
+                    self.found.push(SharedBlock {
                         block: block.name,
                         bytes: *bytes,
                         alive: (self.at, self.at),
@@ -145,19 +146,19 @@ impl Walk<'_> {
                 }
                 self.at += 1;
                 for block in self.blocks.used(stm) {
-                    self.lives(&own, block);
+                    self.extend_live_interval(&own, block);
                 }
             }
             self.at += 1;
             let results = body.result.iter().filter_map(|atom| atom.var());
             for block in results.filter_map(|name| self.blocks.of(name)) {
-                self.lives(&own, block);
+                self.extend_live_interval(&own, block);
             }
         });
     }
 
     /// Extends the live interval of a block to this point, if the block is one of the body's own.
-    fn lives(&mut self, own: &FxHashMap<Name, usize>, block: Name) {
+    fn extend_live_interval(&mut self, own: &FxHashMap<Name, usize>, block: Name) {
         if let Some(tenant) = own.get(&block).and_then(|&at| self.found.get_mut(at)) {
             tenant.alive.1 = self.at;
         }

@@ -2,8 +2,8 @@
 //! remark for users, shown at the source span of the operation ([`Kind::told`]).
 
 use super::{
-    Apart, Around, Called, Check, Copied, Cycles, Decision, Gone, Kind, NoLanes, Operation, Party,
-    PrivateUse, Pruned, Runs, Sequential,
+    Check, CheckRemovedReason, CopyReason, Cycles, EnclosingLoop, Executes, FusionOperand, NotFused,
+    NotInlined, NotVectorised, OperationKind, PrivateUse, Pruned, Remark, RemarkKind, Sequential,
 };
 use crate::name::SrcLoc;
 use crate::seg::Decomp;
@@ -11,9 +11,9 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 /// Renders operations, source spans and variables in remarks.
-pub trait Names {
+pub trait RemarkNames {
     /// An operation at another source span.
-    fn party(&self, party: &Party) -> String;
+    fn party(&self, party: &FusionOperand) -> String;
     /// A source span, to follow a preposition such as "in": `line 3`.
     fn place(&self, places: &[SrcLoc]) -> String;
     /// Several source spans: `line 3, line 4`; `None` if they render equally.
@@ -30,10 +30,10 @@ pub trait Names {
 }
 
 /// The compiler's internal names.
-struct Internal;
+struct InternalNames;
 
-impl Names for Internal {
-    fn party(&self, party: &Party) -> String {
+impl RemarkNames for InternalNames {
+    fn party(&self, party: &FusionOperand) -> String {
         party.name.to_string()
     }
 
@@ -55,77 +55,77 @@ impl Names for Internal {
     }
 }
 
-impl Kind {
+impl RemarkKind {
     /// The remark for users, with the operation as its implied subject.
-    pub fn told(&self, names: &dyn Names) -> String {
+    pub fn text(&self, names: &dyn RemarkNames) -> String {
         match self {
             Self::Fused { consumer, .. } => format!("goes into {}", names.party(consumer)),
-            Self::Again { consumer, .. } => {
+            Self::Recomputed { consumer, .. } => {
                 format!("is computed again in {}, not stored", names.party(consumer))
             }
-            Self::Together { second, .. } => {
+            Self::FusedHorizontally { second, .. } => {
                 format!("is computed together with {}", names.party(second))
             }
-            Self::TurnedInside(_) => {
+            Self::LoopInterchanged(_) => {
                 "runs inside of its map: each element takes all turns at once".to_owned()
             }
-            Self::Apart { consumer, why, .. } => {
+            Self::NotFusedReason { consumer, why, .. } => {
                 format!("does not go into {}: {why}", names.party(consumer))
             }
             Self::Inlined(callee) => {
                 format!("the call of {} is replaced by its body", names.function(callee))
             }
-            Self::Called(callee, why) => {
+            Self::NotInlinedReason(callee, why) => {
                 format!("the call of {} stays: {why}", names.function(callee))
             }
-            Self::Lanes { lanes, gain, .. } => {
+            Self::Vectorised { lanes, gain, .. } => {
                 format!("runs in {lanes} lanes: about {} cycles, not {}", gain.vector, gain.scalar)
             }
-            Self::NoLanes { why: NoLanes::Plain, .. } => {
+            Self::NotVectorisedReason { why: NotVectorised::LlvmVectorises, .. } => {
                 "is left to LLVM, which makes vectors of it".to_owned()
             }
-            Self::NoLanes { why: NoLanes::Reduction, .. } => {
+            Self::NotVectorisedReason { why: NotVectorised::LlvmVectorisesReduction, .. } => {
                 "is left to LLVM, which vectorises this reduction of integers \
                   where the processor has the instructions"
                     .to_owned()
             }
-            Self::NoLanes { why, .. } => format!("runs without lanes: {}", why.text(names)),
-            Self::Counted { .. } => "is a loop".to_owned(),
+            Self::NotVectorisedReason { why, .. } => format!("runs without lanes: {}", why.text(names)),
+            Self::Loop { .. } => "is a loop".to_owned(),
             Self::Version { of } => format!("is a version of {}", names.function(of)),
-            Self::InPlace(function) => {
+            Self::EvaluatedAtCall(function) => {
                 format!("{} is evaluated in place", names.function(function))
             }
-            Self::Instance { of, instance: _, takes_functions } => {
+            Self::Specialised { of, instance: _, takes_functions } => {
                 let what = if *takes_functions { "these types and functions" } else { "these types" };
                 format!("{} becomes a function for {what}", names.function(of))
             }
-            Self::SharedInstance(of) => {
+            Self::SpecialisationReused(of) => {
                 format!("the call of {} goes to a function that other calls go to", names.function(of))
             }
-            Self::Runs { what, how, parts } => {
+            Self::Execution { what, how, parts } => {
                 let lines = names.lines(parts);
                 let of = lines.map_or_else(String::new, |lines| format!(" ({lines} in one)"));
                 format!("{what}{of} {}", how.text(names))
             }
             Self::Hoisted => "is computed before the loop around it".to_owned(),
-            Self::Unneeded(what) => format!("{what} removed: nothing needs its results"),
-            Self::VersionGone { rule, why } => {
+            Self::DeadRemoved(what) => format!("{what} removed: nothing needs its results"),
+            Self::VersionPruned { rule, why } => {
                 format!("the version by {} cannot win: {why}", rule.name())
             }
             Self::OnHost { what, why } => {
                 format!("{what} runs on the host: there are no {why} yet")
             }
-            Self::NoVersions { most } => {
+            Self::ChoicesTooDeep { most } => {
                 format!("has no versions of its own: there are {most} choices around it already")
             }
-            Self::CheckGone { check, why } => format!("{check} removed: {why}"),
-            Self::CheckMoved(check) => format!("{check} moved out of the loop around it"),
-            Self::CheckLeft { check, inside } => match inside {
-                Around::Nothing => format!("{check} stays, outside of loops"),
-                Around::Loop(places) => {
+            Self::CheckRemoved { check, why } => format!("{check} removed: {why}"),
+            Self::CheckHoisted(check) => format!("{check} moved out of the loop around it"),
+            Self::CheckRemains { check, inside } => match inside {
+                EnclosingLoop::Nothing => format!("{check} stays, outside of loops"),
+                EnclosingLoop::Loop(places) => {
                     format!("{check} stays in the sequential loop of {}", names.place(places))
                 }
-                Around::Parallel(places) => {
+                EnclosingLoop::Parallel(places) => {
                     format!("{check} stays in the parallel loop of {}", names.place(places))
                 }
             },
@@ -137,36 +137,36 @@ impl Kind {
     pub fn name(&self) -> &'static str {
         match self {
             Self::Fused { .. } => "fused",
-            Self::Again { .. } => "computed-again",
-            Self::Together { .. } => "computed-together",
-            Self::TurnedInside(_) => "turned-inside",
-            Self::Apart { .. } => "not-fused",
+            Self::Recomputed { .. } => "computed-again",
+            Self::FusedHorizontally { .. } => "computed-together",
+            Self::LoopInterchanged(_) => "turned-inside",
+            Self::NotFusedReason { .. } => "not-fused",
             Self::Inlined(_) => "inlined",
-            Self::Called(..) => "called",
-            Self::Lanes { .. } => "lanes",
-            Self::NoLanes { .. } => "no-lanes",
-            Self::Counted { .. } => "loop",
+            Self::NotInlinedReason(..) => "called",
+            Self::Vectorised { .. } => "lanes",
+            Self::NotVectorisedReason { .. } => "no-lanes",
+            Self::Loop { .. } => "loop",
             Self::Version { .. } => "version",
-            Self::InPlace(_) => "in-place",
-            Self::Instance { .. } => "instance",
-            Self::SharedInstance(_) => "shared-instance",
-            Self::Runs { how, .. } => match how {
-                Runs::Tasks { .. } => "tasks",
-                Runs::Kernels { .. } => "kernels",
-                Runs::Shared { .. } => "shared-by-lanes",
-                Runs::Loop(_) => "sequential",
+            Self::EvaluatedAtCall(_) => "in-place",
+            Self::Specialised { .. } => "instance",
+            Self::SpecialisationReused(_) => "shared-instance",
+            Self::Execution { how, .. } => match how {
+                Executes::Tasks { .. } => "tasks",
+                Executes::Kernels { .. } => "kernels",
+                Executes::InnerLanes { .. } => "shared-by-lanes",
+                Executes::Loop(_) => "sequential",
             },
-            Self::VersionGone { .. } => "version-removed",
+            Self::VersionPruned { .. } => "version-removed",
             Self::OnHost { .. } => "on-host",
-            Self::NoVersions { .. } => "no-versions",
+            Self::ChoicesTooDeep { .. } => "no-versions",
             Self::Hoisted => "hoisted",
-            Self::Unneeded(_) => "removed",
-            Self::CheckGone { .. } => "check-removed",
-            Self::CheckMoved(_) => "check-moved",
-            Self::CheckLeft { inside, .. } => match inside {
-                Around::Nothing => "check-once",
-                Around::Loop(_) => "check-in-loop",
-                Around::Parallel(_) => "check-in-parallel-loop",
+            Self::DeadRemoved(_) => "removed",
+            Self::CheckRemoved { .. } => "check-removed",
+            Self::CheckHoisted(_) => "check-moved",
+            Self::CheckRemains { inside, .. } => match inside {
+                EnclosingLoop::Nothing => "check-once",
+                EnclosingLoop::Loop(_) => "check-in-loop",
+                EnclosingLoop::Parallel(_) => "check-in-parallel-loop",
             },
             Self::Copied { .. } => "copied",
         }
@@ -177,11 +177,11 @@ impl fmt::Display for Pruned {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Same => "another does the same",
-            Self::FewPoints => "it has too few points",
-            Self::NothingApart => "the other has all parallelism in one operation, too",
-            Self::LittleInside => "there is little to share inside",
+            Self::FewIterations => "it has too few points",
+            Self::SingleOperation => "the other has all parallelism in one operation, too",
+            Self::LittleInnerParallelism => "there is little to share inside",
             Self::OneChunk => "each operation inside is one chunk",
-            Self::NoKernel => "it cannot run on a device",
+            Self::NotOffloadable => "it cannot run on a device",
         })
     }
 }
@@ -191,11 +191,11 @@ const fn by_sizes(versions: bool) -> &'static str {
     if versions { "; in two versions, by the sizes inside" } else { "" }
 }
 
-impl Runs {
-    fn text(&self, names: &dyn Names) -> String {
+impl Executes {
+    fn text(&self, names: &dyn RemarkNames) -> String {
         match self {
             Self::Tasks { decomp, versions } => {
-                let Decomp { grain, max_chunks, writes, .. } = decomp;
+                let Decomp { grain_size: grain, max_chunks, updates_per_iteration: writes, .. } = decomp;
                 let mut text = match (*grain, *max_chunks) {
                     (1, most) => format!("runs as tasks, {most} at most"),
                     (grain, most) => {
@@ -215,7 +215,7 @@ impl Runs {
                 };
                 runs.to_owned() + by_sizes(*versions)
             }
-            Self::Shared { guarded, around } => {
+            Self::InnerLanes { guarded, around } => {
                 let long = if *guarded { ", where it is long enough" } else { "" };
                 let around = names.place(around);
                 format!("is shared by the lanes of one worker in the parallel loop of {around}{long}")
@@ -224,7 +224,7 @@ impl Runs {
                 Sequential::Inside(around) => {
                     format!("runs sequentially: it is inside the parallel loop of {}", names.place(around))
                 }
-                Sequential::Asked => "runs sequentially: an attribute asks for it".to_owned(),
+                Sequential::Attribute => "runs sequentially: an attribute asks for it".to_owned(),
                 Sequential::ArrayOperator => {
                     "runs sequentially: its operator takes arrays and is parallel itself".to_owned()
                 }
@@ -233,8 +233,8 @@ impl Runs {
     }
 }
 
-impl Copied {
-    fn text(&self, names: &dyn Names) -> String {
+impl CopyReason {
+    fn text(&self, names: &dyn RemarkNames) -> String {
         match self {
             Self::Parameter(param) => {
                 format!("parameter {} is not consumed, so the caller keeps it", names.variable(param))
@@ -248,25 +248,25 @@ impl Copied {
                     format!("in {}", names.place(places))
                 }
             ),
-            Self::Around(array) => {
+            Self::FromOutside(array) => {
                 format!("{} comes from outside of the loop around it", names.variable(array))
             }
             Self::Result => "a function's result lies in memory of its own, row by row".to_owned(),
             Self::Argument => "a function takes arrays that lie row by row".to_owned(),
-            Self::Joined => {
+            Self::ControlFlowMerge => {
                 "what a branch or an iteration gives has to lie where the others' does".to_owned()
             }
-            Self::Part => "it is a part of a larger result, and made elsewhere".to_owned(),
-            Self::Exchanged => {
+            Self::PartOfResult => "it is a part of a larger result, and made elsewhere".to_owned(),
+            Self::LoopValuesOverlap => {
                 "an iteration's results would overwrite what the others are made from".to_owned()
             }
             Self::Reshaped => "its elements do not lie in the order of the new shape".to_owned(),
-            Self::Asked => "nothing was found that needs it; a `copy` in the source can go".to_owned(),
+            Self::Requested => "nothing was found that needs it; a `copy` in the source can go".to_owned(),
         }
     }
 }
 
-impl fmt::Display for Operation {
+impl fmt::Display for OperationKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Map => "map",
@@ -275,7 +275,7 @@ impl fmt::Display for Operation {
             Self::ScanAndReduce => "scan and reduction",
             Self::Histogram => "histogram",
             Self::FlatMap => "flatmap",
-            Self::Updates => "update",
+            Self::WithAcc => "update",
             Self::Other => "operation",
         })
     }
@@ -295,7 +295,7 @@ impl fmt::Display for Check {
     }
 }
 
-impl fmt::Display for Gone {
+impl fmt::Display for CheckRemovedReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Holds => "it cannot fail",
@@ -304,64 +304,64 @@ impl fmt::Display for Gone {
     }
 }
 
-impl fmt::Display for Decision {
+impl fmt::Display for Remark {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.function, self.kind)
     }
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for RemarkKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Fused { producer, .. } | Self::Apart { producer, .. } => {
+            Self::Fused { producer, .. } | Self::NotFusedReason { producer, .. } => {
                 write!(f, "{} ", producer.name)?;
             }
-            Self::Again { producer, consumer } => {
+            Self::Recomputed { producer, consumer } => {
                 return write!(f, "{} is computed again in {}", producer.name, consumer.name);
             }
-            Self::Together { first, second } => {
+            Self::FusedHorizontally { first, second } => {
                 return write!(f, "{} and {} are computed together", first.name, second.name);
             }
             Self::Inlined(callee) => {
                 return write!(f, "a call of {callee} is replaced by its body");
             }
-            Self::Called(callee, why) => return write!(f, "a call of {callee} stays: {why}"),
-            Self::Lanes { counter, lanes, gain } => {
+            Self::NotInlinedReason(callee, why) => return write!(f, "a call of {callee} stays: {why}"),
+            Self::Vectorised { counter, lanes, gain } => {
                 return write!(f, "loop over {counter} in {lanes} lanes: {gain}");
             }
-            Self::NoLanes { counter, why } => {
-                return write!(f, "loop over {counter} without lanes: {}", why.text(&Internal));
+            Self::NotVectorisedReason { counter, why } => {
+                return write!(f, "loop over {counter} without lanes: {}", why.text(&InternalNames));
             }
-            Self::Counted { counter } => write!(f, "{counter} ")?,
-            Self::TurnedInside(result) => write!(f, "the loop of {result} ")?,
-            Self::InPlace(_)
-            | Self::Instance { .. }
-            | Self::SharedInstance(_)
+            Self::Loop { counter } => write!(f, "{counter} ")?,
+            Self::LoopInterchanged(result) => write!(f, "the loop of {result} ")?,
+            Self::EvaluatedAtCall(_)
+            | Self::Specialised { .. }
+            | Self::SpecialisationReused(_)
             | Self::Version { .. }
-            | Self::Runs { .. }
+            | Self::Execution { .. }
             | Self::Hoisted
-            | Self::Unneeded(_)
-            | Self::VersionGone { .. }
+            | Self::DeadRemoved(_)
+            | Self::VersionPruned { .. }
             | Self::OnHost { .. }
-            | Self::NoVersions { .. }
-            | Self::CheckGone { .. }
-            | Self::CheckMoved(_)
-            | Self::CheckLeft { .. } => {}
+            | Self::ChoicesTooDeep { .. }
+            | Self::CheckRemoved { .. }
+            | Self::CheckHoisted(_)
+            | Self::CheckRemains { .. } => {}
             Self::Copied { array, .. } => write!(f, "{array} ")?,
         }
-        f.write_str(&self.told(&Internal))
+        f.write_str(&self.text(&InternalNames))
     }
 }
 
-impl fmt::Display for Apart {
+impl fmt::Display for NotFused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::ReadOtherwise => "not every element is read by its own iteration alone",
+            Self::ReadsOtherElements => "not every element is read by its own iteration alone",
             Self::Overwritten => "what it reads is overwritten before",
-            Self::Between => "something else needs the one and is needed by the other",
+            Self::DependencyPath => "something else needs the one and is needed by the other",
             Self::Attributes => "one would lose an attribute that the other does not have",
             Self::Widths => "their widths are different",
-            Self::Reduced => "its result is there after all iterations only",
+            Self::ReadsReduction => "its result is there after all iterations only",
             Self::ScanAndReduction => "scans and reductions would come together",
             Self::Accumulators => "it passes accumulators on",
             Self::Histogram => "a histogram takes maps only, all of whose results it reads",
@@ -372,10 +372,10 @@ impl fmt::Display for Apart {
     }
 }
 
-impl fmt::Display for Called {
+impl fmt::Display for NotInlined {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Never => "it is recursive, computed once, or asked to stay",
+            Self::NotInlinable => "it is recursive, computed once, or asked to stay",
             Self::Large => "it is too large",
             Self::Fuel => "there is no fuel left",
         })
@@ -388,19 +388,19 @@ impl fmt::Display for Cycles {
     }
 }
 
-impl NoLanes {
-    fn text(&self, names: &dyn Names) -> String {
+impl NotVectorised {
+    fn text(&self, names: &dyn RemarkNames) -> String {
         let text = match self {
-            Self::NotWorth(cycles) => return format!("not worth it: {cycles}"),
-            Self::Plain => "plain: LLVM makes vectors of it",
-            Self::Reduction => {
+            Self::NotProfitable(cycles) => return format!("not worth it: {cycles}"),
+            Self::LlvmVectorises => "plain: LLVM makes vectors of it",
+            Self::LlvmVectorisesReduction => {
                 "a reduction of integers: LLVM vectorises it where the processor has \
                  the instructions"
             }
-            Self::Around(counter) => {
+            Self::OuterVectorised(counter) => {
                 return format!("{} around it runs in lanes", names.counter(counter));
             }
-            Self::Nested => "it stands in many independent loops",
+            Self::NestedTooDeep => "it stands in many independent loops",
             Self::Counter => "its counter is no i64",
             Self::Already => "it runs in lanes already",
             Self::Shared(var) => {
@@ -415,9 +415,9 @@ impl NoLanes {
                 return format!("its private arrays take {bytes} bytes in each of {lanes} lanes");
             }
             Self::PrivateUse(what) => match what {
-                PrivateUse::Names => "a private array has several names",
+                PrivateUse::Aliased => "a private array has several names",
                 PrivateUse::Sizes => "a private array holds elements of several sizes",
-                PrivateUse::Given => "it gives a private array to a function",
+                PrivateUse::PassedToCall => "it gives a private array to a function",
             },
             Self::Tasks => "it holds a loop of tasks",
             Self::CounterOutside => "a counter is used outside of its loop",
@@ -425,7 +425,7 @@ impl NoLanes {
             Self::Allocates => "it allocates memory",
             Self::Globals => "it writes globals",
             Self::Buffers => "lanes would use different buffers",
-            Self::Entangled => "its variables are too entangled",
+            Self::DependencesTooComplex => "its variables are too entangled",
             Self::Fuel => "there is no fuel left",
         };
         text.to_owned()

@@ -14,7 +14,7 @@ pub fn operator_map(operator: &Operator<Soacs>) -> Option<(Dim, Vec<usize>)> {
     let [stm] = operator.op.body.stms.as_slice() else {
         return None;
     };
-    let Exp::Op(Soac::Screma(Screma { width, inputs, map, folds })) = &stm.exp else {
+    let Exp::Op(Soac::Screma(Screma { width, inputs, map, scan_reduce: folds })) = &stm.exp else {
         return None;
     };
     let params = &operator.op.params;
