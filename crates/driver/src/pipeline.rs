@@ -217,7 +217,7 @@ pub fn passes() -> Vec<PassInfo> {
     for pass in opt::SEGS {
         add(pass.name, pass.description, Run::Segs(pass.run));
     }
-    add("place", "what cannot be a kernel of a device runs on its host", Run::Segs(mem::place));
+    add("place", "what cannot be a kernel of a device runs on its host", Run::Segs(mem::offload));
     add(
         "dimensions",
         "spaces of several dimensions become tasks in tasks",

@@ -302,7 +302,7 @@ impl Session {
             {
                 self.warnings.extend(warnings::of(program, &self.sources));
                 if self.options.account {
-                    opt::survey(program, &mut context);
+                    opt::remarks(program, &mut context);
                 }
             }
         }

@@ -1,11 +1,11 @@
 //! The context of memory assignment for a function: types, annotations, fresh blocks and copies.
 
 use crate::callees::Callees;
-use crate::dests::Dest;
-use crate::fits::Need;
+use crate::capacity_guards::Need;
+use crate::destinations::Destination;
 use crate::kernel::Kernel;
-use crate::limits::Refusal;
-use crate::roots::Roots;
+use crate::limits::KernelRefusal;
+use crate::must_alias::MustAlias;
 use ir::mem::{Block, Lmad, MemAnn, MemOp};
 use ir::name::{Name, NameTable, Prov};
 use ir::remark::CopyReason;
@@ -23,16 +23,16 @@ const MAX_BYTES: i64 = 1 << 60;
 pub(crate) struct Ctx<'a> {
     pub(crate) names: NameTable,
     pub(crate) callees: &'a Callees,
-    pub(crate) roots: Roots,
-    pub(crate) dests: FxHashMap<Name, Dest>,
+    pub(crate) roots: MustAlias,
+    pub(crate) dests: FxHashMap<Name, Destination>,
     /// The number of arrays that may still get a location other than a block of their own.
     pub(crate) fuel: &'a mut Fuel,
     /// True in a segop's body.
-    pub(crate) inside: bool,
+    pub(crate) in_segop: bool,
     /// The space of arrays that are in no other space.
-    pub(crate) home: Space,
+    pub(crate) home_space: Space,
     /// The provenance of the last outermost segop.
-    pub(crate) at: Prov,
+    pub(crate) segop_prov: Prov,
     /// The enclosing device kernel.
     pub(crate) kernel: Option<Kernel>,
     /// The number of threads of a thread block.
@@ -42,7 +42,7 @@ pub(crate) struct Ctx<'a> {
     pub(crate) combining: FxHashMap<Name, bool>,
     /// The segops that cannot be kernels, if they are to be collected; otherwise such a segop is an
     /// error.
-    pub(crate) refused: Option<Vec<Refusal>>,
+    pub(crate) refused: Option<Vec<KernelRefusal>>,
     /// Segops whose thread-block arrays all fit into shared memory, by their first results.
     pub(crate) fitting: FxHashSet<Name>,
     /// The shared-memory requirements of segops, by their first results, if they are to be
@@ -58,7 +58,7 @@ impl<'a> Ctx<'a> {
     pub(crate) fn new(
         names: NameTable,
         callees: &'a Callees,
-        roots: Roots,
+        roots: MustAlias,
         fuel: &'a mut Fuel,
         (options, home): (&Options, Space),
     ) -> Self {
@@ -69,9 +69,9 @@ impl<'a> Ctx<'a> {
             roots,
             dests: FxHashMap::default(),
             fuel,
-            inside: false,
-            home,
-            at: Prov::NONE,
+            in_segop: false,
+            home_space: home,
+            segop_prov: Prov::NONE,
             kernel: None,
             block: options.device.block.unsigned_abs(),
             combining: FxHashMap::default(),
@@ -85,7 +85,7 @@ impl<'a> Ctx<'a> {
     }
 
     /// Takes the copies made, with their reasons.
-    pub(crate) fn decided(&mut self) -> Vec<(Name, Prov, CopyReason)> {
+    pub(crate) fn copies(&mut self) -> Vec<(Name, Prov, CopyReason)> {
         self.decided.take().unwrap_or_default()
     }
 
@@ -126,7 +126,7 @@ impl<'a> Ctx<'a> {
     }
 
     /// The block and index function of a bound array.
-    pub(crate) fn place_of(&self, name: Name) -> Result<(Name, Lmad), PassError> {
+    pub(crate) fn location_of(&self, name: Name) -> Result<(Name, Lmad), PassError> {
         match self.ann(name) {
             MemAnn::In { block: Block::Var(block), lmad } => Ok((block, lmad)),
             MemAnn::In { block: Block::Ext(_), lmad: _ } | MemAnn::None => {
@@ -145,7 +145,7 @@ impl<'a> Ctx<'a> {
 
     /// Returns true if a local array of this type is in registers here.
     pub(crate) fn small(&self, ty: &Type) -> bool {
-        self.inside && is_small(ty) && !self.in_block()
+        self.in_segop && is_small(ty) && !self.in_block()
     }
 
     /// Allocates a block for an array of this type.
@@ -158,12 +158,12 @@ impl<'a> Ctx<'a> {
     ) -> Result<Name, PassError> {
         if self.small(ty) {
             Ok(self.alloc_in(hint, ty, Space::Registers, prov, out))
-        } else if let Some(block) = self.alloc_in_scratchpad(hint, ty, prov, out) {
+        } else if let Some(block) = self.alloc_shared_memory(hint, ty, prov, out) {
             Ok(block)
         } else if self.in_kernel() {
-            self.alloc_parts(hint, ty, prov)
+            self.alloc_per_iteration(hint, ty, prov)
         } else {
-            Ok(self.alloc_in(hint, ty, self.home, prov, out))
+            Ok(self.alloc_in(hint, ty, self.home_space, prov, out))
         }
     }
 
@@ -259,7 +259,7 @@ impl<'a> Ctx<'a> {
     }
 
     /// The location of a new array: its destination if it has one, else a new block.
-    pub(crate) fn place(
+    pub(crate) fn locate_new(
         &mut self,
         param: &Param<Segs>,
         prov: Prov,
@@ -268,7 +268,7 @@ impl<'a> Ctx<'a> {
         if !param.ty.is_array() {
             return Ok(MemAnn::None);
         }
-        if let Some(Dest { block, lmad }) = self.dest(param) {
+        if let Some(Destination { block, lmad }) = self.dest(param) {
             return Ok(MemAnn::In { block: Block::Var(block), lmad });
         }
         let hint = self.names.hint(param.name).clone();
@@ -277,11 +277,11 @@ impl<'a> Ctx<'a> {
     }
 
     /// The destination of a bound array.
-    pub(crate) fn dest(&self, param: &Param<Segs>) -> Option<Dest> {
+    pub(crate) fn dest(&self, param: &Param<Segs>) -> Option<Destination> {
         let dest = self.dests.get(&param.name)?;
         let rank = dest.lmad.dims.len();
         (rank == param.ty.rank())
-            .then(|| Dest { block: dest.block, lmad: dest.lmad.with_extents(param.ty.shape()) })
+            .then(|| Destination { block: dest.block, lmad: dest.lmad.with_extents(param.ty.shape()) })
     }
 
     /// Copies an array to a location.
@@ -312,7 +312,7 @@ impl<'a> Ctx<'a> {
 
     /// Copies an array to a new block in a space, row-major from its start. Returns the copy and
     /// the block.
-    pub(crate) fn moved(
+    pub(crate) fn copy_to_space(
         &mut self,
         array: Name,
         space: Space,
@@ -329,7 +329,7 @@ impl<'a> Ctx<'a> {
 
     /// Returns the array and its block if it is row-major from the start of a block in the home
     /// space, else a copy that is.
-    pub(crate) fn returnable(
+    pub(crate) fn row_major_home(
         &mut self,
         array: Name,
         prov: Prov,
@@ -339,13 +339,13 @@ impl<'a> Ctx<'a> {
         if self.in_kernel() {
             return Err(Self::not_in_kernels("blocks that are passed on"));
         }
-        let (block, lmad) = self.place_of(array)?;
+        let (block, lmad) = self.location_of(array)?;
         let ty = self.type_of(array)?;
-        let at_home = self.type_of(block)? == Type::Mem(self.home);
+        let at_home = self.type_of(block)? == Type::Mem(self.home_space);
         if at_home && lmad == Lmad::row_major(ty.shape()) {
             return Ok((array, block));
         }
-        self.moved(array, self.home, prov, why, out)
+        self.copy_to_space(array, self.home_space, prov, why, out)
     }
 }
 

@@ -26,9 +26,9 @@ impl Ctx<'_> {
             out.push(Stm { pat, aux, exp: Exp::Basic(op) });
             return Ok(());
         }
-        let lies = |array: Name| Some(self.place_of(array).ok()?.1);
+        let lies = |array: Name| Some(self.location_of(array).ok()?.1);
         let ann = if let Some((array, lmad)) = view(&op, param.ty.shape(), lies) {
-            let (block, _) = self.place_of(array)?;
+            let (block, _) = self.location_of(array)?;
             MemAnn::In { block: Block::Var(block), lmad }
         } else {
             match &op {
@@ -46,7 +46,7 @@ impl Ctx<'_> {
                 | BasicOp::Scratch { .. }
                 | BasicOp::Copy(_)
                 | BasicOp::ArrayLit { .. }
-                | BasicOp::ConstArray { .. } => self.place(&param, aux.prov, out)?,
+                | BasicOp::ConstArray { .. } => self.locate_new(&param, aux.prov, out)?,
                 BasicOp::Atom(_)
                 | BasicOp::Opaque(_)
                 | BasicOp::Update { .. }
@@ -79,7 +79,7 @@ impl Ctx<'_> {
 
     /// The location of another array, with the extents of `ty`.
     pub(crate) fn same(&self, array: Name, ty: &Type) -> Result<MemAnn, PassError> {
-        let (block, lmad) = self.place_of(array)?;
+        let (block, lmad) = self.location_of(array)?;
         Ok(MemAnn::In { block: Block::Var(block), lmad: lmad.with_extents(ty.shape()) })
     }
 

@@ -23,7 +23,7 @@ pub(crate) struct Callee {
     /// True for a constant, whose values are read.
     pub(crate) constant: bool,
     /// The property that prevents kernels from calling it, if there is one.
-    pub(crate) beyond: Option<&'static str>,
+    pub(crate) not_in_kernels: Option<&'static str>,
 }
 
 /// The functions of a program.
@@ -50,7 +50,7 @@ impl Callees {
                 consumed: function.params.iter().map(|p| p.consumed).collect(),
                 home: home(function, program.levels),
                 constant: function.kind == FunKind::Constant,
-                beyond: match state {
+                not_in_kernels: match state {
                     State::Seen(beyond) => beyond,
                     State::Unseen | State::Open => None,
                 },

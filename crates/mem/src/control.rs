@@ -9,8 +9,8 @@
 //! - otherwise a block that is an additional result, row-major from its start.
 
 use crate::alloc::{Ctx, row_major_in};
-use crate::dests::{self, Dest};
-use crate::order;
+use crate::checks_first;
+use crate::destinations::{self, Destination};
 use ir::mem::{Block, Lmad, MemAnn};
 use ir::name::{FunName, Name};
 use ir::remark::CopyReason;
@@ -22,9 +22,9 @@ use ir::{Mems, PassError, Segs};
 /// The location of a branch's or loop's result.
 enum Home {
     /// It is no array, or it shares the location of its root.
-    Settled(MemAnn),
+    SameAsRoot(MemAnn),
     /// It is built in, or copied to, this location.
-    Fixed(Dest),
+    Fixed(Destination),
     /// In a block that is an additional result.
     Returned,
 }
@@ -34,11 +34,11 @@ impl Ctx<'_> {
     pub(crate) fn body(
         &mut self,
         body: Body<Segs>,
-        results: &[Option<Dest>],
+        results: &[Option<Destination>],
     ) -> Result<Body<Mems>, PassError> {
         ir::walk::with_stack(|| {
-            let body = order::checks_first(body);
-            for (name, dest) in dests::propagate(self, &body, results) {
+            let body = checks_first::checks_first(body);
+            for (name, dest) in destinations::propagate(self, &body, results) {
                 if self.fuel.take() {
                     self.dests.insert(name, dest);
                 }
@@ -78,8 +78,8 @@ impl Ctx<'_> {
             homes.push(self.branch_home(param, lmad, &aux, out)?);
         }
         aux.facts.clear_layouts();
-        let then_body = self.arm(then_body, &homes, aux.prov)?;
-        let else_body = self.arm(else_body, &homes, aux.prov)?;
+        let then_body = self.branch_body(then_body, &homes, aux.prov)?;
+        let else_body = self.branch_body(else_body, &homes, aux.prov)?;
         let pat = self.result_pattern(pat, &homes);
         out.push(Stm { pat, aux, exp: Exp::If { cond, then_body, else_body } });
         Ok(())
@@ -93,11 +93,11 @@ impl Ctx<'_> {
         out: &mut Vec<Stm<Mems>>,
     ) -> Result<Home, PassError> {
         if !param.ty.is_array() {
-            return Ok(Home::Settled(MemAnn::None));
+            return Ok(Home::SameAsRoot(MemAnn::None));
         }
         let root = self.roots.root(param.name);
         if root != param.name {
-            return Ok(Home::Settled(self.same(root, &param.ty)?));
+            return Ok(Home::SameAsRoot(self.same(root, &param.ty)?));
         }
         if let Some(dest) = self.dest(param) {
             return Ok(Home::Fixed(dest));
@@ -110,16 +110,21 @@ impl Ctx<'_> {
         let hint = self.names.hint(param.name).clone();
         let block = self.alloc(&hint, &param.ty, aux.prov, out)?;
         let lmad = ordered.unwrap_or_else(|| self.whole(block, &param.ty));
-        Ok(Home::Fixed(Dest { block, lmad }))
+        Ok(Home::Fixed(Destination { block, lmad }))
     }
 
     /// Assigns memory in one branch, and moves its results to their locations.
-    fn arm(&mut self, body: Body<Segs>, homes: &[Home], prov: ir::Prov) -> Result<Body<Mems>, PassError> {
-        let dests: Vec<Option<Dest>> = homes
+    fn branch_body(
+        &mut self,
+        body: Body<Segs>,
+        homes: &[Home],
+        prov: ir::Prov,
+    ) -> Result<Body<Mems>, PassError> {
+        let dests: Vec<Option<Destination>> = homes
             .iter()
             .map(|home| match home {
                 Home::Fixed(dest) => Some(dest.clone()),
-                Home::Settled(_) | Home::Returned => None,
+                Home::SameAsRoot(_) | Home::Returned => None,
             })
             .collect();
         let mut body = self.body(body, &dests)?;
@@ -127,15 +132,16 @@ impl Ctx<'_> {
         for (atom, home) in std::mem::take(&mut body.result).into_iter().zip(homes) {
             match (home, atom) {
                 (Home::Fixed(dest), Atom::Var(array)) => {
-                    let at_home = self.bring(array, dest, prov, CopyReason::PartOfResult, &mut body.stms)?;
+                    let at_home =
+                        self.copy_unless_at(array, dest, prov, CopyReason::PartOfResult, &mut body.stms)?;
                     result.push(Atom::Var(at_home));
                 }
                 (Home::Returned, Atom::Var(array)) => {
                     let (array, block) =
-                        self.returnable(array, prov, CopyReason::ControlFlowMerge, &mut body.stms)?;
+                        self.row_major_home(array, prov, CopyReason::ControlFlowMerge, &mut body.stms)?;
                     result.extend([Atom::Var(block), Atom::Var(array)]);
                 }
-                (Home::Settled(_), _) | (_, Atom::Const(_)) => result.push(atom),
+                (Home::SameAsRoot(_), _) | (_, Atom::Const(_)) => result.push(atom),
             }
         }
         body.result = result;
@@ -143,17 +149,17 @@ impl Ctx<'_> {
     }
 
     /// Returns the array if it is at the destination already, else a copy there.
-    fn bring(
+    fn copy_unless_at(
         &mut self,
         array: Name,
-        dest: &Dest,
+        dest: &Destination,
         prov: ir::Prov,
         why: CopyReason,
         out: &mut Vec<Stm<Mems>>,
     ) -> Result<Name, PassError> {
         let ty = self.type_of(array)?;
         let lmad = dest.lmad.with_extents(ty.shape());
-        let (block, from) = self.place_of(array)?;
+        let (block, from) = self.location_of(array)?;
         if block == dest.block && from == lmad {
             return Ok(array);
         }
@@ -164,14 +170,14 @@ impl Ctx<'_> {
         let mut bound = Vec::with_capacity(pat.len());
         for (param, home) in pat.into_iter().zip(homes) {
             let ann = match home {
-                Home::Settled(ann) => ann.with_extents(param.ty.shape()),
+                Home::SameAsRoot(ann) => ann.with_extents(param.ty.shape()),
                 Home::Fixed(dest) => MemAnn::In {
                     block: Block::Var(dest.block),
                     lmad: dest.lmad.with_extents(param.ty.shape()),
                 },
                 Home::Returned => {
                     let hint = format!("{}_mem", self.names.hint(param.name));
-                    let block = self.fresh(&hint, Type::Mem(self.home), MemAnn::None);
+                    let block = self.fresh(&hint, Type::Mem(self.home_space), MemAnn::None);
                     let ann = row_major_in(block.name, &param.ty);
                     bound.push(block);
                     ann
@@ -199,16 +205,17 @@ impl Ctx<'_> {
         for LoopParam { param, init, consumed } in params {
             let home = self.loop_home(&param, init, &aux, out)?;
             let (init, ann) = match (&home, init) {
-                (Home::Settled(ann), _) => (init, ann.clone()),
+                (Home::SameAsRoot(ann), _) => (init, ann.clone()),
                 (Home::Fixed(dest), Atom::Var(array)) => {
-                    let array = self.bring(array, dest, aux.prov, CopyReason::ControlFlowMerge, out)?;
+                    let array =
+                        self.copy_unless_at(array, dest, aux.prov, CopyReason::ControlFlowMerge, out)?;
                     (Atom::Var(array), self.whole_in(dest.block, &param.ty))
                 }
                 (Home::Returned, Atom::Var(array)) => {
                     let (array, block) =
-                        self.returnable(array, aux.prov, CopyReason::ControlFlowMerge, out)?;
+                        self.row_major_home(array, aux.prov, CopyReason::ControlFlowMerge, out)?;
                     let hint = format!("{}_mem", self.names.hint(param.name));
-                    let own = self.fresh(&hint, Type::Mem(self.home), MemAnn::None);
+                    let own = self.fresh(&hint, Type::Mem(self.home_space), MemAnn::None);
                     let ann = row_major_in(own.name, &param.ty);
                     converted.push(LoopParam { param: own, init: Atom::Var(block), consumed: false });
                     (Atom::Var(array), ann)
@@ -236,16 +243,16 @@ impl Ctx<'_> {
         out: &mut Vec<Stm<Mems>>,
     ) -> Result<Home, PassError> {
         let (true, Atom::Var(init)) = (param.ty.is_array(), init) else {
-            return Ok(Home::Settled(MemAnn::None));
+            return Ok(Home::SameAsRoot(MemAnn::None));
         };
         if self.roots.in_place(param.name) {
-            return Ok(Home::Settled(self.same(init, &param.ty)?));
+            return Ok(Home::SameAsRoot(self.same(init, &param.ty)?));
         }
         if self.small(&param.ty) || self.in_kernel() {
             let hint = self.names.hint(param.name).clone();
             let block = self.alloc(&hint, &param.ty, aux.prov, out)?;
             let lmad = self.whole(block, &param.ty);
-            return Ok(Home::Fixed(Dest { block, lmad }));
+            return Ok(Home::Fixed(Destination { block, lmad }));
         }
         Ok(Home::Returned)
     }
@@ -262,7 +269,7 @@ impl Ctx<'_> {
             .iter()
             .filter_map(|home| match home {
                 Home::Fixed(dest) => Some(dest.block),
-                Home::Settled(_) | Home::Returned => None,
+                Home::SameAsRoot(_) | Home::Returned => None,
             })
             .collect();
         let mut results = std::mem::take(&mut body.result);
@@ -270,7 +277,7 @@ impl Ctx<'_> {
             let (Home::Fixed(dest), Atom::Var(array)) = (home, *atom) else {
                 continue;
             };
-            let (block, lmad) = self.place_of(array)?;
+            let (block, lmad) = self.location_of(array)?;
             let ty = self.type_of(array)?;
             let in_place = block == dest.block && lmad == self.whole(block, &ty);
             if fixed.contains(&block) && !in_place {
@@ -284,15 +291,15 @@ impl Ctx<'_> {
             match (home, atom) {
                 (Home::Fixed(dest), Atom::Var(array)) => {
                     let array =
-                        self.bring(array, dest, prov, CopyReason::ControlFlowMerge, &mut body.stms)?;
+                        self.copy_unless_at(array, dest, prov, CopyReason::ControlFlowMerge, &mut body.stms)?;
                     body.result.push(Atom::Var(array));
                 }
                 (Home::Returned, Atom::Var(array)) => {
                     let (array, block) =
-                        self.returnable(array, prov, CopyReason::ControlFlowMerge, &mut body.stms)?;
+                        self.row_major_home(array, prov, CopyReason::ControlFlowMerge, &mut body.stms)?;
                     body.result.extend([Atom::Var(block), Atom::Var(array)]);
                 }
-                (Home::Settled(_), _) | (_, Atom::Const(_)) => body.result.push(atom),
+                (Home::SameAsRoot(_), _) | (_, Atom::Const(_)) => body.result.push(atom),
             }
         }
         Ok(())
@@ -309,16 +316,16 @@ impl Ctx<'_> {
         self.check_call(&pat, &fun)?;
         let callees = self.callees;
         let callee = callees.get(&fun)?;
-        let crosses = callee.home != self.home;
+        let crosses = callee.home != self.home_space;
         let mut converted = Vec::with_capacity(args.len());
         for (&arg, &is_array) in args.iter().zip(&callee.arrays) {
             match (arg, is_array) {
                 (Atom::Var(array), true) => {
                     let prov = aux.prov;
-                    let mut there = self.returnable(array, prov, CopyReason::Argument, out)?;
+                    let mut there = self.row_major_home(array, prov, CopyReason::Argument, out)?;
                     if crosses {
                         let why = CopyReason::Argument;
-                        there = self.moved(there.0, callee.home, prov, why, out)?;
+                        there = self.copy_to_space(there.0, callee.home, prov, why, out)?;
                     }
                     let (array, block) = there;
                     converted.extend([Atom::Var(block), Atom::Var(array)]);
@@ -363,7 +370,7 @@ impl Ctx<'_> {
         out.push(Stm { pat: bound, aux, exp });
         for (array, param) in arrays {
             let hint = self.names.hint(param.name).clone();
-            let block = self.alloc_in(&hint, &param.ty, self.home, prov, out);
+            let block = self.alloc_in(&hint, &param.ty, self.home_space, prov, out);
             let ann = row_major_in(block, &param.ty);
             self.copied(array, CopyReason::Result, prov);
             let param = self.bind(param.name, param.ty, ann);
@@ -376,7 +383,7 @@ impl Ctx<'_> {
     pub(crate) fn returned(&mut self, pat: Vec<Param<Segs>>) -> Vec<Param<Mems>> {
         let homes = pat
             .iter()
-            .map(|param| if param.ty.is_array() { Home::Returned } else { Home::Settled(MemAnn::None) });
+            .map(|param| if param.ty.is_array() { Home::Returned } else { Home::SameAsRoot(MemAnn::None) });
         let homes: Vec<Home> = homes.collect();
         self.result_pattern(pat, &homes)
     }

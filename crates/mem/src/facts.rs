@@ -15,9 +15,9 @@
 //! Needs: a verified program. Guarantees: the same program except for facts; code generation does
 //! no such analysis itself.
 
-mod apart;
 mod filter;
-mod keeps;
+mod independence;
+mod noop;
 mod scatter;
 mod streamed;
 
@@ -43,7 +43,7 @@ pub fn facts(mut program: Program<Mems>, context: &mut Context) -> Program<Mems>
 }
 
 fn of_function(function: &mut Function<Mems>, fuel: &mut Fuel) {
-    let mut places = Places::default();
+    let mut places = Locations::default();
     for param in &function.params {
         places.param(&param.param);
     }
@@ -54,13 +54,13 @@ fn of_function(function: &mut Function<Mems>, fuel: &mut Fuel) {
 
 /// The locations of arrays, and the accumulators that write without an operator.
 #[derive(Default)]
-struct Places {
+struct Locations {
     arrays: FxHashMap<Name, (Type, MemAnn)>,
     /// The arrays of accumulators without an operator, by token.
     accs: FxHashMap<Name, Vec<Name>>,
 }
 
-impl Visit<Mems> for Places {
+impl Visit<Mems> for Locations {
     fn param(&mut self, param: &Param<Mems>) {
         if param.ty.is_array() {
             let place = (param.ty.clone(), param.ann.clone());
@@ -81,7 +81,7 @@ impl Visit<Mems> for Places {
 }
 
 struct Finder<'a> {
-    places: Places,
+    places: Locations,
     names: &'a mut NameTable,
     fuel: &'a mut Fuel,
 }
@@ -105,7 +105,7 @@ impl Finder<'_> {
             Exp::Loop { params, form, body } => {
                 self.body(body);
                 if let LoopForm::For { var, .. } = form
-                    && apart::writes_rows(params, *var, body)
+                    && independence::writes_rows(params, *var, body)
                     && self.fuel.take()
                 {
                     stm.aux.facts.add(FactFlag::Independent);
@@ -136,7 +136,7 @@ impl Finder<'_> {
         if matches!(seg.kind, SegKind::FlatMap) {
             return;
         }
-        if apart::independent(&seg.body.stms) && self.fuel.take() {
+        if independence::independent(&seg.body.stms) && self.fuel.take() {
             facts.add(FactFlag::Independent);
         }
         let SegKind::ScanReduce(folds) = &mut seg.kind else {
@@ -148,15 +148,15 @@ impl Finder<'_> {
         }
         if let Some(post) = &mut folds.post {
             let packed = self.scatter(&mut post.body);
-            if (packed || apart::independent(&post.body.stms)) && self.fuel.take() {
+            if (packed || independence::independent(&post.body.stms)) && self.fuel.take() {
                 facts.add(FactFlag::PostScanIndependent);
             }
             if packed {
                 self.filter(&seg.body, folds);
             }
         }
-        if keeps::says_so(folds) && self.fuel.take() {
-            seg.identity_predicate = keeps::keeps(folds, self.names);
+        if noop::has_noop_predicate(folds) && self.fuel.take() {
+            seg.identity_predicate = noop::noop_predicate(folds, self.names);
         }
         streamed::mark(&seg.space, &mut seg.body, self.fuel);
     }

@@ -2,9 +2,9 @@
 
 use crate::alloc::{Ctx, row_major_in};
 use crate::callees::Callees;
-use crate::fits::{Need, fits};
-use crate::limits::Refusal;
-use crate::roots::Roots;
+use crate::capacity_guards::{Need, guard_capacity};
+use crate::limits::KernelRefusal;
+use crate::must_alias::MustAlias;
 use ir::mem::{Block, Lmad, MemAnn};
 use ir::name::Name;
 use ir::remark::{CopyReason, RemarkKind};
@@ -37,7 +37,7 @@ pub(crate) fn refused(
     function: &Function<Segs>,
     callees: &Callees,
     context: &mut Context,
-) -> Result<Vec<Refusal>, PassError> {
+) -> Result<Vec<KernelRefusal>, PassError> {
     let want = |ctx: &mut Ctx<'_>| ctx.refused = Some(Vec::new());
     let given = |ctx: Ctx<'_>| ctx.refused.unwrap_or_default();
     trial(function, callees, context, want, given)
@@ -67,7 +67,7 @@ fn trial<T>(
     given: impl FnOnce(Ctx<'_>) -> T,
 ) -> Result<T, PassError> {
     let home = callees.get(&function.name)?.home;
-    let roots = Roots::new(&function.body, function.names.len());
+    let roots = MustAlias::new(&function.body, function.names.len());
     let names = function.names.clone();
     let options = context.options.clone();
     let own = (&*options, home);
@@ -87,7 +87,7 @@ fn parameters(ctx: &mut Ctx<'_>, params: Vec<FunParam<Segs>>) -> (Vec<FunParam<M
         let mut ann = MemAnn::None;
         if param.ty.is_array() {
             let hint = format!("{}_mem", ctx.names.hint(param.name));
-            let block = ctx.fresh(&hint, Type::Mem(ctx.home), MemAnn::None);
+            let block = ctx.fresh(&hint, Type::Mem(ctx.home_space), MemAnn::None);
             ann = row_major_in(block.name, &param.ty);
             converted.push(FunParam { param: block, consumed: false });
         }
@@ -104,9 +104,9 @@ fn allocate_function(
     context: &mut Context,
 ) -> Result<Function<Mems>, PassError> {
     let home = callees.get(&function.name)?.home;
-    let fitting = fits(&mut function, callees, context)?;
+    let fitting = guard_capacity(&mut function, callees, context)?;
     let Function { name, kind, version, attrs, params, ret, body, tunables, names, provs } = function;
-    let roots = Roots::new(&body, names.len());
+    let roots = MustAlias::new(&body, names.len());
     let options = context.options.clone();
     let own = (&*options, home);
     let mut ctx = Ctx::new(names, callees, roots, &mut context.fuel, own);
@@ -114,7 +114,7 @@ fn allocate_function(
     let (converted, position) = parameters(&mut ctx, params);
     let mut body = match ctx.body(body, &[]) {
         Err(PassError::Unsupported { what, stack }) if stack.is_empty() => {
-            return Err(PassError::unsupported(what, provs.stack(ctx.at)));
+            return Err(PassError::unsupported(what, provs.stack(ctx.segop_prov)));
         }
         body => body?,
     };
@@ -127,7 +127,7 @@ fn allocate_function(
             aliases.into_iter().filter_map(|at| position.get(at as usize).copied()).collect();
         let mut ann = MemAnn::None;
         if let (true, Atom::Var(array)) = (ty.is_array(), atom) {
-            let (array, block) = ctx.returnable(array, Prov::NONE, CopyReason::Result, &mut body.stms)?;
+            let (array, block) = ctx.row_major_home(array, Prov::NONE, CopyReason::Result, &mut body.stms)?;
             let lmad = Lmad::row_major(ty.shape());
             ann = MemAnn::In { block: Block::Ext(results.len() as u32), lmad };
             results.push(FunResult { ty: Type::Mem(home), aliases: Vec::new(), ann: MemAnn::None });
@@ -139,11 +139,11 @@ fn allocate_function(
         results.push(FunResult { ty, aliases, ann });
     }
     body.result = result;
-    let decided = ctx.decided();
+    let decided = ctx.copies();
     let names = ctx.names;
     for (array, mut prov, why) in decided {
         if prov == Prov::NONE {
-            prov = maker(&body, array);
+            prov = creator_prov(&body, array);
         }
         let array = names.hint(array).clone();
         context.remark(&name.0, provs.stack(prov), RemarkKind::Copied { array, why });
@@ -153,7 +153,7 @@ fn allocate_function(
 
 /// The provenance of a body's result: that of the statement that creates it, not of one that
 /// renames it.
-fn maker(body: &Body<Mems>, mut array: Name) -> Prov {
+fn creator_prov(body: &Body<Mems>, mut array: Name) -> Prov {
     let mut prov = Prov::NONE;
     for stm in body.stms.iter().rev() {
         if stm.pat.iter().any(|param| param.name == array) {

@@ -22,7 +22,7 @@
 //! block's part.
 
 use crate::alloc::{Ctx, constant_bytes, row_major_in};
-use crate::fits::Need;
+use crate::capacity_guards::Need;
 use ir::mem::{Block, Blocks, Lmad, MemAnn, SharedSlot, assign_slots};
 use ir::name::{Name, NameTable, Prov};
 use ir::seg::{Seg, SegKind, SegOp, SegSpace, outermost_segops};
@@ -43,7 +43,7 @@ pub(crate) struct Kernel {
     /// The bytes of shared memory that its threads need for reductions and scans.
     taken: u64,
     /// The remaining bytes of shared memory; `None` if all arrays of a thread block fit.
-    left: Option<u64>,
+    shared_memory_left: Option<u64>,
     /// The arrays in shared memory, by their blocks.
     scratchpad: FxHashMap<Name, Type>,
     /// The statements to emit before the kernel.
@@ -53,7 +53,7 @@ pub(crate) struct Kernel {
     /// The names bound inside.
     bound: FxHashSet<Name>,
     /// True in an operator, which belongs to no iteration.
-    no_point: bool,
+    in_operator: bool,
 }
 
 impl Kernel {
@@ -63,19 +63,19 @@ impl Kernel {
             dims: space.dims.clone(),
             of_blocks: 0,
             taken: 0,
-            left: Some(0),
+            shared_memory_left: Some(0),
             scratchpad: FxHashMap::default(),
             outer: Vec::new(),
             shared: FxHashMap::default(),
             bound: FxHashSet::default(),
-            no_point: false,
+            in_operator: false,
         }
     }
 
     /// Creates a kernel whose iterations are run by thread blocks, with the given shared memory for
     /// reductions and scans, and the rest for arrays.
-    fn of_blocks(space: &SegSpace, taken: u64, left: Option<u64>) -> Self {
-        Self { of_blocks: space.dims.len(), taken, left, ..Self::new(space) }
+    fn n_block_dims(space: &SegSpace, taken: u64, left: Option<u64>) -> Self {
+        Self { of_blocks: space.dims.len(), taken, shared_memory_left: left, ..Self::new(space) }
     }
 
     /// The shared-memory requirement of the kernel's body, if its iterations are run by thread
@@ -90,7 +90,7 @@ impl Kernel {
             let types = blocks.filter_map(|(block, _)| self.scratchpad.get(block).cloned());
             types.collect()
         };
-        Ok(Some(Need { taken: self.taken + ROOM_FOR_NOTES, rooms: rooms.iter().map(arrays).collect() }))
+        Ok(Some(Need { reserved: self.taken + ROOM_FOR_NOTES, slots: rooms.iter().map(arrays).collect() }))
     }
 
     /// Returns true outside of the inner segops of a kernel run by thread blocks.
@@ -135,12 +135,12 @@ impl Ctx<'_> {
         let fits = |param: &Param<Segs>| self.fitting.contains(&param.name);
         let all_fit = self.needs.is_some() || pat.first().is_some_and(fits);
         let left = (!all_fit).then_some(left);
-        Ok(Kernel::of_blocks(&seg.space, needed, left))
+        Ok(Kernel::n_block_dims(&seg.space, needed, left))
     }
 
     /// Enters a segop inside a thread block, if this is one. Returns the number of dimensions
     /// before.
-    pub(crate) fn points_of_threads(&mut self, space: &SegSpace) -> Option<usize> {
+    pub(crate) fn enter_thread_segop(&mut self, space: &SegSpace) -> Option<usize> {
         let kernel = self.kernel.as_mut().filter(|kernel| kernel.is_blocks())?;
         let before = kernel.dims.len();
         kernel.dims.extend(space.dims.iter().copied());
@@ -148,14 +148,14 @@ impl Ctx<'_> {
     }
 
     /// Leaves the segop that was entered at this number of dimensions.
-    pub(crate) fn end_of_threads(&mut self, before: Option<usize>) {
+    pub(crate) fn leave_thread_segop(&mut self, before: Option<usize>) {
         if let (Some(kernel), Some(before)) = (&mut self.kernel, before) {
             kernel.dims.truncate(before);
         }
     }
 
     /// Allocates a shared-memory block for an array of the current thread block, if there is space.
-    pub(crate) fn alloc_in_scratchpad(
+    pub(crate) fn alloc_shared_memory(
         &mut self,
         hint: &str,
         ty: &Type,
@@ -163,12 +163,12 @@ impl Ctx<'_> {
         out: &mut Vec<Stm<Mems>>,
     ) -> Option<Name> {
         let mut kernel = self.kernel.take_if(|kernel| kernel.is_blocks())?;
-        let there = match kernel.left {
+        let there = match kernel.shared_memory_left {
             None => self.is_known(&kernel, ty.shape()),
             Some(left) => {
                 let bytes = constant_bytes(ty).and_then(|bytes| u64::try_from(bytes).ok());
                 let rest = bytes.and_then(|bytes| left.checked_sub(bytes.next_multiple_of(8)));
-                kernel.left = Some(rest.unwrap_or(left));
+                kernel.shared_memory_left = Some(rest.unwrap_or(left));
                 rest.is_some()
             }
         };
@@ -194,18 +194,23 @@ impl Ctx<'_> {
     }
 
     /// Allocates a block with a part for each iteration, for an array of this type.
-    pub(crate) fn alloc_parts(&mut self, hint: &str, ty: &Type, prov: Prov) -> Result<Name, PassError> {
+    pub(crate) fn alloc_per_iteration(
+        &mut self,
+        hint: &str,
+        ty: &Type,
+        prov: Prov,
+    ) -> Result<Name, PassError> {
         let Some(mut kernel) = self.kernel.take() else {
             return Err(PassError::bug("parts of a block outside of a kernel"));
         };
         let points = kernel.dims.iter().map(|(_, dim)| dim);
-        let fits = !kernel.no_point && self.is_known(&kernel, ty.shape().iter().chain(points));
+        let fits = !kernel.in_operator && self.is_known(&kernel, ty.shape().iter().chain(points));
         let result = if fits {
             let whole = of_all_points(&kernel.dims, ty);
             let block = self.alloc_in(hint, &whole, Space::Device, prov, &mut kernel.outer);
             kernel.shared.insert(block, kernel.dims.len());
             Ok(block)
-        } else if kernel.no_point {
+        } else if kernel.in_operator {
             Err(Self::not_in_kernels("arrays in operators"))
         } else {
             Err(Self::not_in_kernels("arrays whose sizes differ from point to point"))
@@ -260,12 +265,12 @@ impl Ctx<'_> {
     }
 
     /// Runs `f` on an operator, which belongs to no iteration.
-    pub(crate) fn without_point<R>(&mut self, f: impl FnOnce(&mut Self) -> R) -> R {
+    pub(crate) fn in_operator_of<R>(&mut self, f: impl FnOnce(&mut Self) -> R) -> R {
         let before = self.kernel.as_mut();
-        let before = before.map(|kernel| std::mem::replace(&mut kernel.no_point, true));
+        let before = before.map(|kernel| std::mem::replace(&mut kernel.in_operator, true));
         let result = f(self);
         if let (Some(kernel), Some(before)) = (&mut self.kernel, before) {
-            kernel.no_point = before;
+            kernel.in_operator = before;
         }
         result
     }

@@ -30,11 +30,11 @@
 //! for a unit of fuel; memory assignment follows them unless the location of an existing array
 //! forbids it.
 
+mod preferences;
 mod reads;
-mod wishes;
 
 use crate::alloc::is_small;
-use crate::roots::Roots;
+use crate::must_alias::MustAlias;
 use ir::facts::DimOrder;
 use ir::mem::{Lmad, view};
 use ir::name::Name;
@@ -61,7 +61,7 @@ pub fn layout(mut program: Program<Segs>, context: &mut Context) -> Program<Segs
 fn of_function(function: &mut Function<Segs>, fuel: &mut Fuel) {
     let names = function.names.len();
     let mut layout = Layout {
-        roots: Roots::new(&function.body, names),
+        roots: MustAlias::new(&function.body, names),
         lies: vec![None; names],
         dests: FxHashMap::default(),
         orders: FxHashMap::default(),
@@ -76,7 +76,7 @@ fn of_function(function: &mut Function<Segs>, fuel: &mut Fuel) {
 
 /// The state of the pass for a function.
 struct Layout<'f> {
-    roots: Roots,
+    roots: MustAlias,
     /// The index functions of arrays in their blocks.
     lies: Vec<Option<Lmad>>,
     /// The destinations of arrays that become parts of others.
@@ -90,7 +90,7 @@ struct Layout<'f> {
 
 impl Layout<'_> {
     /// The index function of an array.
-    fn lies(&self, name: Name) -> Option<Lmad> {
+    fn index_functions(&self, name: Name) -> Option<Lmad> {
         self.lies.get(name.index())?.clone()
     }
 
@@ -108,7 +108,7 @@ impl Layout<'_> {
 
     /// Gives an array the location of another.
     fn same(&mut self, param: &Param<Segs>, other: Name) {
-        if let (true, Some(lmad)) = (param.ty.is_array(), self.lies(other)) {
+        if let (true, Some(lmad)) = (param.ty.is_array(), self.index_functions(other)) {
             self.set(param.name, lmad.with_extents(param.ty.shape()));
         }
     }
@@ -132,7 +132,7 @@ impl Layout<'_> {
     fn body(&mut self, body: &mut Body<Segs>, homes: &[Option<Lmad>]) {
         with_stack(|| {
             self.flow(body, homes);
-            self.orders.extend(wishes::wishes(body, homes));
+            self.orders.extend(preferences::preferences(body, homes));
             for stm in &mut body.stms {
                 self.stm(stm);
             }
@@ -210,7 +210,7 @@ impl Layout<'_> {
             return;
         }
         let shape = param.ty.shape();
-        if let Some((_, lmad)) = view(op, shape, |array| self.lies(array)) {
+        if let Some((_, lmad)) = view(op, shape, |array| self.index_functions(array)) {
             self.set(param.name, lmad);
         } else if let BasicOp::Manifest { perm, array: _ } = op {
             self.set(param.name, Lmad::with_dim_order(perm, shape));
@@ -233,7 +233,7 @@ impl Layout<'_> {
                 None
             } else if let Some(dest) = self.dest(param) {
                 Some(dest)
-            } else if let Some(order) = self.of_arms(pat, at, [&*arms[0], &*arms[1]])
+            } else if let Some(order) = self.arms_order(pat, at, [&*arms[0], &*arms[1]])
                 && self.fuel.take()
             {
                 let lmad = Lmad::with_dim_order(&order, param.ty.shape());
@@ -267,7 +267,7 @@ impl Layout<'_> {
     }
 
     fn seg(&mut self, pat: &[Param<Segs>], aux: &mut Aux, seg: &mut Seg<Segs>) {
-        let reads = reads::of(&seg.space, &seg.body, |array| self.lies(array));
+        let reads = reads::of(&seg.space, &seg.body, |array| self.index_functions(array));
         if in_groups(seg, reads) && self.fuel.take() {
             seg.space.lane = Some(0);
         }
@@ -290,7 +290,7 @@ impl Layout<'_> {
             SegKind::ScanReduce(folds) => {
                 for (at, param) in pat.iter().enumerate() {
                     let order = (self.orders.get(&param.name))
-                        .filter(|order| folds.is_map() && self.grants(order, param, &seg.space, reads))
+                        .filter(|order| folds.is_map() && self.may_reorder(order, param, &seg.space, reads))
                         .cloned();
                     match order {
                         Some(order) if self.fuel.take() => {
@@ -303,13 +303,13 @@ impl Layout<'_> {
             }
         }
         let outside = std::mem::replace(&mut self.inside, true);
-        self.points(pat, seg);
+        self.segop_body(pat, seg);
         self.inside = outside;
     }
 
     /// Processes the body of a segop, and its operators.
-    fn points(&mut self, pat: &[Param<Segs>], seg: &mut Seg<Segs>) {
-        let places: Vec<Option<Lmad>> = pat.iter().map(|p| self.point(p, &seg.space)).collect();
+    fn segop_body(&mut self, pat: &[Param<Segs>], seg: &mut Seg<Segs>) {
+        let places: Vec<Option<Lmad>> = pat.iter().map(|p| self.iteration_slice(p, &seg.space)).collect();
         match &mut seg.kind {
             SegKind::ScanReduce(folds) => {
                 let (reduced, elements) = folds.results(&places);
@@ -345,7 +345,7 @@ impl Layout<'_> {
     }
 
     /// The location of one iteration's part of a result array that has a row for each iteration.
-    fn point(&self, param: &Param<Segs>, space: &SegSpace) -> Option<Lmad> {
+    fn iteration_slice(&self, param: &Param<Segs>, space: &SegSpace) -> Option<Lmad> {
         let rank = param.ty.rank();
         if rank <= space.dims.len() {
             return None;
@@ -355,29 +355,29 @@ impl Layout<'_> {
         let fixed = fixed.map(|(index, _)| DimIndex::Fix(Atom::Var(*index)));
         let rest = param.ty.shape().iter().skip(space.dims.len()).map(full);
         let slice: Vec<DimIndex> = fixed.chain(rest).collect();
-        Some(self.lies(param.name)?.slice(&slice))
+        Some(self.index_functions(param.name)?.slice(&slice))
     }
 
     /// Returns true if a result may have a dimension order: it has no destination, and neighbouring
     /// iterations, whose results are adjacent in that order, read adjacent elements.
-    fn grants(&self, order: &DimOrder, param: &Param<Segs>, space: &SegSpace, reads: Reads) -> bool {
+    fn may_reorder(&self, order: &DimOrder, param: &Param<Segs>, space: &SegSpace, reads: Reads) -> bool {
         let innermost = order.last().map(|dim| dim + 1) == Some(space.dims.len());
         let free = order.len() == param.ty.rank() && self.dest(param).is_none();
         innermost && free && reads.neighbours()
     }
 
     /// The preferred order of a branch's result, if a segop in one of the arms may have it.
-    fn of_arms(&self, pat: &[Param<Segs>], at: usize, arms: [&Body<Segs>; 2]) -> Option<DimOrder> {
+    fn arms_order(&self, pat: &[Param<Segs>], at: usize, arms: [&Body<Segs>; 2]) -> Option<DimOrder> {
         let param = pat.get(at)?;
         let order = self.orders.get(&param.name)?;
         let mut sizes = param.ty.shape().iter();
         let own = |dim: &Dim| pat.iter().any(|param| *dim == Dim::Var(param.name));
-        let granted = !sizes.any(own) && arms.iter().any(|arm| self.grants_in(arm, at, order));
+        let granted = !sizes.any(own) && arms.iter().any(|arm| self.may_reorder_in(arm, at, order));
         granted.then(|| order.clone())
     }
 
     /// Returns true if the segop that computes a body's result at a position may have an order.
-    fn grants_in(&self, body: &Body<Segs>, at: usize, order: &DimOrder) -> bool {
+    fn may_reorder_in(&self, body: &Body<Segs>, at: usize, order: &DimOrder) -> bool {
         let Some(Atom::Var(name)) = body.result.get(at) else {
             return false;
         };
@@ -390,11 +390,11 @@ impl Layout<'_> {
         };
         match &stm.exp {
             Exp::Op(SegOp::Seg(seg)) if seg.kind.is_map() => {
-                let reads = reads::of(&seg.space, &seg.body, |array| self.lies(array));
-                self.grants(order, &stm.pat[at], &seg.space, reads)
+                let reads = reads::of(&seg.space, &seg.body, |array| self.index_functions(array));
+                self.may_reorder(order, &stm.pat[at], &seg.space, reads)
             }
             Exp::If { then_body, else_body, .. } => {
-                [then_body, else_body].iter().any(|arm| self.grants_in(arm, at, order))
+                [then_body, else_body].iter().any(|arm| self.may_reorder_in(arm, at, order))
             }
             Exp::Basic(_) | Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_) => false,
         }
@@ -406,5 +406,5 @@ impl Layout<'_> {
 /// not profit.
 fn in_groups(seg: &Seg<Segs>, reads: Reads) -> bool {
     let flat = matches!(seg.kind, SegKind::FlatMap);
-    reads.columns && !flat && seg.space.dims.len() == 1 && seg.decomp.cost < CHUNK_WORK
+    reads.strided_in_loop && !flat && seg.space.dims.len() == 1 && seg.decomp.cost < CHUNK_WORK
 }

@@ -38,20 +38,20 @@
 mod alloc;
 mod basic;
 mod callees;
+mod capacity_guards;
+mod checks_first;
 mod control;
-mod dests;
+mod destinations;
 mod facts;
-mod fits;
 mod functions;
 mod kernel;
 mod layout;
 mod limits;
-mod order;
-mod place;
-mod roots;
+mod must_alias;
+mod offload;
 mod segops;
 
 pub use facts::facts;
 pub use functions::allocate;
 pub use layout::layout;
-pub use place::place;
+pub use offload::offload;

@@ -13,7 +13,7 @@ use target::device::SCRATCHPAD_BYTES;
 use target::memory::FRAME_BYTES;
 
 /// A segop or `withacc` that cannot be a kernel.
-pub(crate) struct Refusal {
+pub(crate) struct KernelRefusal {
     /// Its first result.
     pub(crate) name: Name,
     /// The reason.
@@ -75,7 +75,7 @@ impl Ctx<'_> {
         if !self.in_kernel() || callee.constant {
             return Ok(());
         }
-        match callee.beyond {
+        match callee.not_in_kernels {
             Some(what) => Err(Self::not_in_kernels(what)),
             None if pat.iter().any(|param| param.ty.is_array()) => {
                 Err(Self::not_in_kernels("functions on arrays"))
@@ -100,7 +100,7 @@ impl Ctx<'_> {
 
     /// Appends a segop or `withacc` that becomes a kernel. If it cannot be one and refusals are
     /// collected, the refusal is recorded and only its results get a location.
-    pub(crate) fn unit(
+    pub(crate) fn kernel_or_refuse(
         &mut self,
         pat: Vec<Param<Segs>>,
         out: &mut Vec<Stm<Mems>>,
@@ -109,7 +109,7 @@ impl Ctx<'_> {
         let Some(before) = self.refused.as_ref().map(Vec::len) else {
             return make(self, pat, out);
         };
-        let (start, inside) = (out.len(), self.inside);
+        let (start, inside) = (out.len(), self.in_segop);
         let own = pat.clone();
         let made = make(self, pat, out);
         // A refusal inside applies to the whole.
@@ -121,11 +121,11 @@ impl Ctx<'_> {
             (Ok(()), Some(refusal)) => refusal.why,
             (Ok(()), None) => return Ok(()),
         };
-        (self.inside, self.kernel) = (inside, None);
+        (self.in_segop, self.kernel) = (inside, None);
         out.truncate(start);
         if let (Some(refused), Some(first)) = (&mut self.refused, own.first()) {
             let name = first.name;
-            refused.push(Refusal { name, why });
+            refused.push(KernelRefusal { name, why });
         }
         self.returned(own);
         Ok(())

@@ -2,7 +2,7 @@
 //! them.
 
 use crate::alloc::{Ctx, row_major_in};
-use crate::dests::Dest;
+use crate::destinations::Destination;
 use ir::mem::{Block, Lmad, MemAnn, MemOp};
 use ir::name::{Name, Prov};
 use ir::remark::CopyReason;
@@ -22,11 +22,11 @@ impl Ctx<'_> {
         seg: Seg<Segs>,
         out: &mut Vec<Stm<Mems>>,
     ) -> Result<(), PassError> {
-        if self.home != Space::Device || self.in_kernel() {
+        if self.home_space != Space::Device || self.in_kernel() {
             return self.segop(pat, aux, seg, out);
         }
-        self.at = aux.prov;
-        self.unit(pat, out, |ctx, pat, out| {
+        self.segop_prov = aux.prov;
+        self.kernel_or_refuse(pat, out, |ctx, pat, out| {
             ctx.check_kernel(&seg)?;
             ctx.segop(pat, aux, seg, out)
         })
@@ -39,8 +39,8 @@ impl Ctx<'_> {
         seg: Seg<Segs>,
         out: &mut Vec<Stm<Mems>>,
     ) -> Result<(), PassError> {
-        let starts = self.home == Space::Device && !self.in_kernel();
-        if self.home == Space::Device && seg.kind == SegKind::FlatMap {
+        let starts = self.home_space == Space::Device && !self.in_kernel();
+        if self.home_space == Space::Device && seg.kind == SegKind::FlatMap {
             return Err(Self::not_in_kernels("flat maps"));
         }
         // Refusals must be raised before anything is allocated for the segop.
@@ -61,7 +61,7 @@ impl Ctx<'_> {
                             let block = self.alloc(&hint, &param.ty, aux.prov, out)?;
                             MemAnn::In { block: Block::Var(block), lmad }
                         }
-                        None => self.place(&param, aux.prov, out)?,
+                        None => self.locate_new(&param, aux.prov, out)?,
                     };
                     bound.push(self.bind(param.name, param.ty, ann));
                 }
@@ -69,17 +69,17 @@ impl Ctx<'_> {
             }
         };
         aux.facts.clear_layouts();
-        let around = self.points_of_threads(&space);
+        let around = self.enter_thread_segop(&space);
         if starts {
             self.kernel = kernel;
         }
         for &(index, _) in &space.dims {
             self.bind(index, Type::I64, MemAnn::None);
         }
-        let outside = std::mem::replace(&mut self.inside, true);
+        let outside = std::mem::replace(&mut self.in_segop, true);
         let result = self.seg_inside(&pat, &space, kind, body, &ret);
-        self.inside = outside;
-        self.end_of_threads(around);
+        self.in_segop = outside;
+        self.leave_thread_segop(around);
         let ended = starts.then(|| self.kernel.take()).flatten();
         let (kind, body) = result?;
         if let Some(kernel) = ended {
@@ -104,7 +104,7 @@ impl Ctx<'_> {
         ret: &[Type],
     ) -> Result<(SegKind<Mems>, Body<Mems>), PassError> {
         let own = pat.iter().filter(|p| !matches!(p.ty, Type::Mem(_)));
-        let places: Vec<Option<Dest>> = own.map(|p| self.point(p, space)).collect();
+        let places: Vec<Option<Destination>> = own.map(|p| self.point(p, space)).collect();
         let places = places.as_slice();
         Ok(match kind {
             SegKind::ScanReduce(folds) => {
@@ -134,7 +134,7 @@ impl Ctx<'_> {
                 (SegKind::Hist(converted), body)
             }
             SegKind::FlatMap => {
-                let at: Vec<Option<Dest>> = ret
+                let at: Vec<Option<Destination>> = ret
                     .iter()
                     .zip(places)
                     .map(|(ty, place)| place.clone().filter(|_| !is_concatenated(ty)))
@@ -146,7 +146,7 @@ impl Ctx<'_> {
 
     /// The location of one iteration's part of a result array, if the array has a row for each
     /// iteration.
-    fn point(&self, param: &Param<Mems>, space: &SegSpace) -> Option<Dest> {
+    fn point(&self, param: &Param<Mems>, space: &SegSpace) -> Option<Destination> {
         let MemAnn::In { block: Block::Var(block), lmad } = &param.ann else {
             return None;
         };
@@ -161,13 +161,13 @@ impl Ctx<'_> {
             .map(|(index, _)| DimIndex::Fix(Atom::Var(*index)))
             .chain(param.ty.shape().iter().skip(space.dims.len()).map(full))
             .collect();
-        Some(Dest { block: *block, lmad: lmad.slice(&slice) })
+        Some(Destination { block: *block, lmad: lmad.slice(&slice) })
     }
 
     /// The annotation of an array in a block of its own, which is bound before it.
     fn own_block(&mut self, param: &Param<Segs>, bound: &mut Vec<Param<Mems>>) -> MemAnn {
         let hint = format!("{}_mem", self.names.hint(param.name));
-        let block = self.fresh(&hint, Type::Mem(self.home), MemAnn::None);
+        let block = self.fresh(&hint, Type::Mem(self.home_space), MemAnn::None);
         let ann = row_major_in(block.name, &param.ty);
         bound.push(block);
         ann
@@ -186,7 +186,7 @@ impl Ctx<'_> {
             let ann = if is_concatenated(ty) {
                 self.own_block(&param, &mut bound)
             } else {
-                self.place(&param, prov, out)?
+                self.locate_new(&param, prov, out)?
             };
             bound.push(self.bind(param.name, param.ty, ann));
         }
@@ -215,13 +215,13 @@ impl Ctx<'_> {
         let Operator { op, neutral, comm } = operator;
         let Lambda { params, body, ret } = op;
         let params = params.into_iter().map(|p| self.plain(p)).collect::<Result<Vec<_>, PassError>>()?;
-        let body = self.without_point(|ctx| ctx.body(body, &[]))?;
+        let body = self.in_operator_of(|ctx| ctx.body(body, &[]))?;
         Ok(Operator { op: Lambda { params, body, ret }, neutral, comm })
     }
 
     /// Converts a post lambda. Its parameters must be scalars for now; arrays would have the
     /// location that the body gave them.
-    fn post(&mut self, post: Lambda<Segs>, at: &[Option<Dest>]) -> Result<Lambda<Mems>, PassError> {
+    fn post(&mut self, post: Lambda<Segs>, at: &[Option<Destination>]) -> Result<Lambda<Mems>, PassError> {
         let Lambda { params, body, ret } = post;
         let params = params.into_iter().map(|p| self.plain(p)).collect::<Result<Vec<_>, PassError>>()?;
         let body = self.body(body, at)?;
@@ -238,10 +238,10 @@ impl Ctx<'_> {
         out: &mut Vec<Stm<Mems>>,
     ) -> Result<(), PassError> {
         self.note_accumulators(&inputs, &lambda.params);
-        if self.home != Space::Device || self.in_kernel() {
+        if self.home_space != Space::Device || self.in_kernel() {
             return self.accumulate(pat, aux, inputs, lambda, out);
         }
-        self.unit(pat, out, |ctx, pat, out| ctx.accumulate(pat, aux, inputs, lambda, out))
+        self.kernel_or_refuse(pat, out, |ctx, pat, out| ctx.accumulate(pat, aux, inputs, lambda, out))
     }
 
     fn accumulate(
@@ -256,9 +256,9 @@ impl Ctx<'_> {
         let n_accs = inputs.len();
         let mut converted = Vec::with_capacity(inputs.len());
         for AccInput { shape, arrays, op } in inputs {
-            let outside = std::mem::replace(&mut self.inside, true);
+            let outside = std::mem::replace(&mut self.in_segop, true);
             let op = op.map(|op| self.operator(op)).transpose();
-            self.inside = outside;
+            self.in_segop = outside;
             converted.push(AccInput { shape, arrays, op: op? });
         }
         let Lambda { params, body, ret } = lambda;
@@ -269,9 +269,9 @@ impl Ctx<'_> {
         for (k, (atom, ty)) in std::mem::take(&mut body.result).into_iter().zip(ret).enumerate() {
             if let (true, true, Atom::Var(array)) = (k >= n_accs, ty.is_array(), atom) {
                 let (array, block) =
-                    self.returnable(array, aux.prov, CopyReason::ControlFlowMerge, &mut body.stms)?;
+                    self.row_major_home(array, aux.prov, CopyReason::ControlFlowMerge, &mut body.stms)?;
                 result.extend([Atom::Var(block), Atom::Var(array)]);
-                ret_types.push(Type::Mem(self.home));
+                ret_types.push(Type::Mem(self.home_space));
             } else {
                 result.push(atom);
             }

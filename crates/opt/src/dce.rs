@@ -52,7 +52,7 @@ impl Graph {
     }
 
     pub(crate) fn need_type(&mut self, from: u32, ty: &Type) {
-        Visit::<ir::Soacs>::ty(&mut Needs { graph: self, from }, ty);
+        Visit::<ir::Soacs>::ty(&mut Dependencies { graph: self, from }, ty);
     }
 
     pub(crate) fn need_types(&mut self, from: u32, types: &[Type]) {
@@ -68,7 +68,7 @@ impl Graph {
         if from != stm {
             self.need(from, stm);
         }
-        let mut needs = Needs { graph: self, from };
+        let mut needs = Dependencies { graph: self, from };
         Visit::<L>::ty(&mut needs, &param.ty);
         Visit::<L>::ann(&mut needs, &param.ann);
     }
@@ -112,7 +112,7 @@ impl Graph {
                     accs::update(param, *acc, index, values, self);
                 }
             }
-            Exp::Basic(op) => Visit::<L>::basic(&mut Needs { graph: self, from: node }, op),
+            Exp::Basic(op) => Visit::<L>::basic(&mut Dependencies { graph: self, from: node }, op),
             Exp::Apply { fun: _, args } => {
                 for arg in args {
                     self.need_atom(node, *arg);
@@ -146,12 +146,12 @@ impl Graph {
     }
 }
 
-struct Needs<'a> {
+struct Dependencies<'a> {
     graph: &'a mut Graph,
     from: u32,
 }
 
-impl<L: Level> Visit<L> for Needs<'_> {
+impl<L: Level> Visit<L> for Dependencies<'_> {
     fn name(&mut self, name: &Name) {
         self.graph.need(self.from, name.0);
     }
@@ -177,7 +177,7 @@ impl Live {
         self.0[name.index()]
     }
 
-    pub(crate) fn any<L: Level>(&self, pat: &[Param<L>]) -> bool {
+    pub(crate) fn any_live<L: Level>(&self, pat: &[Param<L>]) -> bool {
         pat.iter().any(|param| self.name(param.name))
     }
 
@@ -185,7 +185,7 @@ impl Live {
     pub(crate) fn sweep<L: OptLevel>(&self, body: &mut Body<L>) {
         with_stack(|| {
             body.stms.retain_mut(|stm| {
-                let keep = self.any(&stm.pat);
+                let keep = self.any_live(&stm.pat);
                 if keep {
                     self.sweep_stm(stm);
                 }

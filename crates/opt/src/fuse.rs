@@ -33,33 +33,33 @@
 //! Needs: no dead code. Guarantees: each fusion takes one unit of fuel.
 
 mod accs;
-mod again;
-mod beside;
-mod change;
 mod graph;
-mod interchange;
-mod loops;
+mod horizontal;
+mod indexed_readers;
+mod last_elements;
+mod loop_interchange;
 mod merge;
 mod nest;
-mod own;
-mod stored;
-mod totals;
+mod own_index;
+mod recompute;
+mod reduce_interchange;
+mod view_change;
 mod views;
 
 use crate::alias::Aliases;
 use crate::passes::Signatures;
 use crate::simplify;
 use graph::{Graph, Needs, inputs};
+use indexed_readers::IndexedReaders;
 use indexmap::IndexMap;
 use ir::remark::{FusionOperand, NotFused, RemarkKind};
 use ir::soac::Soac;
 use ir::syntax::{BasicOp, Body, Exp, Function, Lambda, Stm};
 use ir::walk::{Visit, VisitMut, consumed_by, with_stack};
 use ir::{Context, Fuel, Name, NameTable, PassError, Prov, ProvTable, Soacs, TypeEnv, remark};
-use merge::Way;
+use merge::Position;
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 use std::sync::Arc;
-use stored::Stored;
 
 /// Fuses the combinators of a function, and simplifies the results.
 pub(crate) fn fuse(
@@ -70,19 +70,19 @@ pub(crate) fn fuse(
     if !context.options.fuse {
         return Ok(function);
     }
-    let mut phase = Phase::Through;
-    let mut loose = false;
-    let (mut fates, mut turned) = (Fates::default(), Vec::new());
-    let mut stored = context.options.remarks.then(Stored::default);
+    let mut phase = Phase::Vertical;
+    let mut needs_full_simplify = false;
+    let (mut fates, mut turned) = (Outcomes::default(), Vec::new());
+    let mut stored = context.options.remarks.then(IndexedReaders::default);
     loop {
         if walk(&mut function, signatures, context, phase, &mut fates, &mut turned, &mut stored) {
-            simplify::once(&mut function, signatures, context);
-            loose = true;
-        } else if phase == Phase::Through {
-            phase = Phase::Beside;
-        } else if loose {
+            simplify::one_round(&mut function, signatures, context);
+            needs_full_simplify = true;
+        } else if phase == Phase::Vertical {
+            phase = Phase::Horizontal;
+        } else if needs_full_simplify {
             function = simplify::simplify(function, signatures, context)?;
-            loose = false;
+            needs_full_simplify = false;
         } else {
             break;
         }
@@ -92,9 +92,9 @@ pub(crate) fn fuse(
         let places = function.provs.stack(prov);
         context.remark(&function.name.0, places, RemarkKind::LoopInterchanged(named(name)));
     }
-    let stored = stored.map(Stored::fates).unwrap_or_default();
+    let stored = stored.map(IndexedReaders::fates).unwrap_or_default();
     for (first, second, fate) in fates.into_values().chain(stored) {
-        let party = |(name, what, prov): Side| FusionOperand {
+        let party = |(name, what, prov): Combinator| FusionOperand {
             name: name.map_or_else(|| Arc::from("?"), named),
             what,
             places: function.provs.stack(prov),
@@ -102,10 +102,10 @@ pub(crate) fn fuse(
         let (first, second) = (party(first), party(second));
         let places = first.places.clone();
         let kind = match fate {
-            Fate::Fused => RemarkKind::Fused { producer: first, consumer: second },
-            Fate::Again => RemarkKind::Recomputed { producer: first, consumer: second },
-            Fate::Together => RemarkKind::FusedHorizontally { first, second },
-            Fate::Apart(why) => RemarkKind::NotFusedReason { producer: first, consumer: second, why },
+            Outcome::Fused => RemarkKind::Fused { producer: first, consumer: second },
+            Outcome::Recomputed => RemarkKind::Recomputed { producer: first, consumer: second },
+            Outcome::Horizontal => RemarkKind::FusedHorizontally { first, second },
+            Outcome::NotFused(why) => RemarkKind::NotFusedReason { producer: first, consumer: second, why },
         };
         context.remark(&function.name.0, places, kind);
     }
@@ -116,9 +116,9 @@ pub(crate) fn fuse(
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Phase {
     /// Vertical fusion: producers into consumers.
-    Through,
+    Vertical,
     /// Horizontal fusion, and recomputation of arrays with several readers once nothing else fuses.
-    Beside,
+    Horizontal,
 }
 
 /// One walk over the function. Returns true if anything fused.
@@ -127,17 +127,17 @@ fn walk(
     signatures: &Signatures,
     context: &mut Context,
     phase: Phase,
-    fates: &mut Fates,
-    turned: &mut Vec<(Name, Prov)>,
-    stored: &mut Option<Stored>,
+    outcomes: &mut Outcomes,
+    interchanged: &mut Vec<(Name, Prov)>,
+    stored: &mut Option<IndexedReaders>,
 ) -> bool {
     let types = TypeEnv::of_function(function);
     let aliases = Aliases::of(function, &types, signatures);
     let uses = Uses::of(function);
     let marks = vec![(0, 0); function.names.len()];
     let mut fuser = Fuser {
-        rounding: accs::rounding(function),
-        less: totals::one_less(function),
+        rounding: accs::rounding_tokens(function),
+        decremented: last_elements::decrements(function),
         uses: uses.0,
         names: &mut function.names,
         provs: &mut function.provs,
@@ -150,8 +150,8 @@ fn walk(
         fuel: &mut context.fuel,
         phase,
         stored,
-        fates,
-        turned,
+        fates: outcomes,
+        turned: interchanged,
         fused: false,
         versions: !context.options.stack.nests(),
         lambdas: 0,
@@ -159,7 +159,7 @@ fn walk(
     fuser.fuse_body(&mut function.body);
     let fused = fuser.fused;
     if let Some(stored) = stored {
-        stored.begun = true;
+        stored.first_walk_done = true;
     }
     fused
 }
@@ -194,7 +194,7 @@ struct Fuser<'a> {
     /// The tokens of accumulators with an operator that rounds.
     rounding: FxHashSet<Name>,
     /// Names `x - 1`, with the `x` that each is one less than.
-    less: FxHashMap<Name, Name>,
+    decremented: FxHashMap<Name, Name>,
     /// For each name, the ids of the visited statements that used it last and that bound it.
     marks: Vec<(u32, u32)>,
     /// The number of statements visited.
@@ -202,9 +202,9 @@ struct Fuser<'a> {
     fuel: &'a mut Fuel,
     phase: Phase,
     /// The readers that index arrays freely, if remarks are requested.
-    stored: &'a mut Option<Stored>,
+    stored: &'a mut Option<IndexedReaders>,
     /// The outcome for each pair of combinators considered.
-    fates: &'a mut Fates,
+    fates: &'a mut Outcomes,
     /// Loops that became maps of loops: the first bound name and the provenance.
     turned: &'a mut Vec<(Name, Prov)>,
     fused: bool,
@@ -222,21 +222,21 @@ struct Open {
 
 /// The outcome for two combinators, in the last walk that considered them.
 #[derive(Clone, Copy)]
-enum Fate {
+enum Outcome {
     /// The producer was fused into its consumer.
     Fused,
     /// The producer's result is recomputed in the consumer.
-    Again,
+    Recomputed,
     /// Fused horizontally.
-    Together,
+    Horizontal,
     /// Not fused.
-    Apart(NotFused),
+    NotFused(NotFused),
 }
 
 /// One of two combinators: its first result, its classification and its provenance.
-type Side = (Option<Name>, remark::OperationKind, Prov);
+type Combinator = (Option<Name>, remark::OperationKind, Prov);
 
-type Fates = IndexMap<(Option<Name>, Option<Name>), (Side, Side, Fate), FxBuildHasher>;
+type Outcomes = IndexMap<(Option<Name>, Option<Name>), (Combinator, Combinator, Outcome), FxBuildHasher>;
 
 /// Collects the dependencies of a statement, and fuses the bodies in it.
 impl VisitMut<Soacs> for Fuser<'_> {
@@ -274,7 +274,7 @@ impl Fuser<'_> {
         with_stack(|| {
             for stm in &mut body.stms {
                 if !(self.versions && self.lambdas > 0) {
-                    self.turn_inside(stm);
+                    self.interchange_loop(stm);
                 }
             }
             let partner = |stm: &&Stm<Soacs>| is_candidate(stm) || is_slice(stm);
@@ -348,13 +348,14 @@ impl Fuser<'_> {
         let uses = &self.uses;
         // An array created here for a single use has no other names.
         let alone = |graph: &Graph, name: Name| {
-            uses[name.index()] == 1 && graph.binder(name).and_then(|id| graph.stm(id)).is_some_and(makes)
+            uses[name.index()] == 1
+                && graph.binder(name).and_then(|id| graph.stm(id)).is_some_and(creates_array)
         };
         let mut graph = Graph::new(stms, &self.types, &self.aliases, alone);
-        if self.phase == Phase::Beside {
-            self.side_by_side(&mut graph);
+        if self.phase == Phase::Horizontal {
+            self.fuse_horizontally(&mut graph);
         } else {
-            self.note_read(&graph);
+            self.record_first(&graph);
         }
         for id in graph.nodes() {
             if graph.is_whole(id) {
@@ -363,12 +364,12 @@ impl Fuser<'_> {
         }
         if !self.fused {
             self.slices(&mut graph);
-            self.totals(&mut graph);
+            self.split_last_elements(&mut graph);
         }
-        if self.phase == Phase::Beside && !self.fused {
-            self.compute_again(&mut graph);
+        if self.phase == Phase::Horizontal && !self.fused {
+            self.recompute(&mut graph);
             if !self.fused {
-                self.note_stored(&graph);
+                self.record_last(&graph);
             }
         }
         graph.into_stms()
@@ -376,11 +377,11 @@ impl Fuser<'_> {
 
     /// Fuses producers into a consumer as long as there are any.
     fn vertical(&mut self, graph: &mut Graph, consumer: usize) {
-        self.own_index(graph, consumer);
-        while self.sink(graph, consumer)
-            || self.take_producer(graph, consumer)
-            || self.pull(graph, consumer)
-            || self.push(graph, consumer)
+        self.forward_own_index_reads(graph, consumer);
+        while self.sink_into_withacc(graph, consumer)
+            || self.fuse_producer(graph, consumer)
+            || self.push_view_to_inputs(graph, consumer)
+            || self.unflatten_map(graph, consumer)
             || self.interchange(graph, consumer)
         {
             self.fused = true;
@@ -388,12 +389,12 @@ impl Fuser<'_> {
     }
 
     /// Fuses one producer into the consumer that reads it. Returns false if there is none.
-    fn take_producer(&mut self, graph: &mut Graph, consumer: usize) -> bool {
+    fn fuse_producer(&mut self, graph: &mut Graph, consumer: usize) -> bool {
         let Some(stm) = graph.stm(consumer) else {
             return false;
         };
         let mut tried: FxHashSet<usize> = FxHashSet::default();
-        let mut found: Option<(usize, Way)> = None;
+        let mut found: Option<(usize, Position)> = None;
         for input in inputs(&stm.exp) {
             let Some(id) = graph.binder(*input) else {
                 continue;
@@ -405,13 +406,13 @@ impl Fuser<'_> {
             if !is_screma || id == consumer || !tried.insert(id) {
                 continue;
             }
-            if self.phase == Phase::Through && merge::is_beside(producer, stm) {
+            if self.phase == Phase::Vertical && merge::fuses_map_into_reduction(producer, stm) {
                 continue;
             }
             let way = self.way(graph, id, consumer);
-            let pair = (Self::side(producer), Self::side(stm));
-            let fate = way.map_or_else(Fate::Apart, |_| Fate::Fused);
-            self.note_fate(pair, fate);
+            let pair = (Self::describe(producer), Self::describe(stm));
+            let fate = way.map_or_else(Outcome::NotFused, |_| Outcome::Fused);
+            self.record_outcome(pair, fate);
             if let Ok(way) = way {
                 found = Some((id, way));
                 break;
@@ -420,11 +421,11 @@ impl Fuser<'_> {
         let Some((producer, way)) = found else {
             return false;
         };
-        self.unite(graph, producer, consumer, way)
+        self.merge(graph, producer, consumer, way)
     }
 
     /// The way to fuse a producer into a consumer.
-    fn way(&mut self, graph: &Graph, producer: usize, consumer: usize) -> Result<Way, NotFused> {
+    fn way(&mut self, graph: &Graph, producer: usize, consumer: usize) -> Result<Position, NotFused> {
         let (Some(first), Some(second)) = (graph.stm(producer), graph.stm(consumer)) else {
             return Err(NotFused::ReadsOtherElements);
         };
@@ -436,16 +437,16 @@ impl Fuser<'_> {
         let read = inputs(&second.exp);
         let way = merge::possible(first, second, &|name| self.is_kept(name, read))?;
         self.may_reorder(first, second)?;
-        self.may_unite(graph, producer, consumer)?;
+        self.may_merge(graph, producer, consumer)?;
         Ok(way)
     }
 
     /// Checks that no other node forbids merging two nodes; takes fuel.
-    fn may_unite(&mut self, graph: &Graph, first: usize, second: usize) -> Result<(), NotFused> {
+    fn may_merge(&mut self, graph: &Graph, first: usize, second: usize) -> Result<(), NotFused> {
         if graph.collide(first, second) {
             return Err(NotFused::Overwritten);
         }
-        if !graph.apart_from_others(first, second) {
+        if !graph.no_path_through_others(first, second) {
             return Err(NotFused::DependencyPath);
         }
         if !self.fuel.take() {
@@ -455,7 +456,7 @@ impl Fuser<'_> {
     }
 
     /// A statement's description for remarks. Its name is that of its first result.
-    fn side(stm: &Stm<Soacs>) -> Side {
+    fn describe(stm: &Stm<Soacs>) -> Combinator {
         let name = stm.pat.first().map(|param| param.name);
         let what = match &stm.exp {
             Exp::Op(soac) => remark::OperationKind::of(soac),
@@ -467,7 +468,7 @@ impl Fuser<'_> {
     }
 
     /// Records the outcome for two combinators.
-    fn note_fate(&mut self, (first, second): (Side, Side), fate: Fate) {
+    fn record_outcome(&mut self, (first, second): (Combinator, Combinator), fate: Outcome) {
         let pair = (first.0, second.0);
         self.fates.insert(pair, (first, second, fate));
     }
@@ -483,7 +484,7 @@ impl Fuser<'_> {
     }
 
     /// Merges two combinators in a way that is possible.
-    fn unite(&mut self, graph: &mut Graph, first: usize, second: usize, way: Way) -> bool {
+    fn merge(&mut self, graph: &mut Graph, first: usize, second: usize, way: Position) -> bool {
         let (Some(producer), Some(mut consumer)) = (graph.take(first).pop(), graph.take(second).pop()) else {
             return false;
         };
@@ -498,7 +499,7 @@ impl Fuser<'_> {
             self.uses[name.index()] -= Self::among(name, &read);
         }
         self.uses.resize(self.names.len(), 1);
-        graph.unite(first, second, vec![fused]);
+        graph.merge(first, second, vec![fused]);
         true
     }
 }
@@ -524,6 +525,6 @@ fn inputs_mut(exp: &mut Exp<Soacs>) -> Option<&mut Vec<Name>> {
 }
 
 /// Returns true if a statement creates an array.
-fn makes(stm: &Stm<Soacs>) -> bool {
+fn creates_array(stm: &Stm<Soacs>) -> bool {
     matches!(stm.exp, Exp::Basic(BasicOp::Replicate { .. } | BasicOp::Scratch { .. } | BasicOp::Copy(_)))
 }

@@ -28,21 +28,21 @@ use ir::{Context, Fuel, FunName, NameTable, PassError, Prov, ProvTable};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The size in statements up to which a function is always inlined.
-const SMALL: usize = 60;
+const ALWAYS_SIZE: usize = 60;
 /// The size limit of a function of scalars that no combinator calls.
-const SCALAR: usize = 400;
+const SCALAR_SIZE: usize = 400;
 /// The size limit of a function with arrays or combinators, or called within one.
-const MEDIUM: usize = 4000;
+const COMBINATOR_SIZE: usize = 4000;
 /// The size of a caller up to which functions that are not small are inlined into it.
-const CALLER: usize = 20_000;
+const MAX_CALLER_SIZE: usize = 20_000;
 
 /// Limits for functions with arrays or within combinators, tried in turn. The limit of other
 /// functions of scalars is the chosen one, or [`SCALAR`] if that is less.
-const LIMITS: [usize; 9] = [MEDIUM, 2800, 2000, 1400, 1000, 700, 400, 200, 100];
+const LIMITS: [usize; 9] = [COMBINATOR_SIZE, 2800, 2000, 1400, 1000, 700, 400, 200, 100];
 /// The size up to which any program may grow by inlining.
-const PROGRAM: usize = 24_000;
+const MIN_PROGRAM_BUDGET: usize = 24_000;
 /// The factor by which a program may grow by inlining, if that is more.
-const GROWTH: usize = 2;
+const GROWTH_FACTOR: usize = 2;
 
 /// Inlines calls, callees first.
 pub(crate) fn inline<L: Level>(program: Program<L>, context: &mut Context) -> Result<Program<L>, PassError> {
@@ -67,7 +67,7 @@ pub(crate) fn inline<L: Level>(program: Program<L>, context: &mut Context) -> Re
     let limit = plan::limit(&plan::Functions { known: &known, calls: &calls, order: &order, roots: &roots });
     let mut done: Vec<Option<Function<L>>> = functions.into_iter().map(Some).collect();
     let mut facts: Vec<Option<Callee>> = vec![None; done.len()];
-    let mut sure = constants::Sure::default();
+    let mut sure = constants::Speculable::default();
     for i in order {
         let Some(mut function) = done[i].take() else {
             continue;
@@ -106,9 +106,9 @@ pub(crate) fn inline<L: Level>(program: Program<L>, context: &mut Context) -> Re
 #[derive(Clone)]
 struct Callee {
     size: usize,
-    wanted: bool,
-    unwanted: bool,
-    forbidden: bool,
+    inline_attr: bool,
+    no_inline_attr: bool,
+    never_inline: bool,
     calls: usize,
     /// True if combinators may gain by a copy: those around its calls, or those in it.
     combinators: bool,
@@ -126,40 +126,40 @@ impl Callee {
         let computed = function.kind == FunKind::Constant && !plain;
         Self {
             size,
-            wanted: function.attrs.has(&Attr::Inline),
-            unwanted: function.attrs.has(&Attr::NoInline),
-            forbidden: recursive || computed,
+            inline_attr: function.attrs.has(&Attr::Inline),
+            no_inline_attr: function.attrs.has(&Attr::NoInline),
+            never_inline: recursive || computed,
             calls,
             combinators: arrays || operations || inside,
         }
     }
 
     /// Returns true if calls are never inlined. `#[inline]` on a call overrides only `#[noinline]`.
-    fn never(&self) -> bool {
-        self.forbidden || self.unwanted
+    fn is_never_inlined(&self) -> bool {
+        self.never_inline || self.no_inline_attr
     }
 
     /// The facts for a call with these attributes.
-    fn asked(&self, call: &Attrs) -> Self {
+    fn with_call_attrs(&self, call: &Attrs) -> Self {
         let mut facts = self.clone();
         if call.has(&Attr::Inline) {
-            (facts.wanted, facts.unwanted) = (true, false);
+            (facts.inline_attr, facts.no_inline_attr) = (true, false);
         }
-        facts.unwanted |= call.has(&Attr::NoInline);
+        facts.no_inline_attr |= call.has(&Attr::NoInline);
         facts
     }
 
     /// Returns true if a call is inlined into a caller of size `caller`, where `limit` is the size
     /// limit of functions with combinators.
-    fn pays(&self, caller: usize, limit: usize) -> bool {
-        if self.never() {
+    fn should_inline(&self, caller: usize, limit: usize) -> bool {
+        if self.is_never_inlined() {
             return false;
         }
-        let fits = caller + self.size <= CALLER;
-        self.wanted
-            || self.size <= SMALL
+        let fits = caller + self.size <= MAX_CALLER_SIZE;
+        self.inline_attr
+            || self.size <= ALWAYS_SIZE
             || (fits && self.calls == 1)
-            || (fits && self.size <= if self.combinators { limit } else { SCALAR.min(limit) })
+            || (fits && self.size <= if self.combinators { limit } else { SCALAR_SIZE.min(limit) })
     }
 }
 
@@ -184,11 +184,11 @@ impl<'a, L: Level> Inliner<'a, L> {
     /// Returns the function to inline for a call, if it is inlined, and records the decision.
     fn callee(&mut self, fun: &FunName, aux: &Aux) -> Option<&'a Function<L>> {
         let i = *self.index.get(fun)?;
-        let facts = self.facts[i].as_ref().map(|facts| facts.asked(&aux.attrs));
+        let facts = self.facts[i].as_ref().map(|facts| facts.with_call_attrs(&aux.attrs));
         let stays = match &facts {
             None => Some(NotInlined::NotInlinable),
-            Some(facts) if facts.never() => Some(NotInlined::NotInlinable),
-            Some(facts) if !facts.pays(self.size, self.limit) => Some(NotInlined::Large),
+            Some(facts) if facts.is_never_inlined() => Some(NotInlined::NotInlinable),
+            Some(facts) if !facts.should_inline(self.size, self.limit) => Some(NotInlined::Large),
             Some(_) if !self.fuel.take() => Some(NotInlined::Fuel),
             Some(_) => None,
         };
@@ -341,17 +341,17 @@ fn inside_combinators<L: Level>(
 
 /// The number of statements of a body, at any depth.
 pub(crate) fn size_of<L: Level>(body: &Body<L>) -> usize {
-    counted(body, usize::MAX)
+    count_up_to(body, usize::MAX)
 }
 
 /// Returns true if a body has at most `most` statements, at any depth. Visits no more statements
 /// than that.
 pub(crate) fn is_at_most<L: Level>(body: &Body<L>, most: usize) -> bool {
-    counted(body, most) <= most
+    count_up_to(body, most) <= most
 }
 
 /// The number of statements of a body, or a number greater than `most`.
-fn counted<L: Level>(body: &Body<L>, most: usize) -> usize {
+fn count_up_to<L: Level>(body: &Body<L>, most: usize) -> usize {
     struct Size {
         count: usize,
         most: usize,

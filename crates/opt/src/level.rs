@@ -9,7 +9,7 @@ use ir::syntax::{Aux, Param};
 /// A level that the optimiser works on.
 pub trait OptLevel: Level {
     /// True if no fusion follows, so that a loop may drop the record of the checks made in it.
-    const FLAT: bool;
+    const IS_FLATTENED: bool;
 
     /// Adds the dependencies of the operation's results to the graph and descends into its bodies.
     /// Every element of the pattern already depends on `stm`.

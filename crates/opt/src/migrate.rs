@@ -27,12 +27,12 @@
 //! alone.
 
 mod callable;
-mod flow;
 mod groups;
 mod kernels;
+mod min_cut;
+mod partition;
 mod rewrite;
 mod storage;
-mod weigh;
 
 use crate::passes::Signatures;
 use callable::Callable;
@@ -52,10 +52,10 @@ pub(crate) fn migrate(mut program: Program<Segs>, context: &mut Context) -> Resu
         let version = function.version.as_ref();
         let runs_inside =
             version.is_some_and(|it| matches!(it.position, CallPosition::Within { .. } | CallPosition::Host));
-        if runs_inside || callable.in_kernels(&function.name) {
+        if runs_inside || callable.called_by_kernels(&function.name) {
             return Ok(function);
         }
-        let Some(plan) = weigh::weigh(&function, &callable) else {
+        let Some(plan) = partition::partition(&function, &callable) else {
             return Ok(function);
         };
         if !own.fuel.take() {

@@ -4,7 +4,9 @@
 //! [`run`].
 
 use crate::level::OptLevel;
-use crate::{fma, fuse, inline, jam, join, migrate, picks, simplify, sink, tables};
+use crate::{
+    fma, fuse, gather_forwarding, inline, lookup_tables, loop_fusion, migrate, simplify, sink, unroll_and_jam,
+};
 use ir::syntax::Function;
 use ir::{Context, FunName, Level, PassError, Program, Segs, Soacs};
 use rustc_hash::FxHashMap;
@@ -41,7 +43,7 @@ pub const SOACS: &[Pass<Soacs>] = &[
     Pass {
         name: "picks",
         description: "elements picked from rows are read where the rows lie, if they are read together",
-        run: |program, context| per_function(program, context, picks::picks),
+        run: |program, context| per_function(program, context, gather_forwarding::forward_gathers),
     },
     Pass {
         name: "fma",
@@ -51,7 +53,7 @@ pub const SOACS: &[Pass<Soacs>] = &[
     Pass {
         name: "tables",
         description: "what combinators in maps compute of their index alone is computed once before",
-        run: |program, context| per_function(program, context, tables::tables),
+        run: |program, context| per_function(program, context, lookup_tables::precompute),
     },
 ];
 
@@ -60,7 +62,7 @@ pub const SEGS: &[Pass<Segs>] = &[
     Pass {
         name: "join",
         description: "loops in order become one, where the second reads what the first has just made",
-        run: |program, context| per_function(program, context, join::join),
+        run: |program, context| per_function(program, context, loop_fusion::fuse_loops),
     },
     Pass { name: "simplify", description: "fold, share, hoist and remove", run: simplify_program },
     Pass {
@@ -71,7 +73,7 @@ pub const SEGS: &[Pass<Segs>] = &[
     Pass {
         name: "jam",
         description: "turns of loops share reductions that need nothing of the turn before",
-        run: |program, context| per_function(program, context, jam::jam),
+        run: |program, context| per_function(program, context, unroll_and_jam::unroll_and_jam),
     },
     Pass {
         name: "sink",

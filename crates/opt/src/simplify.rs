@@ -22,38 +22,39 @@
 //! by `dce`.
 
 mod accs;
+mod affine_checks;
 mod array;
-mod closed;
+mod closed_forms;
 mod concat;
+mod concat_maps;
 mod control;
 pub(crate) mod cse;
+mod cse_exps;
 mod element;
 mod emit;
-mod ends;
+mod expand_small;
 mod guard;
 mod invariant;
-pub(crate) mod leave;
-mod multiples;
-mod once;
-mod pieces;
+mod invariant_params;
+pub(crate) mod licm;
 pub(crate) mod range;
 mod repeat;
 mod rewrite;
 mod scalar;
 mod scatter;
 pub(crate) mod seg;
-mod shared;
-mod small;
 pub(crate) mod soac;
-mod steady;
+mod uniform_map;
+mod uniform_scans;
 mod update;
 
 use crate::alias::Aliases;
 use crate::dce;
 use crate::level::OptLevel;
 use crate::passes::Signatures;
-use crate::survey::Combinators;
+use crate::remarks::Combinators;
 use crate::unroll::unroll;
+use cse_exps::Known;
 use guard::Guard;
 use ir::remark::{Check, RemarkKind};
 use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Function, Lambda, Level, Param, Stm};
@@ -63,7 +64,6 @@ use ir::{Context, Fuel, Name, NameTable, PassError, Prov, TypeEnv};
 use range::Ranges;
 pub(crate) use rewrite::add_certs;
 use rustc_hash::FxHashMap;
-use shared::Known;
 use smallvec::SmallVec;
 use std::rc::Rc;
 
@@ -78,9 +78,9 @@ pub(crate) type Certs = SmallVec<[Name; 2]>;
 enum Params {
     /// Calls may still be inlined, which may replace the parameters by values that are never
     /// stored.
-    Replaced,
+    MayBeInlined,
     /// Array parameters are stored in memory.
-    Stored,
+    InMemory,
 }
 
 /// Simplifies a function whose calls may still be inlined.
@@ -89,7 +89,7 @@ pub(crate) fn before_inlining<L: OptLevel>(
     signatures: &Signatures,
     context: &mut Context,
 ) -> Result<Function<L>, PassError> {
-    rounds(function, signatures, context, Params::Replaced)
+    rounds(function, signatures, context, Params::MayBeInlined)
 }
 
 /// Simplifies a function.
@@ -98,7 +98,7 @@ pub(crate) fn simplify<L: OptLevel>(
     signatures: &Signatures,
     context: &mut Context,
 ) -> Result<Function<L>, PassError> {
-    rounds(function, signatures, context, Params::Stored)
+    rounds(function, signatures, context, Params::InMemory)
 }
 
 fn rounds<L: OptLevel>(
@@ -120,9 +120,13 @@ fn rounds<L: OptLevel>(
 }
 
 /// One walk, with dead code removed before and after; for functions after inlining.
-pub(crate) fn once<L: OptLevel>(function: &mut Function<L>, signatures: &Signatures, context: &mut Context) {
+pub(crate) fn one_round<L: OptLevel>(
+    function: &mut Function<L>,
+    signatures: &Signatures,
+    context: &mut Context,
+) {
     remove(function, context);
-    walk(function, signatures, context, Params::Stored);
+    walk(function, signatures, context, Params::InMemory);
     remove(function, context);
 }
 
@@ -161,7 +165,7 @@ fn walk<L: OptLevel>(
         aliases,
         uses: uses.all,
         element_reads: uses.elements,
-        own: vec![false; n],
+        fresh_arrays: vec![false; n],
         defs: vec![None; n],
         subs: vec![None; n],
         cert_subs: FxHashMap::default(),
@@ -169,10 +173,10 @@ fn walk<L: OptLevel>(
         known_size: vec![u32::MAX; n],
         scopes: vec![Scope::new(ScopeKind::Root)],
         cse: FxHashMap::default(),
-        known_exps: FxHashMap::default(),
+        available_exps: FxHashMap::default(),
         ranges: Ranges::default(),
-        both: FxHashMap::default(),
-        waiting: FxHashMap::default(),
+        conjunctions: FxHashMap::default(),
+        pending_disjunctions: FxHashMap::default(),
         neutrals: FxHashMap::default(),
         fuel: &mut context.fuel,
         decided: context.options.remarks.then(Vec::new),
@@ -182,10 +186,10 @@ fn walk<L: OptLevel>(
     };
     for param in &function.params {
         s.enter_param(&param.param);
-        if params == Params::Stored {
+        if params == Params::InMemory {
             s.ranges_at(0, |ranges| ranges.stored(param.param.ty.shape()));
         }
-        s.own[param.param.name.index()] = param.consumed;
+        s.fresh_arrays[param.param.name.index()] = param.consumed;
     }
     let body = std::mem::replace(&mut function.body, Body { stms: Vec::new(), result: Vec::new() });
     for stm in body.stms {
@@ -233,7 +237,7 @@ struct Scope<L: Level> {
     out: Vec<Stm<L>>,
     kind: ScopeKind,
     /// True if the body runs exactly as often as the enclosing one.
-    once: bool,
+    runs_exactly_as_outer: bool,
     cse: Vec<(u64, Name)>,
     /// The hashes of conditionals and calls emitted in this scope.
     exps: Vec<u64>,
@@ -255,7 +259,7 @@ impl<L: Level> Scope<L> {
         Self {
             out: Vec::new(),
             kind,
-            once: false,
+            runs_exactly_as_outer: false,
             cse: Vec::new(),
             exps: Vec::new(),
             facts: Vec::new(),
@@ -278,7 +282,7 @@ pub struct Simplifier<'a, L: Level> {
     /// The number of these uses that read one scalar of an array.
     element_reads: Vec<u32>,
     /// Arrays that alias nothing that was bound before them.
-    own: Vec<bool>,
+    fresh_arrays: Vec<bool>,
     defs: Vec<Option<Rc<Def>>>,
     subs: Vec<Option<Sub>>,
     /// The replacement of a certificate: others, or none.
@@ -290,13 +294,13 @@ pub struct Simplifier<'a, L: Level> {
     scopes: Vec<Scope<L>>,
     cse: FxHashMap<u64, SmallVec<[Name; 1]>>,
     /// Conditionals and calls, by their hashes.
-    known_exps: FxHashMap<u64, Vec<Known>>,
+    available_exps: FxHashMap<u64, Vec<Known>>,
     ranges: Ranges,
     /// Conjunctions: a name that is equal to the second operand if the first holds, and false
     /// otherwise.
-    both: FxHashMap<Name, (Atom, Atom)>,
+    conjunctions: FxHashMap<Name, (Atom, Atom)>,
     /// Disjunctions that hold, by the names that determine their operands.
-    waiting: FxHashMap<Name, Vec<(Atom, Atom, Certs)>>,
+    pending_disjunctions: FxHashMap<Name, Vec<(Atom, Atom, Certs)>>,
     /// The neutral elements of accumulators with an operator, by their tokens.
     neutrals: FxHashMap<Name, Vec<Atom>>,
     fuel: &'a mut Fuel,
@@ -309,7 +313,7 @@ pub struct Simplifier<'a, L: Level> {
 }
 
 /// The result of applying rules to a basic operation.
-pub(crate) enum Folded {
+pub(crate) enum Simplified {
     /// Replaced by an operand, given these certificates.
     Atom(Atom, Certs),
     /// Replaced by another operation, given these certificates.
@@ -371,7 +375,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
             self.defs.resize(n, None);
             self.subs.resize(n, None);
             self.depth.resize(n, 0);
-            self.own.resize(n, false);
+            self.fresh_arrays.resize(n, false);
             self.known_size.resize(n, u32::MAX);
         }
     }
@@ -402,7 +406,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
     }
 
     /// Registers the type of a parameter that comes into scope later.
-    pub(crate) fn announce(&mut self, param: &Param<L>) {
+    pub(crate) fn declare_type(&mut self, param: &Param<L>) {
         self.types.set(param.name, param.ty.clone());
     }
 
@@ -410,7 +414,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
     pub(crate) fn enter_param(&mut self, param: &Param<L>) {
         self.bind(param, self.current());
         let depth = self.current() as u32;
-        self.there_is(&param.ty, &Certs::new());
+        self.assume_exists(&param.ty, &Certs::new());
         for dim in param.ty.shape() {
             if let Dim::Var(name) = *dim {
                 let known = &mut self.known_size[name.index()];
@@ -423,7 +427,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
     }
 
     /// Records that a value of this type exists, given certificates.
-    pub(crate) fn there_is(&mut self, ty: &Type, certs: &Certs) {
+    pub(crate) fn assume_exists(&mut self, ty: &Type, certs: &Certs) {
         if ty.is_array() {
             let depth = self.current();
             self.ranges_at(depth, |ranges| ranges.shape(ty.shape(), certs));
@@ -467,7 +471,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
             self.known_size[name.index()] = before;
         }
         for name in scope.waiting {
-            if let Some(waiting) = self.waiting.get_mut(&name) {
+            if let Some(waiting) = self.pending_disjunctions.get_mut(&name) {
                 waiting.pop();
             }
         }
@@ -532,7 +536,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
             Exp::Loop { params, form, body } => self.loop_(pat, aux, params, form, body),
             Exp::Apply { fun, args } => {
                 let args = self.results(args);
-                self.push_once(pat, aux, Exp::Apply { fun, args });
+                self.push_shared(pat, aux, Exp::Apply { fun, args });
             }
             Exp::Op(op) => L::simplify(self, pat, aux, op),
         }

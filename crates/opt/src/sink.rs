@@ -31,7 +31,7 @@ pub(crate) fn sink(
     }
     let mut uses = Uses(vec![0; function.names.len()]);
     Visit::<Segs>::body(&mut uses, &function.body);
-    let mut pass = Sink { uses: uses.0, own: None, fuel: &mut context.fuel };
+    let mut pass = Sink { uses: uses.0, bound_in_segop: None, fuel: &mut context.fuel };
     VisitMut::<Segs>::body(&mut pass, &mut function.body);
     Ok(function)
 }
@@ -48,7 +48,7 @@ struct Sink<'a> {
     /// The number of uses of each name in the function.
     uses: Vec<u32>,
     /// The names bound in the enclosing segop, if there is one. A segop consumes no other names.
-    own: Option<FxHashSet<Name>>,
+    bound_in_segop: Option<FxHashSet<Name>>,
     fuel: &'a mut Fuel,
 }
 
@@ -61,12 +61,12 @@ impl VisitMut<Segs> for Sink<'_> {
     }
 
     fn exp(&mut self, exp: &mut Exp<Segs>) {
-        let before = self.own.clone();
+        let before = self.bound_in_segop.clone();
         if let Exp::Op(SegOp::Seg(seg)) = exp {
-            self.own = Some(binders(&seg.body).into_iter().collect());
+            self.bound_in_segop = Some(binders(&seg.body).into_iter().collect());
         }
         self.walk_exp(exp);
-        self.own = before;
+        self.bound_in_segop = before;
     }
 }
 
@@ -120,20 +120,20 @@ impl Sink<'_> {
             let Some(mut stm) = stms[at].take() else {
                 continue;
             };
-            self.arms(&mut stm, &mut stms, at);
+            self.sink_into_arms(&mut stm, &mut stms, at);
             stms[at] = Some(stm);
         }
         body.stms = stms.into_iter().flatten().collect();
     }
 
     /// Moves values that one arm of the statement alone uses into that arm.
-    fn arms(&mut self, stm: &mut Stm<Segs>, stms: &mut [Option<Stm<Segs>>], at: usize) {
+    fn sink_into_arms(&mut self, stm: &mut Stm<Segs>, stms: &mut [Option<Stm<Segs>>], at: usize) {
         match &mut stm.exp {
             Exp::If { then_body, else_body, .. } => {
                 for arm in [then_body, else_body] {
                     let mut count = Uses(vec![0; self.uses.len()]);
                     Visit::<Segs>::body(&mut count, arm);
-                    let taken = self.taken(count.0, stms, at);
+                    let taken = self.take_sinkable(count.0, stms, at);
                     arm.stms.splice(0..0, taken);
                 }
             }
@@ -148,7 +148,7 @@ impl Sink<'_> {
                     if let Atom::Var(name) = value {
                         count[name.index()] = 1;
                     }
-                    arms.push(Body { stms: self.taken(count, stms, at), result: vec![value] });
+                    arms.push(Body { stms: self.take_sinkable(count, stms, at), result: vec![value] });
                 }
                 let Ok([then_body, else_body]) = <[Body<Segs>; 2]>::try_from(arms) else {
                     return;
@@ -163,16 +163,21 @@ impl Sink<'_> {
     }
 
     /// Returns true if the statement reads no array that the enclosing segop may consume.
-    fn stays(&self, stm: &Stm<Segs>) -> bool {
+    fn is_unconsumed(&self, stm: &Stm<Segs>) -> bool {
         let Exp::Basic(BasicOp::Index { array, .. }) = &stm.exp else {
             return true;
         };
-        (self.own.as_ref()).is_some_and(|own| !own.contains(array))
+        (self.bound_in_segop.as_ref()).is_some_and(|own| !own.contains(array))
     }
 
     /// Removes and returns the statements before `at` that only the arm uses, in execution order,
     /// if one of them is a read. `count` holds the arm's number of uses of each name.
-    fn taken(&mut self, mut count: Vec<u32>, stms: &mut [Option<Stm<Segs>>], at: usize) -> Vec<Stm<Segs>> {
+    fn take_sinkable(
+        &mut self,
+        mut count: Vec<u32>,
+        stms: &mut [Option<Stm<Segs>>],
+        at: usize,
+    ) -> Vec<Stm<Segs>> {
         let mut found = Vec::new();
         let (mut reads, mut consumed) = (false, false);
         for i in (0..at).rev() {
@@ -180,7 +185,7 @@ impl Sink<'_> {
                 continue;
             };
             consumed |= may_consume(stm);
-            if consumed && !self.stays(stm) {
+            if consumed && !self.is_unconsumed(stm) {
                 continue;
             }
             let [param] = stm.pat.as_slice() else {

@@ -13,16 +13,16 @@ use prim::Scalar;
 
 /// Appends the statements to `out` with the certificates and inherited attributes of `aux`.
 pub(crate) fn statements<L: Level>(stms: Vec<Stm<L>>, aux: &Aux, out: &mut Vec<Stm<L>>) {
-    let mut heirs = Heirs::of(aux);
+    let mut heirs = InheritedAttrs::of(aux);
     for mut stm in stms {
-        heirs.endow(&mut stm);
+        heirs.apply(&mut stm);
         add_certs(&mut stm.aux.certs, &aux.certs);
         out.push(stm);
     }
 }
 
 /// The attributes that a statement passes on to the statements that replace it.
-pub(crate) struct Heirs {
+pub(crate) struct InheritedAttrs {
     check: Attrs,
     call: Attrs,
     operation: Attrs,
@@ -30,7 +30,7 @@ pub(crate) struct Heirs {
     inside: bool,
 }
 
-impl Heirs {
+impl InheritedAttrs {
     pub(crate) fn of(aux: &Aux) -> Self {
         Self {
             check: aux.attrs.inherited_by(Inheritor::Check),
@@ -40,7 +40,7 @@ impl Heirs {
         }
     }
 
-    pub(crate) fn endow<L: Level>(&mut self, stm: &mut Stm<L>) {
+    pub(crate) fn apply<L: Level>(&mut self, stm: &mut Stm<L>) {
         let all = [&self.check, &self.call, &self.operation];
         if !all.iter().all(|attrs| attrs.is_empty()) {
             VisitMut::<L>::stm(self, stm);
@@ -48,7 +48,7 @@ impl Heirs {
     }
 }
 
-impl<L: Level> VisitMut<L> for Heirs {
+impl<L: Level> VisitMut<L> for InheritedAttrs {
     fn stm(&mut self, stm: &mut Stm<L>) {
         let attrs = &mut stm.aux.attrs;
         match &mut stm.exp {

@@ -113,7 +113,15 @@ macro_rules! walk_soac {
 macro_rules! walk_seg {
     ($v:ident, $op:expr) => {
         match $op {
-            SegOp::Seg(Seg { level: _, space, kind, body, ret, decomp: Decomp { tunable, .. }, identity_predicate }) => {
+            SegOp::Seg(Seg {
+                level: _,
+                space,
+                kind,
+                body,
+                ret,
+                decomp: Decomp { tunable, .. },
+                identity_predicate,
+            }) => {
                 let SegSpace { dims, lane: _ } = space;
                 if let Some(tunable) = tunable {
                     $v.tunable(tunable);

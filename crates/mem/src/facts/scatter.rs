@@ -2,8 +2,8 @@
 //! vectors with stride 1. Where positions are consecutive, as in filters, several iterations can be
 //! packed and stored together.
 
-use super::Places;
-use super::apart::independent;
+use super::Locations;
+use super::independence::independent;
 use ir::Mems;
 use ir::mem::MemAnn;
 use ir::syntax::{Atom, BasicOp, Body, Exp};
@@ -11,7 +11,7 @@ use ir::types::Type;
 use prim::PrimType;
 
 /// Returns true if an iteration of this body can be packed with others.
-pub(super) fn packs(body: &Body<Mems>, places: &Places) -> bool {
+pub(super) fn packs(body: &Body<Mems>, places: &Locations) -> bool {
     let Some((last, before)) = body.stms.split_last() else {
         return false;
     };

@@ -28,19 +28,19 @@ const MOST_TERMS: usize = 8;
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct Reads {
     /// True if neighbouring iterations read adjacent elements somewhere.
-    along: bool,
+    contiguous: bool,
     /// True if neighbouring iterations read non-adjacent elements somewhere.
-    across: bool,
+    strided: bool,
     /// True if successive iterations of a loop read non-adjacent elements where neighbouring
     /// iterations of the segop read adjacent ones.
-    pub(super) columns: bool,
+    pub(super) strided_in_loop: bool,
 }
 
 impl Reads {
     /// Returns true if neighbouring iterations read adjacent elements, and nowhere non-adjacent
     /// ones.
     pub(super) const fn neighbours(self) -> bool {
-        self.along && !self.across
+        self.contiguous && !self.strided
     }
 }
 
@@ -155,13 +155,13 @@ impl<F: Fn(Name) -> Option<Lmad>> Reader<F> {
         let apart = |step: &Poly| !matches!(step.as_constant(), Some(-1..=1));
         let point = self.index.and_then(|index| at.step(index));
         let along = point.as_ref().and_then(Poly::as_constant) == Some(1);
-        self.reads.along |= along;
-        self.reads.across |= point.as_ref().is_some_and(apart);
+        self.reads.contiguous |= along;
+        self.reads.strided |= point.as_ref().is_some_and(apart);
         if row || self.tasks > 0 {
             return;
         }
         let mut steps = self.counters.iter().rev().filter_map(|it| at.step(*it));
-        let turns = steps.find(|step| *step != Poly::default());
-        self.reads.columns |= along && turns.as_ref().is_some_and(apart);
+        let loop_step = steps.find(|step| *step != Poly::default());
+        self.reads.strided_in_loop |= along && loop_step.as_ref().is_some_and(apart);
     }
 }

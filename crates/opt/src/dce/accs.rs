@@ -5,7 +5,7 @@
 //! computes another live component from it. If it is dead, its values are removed from every
 //! update, and its neutral element from the operator.
 
-use super::ops::{Values, node_for, operator};
+use super::ops::{Values, operator, value_nodes};
 use super::{Graph, Live, retain};
 use crate::level::OptLevel;
 use ir::Name;
@@ -22,7 +22,7 @@ pub(super) fn histograms<L: OptLevel>(
     stm: u32,
     graph: &mut Graph,
 ) {
-    let nodes = node_for(values, stm, graph);
+    let nodes = value_nodes(values, stm, graph);
     let n_indices: usize = ops.iter().map(|op| op.shape.len()).sum();
     let (mut indices, mut rest) = nodes.split_at(n_indices);
     let mut pat = pat;
@@ -181,7 +181,7 @@ pub(super) fn sweep_with_acc<L: OptLevel>(
     let n = inputs.len();
     let keep: Vec<bool> = lambda.params[..n].iter().map(|token| live.name(token.name)).collect();
     let mut keep_pat: Vec<bool> = Vec::new();
-    let mut less = Less::default();
+    let mut less = RemoveComponents::default();
     for (i, (input, keep)) in inputs.iter_mut().zip(&keep).enumerate() {
         let k = input.arrays.len();
         let results = &pat[keep_pat.len()..keep_pat.len() + k];
@@ -220,9 +220,9 @@ pub(super) fn sweep_with_acc<L: OptLevel>(
 
 /// Removes components from the types and updates of accumulators, by their tokens.
 #[derive(Default)]
-struct Less(FxHashMap<Name, Vec<bool>>);
+struct RemoveComponents(FxHashMap<Name, Vec<bool>>);
 
-impl<L: OptLevel> VisitMut<L> for Less {
+impl<L: OptLevel> VisitMut<L> for RemoveComponents {
     fn stm(&mut self, stm: &mut Stm<L>) {
         if let Exp::Basic(BasicOp::UpdateAcc { values, .. }) = &mut stm.exp
             && let Some(Type::Acc { token, .. }) = stm.pat.first().map(|param| &param.ty)

@@ -22,7 +22,7 @@ pub(super) struct Values<'a> {
     pub(super) ret: &'a [Type],
 }
 
-pub(super) fn node_for(values: &Values<'_>, stm: u32, graph: &mut Graph) -> Vec<u32> {
+pub(super) fn value_nodes(values: &Values<'_>, stm: u32, graph: &mut Graph) -> Vec<u32> {
     let Values { results, ret } = values;
     let nodes: Vec<u32> = results.iter().map(|_| graph.node()).collect();
     for ((node, result), ty) in nodes.iter().zip(*results).zip(*ret) {
@@ -73,14 +73,14 @@ fn operators<L: OptLevel>(ops: &[Operator<L>], mut values: &[u32], stm: u32, gra
     nodes
 }
 
-fn fold_dependencies<L: OptLevel>(
+fn scan_reduce_dependencies<L: OptLevel>(
     values: &Values<'_>,
     folds: &ScanReduce<L>,
     pat: &[Param<L>],
     stm: u32,
     graph: &mut Graph,
 ) {
-    let nodes = node_for(values, stm, graph);
+    let nodes = value_nodes(values, stm, graph);
     let groups = folds.values(&nodes);
     let scanned = operators(&folds.scans, groups.scanned, stm, graph);
     let reduced = operators(&folds.reduces, groups.reduced, stm, graph);
@@ -92,7 +92,7 @@ fn fold_dependencies<L: OptLevel>(
         }
         graph.body(&post.body);
         let own = Values { results: &post.body.result, ret: &post.ret };
-        let after = node_for(&own, stm, graph);
+        let after = value_nodes(&own, stm, graph);
         for (param, node) in pat.iter().zip(reduced.iter().chain(&after)) {
             graph.need(param.name.0, *node);
         }
@@ -129,7 +129,7 @@ fn sweep_operators<L: OptLevel>(ops: &mut Vec<Operator<L>>, needed: &[bool], liv
     keep
 }
 
-fn sweep_folds<L: OptLevel>(
+fn sweep_scan_reduce<L: OptLevel>(
     results: &mut Vec<Atom>,
     ret: &mut Vec<Type>,
     folds: &mut ScanReduce<L>,
@@ -165,7 +165,7 @@ fn sweep_folds<L: OptLevel>(
 
 /// Appends a post lambda that follows no scan to the body, as a continuation of the mapped-out
 /// values. Returns true if it did.
-fn join_post<L: OptLevel>(body: &mut Body<L>, ret: &mut Vec<Type>, folds: &mut ScanReduce<L>) -> bool {
+fn append_post<L: OptLevel>(body: &mut Body<L>, ret: &mut Vec<Type>, folds: &mut ScanReduce<L>) -> bool {
     if !folds.scans.is_empty() {
         return false;
     }
@@ -187,7 +187,7 @@ fn join_post<L: OptLevel>(body: &mut Body<L>, ret: &mut Vec<Type>, folds: &mut S
 
 /// A flat map's arrays depend on the size, and each on its own value.
 fn flat_map<L: OptLevel>(values: &Values<'_>, pat: &[Param<L>], stm: u32, graph: &mut Graph) {
-    let nodes = node_for(values, stm, graph);
+    let nodes = value_nodes(values, stm, graph);
     if let Some(size) = nodes.first() {
         graph.need(stm, *size);
     }
@@ -214,7 +214,7 @@ fn consumed<L: OptLevel>(inputs: &[AccInput<L>]) -> usize {
 }
 
 impl OptLevel for Soacs {
-    const FLAT: bool = false;
+    const IS_FLATTENED: bool = false;
 
     fn operation(op: &Soac) -> OperationKind {
         OperationKind::of(op)
@@ -223,18 +223,18 @@ impl OptLevel for Soacs {
     fn dependencies(op: &Soac, pat: &[Param<Self>], stm: u32, graph: &mut Graph) {
         match op {
             Soac::Screma(Screma { width, inputs, map, scan_reduce: folds }) => {
-                bucket(*width, inputs, map, stm, graph);
+                input_dependencies(*width, inputs, map, stm, graph);
                 let values = Values { results: &map.body.result, ret: &map.ret };
-                fold_dependencies(&values, folds, pat, stm, graph);
+                scan_reduce_dependencies(&values, folds, pat, stm, graph);
             }
             Soac::Hist { width, inputs, map, ops } => {
-                bucket(*width, inputs, map, stm, graph);
+                input_dependencies(*width, inputs, map, stm, graph);
                 let values = Values { results: &map.body.result, ret: &map.ret };
                 histograms(&values, ops, pat, stm, graph);
             }
             Soac::WithAcc { inputs, lambda } => with_acc(inputs, lambda, pat, stm, true, graph),
             Soac::Stream { width, inputs, init, lambda } => {
-                bucket(*width, inputs, lambda, stm, graph);
+                input_dependencies(*width, inputs, lambda, stm, graph);
                 for atom in init {
                     graph.need_atom(stm, *atom);
                 }
@@ -244,7 +244,7 @@ impl OptLevel for Soacs {
                 }
             }
             Soac::FlatMap { width, inputs, lambda } => {
-                bucket(*width, inputs, lambda, stm, graph);
+                input_dependencies(*width, inputs, lambda, stm, graph);
                 let values = Values { results: &lambda.body.result, ret: &lambda.ret };
                 flat_map(&values, pat, stm, graph);
             }
@@ -270,18 +270,18 @@ impl OptLevel for Soacs {
     fn sweep(op: &mut Soac, pat: &mut Vec<Param<Self>>, live: &Live) {
         match op {
             Soac::Screma(Screma { width: _, inputs, map, scan_reduce: folds }) => {
-                sweep_folds(&mut map.body.result, &mut map.ret, folds, pat, live);
-                join_post(&mut map.body, &mut map.ret, folds);
-                sweep_bucket(inputs, map, live);
+                sweep_scan_reduce(&mut map.body.result, &mut map.ret, folds, pat, live);
+                append_post(&mut map.body, &mut map.ret, folds);
+                sweep_inputs(inputs, map, live);
             }
             Soac::Hist { width: _, inputs, map, ops } => {
                 sweep_histograms(&mut map.body.result, &mut map.ret, ops, pat, live);
-                sweep_bucket(inputs, map, live);
+                sweep_inputs(inputs, map, live);
             }
             Soac::WithAcc { inputs, lambda } => sweep_with_acc(inputs, lambda, pat, live),
             Soac::FlatMap { width: _, inputs, lambda } => {
                 sweep_flat_map(&mut lambda.body.result, &mut lambda.ret, pat, live);
-                sweep_bucket(inputs, lambda, live);
+                sweep_inputs(inputs, lambda, live);
             }
             Soac::Stream { lambda, .. } | Soac::Jvp { lambda, .. } | Soac::Vjp { lambda, .. } => {
                 live.sweep(&mut lambda.body);
@@ -295,7 +295,7 @@ impl OptLevel for Soacs {
 }
 
 /// Adds the width, the inputs and the parameters bound to their rows.
-fn bucket(width: ir::Dim, inputs: &[ir::Name], map: &Lambda<Soacs>, stm: u32, graph: &mut Graph) {
+fn input_dependencies(width: ir::Dim, inputs: &[ir::Name], map: &Lambda<Soacs>, stm: u32, graph: &mut Graph) {
     if let Some(width) = width.atom() {
         graph.need_atom(stm, width);
     }
@@ -317,7 +317,7 @@ fn whole_results(lambda: &Lambda<Soacs>, stm: u32, graph: &mut Graph) {
     }
 }
 
-fn sweep_bucket(inputs: &mut Vec<ir::Name>, map: &mut Lambda<Soacs>, live: &Live) {
+fn sweep_inputs(inputs: &mut Vec<ir::Name>, map: &mut Lambda<Soacs>, live: &Live) {
     let keep: Vec<bool> = map.params.iter().map(|p| live.name(p.name)).collect();
     retain(inputs, &keep);
     retain(&mut map.params, &keep);
@@ -336,7 +336,7 @@ fn seg_dependencies<L: OptLevel>(op: &SegOp<L>, pat: &[Param<L>], stm: u32, grap
             graph.body(body);
             let values = Values { results: &body.result, ret };
             match kind {
-                SegKind::ScanReduce(folds) => fold_dependencies(&values, folds, pat, stm, graph),
+                SegKind::ScanReduce(folds) => scan_reduce_dependencies(&values, folds, pat, stm, graph),
                 SegKind::Hist(ops) => histograms(&values, ops, pat, stm, graph),
                 SegKind::FlatMap => flat_map(&values, pat, stm, graph),
             }
@@ -351,8 +351,8 @@ fn seg_sweep<L: OptLevel>(op: &mut SegOp<L>, pat: &mut Vec<Param<L>>, live: &Liv
         SegOp::Seg(Seg { level: _, space: _, kind, body, ret, decomp, identity_predicate: _ }) => {
             match kind {
                 SegKind::ScanReduce(folds) => {
-                    sweep_folds(&mut body.result, ret, folds, pat, live);
-                    if join_post(body, ret, folds) && folds.is_map() {
+                    sweep_scan_reduce(&mut body.result, ret, folds, pat, live);
+                    if append_post(body, ret, folds) && folds.is_map() {
                         // Iterations of a map are independent of each other.
                         (decomp.width, decomp.accumulators, decomp.scan_block) = (1, 1, 1);
                     }
@@ -367,7 +367,7 @@ fn seg_sweep<L: OptLevel>(op: &mut SegOp<L>, pat: &mut Vec<Param<L>>, live: &Liv
 }
 
 impl OptLevel for Segs {
-    const FLAT: bool = true;
+    const IS_FLATTENED: bool = true;
 
     fn operation(op: &SegOp<Self>) -> OperationKind {
         OperationKind::of_segop(op)

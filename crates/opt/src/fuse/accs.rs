@@ -53,7 +53,7 @@ impl Fuser<'_> {
     /// Moves a map or scan into the `withacc` if only combinators inside read it (for a scan, only
     /// one), or a map that has other readers too, whose results are then returned from the
     /// `withacc`. Returns false if there is none.
-    pub(super) fn sink(&mut self, graph: &mut Graph, id: usize) -> bool {
+    pub(super) fn sink_into_withacc(&mut self, graph: &mut Graph, id: usize) -> bool {
         let Some((producer, at)) = self.for_sinking(graph, id) else {
             return false;
         };
@@ -120,7 +120,7 @@ impl Fuser<'_> {
                 };
                 let here = || merge::is_map(producer) && self.all_in(lambda, &producer.pat);
                 let beside = || {
-                    self.phase == Phase::Beside
+                    self.phase == Phase::Horizontal
                         && merge::is_map(producer)
                         && reads_only(whole, inner, &producer.pat)
                 };
@@ -129,7 +129,7 @@ impl Fuser<'_> {
                     && !merge::passes_accumulators(producer)
                     && merge::possible(producer, inner, &|_| false).is_ok()
                     && (alone() || here() || beside())
-                    && self.may_unite(graph, from, id).is_ok()
+                    && self.may_merge(graph, from, id).is_ok()
                 {
                     return Some((from, at));
                 }
@@ -140,7 +140,7 @@ impl Fuser<'_> {
 }
 
 /// The tokens of accumulators whose operator rounds.
-pub(super) fn rounding(function: &Function<Soacs>) -> FxHashSet<Name> {
+pub(super) fn rounding_tokens(function: &Function<Soacs>) -> FxHashSet<Name> {
     struct Tokens(FxHashSet<Name>);
     impl Visit<Soacs> for Tokens {
         fn exp(&mut self, exp: &Exp<Soacs>) {
@@ -186,7 +186,7 @@ impl Visit<Soacs> for Count<'_> {
 
 /// Checks that two `withacc`s, or two histograms, read the same array and can be fused
 /// horizontally.
-pub(super) fn beside(one: &Stm<Soacs>, other: &Stm<Soacs>) -> Result<(), NotFused> {
+pub(super) fn may_fuse_horizontally(one: &Stm<Soacs>, other: &Stm<Soacs>) -> Result<(), NotFused> {
     let widths = |stm: &Stm<Soacs>| -> Vec<(Dim, Vec<Name>)> {
         match &stm.exp {
             Exp::Op(Soac::Hist { width, inputs, .. }) => vec![(*width, inputs.clone())],
@@ -198,7 +198,7 @@ pub(super) fn beside(one: &Stm<Soacs>, other: &Stm<Soacs>) -> Result<(), NotFuse
         }
     };
     if let (Exp::Op(Soac::Hist { ops: a, .. }), Exp::Op(Soac::Hist { ops: b, .. })) = (&one.exp, &other.exp)
-        && merge::in_turn(a) != merge::in_turn(b)
+        && merge::updates_sequentially(a) != merge::updates_sequentially(b)
     {
         return Err(NotFused::ArrayOperator);
     }
@@ -221,7 +221,7 @@ fn over_accumulators(stm: &Stm<Soacs>) -> Option<(Dim, Vec<Name>)> {
 }
 
 /// Merges two `withacc`s, or two histograms.
-pub(super) fn unite(one: Stm<Soacs>, other: Stm<Soacs>) -> Stm<Soacs> {
+pub(super) fn merge(one: Stm<Soacs>, other: Stm<Soacs>) -> Stm<Soacs> {
     let aux = merge::merge_aux(&one.aux, other.aux);
     let (mut pat, mut behind) = (one.pat, other.pat);
     let exp = match (one.exp, other.exp) {

@@ -32,11 +32,11 @@ struct Node {
     reads: Vec<usize>,
     consumes: Vec<usize>,
     /// The nodes that must stay after this one. They may be part of others by now.
-    after: Vec<usize>,
+    successors: Vec<usize>,
     /// The node's position in the order.
-    at: usize,
+    position: usize,
     /// The node into which this one was merged.
-    part_of: Option<usize>,
+    merged_into: Option<usize>,
 }
 
 /// The graph of one body.
@@ -96,9 +96,9 @@ impl Graph {
                 needs,
                 reads,
                 consumes,
-                after: Vec::new(),
-                at,
-                part_of: None,
+                successors: Vec::new(),
+                position: at,
+                merged_into: None,
             });
         }
         graph
@@ -106,7 +106,7 @@ impl Graph {
 
     /// Adds an edge to the node that was added last.
     fn add_edge(&mut self, from: usize, to: usize) {
-        let after = &mut self.nodes[from].after;
+        let after = &mut self.nodes[from].successors;
         if after.last() != Some(&to) {
             after.push(to);
         }
@@ -124,7 +124,7 @@ impl Graph {
     /// The node that contains a node by now.
     pub(super) fn find(&self, id: usize) -> usize {
         let mut id = id;
-        while let Some(whole) = self.nodes[id].part_of {
+        while let Some(whole) = self.nodes[id].merged_into {
             id = whole;
         }
         id
@@ -137,12 +137,12 @@ impl Graph {
 
     /// Returns true if the node is not part of another.
     pub(super) fn is_whole(&self, id: usize) -> bool {
-        self.nodes[id].part_of.is_none()
+        self.nodes[id].merged_into.is_none()
     }
 
     /// The node's position in the order.
-    pub(super) fn place(&self, id: usize) -> usize {
-        self.nodes[id].at
+    pub(super) fn position(&self, id: usize) -> usize {
+        self.nodes[id].position
     }
 
     /// The combinator of the node.
@@ -174,12 +174,12 @@ impl Graph {
 
     /// Returns true if an edge requires the node to stay after the other one.
     pub(super) fn depends(&self, id: usize, on: usize) -> bool {
-        self.nodes[on].after.iter().any(|next| self.find(*next) == id)
+        self.nodes[on].successors.iter().any(|next| self.find(*next) == id)
     }
 
     /// Returns true if no path between the two nodes leads through a third.
-    pub(super) fn apart_from_others(&self, first: usize, second: usize) -> bool {
-        self.behind(first, second).is_some()
+    pub(super) fn no_path_through_others(&self, first: usize, second: usize) -> bool {
+        self.successors_between(first, second).is_some()
     }
 
     /// For each node, the largest number of counted statements on a path to it. No path leads from
@@ -189,7 +189,7 @@ impl Graph {
         let mut levels = vec![0; self.nodes.len()];
         for id in &self.order {
             let level = levels[*id] + u32::from(self.stm(*id).is_some_and(&counts));
-            for next in &self.nodes[*id].after {
+            for next in &self.nodes[*id].successors {
                 let next = self.find(*next);
                 if next != *id {
                     levels[next] = level.max(levels[next]);
@@ -200,23 +200,23 @@ impl Graph {
     }
 
     /// Returns true if a path leads from a node to a later one.
-    pub(super) fn leads(&self, from: usize, to: usize) -> bool {
-        self.depends(to, from) || !self.apart_from_others(from, to)
+    pub(super) fn has_path(&self, from: usize, to: usize) -> bool {
+        self.depends(to, from) || !self.no_path_through_others(from, to)
     }
 
     /// The nodes between the two that must stay after the first. `None` if the second must stay
     /// after one of them.
-    fn behind(&self, first: usize, second: usize) -> Option<FxHashSet<usize>> {
-        let end = self.nodes[second].at;
+    fn successors_between(&self, first: usize, second: usize) -> Option<FxHashSet<usize>> {
+        let end = self.nodes[second].position;
         let mut found: FxHashSet<usize> = FxHashSet::default();
         let mut open: Vec<usize> = vec![first];
         while let Some(id) = open.pop() {
-            for next in &self.nodes[id].after {
+            for next in &self.nodes[id].successors {
                 let next = self.find(*next);
                 if next == second && id != first {
                     return None;
                 }
-                if next != id && self.nodes[next].at < end && found.insert(next) {
+                if next != id && self.nodes[next].position < end && found.insert(next) {
                     open.push(next);
                 }
             }
@@ -227,9 +227,9 @@ impl Graph {
 
     /// Merges the first node into the second and replaces its statements. No path may lead through
     /// a third node.
-    pub(super) fn unite(&mut self, first: usize, second: usize, stms: Vec<Stm<Soacs>>) {
-        let aside = self.behind(first, second).unwrap_or_default();
-        let (from, to) = (self.nodes[first].at, self.nodes[second].at);
+    pub(super) fn merge(&mut self, first: usize, second: usize, stms: Vec<Stm<Soacs>>) {
+        let aside = self.successors_between(first, second).unwrap_or_default();
+        let (from, to) = (self.nodes[first].position, self.nodes[second].position);
         let window: Vec<usize> = self.order[from..=to].to_vec();
         let stays = |id: &&usize| **id != first && **id != second && !aside.contains(*id);
         let mut order: Vec<usize> = window.iter().filter(stays).copied().collect();
@@ -239,18 +239,18 @@ impl Graph {
         order.push(first);
         for (at, id) in (from..).zip(&order) {
             self.order[at] = *id;
-            self.nodes[*id].at = at;
+            self.nodes[*id].position = at;
         }
         let part = &mut self.nodes[first];
         part.stms.clear();
-        part.part_of = Some(second);
-        let after = std::mem::take(&mut part.after);
+        part.merged_into = Some(second);
+        let after = std::mem::take(&mut part.successors);
         let needs = std::mem::take(&mut part.needs);
         let reads = std::mem::take(&mut part.reads);
         let consumes = std::mem::take(&mut part.consumes);
         let whole = &mut self.nodes[second];
         whole.stms = stms;
-        whole.after = join(std::mem::take(&mut whole.after), after);
+        whole.successors = join(std::mem::take(&mut whole.successors), after);
         whole.needs.inside.extend(needs.inside);
         whole.needs.consumed.extend(needs.consumed);
         whole.reads.extend(reads);
@@ -260,13 +260,13 @@ impl Graph {
     /// As [`Graph::unite`], where the first statement is moved into a lambda of the second: the
     /// arrays that it reads become dependencies of the inside.
     pub(super) fn sink(&mut self, first: usize, second: usize, stms: Vec<Stm<Soacs>>, read: &[Name]) {
-        self.unite(first, second, stms);
+        self.merge(first, second, stms);
         self.nodes[second].needs.inside.extend(read);
     }
 
     /// The direct successors of a node, each once.
-    pub(super) fn behind_at_once(&self, id: usize) -> Vec<usize> {
-        let after = &self.nodes[id].after;
+    pub(super) fn direct_successors(&self, id: usize) -> Vec<usize> {
+        let after = &self.nodes[id].successors;
         distinct(after.iter().map(|next| self.find(*next)).collect())
     }
 
@@ -284,16 +284,16 @@ impl Graph {
         node.needs.inside.retain(|name| !dropped.contains(name));
         node.needs.inside.extend(used);
         if !dropped.is_empty() {
-            let mut after = std::mem::take(&mut self.nodes[old].after);
+            let mut after = std::mem::take(&mut self.nodes[old].successors);
             after.retain(|next| self.find(*next) != id);
-            self.nodes[old].after = after;
+            self.nodes[old].successors = after;
         }
         self.add_edge(new, id);
     }
 
     /// Inserts a statement, which only this node depends on, before the node. Returns its node.
     pub(super) fn insert_before(&mut self, id: usize, stm: Stm<Soacs>) -> usize {
-        let (new, at) = (self.nodes.len(), self.nodes[id].at);
+        let (new, at) = (self.nodes.len(), self.nodes[id].position);
         ir::walk::used_names(&stm.exp, |name| {
             if let Some(from) = self.binder(name) {
                 self.add_edge(from, new);
@@ -304,9 +304,9 @@ impl Graph {
             needs: Needs::default(),
             reads: Vec::new(),
             consumes: Vec::new(),
-            after: vec![id],
-            at,
-            part_of: None,
+            successors: vec![id],
+            position: at,
+            merged_into: None,
             stms: vec![stm],
         });
         self.put(at, new);
@@ -316,18 +316,18 @@ impl Graph {
     /// Inserts a statement that renames the node's results after the node. The node's successors
     /// become successors of that statement too.
     pub(super) fn insert_behind(&mut self, id: usize, stm: Stm<Soacs>) {
-        let (new, at) = (self.nodes.len(), self.nodes[id].at + 1);
+        let (new, at) = (self.nodes.len(), self.nodes[id].position + 1);
         self.binders.extend(stm.pat.iter().map(|param| (param.name, new)));
         self.nodes.push(Node {
             needs: Needs::default(),
             reads: Vec::new(),
             consumes: Vec::new(),
-            after: self.nodes[id].after.clone(),
-            at,
-            part_of: None,
+            successors: self.nodes[id].successors.clone(),
+            position: at,
+            merged_into: None,
             stms: vec![stm],
         });
-        self.nodes[id].after.push(new);
+        self.nodes[id].successors.push(new);
         self.put(at, new);
     }
 
@@ -349,7 +349,7 @@ impl Graph {
     fn put(&mut self, at: usize, id: usize) {
         self.order.insert(at, id);
         for (at, id) in self.order.iter().enumerate().skip(at) {
-            self.nodes[*id].at = at;
+            self.nodes[*id].position = at;
         }
     }
 

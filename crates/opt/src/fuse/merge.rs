@@ -46,7 +46,7 @@ pub(super) fn reduced(stm: &Stm<Soacs>) -> usize {
 }
 
 /// Returns true if this would fuse a map into a reduction whose mapped-out results it reads.
-pub(super) fn is_beside(producer: &Stm<Soacs>, consumer: &Stm<Soacs>) -> bool {
+pub(super) fn fuses_map_into_reduction(producer: &Stm<Soacs>, consumer: &Stm<Soacs>) -> bool {
     matches!(&producer.exp, Exp::Op(Soac::Screma(screma)) if !screma.scan_reduce.reduces.is_empty())
         && is_map(consumer)
 }
@@ -75,7 +75,7 @@ fn reads_scanned(producer: &Stm<Soacs>, folds: &ScanReduce<Soacs>, inputs: &[Nam
 
 /// Returns true if a histogram updates its bins one after another because they are arrays: its map
 /// runs on one worker.
-pub(super) fn in_turn(ops: &[HistOp<Soacs>]) -> bool {
+pub(super) fn updates_sequentially(ops: &[HistOp<Soacs>]) -> bool {
     !ops.iter().all(|op| op.op.is_scalar())
 }
 
@@ -92,7 +92,7 @@ pub(super) fn is_cheap(map: &Lambda<Soacs>) -> bool {
 
 /// The way to fuse two independent combinators horizontally, and true if the second acts as the
 /// producer.
-pub(super) fn beside(one: &Stm<Soacs>, other: &Stm<Soacs>) -> Result<(Way, bool), NotFused> {
+pub(super) fn horizontal(one: &Stm<Soacs>, other: &Stm<Soacs>) -> Result<(Position, bool), NotFused> {
     let (Exp::Op(Soac::Screma(p)), Exp::Op(Soac::Screma(c))) = (&one.exp, &other.exp) else {
         return Err(NotFused::ReadsOtherElements);
     };
@@ -103,35 +103,35 @@ pub(super) fn beside(one: &Stm<Soacs>, other: &Stm<Soacs>) -> Result<(Way, bool)
     let to_scan = |stm: &Stm<Soacs>, screma: &Screma, scan_first: bool| {
         if screma.scan_reduce.is_map() {
             let scalars = !passes_accumulators(stm) || reads_scalars(&screma.map);
-            let way = (Way::AfterScan, !scan_first);
+            let way = (Position::InPost, !scan_first);
             return if scalars { Ok(way) } else { Err(NotFused::ArraysAfterScan) };
         }
         if is_cheap(&screma.map) && !passes_accumulators(stm) {
-            Ok((Way::InMap, scan_first))
+            Ok((Position::InMap, scan_first))
         } else {
             Err(NotFused::ScanAndReduction)
         }
     };
     match (p.scan_reduce.scans.is_empty(), c.scan_reduce.scans.is_empty()) {
-        (true, true) => Ok((Way::InMap, false)),
+        (true, true) => Ok((Position::InMap, false)),
         (false, true) => to_scan(other, c, true),
         (true, false) => to_scan(one, p, false),
         (false, false) if passes_accumulators(one) || passes_accumulators(other) => {
             Err(NotFused::Accumulators)
         }
-        (false, false) if p.scan_reduce.post.is_none() => Ok((Way::InMap, false)),
-        (false, false) if c.scan_reduce.post.is_none() => Ok((Way::InMap, true)),
+        (false, false) if p.scan_reduce.post.is_none() => Ok((Position::InMap, false)),
+        (false, false) if c.scan_reduce.post.is_none() => Ok((Position::InMap, true)),
         (false, false) => Err(NotFused::ScanAndReduction),
     }
 }
 
 /// The position of the consumer's lambda.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Way {
+pub(super) enum Position {
     /// After the producer's lambda, in the map.
     InMap,
     /// After the producer's scans, in the `post` lambda.
-    AfterScan,
+    InPost,
 }
 
 /// The way to fuse the producer into the consumer, which reads its results only element by element.
@@ -140,7 +140,7 @@ pub(super) fn possible(
     producer: &Stm<Soacs>,
     consumer: &Stm<Soacs>,
     kept: &dyn Fn(Name) -> bool,
-) -> Result<Way, NotFused> {
+) -> Result<Position, NotFused> {
     let Exp::Op(Soac::Screma(Screma { width, inputs: _, map, scan_reduce: folds })) = &producer.exp else {
         return Err(NotFused::ReadsOtherElements);
     };
@@ -153,8 +153,8 @@ pub(super) fn possible(
             or(width == other, NotFused::Widths)?;
             let all_read = producer.pat.iter().all(|param| !kept(param.name));
             or(is_map(producer) && all_read, NotFused::Histogram)?;
-            or(!in_turn(ops) || is_cheap(map), NotFused::ArrayOperator)?;
-            Ok(Way::InMap)
+            or(!updates_sequentially(ops) || is_cheap(map), NotFused::ArrayOperator)?;
+            Ok(Position::InMap)
         }
         Exp::Op(Soac::Screma(Screma { width: other, inputs, map: own_map, scan_reduce: own })) => {
             or(width == other, NotFused::Widths)?;
@@ -166,13 +166,13 @@ pub(super) fn possible(
                 or(own.is_map(), NotFused::ScanAndReduction)?;
                 let scalars = !passes_accumulators(consumer) || reads_scalars(own_map);
                 or(scalars, NotFused::ArraysAfterScan)?;
-                return Ok(Way::AfterScan);
+                return Ok(Position::InPost);
             }
             // Scans compute their maps twice, reductions do not.
             let dearer = !folds.reduces.is_empty() && !own.scans.is_empty();
             let dearer = dearer && folds.scans.is_empty();
             or(folds.post.is_none() && !dearer, NotFused::ScanAndReduction)?;
-            Ok(Way::InMap)
+            Ok(Position::InMap)
         }
         Exp::Basic(_) | Exp::If { .. } | Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_) => {
             Err(NotFused::ReadsOtherElements)
@@ -182,7 +182,7 @@ pub(super) fn possible(
 
 /// Fuses the producer and the consumer in a way that is [`possible`].
 pub(super) fn merge(
-    way: Way,
+    way: Position,
     producer: Stm<Soacs>,
     consumer: Stm<Soacs>,
     kept: &dyn Fn(Name) -> bool,
@@ -206,8 +206,8 @@ pub(super) fn merge(
         }
         Exp::Op(Soac::Screma(c)) => {
             let (pat, fused) = match way {
-                Way::AfterScan => after_scan(p, pat_p, c, consumer.pat, kept, &aux, names, types),
-                Way::InMap => in_map(p, pat_p, c, consumer.pat, kept, &aux, names, types),
+                Position::InPost => after_scan(p, pat_p, c, consumer.pat, kept, &aux, names, types),
+                Position::InMap => in_map(p, pat_p, c, consumer.pat, kept, &aux, names, types),
             };
             let exp = Exp::Op(Soac::Screma(fused));
             Stm { pat, aux, exp }

@@ -18,7 +18,7 @@ use ir::{Name, NameTable, Soacs, TypeEnv};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The largest number of statements before an inner map that are moved into it.
-pub(super) const FEW: usize = 4;
+pub(super) const MAX_PRELUDE: usize = 4;
 
 /// A nest of maps, each the last statement of the one around it. The other statements compute a few
 /// scalars and are moved into the innermost map.
@@ -83,7 +83,7 @@ impl Nest {
                 break;
             }
             let (stm, before) = body.stms.split_last()?;
-            if before.len() > FEW || !before.iter().all(is_scalar) {
+            if before.len() > MAX_PRELUDE || !before.iter().all(is_cheap_scalar) {
                 return None;
             }
             first.extend_from_slice(before);
@@ -220,7 +220,7 @@ impl Nest {
 }
 
 /// Returns true if a statement computes a scalar at almost no cost.
-pub(super) fn is_scalar(stm: &Stm<Soacs>) -> bool {
+pub(super) fn is_cheap_scalar(stm: &Stm<Soacs>) -> bool {
     let scalars = stm.pat.iter().all(|param| param.ty.is_prim());
     scalars && matches!(&stm.exp, Exp::Basic(op) if !matches!(op, BasicOp::Math(..) | BasicOp::Index { .. }))
 }

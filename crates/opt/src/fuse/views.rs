@@ -11,9 +11,9 @@
 //! only, so that nothing is computed twice. Supported views: permutations, coercions of sizes,
 //! splits of the outer dimension, and slices (elements outside of a slice are no longer computed).
 
-use super::change::{Change, alike, view_type, viewed};
 use super::graph::{Graph, inputs};
 use super::nest::{Nest, Read, fresh};
+use super::view_change::{IndexSpaceChange, alike, view_type, viewed};
 use super::{Fuser, is_slice};
 use crate::simplify::add_certs;
 use ir::soac::Soac;
@@ -25,7 +25,7 @@ use prim::{BinOp, PrimType, Scalar};
 impl Fuser<'_> {
     /// Moves a view, through which the node reads a producer, to the producer's inputs. Returns
     /// false if there is none.
-    pub(super) fn pull(&mut self, graph: &mut Graph, id: usize) -> bool {
+    pub(super) fn push_view_to_inputs(&mut self, graph: &mut Graph, id: usize) -> bool {
         let Some(stm) = graph.stm(id) else {
             return false;
         };
@@ -44,7 +44,7 @@ impl Fuser<'_> {
             let of_map = self.change(graph, id).is_some_and(|(array, change)| {
                 let producer = graph.binder(array).and_then(|id| graph.stm(id));
                 let map = producer.is_some_and(|stm| matches!(stm.exp, Exp::Op(Soac::Screma(_))));
-                map && matches!(change, Change::Slices(_))
+                map && matches!(change, IndexSpaceChange::Slices(_))
             });
             if let Some(result) = result.filter(|_| of_map && graph.is_whole(id)) {
                 self.fused |= self.pull_input(graph, usize::MAX, result).is_some();
@@ -75,13 +75,13 @@ impl Fuser<'_> {
                 matches!(op, Some(Exp::Basic(op)) if alike(op, wanted) && viewed(op) == Some(param.name))
             };
             let once = self.uses[param.name.index()] == 1;
-            views.push(graph.behind_at_once(producer).into_iter().find(|v| once && same(v))?);
+            views.push(graph.direct_successors(producer).into_iter().find(|v| once && same(v))?);
         }
-        let last = *views.iter().max_by_key(|view| graph.place(**view))?;
+        let last = *views.iter().max_by_key(|view| graph.position(**view))?;
         let nest = Nest::of(screma, change.depth())?;
-        let alone = std::iter::once(&producer)
-            .chain(&views)
-            .all(|node| *node == last || graph.apart_from_others(*node, last) && !graph.collide(*node, last));
+        let alone = std::iter::once(&producer).chain(&views).all(|node| {
+            *node == last || graph.no_path_through_others(*node, last) && !graph.collide(*node, last)
+        });
         if !alone || !self.fuel.take() {
             return None;
         }
@@ -95,9 +95,9 @@ impl Fuser<'_> {
         }
         let (made, before) = self.changed(graph, nest, &change, pat, aux)?;
         for view in views.iter().filter(|view| **view != last) {
-            graph.unite(*view, last, Vec::new());
+            graph.merge(*view, last, Vec::new());
         }
-        graph.unite(producer, last, vec![made]);
+        graph.merge(producer, last, vec![made]);
         for stm in before {
             graph.insert_before(last, stm);
         }
@@ -106,7 +106,7 @@ impl Fuser<'_> {
 
     /// If the node is a map over a flattened result of a nest of maps, gives the map the nest's
     /// dimensions. Returns false if it is not.
-    pub(super) fn push(&mut self, graph: &mut Graph, id: usize) -> bool {
+    pub(super) fn unflatten_map(&mut self, graph: &mut Graph, id: usize) -> bool {
         let Some(stm) = graph.stm(id) else {
             return false;
         };
@@ -137,7 +137,7 @@ impl Fuser<'_> {
             return None;
         };
         let nest = Nest::of(screma, 1)?;
-        if !graph.apart_from_others(view, id) || !self.fuel.take() {
+        if !graph.no_path_through_others(view, id) || !self.fuel.take() {
             return None;
         }
         let (own, aux) = (stm.pat.clone(), stm.aux.clone());
@@ -147,7 +147,7 @@ impl Fuser<'_> {
             pat.push(fresh(&hint, param.ty.clone(), self.names, &mut self.types));
         }
         let whole = aux.clone();
-        let (made, before) = self.changed(graph, nest, &Change::Split(parts), pat, aux)?;
+        let (made, before) = self.changed(graph, nest, &IndexSpaceChange::Split(parts), pat, aux)?;
         let renamed: Vec<Stm<Soacs>> = own
             .into_iter()
             .zip(&made.pat)
@@ -170,12 +170,12 @@ impl Fuser<'_> {
         Some(())
     }
 
-    fn change(&self, graph: &Graph, view: usize) -> Option<(Name, Change)> {
+    fn change(&self, graph: &Graph, view: usize) -> Option<(Name, IndexSpaceChange)> {
         let Exp::Basic(op) = &graph.stm(view)?.exp else {
             return None;
         };
         let array = viewed(op)?;
-        Some((array, Change::of(op, self.types.type_of(array))?))
+        Some((array, IndexSpaceChange::of(op, self.types.type_of(array))?))
     }
 
     /// The nest after a change, and the views that it reads.
@@ -183,20 +183,27 @@ impl Fuser<'_> {
         &mut self,
         graph: &Graph,
         mut nest: Nest,
-        change: &Change,
+        change: &IndexSpaceChange,
         pat: Vec<Param<Soacs>>,
         aux: Aux,
     ) -> Option<(Stm<Soacs>, Vec<Stm<Soacs>>)> {
         let mut before: Vec<Stm<Soacs>> = Vec::new();
         let mut reads: Vec<Read> = Vec::with_capacity(nest.reads.len());
         for mut read in std::mem::take(&mut nest.reads) {
-            if let Change::Split(parts) = change
-                && let Some(counted) = self.counted(graph, &read)
+            if let IndexSpaceChange::Split(parts) = change
+                && let Some(counted) = self.iota_of(graph, &read)
             {
                 let [n, m] = parts.as_slice() else {
                     return None;
                 };
-                reads.extend(self.recount(read.param, counted, [*n, *m], &mut nest, &mut before, &aux));
+                reads.extend(self.two_level_iota(
+                    read.param,
+                    counted,
+                    [*n, *m],
+                    &mut nest,
+                    &mut before,
+                    &aux,
+                ));
                 continue;
             }
             let dims = self.types.type_of(read.array).shape().to_vec();
@@ -221,7 +228,7 @@ impl Fuser<'_> {
     }
 
     /// The start and stride, if the array read is an `iota`.
-    fn counted(&self, graph: &Graph, read: &Read) -> Option<(Atom, Atom)> {
+    fn iota_of(&self, graph: &Graph, read: &Read) -> Option<(Atom, Atom)> {
         let stm = graph.binder(read.array).and_then(|id| graph.stm(id))?;
         if let Exp::Basic(BasicOp::Iota { ty: PrimType::I64, start, stride, .. }) = &stm.exp {
             Some((*start, *stride))
@@ -231,7 +238,7 @@ impl Fuser<'_> {
     }
 
     /// Builds an `iota` over two levels: `start + (i * m + j) * stride`.
-    fn recount(
+    fn two_level_iota(
         &mut self,
         param: Param<Soacs>,
         (start, stride): (Atom, Atom),

@@ -21,14 +21,14 @@ const ELEMENTS: u64 = 1 << 16;
 
 /// The constants that may be computed speculatively. Functions are added callees first.
 #[derive(Default)]
-pub(super) struct Sure(FxHashSet<FunName>);
+pub(super) struct Speculable(FxHashSet<FunName>);
 
-impl Sure {
+impl Speculable {
     /// Adds the function if it is such a constant.
     pub(super) fn learn<L: Level>(&mut self, function: &Function<L>) {
-        let mut quiet = Quiet { sure: self, holds: function.kind == FunKind::Constant };
+        let mut quiet = IsSpeculable { sure: self, result: function.kind == FunKind::Constant };
         Visit::<L>::body(&mut quiet, &function.body);
-        if quiet.holds {
+        if quiet.result {
             self.0.insert(function.name.clone());
         }
     }
@@ -41,28 +41,28 @@ impl Sure {
         let mut hoist = Hoist {
             sure: self,
             fuel,
-            lands: true,
+            accepts_calls: true,
             called: FxHashMap::default(),
             order: Vec::new(),
-            leaving: Vec::new(),
-            twins: Substitution::default(),
+            hoisted: Vec::new(),
+            replacements: Substitution::default(),
         };
         VisitMut::<L>::body(&mut hoist, &mut function.body);
-        let twins = hoist.twins;
+        let twins = hoist.replacements;
         substitute_body(&mut function.body, &twins);
     }
 }
 
 /// Checks that a body cannot fail, accesses no array out of bounds, terminates and computes no
 /// large array.
-struct Quiet<'a> {
-    sure: &'a Sure,
-    holds: bool,
+struct IsSpeculable<'a> {
+    sure: &'a Speculable,
+    result: bool,
 }
 
-impl<L: Level> Visit<L> for Quiet<'_> {
+impl<L: Level> Visit<L> for IsSpeculable<'_> {
     fn stm(&mut self, stm: &Stm<L>) {
-        self.holds &= stm.pat.iter().all(|param| {
+        self.result &= stm.pat.iter().all(|param| {
             let sizes = param.ty.shape().iter().map(|dim| match dim {
                 Dim::Const(n) => u64::try_from(*n).ok(),
                 Dim::Var(_) | Dim::Ext(_) => None,
@@ -70,7 +70,7 @@ impl<L: Level> Visit<L> for Quiet<'_> {
             let elements = sizes.into_iter().try_fold(1u64, |all, n| all.checked_mul(n?));
             elements.is_some_and(|elements| elements <= ELEMENTS)
         });
-        self.holds &= match &stm.exp {
+        self.result &= match &stm.exp {
             Exp::Basic(op @ BasicOp::Binary(..)) => is_total(op),
             Exp::Basic(
                 BasicOp::Assert { .. }
@@ -83,30 +83,30 @@ impl<L: Level> Visit<L> for Quiet<'_> {
             Exp::Apply { fun, .. } => self.sure.0.contains(fun),
             Exp::Basic(_) | Exp::If { .. } | Exp::Loop { .. } | Exp::Op(_) => true,
         };
-        if self.holds {
+        if self.result {
             self.walk_stm(stm);
         }
     }
 }
 
 struct Hoist<'a, L: Level> {
-    sure: &'a Sure,
+    sure: &'a Speculable,
     fuel: &'a mut Fuel,
     /// True if calls may be placed in the next body.
-    lands: bool,
+    accepts_calls: bool,
     /// The results of the calls in scope, by function.
     called: FxHashMap<FunName, Vec<Name>>,
     /// The functions in `called`, in the order of the calls.
     order: Vec<FunName>,
     /// Calls to place before the current statement of the nearest body that accepts them.
-    leaving: Vec<Stm<L>>,
+    hoisted: Vec<Stm<L>>,
     /// Replacements for the results of removed calls.
-    twins: Substitution,
+    replacements: Substitution,
 }
 
 impl<L: Level> Hoist<'_, L> {
     /// Returns true if a statement calls a constant that may be computed speculatively.
-    fn is_sure(&self, stm: &Stm<L>) -> bool {
+    fn is_speculable(&self, stm: &Stm<L>) -> bool {
         let certain = stm.aux.certs.is_empty();
         matches!(&stm.exp, Exp::Apply { fun, .. } if certain && self.sure.0.contains(fun))
     }
@@ -120,7 +120,7 @@ impl<L: Level> Hoist<'_, L> {
         if let Some(known) = self.called.get(fun)
             && self.fuel.take()
         {
-            self.twins.extend(own.zip(known.iter().copied().map(Atom::Var)));
+            self.replacements.extend(own.zip(known.iter().copied().map(Atom::Var)));
             return None;
         }
         let leaves = !lands && self.fuel.take();
@@ -129,7 +129,7 @@ impl<L: Level> Hoist<'_, L> {
             self.order.push(fun.clone());
         }
         if leaves {
-            self.leaving.push(stm);
+            self.hoisted.push(stm);
             return None;
         }
         Some(stm)
@@ -137,14 +137,14 @@ impl<L: Level> Hoist<'_, L> {
 
     /// Processes an arm of a conditional, which accepts hoisted calls.
     fn arm(&mut self, arm: &mut Body<L>) {
-        let leaving = std::mem::take(&mut self.leaving);
+        let leaving = std::mem::take(&mut self.hoisted);
         let around = self.order.len();
-        self.lands = true;
+        self.accepts_calls = true;
         self.body(arm);
         for fun in self.order.drain(around..) {
             self.called.remove(&fun);
         }
-        self.leaving = leaving;
+        self.hoisted = leaving;
     }
 }
 
@@ -160,17 +160,17 @@ impl<L: Level> VisitMut<L> for Hoist<'_, L> {
 
     fn body(&mut self, body: &mut Body<L>) {
         ir::walk::with_stack(|| {
-            let lands = std::mem::replace(&mut self.lands, false);
+            let lands = std::mem::replace(&mut self.accepts_calls, false);
             let stms = std::mem::take(&mut body.stms);
             let mut out = Vec::with_capacity(stms.len());
             for mut stm in stms {
-                if self.is_sure(&stm) {
+                if self.is_speculable(&stm) {
                     out.extend(self.call(stm, lands));
                     continue;
                 }
                 self.exp(&mut stm.exp);
                 if lands {
-                    out.append(&mut self.leaving);
+                    out.append(&mut self.hoisted);
                 }
                 out.push(stm);
             }

@@ -3,7 +3,7 @@
 //! Needs the facts about each function, its calls, and the order, callees first. Guarantees that
 //! the choice depends on the program alone. Time is linear in functions and calls.
 
-use super::{Callee, GROWTH, LIMITS, PROGRAM};
+use super::{Callee, GROWTH_FACTOR, LIMITS, MIN_PROGRAM_BUDGET};
 
 /// The call graph of a program.
 pub(super) struct Functions<'a> {
@@ -21,7 +21,7 @@ pub(super) struct Functions<'a> {
 /// does.
 pub(super) fn limit(functions: &Functions<'_>) -> usize {
     let sizes = functions.order.iter().map(|i| functions.known[*i].size);
-    let budget = PROGRAM.max(GROWTH * sizes.sum::<usize>());
+    let budget = MIN_PROGRAM_BUDGET.max(GROWTH_FACTOR * sizes.sum::<usize>());
     let fits = |limit: &usize| functions.after(*limit) <= budget;
     let [.., least] = LIMITS;
     LIMITS.into_iter().find(fits).unwrap_or(least)
@@ -35,7 +35,7 @@ impl Functions<'_> {
         self.roots.iter().for_each(|root| stays[*root] = true);
         for &i in self.order {
             for &callee in &self.calls[i] {
-                if known[callee].pays(known[i].size, limit) {
+                if known[callee].should_inline(known[i].size, limit) {
                     known[i].size += known[callee].size;
                     known[i].combinators |= known[callee].combinators;
                 } else {
@@ -53,7 +53,14 @@ mod tests {
     use super::*;
 
     fn function(size: usize, calls: usize) -> Callee {
-        Callee { size, wanted: false, unwanted: false, forbidden: false, calls, combinators: true }
+        Callee {
+            size,
+            inline_attr: false,
+            no_inline_attr: false,
+            never_inline: false,
+            calls,
+            combinators: true,
+        }
     }
 
     /// The limit for `count` entry points that each call one function of this size `times` times.

@@ -37,12 +37,12 @@ impl Callable {
     }
 
     /// Returns true if a device thread can call the function.
-    pub(super) fn by_threads(&self, name: &FunName) -> bool {
+    pub(super) fn callable_by_threads(&self, name: &FunName) -> bool {
         self.by_threads.contains(name)
     }
 
     /// Returns true if kernels call the function, directly or transitively.
-    pub(super) fn in_kernels(&self, name: &FunName) -> bool {
+    pub(super) fn called_by_kernels(&self, name: &FunName) -> bool {
         self.in_kernels.contains(name)
     }
 }

@@ -30,7 +30,7 @@ pub(super) const START: usize = 0;
 pub(super) const OPEN: usize = usize::MAX;
 
 /// A result of a group.
-pub(super) struct Given {
+pub(super) struct GroupResult {
     /// Its name in the group.
     pub(super) inner: Name,
     /// True if it is a scalar.
@@ -46,7 +46,7 @@ pub(super) struct Group {
     /// The names in this group of outside names and of the results of its statements.
     pub(super) inner: Substitution,
     /// The group's results.
-    pub(super) results: Vec<Given>,
+    pub(super) results: Vec<GroupResult>,
     /// The names that it binds for uses outside.
     pub(super) bound: Vec<Name>,
     /// Scalars that the host reads right after the group.
@@ -69,7 +69,7 @@ pub(super) struct Scope {
     placed: Vec<usize>,
     pub(super) open: Group,
     /// True if something inside the current statement needs the open group.
-    pub(super) must_place: bool,
+    pub(super) must_place_open: bool,
     /// Storage created from the host's scalars.
     pub(super) stores: FxHashMap<Atom, Name>,
     /// True if this is the body of a loop.
@@ -82,14 +82,14 @@ impl Scope {
             items: Vec::new(),
             placed: Vec::new(),
             open: Group::default(),
-            must_place: false,
+            must_place_open: false,
             stores: FxHashMap::default(),
             is_loop,
         }
     }
 
     /// Returns the first group at or after an item, or else the open one.
-    pub(super) fn first_behind(&self, item: usize) -> usize {
+    pub(super) fn first_group_from(&self, item: usize) -> usize {
         let at = self.placed.partition_point(|group| *group < item);
         self.placed.get(at).copied().unwrap_or(OPEN)
     }
@@ -116,8 +116,8 @@ impl Scope {
 
     /// Places the open group. Returns its item, the names that it binds, and the scalars to read
     /// now. `None` if it is empty.
-    pub(super) fn place(&mut self) -> Option<(usize, Vec<Name>, Vec<Param<Segs>>)> {
-        self.must_place = false;
+    pub(super) fn place_open_group(&mut self) -> Option<(usize, Vec<Name>, Vec<Param<Segs>>)> {
+        self.must_place_open = false;
         if self.open.stms.is_empty() {
             return None;
         }
@@ -149,7 +149,7 @@ impl Group {
         let prov = prov.unwrap_or(Prov::NONE);
         let (mut pat, mut views) = (Vec::new(), Vec::new());
         let (mut result, mut ret) = (Vec::new(), Vec::new());
-        for Given { inner, scalar, outer } in self.results {
+        for GroupResult { inner, scalar, outer } in self.results {
             result.push(Atom::Var(inner));
             if scalar {
                 ret.extend(outer.ty.row());

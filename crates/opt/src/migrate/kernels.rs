@@ -5,8 +5,8 @@
 //! element.
 
 use super::groups::{read, reshaped};
+use super::partition::is_whole_reduction;
 use super::rewrite::Rewrite;
-use super::weigh::is_whole_reduction;
 use ir::seg::{SegKind, SegOp};
 use ir::syntax::{Body, Exp, Lambda, Param, Stm};
 use ir::types::{Dim, Type};
@@ -37,9 +37,9 @@ impl Rewrite<'_> {
             self.in_lambda(keeps, &mut touched);
         }
         for name in touched {
-            self.touch(name);
+            self.require_on_host(name);
         }
-        let stays = |param: &Param<Segs>| param.ty.is_prim() && self.plan.stays(param.name);
+        let stays = |param: &Param<Segs>| param.ty.is_prim() && self.plan.only_on_device(param.name);
         if !is_whole_reduction(seg) || !stm.pat.iter().any(stays) {
             return self.push(stm);
         }
@@ -82,7 +82,7 @@ impl Rewrite<'_> {
     ) -> (Vec<Stm<Segs>>, Substitution) {
         let (mut reads, mut instead) = (Vec::new(), Substitution::default());
         for name in names {
-            if !self.has_storage(name) || !self.plan.stays(name) {
+            if !self.has_storage(name) || !self.plan.only_on_device(name) {
                 continue;
             }
             let storage = self.storage_of(name);

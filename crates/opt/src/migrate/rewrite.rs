@@ -5,8 +5,8 @@
 //! storage instead of the scalar. A scalar that the host needs too is read back after its group.
 //! Names that belong to the host are unchanged.
 
-use super::groups::{Given, OPEN, START, Scope, Site, basic, param, read, reshaped};
-use super::weigh::{Plan, is_literal};
+use super::groups::{GroupResult, OPEN, START, Scope, Site, basic, param, read, reshaped};
+use super::partition::{Plan, is_literal};
 use crate::alias::Aliases;
 use crate::passes::Signatures;
 use ir::seg::SegOp;
@@ -35,7 +35,7 @@ pub(super) fn rewrite(
         scopes: Vec::new(),
         sites: FxHashMap::default(),
         storage: FxHashMap::default(),
-        moved: FxHashSet::default(),
+        on_device: FxHashSet::default(),
         checks: FxHashMap::default(),
     };
     let body = std::mem::replace(&mut function.body, Body { stms: Vec::new(), result: Vec::new() });
@@ -59,7 +59,7 @@ pub(super) struct Rewrite<'a> {
     /// The storage of device scalars.
     pub(super) storage: FxHashMap<Name, Name>,
     /// Scalars and certificates that are computed on the device.
-    pub(super) moved: FxHashSet<Name>,
+    pub(super) on_device: FxHashSet<Name>,
     /// The checks that have moved, by their certificates.
     pub(super) checks: FxHashMap<Name, Stm<Segs>>,
 }
@@ -94,7 +94,7 @@ impl Rewrite<'_> {
             self.scopes.push(Scope::new(is_loop));
             for (of, storage) in stored {
                 let site = Site { scope: self.at(), item: START };
-                self.hold(*of, storage.name, site);
+                self.register_storage(*of, storage.name, site);
                 self.read_if_needed(*of, storage.name);
             }
             for stm in body.stms {
@@ -110,7 +110,7 @@ impl Rewrite<'_> {
                     *name = read;
                 }
                 if let Atom::Var(name) = atom {
-                    self.touch(*name);
+                    self.require_on_host(*name);
                 }
             }
             self.place();
@@ -121,8 +121,8 @@ impl Rewrite<'_> {
     }
 
     fn stm(&mut self, mut stm: Stm<Segs>) {
-        if self.plan.moves_stm(&stm) {
-            self.join(self.at(), stm);
+        if self.plan.moves_whole(&stm) {
+            self.add_to_group(self.at(), stm);
             return;
         }
         match &mut stm.exp {
@@ -143,7 +143,7 @@ impl Rewrite<'_> {
                     self.in_lambda(&mut op.op, &mut touched);
                 }
                 for name in touched {
-                    self.touch(name);
+                    self.require_on_host(name);
                 }
                 let names = lambda.params.iter().map(|param| param.name).collect::<Vec<_>>();
                 self.bind_inside(&names);
@@ -206,9 +206,9 @@ impl Rewrite<'_> {
 
     /// Flags the scalars that become storage.
     fn device(&self, pat: &[Param<Segs>]) -> Vec<bool> {
-        let each = pat
-            .iter()
-            .map(|param| param.ty.is_prim() && !self.plan.is_size(param.name) && self.plan.moves(param.name));
+        let each = pat.iter().map(|param| {
+            param.ty.is_prim() && !self.plan.is_size(param.name) && self.plan.computed_on_device(param.name)
+        });
         each.collect()
     }
 
@@ -225,22 +225,22 @@ impl Rewrite<'_> {
         self.push(stm);
         for (of, storage) in stored {
             if let Some(site) = self.sites.get(&storage) {
-                self.hold(of, storage, *site);
+                self.register_storage(of, storage, *site);
                 self.read_if_needed(of, storage);
             }
         }
     }
 
     /// Registers the storage of a device scalar.
-    fn hold(&mut self, of: Name, storage: Name, site: Site) {
-        self.moved.insert(of);
+    fn register_storage(&mut self, of: Name, storage: Name, site: Site) {
+        self.on_device.insert(of);
         self.storage.insert(of, storage);
         self.sites.insert(storage, site);
     }
 
     /// Reads back a scalar that the host needs.
     fn read_if_needed(&mut self, of: Name, storage: Name) {
-        if !self.plan.stays(of) {
+        if !self.plan.only_on_device(of) {
             let param = param(of, self.scalar_of(of));
             self.push(read(storage, param, Prov::NONE));
         }
@@ -290,13 +290,13 @@ impl Rewrite<'_> {
         }
         substitute_stm(&mut stm, &instead);
         for name in names {
-            self.touch(name);
+            self.require_on_host(name);
         }
         for name in consumed_by(&stm.exp, |fun, i| self.signatures.consumes(fun, i)) {
             self.consume(name);
         }
         let at = self.at();
-        if self.scopes[at].must_place {
+        if self.scopes[at].must_place_open {
             self.place();
         }
         let bound: Vec<Name> = stm.pat.iter().map(|param| param.name).collect();
@@ -307,16 +307,19 @@ impl Rewrite<'_> {
     }
 
     /// Records that the host needs a name: the group that binds it must be placed before.
-    pub(super) fn touch(&mut self, name: Name) {
+    pub(super) fn require_on_host(&mut self, name: Name) {
         if let Some(Site { scope, item: OPEN }) = self.sites.get(&name).copied() {
-            self.scopes[scope].must_place = true;
+            self.scopes[scope].must_place_open = true;
         }
     }
 
     /// Reads back a scalar that only the device has, though the plan does not require a read, and
     /// returns its new name.
     fn read_now(&mut self, name: Name) -> Option<Name> {
-        if !self.moved.contains(&name) || !self.plan.stays(name) || !self.scalar_of(name).is_prim() {
+        if !self.on_device.contains(&name)
+            || !self.plan.only_on_device(name)
+            || !self.scalar_of(name).is_prim()
+        {
             return None;
         }
         let storage = self.storage_of(name);
@@ -331,14 +334,14 @@ impl Rewrite<'_> {
     fn consume(&mut self, array: Name) {
         let class = self.aliases.class(array);
         for scope in &mut self.scopes {
-            scope.must_place |= scope.open.arrays.contains(&class);
+            scope.must_place_open |= scope.open.arrays.contains(&class);
         }
     }
 
     /// Places the open group.
     fn place(&mut self) {
         let at = self.at();
-        let Some((item, bound, reads)) = self.scopes[at].place() else {
+        let Some((item, bound, reads)) = self.scopes[at].place_open_group() else {
             return;
         };
         for name in bound {
@@ -384,7 +387,7 @@ impl Rewrite<'_> {
 
     /// Returns true if the name is a device scalar, so that its storage must be used.
     pub(super) fn has_storage(&self, name: Name) -> bool {
-        self.moved.contains(&name) && self.scalar_of(name).is_prim()
+        self.on_device.contains(&name) && self.scalar_of(name).is_prim()
     }
 
     /// Rewrites a literal of scalars: a device thread writes its elements.
@@ -398,7 +401,7 @@ impl Rewrite<'_> {
             let bound = bound.clone();
             return self.single(bound, element, stm.aux.prov);
         }
-        self.join(self.at(), stm);
+        self.add_to_group(self.at(), stm);
     }
 
     /// Builds an array of one element, with a scalar's value.
@@ -406,7 +409,7 @@ impl Rewrite<'_> {
         let ty = self.scalar_of(element);
         let copy = self.fresh(element, ty);
         let inner = copy.name;
-        let (at, item) = self.join(self.at(), basic(copy, BasicOp::Atom(element.into()), prov));
+        let (at, item) = self.add_to_group(self.at(), basic(copy, BasicOp::Atom(element.into()), prov));
         let name = bound.name;
         self.give(at, item, inner, bound);
         self.sites.insert(name, Site { scope: at, item });
@@ -420,7 +423,7 @@ impl Rewrite<'_> {
             Some(Atom::Const(_)) | None => inner,
         };
         group.bound.push(outer.name);
-        group.results.push(Given { inner, scalar: true, outer });
+        group.results.push(GroupResult { inner, scalar: true, outer });
     }
 }
 

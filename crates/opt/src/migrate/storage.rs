@@ -3,7 +3,7 @@
 //! A group maps each outside name to a name of its own: host values keep their names, values
 //! computed by other groups are read from storage, and checks made by other groups are repeated.
 
-use super::groups::{Given, Group, OPEN, START, Site, basic, param, read};
+use super::groups::{Group, GroupResult, OPEN, START, Site, basic, param, read};
 use super::rewrite::Rewrite;
 use ir::syntax::{Atom, BasicOp, Exp, Param, Stm};
 use ir::types::{Dim, Type};
@@ -30,7 +30,7 @@ impl Rewrite<'_> {
     /// of the loops in which it is invariant.
     pub(super) fn storage_of_atom(&mut self, atom: Atom) -> Name {
         if let Some(name) = atom.var()
-            && self.moved.contains(&name)
+            && self.on_device.contains(&name)
         {
             return self.storage_of(name);
         }
@@ -60,7 +60,7 @@ impl Rewrite<'_> {
                 let ty = self.scalar_of(name);
                 let copy = self.fresh(name, ty);
                 let inner = copy.name;
-                let (at, item) = self.join(at, basic(copy, BasicOp::Atom(atom), Prov::NONE));
+                let (at, item) = self.add_to_group(at, basic(copy, BasicOp::Atom(atom), Prov::NONE));
                 self.give(at, item, inner, storage);
                 self.sites.insert(own, Site { scope: at, item });
                 own
@@ -71,14 +71,14 @@ impl Rewrite<'_> {
     }
 
     /// Adds a statement to a group of a scope, and returns the group's site.
-    pub(super) fn join(&mut self, at: usize, mut stm: Stm<Segs>) -> (usize, usize) {
+    pub(super) fn add_to_group(&mut self, at: usize, mut stm: Stm<Segs>) -> (usize, usize) {
         let mut names = Vec::new();
         stm_names(&stm, |name| names.push(name));
         let mut first = START;
         for name in &names {
             first = first.max(self.earliest(at, *name));
         }
-        let item = if first == OPEN { OPEN } else { self.scopes[at].first_behind(first) };
+        let item = if first == OPEN { OPEN } else { self.scopes[at].first_group_from(first) };
         for name in names {
             self.resolve(at, item, name);
         }
@@ -95,7 +95,7 @@ impl Rewrite<'_> {
 
     /// Returns the first item at which a group of a scope may be placed that uses a name.
     pub(super) fn earliest(&self, at: usize, name: Name) -> usize {
-        let is_moved = self.moved.contains(&name);
+        let is_moved = self.on_device.contains(&name);
         let held = self.storage.get(&name).filter(|_| is_moved);
         let name = held.copied().unwrap_or(name);
         match self.sites.get(&name) {
@@ -126,12 +126,12 @@ impl Rewrite<'_> {
         if site == Some(Site { scope: at, item }) {
             return;
         }
-        if !self.moved.contains(&name) {
+        if !self.on_device.contains(&name) {
             self.touch_outside(at, name);
             return;
         }
         if let Some(check) = self.checks.get(&name).cloned() {
-            self.check_again(at, item, name, check);
+            self.repeat_check(at, item, name, check);
             return;
         }
         let storage = self.storage_of(name);
@@ -149,12 +149,12 @@ impl Rewrite<'_> {
     /// Records that a group of a scope uses a name of another scope.
     pub(super) fn touch_outside(&mut self, at: usize, name: Name) {
         if self.sites.get(&name).is_some_and(|site| site.scope != at) {
-            self.touch(name);
+            self.require_on_host(name);
         }
     }
 
     /// Repeats in this group a check that another group has made.
-    pub(super) fn check_again(&mut self, at: usize, item: usize, cert: Name, mut check: Stm<Segs>) {
+    pub(super) fn repeat_check(&mut self, at: usize, item: usize, cert: Name, mut check: Stm<Segs>) {
         let mut names = Vec::new();
         stm_names(&check, |name| names.push(name));
         for name in names {
@@ -176,9 +176,9 @@ impl Rewrite<'_> {
         group.bound.push(name);
         match bound.ty {
             Type::Prim(_) => {
-                self.moved.insert(name);
+                self.on_device.insert(name);
                 self.sites.insert(name, site);
-                if self.plan.moves(name) && !self.plan.stays(name) {
+                if self.plan.computed_on_device(name) && !self.plan.only_on_device(name) {
                     let scalar = bound.clone();
                     self.rename(at, item, bound);
                     let storage = self.storage_of(name);
@@ -193,11 +193,11 @@ impl Rewrite<'_> {
                 let outer = bound.clone();
                 self.rename(at, item, bound);
                 let group = self.scopes[at].group(item);
-                group.results.push(Given { inner: bound.name, scalar: false, outer });
+                group.results.push(GroupResult { inner: bound.name, scalar: false, outer });
                 self.sites.insert(name, site);
             }
             Type::Cert | Type::Acc { .. } | Type::Mem(_) => {
-                self.moved.insert(name);
+                self.on_device.insert(name);
                 self.sites.insert(name, site);
             }
         }

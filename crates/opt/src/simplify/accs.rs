@@ -1,6 +1,6 @@
 //! Laws of accumulators: updates without effect, and accumulators that are never updated.
 
-use super::{Certs, Folded, Simplifier};
+use super::{Certs, Simplified, Simplifier};
 use crate::dce::retain;
 use crate::level::OptLevel;
 use ir::Name;
@@ -19,12 +19,12 @@ impl<L: OptLevel> Simplifier<'_, L> {
     }
 
     /// Combining the neutral element into an accumulator has no effect.
-    pub(super) fn neutral_update(&self, acc: Name, values: &[Atom]) -> Option<Folded> {
+    pub(super) fn neutral_update(&self, acc: Name, values: &[Atom]) -> Option<Simplified> {
         let Type::Acc { token, .. } = self.type_of(acc) else {
             return None;
         };
         let neutral = self.neutrals.get(&token)?;
-        (neutral.as_slice() == values).then(|| Folded::Atom(Atom::Var(acc), Certs::new()))
+        (neutral.as_slice() == values).then(|| Simplified::Atom(Atom::Var(acc), Certs::new()))
     }
 
     /// Removes accumulators that the lambda returns unchanged; their arrays replace the results.

@@ -3,7 +3,7 @@
 
 use super::concat::Concat;
 use super::update::Update;
-use super::{Certs, Folded, Simplifier};
+use super::{Certs, Simplified, Simplifier};
 use crate::level::OptLevel;
 use ir::Name;
 use ir::syntax::{Atom, BasicOp, DimIndex, Param, ReshapeKind};
@@ -27,12 +27,12 @@ fn fixed(slice: &[DimIndex]) -> Option<Vec<Atom>> {
 
 impl<L: OptLevel> Simplifier<'_, L> {
     /// Applies the rules to an array operation.
-    pub(super) fn fold_array(&mut self, op: &BasicOp, param: &Param<L>) -> Option<Folded> {
+    pub(super) fn fold_array(&mut self, op: &BasicOp, param: &Param<L>) -> Option<Simplified> {
         match op {
             BasicOp::Index { array, slice } => self.fold_index(*array, slice, param),
             BasicOp::Rearrange { perm, array } => {
                 if perm.iter().copied().eq(0..perm.len()) {
-                    return Some(Folded::Atom(Atom::Var(*array), Certs::new()));
+                    return Some(Simplified::Atom(Atom::Var(*array), Certs::new()));
                 }
                 let def = self.def(*array)?;
                 let BasicOp::Rearrange { perm: inner, array } = &def.op else {
@@ -41,7 +41,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
                 let perm: SmallVec<[usize; 3]> =
                     perm.iter().map(|i| inner.get(*i).copied()).collect::<Option<_>>()?;
                 let array = *array;
-                Some(Folded::Op(BasicOp::Rearrange { perm, array }, def.certs.clone()))
+                Some(Simplified::Op(BasicOp::Rearrange { perm, array }, def.certs.clone()))
             }
             BasicOp::Reshape { kind, shape, array } => self.fold_reshape(*kind, shape, *array),
             BasicOp::Replicate { shape, value } => {
@@ -51,7 +51,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
                 };
                 let shape: Shape = shape.iter().chain(inner).copied().collect();
                 let value = *value;
-                Some(Folded::Op(BasicOp::Replicate { shape, value }, def.certs.clone()))
+                Some(Simplified::Op(BasicOp::Replicate { shape, value }, def.certs.clone()))
             }
             BasicOp::Copy(array) => {
                 let fresh = param.name;
@@ -63,7 +63,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
                 }
                 // The copy and its source now share storage.
                 self.aliases.union(fresh, *array);
-                Some(Folded::Atom(Atom::Var(*array), Certs::new()))
+                Some(Simplified::Atom(Atom::Var(*array), Certs::new()))
             }
             BasicOp::Concat { dim, arrays, width } => {
                 self.fold_concat(&Concat { dim: *dim, arrays, width: *width })
@@ -94,10 +94,10 @@ impl<L: OptLevel> Simplifier<'_, L> {
         }
     }
 
-    fn fold_reshape(&self, kind: ReshapeKind, shape: &Shape, array: Name) -> Option<Folded> {
+    fn fold_reshape(&self, kind: ReshapeKind, shape: &Shape, array: Name) -> Option<Simplified> {
         let old = self.type_of(array);
         if old.shape() == shape.as_slice() {
-            return Some(Folded::Atom(Atom::Var(array), Certs::new()));
+            return Some(Simplified::Atom(Atom::Var(array), Certs::new()));
         }
         let moved = match kind {
             ReshapeKind::Coerce => {
@@ -117,13 +117,18 @@ impl<L: OptLevel> Simplifier<'_, L> {
             _ => ReshapeKind::Arbitrary,
         };
         let op = BasicOp::Reshape { kind, shape: shape.clone(), array: *source };
-        Some(Folded::Op(op, def.certs.clone()))
+        Some(Simplified::Op(op, def.certs.clone()))
     }
 
-    pub(super) fn fold_index(&mut self, array: Name, slice: &[DimIndex], param: &Param<L>) -> Option<Folded> {
+    pub(super) fn fold_index(
+        &mut self,
+        array: Name,
+        slice: &[DimIndex],
+        param: &Param<L>,
+    ) -> Option<Simplified> {
         let ty = self.type_of(array);
         if slice.len() == ty.rank() && slice.iter().zip(ty.shape()).all(|(index, dim)| *index == full(*dim)) {
-            return Some(Folded::Atom(Atom::Var(array), Certs::new()));
+            return Some(Simplified::Atom(Atom::Var(array), Certs::new()));
         }
         let def = self.def(array)?.clone();
         let all_fixed = fixed(slice);
@@ -142,14 +147,14 @@ impl<L: OptLevel> Simplifier<'_, L> {
             BasicOp::Replicate { shape, value } => {
                 let outer = fixed(slice.get(..shape.len())?)?;
                 if outer.len() == slice.len() {
-                    return Some(Folded::Atom(*value, certs));
+                    return Some(Simplified::Atom(*value, certs));
                 }
                 let inner = slice[shape.len()..].to_vec();
                 if all_fixed.is_some() {
                     return self.element_of(value.var()?, inner, certs, param);
                 }
                 self.view_of(param.name, value.var()?, inner, certs)
-                    .or_else(|| self.row_alone(array, *value, &slice[shape.len()..], &def.certs))
+                    .or_else(|| self.only_row(array, *value, &slice[shape.len()..], &def.certs))
             }
             BasicOp::Copy(source) => {
                 all_fixed?;
@@ -165,10 +170,10 @@ impl<L: OptLevel> Simplifier<'_, L> {
                     }
                 }
                 // The remaining dimensions must be in the source's order.
-                kept.is_sorted().then(|| Folded::Op(index(*source, inner), certs))
+                kept.is_sorted().then(|| Simplified::Op(index(*source, inner), certs))
             }
             BasicOp::Reshape { kind: ReshapeKind::Coerce, shape: _, array: source } => {
-                Some(Folded::Op(index(*source, slice.to_vec()), certs))
+                Some(Simplified::Op(index(*source, slice.to_vec()), certs))
             }
             BasicOp::Reshape { kind: ReshapeKind::Arbitrary, shape, array: source } => {
                 let at = all_fixed?;
@@ -177,12 +182,12 @@ impl<L: OptLevel> Simplifier<'_, L> {
                     return self.element_of_flat_rows(source, &at, certs, param);
                 }
                 let flat = self.flat_index(&at, &shape.clone(), param)?;
-                Some(Folded::Op(index(source, vec![DimIndex::Fix(flat)]), certs))
+                Some(Simplified::Op(index(source, vec![DimIndex::Fix(flat)]), certs))
             }
             BasicOp::Index { array: source, slice: outer } => {
                 let source = *source;
                 let inner = self.compose(&outer.clone(), slice, param)?;
-                Some(Folded::Op(index(source, inner), certs))
+                Some(Simplified::Op(index(source, inner), certs))
             }
             BasicOp::FlatIndex { array: source, offset, dims } => {
                 let (source, offset, dims) = (*source, *offset, dims.clone());
@@ -190,7 +195,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
                 let at = self.flat_place(offset, &dims, &at);
                 let inner = slice[dims.len()..].iter().copied();
                 let slice = std::iter::once(DimIndex::Fix(at)).chain(inner).collect();
-                Some(Folded::Op(index(source, slice), certs))
+                Some(Simplified::Op(index(source, slice), certs))
             }
             BasicOp::ArrayLit { row, elems } => {
                 let DimIndex::Fix(Atom::Const(at)) = slice.first()? else {
@@ -198,13 +203,13 @@ impl<L: OptLevel> Simplifier<'_, L> {
                 };
                 let elem = *elems.get(usize::try_from(at.as_i64()?).ok()?)?;
                 if row.is_prim() {
-                    return Some(Folded::Atom(elem, certs));
+                    return Some(Simplified::Atom(elem, certs));
                 }
                 let source = elem.var()?;
                 if all_fixed.is_none() {
                     return self
                         .view_of(param.name, source, slice[1..].to_vec(), certs)
-                        .or_else(|| self.row_alone(array, elem, &slice[1..], &def.certs));
+                        .or_else(|| self.only_row(array, elem, &slice[1..], &def.certs));
                 }
                 self.element_of(source, slice[1..].to_vec(), certs, param)
             }
@@ -223,7 +228,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
                 let mut bits = [0u8; 8];
                 bits[..size].copy_from_slice(own);
                 let value = Scalar::from_bits(*elem, u64::from_le_bytes(bits));
-                Some(Folded::Atom(Atom::Const(value), certs))
+                Some(Simplified::Atom(Atom::Const(value), certs))
             }
             BasicOp::Update { .. } => {
                 all_fixed?;
@@ -251,14 +256,14 @@ impl<L: OptLevel> Simplifier<'_, L> {
 
     /// The row of a fresh array becomes a view of the row's source, unless one of them is consumed
     /// or the row is a result, which must not alias.
-    fn view_of(&mut self, row: Name, source: Name, slice: Vec<DimIndex>, certs: Certs) -> Option<Folded> {
+    fn view_of(&mut self, row: Name, source: Name, slice: Vec<DimIndex>, certs: Certs) -> Option<Simplified> {
         let aliases = &mut self.aliases;
         if aliases.consumed(row) || aliases.consumed(source) || aliases.is_result(row) {
             return None;
         }
         aliases.union(row, source);
         let array = source;
-        Some(Folded::Op(BasicOp::Index { array, slice }, certs))
+        Some(Simplified::Op(BasicOp::Index { array, slice }, certs))
     }
 
     /// `start + at * stride` in the element type.
@@ -270,7 +275,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         at: Atom,
         certs: Certs,
         param: &Param<L>,
-    ) -> Option<Folded> {
+    ) -> Option<Simplified> {
         let aux = ir::Aux::at(self.prov);
         let at = if ty == PrimType::I64 {
             at
@@ -283,7 +288,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
             _ => self.make("i", &aux, BasicOp::Binary(BinOp::Mul, ty, at, stride)),
         };
         debug_assert_eq!(param.ty, Type::Prim(ty));
-        Some(Folded::Op(BasicOp::Binary(BinOp::Add, ty, scaled, start), certs))
+        Some(Simplified::Op(BasicOp::Binary(BinOp::Add, ty, scaled, start), certs))
     }
 
     /// The position, in the outermost dimension, of an index into a flat view.

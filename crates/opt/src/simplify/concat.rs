@@ -4,7 +4,7 @@
 //! Operands that are consumed anywhere are left alone, as a rule would move their reads to a later
 //! point. A concatenation with other uses or many reads is built anyway and is not decomposed.
 
-use super::{Certs, Folded, Simplifier, add_certs};
+use super::{Certs, Simplified, Simplifier, add_certs};
 use crate::level::OptLevel;
 use ir::Name;
 use ir::syntax::{Atom, Aux, BasicOp, Body, DimIndex, Exp, Param, Stm};
@@ -12,13 +12,13 @@ use ir::types::{Dim, Shape, Type};
 use prim::{BinOp, CmpOp, PrimType};
 
 /// The largest number of elements of a literal built by a rule.
-const LONG: usize = 64;
+const MAX_LITERAL: usize = 64;
 
 /// The largest number of element reads that are forwarded; an array with more reads stays.
-const ELEMENTS: u32 = 4;
+const MAX_READS: u32 = 4;
 
 /// The largest number of operands between which an element read selects.
-const PIECES: usize = 8;
+const MAX_OPERANDS: usize = 8;
 
 /// A concatenation.
 pub(super) struct Concat<'a> {
@@ -35,8 +35,8 @@ impl Concat<'_> {
 
 impl<L: OptLevel> Simplifier<'_, L> {
     /// Applies the first applicable rule to a concatenation.
-    pub(super) fn fold_concat(&mut self, concat: &Concat<'_>) -> Option<Folded> {
-        let rules: [fn(&mut Self, &Concat<'_>) -> Option<Folded>; 5] = [
+    pub(super) fn fold_concat(&mut self, concat: &Concat<'_>) -> Option<Simplified> {
+        let rules: [fn(&mut Self, &Concat<'_>) -> Option<Simplified>; 5] = [
             Self::concat_single,
             Self::concat_empty,
             Self::concat_nested,
@@ -47,33 +47,33 @@ impl<L: OptLevel> Simplifier<'_, L> {
     }
 
     /// `concat (xs) = copy xs`
-    fn concat_single(&mut self, concat: &Concat<'_>) -> Option<Folded> {
+    fn concat_single(&mut self, concat: &Concat<'_>) -> Option<Simplified> {
         match concat.arrays {
             [only] if self.size_in(*only, concat.dim) == Some(concat.width) => {
-                Some(Folded::Op(BasicOp::Copy(*only), Certs::new()))
+                Some(Simplified::Op(BasicOp::Copy(*only), Certs::new()))
             }
             _ => None,
         }
     }
 
     /// `concat (xs, [], ys) = concat (xs, ys)`
-    fn concat_empty(&mut self, concat: &Concat<'_>) -> Option<Folded> {
+    fn concat_empty(&mut self, concat: &Concat<'_>) -> Option<Simplified> {
         let is_empty = |array: &Name| self.size_in(*array, concat.dim) == Some(Dim::Const(0));
         let mut arrays: Vec<Name> = concat.arrays.to_vec();
         arrays.retain(|array| !is_empty(array));
         if arrays.is_empty() {
             arrays.extend(concat.arrays.first());
         }
-        (arrays.len() < concat.arrays.len()).then(|| Folded::Op(concat.of(arrays), Certs::new()))
+        (arrays.len() < concat.arrays.len()).then(|| Simplified::Op(concat.of(arrays), Certs::new()))
     }
 
     /// `concat (xs, concat (ys, zs)) = concat (xs, ys, zs)`
-    fn concat_nested(&mut self, concat: &Concat<'_>) -> Option<Folded> {
+    fn concat_nested(&mut self, concat: &Concat<'_>) -> Option<Simplified> {
         let (mut arrays, mut certs) = (Vec::new(), Certs::new());
         for array in concat.arrays {
             match self.def(*array).map(|def| (&def.op, &def.certs)) {
                 Some((BasicOp::Concat { dim, arrays: inner, width: _ }, more))
-                    if *dim == concat.dim && self.read_once(*array) && self.may_read(inner) =>
+                    if *dim == concat.dim && self.read_once(*array) && self.may_delay_reads(inner) =>
                 {
                     arrays.extend_from_slice(inner);
                     add_certs(&mut certs, more);
@@ -81,11 +81,11 @@ impl<L: OptLevel> Simplifier<'_, L> {
                 _ => arrays.push(*array),
             }
         }
-        (arrays.len() > concat.arrays.len()).then(|| Folded::Op(concat.of(arrays), certs))
+        (arrays.len() > concat.arrays.len()).then(|| Simplified::Op(concat.of(arrays), certs))
     }
 
     /// `concat (replicate n x, replicate m x) = replicate (n + m) x`
-    fn concat_replicates(&mut self, concat: &Concat<'_>) -> Option<Folded> {
+    fn concat_replicates(&mut self, concat: &Concat<'_>) -> Option<Simplified> {
         let (mut value, mut certs) = (None, Certs::new());
         for array in concat.arrays {
             let def = self.def(*array)?;
@@ -101,12 +101,12 @@ impl<L: OptLevel> Simplifier<'_, L> {
             add_certs(&mut certs, &def.certs);
         }
         let (value, shape) = value?;
-        let may = value.var().is_none_or(|name| self.may_read(&[name]));
-        may.then(|| Folded::Op(BasicOp::Replicate { shape, value }, certs))
+        let may = value.var().is_none_or(|name| self.may_delay_reads(&[name]));
+        may.then(|| Simplified::Op(BasicOp::Replicate { shape, value }, certs))
     }
 
     /// `concat ([a], [b, c], xs) = concat ([a, b, c], xs)`
-    fn concat_literals(&mut self, concat: &Concat<'_>) -> Option<Folded> {
+    fn concat_literals(&mut self, concat: &Concat<'_>) -> Option<Simplified> {
         if concat.dim != 0 {
             return None;
         }
@@ -124,7 +124,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
                 add_certs(&mut certs, &def.certs);
             }
             match runs.last_mut() {
-                Some(Ok(run)) if run.len() + elems.len() <= LONG => run.extend(elems),
+                Some(Ok(run)) if run.len() + elems.len() <= MAX_LITERAL => run.extend(elems),
                 _ => runs.push(Ok(elems)),
             }
         }
@@ -136,7 +136,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         if let [Ok(run)] = runs.as_slice() {
             let sized = i64::try_from(run.len()).is_ok_and(|n| Dim::Const(n) == concat.width);
             let elems = runs.pop()?.ok()?;
-            return sized.then(|| Folded::Op(literal(elems), certs));
+            return sized.then(|| Simplified::Op(literal(elems), certs));
         }
         let mut aux = Aux::at(self.prov);
         aux.certs.clone_from(&certs);
@@ -147,7 +147,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
                 Ok(elems) => self.make("lit", &aux, literal(elems)).var()?,
             });
         }
-        Some(Folded::Op(concat.of(arrays), certs))
+        Some(Simplified::Op(concat.of(arrays), certs))
     }
 
     /// The elements of a short array and their type, if they are known one by one.
@@ -162,13 +162,13 @@ impl<L: OptLevel> Simplifier<'_, L> {
         let [Dim::Const(n)] = shape.as_slice() else {
             return None;
         };
-        let n = usize::try_from(*n).ok().filter(|n| *n <= LONG)?;
+        let n = usize::try_from(*n).ok().filter(|n| *n <= MAX_LITERAL)?;
         let ty = self.type_of_atom(*value);
         ty.is_prim().then(|| (ty, vec![*value; n]))
     }
 
     /// `coerce [n] (concat (xs, ys))` is the concatenation of that width.
-    pub(super) fn coerced_concat(&self, shape: &Shape, array: Name) -> Option<Folded> {
+    pub(super) fn coerced_concat(&self, shape: &Shape, array: Name) -> Option<Simplified> {
         let def = self.def(array)?;
         let BasicOp::Concat { dim, arrays, width: _ } = &def.op else {
             return None;
@@ -177,19 +177,19 @@ impl<L: OptLevel> Simplifier<'_, L> {
         let differs = |i: usize| old.shape().get(i) != shape.get(i);
         if (0..shape.len()).any(|i| i != *dim && differs(i))
             || !self.last_use(array)
-            || !self.may_read(arrays)
+            || !self.may_delay_reads(arrays)
         {
             return None;
         }
         let op = BasicOp::Concat { dim: *dim, arrays: arrays.clone(), width: *shape.get(*dim)? };
-        Some(Folded::Op(op, def.certs.clone()))
+        Some(Simplified::Op(op, def.certs.clone()))
     }
 
     /// Forwards an element read to an operand, if the concatenation's only uses are a few element
     /// reads. Emits the selection. Returns true if it did.
     ///
     /// `(concat (xs, ys))[i] = if i < n then xs[i] else ys[i - n]`
-    pub(super) fn element_of_piece(&mut self, param: &Param<L>, aux: &Aux, op: &BasicOp) -> bool {
+    pub(super) fn forward_element_read(&mut self, param: &Param<L>, aux: &Aux, op: &BasicOp) -> bool {
         let BasicOp::Index { array, slice } = op else {
             return false;
         };
@@ -203,23 +203,23 @@ impl<L: OptLevel> Simplifier<'_, L> {
             return false;
         };
         if !param.ty.is_prim()
-            || arrays.len() > PIECES
+            || arrays.len() > MAX_OPERANDS
             || !arrays.iter().all(|piece| self.size_in(*piece, *dim).and_then(Dim::atom).is_some())
             || !self.few_elements(*array)
-            || !self.may_read(arrays)
+            || !self.may_delay_reads(arrays)
             || !self.rewrite()
         {
             return false;
         }
         let mut all = aux.clone();
         add_certs(&mut all.certs, &def.certs);
-        self.choose(param.clone(), all, *dim, arrays, slice, at);
+        self.emit_select(param.clone(), all, *dim, arrays, slice, at);
         true
     }
 
     /// Emits a read from the operand that contains position `at`, counted from the start of the
     /// first one.
-    fn choose(
+    fn emit_select(
         &mut self,
         param: Param<L>,
         aux: Aux,
@@ -279,11 +279,11 @@ impl<L: OptLevel> Simplifier<'_, L> {
     /// Returns true if the only uses of an array are a few element reads where it is bound.
     fn few_elements(&self, array: Name) -> bool {
         let reads = self.element_reads.get(array.index());
-        self.used_here(array, ELEMENTS) && reads == self.uses.get(array.index())
+        self.used_here(array, MAX_READS) && reads == self.uses.get(array.index())
     }
 
     /// Returns true if reads of these arrays may move to a later point.
-    pub(super) fn may_read(&self, arrays: &[Name]) -> bool {
+    pub(super) fn may_delay_reads(&self, arrays: &[Name]) -> bool {
         arrays.iter().all(|array| !self.aliases.consumed(*array))
     }
 

@@ -5,7 +5,7 @@ use super::guard::Guard;
 use super::{Certs, ScopeKind, Simplifier, add_certs};
 use crate::dce::retain;
 use crate::level::OptLevel;
-use crate::splice::Heirs;
+use crate::splice::InheritedAttrs;
 use ir::Name;
 use ir::syntax::{Atom, Attr, Aux, BasicOp, Body, Exp, LoopForm, LoopParam, Param, Stm};
 use ir::total;
@@ -34,9 +34,9 @@ impl<L: OptLevel> Simplifier<'_, L> {
     /// Simplifies the statements of a body in the current scope, and returns its results.
     pub(super) fn splice(&mut self, body: Body<L>, aux: &Aux) -> Vec<Atom> {
         let Body { stms, result } = body;
-        let mut heirs = Heirs::of(aux);
+        let mut heirs = InheritedAttrs::of(aux);
         for mut stm in stms {
-            heirs.endow(&mut stm);
+            heirs.apply(&mut stm);
             add_certs(&mut stm.aux.certs, &aux.certs);
             self.stm(stm);
         }
@@ -207,11 +207,11 @@ impl<L: OptLevel> Simplifier<'_, L> {
         }
         for (param, (yes, no)) in pat.iter().zip(then_body.result.iter().zip(&else_body.result)) {
             if *no == Atom::Const(Scalar::Bool(false)) {
-                self.both.insert(param.name, (cond, *yes));
+                self.conjunctions.insert(param.name, (cond, *yes));
             }
         }
         let exp = Exp::If { cond, then_body, else_body };
-        self.push_once(pat, aux, exp);
+        self.push_shared(pat, aux, exp);
     }
 
     /// Simplifies a loop, none of whose parts are rewritten yet.
@@ -254,7 +254,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
             None => {}
         }
         self.constant_params(&mut pat, &aux, &mut params, &form, &mut body);
-        let same = self.params_in_step(&mut pat, &aux, &mut params, &form, &mut body);
+        let same = self.merge_equal_params(&mut pat, &aux, &mut params, &form, &mut body);
         let runs = match form {
             LoopForm::For { ty, bound, .. } => {
                 let one = Atom::Const(Scalar::int(ty, 1));
@@ -297,7 +297,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         }
         self.learn_invariants(&params, &invariants, depth);
         let mut body = self.body_inside(body);
-        self.kept_by_choice(&params, &mut body.result);
+        self.kept_by_select(&params, &mut body.result);
         self.closed_forms(&mut pat, &aux, &params, &form, runs, &body.result);
         let prov = aux.prov;
         self.push(pat, aux, Exp::Loop { params, form, body });
@@ -350,7 +350,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         form: &LoopForm,
         body: &mut Body<L>,
     ) {
-        let constant = self.steady(params, form, body);
+        let constant = self.invariant_params(params, form, body);
         if !constant.contains(&true) || !self.rewrite() {
             return;
         }

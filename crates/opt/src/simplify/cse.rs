@@ -9,13 +9,13 @@ use rustc_hash::FxHasher;
 use std::hash::{Hash, Hasher};
 
 /// Operations with more operands are not remembered.
-const MANY: usize = 64;
+const MAX_OPERANDS: usize = 64;
 
 /// The extent to which an operation may be hoisted.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mobility {
     /// Not at all.
-    Stays,
+    Pinned,
     /// Out of bodies that certainly run.
     Check,
     /// As `Free`, where its sizes are known to be valid.
@@ -40,14 +40,14 @@ pub(crate) fn mobility(op: &BasicOp) -> Mobility {
             if never_fails(*op, *y) {
                 Mobility::Free
             } else {
-                Mobility::Stays
+                Mobility::Pinned
             }
         }
         BasicOp::Index { array: _, slice } => {
             if slice.iter().any(|i| matches!(i, DimIndex::Slice { .. })) {
                 Mobility::Check
             } else {
-                Mobility::Stays
+                Mobility::Pinned
             }
         }
         // If the body does not run, the region may be out of bounds.
@@ -64,7 +64,7 @@ pub(crate) fn mobility(op: &BasicOp) -> Mobility {
         | BasicOp::Reshape { .. }
         | BasicOp::Copy(_)
         | BasicOp::Manifest { .. }
-        | BasicOp::ArrayLit { .. } => Mobility::Stays,
+        | BasicOp::ArrayLit { .. } => Mobility::Pinned,
     }
 }
 
@@ -84,10 +84,10 @@ pub(crate) fn makes_array(op: &BasicOp) -> bool {
 }
 
 /// Returns true if the definition is worth recording for later rules.
-pub(crate) fn worth_knowing(op: &BasicOp) -> bool {
+pub(crate) fn is_recorded(op: &BasicOp) -> bool {
     match op {
-        BasicOp::ArrayLit { row: _, elems } => elems.len() <= MANY,
-        BasicOp::Concat { dim: _, arrays, width: _ } => arrays.len() <= MANY,
+        BasicOp::ArrayLit { row: _, elems } => elems.len() <= MAX_OPERANDS,
+        BasicOp::Concat { dim: _, arrays, width: _ } => arrays.len() <= MAX_OPERANDS,
         BasicOp::UpdateAcc { .. } | BasicOp::Opaque(_) => false,
         BasicOp::Atom(_)
         | BasicOp::Unary(..)
@@ -161,7 +161,7 @@ pub(crate) fn hash(op: &BasicOp) -> Option<u64> {
         BasicOp::Index { array, slice } => (array, slice).hash(&mut h),
         BasicOp::FlatIndex { array, offset, dims } => (array, offset, dims.as_slice()).hash(&mut h),
         BasicOp::Concat { dim, arrays, width } => {
-            if arrays.len() > MANY {
+            if arrays.len() > MAX_OPERANDS {
                 return None;
             }
             (dim, arrays, width).hash(&mut h);
@@ -176,7 +176,7 @@ pub(crate) fn hash(op: &BasicOp) -> Option<u64> {
         }
         BasicOp::Copy(array) => array.hash(&mut h),
         BasicOp::ArrayLit { row, elems } => {
-            if elems.len() > MANY {
+            if elems.len() > MAX_OPERANDS {
                 return None;
             }
             (row, elems).hash(&mut h);

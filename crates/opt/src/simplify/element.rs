@@ -4,7 +4,7 @@
 //! not need the array. A written element, or one that updates do not touch, is found through at
 //! most [`UPDATES`] updates.
 
-use super::{Certs, Folded, Simplifier, add_certs};
+use super::{Certs, Simplified, Simplifier, add_certs};
 use crate::level::OptLevel;
 use ir::Name;
 use ir::syntax::{Atom, Aux, BasicOp, DimIndex, Param};
@@ -22,10 +22,10 @@ impl<L: OptLevel> Simplifier<'_, L> {
         slice: Vec<DimIndex>,
         certs: Certs,
         param: &Param<L>,
-    ) -> Option<Folded> {
+    ) -> Option<Simplified> {
         if !self.aliases.consumed(source) {
             let array = source;
-            return Some(Folded::Op(BasicOp::Index { array, slice }, certs));
+            return Some(Simplified::Op(BasicOp::Index { array, slice }, certs));
         }
         self.element_of_known(source, &slice, certs, param)
     }
@@ -37,7 +37,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         slice: &[DimIndex],
         certs: Certs,
         param: &Param<L>,
-    ) -> Option<Folded> {
+    ) -> Option<Simplified> {
         let known = matches!(
             self.def(source)?.op,
             BasicOp::Iota { .. }
@@ -49,7 +49,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
             return None;
         }
         let mut folded = self.fold_index(source, slice, param)?;
-        let (Folded::Atom(_, own) | Folded::Op(_, own)) = &mut folded;
+        let (Simplified::Atom(_, own) | Simplified::Op(_, own)) = &mut folded;
         add_certs(own, &certs);
         Some(folded)
     }
@@ -61,7 +61,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         (source, offset, dims): (Name, Atom, &[(Dim, Atom)]),
         at: Atom,
         certs: Certs,
-    ) -> Option<Folded> {
+    ) -> Option<Simplified> {
         let mut long = dims.iter().filter(|(count, _)| *count != Dim::Const(1));
         let step = long.next();
         if long.next().is_some() || self.type_of(source).rank() != 1 {
@@ -72,7 +72,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
             None => offset,
         };
         let op = BasicOp::Index { array: source, slice: vec![DimIndex::Fix(place)] };
-        Some(Folded::Op(op, certs))
+        Some(Simplified::Op(op, certs))
     }
 
     /// `(reshape [n * m] (replicate n row))[i] = row[i % m]`
@@ -82,7 +82,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         at: &[Atom],
         certs: Certs,
         param: &Param<L>,
-    ) -> Option<Folded> {
+    ) -> Option<Simplified> {
         let &[at] = at else { return None };
         let def = self.def(source)?.clone();
         let mut certs = certs;
@@ -95,7 +95,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         };
         let row = self.type_of_atom(*value);
         if row.is_prim() {
-            return Some(Folded::Atom(*value, certs));
+            return Some(Simplified::Atom(*value, certs));
         }
         let &[size] = row.shape() else { return None };
         let row = value.var()?;
@@ -116,19 +116,19 @@ impl<L: OptLevel> Simplifier<'_, L> {
     }
 
     /// `[row][0] = copy row`, and likewise for replicates, if the array of rows has no other use.
-    pub(super) fn row_alone(
+    pub(super) fn only_row(
         &self,
         array: Name,
         row: Atom,
         rest: &[DimIndex],
         certs: &Certs,
-    ) -> Option<Folded> {
+    ) -> Option<Simplified> {
         let row = row.var()?;
         let ty = self.type_of(row);
         let mut each = rest.iter().zip(ty.shape());
         let whole = each.all(|(index, dim)| index.is_full(*dim));
-        let may = whole && self.last_use(array) && self.may_read(&[row]);
-        may.then(|| Folded::Op(BasicOp::Copy(row), certs.clone()))
+        let may = whole && self.last_use(array) && self.may_delay_reads(&[row]);
+        may.then(|| Simplified::Op(BasicOp::Copy(row), certs.clone()))
     }
 
     /// An element of an updated array: the written value, or the value before, if it is known
@@ -138,7 +138,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         array: Name,
         at: &[DimIndex],
         param: &Param<L>,
-    ) -> Option<Folded> {
+    ) -> Option<Simplified> {
         let (mut array, mut certs) = (array, Certs::new());
         for _ in 0..UPDATES {
             let def = self.def(array)?.clone();
@@ -146,10 +146,10 @@ impl<L: OptLevel> Simplifier<'_, L> {
             let BasicOp::Update { array: before, slice: written, value } = &def.op else {
                 return self.element_of_known(array, at, certs, param);
             };
-            match self.meets(at, written) {
+            match self.compare_index(at, written) {
                 Some((true, proof)) => {
                     add_certs(&mut certs, &proof);
-                    return Some(Folded::Atom(*value, certs));
+                    return Some(Simplified::Atom(*value, certs));
                 }
                 Some((false, proof)) => add_certs(&mut certs, &proof),
                 None => return None,
@@ -161,7 +161,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
 
     /// Compares an index with a written region: true if it is exactly the written element, false if
     /// it is certainly outside. Also returns the certificates that this depends on.
-    fn meets(&self, at: &[DimIndex], written: &[DimIndex]) -> Option<(bool, Certs)> {
+    fn compare_index(&self, at: &[DimIndex], written: &[DimIndex]) -> Option<(bool, Certs)> {
         let mut all = Certs::new();
         let mut same = true;
         for (read, write) in at.iter().zip(written) {
@@ -176,7 +176,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
                     None => same = false,
                 },
                 DimIndex::Slice { start, count, stride } => {
-                    if let Some(proof) = self.beside(read, start, count, stride) {
+                    if let Some(proof) = self.outside_range(read, start, count, stride) {
                         return Some((false, proof));
                     }
                     same = false;
@@ -187,7 +187,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
     }
 
     /// The certificates proving that an index is outside of a range with stride 1.
-    fn beside(&self, at: Atom, start: Atom, count: Dim, stride: Atom) -> Option<Certs> {
+    fn outside_range(&self, at: Atom, start: Atom, count: Dim, stride: Atom) -> Option<Certs> {
         if stride != Atom::i64(1) {
             return None;
         }

@@ -1,7 +1,7 @@
 //! Basic operations: applying rules, sharing equal operations, and choosing the scope to emit into.
 
 use super::rewrite::Rewriter;
-use super::{Certs, Def, Folded, ScopeKind, Simplifier, Sub, add_certs, cse};
+use super::{Certs, Def, ScopeKind, Simplified, Simplifier, Sub, add_certs, cse};
 use crate::level::OptLevel;
 use ir::Name;
 use ir::remark::{CheckRemovedReason, RemarkKind};
@@ -27,14 +27,14 @@ impl<L: OptLevel> Simplifier<'_, L> {
                         break;
                     }
                     match folded {
-                        Folded::Atom(atom, certs) => {
+                        Simplified::Atom(atom, certs) => {
                             add_certs(&mut aux.certs, &certs);
                             self.bind_atom(param, aux, atom);
                             return;
                         }
-                        Folded::Op(new, certs) => {
+                        Simplified::Op(new, certs) => {
                             add_certs(&mut aux.certs, &certs);
-                            self.takes_over(&op, &new);
+                            self.retire_overwritten_update(&op, &new);
                             self.use_more(&new);
                             op = new;
                         }
@@ -42,7 +42,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
                 }
             }
         }
-        if self.element_of_piece(&param, &aux, &op) {
+        if self.forward_element_read(&param, &aux, &op) {
             return;
         }
         if let BasicOp::Atom(atom) = op {
@@ -88,7 +88,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
 
     /// Makes a bound name an alias of an operand that is known further out, given certificates. The
     /// next walk substitutes it: types of names bound by now mention the name.
-    pub(super) fn same_as(&mut self, name: Name, atom: Atom, certs: &Certs) {
+    pub(super) fn alias_to(&mut self, name: Name, atom: Atom, certs: &Certs) {
         if let Some(at) = self.def(name).map(|def| def.at)
             && let depth = self.depth_of(name)
             && let Some(stm) = self.scopes[depth].out.get_mut(at)
@@ -104,7 +104,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
 
     /// If an update replaces the one before, turns the latter into an alias: only one of them may
     /// consume the array.
-    fn takes_over(&mut self, old: &BasicOp, new: &BasicOp) {
+    fn retire_overwritten_update(&mut self, old: &BasicOp, new: &BasicOp) {
         if let (BasicOp::Update { array: name, .. }, BasicOp::Update { array, .. }) = (old, new)
             && name != array
             && let Some(at) = self.def(*name).map(|def| def.at)
@@ -129,13 +129,13 @@ impl<L: OptLevel> Simplifier<'_, L> {
             return;
         }
         if matches!(&op, BasicOp::Binary(divide, ..) if divide.is_division()) {
-            self.divide_anywhere(&aux, &mut op);
+            self.hoistable_division(&aux, &mut op);
         }
         let hash = cse::hash(&op);
         if let Some(known) = hash.and_then(|hash| self.known(hash, &op, &aux.certs, param.name))
             && self.rewrite()
         {
-            self.does_for_two(known, &aux.attrs);
+            self.merge_attrs(known, &aux.attrs);
             if matches!(op, BasicOp::Assert { .. }) {
                 self.decide(&aux, &op, |check| RemarkKind::CheckRemoved {
                     check,
@@ -161,7 +161,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
 
     /// Merges the attributes of a removed equal statement into the statement of `known`, whose
     /// provenance stays.
-    fn does_for_two(&mut self, known: Name, attrs: &Attrs) {
+    fn merge_attrs(&mut self, known: Name, attrs: &Attrs) {
         let depth = self.depth_of(known);
         let Some(at) = self.def(known).map(|def| def.at) else {
             return;
@@ -197,12 +197,12 @@ impl<L: OptLevel> Simplifier<'_, L> {
 
     /// Emits an operation, records its definition, and returns the scope that it was emitted to.
     fn emit_plain(&mut self, param: Param<L>, aux: Aux, op: BasicOp) -> usize {
-        let depth = self.place(&param, &aux, &op);
+        let depth = self.hoist_depth(&param, &aux, &op);
         if let Some(depth) = self.emit_guarded(&param, &aux, &op, depth) {
             return depth;
         }
-        if L::FLAT
-            && let Some(depth) = self.emit_ends(&param, &aux, &op)
+        if L::IS_FLATTENED
+            && let Some(depth) = self.emit_affine_check(&param, &aux, &op)
         {
             return depth;
         }
@@ -217,9 +217,9 @@ impl<L: OptLevel> Simplifier<'_, L> {
     pub(super) fn emit_at(&mut self, depth: usize, param: Param<L>, aux: Aux, op: BasicOp) -> usize {
         self.bind(&param, depth);
         let name = param.name;
-        self.own[name.index()] =
+        self.fresh_arrays[name.index()] =
             cse::makes_array(&op) || matches!(op, BasicOp::Update { .. } | BasicOp::FlatUpdate { .. });
-        if cse::worth_knowing(&op) {
+        if cse::is_recorded(&op) {
             self.defs[name.index()] = Some(Rc::new(Def {
                 op: op.clone(),
                 certs: aux.certs.clone(),
@@ -237,7 +237,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         } else if !matches!(op, BasicOp::Index { .. } | BasicOp::FlatIndex { .. } | BasicOp::Rearrange { .. })
         {
             // Views may be hoisted out of bodies that do not run, so their shapes prove no sizes.
-            self.there_is(&param.ty, &aux.certs);
+            self.assume_exists(&param.ty, &aux.certs);
         }
         self.scopes[depth].out.push(Stm { pat: vec![param], aux, exp: Exp::Basic(op) });
         depth
@@ -268,18 +268,18 @@ impl<L: OptLevel> Simplifier<'_, L> {
         match &exp {
             Exp::Op(op) => {
                 for (i, param) in pat.iter().enumerate() {
-                    self.own[param.name.index()] = L::is_fresh(op, i);
+                    self.fresh_arrays[param.name.index()] = L::is_fresh(op, i);
                 }
             }
             Exp::Loop { params, .. } => {
                 for (param, bound) in params.iter().zip(&pat) {
-                    self.own[bound.name.index()] = param.consumed;
+                    self.fresh_arrays[bound.name.index()] = param.consumed;
                 }
             }
             Exp::Basic(_) | Exp::If { .. } | Exp::Apply { .. } => {}
         }
         for param in &pat {
-            self.there_is(&param.ty, &aux.certs);
+            self.assume_exists(&param.ty, &aux.certs);
         }
         self.scopes[depth].out.push(Stm { pat, aux, exp });
     }
@@ -321,26 +321,26 @@ impl<L: OptLevel> Simplifier<'_, L> {
     pub(super) fn used_here(&self, array: Name, most: u32) -> bool {
         let inner = self.scopes.get(self.depth_of(array) + 1..).unwrap_or(&[]);
         let uses = self.uses.get(array.index()).copied().unwrap_or(u32::MAX);
-        self.own[array.index()]
+        self.fresh_arrays[array.index()]
             && (1..=most).contains(&uses)
             && inner.iter().all(|scope| scope.kind == ScopeKind::Branch)
     }
 
     /// The scope that an operation can be hoisted to: outwards through loops and lambdas as long as
     /// its operands are in scope and it may run there.
-    fn place(&self, param: &Param<L>, aux: &Aux, op: &BasicOp) -> usize {
+    fn hoist_depth(&self, param: &Param<L>, aux: &Aux, op: &BasicOp) -> usize {
         let current = self.current();
         if current == 0 {
             return current;
         }
         let mut mobility = cse::mobility(op);
         if let BasicOp::Binary(op, _, _, y) = op
-            && mobility == cse::Mobility::Stays
+            && mobility == cse::Mobility::Pinned
             && self.never_fails(*op, *y)
         {
             mobility = cse::Mobility::Free;
         }
-        if mobility == cse::Mobility::Stays || (cse::makes_array(op) && self.aliases.consumed(param.name)) {
+        if mobility == cse::Mobility::Pinned || (cse::makes_array(op) && self.aliases.consumed(param.name)) {
             return current;
         }
         let mut least = 0;
@@ -357,7 +357,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
                 cse::Mobility::Free => true,
                 cse::Mobility::Array => param.ty.shape().iter().all(|dim| self.size_known(*dim, depth - 1)),
                 cse::Mobility::Check => runs,
-                cse::Mobility::Stays => false,
+                cse::Mobility::Pinned => false,
             };
             if !may {
                 break;
@@ -376,7 +376,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         let Some(def) = self.def_of(cond).cloned() else {
             if truth
                 && fuel > 0
-                && let Some((x, y)) = cond.var().and_then(|name| self.both.get(&name).copied())
+                && let Some((x, y)) = cond.var().and_then(|name| self.conjunctions.get(&name).copied())
             {
                 self.assume_within(x, true, certs, depth, fuel - 1);
                 self.assume_within(y, true, certs, depth, fuel - 1);
@@ -397,8 +397,8 @@ impl<L: OptLevel> Simplifier<'_, L> {
             && fuel > 0
             && truth
         {
-            self.wait(x, y, certs, depth);
-            self.either(x, y, certs, depth);
+            self.store_disjunction(x, y, certs, depth);
+            self.resolve_disjunction(x, y, certs, depth);
         } else if let BasicOp::Unary(UnOp::Not, PrimType::Bool, x) = def.op
             && fuel > 0
         {
@@ -408,7 +408,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
 
     /// Applies the rules to an operation. Some rules emit other operations first, so none is tried
     /// without fuel.
-    fn fold(&mut self, op: &BasicOp, param: &Param<L>) -> Option<Folded> {
+    fn fold(&mut self, op: &BasicOp, param: &Param<L>) -> Option<Simplified> {
         if self.fuel.is_exhausted() {
             return None;
         }

@@ -57,17 +57,17 @@ impl<L: OptLevel> Simplifier<'_, L> {
         };
         self.scopes[depth].guard = guard;
         for name in names {
-            let waiting = self.waiting.get(&name).cloned().unwrap_or_default();
+            let waiting = self.pending_disjunctions.get(&name).cloned().unwrap_or_default();
             for (x, y, certs) in waiting {
-                self.either(x, y, &certs, depth);
+                self.resolve_disjunction(x, y, &certs, depth);
             }
         }
     }
 
     /// Records that one of two truth values holds: if one is known to be false, the other is true.
-    pub(super) fn either(&mut self, x: Atom, y: Atom, certs: &Certs, depth: usize) {
+    pub(super) fn resolve_disjunction(&mut self, x: Atom, y: Atom, certs: &Certs, depth: usize) {
         for (x, y) in [(x, y), (y, x)] {
-            if let Some(proof) = self.refuted(x) {
+            if let Some(proof) = self.known_false(x) {
                 let mut certs = certs.clone();
                 add_certs(&mut certs, &proof);
                 self.assume(y, true, &certs, depth);
@@ -77,12 +77,12 @@ impl<L: OptLevel> Simplifier<'_, L> {
     }
 
     /// Stores a checked disjunction until one operand is known to be false.
-    pub(super) fn wait(&mut self, x: Atom, y: Atom, certs: &Certs, depth: usize) {
+    pub(super) fn store_disjunction(&mut self, x: Atom, y: Atom, certs: &Certs, depth: usize) {
         for side in [x, y] {
             let Some(name) = self.guarding(side) else {
                 continue;
             };
-            let waiting = self.waiting.entry(name).or_default();
+            let waiting = self.pending_disjunctions.entry(name).or_default();
             if waiting.len() < MANY * MANY {
                 waiting.push((x, y, certs.clone()));
                 self.scopes[depth].waiting.push(name);
@@ -101,7 +101,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
     }
 
     /// The certificates proving that a truth value is false.
-    fn refuted(&self, x: Atom) -> Option<Certs> {
+    fn known_false(&self, x: Atom) -> Option<Certs> {
         if let Atom::Const(value) = x {
             return (value == Scalar::Bool(false)).then(Certs::new);
         }
@@ -130,7 +130,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
 
     /// The scope that a check can be hoisted to with guards, and the guards of the scopes that it
     /// leaves, outermost first.
-    fn way_out(&self, aux: &Aux, op: &BasicOp) -> Option<(usize, Vec<Guard>)> {
+    fn guarded_depth(&self, aux: &Aux, op: &BasicOp) -> Option<(usize, Vec<Guard>)> {
         let BasicOp::Assert { cond, msg } = op else {
             return None;
         };
@@ -143,14 +143,14 @@ impl<L: OptLevel> Simplifier<'_, L> {
         for cert in &aux.certs {
             least = least.max(self.depth_of(*cert));
         }
-        let (depth, guards) = self.crossing(least, &|_| 0)?;
+        let (depth, guards) = self.hoist_depth_with_guards(least, &|_| 0)?;
         (!guards.is_empty()).then_some((depth, guards))
     }
 
     /// The outermost scope to which a check can be hoisted, and the guards of the scopes that it
     /// leaves, outermost first. Its operands are in scope from depth `least` on; to leave the scope
     /// at a depth, it also needs names up to the depth given by `more`.
-    pub(super) fn crossing(
+    pub(super) fn hoist_depth_with_guards(
         &self,
         least: usize,
         more: &dyn Fn(usize) -> usize,
@@ -197,18 +197,18 @@ impl<L: OptLevel> Simplifier<'_, L> {
         let BasicOp::Assert { cond, msg } = op else {
             return None;
         };
-        let (depth, guards) = self.way_out(aux, op)?;
+        let (depth, guards) = self.guarded_depth(aux, op)?;
         if depth >= plain || !self.rewrite() {
             return None;
         }
         self.decide(aux, op, RemarkKind::CheckHoisted);
         let mut aux = aux.clone();
-        let all = self.lift(*cond, aux.prov, &mut aux.certs, depth);
+        let all = self.recompute_in_outer(*cond, aux.prov, &mut aux.certs, depth);
         let all = self.unless_guarded(all, &guards, aux.prov, depth);
         let mut msg = msg.clone();
         for part in &mut msg {
             if let MsgPart::Value(_, value) = part {
-                *value = self.lift(*value, aux.prov, &mut aux.certs, depth);
+                *value = self.recompute_in_outer(*value, aux.prov, &mut aux.certs, depth);
             }
         }
         let op = BasicOp::Assert { cond: all, msg };
@@ -236,14 +236,14 @@ impl<L: OptLevel> Simplifier<'_, L> {
                         }
                         let zero = Atom::Const(Scalar::int(*ty, 0));
                         let empty = BasicOp::Compare(CmpOp::SLe, *ty, *size, zero);
-                        let empty = self.outside("empty", Type::BOOL, prov, empty, depth);
+                        let empty = self.emit_in_outer("empty", Type::BOOL, prov, empty, depth);
                         all = self.or(empty, all, prov, depth);
                     }
                 }
                 Guard::Holds(cond, truth) => {
                     let other = if *truth {
                         let not = BasicOp::Unary(UnOp::Not, PrimType::Bool, *cond);
-                        self.outside("other", Type::BOOL, prov, not, depth)
+                        self.emit_in_outer("other", Type::BOOL, prov, not, depth)
                     } else {
                         *cond
                     };
@@ -296,7 +296,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
     /// Recomputes a value in an outer scope that it reaches. A divisor may be 0 there although a
     /// check before the division excludes that. From here on the value is an alias of the outer
     /// one. Certificates of its operands are added to `certs`.
-    fn lift(&mut self, value: Atom, prov: Prov, certs: &mut Certs, depth: usize) -> Atom {
+    fn recompute_in_outer(&mut self, value: Atom, prov: Prov, certs: &mut Certs, depth: usize) -> Atom {
         if self.known_at(value) <= depth {
             return value;
         }
@@ -306,19 +306,19 @@ impl<L: OptLevel> Simplifier<'_, L> {
         let ty = self.type_of(name);
         let mut own = self.def(name).map_or_else(Certs::new, |d| d.certs.clone());
         if let BasicOp::Binary(_, _, x, y) | BasicOp::Compare(_, _, x, y) = &mut op {
-            *x = self.lift(*x, prov, &mut own, depth);
-            *y = self.lift(*y, prov, &mut own, depth);
+            *x = self.recompute_in_outer(*x, prov, &mut own, depth);
+            *y = self.recompute_in_outer(*y, prov, &mut own, depth);
         } else if let BasicOp::Unary(_, _, x) = &mut op {
-            *x = self.lift(*x, prov, &mut own, depth);
+            *x = self.recompute_in_outer(*x, prov, &mut own, depth);
         }
         if let BasicOp::Binary(division, ty, _, y) = &mut op
             && !total::never_fails(*division, *y)
         {
             *y = self.divisor(*ty, *y, prov, depth);
         }
-        let lifted = self.outside("ok", ty.clone(), prov, op, depth);
+        let lifted = self.emit_in_outer("ok", ty.clone(), prov, op, depth);
         if ty != Type::BOOL {
-            self.same_as(name, lifted, &own);
+            self.alias_to(name, lifted, &own);
         }
         add_certs(certs, &own);
         lifted
@@ -326,12 +326,19 @@ impl<L: OptLevel> Simplifier<'_, L> {
 
     pub(super) fn or(&mut self, x: Atom, y: Atom, prov: Prov, depth: usize) -> Atom {
         let op = BasicOp::Binary(BinOp::Or, PrimType::Bool, x, y);
-        self.outside("or", Type::BOOL, prov, op, depth)
+        self.emit_in_outer("or", Type::BOOL, prov, op, depth)
     }
 
     /// Emits an operation on truth values or sizes in an outer scope, or reuses an equal one. Rules
     /// are not applied, as they would use facts of the current scope.
-    pub(super) fn outside(&mut self, hint: &str, ty: Type, prov: Prov, op: BasicOp, depth: usize) -> Atom {
+    pub(super) fn emit_in_outer(
+        &mut self,
+        hint: &str,
+        ty: Type,
+        prov: Prov,
+        op: BasicOp,
+        depth: usize,
+    ) -> Atom {
         let hash = cse::hash(&op);
         let known = hash.and_then(|hash| {
             let candidates = self.cse.get(&hash)?;

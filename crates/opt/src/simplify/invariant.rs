@@ -27,8 +27,8 @@ use scan::Scan;
 /// The largest growth per iteration of a parameter that is assumed not to wrap.
 const SLOW: i128 = 16;
 /// The bound on the initial values of slow parameters, and the bound below which they stay.
-pub(crate) const START: i64 = 1 << 61;
-const STAY: i64 = 1 << 62;
+pub(crate) const SLOW_START: i64 = 1 << 61;
+const SLOW_BOUND: i64 = 1 << 62;
 /// The number of rounds of dropping candidates before all are dropped.
 const ROUNDS: usize = 4;
 /// The number of integer parameters up to which they are compared with values other than 0.
@@ -38,7 +38,7 @@ const MANY: usize = 12;
 
 /// One side of a relation.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Side {
+enum Operand {
     /// The parameter with this index.
     Param(usize),
     /// The counter, which starts at 0 and is incremented by 1.
@@ -50,8 +50,8 @@ enum Side {
 /// `a <= b + k`.
 #[derive(Clone)]
 struct Relation {
-    a: Side,
-    b: Side,
+    a: Operand,
+    b: Operand,
     k: i128,
     /// The certificates that it depends on, from outside of the loop.
     certs: Certs,
@@ -74,13 +74,13 @@ pub(super) struct Invariants {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Rest {
     /// The loop runs, so its trip count is bounded by time.
-    Running,
+    Runs,
     /// None: the facts hold for any trip count.
-    Any,
+    Nothing,
 }
 
-fn int(value: i64) -> Side {
-    Side::Outer(Atom::i64(value))
+fn int(value: i64) -> Operand {
+    Operand::Outer(Atom::i64(value))
 }
 
 impl<L: OptLevel> Simplifier<'_, L> {
@@ -115,22 +115,22 @@ impl<L: OptLevel> Simplifier<'_, L> {
         let scan = Scan::of(body, &roots);
         let conditions = condition.map_or_else(Vec::new, |i| self.conditions(params, i, body, &scan));
         let parts = (params, form, body);
-        let found = self.candidates(params, form, &ints, Rest::Running);
-        let relations = self.lasting(found, parts, &conditions, &scan, Rest::Running);
+        let found = self.candidates(params, form, &ints, Rest::Runs);
+        let relations = self.inductive(found, parts, &conditions, &scan, Rest::Runs);
         let used = ints.iter().any(|(i, _)| self.is_used(results[*i]));
         let last = match form {
             _ if relations.is_empty() || !used => Vec::new(),
             LoopForm::While { .. } => relations.clone(),
             LoopForm::For { .. } => {
-                let found = self.candidates(params, form, &ints, Rest::Any);
-                self.lasting(found, parts, &conditions, &scan, Rest::Any)
+                let found = self.candidates(params, form, &ints, Rest::Nothing);
+                self.inductive(found, parts, &conditions, &scan, Rest::Nothing)
             }
         };
         Invariants { relations, conditions, last }
     }
 
     /// Returns the relations, of those given and true initially, that are inductive.
-    fn lasting(
+    fn inductive(
         &mut self,
         mut relations: Vec<Relation>,
         (params, form, body): (&[LoopParam<L>], &LoopForm, &Body<L>),
@@ -181,7 +181,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         }
         let name = |i: usize| Atom::Var(results[i]);
         for relation in &found.last {
-            let counts = |side: Side| matches!(side, Side::Counter(_));
+            let counts = |side: Operand| matches!(side, Operand::Counter(_));
             if !counts(relation.a) && !counts(relation.b) {
                 self.learn(relation, &name, depth);
             }
@@ -189,10 +189,10 @@ impl<L: OptLevel> Simplifier<'_, L> {
     }
 
     fn learn(&mut self, relation: &Relation, name: &dyn Fn(usize) -> Atom, depth: usize) {
-        let at = |side: Side| match side {
-            Side::Param(i) => name(i),
-            Side::Counter(counter) => Atom::Var(counter),
-            Side::Outer(atom) => atom,
+        let at = |side: Operand| match side {
+            Operand::Param(i) => name(i),
+            Operand::Counter(counter) => Atom::Var(counter),
+            Operand::Outer(atom) => atom,
         };
         let (a, b) = (at(relation.a), at(relation.b));
         self.ranges_at(depth, |ranges| {
@@ -213,7 +213,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
             self.ranges_at(depth, |ranges| {
                 ranges.typed(var, ty);
                 ranges.index(var, bound);
-                if rest == Rest::Running {
+                if rest == Rest::Runs {
                     ranges.counts(var, ty);
                 }
             });
@@ -233,14 +233,14 @@ impl<L: OptLevel> Simplifier<'_, L> {
         rest: Rest,
     ) -> Vec<Relation> {
         let mut found = Vec::new();
-        let mut try_it = |a: Side, b: Side, k: i128, slow: bool| {
-            let at = |side: Side| match side {
-                Side::Param(i) => params[i].init,
-                Side::Counter(_) => Atom::i64(0),
-                Side::Outer(atom) => atom,
+        let mut try_it = |a: Operand, b: Operand, k: i128, slow: bool| {
+            let at = |side: Operand| match side {
+                Operand::Param(i) => params[i].init,
+                Operand::Counter(_) => Atom::i64(0),
+                Operand::Outer(atom) => atom,
             };
             // Slow parameters start lower than they get.
-            let first = if slow { i128::from(START - STAY) } else { k };
+            let first = if slow { i128::from(SLOW_START - SLOW_BOUND) } else { k };
             let holds = self.ranges.at_most(at(a), at(b), first);
             if let Some(certs) = &holds {
                 found.push(Relation { a, b, k, certs: certs.clone(), slow });
@@ -248,7 +248,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
             holds.is_some()
         };
         for (i, ty) in ints {
-            let (param, init) = (Side::Param(*i), params[*i].init);
+            let (param, init) = (Operand::Param(*i), params[*i].init);
             let natural = try_it(int(0), param, 0, false);
             if ints.len() > FEW {
                 continue;
@@ -257,25 +257,25 @@ impl<L: OptLevel> Simplifier<'_, L> {
                 try_it(int(1), param, 0, false);
             }
             if init.var().is_some() {
-                try_it(Side::Outer(init), param, 0, false);
+                try_it(Operand::Outer(init), param, 0, false);
             }
-            try_it(param, Side::Outer(init), 0, false);
-            if *ty == PrimType::I64 && rest == Rest::Running {
-                try_it(param, int(STAY), 0, true);
+            try_it(param, Operand::Outer(init), 0, false);
+            if *ty == PrimType::I64 && rest == Rest::Runs {
+                try_it(param, int(SLOW_BOUND), 0, true);
             }
             if *ty == PrimType::I64 {
-                try_it(param, int(START), 0, false);
+                try_it(param, int(SLOW_START), 0, false);
             }
             if let LoopForm::For { var, .. } = form
                 && let Some(k) = init.constant().and_then(Scalar::as_i64)
             {
-                try_it(param, Side::Counter(*var), i128::from(k), false);
+                try_it(param, Operand::Counter(*var), i128::from(k), false);
             }
         }
         if ints.len() < FEW {
             for (i, _) in ints {
                 for (j, _) in ints.iter().filter(|(j, _)| i != j) {
-                    try_it(Side::Param(*i), Side::Param(*j), 0, false);
+                    try_it(Operand::Param(*i), Operand::Param(*j), 0, false);
                 }
             }
         }
@@ -291,21 +291,21 @@ impl<L: OptLevel> Simplifier<'_, L> {
         body: &Body<L>,
         scan: &Scan,
     ) -> Option<Certs> {
-        let next = |side: Side| match side {
-            Side::Param(i) => {
+        let next = |side: Operand| match side {
+            Operand::Param(i) => {
                 let mut atom = body.result[i];
                 self.rewrite_plain(&mut atom);
                 (atom, 0)
             }
-            Side::Counter(name) => (Atom::Var(name), 1),
-            Side::Outer(atom) => (atom, 0),
+            Operand::Counter(name) => (Atom::Var(name), 1),
+            Operand::Outer(atom) => (atom, 0),
         };
         let ((a, more), (b, less)) = (next(relation.a), next(relation.b));
-        let certs = if let (true, Side::Param(i)) = (relation.slow, relation.a) {
+        let certs = if let (true, Operand::Param(i)) = (relation.slow, relation.a) {
             let own = Atom::Var(params[i].param.name);
             self.ranges.at_most(a, own, SLOW).or_else(|| {
                 // Or it restarts below a constant.
-                self.ranges.at_most(a, Atom::i64(START), 0)
+                self.ranges.at_most(a, Atom::i64(SLOW_START), 0)
             })
         } else {
             self.ranges.at_most(a, b, relation.k + less - more)
@@ -326,10 +326,10 @@ impl<L: OptLevel> Simplifier<'_, L> {
         self.enter(ScopeKind::Branch);
         let depth = self.current();
         self.assume(params[condition].init, true, &Certs::new(), depth);
-        let at = |side: Side| match side {
-            Side::Param(i) => params[i].init,
-            Side::Counter(_) => Atom::i64(0),
-            Side::Outer(atom) => atom,
+        let at = |side: Operand| match side {
+            Operand::Param(i) => params[i].init,
+            Operand::Counter(_) => Atom::i64(0),
+            Operand::Outer(atom) => atom,
         };
         said.retain_mut(|relation| match self.ranges.at_most(at(relation.a), at(relation.b), relation.k) {
             Some(certs) => {

@@ -80,12 +80,12 @@ pub(crate) struct Ranges {
     /// `below[b]` has `(a, k)`: the same facts, by the other side.
     below: FxHashMap<u32, Vec<Fact>>,
     /// Names that are equal to one of two terms (selections, minima and maxima).
-    joins: FxHashMap<u32, (Term, Term)>,
+    either_of: FxHashMap<u32, (Term, Term)>,
     /// Names that are the sum of two terms, the difference of two terms, or the quotient of a
     /// non-negative term and a number of at least 2.
     sums: FxHashMap<u32, (Term, Term)>,
     differences: FxHashMap<u32, (Term, Term)>,
-    parts: FxHashMap<u32, Term>,
+    quotients_const: FxHashMap<u32, Term>,
     /// Names that are sums of two terms that may wrap.
     wrapping: FxHashMap<u32, (Term, Term, Certs)>,
     products: product::Products,
@@ -127,12 +127,12 @@ impl Ranges {
             match note {
                 Note::Sum(s) => drop(self.sums.remove(&s)),
                 Note::Difference(s) => drop(self.differences.remove(&s)),
-                Note::Part(s) => drop(self.parts.remove(&s)),
+                Note::Part(s) => drop(self.quotients_const.remove(&s)),
                 Note::Wrapping(s) => drop(self.wrapping.remove(&s)),
-                Note::Fit(pair) => drop(self.products.fits.remove(&pair)),
-                Note::Whole(pair) => drop(self.products.wholes.remove(&pair)),
+                Note::Fit(pair) => drop(self.products.non_wrapping.remove(&pair)),
+                Note::Whole(pair) => drop(self.products.products.remove(&pair)),
                 Note::Quotient(s) => drop(self.products.quotients.remove(&s)),
-                Note::Room(s) => drop(self.products.rooms.remove(&s)),
+                Note::Room(s) => drop(self.products.row_slack.remove(&s)),
             }
         }
     }
@@ -178,15 +178,15 @@ impl Ranges {
 
     /// Bounds a loop's counter, which starts at 0: no loop runs for that many iterations.
     pub(crate) fn counts(&mut self, counter: Name, ty: PrimType) {
-        let start = i128::from(super::invariant::START);
-        if ty == PrimType::I64 && !self.says(&self.above, counter, start) {
-            let most = Atom::i64(super::invariant::START);
+        let start = i128::from(super::invariant::SLOW_START);
+        if ty == PrimType::I64 && !self.has_fact(&self.above, counter, start) {
+            let most = Atom::i64(super::invariant::SLOW_START);
             self.fact(Atom::Var(counter), most, 0, &Certs::new());
         }
     }
 
     /// Returns true if a table directly holds a fact that relates a name to a constant.
-    fn says(&self, table: &FxHashMap<u32, Vec<Fact>>, name: Name, k: i128) -> bool {
+    fn has_fact(&self, table: &FxHashMap<u32, Vec<Fact>>, name: Name, k: i128) -> bool {
         let facts = table.get(&node(name)).map_or(&[] as &[Fact], Vec::as_slice);
         let mut seen = facts.iter().take(OLDEST).chain(facts.iter().rev().take(NEWEST));
         seen.any(|fact| fact.other == ZERO && fact.k <= k && fact.certs.is_empty())
@@ -235,13 +235,13 @@ impl Ranges {
         let (Some(a), Some(b)) = (term(x), term(y)) else {
             return;
         };
-        self.says_that(op, truth, (a, b), certs);
+        self.add_condition(op, truth, (a, b), certs);
         for s in [a, b] {
             self.unwrap_sum(s);
         }
     }
 
-    fn says_that(&mut self, op: CmpOp, truth: bool, (a, b): (Term, Term), certs: &Certs) {
+    fn add_condition(&mut self, op: CmpOp, truth: bool, (a, b): (Term, Term), certs: &Certs) {
         let less = |t: Term| Term { node: t.node, offset: t.offset - 1 };
         let zero = constant(0);
         match (op, truth) {
@@ -350,7 +350,7 @@ impl Ranges {
                     return None;
                 }
             }
-            if let Some((x, y)) = self.joins.get(&from) {
+            if let Some((x, y)) = self.either_of.get(&from) {
                 let mut side = |t: &Term| {
                     let before = tried.goals.len();
                     let proof = if upwards {

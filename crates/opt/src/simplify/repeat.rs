@@ -3,7 +3,7 @@
 //! A value whose read moves to a later point must not be consumed. A fresh array with other uses is
 //! built anyway, so it is not replaced.
 
-use super::{Certs, Folded, Simplifier, add_certs};
+use super::{Certs, Simplified, Simplifier, add_certs};
 use crate::level::OptLevel;
 use ir::Name;
 use ir::syntax::{Atom, Aux, BasicOp, DimIndex, ReshapeKind};
@@ -16,23 +16,23 @@ const LONG: usize = 256;
 
 impl<L: OptLevel> Simplifier<'_, L> {
     /// Applies the rules to a literal.
-    pub(super) fn fold_literal(&mut self, row: &Type, elems: &[Atom]) -> Option<Folded> {
+    pub(super) fn fold_literal(&mut self, row: &Type, elems: &[Atom]) -> Option<Simplified> {
         Self::literal_of_equals(row, elems).or_else(|| self.literal_of_literals(row, elems))
     }
 
     /// `[x, x, x] = replicate 3 x`
-    fn literal_of_equals(row: &Type, elems: &[Atom]) -> Option<Folded> {
+    fn literal_of_equals(row: &Type, elems: &[Atom]) -> Option<Simplified> {
         let [first, _, ..] = elems else { return None };
         if !row.is_prim() || !elems.iter().all(|elem| elem == first) {
             return None;
         }
         let shape = smallvec![Dim::Const(i64::try_from(elems.len()).ok()?)];
         let value = *first;
-        Some(Folded::Op(BasicOp::Replicate { shape, value }, Certs::new()))
+        Some(Simplified::Op(BasicOp::Replicate { shape, value }, Certs::new()))
     }
 
     /// `[[a, b], [c, d]] = reshape [2][2] [a, b, c, d]`
-    fn literal_of_literals(&mut self, row: &Type, elems: &[Atom]) -> Option<Folded> {
+    fn literal_of_literals(&mut self, row: &Type, elems: &[Atom]) -> Option<Simplified> {
         let Type::Array { elem, shape } = row else {
             return None;
         };
@@ -62,11 +62,11 @@ impl<L: OptLevel> Simplifier<'_, L> {
             shape,
             array: self.make("lit", &aux, flat).var()?,
         };
-        Some(Folded::Op(op, certs))
+        Some(Simplified::Op(op, certs))
     }
 
     /// `coerce [n] (iota m) = iota n`, and likewise for replicates.
-    pub(super) fn coerced_fill(&self, shape: &Shape, array: Name) -> Option<Folded> {
+    pub(super) fn coerced_fill(&self, shape: &Shape, array: Name) -> Option<Simplified> {
         let def = self.def(array)?;
         if !self.last_use(array) {
             return None;
@@ -78,11 +78,11 @@ impl<L: OptLevel> Simplifier<'_, L> {
         } else {
             return None;
         };
-        Some(Folded::Op(op, def.certs.clone()))
+        Some(Simplified::Op(op, def.certs.clone()))
     }
 
     /// `reshape [a][b] (replicate n x) = replicate [a][b] x`
-    pub(super) fn reshaped_replicate(&self, shape: &Shape, array: Name) -> Option<Folded> {
+    pub(super) fn reshaped_replicate(&self, shape: &Shape, array: Name) -> Option<Simplified> {
         let def = self.def(array)?;
         let BasicOp::Replicate { shape: _, value } = &def.op else {
             return None;
@@ -93,13 +93,13 @@ impl<L: OptLevel> Simplifier<'_, L> {
             return None;
         }
         let op = self.repeated_in(shape, outer, *value)?;
-        Some(Folded::Op(op, def.certs.clone()))
+        Some(Simplified::Op(op, def.certs.clone()))
     }
 
     /// A value replicated to an array of this shape, over the outer dimensions.
     fn repeated_in(&self, shape: &Shape, outer: usize, value: Atom) -> Option<BasicOp> {
         let (outer, inner) = shape.split_at_checked(outer)?;
-        let may = value.var().is_none_or(|name| self.may_read(&[name]));
+        let may = value.var().is_none_or(|name| self.may_delay_reads(&[name]));
         if self.type_of_atom(value).shape() != inner || !may {
             return None;
         }
@@ -108,7 +108,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
     }
 
     /// `(replicate n x)[a :+ c] = replicate c x`, and likewise for iotas.
-    pub(super) fn slice_of_fill(&mut self, array: Name, slice: &[DimIndex]) -> Option<Folded> {
+    pub(super) fn slice_of_fill(&mut self, array: Name, slice: &[DimIndex]) -> Option<Simplified> {
         let def = self.def(array)?.clone();
         if !self.last_use(array) {
             return None;
@@ -124,7 +124,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
                     .collect();
                 let scalar = self.type_of_atom(*value).is_prim();
                 let op = BasicOp::Replicate { shape, value: *value };
-                scalar.then(|| Folded::Op(op, def.certs.clone()))
+                scalar.then(|| Simplified::Op(op, def.certs.clone()))
             }
             (
                 BasicOp::Iota { ty: PrimType::I64, count: _, start, stride },
@@ -138,7 +138,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
                 let stride = BasicOp::Binary(BinOp::Mul, ty, *stride, *step);
                 let stride = self.make("stride", &aux, stride);
                 let op = BasicOp::Iota { ty, count: *count, start, stride };
-                Some(Folded::Op(op, def.certs.clone()))
+                Some(Simplified::Op(op, def.certs.clone()))
             }
             _ => None,
         }

@@ -1,25 +1,25 @@
 //! Rules for scalar operations: exact ones only, so that all results are bit-identical (float sums
 //! keep their order; `x + 0.0` stays).
 
-use super::{Certs, Def, Folded, Simplifier};
+use super::{Certs, Def, Simplified, Simplifier};
 use crate::level::OptLevel;
 use ir::syntax::{Atom, BasicOp};
 use prim::{BinOp, CmpOp, ConvOp, PrimType, Scalar, UnOp, eval};
 
-fn atom(atom: Atom) -> Option<Folded> {
-    Some(Folded::Atom(atom, Certs::new()))
+fn atom(atom: Atom) -> Option<Simplified> {
+    Some(Simplified::Atom(atom, Certs::new()))
 }
 
-fn constant(value: Scalar) -> Option<Folded> {
+fn constant(value: Scalar) -> Option<Simplified> {
     atom(Atom::Const(value))
 }
 
-fn truth(value: bool) -> Option<Folded> {
+fn truth(value: bool) -> Option<Simplified> {
     constant(Scalar::Bool(value))
 }
 
-fn op(op: BasicOp) -> Option<Folded> {
-    Some(Folded::Op(op, Certs::new()))
+fn op(op: BasicOp) -> Option<Simplified> {
+    Some(Simplified::Op(op, Certs::new()))
 }
 
 fn is(atom: Atom, value: i64) -> bool {
@@ -73,7 +73,7 @@ fn out_of_order(x: Atom, y: Atom) -> bool {
 
 impl<L: OptLevel> Simplifier<'_, L> {
     /// Applies the rules to a scalar operation.
-    pub(super) fn fold_scalar(&self, basic: &BasicOp) -> Option<Folded> {
+    pub(super) fn fold_scalar(&self, basic: &BasicOp) -> Option<Simplified> {
         match basic {
             BasicOp::Unary(op, ty, x) => self.fold_unary(*op, *ty, *x),
             BasicOp::Binary(op, ty, x, y) => self.fold_binary(*op, *ty, *x, *y),
@@ -138,7 +138,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         }
     }
 
-    fn fold_unary(&self, un: UnOp, ty: PrimType, x: Atom) -> Option<Folded> {
+    fn fold_unary(&self, un: UnOp, ty: PrimType, x: Atom) -> Option<Simplified> {
         if let Atom::Const(x) = x {
             return constant(eval::unary(un, x)?);
         }
@@ -163,7 +163,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
             }
             UnOp::Abs => {
                 let (not_negative, certs) = self.ranges.compare(CmpOp::SLe, int(ty, 0), x)?;
-                not_negative.then_some(Folded::Atom(x, certs))
+                not_negative.then_some(Simplified::Atom(x, certs))
             }
             UnOp::SSignum
             | UnOp::USignum
@@ -181,7 +181,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         }
     }
 
-    fn fold_binary(&self, bin: BinOp, ty: PrimType, x: Atom, y: Atom) -> Option<Folded> {
+    fn fold_binary(&self, bin: BinOp, ty: PrimType, x: Atom, y: Atom) -> Option<Simplified> {
         if let (Atom::Const(a), Atom::Const(b)) = (x, y) {
             return constant(eval::binary(bin, a, b)?);
         }
@@ -211,7 +211,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
                     return None;
                 }
                 let certs = self.both_natural(ty, x, y)?;
-                Some(Folded::Op(BasicOp::Binary(BinOp::UDiv, ty, x, y), certs))
+                Some(Simplified::Op(BasicOp::Binary(BinOp::UDiv, ty, x, y), certs))
             }
             BinOp::SMod | BinOp::SRem | BinOp::UMod => {
                 if is(y, 1) {
@@ -221,13 +221,13 @@ impl<L: OptLevel> Simplifier<'_, L> {
                     && let Some((true, more)) = self.ranges.compare(CmpOp::SLe, int(ty, 0), x)
                 {
                     super::add_certs(&mut certs, &more);
-                    return Some(Folded::Atom(x, certs));
+                    return Some(Simplified::Atom(x, certs));
                 }
                 if bin == BinOp::UMod {
                     return None;
                 }
                 let certs = self.both_natural(ty, x, y)?;
-                Some(Folded::Op(BasicOp::Binary(BinOp::UMod, ty, x, y), certs))
+                Some(Simplified::Op(BasicOp::Binary(BinOp::UMod, ty, x, y), certs))
             }
             BinOp::SMin | BinOp::SMax => {
                 if x == y {
@@ -235,12 +235,12 @@ impl<L: OptLevel> Simplifier<'_, L> {
                 }
                 let (less, greater) = if bin == BinOp::SMin { (x, y) } else { (y, x) };
                 if let Some((true, certs)) = self.ranges.compare(CmpOp::SLe, x, y) {
-                    return Some(Folded::Atom(less, certs));
+                    return Some(Simplified::Atom(less, certs));
                 }
                 let (true, certs) = self.ranges.compare(CmpOp::SLe, y, x)? else {
                     return None;
                 };
-                Some(Folded::Atom(greater, certs))
+                Some(Simplified::Atom(greater, certs))
             }
             BinOp::And | BinOp::Or => {
                 if x == y {
@@ -335,7 +335,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         Some(certs)
     }
 
-    fn fold_add(&self, ty: PrimType, x: Atom, y: Atom) -> Option<Folded> {
+    fn fold_add(&self, ty: PrimType, x: Atom, y: Atom) -> Option<Simplified> {
         if is(y, 0) {
             return atom(x);
         }
@@ -356,7 +356,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         None
     }
 
-    fn fold_sub(&self, ty: PrimType, x: Atom, y: Atom) -> Option<Folded> {
+    fn fold_sub(&self, ty: PrimType, x: Atom, y: Atom) -> Option<Simplified> {
         if x == y {
             return atom(int(ty, 0));
         }
@@ -390,7 +390,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         None
     }
 
-    fn fold_compare(&self, cmp: CmpOp, ty: PrimType, x: Atom, y: Atom) -> Option<Folded> {
+    fn fold_compare(&self, cmp: CmpOp, ty: PrimType, x: Atom, y: Atom) -> Option<Simplified> {
         if let (Atom::Const(a), Atom::Const(b)) = (x, y) {
             return truth(eval::compare(cmp, a, b)?);
         }
@@ -413,7 +413,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
             };
         }
         if let Some((value, certs)) = self.ranges.compare(cmp, x, y) {
-            return Some(Folded::Atom(Atom::Const(Scalar::Bool(value)), certs));
+            return Some(Simplified::Atom(Atom::Const(Scalar::Bool(value)), certs));
         }
         if cmp == CmpOp::Eq
             && let Atom::Const(c) = y
@@ -425,7 +425,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         None
     }
 
-    fn fold_convert(&self, conv: ConvOp, from: PrimType, to: PrimType, x: Atom) -> Option<Folded> {
+    fn fold_convert(&self, conv: ConvOp, from: PrimType, to: PrimType, x: Atom) -> Option<Simplified> {
         if let Atom::Const(x) = x {
             return constant(eval::convert(conv, x, to)?);
         }
@@ -437,7 +437,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         };
         let convert = |op: ConvOp, arg: Atom| {
             let basic = BasicOp::Convert { op, from: first, to, arg };
-            Some(Folded::Op(basic, Certs::new()))
+            Some(Simplified::Op(basic, Certs::new()))
         };
         match (conv, inner) {
             (ConvOp::ToBits, ConvOp::FromBits) | (ConvOp::FromBits, ConvOp::ToBits) => atom(arg),
@@ -462,7 +462,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         }
     }
 
-    fn fold_select(&self, ty: PrimType, cond: Atom, yes: Atom, no: Atom) -> Option<Folded> {
+    fn fold_select(&self, ty: PrimType, cond: Atom, yes: Atom, no: Atom) -> Option<Simplified> {
         if let Atom::Const(c) = cond {
             return atom(if c.as_bool()? { yes } else { no });
         }
@@ -491,7 +491,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
 
     /// `select (x < y) y x` is the greater of two integers, `select (x < y) x y` the lesser: one
     /// operator, which later stages know to be exact.
-    fn fold_extremum(&self, ty: PrimType, cond: Atom, yes: Atom, no: Atom) -> Option<Folded> {
+    fn fold_extremum(&self, ty: PrimType, cond: Atom, yes: Atom, no: Atom) -> Option<Simplified> {
         let BasicOp::Compare(cmp, _, x, y) = self.unchecked_def(cond)?.op else {
             return None;
         };

@@ -21,7 +21,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
     /// Records that the innermost scope's body runs exactly as often as the enclosing one.
     fn runs_once(&mut self) {
         let here = self.current();
-        self.scopes[here].once = true;
+        self.scopes[here].runs_exactly_as_outer = true;
     }
 
     /// Simplifies a lambda in place.
@@ -42,7 +42,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
 
     /// Simplifies operators and the post lambda, with the facts added by `learn` in the latter's
     /// scope.
-    pub(crate) fn folds(&mut self, folds: &mut ScanReduce<L>, learn: impl FnOnce(&mut Self)) {
+    pub(crate) fn scan_reduce(&mut self, folds: &mut ScanReduce<L>, learn: impl FnOnce(&mut Self)) {
         for op in folds.operators_mut() {
             self.operator(op, false);
         }
@@ -114,7 +114,7 @@ pub(crate) fn simplify(s: &mut Simplifier<'_, Segs>, pat: Vec<Param<Segs>>, mut 
                 s.rewrite_dim(size);
             }
             match &mut kind {
-                SegKind::ScanReduce(folds) => s.folds(folds, |s| point(s, &space)),
+                SegKind::ScanReduce(folds) => s.scan_reduce(folds, |s| iteration(s, &space)),
                 SegKind::Hist(ops) => s.histograms(ops, &mut aux),
                 SegKind::FlatMap => {}
             }
@@ -135,11 +135,11 @@ pub(crate) fn simplify(s: &mut Simplifier<'_, Segs>, pat: Vec<Param<Segs>>, mut 
 fn enter_space(s: &mut Simplifier<'_, Segs>, space: &SegSpace) {
     let runs = space.dims.iter().all(|(_, size)| s.positive(*size));
     s.enter(ScopeKind::Inner { runs });
-    point(s, space);
+    iteration(s, space);
 }
 
 /// Makes the innermost scope the body of an iteration of a parallel index space, with its indices.
-fn point(s: &mut Simplifier<'_, Segs>, space: &SegSpace) {
+fn iteration(s: &mut Simplifier<'_, Segs>, space: &SegSpace) {
     let depth = s.current();
     s.scopes[depth].parallel = true;
     for (index, size) in &space.dims {

@@ -26,38 +26,38 @@ pub(crate) fn simplify(s: &mut Simplifier<'_, Soacs>, pat: Vec<Param<Soacs>>, mu
         Soac::Screma(Screma { mut width, inputs, map, scan_reduce: folds }) => {
             s.rewrite_dim(&mut width);
             let screma = Screma { width, inputs, map, scan_reduce: folds };
-            if let Some(maps) = s.in_pieces(&pat, &aux, &screma) {
+            if let Some(maps) = s.split_over_concat(&pat, &aux, &screma) {
                 for (pat, aux, op) in maps {
                     simplify(s, pat, aux, op);
                 }
                 return;
             }
-            if s.straight(&pat, &aux, &screma) {
+            if s.expand(&pat, &aux, &screma) {
                 return;
             }
-            if let Some((aux, nest)) = s.over_rows(&aux, &screma) {
+            if let Some((aux, nest)) = s.nest_over_rows(&aux, &screma) {
                 simplify(s, pat, aux, nest);
                 return;
             }
             let Screma { width, mut inputs, map, scan_reduce: mut folds } = screma;
-            let mut map = bucket(s, width, &mut inputs, map, &mut aux);
-            s.folds(&mut folds, |_| {});
-            if let Some(body) = s.once_for_all(width, &inputs, &mut map, &folds) {
+            let mut map = simplify_inputs(s, width, &mut inputs, map, &mut aux);
+            s.scan_reduce(&mut folds, |_| {});
+            if let Some(body) = s.uniform_body(width, &inputs, &mut map, &folds) {
                 let result = s.splice(body, &aux);
-                s.repeat_all(pat, &aux, width, &result);
+                s.replicate_all(pat, &aux, width, &result);
                 return;
             }
             let mut pat = pat;
             let (mut after, mut multiples) = (Vec::new(), Vec::new());
             if folds.post.is_none() {
-                multiples = s.multiples(width, &mut map, &mut folds, &mut pat);
-                after = mapped_out(s, width, &mut inputs, &mut map, &folds, &mut pat);
+                multiples = s.closed_results(width, &mut map, &mut folds, &mut pat);
+                after = extract_mapped(s, width, &mut inputs, &mut map, &folds, &mut pat);
                 folds.post = drop_scanned(s, &map.ret, &folds, &mut pat);
             }
             let dead = pat.is_empty();
             let screma = Screma { width, inputs, map, scan_reduce: folds };
             if !dead {
-                s.push_outwards(pat, aux.clone(), screma);
+                s.push_hoisted(pat, aux.clone(), screma);
             }
             for (param, op, certs) in after {
                 let mut aux = aux.clone();
@@ -72,7 +72,7 @@ pub(crate) fn simplify(s: &mut Simplifier<'_, Soacs>, pat: Vec<Param<Soacs>>, mu
         }
         Soac::Hist { mut width, mut inputs, map, mut ops } => {
             s.rewrite_dim(&mut width);
-            let map = bucket(s, width, &mut inputs, map, &mut aux);
+            let map = simplify_inputs(s, width, &mut inputs, map, &mut aux);
             s.histograms(&mut ops, &mut aux);
             let op = Soac::Hist { width, inputs, map, ops };
             s.push(pat, aux, Exp::Op(op));
@@ -123,7 +123,7 @@ pub(crate) fn simplify(s: &mut Simplifier<'_, Soacs>, pat: Vec<Param<Soacs>>, mu
 }
 
 /// Simplifies the inputs and the lambda over their rows.
-fn bucket(
+fn simplify_inputs(
     s: &mut Simplifier<'_, Soacs>,
     width: Dim,
     inputs: &mut Vec<Name>,
@@ -138,7 +138,7 @@ fn bucket(
     for (i, (param, input)) in map.params.iter().zip(inputs.iter()).enumerate() {
         let mut param = param.clone();
         s.rewrite_param(&mut param);
-        s.announce(&param);
+        s.declare_type(&param);
         if matches!(param.ty, Type::Acc { .. }) {
             continue;
         }
@@ -267,7 +267,7 @@ fn own_rows(
 }
 
 /// Removes mapped results that need no combinator, and returns the operations that compute them.
-fn mapped_out(
+fn extract_mapped(
     s: &mut Simplifier<'_, Soacs>,
     width: Dim,
     inputs: &mut Vec<Name>,

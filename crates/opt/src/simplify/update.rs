@@ -3,7 +3,7 @@
 //! An update of an array without other uses may be merged into the array's definition; a value
 //! whose read moves to a later point must not be consumed.
 
-use super::{Certs, Folded, Simplifier, add_certs};
+use super::{Certs, Simplified, Simplifier, add_certs};
 use crate::level::OptLevel;
 use ir::Name;
 use ir::syntax::{Atom, BasicOp, DimIndex};
@@ -22,8 +22,8 @@ pub(super) struct Update<'a> {
 
 impl<L: OptLevel> Simplifier<'_, L> {
     /// Applies the first applicable rule to an update.
-    pub(super) fn fold_update(&mut self, update: &Update<'_>) -> Option<Folded> {
-        let rules: [fn(&Self, &Update<'_>) -> Option<Folded>; 7] = [
+    pub(super) fn fold_update(&mut self, update: &Update<'_>) -> Option<Simplified> {
+        let rules: [fn(&Self, &Update<'_>) -> Option<Simplified>; 7] = [
             Self::update_of_nothing,
             Self::update_with_itself,
             Self::update_of_one,
@@ -36,24 +36,24 @@ impl<L: OptLevel> Simplifier<'_, L> {
     }
 
     /// `xs with [a :+ 0] = ys` is `xs`.
-    fn update_of_nothing(&self, update: &Update<'_>) -> Option<Folded> {
+    fn update_of_nothing(&self, update: &Update<'_>) -> Option<Simplified> {
         let is_empty = |index: &DimIndex| matches!(index, DimIndex::Slice { count: Dim::Const(0), .. });
         let none = update.slice.iter().any(is_empty);
-        none.then(|| Folded::Atom(Atom::Var(update.array), Certs::new()))
+        none.then(|| Simplified::Atom(Atom::Var(update.array), Certs::new()))
     }
 
     /// `xs with [i] = xs[i]` is `xs`.
-    fn update_with_itself(&self, update: &Update<'_>) -> Option<Folded> {
+    fn update_with_itself(&self, update: &Update<'_>) -> Option<Simplified> {
         let def = self.def_of(update.value)?;
         let BasicOp::Index { array: read, slice: place } = &def.op else {
             return None;
         };
         (*read == update.array && place.as_slice() == update.slice)
-            .then(|| Folded::Atom(Atom::Var(update.array), def.certs.clone()))
+            .then(|| Simplified::Atom(Atom::Var(update.array), def.certs.clone()))
     }
 
     /// `xs with [i :+ 1] = replicate 1 x` is `xs with [i] = x`, and likewise for literals.
-    fn update_of_one(&self, update: &Update<'_>) -> Option<Folded> {
+    fn update_of_one(&self, update: &Update<'_>) -> Option<Simplified> {
         let def = self.def_of(update.value)?;
         let (shape, inner): (Shape, Atom) = if let BasicOp::Replicate { shape, value } = &def.op {
             (shape.clone(), *value)
@@ -64,7 +64,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         } else {
             return None;
         };
-        let may = inner.var().is_none_or(|name| self.may_read(&[name]));
+        let may = inner.var().is_none_or(|name| self.may_delay_reads(&[name]));
         if !may || shape.iter().any(|dim| *dim != Dim::Const(1)) {
             return None;
         }
@@ -81,11 +81,11 @@ impl<L: OptLevel> Simplifier<'_, L> {
             })
             .collect();
         let op = BasicOp::Update { array: update.array, slice, value: inner };
-        Some(Folded::Op(op, def.certs.clone()))
+        Some(Simplified::Op(op, def.certs.clone()))
     }
 
     /// `(xs with [i] = a) with [i] = b` is `xs with [i] = b`.
-    fn update_again(&self, update: &Update<'_>) -> Option<Folded> {
+    fn update_again(&self, update: &Update<'_>) -> Option<Simplified> {
         let def = self.def(update.array)?;
         let BasicOp::Update { array, slice, .. } = &def.op else {
             return None;
@@ -94,11 +94,11 @@ impl<L: OptLevel> Simplifier<'_, L> {
             return None;
         }
         let op = BasicOp::Update { array: *array, slice: slice.clone(), value: update.value };
-        Some(Folded::Op(op, def.certs.clone()))
+        Some(Simplified::Op(op, def.certs.clone()))
     }
 
     /// `(replicate n x) with [i] = x` is `replicate n x`.
-    fn update_with_the_same(&self, update: &Update<'_>) -> Option<Folded> {
+    fn update_with_the_same(&self, update: &Update<'_>) -> Option<Simplified> {
         let filled = |array: Name| {
             let def = self.def(array)?;
             let BasicOp::Replicate { shape: _, value } = &def.op else {
@@ -116,11 +116,11 @@ impl<L: OptLevel> Simplifier<'_, L> {
             }
             Atom::Var(_) | Atom::Const(_) => update.value,
         };
-        (written == fill).then(|| Folded::Atom(Atom::Var(update.array), certs))
+        (written == fill).then(|| Simplified::Atom(Atom::Var(update.array), certs))
     }
 
     /// `xs with [0 :+ n] = ys` is `copy ys`, if `xs` is a fill of `n` elements with no other use.
-    fn update_of_all(&self, update: &Update<'_>) -> Option<Folded> {
+    fn update_of_all(&self, update: &Update<'_>) -> Option<Simplified> {
         let value = update.value.var()?;
         let def = self.def(update.array)?;
         let fill = matches!(
@@ -133,12 +133,12 @@ impl<L: OptLevel> Simplifier<'_, L> {
         let ty = self.type_of(update.array);
         let mut each = update.slice.iter().zip(ty.shape());
         let whole = each.all(|(index, dim)| index.is_full(*dim));
-        let may = fill && whole && self.last_use(update.array) && self.may_read(&[value]);
-        may.then(|| Folded::Op(BasicOp::Copy(value), def.certs.clone()))
+        let may = fill && whole && self.last_use(update.array) && self.may_delay_reads(&[value]);
+        may.then(|| Simplified::Op(BasicOp::Copy(value), def.certs.clone()))
     }
 
     /// `[a, b, c] with [1] = x` is `[a, x, c]`, and likewise for short replicates.
-    fn update_of_literal(&self, update: &Update<'_>) -> Option<Folded> {
+    fn update_of_literal(&self, update: &Update<'_>) -> Option<Simplified> {
         let &[DimIndex::Fix(Atom::Const(at))] = update.slice else {
             return None;
         };
@@ -158,6 +158,6 @@ impl<L: OptLevel> Simplifier<'_, L> {
             return None;
         }
         *elems.get_mut(usize::try_from(at.as_i64()?).ok()?)? = update.value;
-        Some(Folded::Op(BasicOp::ArrayLit { row, elems }, def.certs.clone()))
+        Some(Simplified::Op(BasicOp::ArrayLit { row, elems }, def.certs.clone()))
     }
 }

@@ -5,7 +5,7 @@
 //! relations at hand. Facts from definitions need no certificates of the body's statements: the
 //! next value exists only if those checks passed.
 
-use super::{Relation, SLOW, Side};
+use super::{Operand, Relation, SLOW};
 use crate::level::OptLevel;
 use crate::simplify::rewrite::Rewriter;
 use crate::simplify::{Certs, ScopeKind, Simplifier};
@@ -113,13 +113,13 @@ impl Scan {
                 list.push(value);
             }
         };
-        let at = |side: Side| match side {
-            Side::Param(i) => (Atom::Var(params[i].param.name), 0),
-            Side::Counter(name) => (Atom::Var(name), 1),
-            Side::Outer(atom) => (atom, 0),
+        let at = |side: Operand| match side {
+            Operand::Param(i) => (Atom::Var(params[i].param.name), 0),
+            Operand::Counter(name) => (Atom::Var(name), 1),
+            Operand::Outer(atom) => (atom, 0),
         };
         for relation in relations {
-            if let Side::Param(i) = relation.a {
+            if let Operand::Param(i) = relation.a {
                 let own = Atom::Var(params[i].param.name);
                 let (b, more) = at(relation.b);
                 if relation.slow {
@@ -128,7 +128,7 @@ impl Scan {
                     push(&mut values.above, (b, relation.k + more));
                 }
             }
-            if let Side::Param(_) = relation.b {
+            if let Operand::Param(_) = relation.b {
                 let (a, more) = at(relation.a);
                 push(&mut values.below, (a, more - relation.k));
             }
@@ -305,13 +305,13 @@ impl Scan {
                     let side = |atom: Atom| {
                         let next = body.result.iter().position(|result| *result == atom);
                         match (atom, next) {
-                            (Atom::Const(_), _) => Some(Side::Outer(atom)),
-                            (_, Some(i)) if params.len() > i => Some(Side::Param(i)),
+                            (Atom::Const(_), _) => Some(Operand::Outer(atom)),
+                            (_, Some(i)) if params.len() > i => Some(Operand::Param(i)),
                             (Atom::Var(name), _) => {
                                 let mut atom = Atom::Var(name);
                                 s.rewrite_plain(&mut atom);
                                 let outer = !params.iter().any(|p| p.param.name == name) && !self.binds(name);
-                                outer.then_some(Side::Outer(atom))
+                                outer.then_some(Operand::Outer(atom))
                             }
                         }
                     };

@@ -114,7 +114,7 @@ impl Ranges {
 
     fn join(&mut self, s: Term, x: Term, y: Term, certs: &Certs) {
         if certs.is_empty() {
-            self.joins.insert(s.node, (x, y));
+            self.either_of.insert(s.node, (x, y));
         }
     }
 
@@ -313,7 +313,7 @@ impl Ranges {
             self.add(s, x, certs);
         }
         if certs.is_empty() && x.offset == 0 {
-            self.parts.insert(s.node, x);
+            self.quotients_const.insert(s.node, x);
             self.note(Note::Part(s.node));
             // The midpoint of two terms.
             if half && let Some((a, b)) = self.sums.get(&x.node).copied() {
@@ -339,7 +339,7 @@ impl Ranges {
     /// `s = x + y`, where one operand is a fraction of the distance from the other to a third term.
     fn between(&mut self, s: Term, x: Term, y: Term, certs: &Certs) {
         for (x, y) in [(x, y), (y, x)] {
-            if let Some(whole) = self.parts.get(&y.node).copied()
+            if let Some(whole) = self.quotients_const.get(&y.node).copied()
                 && let Some((end, start)) = self.differences.get(&whole.node).copied()
                 && (start.node, start.offset) == (x.node, x.offset)
             {

@@ -7,7 +7,7 @@
 //! The product of the sizes of an array in memory does not wrap: the array has that many elements.
 
 use super::{Certs, NEWEST, Note, Ranges, Term, ZERO, add_certs, constant, node};
-use crate::simplify::invariant::START;
+use crate::simplify::invariant::SLOW_START;
 use ir::syntax::Atom;
 use ir::types::Dim;
 use prim::PrimType;
@@ -17,13 +17,13 @@ use rustc_hash::{FxHashMap, FxHashSet};
 #[derive(Default)]
 pub(super) struct Products {
     /// Pairs of sizes whose product does not wrap.
-    pub(super) fits: FxHashSet<(u32, u32)>,
+    pub(super) non_wrapping: FxHashSet<(u32, u32)>,
     /// Names of products that do not wrap.
-    pub(super) wholes: FxHashMap<(u32, u32), u32>,
+    pub(super) products: FxHashMap<(u32, u32), u32>,
     /// Names of quotients, with the dividend and the positive divisor.
     pub(super) quotients: FxHashMap<u32, (u32, u32)>,
     /// `s + x <= a` for names `s`, given certificates.
-    pub(super) rooms: FxHashMap<u32, (Term, Term, Certs)>,
+    pub(super) row_slack: FxHashMap<u32, (Term, Term, Certs)>,
 }
 
 fn pair(x: u32, y: u32) -> (u32, u32) {
@@ -35,7 +35,7 @@ impl Ranges {
     pub(crate) fn shape(&mut self, shape: &[Dim], certs: &Certs) {
         for dim in shape {
             if let Dim::Var(name) = *dim
-                && !self.says(&self.below, name, 0)
+                && !self.has_fact(&self.below, name, 0)
             {
                 self.at_least(name, 0, certs);
             }
@@ -48,7 +48,7 @@ impl Ranges {
             [Dim::Var(size)] => self.counts(size, PrimType::I64),
             [Dim::Var(x), Dim::Var(y)] => {
                 let pair = pair(node(x), node(y));
-                if self.products.fits.insert(pair) {
+                if self.products.non_wrapping.insert(pair) {
                     self.note(Note::Fit(pair));
                 }
             }
@@ -66,8 +66,8 @@ impl Ranges {
             let known = self.products.quotients.get(&q);
             known.is_some_and(|(_, divisor)| *divisor == by)
         };
-        self.products.fits.contains(&pair(x, y))
-            || self.products.wholes.contains_key(&pair(x, y))
+        self.products.non_wrapping.contains(&pair(x, y))
+            || self.products.products.contains_key(&pair(x, y))
             || part(x, y)
             || part(y, x)
     }
@@ -100,7 +100,7 @@ impl Ranges {
         self.no_less_than_factors(s, x, y, &all);
         if all.is_empty() {
             let pair = pair(x.node, y.node);
-            self.products.wholes.insert(pair, s.node);
+            self.products.products.insert(pair, s.node);
             self.note(Note::Whole(pair));
         }
         true
@@ -109,7 +109,7 @@ impl Ranges {
     /// A constant upper bound of the term, by a proof.
     fn some_above(&self, x: Term) -> Option<(i128, Certs)> {
         self.constant_above(x).or_else(|| {
-            let most = i128::from(START);
+            let most = i128::from(SLOW_START);
             Some((most, self.prove(x, constant(most))?))
         })
     }
@@ -119,12 +119,12 @@ impl Ranges {
         if x.node == ZERO || y.node == ZERO {
             return;
         }
-        if self.products.fits.contains(&pair(x.node, y.node)) {
+        if self.products.non_wrapping.contains(&pair(x.node, y.node)) {
             let pair = pair(x.node, y.node);
-            self.products.wholes.insert(pair, s.node);
+            self.products.products.insert(pair, s.node);
             self.note(Note::Whole(pair));
             self.add(constant(0), s, certs);
-            self.add(s, constant(i128::from(START)), certs);
+            self.add(s, constant(i128::from(SLOW_START)), certs);
             self.no_less_than_factors(s, x, y, certs);
             return;
         }
@@ -137,7 +137,7 @@ impl Ranges {
                 if fact.k > -1 || fact.other == ZERO {
                     return None;
                 }
-                let whole = self.products.wholes.get(&pair(x.node, fact.other)).copied();
+                let whole = self.products.products.get(&pair(x.node, fact.other)).copied();
                 let whole = whole.or_else(|| {
                     let (dividend, divisor) = self.products.quotients.get(&fact.other)?;
                     (*divisor == x.node).then_some(*dividend)
@@ -157,7 +157,7 @@ impl Ranges {
             } else {
                 self.add(s, whole, &all);
             }
-            self.products.rooms.insert(s.node, (x, whole, all));
+            self.products.row_slack.insert(s.node, (x, whole, all));
             self.note(Note::Room(s.node));
             return;
         }
@@ -167,7 +167,7 @@ impl Ranges {
     /// length.
     pub(super) fn define_in_row(&mut self, s: Term, x: Term, y: Term, certs: &Certs) {
         for (row, at) in [(x, y), (y, x)] {
-            let Some((length, whole, more)) = self.products.rooms.get(&row.node).cloned() else {
+            let Some((length, whole, more)) = self.products.row_slack.get(&row.node).cloned() else {
                 continue;
             };
             let less = Term { node: length.node, offset: length.offset - 1 };
@@ -193,7 +193,7 @@ impl Ranges {
 
     /// `s = x - y`, where `y` is the start of a row within `x`.
     pub(super) fn define_rest(&mut self, s: Term, x: Term, y: Term, certs: &Certs) {
-        if let Some((length, whole, mut proof)) = self.products.rooms.get(&y.node).cloned()
+        if let Some((length, whole, mut proof)) = self.products.row_slack.get(&y.node).cloned()
             && let Some(more) = self.prove(whole, x)
         {
             add_certs(&mut proof, &more);

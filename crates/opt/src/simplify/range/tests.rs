@@ -154,6 +154,6 @@ fn notes_end_with_their_scope() {
     let touched = std::mem::take(&mut ranges.touched);
     ranges.forget(&touched, 1);
     assert!(natural(&ranges).is_none());
-    assert!(ranges.noted.is_empty() && ranges.products.fits.is_empty());
-    assert!(ranges.products.wholes.is_empty() && !ranges.below.contains_key(&(node(size) + 1)));
+    assert!(ranges.noted.is_empty() && ranges.products.non_wrapping.is_empty());
+    assert!(ranges.products.products.is_empty() && !ranges.below.contains_key(&(node(size) + 1)));
 }

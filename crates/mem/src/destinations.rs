@@ -1,0 +1,134 @@
+//! Destinations (short-circuiting): propagates the locations of a body's results backwards to the
+//! operations that create them.
+//!
+//! ```text
+//! segmap (i < n) {                          -- result row i is stored in out[i]
+//!   let o = scratch [m]                     -- and therefore o is, too,
+//!   let o' = loop (o1 = o) for j < m do     -- as the loop updates it in place
+//!     let o2 = o1 with [j] <- x in (o2)
+//!   in (o') }
+//! ```
+//!
+//! A value that is written into an array bound outside of the body (`out with [i] <- row`) gets
+//! that slice as its destination too, if the body uses no other array in the same block: then the
+//! early write is unobservable.
+//!
+//! The checks that the value fits (the certificates of the update and of coercions on the way) must
+//! pass before the first element is written; [`crate::order`] moves them ahead where possible.
+
+use crate::alloc::Ctx;
+use crate::checks_first::{count_uses, slice_operands};
+use ir::Segs;
+use ir::mem::{Lmad, MemAnn};
+use ir::name::Name;
+use ir::syntax::{Atom, BasicOp, Body, Exp};
+use rustc_hash::FxHashMap;
+
+/// The destination of an array: a location in a block.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Destination {
+    pub(crate) block: Name,
+    pub(crate) lmad: Lmad,
+}
+
+/// A destination, and the number of the body's first statement before which all checks and operands
+/// that allow writing there are available.
+#[derive(Clone)]
+struct ReadyDestination {
+    dest: Destination,
+    from: usize,
+}
+
+/// Computes the destinations of the arrays that a body's statements bind, given those of its
+/// results; sorted by name.
+pub(crate) fn propagate(
+    ctx: &Ctx<'_>,
+    body: &Body<Segs>,
+    results: &[Option<Destination>],
+) -> Vec<(Name, Destination)> {
+    let mut flow = Flow::new(body);
+    for (result, dest) in body.result.iter().zip(results) {
+        if let (Atom::Var(name), Some(dest)) = (result, dest) {
+            flow.add(*name, ReadyDestination { dest: dest.clone(), from: 0 });
+        }
+    }
+    let mut uses: Option<FxHashMap<Name, u32>> = None;
+    for stm in body.stms.iter().rev() {
+        match &stm.exp {
+            Exp::Basic(op) => {
+                let dest = stm.pat.first().and_then(|elem| flow.dests.get(&elem.name)).cloned();
+                // The certificates of a reshape say that the sizes are equal.
+                let checked = matches!(op, BasicOp::Reshape { .. });
+                let source = op.in_place_of();
+                if let (Some(source), Some(ReadyDestination { dest, from })) = (source, dest) {
+                    let from = if checked { flow.known_from(&stm.aux.certs, from) } else { from };
+                    flow.add(source, ReadyDestination { dest, from });
+                }
+                if let BasicOp::Update { array, slice, value: Atom::Var(value) } = op
+                    && flow.defined.contains_key(value)
+                    && !flow.defined.contains_key(array)
+                    && !flow.dests.contains_key(value)
+                    && let MemAnn::In { block: ir::mem::Block::Var(block), lmad } = ctx.ann(*array)
+                {
+                    let uses = uses.get_or_insert_with(|| count_uses(body));
+                    if uses.get(array) == Some(&1) && !lies_there(ctx, uses, *array, block) {
+                        let place = slice.iter().flat_map(slice_operands);
+                        let place: Vec<Name> = place.filter_map(Atom::var).collect();
+                        let from = flow.known_from(&place, flow.known_from(&stm.aux.certs, 0));
+                        let dest = Destination { block, lmad: lmad.slice(slice) };
+                        flow.add(*value, ReadyDestination { dest, from });
+                    }
+                }
+            }
+            Exp::Loop { params, form: _, body: _ } => {
+                for (elem, param) in stm.pat.iter().zip(params) {
+                    if let (true, Some(ready), Atom::Var(init)) =
+                        (ctx.roots.in_place(param.param.name), flow.dests.get(&elem.name), param.init)
+                    {
+                        let ready = ready.clone();
+                        flow.add(init, ready);
+                    }
+                }
+            }
+            Exp::If { .. } | Exp::Apply { .. } | Exp::Op(_) => {}
+        }
+    }
+    let mut dests: Vec<(Name, Destination)> =
+        (flow.dests.into_iter()).map(|(name, ready)| (name, ready.dest)).collect();
+    dests.sort_unstable_by_key(|(name, _)| *name);
+    dests
+}
+
+/// Destinations during the backward walk of a body.
+struct Flow {
+    dests: FxHashMap<Name, ReadyDestination>,
+    /// The statement that binds each name of the body.
+    defined: FxHashMap<Name, usize>,
+}
+
+impl Flow {
+    fn new(body: &Body<Segs>) -> Self {
+        let stms = body.stms.iter().enumerate();
+        let defined = stms.flat_map(|(at, stm)| stm.pat.iter().map(move |p| (p.name, at)));
+        Self { dests: FxHashMap::default(), defined: defined.collect() }
+    }
+
+    /// The first statement from `from` on before which all these names are bound.
+    fn known_from(&self, names: &[Name], from: usize) -> usize {
+        let known = names.iter().filter_map(|name| Some(self.defined.get(name)? + 1));
+        known.fold(from, usize::max)
+    }
+
+    /// Gives an array a destination, unless it has one or is created too early.
+    fn add(&mut self, array: Name, ready: ReadyDestination) {
+        if self.defined.get(&array).is_none_or(|&at| at >= ready.from) {
+            self.dests.entry(array).or_insert(ready);
+        }
+    }
+}
+
+/// Returns true if the body uses another array from outside in this block.
+fn lies_there(ctx: &Ctx<'_>, uses: &FxHashMap<Name, u32>, array: Name, block: Name) -> bool {
+    let there = |name: &Name| matches!(ctx.ann(*name), MemAnn::In { block: ir::mem::Block::Var(b), .. } if b == block);
+    uses.keys().any(|name| *name != array && there(name))
+}

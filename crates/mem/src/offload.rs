@@ -1,0 +1,171 @@
+//! The pass `place` (offload decision): segops that cannot be device kernels become functions that
+//! run on the host.
+//!
+//! ```text
+//! fun main (n, xs) {                          fun main (n, xs) {
+//!   let ys = segmap level 1 (i < n)             let ys = main.host1 (n, xs)
+//!     { .. arrays of i elements .. }      =>    ..
+//!   ..                                        }
+//! }                                           fun main.host1 (n, xs) version of main on host {
+//!                                               let ys = segmap level 1 (i < n) { .. }
+//!                                             }
+//! ```
+//!
+//! Before and after: level `segs`. Kernels are the segops that `mem` accepts
+//! ([`limits`](crate::limits)), so each function undergoes a trial run of memory assignment. A
+//! segop, or a whole `withacc`, outside of all others that is refused even as a map of loops
+//! ([`in_order`]) moves to a function that takes its free names ([`outline`]), with segops at the
+//! levels of the host ([`host`]). Functions called there get host clones. Of two versions between
+//! which a size decides, one that would run on the host is dropped if the other does not
+//! ([`choices`]). Functions that are no longer called are removed.
+//!
+//! Does nothing on target machines without a device.
+
+mod choices;
+mod host;
+mod in_order;
+mod outline;
+
+use crate::callees::Callees;
+use crate::functions::refused;
+use ir::name::FunName;
+use ir::remark::{OperationKind, RemarkKind};
+use ir::syntax::{Body, Exp, Function};
+use ir::version::{CallPosition, Version};
+use ir::walk::{VisitMut, callees, sub_bodies_mut, with_stack};
+use ir::{Context, Name, PassError, Program, Segs, TypeEnv};
+use outline::Outline;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// The segops that cannot be kernels, by their first results, with the reasons.
+type Refused = FxHashMap<Name, String>;
+
+/// Moves segops that cannot be kernels to host functions.
+///
+/// # Errors
+/// Fails for reductions of arrays that also update accumulators, as the host cannot run these.
+pub fn offload(mut program: Program<Segs>, context: &mut Context) -> Result<Program<Segs>, PassError> {
+    if !program.levels.has_device() {
+        return Ok(program);
+    }
+    let callees = Callees::of(&program);
+    let functions = std::mem::take(&mut program.functions);
+    let placed = context.each(functions, |function, own| place_function(function, &callees, own))?;
+    if placed.iter().all(|(_, own)| own.is_empty()) {
+        program.functions = placed.into_iter().map(|(function, _)| function).collect();
+        return Ok(program);
+    }
+    let twins = host_clones(&placed)?;
+    for ((function, own), twin) in placed.into_iter().zip(twins) {
+        program.functions.push(function);
+        program.functions.extend(own);
+        program.functions.extend(twin);
+    }
+    let reached = reached(&program);
+    (program.functions).retain(|function| reached.contains(&function.name));
+    Ok(program)
+}
+
+/// Processes a function. Also returns the host functions made from its parts.
+fn place_function(
+    mut function: Function<Segs>,
+    callees: &Callees,
+    context: &mut Context,
+) -> Result<(Function<Segs>, Vec<Function<Segs>>), PassError> {
+    let version = function.version.as_ref();
+    // The bodies of these functions are parts of kernels.
+    if version.is_some_and(|it| matches!(it.position, CallPosition::Within { .. })) {
+        return Ok((function, Vec::new()));
+    }
+    in_order::sequentialise_in_threads(&mut function)?;
+    let mut trial = Context::new(None, (*context.options).clone());
+    let refused = refused(&function, callees, &mut trial)?;
+    if refused.is_empty() {
+        return Ok((function, Vec::new()));
+    }
+    let pairs = refused.into_iter().map(|it| (it.name, it.why));
+    let refused: Refused = pairs.collect();
+    choices::drop_refused(&mut function, &refused, context);
+    let types = TypeEnv::of_function(&function);
+    let mut outline = Outline::new(&function.name, &function.names, &function.provs, types, callees);
+    OutlineRefused { outline: &mut outline, refused: &refused, context }.body(&mut function.body);
+    let made = outline.finish()?;
+    Ok((function, made))
+}
+
+/// Moves the refused segops, wherever they are outside of other segops.
+struct OutlineRefused<'a, 'b> {
+    outline: &'a mut Outline<'b>,
+    refused: &'a Refused,
+    context: &'a mut Context,
+}
+
+impl VisitMut<Segs> for OutlineRefused<'_, '_> {
+    fn body(&mut self, body: &mut Body<Segs>) {
+        with_stack(|| {
+            for stm in &mut body.stms {
+                let first = stm.pat.first();
+                let why = first.and_then(|param| self.refused.get(&param.name));
+                match (&stm.exp, why) {
+                    (Exp::Op(op), Some(why)) => {
+                        let what = OperationKind::of_segop(op);
+                        let why = why.as_str().into();
+                        let places = self.outline.places(stm.aux.prov);
+                        let kind = RemarkKind::OnHost { what, why };
+                        self.context.remark(&self.outline.name().0, places, kind);
+                        self.outline.unit(stm);
+                    }
+                    (Exp::Op(_), None) => {}
+                    (Exp::Basic(_) | Exp::If { .. } | Exp::Loop { .. } | Exp::Apply { .. }, _) => {
+                        sub_bodies_mut(&mut stm.exp, |body| self.body(body));
+                    }
+                }
+            }
+        });
+    }
+}
+
+/// Returns the host clone of each function, if host functions call it.
+fn host_clones(
+    placed: &[(Function<Segs>, Vec<Function<Segs>>)],
+) -> Result<Vec<Option<Function<Segs>>>, PassError> {
+    let each = placed.iter().enumerate();
+    let by_name = each.map(|(at, (function, _))| (host::host_clone_name(&function.name), at));
+    let by_name: FxHashMap<FunName, usize> = by_name.collect();
+    let mut twins: Vec<Option<Function<Segs>>> = placed.iter().map(|_| None).collect();
+    let mut open: Vec<FunName> = Vec::new();
+    for own in placed.iter().flat_map(|(_, own)| own) {
+        callees(&own.body, |fun| open.push(fun.clone()));
+    }
+    while let Some(name) = open.pop() {
+        let Some(&at) = by_name.get(&name) else {
+            return Err(PassError::bug(format!("no function named {name}")));
+        };
+        if twins[at].is_some() {
+            continue;
+        }
+        let (function, _) = &placed[at];
+        let version = Version { of: function.name.clone(), position: CallPosition::Host };
+        let mut twin = Function { name, version: Some(version), ..function.clone() };
+        host::convert(&mut twin)?;
+        callees(&twin.body, |fun| open.push(fun.clone()));
+        twins[at] = Some(twin);
+    }
+    Ok(twins)
+}
+
+/// The functions that are reachable from entry points.
+fn reached(program: &Program<Segs>) -> FxHashSet<FunName> {
+    let functions = program.functions.iter();
+    let by_name: FxHashMap<&FunName, &Function<Segs>> = functions.map(|f| (&f.name, f)).collect();
+    let mut open: Vec<FunName> = program.entries.iter().map(|it| it.fun.clone()).collect();
+    let mut reached = FxHashSet::default();
+    while let Some(name) = open.pop() {
+        if let Some(function) = by_name.get(&name)
+            && reached.insert(name)
+        {
+            callees(&function.body, |fun| open.push(fun.clone()));
+        }
+    }
+    reached
+}

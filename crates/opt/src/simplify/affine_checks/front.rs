@@ -1,0 +1,199 @@
+//! Builds the hoisted checks of affine indices, and the values for their messages.
+
+use super::{Affine, EliminatedIndex, Form, HoistedCheck};
+use crate::level::OptLevel;
+use crate::simplify::Simplifier;
+use ir::poly::Poly;
+use ir::syntax::{Atom, BasicOp};
+use ir::types::Type;
+use ir::{Name, Prov};
+use prim::{BinOp, CmpOp, ConvOp, PrimType, Scalar};
+
+/// One of the iterations that represent all.
+struct End {
+    /// The indices that are not 0.
+    indices: Vec<(Name, Atom)>,
+    /// True if the iteration is in bounds.
+    ok: Atom,
+}
+
+impl<L: OptLevel> Simplifier<'_, L> {
+    /// Emits the hoisted condition, and the values that its message shows.
+    pub(super) fn check_ends(&mut self, way: &HoistedCheck, prov: Prov) -> (Atom, Vec<Atom>) {
+        let depth = way.depth;
+        let mut bound = way.goal.bound;
+        if way.goal.index.narrow {
+            let most = Atom::i64(1 << 31);
+            bound = self.number(BinOp::SMin, bound, most, prov, depth);
+        }
+        let base = self.base(&way.goal.index, prov, depth);
+        let ends = match way.form {
+            Form::Corners => self.corners(way, base, bound, prov),
+            Form::DivideRoom => self.room(way, base, bound, prov),
+        };
+        let mut shown = Vec::new();
+        for (affine, left) in way.shown.iter().flatten() {
+            shown.extend(self.at_failing(affine, left, &ends, prov, depth));
+        }
+        let all = ends.into_iter().map(|end| end.ok).reduce(|all, ok| {
+            let and = BasicOp::Binary(BinOp::And, PrimType::Bool, all, ok);
+            self.emit_in_outer("both", Type::BOOL, prov, and, depth)
+        });
+        (all.unwrap_or(Atom::Const(Scalar::Bool(true))), shown)
+    }
+
+    /// Each index is the first or the last.
+    fn corners(&mut self, way: &HoistedCheck, base: Atom, bound: Atom, prov: Prov) -> Vec<End> {
+        let depth = way.depth;
+        // The first corner has all indices 0.
+        let mut corners: Vec<Vec<(Name, Atom)>> = vec![Vec::new()];
+        for left in &way.left {
+            let last = self.number(BinOp::Add, left.width, Atom::i64(-1), prov, depth);
+            for corner in corners.clone() {
+                corners.push([corner, vec![(left.counter, last)]].concat());
+            }
+        }
+        let ends = corners.into_iter().map(|indices| {
+            let at = self.at_corner(base, &way.left, &indices, prov, depth);
+            let ok = BasicOp::Compare(way.goal.op, PrimType::I64, at, bound);
+            let ok = self.emit_in_outer("ok", Type::BOOL, prov, ok, depth);
+            End { indices, ok }
+        });
+        ends.collect()
+    }
+
+    /// The first index is in bounds, and there is room for all steps from it. The failing iteration
+    /// shown is otherwise the first one without room.
+    fn room(&mut self, way: &HoistedCheck, base: Atom, bound: Atom, prov: Prov) -> Vec<End> {
+        let (one, depth) = (&way.left[0], way.depth);
+        let ok = BasicOp::Compare(way.goal.op, PrimType::I64, base, bound);
+        let ok = self.emit_in_outer("ok", Type::BOOL, prov, ok, depth);
+        let mut room = self.number(BinOp::Sub, bound, base, prov, depth);
+        if way.goal.op == CmpOp::ULt {
+            room = self.number(BinOp::Add, room, Atom::i64(-1), prov, depth);
+        }
+        let by = self.computed(&one.by, prov, depth);
+        let positive = self.number(BinOp::SMax, by, Atom::i64(1), prov, depth);
+        let steps = self.number(BinOp::SQuot, room, positive, prov, depth);
+        let last = self.number(BinOp::Add, one.width, Atom::i64(-1), prov, depth);
+        let enough = BasicOp::Compare(CmpOp::SLe, PrimType::I64, last, steps);
+        let mut enough = self.emit_in_outer("enough", Type::BOOL, prov, enough, depth);
+        if one.by.as_constant().is_none() {
+            let stays = BasicOp::Compare(CmpOp::Eq, PrimType::I64, by, Atom::i64(0));
+            let stays = self.emit_in_outer("stays", Type::BOOL, prov, stays, depth);
+            enough = self.or(stays, enough, prov, depth);
+        }
+        let fails = self.number(BinOp::Add, steps, Atom::i64(1), prov, depth);
+        let first = End { indices: Vec::new(), ok };
+        let last = End { indices: vec![(one.counter, fails)], ok: enough };
+        vec![first, last]
+    }
+
+    /// A value at the first of the ends that is out of bounds.
+    fn at_failing(
+        &mut self,
+        value: &Affine,
+        left: &[EliminatedIndex],
+        ends: &[End],
+        prov: Prov,
+        depth: usize,
+    ) -> Option<Atom> {
+        let base = self.base(value, prov, depth);
+        let mut shown: Option<Atom> = None;
+        for end in ends.iter().rev() {
+            let mut at = self.at_corner(base, left, &end.indices, prov, depth);
+            if value.narrow {
+                at = self.lowest_bits(at, prov, depth);
+            }
+            shown = Some(match shown {
+                None => at,
+                Some(later) => {
+                    let choice =
+                        BasicOp::Select { ty: PrimType::I64, cond: end.ok, if_true: later, if_false: at };
+                    self.emit_in_outer("shown", Type::I64, prov, choice, depth)
+                }
+            });
+        }
+        shown
+    }
+
+    /// A value where all eliminated indices are 0.
+    fn base(&mut self, value: &Affine, prov: Prov, depth: usize) -> Atom {
+        let base = value
+            .poly
+            .substitute(|name| if self.depth_of(name) <= depth { Poly::var(name) } else { Poly::default() });
+        let base = self.computed(&base, prov, depth);
+        if value.narrow { self.lowest_bits(base, prov, depth) } else { base }
+    }
+
+    /// A value where some of the eliminated indices have these values, and the others are 0.
+    fn at_corner(
+        &mut self,
+        base: Atom,
+        left: &[EliminatedIndex],
+        corner: &[(Name, Atom)],
+        prov: Prov,
+        depth: usize,
+    ) -> Atom {
+        let mut sum = base;
+        for left in left {
+            let value = corner.iter().find(|(counter, _)| *counter == left.counter);
+            let Some((_, value)) = value else {
+                continue;
+            };
+            let by = self.computed(&left.by, prov, depth);
+            let step = self.number(BinOp::Mul, by, *value, prov, depth);
+            sum = self.number(BinOp::Add, sum, step, prov, depth);
+        }
+        sum
+    }
+
+    /// The lowest 32 bits, sign-extended.
+    fn lowest_bits(&mut self, x: Atom, prov: Prov, depth: usize) -> Atom {
+        let (wide, narrow) = (PrimType::I64, PrimType::I32);
+        let convert = |from, to, arg| BasicOp::Convert { op: ConvOp::SExt, from, to, arg };
+        let ty = Type::Prim(narrow);
+        let bits = self.emit_in_outer("bits", ty, prov, convert(wide, narrow, x), depth);
+        self.emit_in_outer("wide", Type::I64, prov, convert(narrow, wide, bits), depth)
+    }
+
+    /// Emits a polynomial. Its 32-bit names are sign-extended.
+    fn computed(&mut self, poly: &Poly, prov: Prov, depth: usize) -> Atom {
+        let mut sum: Option<Atom> = None;
+        for (monomial, coefficient) in poly.terms() {
+            let mut product = Atom::i64(*coefficient);
+            for name in monomial {
+                let mut factor = Atom::Var(*name);
+                if self.type_of(*name) == Type::Prim(PrimType::I32) {
+                    let extended = BasicOp::Convert {
+                        op: ConvOp::SExt,
+                        from: PrimType::I32,
+                        to: PrimType::I64,
+                        arg: factor,
+                    };
+                    factor = self.emit_in_outer("wide", Type::I64, prov, extended, depth);
+                }
+                product = if product == Atom::i64(1) {
+                    factor
+                } else {
+                    self.number(BinOp::Mul, factor, product, prov, depth)
+                };
+            }
+            sum = Some(match sum {
+                None => product,
+                Some(sum) => self.number(BinOp::Add, sum, product, prov, depth),
+            });
+        }
+        sum.unwrap_or(Atom::i64(0))
+    }
+
+    fn number(&mut self, op: BinOp, x: Atom, y: Atom, prov: Prov, depth: usize) -> Atom {
+        if let (Atom::Const(x), Atom::Const(y)) = (x, y)
+            && let Some(value) = prim::eval::binary(op, x, y)
+        {
+            return Atom::Const(value);
+        }
+        let op = BasicOp::Binary(op, PrimType::I64, x, y);
+        self.emit_in_outer("end", Type::I64, prov, op, depth)
+    }
+}

@@ -1,0 +1,220 @@
+//! Loop-invariant code motion beyond single basic operations: divisions by values known to be
+//! positive, and loop-invariant combinators.
+//!
+//! A combinator is hoisted out of bodies that certainly run; out of other bodies only if it cannot
+//! fail and reads an array that exists in any case. A map that is as cheap to compute as to read
+//! stays, where it may fuse. Arrays that are consumed or are results stay as well: each iteration
+//! needs a new one.
+
+use super::{Scope, ScopeKind, Simplifier};
+use crate::level::OptLevel;
+use ir::soac::{Screma, Soac};
+use ir::syntax::{Atom, Aux, BasicOp, Exp, Param, Stm};
+use ir::total;
+use ir::types::Type;
+use ir::walk::Visit;
+use ir::{Name, Prov, Soacs};
+use prim::{BinOp, CmpOp, PrimType, Scalar};
+use target::memory::AGAIN;
+
+/// No combinator is hoisted out of a body at a greater depth.
+pub(crate) const MAX_DEPTH: usize = 32;
+/// The largest number of views through which an array's definition is traced.
+const VIEWS: usize = 4;
+
+impl<L: OptLevel> Simplifier<'_, L> {
+    /// `x / y` with operands bound further out, where `y` is known to be positive: `x / max(y, 1)`
+    /// can be computed where that is not known.
+    pub(super) fn hoistable_division(&mut self, aux: &Aux, op: &mut BasicOp) {
+        let BasicOp::Binary(divide, ty, x, Atom::Var(y)) = *op else {
+            return;
+        };
+        let here = self.current();
+        let depth = |atom: Atom| atom.var().map_or(0, |name| self.depth_of(name));
+        let certs = aux.certs.iter().map(|cert| self.depth_of(*cert));
+        let least = certs.max().unwrap_or(0).max(depth(x)).max(self.depth_of(y));
+        let leaves = |scope: &Scope<L>| matches!(scope.kind, ScopeKind::Inner { .. });
+        if least == here
+            || !ty.is_int()
+            || self.never_fails(divide, Atom::Var(y))
+            || !self.scopes[least + 1..].iter().all(leaves)
+        {
+            return;
+        }
+        if !self.is_positive(ty, Atom::Var(y)) || !self.rewrite() {
+            return;
+        }
+        // Emitted where the divisor is bound, as simplification in the current scope would remove
+        // it.
+        let y_or_one = self.divisor(ty, Atom::Var(y), aux.prov, least);
+        *op = BasicOp::Binary(divide, ty, x, y_or_one);
+    }
+
+    /// Emits, in an outer scope, a substitute for a divisor that is known to be non-zero here but
+    /// may be 0 there.
+    pub(super) fn divisor(&mut self, ty: PrimType, y: Atom, prov: Prov, depth: usize) -> Atom {
+        let number = |value| Atom::Const(Scalar::int(ty, value));
+        if self.is_positive(ty, y) {
+            let most = BasicOp::Binary(BinOp::SMax, ty, y, number(1));
+            return self.emit_in_outer("positive", Type::Prim(ty), prov, most, depth);
+        }
+        let none = BasicOp::Compare(CmpOp::Eq, ty, y, number(0));
+        let choice = BasicOp::Select {
+            ty,
+            cond: self.emit_in_outer("none", Type::BOOL, prov, none, depth),
+            if_true: number(1),
+            if_false: y,
+        };
+        self.emit_in_outer("divisor", Type::Prim(ty), prov, choice, depth)
+    }
+
+    /// Returns true if a number is known to be positive here without certificates.
+    fn is_positive(&self, ty: PrimType, y: Atom) -> bool {
+        let one = Atom::Const(Scalar::int(ty, 1));
+        let known = self.ranges.compare(CmpOp::SLe, one, y);
+        known.is_some_and(|(truth, certs)| truth && certs.is_empty())
+    }
+
+    /// Returns true if the operator is defined for every first operand.
+    pub(super) fn never_fails(&self, op: BinOp, y: Atom) -> bool {
+        if total::never_fails(op, y) {
+            return true;
+        }
+        let Some(BasicOp::Binary(BinOp::SMax, _, x, y)) = self.def_of(y).map(|def| &def.op) else {
+            return false;
+        };
+        [x, y].iter().any(|atom| {
+            let value = atom.constant().and_then(Scalar::as_i64);
+            value.is_some_and(|value| value > 0)
+        })
+    }
+}
+
+impl Simplifier<'_, Soacs> {
+    /// Emits a combinator, outside of the bodies in which it is invariant.
+    pub(super) fn push_hoisted(&mut self, pat: Vec<Param<Soacs>>, aux: Aux, screma: Screma) {
+        let (inputs, cheap) = (screma.inputs.clone(), is_cheap(&screma));
+        let exp = Exp::Op(Soac::Screma(screma));
+        let depth = if cheap { self.current() } else { self.place_of(&pat, &aux, &inputs, &exp) };
+        if depth < self.current() && self.rewrite() {
+            self.push_at(depth, pat, aux, exp);
+        } else {
+            self.push(pat, aux, exp);
+        }
+    }
+
+    /// The scope that a combinator can be hoisted to.
+    fn place_of(&self, pat: &[Param<Soacs>], aux: &Aux, inputs: &[Name], exp: &Exp<Soacs>) -> usize {
+        let current = self.current();
+        if current == 0 || current > MAX_DEPTH {
+            return current;
+        }
+        let mut least = 0;
+        for name in inputs.iter().chain(&aux.certs) {
+            least = least.max(self.depth_of(*name));
+        }
+        let shared = |param: &Param<Soacs>| {
+            let aliases = &self.aliases;
+            !param.ty.is_array() || !(aliases.consumed(param.name) || aliases.is_result(param.name))
+        };
+        if least == current
+            || !matches!(self.scopes[current].kind, ScopeKind::Inner { .. })
+            || !pat.iter().all(shared)
+        {
+            return current;
+        }
+        let mut mentions = Mentions { s: self, least, total: aux.certs.is_empty() && self.in_memory(inputs) };
+        for param in pat {
+            Visit::<Soacs>::ty(&mut mentions, &param.ty);
+        }
+        mentions.exp(exp);
+        let (least, total) = (mentions.least, mentions.total);
+        let (mut depth, mut best) = (current, current);
+        while depth > least {
+            match self.scopes[depth].kind {
+                ScopeKind::Inner { runs } if runs || total => {}
+                ScopeKind::Inner { .. } | ScopeKind::Branch | ScopeKind::Root => break,
+            }
+            depth -= 1;
+            if !self.scopes[depth + 1].runs_exactly_as_outer {
+                best = depth;
+            }
+        }
+        best
+    }
+}
+
+impl Simplifier<'_, Soacs> {
+    /// Returns true if one of the arrays is in memory, so that traversing it costs no more than
+    /// creating it did, even if the body never runs. An iota may have any size.
+    fn in_memory(&self, inputs: &[Name]) -> bool {
+        let made = |input: &Name| {
+            let mut array = *input;
+            for _ in 0..VIEWS {
+                match self.def(array).map(|def| &def.op) {
+                    None => return true,
+                    Some(
+                        BasicOp::Reshape { array: viewed, .. }
+                        | BasicOp::Rearrange { array: viewed, .. }
+                        | BasicOp::Index { array: viewed, .. },
+                    ) => array = *viewed,
+                    Some(_) => return false,
+                }
+            }
+            false
+        };
+        inputs.iter().any(made)
+    }
+}
+
+/// Returns true if the map is as cheap to recompute as its result is to read.
+fn is_cheap(screma: &Screma) -> bool {
+    screma.scan_reduce.is_map()
+        && screma.map.body.stms.len() <= AGAIN
+        && screma.map.body.stms.iter().all(is_fast)
+}
+
+fn is_fast(stm: &Stm<Soacs>) -> bool {
+    match &stm.exp {
+        Exp::Basic(BasicOp::Binary(op, ..)) => !op.is_division() && *op != BinOp::Pow,
+        Exp::Basic(BasicOp::Math(..)) => false,
+        Exp::Basic(_) => true,
+        Exp::If { .. } | Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_) => false,
+    }
+}
+
+/// The dependencies of a combinator, and whether it may run speculatively.
+struct Mentions<'a, 'b> {
+    s: &'a Simplifier<'b, Soacs>,
+    /// The innermost scope that binds one of its operands.
+    least: usize,
+    total: bool,
+}
+
+impl Visit<Soacs> for Mentions<'_, '_> {
+    fn name(&mut self, name: &Name) {
+        let depth = self.s.depth_of(*name);
+        let current = self.s.current();
+        let acc = matches!(self.s.types.get(*name), Some(Type::Acc { .. }));
+        if depth <= current {
+            self.least = self.least.max(if acc { current } else { depth });
+        }
+    }
+
+    fn stm(&mut self, stm: &Stm<Soacs>) {
+        self.total &= match &stm.exp {
+            Exp::Basic(op) => cannot_fail(self.s, op),
+            Exp::Op(Soac::Screma(screma)) => stm.aux.certs.is_empty() && self.s.in_memory(&screma.inputs),
+            Exp::If { .. } => true,
+            Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_) => false,
+        };
+        self.walk_stm(stm);
+    }
+}
+
+/// Returns true if a scalar operation is defined for all possible operands here.
+fn cannot_fail(s: &Simplifier<'_, Soacs>, op: &BasicOp) -> bool {
+    total::is_total(op)
+        || matches!(op, BasicOp::Binary(op, ty, _, y)
+            if s.never_fails(*op, *y) && !total::is_integer_power(*op, *ty))
+}
